@@ -1,0 +1,69 @@
+//! Errors of reading and writing a run, each one clear line.
+
+use std::path::{Path, PathBuf};
+
+/// What this crate's functions return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a run could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{}: {action} failed: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// The run was written by a newer version of the format.
+    #[error(
+        "{}: written in format version {found}, this tompion reads up to {supported}; use a newer tompion",
+        path.display()
+    )]
+    NewerVersion {
+        /// The run's `run.json`.
+        path: PathBuf,
+        /// Version found there.
+        found: u64,
+        /// Newest version that can be read.
+        supported: u64,
+    },
+    /// The directory for a new run is already in use.
+    #[error("{}: exists and is not empty; choose another --out", path.display())]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(
+        path: &Path,
+        action: &'static str,
+    ) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.to_path_buf();
+        move |source| Self::Io {
+            path,
+            action,
+            source,
+        }
+    }
+
+    pub(crate) fn invalid(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Invalid {
+            path: path.to_path_buf(),
+            reason: reason.into(),
+        }
+    }
+}

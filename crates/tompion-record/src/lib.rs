@@ -1,0 +1,39 @@
+//! Tompion's data model and its files.
+//!
+//! A *run* holds *trials*. A trial measures one *cell*, a map from factor to
+//! level ([`Factors`]), in one *block*; its core is a time-ordered table of
+//! [`Sample`]s. Everything else (distributions, summaries, plots) is derived
+//! from that table.
+//!
+//! On disk a run is one directory: `run.json`, described by a checked-in JSON
+//! Schema, and one Parquet file a trial under `samples/`. See [`RunWriter`] and
+//! [`Run`].
+#![forbid(unsafe_code)]
+
+mod cells;
+mod environment;
+mod error;
+mod factors;
+mod quantity;
+mod recorder;
+mod run;
+mod sample;
+mod store;
+mod summary;
+mod trial;
+
+pub use cells::Cell;
+pub use environment::*;
+pub use error::{Error, Result};
+pub use factors::{Factors, factor};
+pub use quantity::{format_duration, format_ns, parse_duration_ns};
+pub use recorder::Recorder;
+pub use run::{
+    Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, json_schema, now_utc,
+};
+pub use sample::{Mark, Sample};
+pub use store::{Run, RunWriter};
+pub use summary::{Summary, TrialSummary};
+pub use trial::{
+    Granularity, LoadEvidence, Measurement, Storage, Trial, TrialData, TrialDraft, View,
+};

@@ -1,0 +1,94 @@
+//! Durations as people write and read them.
+
+/// Parses `100us`, `1ms`, `2.5s`, `3m`, `1h`, `1d`, `40ns` into nanoseconds.
+///
+/// The error names what would be right.
+pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
+    let hint =
+        || format!("`{text}` is not a duration; write a number and a unit, such as 100us, 1ms, 2.5s, 3m");
+    let text_trimmed = text.trim();
+    let split = text_trimmed
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .ok_or_else(hint)?;
+    let (number, unit) = text_trimmed.split_at(split);
+    let number: f64 = number.parse().map_err(|_| hint())?;
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        "d" => 86_400e9,
+        _ => return Err(hint()),
+    };
+    let ns = (number * scale).round();
+    if !(1.0..=9.0e18).contains(&ns) {
+        return Err(format!("`{text}` is out of range; use 1ns up to 100000d"));
+    }
+    Ok(ns as u64)
+}
+
+/// The shortest exact form: `100us`, `1ms`, `1500us`.
+pub fn format_duration(ns: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    for (scale, unit) in UNITS {
+        if ns >= scale && ns.is_multiple_of(scale) {
+            return format!("{}{unit}", ns / scale);
+        }
+    }
+    format!("{ns}ns")
+}
+
+/// A measured time rounded to three significant digits: `52.7 µs`.
+pub fn format_ns(ns: f64) -> String {
+    let magnitude = ns.abs();
+    let (value, unit) = if magnitude >= 999.5e6 {
+        (ns / 1e9, "s")
+    } else if magnitude >= 999.5e3 {
+        (ns / 1e6, "ms")
+    } else if magnitude >= 999.5 {
+        (ns / 1e3, "µs")
+    } else {
+        (ns, "ns")
+    };
+    let digits = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v == 0.0 => 0,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_round_trip() {
+        for text in ["100us", "1ms", "1500us", "40ns", "7s"] {
+            assert_eq!(format_duration(parse_duration_ns(text).unwrap()), text);
+        }
+        assert_eq!(parse_duration_ns("2.5s"), Ok(2_500_000_000));
+        for bad in ["", "100", "us", "1 parsec", "-3ms", "0s", "1e3ms"] {
+            assert!(parse_duration_ns(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn measured_times_have_three_digits() {
+        let cases = [
+            (0.0, "0 ns"),
+            (12.345, "12.3 ns"),
+            (52_700.0, "52.7 µs"),
+            (999.9, "1.00 µs"),
+            (1_234_567.0, "1.23 ms"),
+            (-80.0, "-80.0 ns"),
+            (12.3e9, "12.3 s"),
+        ];
+        for (ns, want) in cases {
+            assert_eq!(format_ns(ns), want);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The run: everything that `run.json` holds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Environment, Trial};
+
+/// Version of the format written; readers refuse newer ones.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// How far a run got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Still being written, or its process died.
+    Running,
+    /// Ended before its plan did.
+    Interrupted,
+    /// All of the plan was carried out.
+    Complete,
+}
+
+/// How the trials were ordered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Design {
+    /// In words, for example `cells in random order within each block`.
+    pub order: String,
+    /// Seed of the random order.
+    pub seed: u64,
+    /// Blocks planned.
+    pub blocks: u32,
+    /// Cells in each block.
+    pub cells: u32,
+}
+
+/// What is known when a run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunHeader {
+    /// Command that produced the run.
+    pub command_line: Vec<String>,
+    /// Name and version of the program, for example `tompion 0.1.0`.
+    pub tool: String,
+    /// Start in UTC, RFC 3339.
+    pub started_at: String,
+    /// How the trials were ordered.
+    pub design: Design,
+    /// The machine and its settings.
+    pub environment: Environment,
+    /// What protected the measurement, for example locked memory.
+    pub guards: Vec<String>,
+}
+
+/// The content of `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// Version of this format.
+    pub schema_version: u64,
+    /// How far the run got.
+    pub status: Status,
+    /// End in UTC, RFC 3339; absent while running.
+    pub finished_at: Option<String>,
+    /// Why the run ended early, and other remarks of the run itself.
+    pub notes: Vec<String>,
+    /// What was known at the start.
+    #[serde(flatten)]
+    pub header: RunHeader,
+    /// Trials in the order of execution.
+    pub trials: Vec<Trial>,
+}
+
+/// The JSON Schema of `run.json`; checked in as `schema/run.schema.json`.
+pub fn json_schema() -> String {
+    let schema = schemars::schema_for!(RunRecord);
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
+    text.push('\n');
+    text
+}
+
+/// The present time in UTC, RFC 3339, to the second.
+pub fn now_utc() -> String {
+    jiff::Timestamp::now()
+        .round(jiff::Unit::Second)
+        .map_or_else(|_| "unknown".to_owned(), |t| t.to_string())
+}

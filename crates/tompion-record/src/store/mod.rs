@@ -1,0 +1,20 @@
+//! A run directory on disk.
+
+mod atomic;
+mod reader;
+mod tables;
+mod writer;
+
+pub use reader::Run;
+pub use writer::RunWriter;
+
+/// Name of the run's description inside its directory.
+const RUN_FILE: &str = "run.json";
+
+/// Name of the directory of sample files.
+const SAMPLES: &str = "samples";
+
+/// Bins of a trial that outgrew its limit stand beside its sample file.
+fn bins_file(sample_file: &str) -> String {
+    sample_file.replace(".parquet", ".bins.parquet")
+}

@@ -1,0 +1,128 @@
+//! Reading a run back, also one whose process died.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::tables::Table;
+use super::{RUN_FILE, SAMPLES, bins_file};
+use crate::{Error, Result, RunRecord, SCHEMA_VERSION, Status, Storage, Trial, TrialData};
+
+/// A run read from its directory.
+#[derive(Debug)]
+pub struct Run {
+    directory: PathBuf,
+    record: RunRecord,
+}
+
+impl Run {
+    /// Opens a run, checks its version and that every trial's sample file is
+    /// whole. Trials saved after the last checkpoint of a run that died are
+    /// taken from their sample files, and the run counts as interrupted.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let path = directory.join(RUN_FILE);
+        let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::invalid(
+                directory,
+                format!("not a run directory: it has no {RUN_FILE}"),
+            ),
+            _ => Error::io(&path, "reading")(e),
+        })?;
+        let value: serde_json::Value = serde_json::from_str(&text)
+            .map_err(|e| Error::invalid(&path, format!("not valid JSON ({e}); the run is damaged")))?;
+        let found = value
+            .get("schema_version")
+            .and_then(serde_json::Value::as_u64)
+            .ok_or_else(|| Error::invalid(&path, "has no schema_version; not a run of tompion"))?;
+        if found > SCHEMA_VERSION {
+            return Err(Error::NewerVersion {
+                path,
+                found,
+                supported: SCHEMA_VERSION,
+            });
+        }
+        let record: RunRecord = serde_json::from_value(value)
+            .map_err(|e| Error::invalid(&path, format!("{e}; the run is damaged")))?;
+        let mut run = Self {
+            directory: directory.to_path_buf(),
+            record,
+        };
+        run.check_listed()?;
+        if run.record.status == Status::Running {
+            run.recover()?;
+        }
+        Ok(run)
+    }
+
+    fn check_listed(&self) -> Result<()> {
+        for (i, trial) in self.record.trials.iter().enumerate() {
+            let path = self.directory.join(&trial.sample_file);
+            let inside = Path::new(&trial.sample_file)
+                .components()
+                .all(|c| matches!(c, std::path::Component::Normal(_)));
+            if !inside || trial.id as usize != i {
+                return Err(Error::invalid(
+                    &self.directory.join(RUN_FILE),
+                    format!("trial {i} is listed wrongly; the run is damaged"),
+                ));
+            }
+            let rows = Table::open(&path)?.rows();
+            if rows != trial.rows {
+                return Err(Error::invalid(
+                    &path,
+                    format!("holds {rows} rows, {RUN_FILE} says {}; the run is damaged", trial.rows),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the trials that the last checkpoint does not list.
+    fn recover(&mut self) -> Result<()> {
+        loop {
+            let id = self.record.trials.len();
+            let path = self.directory.join(SAMPLES).join(format!("{id:05}.parquet"));
+            if !path.exists() {
+                break;
+            }
+            let table = Table::open(&path)?;
+            let trial = table.trial()?;
+            if trial.id as usize != id || trial.rows != table.rows() {
+                return Err(Error::invalid(&path, "belongs to another trial; the run is damaged"));
+            }
+            self.record.trials.push(trial);
+        }
+        self.record.status = Status::Interrupted;
+        self.record
+            .notes
+            .push("The process that wrote this run ended without finishing it.".to_owned());
+        Ok(())
+    }
+
+    /// What `run.json` holds, recovered trials included.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// The run's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The samples of one trial, checked against their checksum.
+    pub fn data(&self, trial: &Trial) -> Result<TrialData> {
+        let samples = Table::open(&self.directory.join(&trial.sample_file))?.samples()?;
+        let (bins, filled_bins) = match trial.storage {
+            Storage::Complete => (None, None),
+            Storage::Tail { .. } => {
+                let path = self.directory.join(bins_file(&trial.sample_file));
+                let (measured, filled) = Table::open(&path)?.bins()?;
+                (Some(measured), Some(filled))
+            }
+        };
+        Ok(TrialData {
+            samples,
+            bins,
+            filled_bins,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Writing a run, trial by trial.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{RUN_FILE, SAMPLES, atomic, bins_file, tables};
+use crate::{
+    Error, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Trial, TrialData, TrialDraft,
+    now_utc,
+};
+
+/// Writes a run directory so that a crash loses at most the trial under way.
+///
+/// Each trial becomes one sample file, which carries the trial's description
+/// too; `run.json` is rewritten at checkpoints and at the end.
+#[derive(Debug)]
+pub struct RunWriter {
+    directory: PathBuf,
+    record: RunRecord,
+}
+
+impl RunWriter {
+    /// Starts a run in `directory`, which must be absent or empty.
+    pub fn create(directory: &Path, header: RunHeader) -> Result<Self> {
+        if let Ok(mut entries) = fs::read_dir(directory)
+            && entries.next().is_some()
+        {
+            return Err(Error::NotEmpty {
+                path: directory.to_path_buf(),
+            });
+        }
+        let samples = directory.join(SAMPLES);
+        fs::create_dir_all(&samples).map_err(Error::io(&samples, "creating"))?;
+        let writer = Self {
+            directory: directory.to_path_buf(),
+            record: RunRecord {
+                schema_version: SCHEMA_VERSION,
+                status: Status::Running,
+                finished_at: None,
+                notes: Vec::new(),
+                header,
+                trials: Vec::new(),
+            },
+        };
+        writer.checkpoint()?;
+        Ok(writer)
+    }
+
+    /// Summarises and saves one trial.
+    pub fn save(&mut self, draft: TrialDraft, data: &TrialData) -> Result<&Trial> {
+        let id = self.record.trials.len() as u32;
+        let sample_file = format!("{SAMPLES}/{id:05}.parquet");
+        let trial = Trial {
+            id,
+            rows: data.samples.len() as u64,
+            summary: data.summarise(draft.measurement.period_ns, draft.missed_periods),
+            factors: draft.factors,
+            block: draft.block,
+            started_ns: draft.started_ns,
+            duration_ns: draft.duration_ns,
+            storage: draft.storage,
+            measurement: draft.measurement,
+            load: draft.load,
+            sample_file,
+        };
+        // The sample file commits the trial, so what it refers to comes first.
+        if let (Some(bins), Some(filled)) = (&data.bins, &data.filled_bins) {
+            let path = self.directory.join(bins_file(&trial.sample_file));
+            atomic::write(&path, |out| {
+                tables::write_bins(out, bins, filled).map_err(|e| cannot_write(&path, &e))
+            })?;
+        }
+        let path = self.directory.join(&trial.sample_file);
+        atomic::write(&path, |out| {
+            tables::write_samples(out, &trial, &data.samples).map_err(|e| cannot_write(&path, &e))
+        })?;
+        self.record.trials.push(trial);
+        Ok(self.record.trials.last().expect("just pushed"))
+    }
+
+    /// Adds a remark to the run.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.record.notes.push(text.into());
+    }
+
+    /// What the run holds so far.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// The run's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes `run.json` with the trials so far.
+    pub fn checkpoint(&self) -> Result<()> {
+        let path = self.directory.join(RUN_FILE);
+        atomic::write(&path, |out| {
+            serde_json::to_writer_pretty(out, &self.record)
+                .map_err(|e| Error::io(&path, "writing")(e.into()))
+        })
+    }
+
+    /// Ends the run and writes `run.json` for the last time.
+    pub fn finish(&mut self, status: Status) -> Result<()> {
+        self.record.status = status;
+        self.record.finished_at = Some(now_utc());
+        self.checkpoint()
+    }
+}
+
+fn cannot_write(path: &Path, error: &parquet::errors::ParquetError) -> Error {
+    Error::invalid(path, format!("writing failed: {error}"))
+}

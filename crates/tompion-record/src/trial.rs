@@ -1,0 +1,207 @@
+//! One trial: one cell measured once.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tompion_stats::{Bins, Distribution};
+
+use crate::{Factors, Mark, Sample, Summary, TrialSummary};
+
+/// One trial as listed in `run.json` and in its sample file's metadata.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// Position in the order of execution, from 0.
+    pub id: u32,
+    /// The cell that was measured.
+    pub factors: Factors,
+    /// The replicate: the number of the pass over all cells, from 0.
+    pub block: u32,
+    /// Nanoseconds from the run's start to the trial's.
+    pub started_ns: u64,
+    /// Length of the trial in nanoseconds.
+    pub duration_ns: u64,
+    /// Sample file, relative to the run directory.
+    pub sample_file: String,
+    /// Rows in the sample file.
+    pub rows: u64,
+    /// Whether the sample file holds every sample.
+    pub storage: Storage,
+    /// How the values came about.
+    pub measurement: Measurement,
+    /// The load beside the measurement and the proof that it ran; absent at rest.
+    pub load: Option<LoadEvidence>,
+    /// Derived from the samples.
+    pub summary: TrialSummary,
+}
+
+/// What a caller knows of a trial; the rest is derived when it is saved.
+#[derive(Clone, Debug)]
+pub struct TrialDraft {
+    /// The cell that was measured.
+    pub factors: Factors,
+    /// The replicate.
+    pub block: u32,
+    /// Nanoseconds from the run's start to the trial's.
+    pub started_ns: u64,
+    /// Length of the trial in nanoseconds.
+    pub duration_ns: u64,
+    /// How the values came about.
+    pub measurement: Measurement,
+    /// The load beside the measurement.
+    pub load: Option<LoadEvidence>,
+    /// Whether `TrialData` holds every sample.
+    pub storage: Storage,
+    /// Grid periods missed in all; absent without a grid.
+    pub missed_periods: Option<u64>,
+}
+
+/// How the values of a trial came about, with the probe's own cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// How one value is obtained, for example `bracketed by rdtsc`.
+    pub technique: String,
+    /// The clock behind the values, for example `CLOCK_MONOTONIC`.
+    pub clock: String,
+    /// Counter ticks per second used to convert to time, once; absent where the
+    /// clock itself counts nanoseconds.
+    pub tick_rate_hz: Option<f64>,
+    /// The probe's own cost, contained in every value and never subtracted
+    /// (median, nanoseconds).
+    pub floor_ns: Option<f64>,
+    /// What the probe cannot see.
+    pub blind_spots: String,
+    /// Period of the grid in nanoseconds; absent without a grid.
+    pub period_ns: Option<u64>,
+    /// CPU time that the measuring thread used per sleep, in nanoseconds.
+    pub cpu_per_operation_ns: Option<f64>,
+    /// Samples that the plan asked for.
+    pub wanted_samples: u64,
+    /// Whether the time limit ended the trial before it had them.
+    pub ended_by_time: bool,
+    /// Steps of the clock that was read; only for read cost.
+    pub granularity: Option<Granularity>,
+    /// CPU that the measuring thread was pinned to; absent when free.
+    pub pinned_cpu: Option<u32>,
+    /// Timer slack in force in the measuring thread, in nanoseconds.
+    pub timer_slack_ns: Option<u64>,
+    /// Whether the sample buffer was locked into memory.
+    pub memory_locked: bool,
+}
+
+/// The steps in which a clock advances, seen over successive reads.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Granularity {
+    /// Smallest non-zero step in nanoseconds.
+    pub smallest_step_ns: f64,
+    /// Greatest common divisor of all steps in nanoseconds: the unit in which
+    /// the clock counts. A large one is a sign of emulation or of a slow clock.
+    pub common_step_ns: f64,
+    /// Share of successive reads that returned the same value, 0 to 1.
+    pub zero_steps: f64,
+    /// Steps backwards among successive reads (should be 0).
+    pub backward_steps: u64,
+}
+
+/// Proof that a load ran while a trial was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadEvidence {
+    /// The load as asked for, for example `cpu:threads=100`.
+    pub load: String,
+    /// What produced it: `built-in`, or a program with its version.
+    pub driver: String,
+    /// Operations done during the trial, where the driver counts them.
+    pub operations: Option<u64>,
+    /// What one operation is.
+    pub operation: Option<String>,
+    /// CPU time used by the load during the trial, in nanoseconds.
+    pub cpu_time_ns: u64,
+    /// Length of time over which this evidence was taken, in nanoseconds.
+    pub observed_ns: u64,
+    /// Context switches per second of the whole machine during the trial.
+    pub context_switches_per_second: f64,
+    /// Interrupts per second of the whole machine during the trial.
+    pub interrupts_per_second: f64,
+}
+
+/// Whether the sample file holds every sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Storage {
+    /// Every sample is in the sample file.
+    Complete,
+    /// The trial outgrew its limit: samples up to the threshold are counted in
+    /// `samples/NNNNN.bins.parquet`, the larger ones are in the sample file.
+    Tail {
+        /// Rows kept at a time.
+        limit_rows: u64,
+        /// Every sample above this value is kept as it was.
+        threshold_ps: i64,
+    },
+}
+
+/// Which of a trial's values to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Single operations, unmarked, as measured.
+    Measured,
+    /// The same, and for each missed period the latency it would have had: a
+    /// late event of latency L that missed k periods d adds L-d, ..., L-kd.
+    ///
+    /// This is the correction for coordinated omission of HdrHistogram
+    /// (G. Tene), applied to counted periods instead of guessed ones.
+    Filled {
+        /// The grid's period in picoseconds.
+        period_ps: i64,
+    },
+    /// Operations timed in batches.
+    Batched,
+}
+
+/// A trial's samples in memory.
+#[derive(Clone, Debug, Default)]
+pub struct TrialData {
+    /// Samples in time order.
+    pub samples: Vec<Sample>,
+    /// Counts of the samples not kept, for [`Storage::Tail`].
+    pub bins: Option<Bins>,
+    /// Values standing for the missed periods of the samples not kept.
+    pub filled_bins: Option<Bins>,
+}
+
+impl TrialData {
+    /// The values under one view, in picoseconds.
+    pub fn distribution(&self, view: View) -> Distribution {
+        let chosen = self.samples.iter().filter(|s| {
+            s.mark == Mark::None && ((s.n == 1) != (view == View::Batched))
+        });
+        let kept = match view {
+            View::Measured | View::Batched => Distribution::from_values(chosen.map(|s| s.value_ps)),
+            View::Filled { period_ps } => Distribution::from_values(chosen.flat_map(|s| {
+                (0..=i64::from(s.missed)).map(move |back| s.value_ps - back * period_ps)
+            })),
+        };
+        let mut parts = vec![kept];
+        if view != View::Batched {
+            parts.extend(self.bins.iter().map(Bins::distribution));
+        }
+        if matches!(view, View::Filled { .. }) {
+            parts.extend(self.filled_bins.iter().map(Bins::distribution));
+        }
+        Distribution::merged(&parts)
+    }
+
+    /// Summaries under every view that applies.
+    pub fn summarise(&self, period_ns: Option<u64>, missed_periods: Option<u64>) -> TrialSummary {
+        let summary = |view| Summary::of_ps(&self.distribution(view));
+        TrialSummary {
+            measured: summary(View::Measured),
+            missed_filled: period_ns.and_then(|p| {
+                summary(View::Filled {
+                    period_ps: p as i64 * 1000,
+                })
+            }),
+            batched: summary(View::Batched),
+            missed_periods,
+            marked_samples: self.samples.iter().filter(|s| s.mark != Mark::None).count() as u64,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Intervals that respect blocks: whole blocks are resampled, because samples
+//! inside one block share its disturbances.
+
+use rand::Rng;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::{Distribution, Interval};
+
+/// Bootstrap resamples that keep the Monte Carlo error of an interval's ends
+/// well below the interval itself.
+pub const DEFAULT_RESAMPLES: usize = 1000;
+
+/// A percentile interval for the pooled `q`-quantile by resampling whole blocks
+/// with replacement.
+///
+/// Source: Davison and Hinkley, Bootstrap Methods and their Application (1997),
+/// §3.8 (resampling of clusters). `None` with fewer than two non-empty blocks
+/// or `q` outside 0..=1. The same seed gives the same interval.
+pub fn quantile_interval(
+    blocks: &[Distribution],
+    q: f64,
+    level: f64,
+    resamples: usize,
+    seed: u64,
+) -> Option<Interval> {
+    let blocks: Vec<&Distribution> = blocks.iter().filter(|b| !b.is_empty()).collect();
+    if blocks.len() < 2 || !(0.0..=1.0).contains(&q) || resamples == 0 {
+        return None;
+    }
+    // One sorted list of (value, block, count) serves every resample.
+    let mut entries: Vec<(i64, u32, u64)> = blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(i, b)| b.pairs().iter().map(move |p| (p.0, i as u32, p.1)))
+        .collect();
+    entries.sort_unstable();
+
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut weights = vec![0u64; blocks.len()];
+    let mut estimates: Vec<f64> = (0..resamples)
+        .map(|_| {
+            weights.fill(0);
+            for _ in 0..blocks.len() {
+                weights[random.random_range(0..blocks.len())] += 1;
+            }
+            weighted_quantile(&entries, &weights, &blocks, q)
+        })
+        .collect();
+    estimates.sort_unstable_by(f64::total_cmp);
+    let tail = (1.0 - level) / 2.0;
+    let pick = |p: f64| estimates[((p * (resamples - 1) as f64).round()) as usize];
+    Some(Interval {
+        low: pick(tail),
+        high: pick(1.0 - tail),
+        level,
+    })
+}
+
+/// Hyndman-Fan 7 over entries whose blocks are repeated `weights` times.
+fn weighted_quantile(
+    entries: &[(i64, u32, u64)],
+    weights: &[u64],
+    blocks: &[&Distribution],
+    q: f64,
+) -> f64 {
+    let total: u64 = blocks.iter().zip(weights).map(|(b, w)| b.len() * w).sum();
+    let position = q * (total - 1) as f64;
+    let rank = position.floor() as u64;
+    let fraction = position - rank as f64;
+    let mut seen = 0;
+    let mut below = None;
+    for &(value, block, count) in entries {
+        seen += count * weights[block as usize];
+        if below.is_none() && rank < seen {
+            below = Some(value);
+        }
+        if let Some(b) = below
+            && (rank + 1 < seen || rank + 1 >= total)
+        {
+            let above = if rank + 1 >= total { b } else { value };
+            return b as f64 + fraction * (above - b) as f64;
+        }
+    }
+    below.unwrap_or(0) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identical_blocks_give_a_point() {
+        let block = Distribution::from_values([1, 2, 3, 4, 5]);
+        let i = quantile_interval(&vec![block; 8], 0.5, 0.95, 200, 1).unwrap();
+        assert_eq!((i.low, i.high), (3.0, 3.0));
+    }
+
+    #[test]
+    fn one_bad_block_widens_the_interval() {
+        let mut blocks = vec![Distribution::from_values([10, 11, 12]); 7];
+        blocks.push(Distribution::from_values([1000, 1001, 1002]));
+        let i = quantile_interval(&blocks, 0.9, 0.95, 500, 1).unwrap();
+        assert!(i.low <= 12.0 && i.high >= 1000.0, "{i:?}");
+    }
+
+    #[test]
+    fn a_resample_of_every_block_once_is_the_pooled_quantile() {
+        let blocks = [
+            Distribution::from_values([1, 5, 9]),
+            Distribution::from_values([2, 2, 8, 30]),
+        ];
+        let entries: Vec<(i64, u32, u64)> = vec![
+            (1, 0, 1),
+            (2, 1, 2),
+            (5, 0, 1),
+            (8, 1, 1),
+            (9, 0, 1),
+            (30, 1, 1),
+        ];
+        let refs: Vec<&Distribution> = blocks.iter().collect();
+        let pooled = blocks[0].merge(&blocks[1]);
+        for q in [0.0, 0.1, 0.25, 0.5, 0.77, 0.9, 1.0] {
+            let got = weighted_quantile(&entries, &[1, 1], &refs, q);
+            assert!((got - pooled.quantile(q).unwrap()).abs() < 1e-9, "q={q}");
+        }
+    }
+
+    #[test]
+    fn coverage_of_the_median_is_near_its_level() {
+        // Blocks with a shared random offset: treating samples as independent
+        // would cover far too seldom; blocks keep close to the stated level.
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let trials = 300;
+        let covered = (0..trials)
+            .filter(|t| {
+                let blocks: Vec<Distribution> = (0..12)
+                    .map(|_| {
+                        let offset: i64 = random.random_range(-1000..=1000);
+                        Distribution::from_values(
+                            (0..20).map(|_| offset + random.random_range(-100i64..=100)),
+                        )
+                    })
+                    .collect();
+                quantile_interval(&blocks, 0.5, 0.95, 300, *t)
+                    .unwrap()
+                    .contains(0.0)
+            })
+            .count();
+        let share = covered as f64 / trials as f64;
+        assert!(share > 0.85, "covered {share}");
+    }
+
+    #[test]
+    fn needs_two_blocks() {
+        assert!(quantile_interval(&[Distribution::from_values([1])], 0.5, 0.95, 10, 0).is_none());
+    }
+}

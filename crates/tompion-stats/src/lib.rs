@@ -1,0 +1,27 @@
+//! Pure mathematics for timing samples: no I/O, no clock, no unsafe code.
+//!
+//! Values are signed 64-bit integers in whatever unit the caller chose (Tompion
+//! records picoseconds); results that need not be integers are `f64` in the
+//! same unit. Everything is computed from [`Distribution`]s, which are sorted
+//! `(value, count)` pairs, so that cost grows with distinct values.
+//!
+//! ```
+//! use tompion_stats::Distribution;
+//!
+//! let d = Distribution::from_values([3, 1, 2, 2]);
+//! assert_eq!(d.len(), 4);
+//! assert_eq!(d.quantile(0.5), Some(2.0));
+//! ```
+#![forbid(unsafe_code)]
+
+mod bins;
+mod bootstrap;
+mod distribution;
+mod interval;
+mod ratio;
+
+pub use bins::{Bins, RangeError};
+pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
+pub use distribution::Distribution;
+pub use interval::{Interval, order_statistic_interval, samples_needed};
+pub use ratio::ratio_interval;

@@ -1,0 +1,107 @@
+//! The answer: plain data that the terminal, the page and `--json` all show.
+
+use serde::Serialize;
+use tompion_record::Factors;
+
+/// The outcome of holding a measured quantile against a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The whole interval lies within the limit.
+    Pass,
+    /// The interval spans the limit, or there are too few samples.
+    Inconclusive,
+    /// The whole interval lies beyond the limit.
+    Fail,
+}
+
+/// What a run means.
+#[derive(Clone, Debug, Serialize)]
+pub struct Assessment {
+    /// The verdict in one line.
+    pub headline: String,
+    /// One verdict a profile, in the order of the data file.
+    pub profiles: Vec<ProfileVerdict>,
+    /// What hurts, worst first.
+    pub findings: Vec<Finding>,
+    /// Advice that was tested in this run, largest gain first.
+    pub advice: Vec<Advice>,
+}
+
+/// One profile held against all loads of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProfileVerdict {
+    /// Short name for `--require`.
+    pub name: String,
+    /// What the profile stands for.
+    pub title: String,
+    /// The limit in words, for example `p99 of wake-up latency at most 12 µs`.
+    pub requirement: String,
+    /// Where the limit comes from.
+    pub source: String,
+    /// Judged with the best method over every load that was measured.
+    pub outcome: Outcome,
+    /// The method judged (factors without the load).
+    pub method: Option<Factors>,
+    /// The judgement under each load.
+    pub by_load: Vec<LoadVerdict>,
+}
+
+/// One profile under one load.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadVerdict {
+    /// The load.
+    pub load: String,
+    /// The outcome under this load.
+    pub outcome: Outcome,
+    /// The limit, in nanoseconds.
+    pub limit_ns: f64,
+    /// The quantile judged, 0 to 1.
+    pub quantile: f64,
+    /// Its estimate over all blocks, in nanoseconds.
+    pub estimate_ns: f64,
+    /// Lower end of its 95 % interval over blocks, in nanoseconds.
+    pub low_ns: Option<f64>,
+    /// Upper end of its 95 % interval over blocks, in nanoseconds.
+    pub high_ns: Option<f64>,
+    /// Samples it rests on.
+    pub samples: u64,
+    /// How many more samples it needs before it can be judged (0: enough).
+    pub samples_missing: u64,
+    /// Why it is inconclusive, when it is.
+    pub reason: Option<String>,
+}
+
+/// Something that costs time on this machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// One plain sentence.
+    pub sentence: String,
+    /// The cell it is about.
+    pub cell: Factors,
+    /// How many times worse than the baseline.
+    pub ratio: f64,
+}
+
+/// A remedy whose effect this very run measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// One plain sentence with the figures.
+    pub sentence: String,
+    /// The code, command or setting to apply.
+    pub how: String,
+    /// What it costs.
+    pub price: String,
+    /// Median before, in nanoseconds.
+    pub before_ns: f64,
+    /// Median after, in nanoseconds.
+    pub after_ns: f64,
+    /// Geometric mean over blocks of before / after.
+    pub gain: f64,
+    /// Lower end of the gain's 95 % interval.
+    pub gain_low: Option<f64>,
+    /// Upper end of the gain's 95 % interval.
+    pub gain_high: Option<f64>,
+    /// Whether the interval lies above 1; advice without effect says so.
+    pub effective: bool,
+}
