@@ -1,14 +1,73 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
+//! The measurements: clock read cost and wake-up latency.
+//!
+//! Each probe is a loop over a small trait ([`read_cost::ReadSource`],
+//! [`wake_up::Waiter`]), so that the loop that measures the machine is the very
+//! loop that tests drive with a planted clock. Between two time stamps there is
+//! nothing but the operation under test: no allocation, lock, system call or
+//! page fault of ours.
+
+pub mod read_cost;
+mod sys;
+mod thread;
+pub mod wake_up;
+
+pub use thread::{Policy, ThreadSettings, on_measuring_thread};
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tompion_record::{Measurement, Storage, TrialData};
+
+/// What one trial brought.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The samples.
+    pub data: TrialData,
+    /// Whether `data` holds all of them.
+    pub storage: Storage,
+    /// How they came about.
+    pub measurement: Measurement,
+    /// Periods missed; absent without a grid.
+    pub missed_periods: Option<u64>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Bounds of one trial.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// Samples to take, warm-up aside.
+    pub samples: u64,
+    /// Time after which the trial ends with what it has, in nanoseconds.
+    pub time_ns: u64,
+    /// Rows kept in memory at a time; longer trials keep bins and the tail.
+    pub rows: usize,
+    /// Set from outside to end the trial early.
+    pub stop: &'a AtomicBool,
+}
 
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
+impl Limits<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a trial could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system refused a setting or call.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried, and what would be right.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The measuring thread panicked.
+    #[error("the measuring thread panicked; this is a bug in tompion")]
+    Panicked,
+}
+
+impl Error {
+    fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::System { what, source }
     }
 }

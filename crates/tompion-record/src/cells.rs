@@ -49,7 +49,11 @@ impl Cell {
 
     /// CPU time per operation, averaged over blocks, in nanoseconds.
     pub fn cpu_per_operation_ns(&self) -> Option<f64> {
-        mean(self.measurements.iter().filter_map(|m| m.cpu_per_operation_ns))
+        mean(
+            self.measurements
+                .iter()
+                .filter_map(|m| m.cpu_per_operation_ns),
+        )
     }
 
     /// The probe's own cost, averaged over blocks, in nanoseconds.
@@ -61,7 +65,8 @@ impl Cell {
         self.blocks.push(data.distribution(View::Measured));
         if let Some(period) = measurement.period_ns {
             let period_ps = period as i64 * 1000;
-            self.filled_blocks.push(data.distribution(View::Filled { period_ps }));
+            self.filled_blocks
+                .push(data.distribution(View::Filled { period_ps }));
         }
         let batched = data.distribution(View::Batched);
         if !batched.is_empty() {
@@ -80,10 +85,7 @@ impl Run {
     /// The cells of the run in the order of their keys, each with the blocks
     /// that were measured. `visit` sees the samples of every trial once, in the
     /// order of execution, for whoever wants more than distributions.
-    pub fn cells(
-        &self,
-        mut visit: impl FnMut(&crate::Trial, &TrialData),
-    ) -> Result<Vec<Cell>> {
+    pub fn cells(&self, mut visit: impl FnMut(&crate::Trial, &TrialData)) -> Result<Vec<Cell>> {
         let mut cells: BTreeMap<Factors, Cell> = BTreeMap::new();
         for trial in &self.record().trials {
             let data = self.data(trial)?;

@@ -28,9 +28,7 @@ pub use error::{Error, Result};
 pub use factors::{Factors, factor};
 pub use quantity::{format_duration, format_ns, parse_duration_ns};
 pub use recorder::Recorder;
-pub use run::{
-    Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, json_schema, now_utc,
-};
+pub use run::{Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, json_schema, now_utc};
 pub use sample::{Mark, Sample};
 pub use store::{Run, RunWriter};
 pub use summary::{Summary, TrialSummary};

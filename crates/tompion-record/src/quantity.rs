@@ -4,8 +4,11 @@
 ///
 /// The error names what would be right.
 pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
-    let hint =
-        || format!("`{text}` is not a duration; write a number and a unit, such as 100us, 1ms, 2.5s, 3m");
+    let hint = || {
+        format!(
+            "`{text}` is not a duration; write a number and a unit, such as 100us, 1ms, 2.5s, 3m"
+        )
+    };
     let text_trimmed = text.trim();
     let split = text_trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
@@ -55,7 +58,7 @@ pub fn format_ns(ns: f64) -> String {
     let digits = match value.abs() {
         v if v >= 99.95 => 0,
         v if v >= 9.995 => 1,
-        v if v == 0.0 => 0,
+        0.0 => 0,
         _ => 2,
     };
     format!("{value:.digits$} {unit}")

@@ -33,7 +33,13 @@ impl Recorder {
     pub fn new(limit: usize, period_ps: Option<i64>) -> Self {
         let limit = limit.max(64);
         // Filling touches every page before the loop does.
-        let mut samples = vec![Sample { n: u32::MAX, ..Sample::default() }; limit];
+        let mut samples = vec![
+            Sample {
+                n: u32::MAX,
+                ..Sample::default()
+            };
+            limit
+        ];
         samples.clear();
         Self {
             samples,
@@ -195,7 +201,10 @@ mod tests {
             r.push(sample(i, 1000 + i as i64));
         }
         r.make_room();
-        r.push(Sample { missed: 2, ..sample(65, 250) });
+        r.push(Sample {
+            missed: 2,
+            ..sample(65, 250)
+        });
         assert_eq!(r.missed(), 2);
         let (data, _) = r.finish();
         let filled = data.distribution(View::Filled { period_ps: 100 });

@@ -170,9 +170,10 @@ pub struct TrialData {
 impl TrialData {
     /// The values under one view, in picoseconds.
     pub fn distribution(&self, view: View) -> Distribution {
-        let chosen = self.samples.iter().filter(|s| {
-            s.mark == Mark::None && ((s.n == 1) != (view == View::Batched))
-        });
+        let chosen = self
+            .samples
+            .iter()
+            .filter(|s| s.mark == Mark::None && ((s.n == 1) != (view == View::Batched)));
         let kept = match view {
             View::Measured | View::Batched => Distribution::from_values(chosen.map(|s| s.value_ps)),
             View::Filled { period_ps } => Distribution::from_values(chosen.flat_map(|s| {

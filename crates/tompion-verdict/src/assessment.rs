@@ -43,7 +43,8 @@ pub struct ProfileVerdict {
     pub outcome: Outcome,
     /// The method judged (factors without the load).
     pub method: Option<Factors>,
-    /// The judgement under each load.
+    /// The judgement of that method under each load; empty when the run holds
+    /// nothing to judge.
     pub by_load: Vec<LoadVerdict>,
 }
 
@@ -58,13 +59,14 @@ pub struct LoadVerdict {
     pub limit_ns: f64,
     /// The quantile judged, 0 to 1.
     pub quantile: f64,
-    /// Its estimate over all blocks, in nanoseconds.
+    /// Its estimate over all blocks, in nanoseconds. On a grid the missed
+    /// periods are filled in, here and in the interval.
     pub estimate_ns: f64,
     /// Lower end of its 95 % interval over blocks, in nanoseconds.
     pub low_ns: Option<f64>,
     /// Upper end of its 95 % interval over blocks, in nanoseconds.
     pub high_ns: Option<f64>,
-    /// Samples it rests on.
+    /// Samples it rests on; values filled in for missed periods do not count.
     pub samples: u64,
     /// How many more samples it needs before it can be judged (0: enough).
     pub samples_missing: u64,
@@ -79,7 +81,8 @@ pub struct Finding {
     pub sentence: String,
     /// The cell it is about.
     pub cell: Factors,
-    /// How many times worse than the baseline.
+    /// How many times worse than the baseline that the sentence names. For a
+    /// clock that stepped backwards: how often it did.
     pub ratio: f64,
 }
 
@@ -96,7 +99,8 @@ pub struct Advice {
     pub before_ns: f64,
     /// Median after, in nanoseconds.
     pub after_ns: f64,
-    /// Geometric mean over blocks of before / after.
+    /// Geometric mean over blocks of before / after; with a single block the
+    /// ratio of the medians.
     pub gain: f64,
     /// Lower end of the gain's 95 % interval.
     pub gain_low: Option<f64>,
@@ -104,4 +108,11 @@ pub struct Advice {
     pub gain_high: Option<f64>,
     /// Whether the interval lies above 1; advice without effect says so.
     pub effective: bool,
+}
+
+impl Assessment {
+    /// The verdict on the profile of that name.
+    pub fn profile(&self, name: &str) -> Option<&ProfileVerdict> {
+        self.profiles.iter().find(|p| p.name == name)
+    }
 }

@@ -1,7 +1,38 @@
 //! What a run means: verdicts against fitness profiles, what hurts most, and
 //! advice that the run itself tested. Pure: no I/O, no clock.
+//!
+//! ```
+//! let nothing = tompion_verdict::assess(&[], 1);
+//! assert_eq!(nothing.profiles.len(), tompion_verdict::profiles().len());
+//! assert!(nothing.profile("voip").is_some());
+//! ```
 #![forbid(unsafe_code)]
 
+mod advice;
 mod assessment;
+mod basis;
+mod choose;
+mod clocks;
+mod findings;
+mod headline;
+mod judge;
+#[cfg(test)]
+mod planted;
+mod profile;
 
 pub use assessment::*;
+pub use profile::{Limit, Profile, profiles};
+
+use tompion_record::Cell;
+
+/// Says what the cells of a run mean. The same cells and seed give the same
+/// assessment; `seed` starts the resampling of blocks.
+pub fn assess(cells: &[Cell], seed: u64) -> Assessment {
+    let verdicts = choose::verdicts(cells, profiles(), seed);
+    Assessment {
+        headline: headline::headline(profiles(), &verdicts),
+        profiles: verdicts,
+        findings: findings::findings(cells),
+        advice: advice::advice(cells),
+    }
+}

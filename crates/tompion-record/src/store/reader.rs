@@ -27,8 +27,9 @@ impl Run {
             ),
             _ => Error::io(&path, "reading")(e),
         })?;
-        let value: serde_json::Value = serde_json::from_str(&text)
-            .map_err(|e| Error::invalid(&path, format!("not valid JSON ({e}); the run is damaged")))?;
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| {
+            Error::invalid(&path, format!("not valid JSON ({e}); the run is damaged"))
+        })?;
         let found = value
             .get("schema_version")
             .and_then(serde_json::Value::as_u64)
@@ -69,7 +70,10 @@ impl Run {
             if rows != trial.rows {
                 return Err(Error::invalid(
                     &path,
-                    format!("holds {rows} rows, {RUN_FILE} says {}; the run is damaged", trial.rows),
+                    format!(
+                        "holds {rows} rows, {RUN_FILE} says {}; the run is damaged",
+                        trial.rows
+                    ),
                 ));
             }
         }
@@ -80,14 +84,20 @@ impl Run {
     fn recover(&mut self) -> Result<()> {
         loop {
             let id = self.record.trials.len();
-            let path = self.directory.join(SAMPLES).join(format!("{id:05}.parquet"));
+            let path = self
+                .directory
+                .join(SAMPLES)
+                .join(format!("{id:05}.parquet"));
             if !path.exists() {
                 break;
             }
             let table = Table::open(&path)?;
             let trial = table.trial()?;
             if trial.id as usize != id || trial.rows != table.rows() {
-                return Err(Error::invalid(&path, "belongs to another trial; the run is damaged"));
+                return Err(Error::invalid(
+                    &path,
+                    "belongs to another trial; the run is damaged",
+                ));
             }
             self.record.trials.push(trial);
         }

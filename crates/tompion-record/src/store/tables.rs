@@ -98,13 +98,19 @@ pub(super) fn write_samples(
     let mut group = file.next_row_group()?;
     let column = |pick: fn(&Sample) -> i64| samples.iter().map(pick).collect::<Vec<i64>>();
     let narrow = |pick: fn(&Sample) -> u32| {
-        samples.iter().map(|s| pick(s).cast_signed()).collect::<Vec<i32>>()
+        samples
+            .iter()
+            .map(|s| pick(s).cast_signed())
+            .collect::<Vec<i32>>()
     };
     write_column::<Int64Type>(&mut group, &column(|s| s.at_ns.cast_signed()), None)?;
     write_column::<Int64Type>(&mut group, &column(|s| s.value_ps), None)?;
     write_column::<Int32Type>(&mut group, &narrow(|s| s.n), None)?;
     write_column::<Int32Type>(&mut group, &narrow(|s| s.missed), None)?;
-    let levels: Vec<i16> = samples.iter().map(|s| i16::from(s.mark.name().is_some())).collect();
+    let levels: Vec<i16> = samples
+        .iter()
+        .map(|s| i16::from(s.mark.name().is_some()))
+        .collect();
     let marks: Vec<ByteArray> = samples
         .iter()
         .filter_map(|s| s.mark.name().map(ByteArray::from))
@@ -124,7 +130,9 @@ pub(super) fn write_bins(
     let rows: Vec<(i64, i64, u64, bool)> = [(measured, false), (filled, true)]
         .into_iter()
         .flat_map(|(bins, filled)| {
-            bins.occupied().into_iter().map(move |(l, h, n)| (l, h, n, filled))
+            bins.occupied()
+                .into_iter()
+                .map(move |(l, h, n)| (l, h, n, filled))
         })
         .collect();
     let schema = Arc::new(parse_message_type(BINS)?);
@@ -154,7 +162,10 @@ impl Table {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io(path, "opening"))?;
         let reader = SerializedFileReader::new(file).map_err(|e| {
-            Error::invalid(path, format!("not a whole Parquet file ({e}); the run is damaged"))
+            Error::invalid(
+                path,
+                format!("not a whole Parquet file ({e}); the run is damaged"),
+            )
         })?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -163,7 +174,11 @@ impl Table {
     }
 
     pub(super) fn rows(&self) -> u64 {
-        self.reader.metadata().file_metadata().num_rows().cast_unsigned()
+        self.reader
+            .metadata()
+            .file_metadata()
+            .num_rows()
+            .cast_unsigned()
     }
 
     fn metadata(&self, key: &str) -> Option<&str> {
@@ -242,8 +257,10 @@ impl Table {
     fn int64(&self, column: usize, rows: usize) -> std::result::Result<Vec<i64>, ParquetError> {
         let mut out = Vec::with_capacity(rows);
         for group in 0..self.reader.num_row_groups() {
-            let ColumnReader::Int64ColumnReader(mut r) =
-                self.reader.get_row_group(group)?.get_column_reader(column)?
+            let ColumnReader::Int64ColumnReader(mut r) = self
+                .reader
+                .get_row_group(group)?
+                .get_column_reader(column)?
             else {
                 return Err(ParquetError::General("column has another type".into()));
             };
@@ -255,8 +272,10 @@ impl Table {
     fn int32(&self, column: usize, rows: usize) -> std::result::Result<Vec<i32>, ParquetError> {
         let mut out = Vec::with_capacity(rows);
         for group in 0..self.reader.num_row_groups() {
-            let ColumnReader::Int32ColumnReader(mut r) =
-                self.reader.get_row_group(group)?.get_column_reader(column)?
+            let ColumnReader::Int32ColumnReader(mut r) = self
+                .reader
+                .get_row_group(group)?
+                .get_column_reader(column)?
             else {
                 return Err(ParquetError::General("column has another type".into()));
             };
@@ -268,8 +287,10 @@ impl Table {
     fn booleans(&self, column: usize, rows: usize) -> std::result::Result<Vec<bool>, ParquetError> {
         let mut out = Vec::with_capacity(rows);
         for group in 0..self.reader.num_row_groups() {
-            let ColumnReader::BoolColumnReader(mut r) =
-                self.reader.get_row_group(group)?.get_column_reader(column)?
+            let ColumnReader::BoolColumnReader(mut r) = self
+                .reader
+                .get_row_group(group)?
+                .get_column_reader(column)?
             else {
                 return Err(ParquetError::General("column has another type".into()));
             };
@@ -281,8 +302,10 @@ impl Table {
     fn marks(&self, column: usize, rows: usize) -> std::result::Result<Vec<Mark>, ParquetError> {
         let mut out = Vec::with_capacity(rows);
         for group in 0..self.reader.num_row_groups() {
-            let ColumnReader::ByteArrayColumnReader(mut r) =
-                self.reader.get_row_group(group)?.get_column_reader(column)?
+            let ColumnReader::ByteArrayColumnReader(mut r) = self
+                .reader
+                .get_row_group(group)?
+                .get_column_reader(column)?
             else {
                 return Err(ParquetError::General("column has another type".into()));
             };

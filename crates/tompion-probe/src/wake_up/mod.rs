@@ -1,0 +1,297 @@
+//! Wake-up latency: wake-up minus target (the papers call it miss time).
+
+mod methods;
+
+use std::fmt;
+use std::str::FromStr;
+
+use tompion_record::{Mark, Measurement, Recorder, Sample};
+use tompion_time::Clock;
+use tompion_time::os::{self, ClockId};
+
+use crate::{Error, Limits, Outcome, sys};
+
+/// A function that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // each is named after the function it calls
+pub enum Method {
+    Usleep,
+    Nanosleep,
+    ClockNanosleepAbs,
+    Timerfd,
+    Ppoll,
+    StdSleep,
+    BusyWait,
+    TompionHybrid,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Usleep,
+        Self::Nanosleep,
+        Self::ClockNanosleepAbs,
+        Self::Timerfd,
+        Self::Ppoll,
+        Self::StdSleep,
+        Self::BusyWait,
+        Self::TompionHybrid,
+    ];
+
+    /// The level of the factor `method`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usleep => "usleep",
+            Self::Nanosleep => "nanosleep",
+            Self::ClockNanosleepAbs => "clock-nanosleep-abs",
+            Self::Timerfd => "timerfd",
+            Self::Ppoll => "ppoll",
+            Self::StdSleep => "std-sleep",
+            Self::BusyWait => "busy-wait",
+            Self::TompionHybrid => "tompion-hybrid",
+        }
+    }
+
+    /// What it does, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Usleep => "usleep(3), relative",
+            Self::Nanosleep => "nanosleep(2), relative",
+            Self::ClockNanosleepAbs => "clock_nanosleep(2) to an absolute time, on a grid",
+            Self::Timerfd => "read(2) of a periodic timerfd, on a grid",
+            Self::Ppoll => "ppoll(2) timeout, relative",
+            Self::StdSleep => "Rust's std::thread::sleep, relative",
+            Self::BusyWait => "reading the clock until it is time, on a grid",
+            Self::TompionHybrid => "Tompion's sleep: kernel, then spinning, on a grid",
+        }
+    }
+
+    /// Whether it waits for absolute times, so that a period can be missed.
+    pub fn has_grid(self) -> bool {
+        matches!(
+            self,
+            Self::ClockNanosleepAbs | Self::Timerfd | Self::BusyWait | Self::TompionHybrid
+        )
+    }
+
+    /// Whether timer slack acts on it as a setting (Tompion's sleep sets its
+    /// own, and a busy wait never sleeps).
+    pub fn has_slack(self) -> bool {
+        !matches!(self, Self::BusyWait | Self::TompionHybrid)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|m| m.name() == text)
+            .ok_or_else(|| format!("`{text}` is no wake-up method"))
+    }
+}
+
+/// Something that waits, and the clock by which it is judged.
+pub trait Waiter {
+    /// Whether targets lie on a fixed grid.
+    const GRID: bool;
+
+    /// The clock, in nanoseconds.
+    fn now_ns(&mut self) -> u64;
+
+    /// Prepares a grid whose first target is `first_ns`.
+    fn start(&mut self, first_ns: u64, period_ns: u64) -> std::io::Result<()> {
+        let _ = (first_ns, period_ns);
+        Ok(())
+    }
+
+    /// Waits until `target_ns`, which lies `ahead_ns` after the present; goes on
+    /// after signals.
+    fn wait(&mut self, target_ns: u64, ahead_ns: u64);
+}
+
+/// Samples at the start of a trial that are marked as warm-up.
+pub const WARM_UP: u64 = 10;
+
+/// Measures one method; call it on the measuring thread.
+pub fn measure(
+    method: Method,
+    target_ns: u64,
+    clock: Clock,
+    limits: &Limits<'_>,
+) -> Result<Outcome, Error> {
+    use methods::*;
+    match method {
+        Method::Usleep => run(&mut Usleep, target_ns, limits),
+        Method::Nanosleep => run(&mut Nanosleep, target_ns, limits),
+        Method::ClockNanosleepAbs => run(&mut ClockNanosleepAbs, target_ns, limits),
+        Method::Timerfd => run(&mut Timerfd::default(), target_ns, limits),
+        Method::Ppoll => run(&mut Ppoll, target_ns, limits),
+        Method::StdSleep => run(&mut StdSleep, target_ns, limits),
+        Method::BusyWait => run(&mut BusyWait, target_ns, limits),
+        Method::TompionHybrid => run(&mut Hybrid::new(clock), target_ns, limits),
+    }
+}
+
+/// Runs any waiter, planted ones included.
+pub fn run<W: Waiter>(
+    waiter: &mut W,
+    target_ns: u64,
+    limits: &Limits<'_>,
+) -> Result<Outcome, Error> {
+    let target_ns = target_ns.max(1);
+    let wanted = limits.samples + WARM_UP;
+    let rows = limits
+        .rows
+        .min(usize::try_from(wanted).unwrap_or(usize::MAX));
+    let period_ps = W::GRID.then_some(target_ns as i64 * 1000);
+    let mut recorder = Recorder::new(rows, period_ps);
+    let memory_locked = sys::lock_memory(recorder.buffer());
+    let floor_ns = floor(waiter);
+
+    let cpu_before = os::now_ns(ClockId::ThreadCpu);
+    let taken = if W::GRID {
+        on_grid(waiter, target_ns, wanted, limits, &mut recorder)
+    } else {
+        relative(waiter, target_ns, wanted, limits, &mut recorder)
+    };
+    let cpu_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
+
+    if memory_locked {
+        sys::unlock_memory(recorder.buffer());
+    }
+    let taken = taken.map_err(Error::system("starting the timer"))?;
+    let missed = recorder.missed();
+    let (data, storage) = recorder.finish();
+    Ok(Outcome {
+        data,
+        storage,
+        missed_periods: W::GRID.then_some(missed),
+        measurement: Measurement {
+            technique: if W::GRID {
+                "time after each wait minus its target on a fixed grid".into()
+            } else {
+                "time after each relative wait minus (time before it + target)".into()
+            },
+            clock: "CLOCK_MONOTONIC".into(),
+            floor_ns: Some(floor_ns),
+            blind_spots: "a stall between waking and the clock read counts as wake-up latency; \
+                          with relative waits the time between two waits is not observed"
+                .into(),
+            period_ns: W::GRID.then_some(target_ns),
+            cpu_per_operation_ns: (taken > 0).then(|| cpu_ns as f64 / taken as f64),
+            wanted_samples: limits.samples,
+            ended_by_time: taken < wanted,
+            timer_slack_ns: os::timer_slack_ns().ok(),
+            memory_locked,
+            ..Measurement::default()
+        },
+    })
+}
+
+/// The clock read that every latency contains: median of back-to-back reads.
+fn floor<W: Waiter>(waiter: &mut W) -> f64 {
+    const READS: usize = 255;
+    let mut costs = [0u64; READS];
+    for cost in &mut costs {
+        let before = waiter.now_ns();
+        *cost = waiter.now_ns().saturating_sub(before);
+    }
+    costs.sort_unstable();
+    costs[READS / 2] as f64
+}
+
+fn mark(taken: u64, after_pause: bool) -> Mark {
+    if taken < WARM_UP {
+        Mark::WarmUp
+    } else if after_pause {
+        Mark::Recorder
+    } else {
+        Mark::None
+    }
+}
+
+/// Targets on a grid: a late wake-up is one row that says how many points it
+/// missed, and the next target is the next point in the future.
+fn on_grid<W: Waiter>(
+    waiter: &mut W,
+    period_ns: u64,
+    wanted: u64,
+    limits: &Limits<'_>,
+    recorder: &mut Recorder,
+) -> std::io::Result<u64> {
+    let began = waiter.now_ns();
+    let mut target = began + period_ns;
+    waiter.start(target, period_ns)?;
+    let mut now = began;
+    let mut after_pause = false;
+    for taken in 0..wanted {
+        if now - began > limits.time_ns || limits.stopped() {
+            return Ok(taken);
+        }
+        waiter.wait(target, target.saturating_sub(now));
+        now = waiter.now_ns();
+        let latency = now as i64 - target as i64;
+        let missed = latency.max(0) as u64 / period_ns;
+        recorder.push(Sample {
+            at_ns: now - began,
+            value_ps: latency * 1000,
+            n: 1,
+            missed: u32::try_from(missed).unwrap_or(u32::MAX),
+            mark: mark(taken, after_pause),
+        });
+        target += period_ns * (missed + 1);
+        after_pause = recorder.is_full() && taken + 1 < wanted;
+        if after_pause {
+            recorder.make_room();
+            // Our own pause must not count as missed periods.
+            now = waiter.now_ns();
+            target = now + period_ns;
+            waiter.start(target, period_ns)?;
+        }
+    }
+    Ok(wanted)
+}
+
+/// Each target counts from the moment before the wait.
+fn relative<W: Waiter>(
+    waiter: &mut W,
+    ahead_ns: u64,
+    wanted: u64,
+    limits: &Limits<'_>,
+    recorder: &mut Recorder,
+) -> std::io::Result<u64> {
+    let began = waiter.now_ns();
+    let mut now = began;
+    let mut after_pause = false;
+    for taken in 0..wanted {
+        if now - began > limits.time_ns || limits.stopped() {
+            return Ok(taken);
+        }
+        let target = waiter.now_ns() + ahead_ns;
+        waiter.wait(target, ahead_ns);
+        now = waiter.now_ns();
+        recorder.push(Sample {
+            at_ns: now - began,
+            value_ps: (now as i64 - target as i64) * 1000,
+            n: 1,
+            missed: 0,
+            mark: mark(taken, after_pause),
+        });
+        after_pause = recorder.is_full() && taken + 1 < wanted;
+        if after_pause {
+            recorder.make_room();
+        }
+    }
+    Ok(wanted)
+}
+
+#[cfg(test)]
+mod tests;

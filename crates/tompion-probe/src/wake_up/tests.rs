@@ -1,0 +1,195 @@
+//! The measuring loop driven by a planted clock: what goes in comes out.
+
+use std::sync::atomic::AtomicBool;
+
+use tompion_record::{Storage, View};
+
+use super::*;
+
+static RUNNING: AtomicBool = AtomicBool::new(false);
+
+/// A clock that stands still but for waits, which end late by planted amounts.
+struct Planted<const GRID: bool> {
+    now: u64,
+    latencies: Vec<u64>,
+    next: usize,
+}
+
+impl<const GRID: bool> Waiter for Planted<GRID> {
+    const GRID: bool = GRID;
+
+    fn now_ns(&mut self) -> u64 {
+        self.now
+    }
+
+    fn wait(&mut self, target_ns: u64, _ahead_ns: u64) {
+        self.now = target_ns + self.latencies[self.next % self.latencies.len()];
+        self.next += 1;
+    }
+}
+
+fn planted<const GRID: bool>(latencies: impl IntoIterator<Item = u64>) -> Planted<GRID> {
+    // Warm-up samples come first and must not show.
+    let mut all = vec![77; WARM_UP as usize];
+    all.extend(latencies);
+    Planted {
+        now: 5_000_000,
+        latencies: all,
+        next: 0,
+    }
+}
+
+fn limits(samples: u64) -> Limits<'static> {
+    Limits {
+        samples,
+        time_ns: u64::MAX,
+        rows: 1 << 20,
+        stop: &RUNNING,
+    }
+}
+
+#[test]
+fn planted_latencies_come_out_one_by_one() {
+    let outcome = run(&mut planted::<false>(1..=1000), 100_000, &limits(1000)).unwrap();
+    let d = outcome.data.distribution(View::Measured);
+    assert_eq!(
+        (d.len(), d.min(), d.max()),
+        (1000, Some(1_000), Some(1_000_000))
+    );
+    assert_eq!(d.median(), Some(500_500.0));
+    assert_eq!(outcome.missed_periods, None);
+    assert!(!outcome.measurement.ended_by_time);
+}
+
+#[test]
+fn a_late_wake_up_is_one_row_with_the_periods_it_missed() {
+    let mut latencies = vec![1_000u64; 100];
+    latencies[50] = 50_000_000;
+    let outcome = run(&mut planted::<true>(latencies), 100_000, &limits(100)).unwrap();
+    let late: Vec<_> = outcome
+        .data
+        .samples
+        .iter()
+        .filter(|s| s.missed > 0)
+        .collect();
+    assert_eq!(late.len(), 1);
+    assert_eq!((late[0].value_ps, late[0].missed), (50_000_000_000, 500));
+    assert_eq!(outcome.missed_periods, Some(500));
+    // Filled in: 100 rows and 500 missed points, each 100 us earlier than the last.
+    let filled = outcome.data.distribution(View::Filled {
+        period_ps: 100_000_000,
+    });
+    assert_eq!(filled.len(), 600);
+    assert_eq!(filled.count_above(1_000_000), 500);
+}
+
+#[test]
+fn the_next_target_stays_on_the_grid_after_a_miss() {
+    let outcome = run(
+        &mut planted::<true>([250_000, 0, 0, 0]),
+        100_000,
+        &limits(4),
+    )
+    .unwrap();
+    let at: Vec<u64> = outcome
+        .data
+        .samples
+        .iter()
+        .rev()
+        .take(4)
+        .map(|s| s.at_ns)
+        .collect();
+    // Differences between the last rows are whole periods.
+    assert!(
+        at.windows(2)
+            .all(|w| (w[0] - w[1]) == 100_000 || (w[0] - w[1]) == 50_000),
+        "{at:?}"
+    );
+}
+
+#[test]
+fn time_ends_a_trial_early_and_says_so() {
+    let mut l = limits(1_000_000);
+    l.time_ns = 5_000_000;
+    let outcome = run(&mut planted::<true>([0]), 100_000, &l).unwrap();
+    assert!(outcome.measurement.ended_by_time);
+    assert!(
+        (45..55).contains(&outcome.data.samples.len()),
+        "{}",
+        outcome.data.samples.len()
+    );
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured() {
+    let stop = AtomicBool::new(true);
+    let l = Limits {
+        stop: &stop,
+        ..limits(100)
+    };
+    let outcome = run(&mut planted::<true>([0]), 100_000, &l).unwrap();
+    assert!(outcome.measurement.ended_by_time && outcome.data.samples.is_empty());
+}
+
+#[test]
+fn an_overlong_trial_keeps_bins_and_every_large_value() {
+    let l = Limits {
+        rows: 1000,
+        ..limits(50_000)
+    };
+    // One in 1000 is large; the sizes tell them apart.
+    let latencies = (0..50_000u64).map(|i| {
+        if i % 1000 == 999 {
+            1_000_000 + i
+        } else {
+            100 + i % 50
+        }
+    });
+    let outcome = run(&mut planted::<false>(latencies), 100_000, &l).unwrap();
+    assert!(matches!(outcome.storage, Storage::Tail { .. }));
+    let d = outcome.data.distribution(View::Measured);
+    assert_eq!(d.count_above(900_000_000), 50);
+    assert_eq!(d.max(), Some(1_049_999_000));
+    // Warm-up and the samples after a pause are marked, all others counted.
+    let marked = outcome
+        .data
+        .samples
+        .iter()
+        .filter(|s| s.mark != Mark::None)
+        .count() as u64;
+    assert_eq!(d.len() + marked, 50_000 + WARM_UP);
+}
+
+#[test]
+fn methods_are_found_by_name() {
+    for m in Method::ALL {
+        assert_eq!(m.name().parse::<Method>(), Ok(m));
+    }
+    assert!("snooze".parse::<Method>().is_err());
+}
+
+#[test]
+fn every_real_method_waits_at_least_its_target() {
+    let clock = Clock::calibrate(std::time::Duration::from_millis(5));
+    for method in Method::ALL {
+        let l = Limits {
+            time_ns: 2_000_000_000,
+            ..limits(20)
+        };
+        let outcome = measure(method, 200_000, clock, &l).unwrap();
+        assert!(!outcome.data.samples.is_empty(), "{method}");
+        // Hybrid and timerfd wake on the kernel's clock too: none may be early.
+        assert!(
+            outcome
+                .data
+                .samples
+                .iter()
+                .all(|s| s.value_ps >= -1_000_000),
+            "{method}"
+        );
+        assert!(
+            outcome.measurement.cpu_per_operation_ns.unwrap() > 0.0,
+            "{method}"
+        );
+    }
+}

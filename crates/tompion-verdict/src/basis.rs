@@ -1,0 +1,146 @@
+//! What a cell's figures are computed from.
+
+use tompion_record::{Cell, Factors, factor};
+use tompion_stats::{Distribution, Interval, ratio_interval};
+
+/// Confidence level of every interval in an assessment.
+pub const LEVEL: f64 = 0.95;
+
+/// The blocks to judge a cell by: with missed periods filled in where the cell
+/// has a grid, since a late wake-up hides the events that should have followed.
+pub fn blocks(cell: &Cell) -> &[Distribution] {
+    if cell.filled_blocks.iter().any(|b| !b.is_empty()) {
+        &cell.filled_blocks
+    } else {
+        &cell.blocks
+    }
+}
+
+/// Samples actually taken, without those filled in.
+pub fn samples(cell: &Cell) -> u64 {
+    cell.blocks.iter().map(Distribution::len).sum()
+}
+
+/// The pooled `q`-quantile in nanoseconds.
+pub fn quantile_ns(blocks: &[Distribution], q: f64) -> Option<f64> {
+    Distribution::merged(blocks).quantile(q).map(|ps| ps / 1e3)
+}
+
+/// How one quantile of `a` compares to that of `b`, block by block.
+pub struct Comparison {
+    /// Pooled quantile of `a` in nanoseconds.
+    pub a_ns: f64,
+    /// Pooled quantile of `b` in nanoseconds.
+    pub b_ns: f64,
+    /// Geometric mean over blocks of `a / b`; the ratio of the pooled quantiles
+    /// where fewer than two blocks can be paired.
+    pub ratio: f64,
+    /// Interval of the ratio; `None` below two pairs.
+    pub interval: Option<Interval>,
+}
+
+impl Comparison {
+    /// Compares paired blocks; `None` where one side has no samples or a
+    /// quantile that is not positive.
+    pub fn of(a: &[Distribution], b: &[Distribution], q: f64) -> Option<Self> {
+        let (a_ns, b_ns) = (quantile_ns(a, q)?, quantile_ns(b, q)?);
+        let pairs: Vec<(f64, f64)> = a
+            .iter()
+            .zip(b)
+            .filter_map(|(a, b)| Some((a.quantile(q)?, b.quantile(q)?)))
+            .collect();
+        let paired = ratio_interval(&pairs, LEVEL);
+        let ratio = paired.map_or(a_ns / b_ns, |p| p.0);
+        (a_ns > 0.0 && b_ns > 0.0).then_some(Self {
+            a_ns,
+            b_ns,
+            ratio,
+            interval: paired.map(|p| p.1),
+        })
+    }
+
+    /// Whether `a` is larger beyond the noise between blocks.
+    pub fn is_larger(&self) -> bool {
+        self.interval.is_some_and(|i| i.low > 1.0)
+    }
+
+    /// Whether `a` is smaller beyond the noise between blocks.
+    pub fn is_smaller(&self) -> bool {
+        self.interval.is_some_and(|i| i.high < 1.0)
+    }
+}
+
+/// A cell for a sentence: `usleep (100us, timer slack 1ns)`. The load and the
+/// default levels go without saying.
+pub fn name(factors: &Factors) -> String {
+    let mut details: Vec<String> = factors.get(factor::TARGET).map(str::to_owned).into_iter().collect();
+    for (name, level) in factors.iter() {
+        match name {
+            factor::PROBE | factor::METHOD | factor::TARGET | factor::LOAD => {}
+            factor::SLACK if level == "default" => {}
+            factor::POLICY if level == "other" => {}
+            factor::SLACK => details.push(format!("timer slack {level}")),
+            _ => details.push(format!("{name} {level}")),
+        }
+    }
+    let method = factors.level(factor::METHOD);
+    if details.is_empty() {
+        method.to_owned()
+    } else {
+        format!("{method} ({})", details.join(", "))
+    }
+}
+
+/// `at rest` or `under cpu load`.
+pub fn under(load: &str) -> String {
+    match load {
+        "" | "idle" => "at rest".to_owned(),
+        load => format!("under {load} load"),
+    }
+}
+
+/// A ratio for a sentence: `1.23`, `12.3`, `1234`.
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 99.95 => format!("{r:.0}"),
+        r if r >= 9.995 => format!("{r:.1}"),
+        r => format!("{r:.2}"),
+    }
+}
+
+/// The sentence with its first letter in upper case.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_named_without_defaults() {
+        let f = Factors::new()
+            .with(factor::PROBE, "wake-up")
+            .with(factor::METHOD, "usleep")
+            .with(factor::TARGET, "1ms")
+            .with(factor::SLACK, "default")
+            .with(factor::LOAD, "cpu");
+        assert_eq!(name(&f), "usleep (1ms)");
+        assert_eq!(
+            name(&f.with(factor::SLACK, "1ns").with(factor::POLICY, "fifo:50")),
+            "usleep (1ms, policy fifo:50, timer slack 1ns)"
+        );
+    }
+
+    #[test]
+    fn a_comparison_of_one_block_has_no_interval() {
+        let d = |v: i64| Distribution::from_values([v, v, v]);
+        let c = Comparison::of(&[d(4000)], &[d(2000)], 0.5).unwrap();
+        assert!((c.ratio - 2.0).abs() < 1e-12 && c.interval.is_none() && !c.is_larger());
+        assert!(Comparison::of(&[], &[d(1)], 0.5).is_none());
+        assert!(Comparison::of(&[d(0)], &[d(1)], 0.5).is_none());
+    }
+}
