@@ -1,14 +1,55 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
+//! What this machine is: processor, hypervisor, container, clock, power and
+//! scheduler settings, read from CPUID, `/proc`, `/sys` and a few system calls.
+//!
+//! Nothing is changed and nothing fails: what cannot be read is absent.
+//!
+//! ```
+//! let environment = tompion_platform::detect();
+//! assert!(!environment.machine.architecture.is_empty());
+//! ```
+#![deny(unsafe_code)]
+
+mod cgroup;
+mod clock;
+mod container;
+mod cpuid;
+mod hypervisor;
+mod kernel;
+mod machine;
+mod names;
+mod power;
+mod root;
+mod scheduling;
+mod synchronisation;
+mod sys;
+#[cfg(test)]
+mod tests;
+
+use tompion_record::Environment;
+
+use crate::cpuid::{Cpuid, CpuidFacts};
+use crate::root::Root;
+use crate::sys::SystemCalls;
+
+/// Describes this machine as it is now.
+pub fn detect() -> Environment {
+    describe(&Root::real(), &SystemCalls::made(), cpuid::native())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
+/// Describes the machine whose files lie under `root`.
+fn describe(root: &Root, calls: &SystemCalls, cpuid: Option<&dyn Cpuid>) -> Environment {
+    let facts = cpuid.map(CpuidFacts::read).unwrap_or_default();
+    Environment {
+        hostname: calls.hostname.clone(),
+        machine: machine::machine(root, &calls.architecture),
+        kernel: kernel::kernel(root, calls),
+        virtualization: hypervisor::virtualization(root, &facts),
+        container: container::container(root),
+        clock: clock::clock(root, &facts, calls.timer_slack_ns),
+        synchronisation: calls.timex.as_ref().map(synchronisation::decode),
+        power: power::power(root),
+        scheduling: scheduling::scheduling(root),
+        cgroup: cgroup::cgroup(root),
+        mitigations: machine::mitigations(root),
     }
 }

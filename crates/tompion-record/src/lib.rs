@@ -30,7 +30,7 @@ pub use quantity::{format_duration, format_ns, parse_duration_ns};
 pub use recorder::Recorder;
 pub use run::{Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, json_schema, now_utc};
 pub use sample::{Mark, Sample};
-pub use store::{Run, RunWriter};
+pub use store::{Run, RunWriter, write_whole};
 pub use summary::{Summary, TrialSummary};
 pub use trial::{
     Granularity, LoadEvidence, Measurement, Storage, Trial, TrialData, TrialDraft, View,

@@ -1,14 +1,29 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
-}
+//! From a recorded run to what people read: a terminal summary, one HTML file
+//! that needs no network, and a summary for machines.
+//!
+//! [`ReportData::gather`] reads the samples once and keeps only what is drawn;
+//! [`terminal`], [`html`] and [`json`] are pure functions of it. What the run
+//! means comes from `tompion-verdict`; nothing is judged here.
+#![forbid(unsafe_code)]
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+mod ccdf;
+mod data;
+mod environment;
+mod figures;
+mod html;
+mod json;
+mod limitations;
+mod loads;
+mod plot;
+mod sections;
+mod series;
+mod terminal;
 
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
-    }
-}
+pub use data::ReportData;
+pub use environment::environment_text;
+pub use html::html;
+pub use json::{JSON_VERSION, json};
+pub use terminal::terminal;
+
+/// Name of the page inside a run's directory.
+pub const REPORT_FILE: &str = "report.html";

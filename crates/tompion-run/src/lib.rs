@@ -1,14 +1,35 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
-}
+//! Carries out a plan of trials: in random order within blocks, loads switched
+//! on and off around each trial, everything saved as it comes.
+#![forbid(unsafe_code)]
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+mod bench;
+mod execute;
+mod plan;
+mod space;
 
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
-    }
+pub use bench::{Bench, Machine, MachineSettings};
+pub use execute::{Progress, execute};
+pub use plan::{Plan, PlanOptions, PlannedCell, ProbePlan, Slack};
+pub use space::require_free_space;
+
+/// Why a run could not begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plan cannot be carried out as asked.
+    #[error("{0}")]
+    Plan(String),
+    /// Saving failed; what was saved before stays readable.
+    #[error(transparent)]
+    Record(#[from] tompion_record::Error),
+    /// A probe could not run.
+    #[error("{cell}: {source}")]
+    Probe {
+        /// The cell under way.
+        cell: String,
+        /// What went wrong.
+        source: tompion_probe::Error,
+    },
+    /// A load did not start, died, or did nothing.
+    #[error(transparent)]
+    Load(#[from] tompion_load::LoadError),
 }

@@ -73,7 +73,11 @@ impl Comparison {
 /// A cell for a sentence: `usleep (100us, timer slack 1ns)`. The load and the
 /// default levels go without saying.
 pub fn name(factors: &Factors) -> String {
-    let mut details: Vec<String> = factors.get(factor::TARGET).map(str::to_owned).into_iter().collect();
+    let mut details: Vec<String> = factors
+        .get(factor::TARGET)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
     for (name, level) in factors.iter() {
         match name {
             factor::PROBE | factor::METHOD | factor::TARGET | factor::LOAD => {}

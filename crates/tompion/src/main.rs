@@ -1,3 +1,39 @@
-fn main() {
-    println!("Hello, world!");
+//! `tompion`: can I trust time in this VM, container or cloud instance?
+//!
+//! This program parses, calls and prints; the work is done by the crates below.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod exit;
+
+use std::process::ExitCode;
+
+use cli::Command;
+
+fn main() -> ExitCode {
+    // A copy of this program runs each load; it takes no other options.
+    let arguments: Vec<String> = std::env::args_os()
+        .map(|a| a.to_string_lossy().into_owned())
+        .collect();
+    if arguments
+        .get(1)
+        .is_some_and(|a| a == tompion_load::WORKER_ARG)
+    {
+        return tompion_load::worker_main(&arguments[2..]);
+    }
+    let options = match cli::parse() {
+        Ok(options) => options,
+        Err(code) => return code,
+    };
+    let result = match options.command {
+        Command::Check(check) => commands::check(&check),
+        Command::Report(report) => commands::report(&report),
+        Command::Env(env) => commands::env(&env),
+        Command::List(list) => commands::list(&list),
+        Command::Peer(peer) => commands::peer(&peer),
+        Command::Man(man) => commands::man(&man),
+        Command::Completions(completions) => commands::completions(&completions),
+    };
+    exit::code(result)
 }

@@ -87,6 +87,27 @@ impl Method {
         }
     }
 
+    /// What it reads, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Counter => "the bare CPU counter, unordered",
+            #[cfg(target_arch = "x86_64")]
+            Self::Rdtscp => "the CPU counter by RDTSCP",
+            Self::OrderedCounter => "the CPU counter behind a fence",
+            Self::Tompion => "Tompion's clock: the counter converted to nanoseconds",
+            Self::StdInstant => "Rust's std::time::Instant::now",
+            Self::Vdso(ClockId::Monotonic) => "clock_gettime(CLOCK_MONOTONIC)",
+            Self::Vdso(ClockId::MonotonicRaw) => "clock_gettime(CLOCK_MONOTONIC_RAW)",
+            Self::Vdso(ClockId::MonotonicCoarse) => "clock_gettime(CLOCK_MONOTONIC_COARSE)",
+            Self::Vdso(ClockId::Realtime) => "clock_gettime(CLOCK_REALTIME)",
+            Self::Vdso(ClockId::Boottime) => "clock_gettime(CLOCK_BOOTTIME)",
+            Self::Vdso(ClockId::Tai) => "clock_gettime(CLOCK_TAI)",
+            Self::Vdso(ClockId::ThreadCpu) => "clock_gettime(CLOCK_THREAD_CPUTIME_ID)",
+            Self::Gettimeofday => "gettimeofday",
+            Self::Syscall => "clock_gettime(CLOCK_MONOTONIC) by a real system call",
+        }
+    }
+
     /// How many of the wanted samples it takes, as a divisor: a real system call
     /// costs some ten times a read.
     pub fn sample_divisor(self) -> u64 {

@@ -8,6 +8,14 @@ mod writer;
 pub use reader::Run;
 pub use writer::RunWriter;
 
+/// Writes a file whole or not at all: what stood there before survives a failure.
+pub fn write_whole(path: &std::path::Path, content: &[u8]) -> crate::Result<()> {
+    atomic::write(path, |out| {
+        out.write_all(content)
+            .map_err(crate::Error::io(path, "writing"))
+    })
+}
+
 /// Name of the run's description inside its directory.
 const RUN_FILE: &str = "run.json";
 

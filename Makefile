@@ -1,0 +1,79 @@
+# Tompion: `make run` measures this machine, `make test` checks the project.
+# Both install what they need on Debian and Ubuntu when run as root.
+
+SHELL := /bin/bash
+CARGO ?= cargo
+HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+# Downloads and the Python environment of the tests; safe to delete.
+CACHE := .cache
+VENV := $(CACHE)/venv
+# What `make run` passes on: make run ARGS='--quick'
+ARGS ?=
+
+# Everything is Rust; a C compiler is needed only as its linker.
+RUN_PACKAGES := gcc libc6-dev
+TEST_PACKAGES := $(RUN_PACKAGES) chromium fonts-dejavu-core iperf3 iproute2 man-db \
+	mount python3 python3-venv stress-ng util-linux
+
+.PHONY: run build static test test-full lint unit cross acceptance docs clean \
+	require-rust run-packages test-packages
+
+run: build
+	target/release/tompion check $(ARGS)
+
+build: require-rust run-packages
+	$(CARGO) build --release --locked -p tompion
+
+# One file that runs on any Linux of this architecture, without Rust.
+static: require-rust run-packages
+	RUSTFLAGS='-C target-feature=+crt-static' \
+		$(CARGO) build --release --locked -p tompion --target $(HOST)
+	@mkdir -p dist
+	cp target/$(HOST)/release/tompion dist/tompion
+	@echo "static binary: dist/tompion"
+
+test: test-packages lint unit cross build static acceptance
+	@echo "make test: all parts passed"
+
+# Long experiments.
+test-full: test
+	TOMPION_LONG=1 $(VENV)/bin/pytest -q tests/acceptance
+
+lint: require-rust run-packages
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+
+unit: require-rust test-packages
+	$(CARGO) test --workspace --locked
+
+# aarch64 is compiled, never run by us.
+cross: require-rust
+	@if command -v rustup >/dev/null && rustup target add aarch64-unknown-linux-gnu; then \
+		$(CARGO) check --workspace --locked --target aarch64-unknown-linux-gnu; \
+	else \
+		echo "cross: skipped, rustup cannot add aarch64-unknown-linux-gnu here"; \
+	fi
+
+acceptance: build static $(VENV)/ready test-packages
+	$(VENV)/bin/pytest -q tests/acceptance
+
+$(VENV)/ready: tests/acceptance/requirements.txt | test-packages
+	rm -rf $(VENV)
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+require-rust:
+	@command -v $(CARGO) >/dev/null || { \
+		echo "Rust is missing: install it from https://rustup.rs, then run make again"; exit 1; }
+
+run-packages:
+	@.ci/packages $(RUN_PACKAGES)
+
+test-packages:
+	@.ci/packages $(TEST_PACKAGES)
+
+clean:
+	$(CARGO) clean
+	rm -rf $(CACHE) dist

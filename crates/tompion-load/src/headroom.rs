@@ -1,0 +1,148 @@
+//! How much memory and disk a load may take: a fifth stays free for others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::spec::Size;
+
+/// Memory that a load may take, in bytes: what is available less a fifth of it.
+///
+/// Available is the kernel's `MemAvailable`, or what the memory limits of the
+/// control groups leave where that is less: in a container the former is the
+/// host's.
+pub fn memory_allowance_bytes() -> Result<u64, String> {
+    let meminfo = fs::read_to_string("/proc/meminfo")
+        .map_err(|e| format!("could not read /proc/meminfo: {e}"))?;
+    let available = mem_available_bytes(&meminfo)
+        .ok_or("/proc/meminfo has no MemAvailable: the free memory is unknown")?;
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limit = memory_groups(&groups).iter().filter_map(|g| left_in_group_bytes(g));
+    Ok(less_a_fifth(limit.fold(available, u64::min)))
+}
+
+fn mem_available_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn less_a_fifth(bytes: u64) -> u64 {
+    bytes - bytes.div_ceil(5)
+}
+
+/// Directories that may limit this process, of both versions of control groups.
+///
+/// Each group's ancestors limit it too; inside a container the path can be the
+/// host's, and then only the root, which is always among them, is there.
+fn memory_groups(proc_self_cgroup: &str) -> Vec<PathBuf> {
+    let roots = proc_self_cgroup.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        match controllers {
+            "" => Some(("/sys/fs/cgroup", path)),
+            c if c.split(',').any(|c| c == "memory") => Some(("/sys/fs/cgroup/memory", path)),
+            _ => None,
+        }
+    });
+    roots
+        .flat_map(|(root, path)| {
+            let path = Path::new(path.trim_start_matches('/'));
+            path.ancestors().map(|a| Path::new(root).join(a)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Limit less usage, if the group has a limit.
+fn left_in_group_bytes(group: &Path) -> Option<u64> {
+    let number = |name: &str| -> Option<u64> {
+        fs::read_to_string(group.join(name)).ok()?.trim().parse().ok()
+    };
+    // "max" is no number, and so no limit.
+    let v2 = number("memory.max").zip(number("memory.current"));
+    let v1 = || number("memory.limit_in_bytes").zip(number("memory.usage_in_bytes"));
+    v2.or_else(v1).map(|(limit, used)| limit.saturating_sub(used))
+}
+
+/// Checks that writing `bytes` leaves a fifth of the file system of `directory`
+/// free, as an unprivileged user sees it.
+pub fn check_disk(directory: &Path, bytes: u64) -> Result<(), String> {
+    let stat = nix::sys::statvfs::statvfs(directory)
+        .map_err(|e| format!("could not ask how full its file system is: {e}"))?;
+    let unit = stat.fragment_size() as u64;
+    check_free(stat.blocks() as u64 * unit, stat.blocks_available() as u64 * unit, bytes)
+}
+
+fn check_free(total: u64, available: u64, wanted: u64) -> Result<(), String> {
+    // 128 bits: total * 20 overflows beyond an exabyte.
+    let left = u128::from(available.saturating_sub(wanted));
+    if left * 5 >= u128::from(total) {
+        return Ok(());
+    }
+    let percent = available as f64 / total as f64 * 100.0;
+    Err(format!(
+        "its file system has {percent:.1} % free and 20 % must stay free after writing {}; name a \
+         directory on another one",
+        Size(wanted)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_read_in_kibibytes() {
+        let meminfo = "MemTotal:       24683528 kB\nMemAvailable:       1000 kB\n";
+        assert_eq!(mem_available_bytes(meminfo), Some(1_024_000));
+        assert_eq!(mem_available_bytes("MemTotal: 1 kB\n"), None);
+        assert_eq!(less_a_fifth(1000), 800);
+        assert_eq!(less_a_fifth(1), 0);
+    }
+
+    #[test]
+    fn this_machine_allows_some_but_not_all_memory() {
+        let meminfo = fs::read_to_string("/proc/meminfo").unwrap();
+        let available = mem_available_bytes(&meminfo).unwrap();
+        let allowed = memory_allowance_bytes().unwrap();
+        // Other programs come and go between the two readings.
+        assert!(allowed > 0 && allowed < available / 10 * 9, "{allowed} of {available}");
+    }
+
+    #[test]
+    fn groups_and_their_ancestors_are_looked_at() {
+        let groups = memory_groups("4:cpu,memory:/a/b\n1:cpu:/c\n0::/x\n");
+        let expected = [
+            "/sys/fs/cgroup/memory/a/b",
+            "/sys/fs/cgroup/memory/a",
+            "/sys/fs/cgroup/memory/",
+            "/sys/fs/cgroup/x",
+            "/sys/fs/cgroup/",
+        ];
+        assert_eq!(groups, expected.map(PathBuf::from));
+        assert_eq!(memory_groups("").len(), 0);
+    }
+
+    #[test]
+    fn a_group_leaves_its_limit_less_its_usage() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
+        assert_eq!(left_in_group_bytes(group.path()), None);
+        write("memory.limit_in_bytes", "1000\n");
+        write("memory.usage_in_bytes", "1\n");
+        assert_eq!(left_in_group_bytes(group.path()), Some(999));
+        write("memory.max", "50\n");
+        write("memory.current", "60\n");
+        assert_eq!(left_in_group_bytes(group.path()), Some(0), "version 2 goes first");
+        write("memory.max", "max\n");
+        assert_eq!(left_in_group_bytes(group.path()), Some(999));
+    }
+
+    #[test]
+    fn a_fifth_of_the_disk_stays_free() {
+        assert!(check_free(1000, 300, 100).is_ok());
+        let message = check_free(1000, 300, 101).unwrap_err();
+        assert!(message.contains("30.0 % free"), "{message}");
+        assert!(check_free(1000, 100, 0).is_err());
+        assert!(check_free(u64::MAX, u64::MAX, 1 << 20).is_ok());
+        assert!(check_disk(Path::new("/nonexistent"), 0).is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! The few facts that only system calls tell. The only unsafe code of this
+//! crate is here.
+#![allow(unsafe_code)]
+
+use crate::synchronisation::Timex;
+
+/// Answers of system calls, as they were when the value was made.
+#[derive(Clone, Debug, Default)]
+pub struct SystemCalls {
+    /// Host name (uname).
+    pub hostname: String,
+    /// Instruction set of the kernel (uname).
+    pub architecture: String,
+    /// Kernel release (uname).
+    pub release: String,
+    /// Kernel version (uname).
+    pub version: String,
+    /// Timer slack of the calling thread, in nanoseconds (prctl).
+    pub timer_slack_ns: Option<u64>,
+    /// State of the kernel's clock (adjtimex).
+    pub timex: Option<Timex>,
+}
+
+impl SystemCalls {
+    /// Asks the kernel.
+    pub fn made() -> Self {
+        let uname = rustix::system::uname();
+        let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+        Self {
+            hostname: text(uname.nodename()),
+            architecture: text(uname.machine()),
+            release: text(uname.release()),
+            version: text(uname.version()),
+            timer_slack_ns: rustix::thread::current_timer_slack().ok(),
+            timex: adjtimex(),
+        }
+    }
+}
+
+/// Reads the state of the kernel's clock without changing it; `None` where the
+/// call is forbidden, as in some sandboxes.
+fn adjtimex() -> Option<Timex> {
+    // SAFETY: `timex` consists of integers only, for which all-zero bytes are
+    // valid; `modes` 0 asks for a read.
+    let mut raw: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live, exclusively borrowed `timex`, which is
+    // all that adjtimex(2) writes to.
+    let state = unsafe { libc::adjtimex(&mut raw) };
+    (state >= 0).then(|| Timex {
+        state,
+        status: raw.status,
+        offset: i64::from(raw.offset),
+        frequency: i64::from(raw.freq),
+        maximum_error_us: i64::from(raw.maxerror),
+        estimated_error_us: i64::from(raw.esterror),
+        tick_us: i64::from(raw.tick),
+        tai_s: raw.tai,
+    })
+}

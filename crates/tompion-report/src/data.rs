@@ -1,0 +1,163 @@
+//! What a report is made of, gathered in one pass over the samples.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use tompion_record::{Cell, Factors, Mark, Result, Run, RunRecord, Storage, Summary};
+use tompion_stats::{Distribution, Interval, quantile_interval};
+use tompion_verdict::Assessment;
+
+use crate::ccdf;
+use crate::series::TrialSeries;
+
+/// Resamples behind the interval printed beside a median. It decides nothing
+/// (verdicts compute their own), so half the usual number will do.
+const RESAMPLES: usize = 500;
+
+/// Confidence of the intervals printed beside medians.
+pub(crate) const LEVEL: f64 = 0.95;
+
+/// Everything that a report shows of one run. Memory is bounded by the number
+/// of trials and of distinct values, not by the number of samples.
+#[derive(Debug)]
+pub struct ReportData {
+    record: RunRecord,
+    directory: PathBuf,
+    cells: Vec<Cell>,
+    views: Vec<CellView>,
+    assessment: Assessment,
+}
+
+/// What is shown of one cell, computed once.
+#[derive(Debug)]
+pub(crate) struct CellView {
+    /// Single operations as measured.
+    pub measured: Option<Summary>,
+    /// The same with missed periods filled in.
+    pub filled: Option<Summary>,
+    /// Operations timed in batches.
+    pub batched: Option<Summary>,
+    /// Interval of the plotted median over blocks, in nanoseconds.
+    pub median_interval: Option<Interval>,
+    /// Steps of the plotted values' CCDF.
+    pub ccdf: Vec<(f64, f64)>,
+    /// The plotted samples over time, block by block.
+    pub series: Vec<TrialSeries>,
+    /// Samples that a logarithmic axis cannot show (zero or less).
+    pub not_positive: u64,
+    /// Samples set apart as warm-up or otherwise marked.
+    pub marked: u64,
+    /// Trials that keep only their largest samples one by one.
+    pub tail_trials: u32,
+}
+
+impl CellView {
+    /// The summary of the values that are plotted: single operations, or
+    /// batches where nothing else was taken.
+    pub(crate) fn plotted(&self) -> Option<&Summary> {
+        self.measured.as_ref().or(self.batched.as_ref())
+    }
+
+    /// Whether the plots show batches.
+    pub(crate) fn plots_batches(&self) -> bool {
+        self.measured.is_none() && self.batched.is_some()
+    }
+
+    fn new(cell: &Cell, extra: Extra, seed: u64) -> Self {
+        let measured = Distribution::merged(&cell.blocks);
+        let (blocks, plotted) = if measured.is_empty() {
+            let batched = Distribution::merged(&cell.batched_blocks);
+            (&cell.batched_blocks, batched)
+        } else {
+            (&cell.blocks, measured.clone())
+        };
+        let mut series = extra.series;
+        series.sort_by_key(|s| s.block);
+        Self {
+            measured: Summary::of_ps(&measured),
+            filled: cell.filled_summary(),
+            batched: cell.batched_summary(),
+            median_interval: quantile_interval(blocks, 0.5, LEVEL, RESAMPLES, seed)
+                .map(|ps| ps.scaled(1e-3)),
+            ccdf: ccdf::steps(&plotted),
+            series,
+            not_positive: plotted.len() - plotted.count_above(0),
+            marked: extra.marked,
+            tail_trials: extra.tail_trials,
+        }
+    }
+}
+
+/// What one pass over the trials adds to a cell.
+#[derive(Default)]
+struct Extra {
+    series: Vec<TrialSeries>,
+    marked: u64,
+    tail_trials: u32,
+}
+
+impl ReportData {
+    /// Reads the samples of `run`, trial by trial, and has `assess` say what
+    /// its cells mean.
+    ///
+    /// # Errors
+    /// A sample file that cannot be read or is damaged.
+    pub fn gather(run: &Run, assess: impl FnOnce(&[Cell]) -> Assessment) -> Result<Self> {
+        let record = run.record().clone();
+        let blocks = record.trials.iter().map(|t| t.block as usize + 1).max();
+        let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
+        let cells = run.cells(|trial, data| {
+            let extra = extras.entry(trial.factors.clone()).or_default();
+            extra.series.push(TrialSeries::of(trial, data, blocks.unwrap_or(1)));
+            extra.marked += data.samples.iter().filter(|s| s.mark != Mark::None).count() as u64;
+            extra.tail_trials += u32::from(matches!(trial.storage, Storage::Tail { .. }));
+        })?;
+        let seed = record.header.design.seed;
+        let views = cells
+            .iter()
+            .map(|c| CellView::new(c, extras.remove(&c.factors).unwrap_or_default(), seed))
+            .collect();
+        let assessment = assess(&cells);
+        Ok(Self {
+            record,
+            directory: run.directory().to_path_buf(),
+            cells,
+            views,
+            assessment,
+        })
+    }
+
+    /// What the run means.
+    pub fn assessment(&self) -> &Assessment {
+        &self.assessment
+    }
+
+    /// The cells of the run in the order of their keys.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The run's description.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// Where the page belongs: inside the run's directory.
+    pub fn report_path(&self) -> PathBuf {
+        self.directory.join(crate::REPORT_FILE)
+    }
+
+    /// Cells with what is shown of them.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
+        self.cells.iter().zip(&self.views).map(|(cell, view)| Shown { cell, view })
+    }
+}
+
+/// One cell with what is shown of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'a> {
+    /// What was measured.
+    pub cell: &'a Cell,
+    /// What is shown of it.
+    pub view: &'a CellView,
+}

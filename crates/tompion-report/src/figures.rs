@@ -1,0 +1,119 @@
+//! Numbers as both the terminal and the page print them.
+
+use tompion_record::{Summary, format_ns};
+
+/// What stands where there is nothing to print.
+pub(crate) const NONE: &str = "—";
+
+/// A duration or a dash.
+pub(crate) fn ns(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), format_ns)
+}
+
+/// A count with groups of three digits, parted by narrow no-break spaces.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A rate or another real number with three significant digits.
+pub(crate) fn real(x: f64) -> String {
+    match x.abs() {
+        a if a >= 999.5 => count(x.round() as u64),
+        a if a >= 99.95 => format!("{x:.0}"),
+        a if a >= 9.995 => format!("{x:.1}"),
+        _ => format!("{x:.2}"),
+    }
+}
+
+/// How many times, for example `13×`.
+pub(crate) fn times(ratio: f64) -> String {
+    if ratio.is_finite() {
+        format!("{}×", real(ratio))
+    } else {
+        NONE.to_owned()
+    }
+}
+
+/// A quantile's name, for example `p99.9`.
+pub(crate) fn quantile_name(q: f64) -> String {
+    let percent = format!("{:.4}", q * 100.0);
+    let short = percent.trim_end_matches('0').trim_end_matches('.');
+    match short {
+        "50" => "median".to_owned(),
+        "100" => "max".to_owned(),
+        p => format!("p{p}"),
+    }
+}
+
+/// A quantile of `summary`, when it rests on at least one sample beyond it.
+pub(crate) fn supported(summary: &Summary, q: f64, value_ns: f64) -> Option<f64> {
+    // A hair of tolerance keeps 1000 samples good enough for p99.9.
+    (summary.samples as f64 * (1.0 - q) >= 1.0 - 1e-6).then_some(value_ns)
+}
+
+/// Text from a file made safe for a terminal: control characters, which could
+/// move the cursor or change colours, become visible.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// A command line that a shell reads back as the same words.
+pub(crate) fn shell_words(words: &[String]) -> String {
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|w| {
+            let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+            if !w.is_empty() && w.chars().all(safe) {
+                w.clone()
+            } else {
+                format!("'{}'", w.replace('\'', r"'\''"))
+            }
+        })
+        .collect();
+    quoted.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tompion_stats::Distribution;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(count(12), "12");
+        assert_eq!((real(0.5), real(45.67), real(4567.8)), ("0.50".into(), "45.7".into(), "4\u{202f}568".into()));
+        assert_eq!(quantile_name(0.999), "p99.9");
+        assert_eq!(quantile_name(0.99), "p99");
+        assert_eq!(quantile_name(0.5), "median");
+    }
+
+    #[test]
+    fn a_quantile_needs_a_sample_beyond_it() {
+        let of = |n: i64| Summary::of_ps(&Distribution::from_values(0..n)).unwrap();
+        assert_eq!(supported(&of(1000), 0.999, 7.0), Some(7.0));
+        assert_eq!(supported(&of(999), 0.999, 7.0), None);
+        assert_eq!(supported(&of(10_000), 0.9999, 7.0), Some(7.0));
+    }
+
+    #[test]
+    fn words_survive_a_shell() {
+        let words = ["tompion", "check", "--out", "my run", "it's"].map(str::to_owned);
+        assert_eq!(shell_words(&words), r"tompion check --out 'my run' 'it'\''s'");
+    }
+
+    #[test]
+    fn control_characters_cannot_reach_a_terminal() {
+        assert_eq!(plain("a\u{1b}[31mb"), "a\u{fffd}[31mb");
+    }
+}

@@ -1,0 +1,75 @@
+//! One self-contained page: no script, no font and no image from elsewhere.
+
+mod environment;
+mod figure;
+mod measurements;
+mod tables;
+mod verdict;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+
+use crate::data::ReportData;
+use crate::sections::{probe_title, sections};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page as text. It loads nothing and runs no script.
+pub fn html(data: &ReportData) -> String {
+    let sections = sections(data);
+    let mut probes: Vec<&str> = sections.iter().map(|s| s.probe).collect();
+    probes.dedup();
+    let host = &data.record().header.environment.hostname;
+    let title = if host.is_empty() {
+        "Tompion report".to_owned()
+    } else {
+        format!("Tompion report: {host}")
+    };
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                // An icon of its own keeps browsers from asking a server for one.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (contents(&probes))
+                main {
+                    (verdict::header(data))
+                    (verdict::profiles(data))
+                    (verdict::findings(data))
+                    (verdict::advice(data))
+                    @for (i, probe) in probes.iter().enumerate() {
+                        (measurements::probe(i, probe, sections.iter().filter(|s| s.probe == *probe)))
+                    }
+                    (environment::loads(data))
+                    (environment::machine(data))
+                    (environment::limits(data))
+                    (environment::again(data))
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn contents(probes: &[&str]) -> Markup {
+    markup! {
+        nav aria-label="Contents" {
+            a href="#verdict" { "Verdict" }
+            a href="#hurts" { "What hurts" }
+            a href="#advice" { "Advice" }
+            @for (i, probe) in probes.iter().enumerate() {
+                a href={ "#probe-" (i) } { (probe_title(probe)) }
+            }
+            a href="#loads" { "Loads" }
+            a href="#machine" { "Machine" }
+            a href="#limits" { "Limitations" }
+            a href="#again" { "Run it again" }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Tables of one section.
+
+use maud::{Markup, html as markup};
+use tompion_record::{Summary, format_ns};
+
+use super::verdict::figure;
+use crate::data::Shown;
+use crate::figures::{NONE, count, supported};
+use crate::sections::{Row, Section, load_title};
+
+/// Median, p99 and maximum, a group of columns for each load.
+pub(super) fn short(section: &Section<'_>) -> Markup {
+    let batched = section.cells().any(|s| s.view.batched.is_some());
+    let columns = if batched { 4 } else { 3 };
+    markup! {
+        div.scroll tabindex="0" {
+            table.numbers {
+                thead {
+                    tr {
+                        th rowspan="2" { "Method" }
+                        @for load in &section.loads { th.group colspan=(columns) { (load_title(load)) } }
+                    }
+                    tr {
+                        @for _ in &section.loads {
+                            @if batched { th.first { "per read" } th { "median" } } @else { th.first { "median" } }
+                            th { "p99" } th { "max" }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in &section.rows {
+                        tr {
+                            (name(row))
+                            @for shown in &row.by_load {
+                                @let view = shown.map(|s| s.view);
+                                @let single = view.and_then(|v| v.measured.as_ref());
+                                @if batched {
+                                    td.first { (figure(view.and_then(|v| v.batched.as_ref()).map(|b| b.median_ns))) }
+                                }
+                                td.first[!batched] { (figure(single.map(|m| m.median_ns))) }
+                                td { (figure(single.and_then(|m| supported(m, 0.99, m.p99_ns)))) }
+                                td { (figure(single.map(|m| m.max_ns))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn name(row: &Row<'_>) -> Markup {
+    markup! {
+        th scope="row" {
+            (if row.method.is_empty() { NONE } else { row.method })
+            @if !row.variant.is_empty() { span.variant { (row.variant) } }
+        }
+    }
+}
+
+/// A column of the full table: its heading and what to print of a cell. A
+/// column that is empty throughout is left out.
+type Column = (&'static str, fn(&Shown<'_>) -> Option<String>);
+
+const COLUMNS: [Column; 20] = [
+    ("samples", |s| single(s).map(|m| count(m.samples))),
+    ("median", |s| ns(s, |m| m.median_ns)),
+    ("95 % interval", |s| {
+        let i = s.view.median_interval?;
+        let shown = !s.view.plots_batches();
+        shown.then(|| format!("[{}, {}]", format_ns(i.low), format_ns(i.high)))
+    }),
+    ("per read (batches)", |s| s.view.batched.as_ref().map(|b| format_ns(b.median_ns))),
+    ("MAD", |s| ns(s, |m| m.median_absolute_deviation_ns)),
+    ("½ IQR", |s| ns(s, |m| m.half_interquartile_range_ns)),
+    ("mean", |s| ns(s, |m| m.mean_ns)),
+    ("min", |s| ns(s, |m| m.min_ns)),
+    ("p90", |s| quantile(s, 0.9, |m| m.p90_ns)),
+    ("p99", |s| quantile(s, 0.99, |m| m.p99_ns)),
+    ("p99.9", |s| quantile(s, 0.999, |m| m.p99_9_ns)),
+    ("p99.99", |s| quantile(s, 0.9999, |m| m.p99_99_ns)),
+    ("max", |s| ns(s, |m| m.max_ns)),
+    ("missed periods", |s| s.cell.missed_periods.map(count)),
+    ("p99, missed filled in", |s| {
+        let f = s.view.filled.as_ref()?;
+        supported(f, 0.99, f.p99_ns).map(format_ns)
+    }),
+    ("CPU per sleep", |s| s.cell.cpu_per_operation_ns().map(format_ns)),
+    ("floor", |s| s.cell.floor_ns().map(format_ns)),
+    ("smallest step", |s| steps(s, |g| g.smallest_step_ns).map(format_ns)),
+    ("common step", |s| steps(s, |g| g.common_step_ns).map(format_ns)),
+    ("steps backwards", |s| {
+        let all = s.cell.measurements.iter().filter_map(|m| m.granularity);
+        all.map(|g| g.backward_steps).reduce(|a, b| a + b).map(count)
+    }),
+];
+
+fn single<'a>(s: &Shown<'a>) -> Option<&'a Summary> {
+    s.view.measured.as_ref()
+}
+
+fn ns(s: &Shown<'_>, of: fn(&Summary) -> f64) -> Option<String> {
+    single(s).map(|m| format_ns(of(m)))
+}
+
+fn quantile(s: &Shown<'_>, q: f64, of: fn(&Summary) -> f64) -> Option<String> {
+    single(s).and_then(|m| supported(m, q, of(m))).map(format_ns)
+}
+
+/// The smallest over blocks of one property of the clock's steps.
+fn steps(s: &Shown<'_>, of: fn(&tompion_record::Granularity) -> f64) -> Option<f64> {
+    let all = s.cell.measurements.iter().filter_map(|m| m.granularity.as_ref());
+    all.map(of).reduce(f64::min)
+}
+
+/// Every statistic of every cell, load by load.
+pub(super) fn full(section: &Section<'_>) -> Markup {
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|c| section.cells().any(|s| c.1(&s).is_some()))
+        .collect();
+    markup! {
+        details {
+            summary { "All statistics" }
+            div.scroll tabindex="0" {
+                table.numbers.full {
+                    thead { tr { th { "Method" } @for c in &columns { th { (c.0) } } } }
+                    @for (i, load) in section.loads.iter().enumerate() {
+                        tbody {
+                            tr.group { th colspan=(columns.len() + 1) { span { (load_title(load)) } } }
+                            @for row in &section.rows {
+                                @if let Some(shown) = &row.by_load[i] {
+                                    tr {
+                                        (name(row))
+                                        @for c in &columns { td { (c.1(shown).as_deref().unwrap_or(NONE)) } }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            p.small {
+                "MAD is the median absolute deviation from the median, unscaled. ½ IQR is half the interquartile range, which "
+                "Kirova et al. 2019 print under the name MAD; both are given, named apart. Quantiles follow definition 7 of Hyndman and Fan 1996. "
+                "A dash stands for a quantile with less than one sample beyond it. Intervals are resampled over whole blocks."
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The answer first: verdict, profiles, what hurts, advice.
+
+use maud::{Markup, html as markup};
+use tompion_record::{Summary, factor, format_ns};
+use tompion_verdict::{LoadVerdict, Outcome, ProfileVerdict};
+
+use crate::data::{ReportData, Shown};
+use crate::environment::emulation;
+use crate::figures::{NONE, count, ns, quantile_name, times};
+use crate::limitations::interrupted;
+use crate::sections::{READ_COST, WAKE_UP, factors_in_words, load_title, sort_loads};
+
+/// Title, verdict line and the figures people ask for first.
+pub(super) fn header(data: &ReportData) -> Markup {
+    let record = data.record();
+    let header = &record.header;
+    markup! {
+        header id="verdict" {
+            p.brand { "Tompion" span { " timing report" } }
+            @if let Some(sentence) = interrupted(data) {
+                p.banner { b { "⚠ Interrupted. " } (sentence) " Everything below rests on these alone." }
+            }
+            @if let Some(how) = emulation(&header.environment) {
+                p.banner { b { "⚠ Emulated machine. " } (how) }
+            }
+            h1 { (data.assessment().headline) }
+            p.meta {
+                @if !header.environment.hostname.is_empty() {
+                    span { b { (header.environment.hostname) } }
+                }
+                span { (header.started_at) }
+                span { (header.tool) }
+                span { (count(u64::from(header.design.blocks))) " blocks planned, " (header.design.order) }
+            }
+            @for note in &record.notes { p.note { (note) } }
+            (tiles(data))
+        }
+    }
+}
+
+fn tiles(data: &ReportData) -> Markup {
+    let of = |probe: &str| {
+        let cells: Vec<(Shown<'_>, &Summary)> = data
+            .shown()
+            .filter(|s| s.cell.factors.level(factor::PROBE) == probe)
+            .filter_map(|s| s.view.plotted().map(|p| (s, p)))
+            .collect();
+        cells
+    };
+    let per_read = |s: &Shown<'_>| {
+        s.view.batched.as_ref().or(s.view.measured.as_ref()).map_or(f64::INFINITY, |x| x.median_ns)
+    };
+    let cheapest = of(READ_COST)
+        .into_iter()
+        .min_by(|a, b| per_read(&a.0).total_cmp(&per_read(&b.0)));
+    let wake = of(WAKE_UP);
+    let best = wake.iter().min_by(|a, b| a.1.median_ns.total_cmp(&b.1.median_ns));
+    let worst = wake.iter().max_by(|a, b| a.1.max_ns.total_cmp(&b.1.max_ns));
+    let samples: u64 = data
+        .shown()
+        .flat_map(|s| [&s.view.measured, &s.view.batched])
+        .flatten()
+        .map(|s| s.samples)
+        .sum();
+    markup! {
+        dl.tiles {
+            @if let Some((s, _)) = cheapest {
+                (tile("Cheapest clock read", &format_ns(per_read(&s)), &factors_in_words(&s.cell.factors)))
+            }
+            @if let Some((s, x)) = best {
+                (tile("Most punctual wake-up (median)", &format_ns(x.median_ns), &factors_in_words(&s.cell.factors)))
+            }
+            @if let Some((s, x)) = worst {
+                (tile("Latest wake-up seen", &format_ns(x.max_ns), &factors_in_words(&s.cell.factors)))
+            }
+            (tile("Samples", &count(samples), &format!("in {} trials of {} cells", count(data.record().trials.len() as u64), data.cells().len())))
+        }
+    }
+}
+
+fn tile(what: &str, value: &str, which: &str) -> Markup {
+    markup! {
+        div { dt { (what) } dd { b { (value) } span { (which) } } }
+    }
+}
+
+/// Every profile held against every load.
+pub(super) fn profiles(data: &ReportData) -> Markup {
+    let profiles = &data.assessment().profiles;
+    let mut loads: Vec<&str> = profiles
+        .iter()
+        .flat_map(|p| p.by_load.iter().map(|l| l.load.as_str()))
+        .collect();
+    sort_loads(&mut loads);
+    loads.dedup();
+    markup! {
+        section {
+            h2 { "Is time good enough here?" }
+            @if profiles.is_empty() {
+                p { "No fitness profile was judged." }
+            } @else {
+                p.lead {
+                    "Each use is judged by one quantile with its 95 % interval over blocks: it passes when the whole interval keeps the limit, "
+                    "fails when the whole interval exceeds it, and is inconclusive otherwise."
+                }
+                div.scroll tabindex="0" {
+                    table.profiles {
+                        thead { tr {
+                            th { "Use" }
+                            th { "Overall" }
+                            @for load in &loads { th { "Under " (load_title(load)) } }
+                        } }
+                        tbody { @for p in profiles { (profile(p, &loads)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn profile(p: &ProfileVerdict, loads: &[&str]) -> Markup {
+    markup! {
+        tr {
+            th scope="row" {
+                b { (p.title) } " " code { (p.name) }
+                div.small { (p.requirement) }
+                @if let Some(method) = &p.method { div.small { "judged with " (factors_in_words(method)) } }
+                div.small.source { (p.source) }
+            }
+            td { (badge(p.outcome)) }
+            @for load in loads {
+                td {
+                    @if let Some(v) = p.by_load.iter().find(|v| v.load == *load) { (judgement(v)) } @else { (NONE) }
+                }
+            }
+        }
+    }
+}
+
+fn judgement(v: &LoadVerdict) -> Markup {
+    markup! {
+        (badge(v.outcome))
+        div.value { (quantile_name(v.quantile)) " " b { (format_ns(v.estimate_ns)) } }
+        @if let (Some(low), Some(high)) = (v.low_ns, v.high_ns) {
+            div.small { "[" (format_ns(low)) ", " (format_ns(high)) "]" }
+        }
+        @if let Some(reason) = &v.reason { div.small.reason { (reason) } }
+        @if v.samples_missing > 0 {
+            div.small { (count(v.samples_missing)) " more samples needed" }
+        }
+    }
+}
+
+/// Glyph and word, so that colour is never alone in saying it.
+pub(super) fn badge(outcome: Outcome) -> Markup {
+    let (class, glyph, word) = match outcome {
+        Outcome::Pass => ("pass", "✓", "pass"),
+        Outcome::Fail => ("fail", "✗", "fail"),
+        Outcome::Inconclusive => ("open", "?", "inconclusive"),
+    };
+    markup! { span class={ "badge " (class) } { span aria-hidden="true" { (glyph) } " " (word) } }
+}
+
+/// What costs time here, worst first.
+pub(super) fn findings(data: &ReportData) -> Markup {
+    let findings = &data.assessment().findings;
+    markup! {
+        section #hurts {
+            h2 { "What hurts" }
+            @if findings.is_empty() {
+                p { "Nothing stood out against its baseline in this run." }
+            } @else {
+                ol.findings {
+                    @for f in findings {
+                        li {
+                            b.ratio { (times(f.ratio)) }
+                            div { p { (f.sentence) } p.small { (factors_in_words(&f.cell)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Remedies that this very run tried.
+pub(super) fn advice(data: &ReportData) -> Markup {
+    let advice = &data.assessment().advice;
+    markup! {
+        section #advice {
+            h2 { "Advice, tested in this run" }
+            @if advice.is_empty() {
+                p { "This run held no pair of settings to compare." }
+            } @else {
+                div.cards {
+                    @for a in advice {
+                        article.card.idle[!a.effective] {
+                            p.change {
+                                (format_ns(a.before_ns)) span.arrow { " → " } b { (format_ns(a.after_ns)) }
+                                span.small { " median" }
+                            }
+                            p { (a.sentence) }
+                            pre { code { (a.how) } }
+                            p.small { b { "Price: " } (a.price) }
+                            p.small {
+                                b { "Gain: " } (times(a.gain))
+                                @if let (Some(low), Some(high)) = (a.gain_low, a.gain_high) {
+                                    " [" (times(low)) ", " (times(high)) "]"
+                                }
+                                @if !a.effective { " — no effect shown here" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A quantile or the reason why there is none.
+pub(super) fn figure(value: Option<f64>) -> Markup {
+    markup! { (ns(value)) }
+}

@@ -1,0 +1,91 @@
+//! The summary for machines: `--json`.
+
+use serde_json::{Map, Value, json};
+use tompion_record::{Status, Summary};
+
+use crate::data::{LEVEL, ReportData, Shown};
+use crate::environment::emulation;
+use crate::limitations::limitations;
+
+/// Version of the summary's form; raised when a reader of the old form would
+/// misread the new one.
+pub const JSON_VERSION: u64 = 1;
+
+/// The summary of a run as one JSON object. Units are in the names; absent
+/// values are null.
+pub fn json(data: &ReportData) -> Value {
+    let record = data.record();
+    let header = &record.header;
+    json!({
+        "schema_version": JSON_VERSION,
+        "kind": "tompion-summary",
+        "status": record.status,
+        "complete": record.status == Status::Complete,
+        "tool": header.tool,
+        "command_line": header.command_line,
+        "started_at": header.started_at,
+        "finished_at": record.finished_at,
+        "design": header.design,
+        "trials": record.trials.len(),
+        "notes": record.notes,
+        "assessment": data.assessment(),
+        "environment": header.environment,
+        "emulation": emulation(&header.environment),
+        "guards": header.guards,
+        "limitations": limitations(data),
+        "cells": data.shown().map(|s| cell(&s)).collect::<Vec<_>>(),
+    })
+}
+
+fn cell(s: &Shown<'_>) -> Value {
+    let (cell, view) = (s.cell, s.view);
+    let steps = || cell.measurements.iter().filter_map(|m| m.granularity);
+    json!({
+        "name": cell.factors.to_string(),
+        "factors": cell.factors,
+        "blocks": cell.blocks.len(),
+        "measured": summary(view.measured.as_ref()),
+        "missed_filled": summary(view.filled.as_ref()),
+        "batched": summary(view.batched.as_ref()),
+        "median_interval": view.median_interval.map(|i| json!({
+            "of": if view.plots_batches() { "batched" } else { "measured" },
+            "level": LEVEL,
+            "low_ns": i.low,
+            "high_ns": i.high,
+        })),
+        "missed_periods": cell.missed_periods,
+        "marked_samples": view.marked,
+        "not_positive_samples": view.not_positive,
+        "trials_with_binned_samples": view.tail_trials,
+        "trials_ended_by_time": cell.measurements.iter().filter(|m| m.ended_by_time).count(),
+        "cpu_per_operation_ns": cell.cpu_per_operation_ns(),
+        "floor_ns": cell.floor_ns(),
+        "granularity": steps().reduce(|a, b| tompion_record::Granularity {
+            smallest_step_ns: a.smallest_step_ns.min(b.smallest_step_ns),
+            common_step_ns: a.common_step_ns.min(b.common_step_ns),
+            zero_steps: a.zero_steps.max(b.zero_steps),
+            backward_steps: a.backward_steps + b.backward_steps,
+        }),
+        "load": cell.loads,
+    })
+}
+
+/// All statistics; quantiles with less than one sample beyond them are listed
+/// in `unsupported_quantiles`.
+fn summary(summary: Option<&Summary>) -> Value {
+    let Some(s) = summary else { return Value::Null };
+    let mut value = serde_json::to_value(s).unwrap_or_else(|_| Value::Object(Map::new()));
+    let beyond = |q: f64| crate::figures::supported(s, q, 0.0).is_none();
+    let weak: Vec<&str> = [
+        (0.9, "p90_ns"),
+        (0.95, "p95_ns"),
+        (0.99, "p99_ns"),
+        (0.999, "p99_9_ns"),
+        (0.9999, "p99_99_ns"),
+    ]
+    .into_iter()
+    .filter_map(|(q, name)| beyond(q).then_some(name))
+    .collect();
+    value["unsupported_quantiles"] = json!(weak);
+    value
+}

@@ -1,0 +1,108 @@
+//! What a reader must know before trusting the figures of this run.
+
+use std::collections::BTreeMap;
+
+use tompion_record::{Status, Storage};
+
+use crate::data::ReportData;
+use crate::environment::emulation;
+use crate::figures::count;
+
+/// One sentence each.
+pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
+    let mut all = Vec::new();
+    all.extend(interrupted(data));
+    all.extend(emulation(&data.record().header.environment).map(|how| {
+        format!("This machine is emulated ({how}): its time says little about real hardware.")
+    }));
+    all.extend(trial_limits(data));
+    all.extend(missing(data));
+    all.extend(blind_spots(data));
+    all
+}
+
+/// That the run ended early, with what it holds.
+pub(crate) fn interrupted(data: &ReportData) -> Option<String> {
+    let record = data.record();
+    if record.status == Status::Complete {
+        return None;
+    }
+    let design = &record.header.design;
+    let planned = u64::from(design.blocks) * u64::from(design.cells);
+    let done = record.trials.len() as u64;
+    let of = if planned >= done && planned > 0 {
+        format!("{} of {}", count(done), count(planned))
+    } else {
+        count(done)
+    };
+    Some(format!("The run was interrupted: {of} planned trials were measured."))
+}
+
+fn trial_limits(data: &ReportData) -> Vec<String> {
+    let trials = &data.record().trials;
+    let total = trials.len() as u64;
+    let mut all = Vec::new();
+    let mut say = |n: usize, text: &str| {
+        if n > 0 {
+            all.push(format!("{} of {} trials {text}", count(n as u64), count(total)));
+        }
+    };
+    say(
+        trials.iter().filter(|t| t.measurement.ended_by_time).count(),
+        "reached their time limit before they had all the samples they were meant to take.",
+    );
+    say(
+        trials.iter().filter(|t| matches!(t.storage, Storage::Tail { .. })).count(),
+        "outgrew their storage: their small values are counted in bins of three significant digits, only the largest are kept one by one and drawn over time.",
+    );
+    say(
+        trials.iter().filter(|t| !t.measurement.memory_locked).count(),
+        "ran without locked memory, so page faults of the probe itself may be among their values.",
+    );
+    let blocks = trials.iter().map(|t| t.block).max().map_or(0, |b| b + 1);
+    if blocks == 1 {
+        all.push("One block only: there is nothing to compute intervals from.".to_owned());
+    }
+    all
+}
+
+fn missing(data: &ReportData) -> Vec<String> {
+    let empty = data.shown().filter(|s| s.view.plotted().is_none()).count();
+    let flat: u64 = data.shown().map(|s| s.view.not_positive).sum();
+    let mut all = Vec::new();
+    if empty > 0 {
+        all.push(format!("{} cells hold no samples.", count(empty as u64)));
+    }
+    if flat > 0 {
+        all.push(format!(
+            "{} samples are zero or negative; a logarithmic axis has no place for them, so plots show them at its lower edge.",
+            count(flat)
+        ));
+    }
+    all
+}
+
+/// What the probes cannot see, each sentence once with its technique.
+fn blind_spots(data: &ReportData) -> Vec<String> {
+    let mut spots: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for m in data.cells().iter().flat_map(|c| &c.measurements) {
+        let blind = m.blind_spots.trim();
+        if !blind.is_empty() {
+            let techniques = spots.entry(blind).or_default();
+            if !techniques.contains(&m.technique.as_str()) {
+                techniques.push(&m.technique);
+            }
+        }
+    }
+    spots
+        .into_iter()
+        .map(|(blind, techniques)| {
+            let named: Vec<&str> = techniques.into_iter().filter(|t| !t.is_empty()).take(3).collect();
+            if named.is_empty() {
+                blind.to_owned()
+            } else {
+                format!("{blind} (values {})", named.join("; "))
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,97 @@
+//! The proof that the loads ran, brought together over trials.
+
+use std::collections::BTreeMap;
+
+use tompion_record::{LoadEvidence, factor};
+
+use crate::data::ReportData;
+use crate::sections::sort_loads;
+
+/// What one load did over all trials beside which it ran.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LoadSummary {
+    /// The factor's level.
+    pub load: String,
+    /// The load as asked for.
+    pub asked: String,
+    /// What produced it.
+    pub driver: String,
+    /// Trials with evidence.
+    pub trials: usize,
+    /// Operations per second, and what one is.
+    pub operations: Option<(f64, String)>,
+    /// CPUs kept busy on average.
+    pub busy_cpus: f64,
+    /// Context switches per second of the whole machine.
+    pub context_switches_per_second: f64,
+    /// Interrupts per second of the whole machine.
+    pub interrupts_per_second: f64,
+}
+
+/// One summary a load, in reading order. Rates are means over time.
+pub(crate) fn summaries(data: &ReportData) -> Vec<LoadSummary> {
+    let mut by_load: BTreeMap<&str, Vec<&LoadEvidence>> = BTreeMap::new();
+    for cell in data.cells() {
+        let level = cell.factors.level(factor::LOAD);
+        by_load.entry(level).or_default().extend(&cell.loads);
+    }
+    let mut levels: Vec<&str> = by_load.keys().copied().collect();
+    sort_loads(&mut levels);
+    levels
+        .into_iter()
+        .filter_map(|level| summary(level, &by_load[level]))
+        .collect()
+}
+
+fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
+    let first = evidence.first()?;
+    let observed: f64 = evidence.iter().map(|e| e.observed_ns as f64).sum();
+    let observed = observed.max(1.0);
+    let mean = |of: fn(&LoadEvidence) -> f64| {
+        evidence.iter().map(|e| of(e) * e.observed_ns as f64).sum::<f64>() / observed
+    };
+    let counted: Vec<u64> = evidence.iter().filter_map(|e| e.operations).collect();
+    Some(LoadSummary {
+        load: level.to_owned(),
+        asked: first.load.clone(),
+        driver: first.driver.clone(),
+        trials: evidence.len(),
+        operations: (!counted.is_empty()).then(|| {
+            let sum: f64 = counted.iter().map(|n| *n as f64).sum();
+            let unit = first.operation.clone().unwrap_or_else(|| "operation".to_owned());
+            (sum / (observed / 1e9), unit)
+        }),
+        busy_cpus: evidence.iter().map(|e| e.cpu_time_ns as f64).sum::<f64>() / observed,
+        context_switches_per_second: mean(|e| e.context_switches_per_second),
+        interrupts_per_second: mean(|e| e.interrupts_per_second),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_weighted_by_time() {
+        let one = LoadEvidence {
+            load: "cpu:threads=100".into(),
+            driver: "built-in".into(),
+            operations: Some(3_000),
+            operation: Some("square root".into()),
+            cpu_time_ns: 2_000_000_000,
+            observed_ns: 1_000_000_000,
+            context_switches_per_second: 100.0,
+            interrupts_per_second: 10.0,
+        };
+        let two = LoadEvidence {
+            observed_ns: 3_000_000_000,
+            context_switches_per_second: 500.0,
+            ..one.clone()
+        };
+        let s = summary("cpu", &[&one, &two]).unwrap();
+        assert_eq!(s.context_switches_per_second, 400.0);
+        assert_eq!(s.busy_cpus, 1.0);
+        assert_eq!(s.operations, Some((1_500.0, "square root".into())));
+        assert_eq!(summary("idle", &[]), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! Samples over time with a bold median line, as in Kirova 2019's raw plots:
+//! one figure a method, one panel a load and variant.
+
+use std::ops::Range;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axes::{decades, padded, span, text, time_tick};
+use super::backend::{CompactSvg, SCALE};
+use super::theme::{Ink, Look};
+use super::{Drawn, Failure, canvas};
+use crate::series::TrialSeries;
+
+/// Panels side by side before a new row begins.
+pub(crate) const PANELS_PER_ROW: usize = 4;
+
+/// Width of a figure in SVG units.
+const WIDTH: i32 = 1040;
+/// Height of one row of panels.
+const ROW: i32 = 168;
+/// Room for tick labels left of the first panel.
+const LEFT: i32 = 66;
+/// Room below the last row.
+const BOTTOM: i32 = 18;
+
+/// One cell over time.
+pub(crate) struct Panel<'a> {
+    /// Load and variant.
+    pub title: String,
+    /// How it is drawn.
+    pub look: Look,
+    /// Its blocks.
+    pub series: &'a [TrialSeries],
+    /// Its median in nanoseconds; a panel without one is empty.
+    pub median_ns: Option<f64>,
+}
+
+/// Draws the panels of one method, `columns` of them in a row; all share the
+/// axis of values.
+pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, what: &str, label: &str) -> Drawn {
+    let columns = columns.clamp(1, PANELS_PER_ROW);
+    let rows = panels.len().div_ceil(columns) as i32;
+    let height = rows * ROW + BOTTOM;
+    let values = decades(panels.iter().flat_map(|p| p.series).flat_map(|s| {
+        s.columns.iter().flat_map(|c| [c.min.1, c.max.1]).map(|ps| ps as f64 / 1000.0)
+    }));
+    let class = format!("time w{columns}");
+    canvas((WIDTH as u32, height as u32), label, &class, |root| {
+        let u = |units: i32| units * SCALE;
+        let width = (WIDTH - LEFT) / columns as i32;
+        for (i, panel) in panels.iter().enumerate() {
+            let (row, column) = ((i / columns) as i32, (i % columns) as i32);
+            let first = column == 0;
+            let x = if first { 0 } else { LEFT + column * width };
+            let w = if first { LEFT + width } else { width };
+            let area = root
+                .clone()
+                .shrink((u(x), u(row * ROW)), (u(w), u(ROW)));
+            let indent = if first { LEFT } else { 0 };
+            one(&area, panel, &values, indent)?;
+        }
+        let style = text(Ink::Title, 11, HPos::Center, VPos::Center);
+        let turned = style.transform(FontTransform::Rotate270);
+        root.draw_text(what, &turned, (u(8), u(rows * ROW / 2)))?;
+        let below = text(Ink::Title, 11, HPos::Center, VPos::Bottom);
+        let caption = "measuring time in seconds, blocks end to end";
+        root.draw_text(caption, &below, (u((WIDTH + LEFT) / 2), u(height - 2)))?;
+        Ok(())
+    })
+}
+
+type Area<'a> = DrawingArea<CompactSvg<'a>, Shift>;
+
+fn one(area: &Area<'_>, panel: &Panel<'_>, values: &Range<f64>, indent: i32) -> Result<(), Failure> {
+    let u = |units: i32| units * SCALE;
+    let title = text(Ink::Title, 12, HPos::Left, VPos::Top);
+    area.draw_text(&panel.title, &title, (u(indent + 2), u(5)))?;
+    let span_ns: u64 = panel.series.iter().map(|s| s.span_ns).sum();
+    let seconds = span_ns.max(1) as f64 / 1e9;
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(u(24))
+        .margin_right(u(14))
+        .x_label_area_size(u(20))
+        .y_label_area_size(u(indent))
+        .build_cartesian_2d(0.0..seconds, padded(values).log_scale())?;
+    let y_label = |ns: &f64| if indent > 0 { time_tick(ns) } else { String::new() };
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .x_labels(4)
+        .y_labels(span(values) + 1)
+        .x_label_formatter(&|s| seconds_tick(*s, seconds))
+        .y_label_formatter(&y_label)
+        .bold_line_style(Ink::Grid.color())
+        .light_line_style(TRANSPARENT)
+        .axis_style(Ink::Grid.color())
+        .set_all_tick_mark_size(u(2))
+        .label_style(text(Ink::Label, 11, HPos::Center, VPos::Center))
+        .draw()?;
+    let area = chart.plotting_area();
+    let value = |ps: i64| (ps as f64 / 1000.0).clamp(values.start, values.end);
+    let mut starts = Vec::new();
+    let mut start = 0u64;
+    for s in panel.series {
+        starts.push(start);
+        start += s.span_ns;
+    }
+    let at = |start: u64, ns: u64| (start + ns) as f64 / 1e9;
+    for &s in starts.iter().skip(1) {
+        let x = at(s, 0);
+        let line = vec![(x, values.start), (x, values.end)];
+        area.draw(&PathElement::new(line, Ink::Border.color()))?;
+    }
+    let blocks = || panel.series.iter().zip(&starts);
+    for (block, &start) in blocks() {
+        for c in block.columns.iter().filter(|c| c.min.1 < c.max.1) {
+            let x = at(start, c.min.0.midpoint(c.max.0));
+            let line = vec![(x, value(c.min.1)), (x, value(c.max.1))];
+            area.draw(&PathElement::new(line, Ink::Range(panel.look).color()))?;
+        }
+    }
+    for (block, &start) in blocks() {
+        for c in &block.columns {
+            for p in c.points.iter().chain([&c.min, &c.max]) {
+                let dot = (at(start, p.0), value(p.1));
+                area.draw(&Circle::new(dot, 1, Ink::Dots(panel.look).color()))?;
+            }
+        }
+    }
+    if let Some(median) = panel.median_ns {
+        let y = median.clamp(values.start, values.end);
+        let ink = Ink::Median(panel.look).color();
+        area.draw(&PathElement::new(vec![(0.0, y), (seconds, y)], ink))?;
+    }
+    Ok(())
+}
+
+/// As many digits as a panel of this length needs.
+fn seconds_tick(s: f64, span: f64) -> String {
+    let digits = (1.0 - span.log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{s:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_have_no_idle_digits() {
+        assert_eq!(seconds_tick(0.5, 4.0), "0.5");
+        assert_eq!(seconds_tick(2.0, 4.0), "2");
+        assert_eq!(seconds_tick(20.0, 45.0), "20");
+        assert_eq!(seconds_tick(0.002, 0.01), "0.002");
+    }
+}

@@ -1,0 +1,255 @@
+//! Cells laid out for reading: a section for each probe and target, in it one
+//! row a method and variant, in each row one cell a load.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tompion_record::{Factors, factor, parse_duration_ns};
+
+use crate::data::{ReportData, Shown};
+
+/// Methods and loads in the order in which people expect them; others follow
+/// by name.
+const METHODS: [&str; 21] = [
+    "rdtsc",
+    "rdtscp",
+    "lfence-rdtsc",
+    "tompion",
+    "std-instant",
+    "clock-monotonic",
+    "clock-monotonic-raw",
+    "clock-realtime",
+    "clock-monotonic-coarse",
+    "clock-boottime",
+    "clock-tai",
+    "gettimeofday",
+    "syscall-clock-monotonic",
+    "usleep",
+    "nanosleep",
+    "clock-nanosleep-abs",
+    "timerfd",
+    "ppoll",
+    "std-sleep",
+    "busy-wait",
+    "tompion-hybrid",
+];
+const LOADS: [&str; 7] = ["idle", "cpu", "io", "hd", "memory", "memory-bus", "network"];
+
+/// The probes Tompion itself knows.
+pub(crate) const READ_COST: &str = "read-cost";
+pub(crate) const WAKE_UP: &str = "wake-up";
+
+/// One probe at one target.
+#[derive(Debug)]
+pub(crate) struct Section<'a> {
+    /// What is measured.
+    pub probe: &'a str,
+    /// The sleep target, where there is one.
+    pub target: Option<&'a str>,
+    /// Loads in reading order.
+    pub loads: Vec<&'a str>,
+    /// Methods with their variants.
+    pub rows: Vec<Row<'a>>,
+}
+
+/// One method in one variant.
+#[derive(Debug)]
+pub(crate) struct Row<'a> {
+    /// The function that was measured.
+    pub method: &'a str,
+    /// Further factors in words, for example `slack 1 ns`; empty for defaults.
+    pub variant: String,
+    /// Number of the method among those of its probe: its colour.
+    pub method_index: usize,
+    /// Number of the variant among those of the method: its dashes.
+    pub variant_index: usize,
+    /// One entry a load of the section.
+    pub by_load: Vec<Option<Shown<'a>>>,
+}
+
+impl Row<'_> {
+    /// Method and variant.
+    pub(crate) fn label(&self) -> String {
+        match (self.method, self.variant.as_str()) {
+            (m, "") => m.to_owned(),
+            (m, v) => format!("{m}, {v}"),
+        }
+    }
+}
+
+impl Section<'_> {
+    /// For example `Wake-up latency, target 100 µs`.
+    pub(crate) fn title(&self) -> String {
+        let probe = probe_title(self.probe);
+        self.target
+            .map_or_else(|| probe.clone(), |t| format!("{probe}, target {}", level(t)))
+    }
+
+    /// A name for anchors, unique within a report.
+    pub(crate) fn anchor(&self) -> String {
+        let raw = format!("{}-{}", self.probe, self.target.unwrap_or_default());
+        let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        raw.chars().map(safe).collect::<String>().trim_end_matches('-').to_owned()
+    }
+
+    /// Every cell of the section.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Shown<'_>> {
+        self.rows.iter().flat_map(|r| r.by_load.iter().flatten().copied())
+    }
+}
+
+/// What a probe measures, in words.
+pub(crate) fn probe_title(probe: &str) -> String {
+    match probe {
+        READ_COST => "Read cost".to_owned(),
+        WAKE_UP => "Wake-up latency".to_owned(),
+        "" => "Measurements without a named probe".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// A level such as `100us` as people write it: `100 µs`.
+pub(crate) fn level(level: &str) -> String {
+    let split = level.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    match (parse_duration_ns(level), split) {
+        (Ok(_), Some(at)) => {
+            let (number, unit) = level.split_at(at);
+            format!("{number} {}", unit.replace("us", "µs"))
+        }
+        _ => level.to_owned(),
+    }
+}
+
+/// The load in words.
+pub(crate) fn load_title(load: &str) -> &str {
+    if load.is_empty() { "load not named" } else { load }
+}
+
+/// Factors beside probe, method, target and load, in words.
+pub(crate) fn variant(factors: &Factors) -> String {
+    let parts: Vec<String> = factors
+        .iter()
+        .filter_map(|(name, l)| match name {
+            factor::PROBE | factor::METHOD | factor::TARGET | factor::LOAD => None,
+            factor::SLACK if l == "default" => None,
+            factor::SLACK => Some(format!("slack {}", level(l))),
+            factor::POLICY if l == "other" => None,
+            factor::POLICY => Some(l.to_owned()),
+            _ => Some(format!("{name} {l}")),
+        })
+        .collect();
+    parts.join(", ")
+}
+
+/// A cell's key in words, for example `usleep, 100 µs, slack 1 ns, under cpu`.
+pub(crate) fn factors_in_words(factors: &Factors) -> String {
+    let mut parts = Vec::new();
+    parts.extend(factors.get(factor::METHOD).map(str::to_owned));
+    parts.extend(factors.get(factor::TARGET).map(level));
+    parts.extend(Some(variant(factors)).filter(|v| !v.is_empty()));
+    parts.extend(factors.get(factor::LOAD).map(|l| match l {
+        "idle" => "idle".to_owned(),
+        other => format!("under {other}"),
+    }));
+    parts.join(", ")
+}
+
+fn rank<'a>(known: &[&str], name: &'a str) -> (usize, &'a str) {
+    (known.iter().position(|k| *k == name).unwrap_or(known.len()), name)
+}
+
+/// Loads in reading order.
+pub(crate) fn sort_loads(loads: &mut [&str]) {
+    loads.sort_by_key(|l| rank(&LOADS, l));
+}
+
+fn target_rank(target: Option<&str>) -> (u64, Option<&str>) {
+    let ns = target.map_or(0, |t| parse_duration_ns(t).unwrap_or(u64::MAX));
+    (ns, target)
+}
+
+/// All sections of a run, read cost first.
+pub(crate) fn sections(data: &ReportData) -> Vec<Section<'_>> {
+    type Key<'a> = (&'a str, Option<&'a str>);
+    let mut groups: BTreeMap<Key<'_>, Vec<Shown<'_>>> = BTreeMap::new();
+    let mut methods: BTreeMap<&str, BTreeSet<(usize, &str)>> = BTreeMap::new();
+    for shown in data.shown() {
+        let f = &shown.cell.factors;
+        let probe = f.level(factor::PROBE);
+        groups.entry((probe, f.get(factor::TARGET))).or_default().push(shown);
+        let method = f.level(factor::METHOD);
+        methods.entry(probe).or_default().insert(rank(&METHODS, method));
+    }
+    let mut sections: Vec<Section<'_>> = groups
+        .into_iter()
+        .map(|((probe, target), cells)| {
+            let order: Vec<&str> = methods[probe].iter().map(|m| m.1).collect();
+            section(probe, target, &cells, &order)
+        })
+        .collect();
+    sections.sort_by_key(|s| (rank(&[READ_COST, WAKE_UP], s.probe), target_rank(s.target)));
+    sections
+}
+
+fn section<'a>(
+    probe: &'a str,
+    target: Option<&'a str>,
+    cells: &[Shown<'a>],
+    methods: &[&str],
+) -> Section<'a> {
+    let load_of = |s: &Shown<'a>| s.cell.factors.level(factor::LOAD);
+    let mut loads: Vec<&str> = cells.iter().map(load_of).collect();
+    sort_loads(&mut loads);
+    loads.dedup();
+    let mut rows: BTreeMap<(usize, String), Row<'a>> = BTreeMap::new();
+    for shown in cells {
+        let f = &shown.cell.factors;
+        let method = f.level(factor::METHOD);
+        let method_index = methods.iter().position(|m| *m == method).unwrap_or(0);
+        let variant = variant(f);
+        let row = rows.entry((method_index, variant.clone())).or_insert_with(|| Row {
+            method,
+            variant,
+            method_index,
+            variant_index: 0,
+            by_load: vec![None; loads.len()],
+        });
+        if let Some(i) = loads.iter().position(|l| *l == load_of(shown)) {
+            row.by_load[i] = Some(*shown);
+        }
+    }
+    let mut rows: Vec<Row<'a>> = rows.into_values().collect();
+    for i in 1..rows.len() {
+        if rows[i].method_index == rows[i - 1].method_index {
+            rows[i].variant_index = rows[i - 1].variant_index + 1;
+        }
+    }
+    Section { probe, target, loads, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_written_with_a_space_and_a_micro_sign() {
+        assert_eq!(level("100us"), "100 µs");
+        assert_eq!(level("1ms"), "1 ms");
+        assert_eq!(level("default"), "default");
+        assert_eq!(level(""), "");
+    }
+
+    #[test]
+    fn variants_name_what_differs_from_the_default() {
+        let f = Factors::new().with("timer-slack", "default").with("policy", "fifo:50");
+        assert_eq!(variant(&f), "fifo:50");
+        let f = f.with("timer-slack", "1ns").with("place", "a<b");
+        assert_eq!(variant(&f), "place a<b, fifo:50, slack 1 ns");
+    }
+
+    #[test]
+    fn idle_comes_first_and_unknown_loads_last() {
+        let mut loads = ["network", "zeta", "cpu", "idle", "alpha"];
+        sort_loads(&mut loads);
+        assert_eq!(loads, ["idle", "cpu", "network", "alpha", "zeta"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! Samples over time, thinned so that a plot stays small and hides no extreme.
+
+use tompion_record::{Mark, Trial, TrialData};
+
+/// Ordinary samples kept beside the extremes of one column.
+const POINTS_PER_COLUMN: usize = 2;
+
+/// Columns drawn for one cell over all its blocks.
+const COLUMNS_PER_CELL: usize = 176;
+
+/// One value at one time: nanoseconds since the trial began, picoseconds.
+pub(crate) type Point = (u64, i64);
+
+/// All samples of a short stretch of time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    /// The earliest of the smallest samples.
+    pub min: Point,
+    /// The earliest of the largest samples.
+    pub max: Point,
+    /// A few of the others, evenly spaced in their order.
+    pub points: Vec<Point>,
+}
+
+/// What is drawn of one trial.
+#[derive(Clone, Debug)]
+pub(crate) struct TrialSeries {
+    /// The replicate.
+    pub block: u32,
+    /// Length of the trial in nanoseconds.
+    pub span_ns: u64,
+    /// Its samples, in time order.
+    pub columns: Vec<Column>,
+}
+
+impl TrialSeries {
+    /// The unmarked samples of one trial: single operations, or, where there
+    /// are none, operations timed in batches. `blocks` is how many trials share
+    /// the width of a plot.
+    pub(crate) fn of(trial: &Trial, data: &TrialData, blocks: usize) -> Self {
+        let unmarked = || data.samples.iter().filter(|s| s.mark == Mark::None);
+        let single = unmarked().any(|s| s.n == 1);
+        let mut points: Vec<Point> = unmarked()
+            .filter(|s| (s.n == 1) == single)
+            .map(|s| (s.at_ns, s.value_ps))
+            .collect();
+        points.sort_by_key(|p| p.0);
+        let last = points.last().map_or(0, |p| p.0);
+        let span_ns = trial.duration_ns.max(last).max(1);
+        let columns = (COLUMNS_PER_CELL / blocks.max(1)).max(2);
+        Self {
+            block: trial.block,
+            span_ns,
+            columns: decimate(&points, span_ns, columns),
+        }
+    }
+}
+
+/// Divides `span_ns` into at most `columns` stretches and keeps of each its
+/// extremes and a few samples. `points` are in time order.
+pub(crate) fn decimate(points: &[Point], span_ns: u64, columns: usize) -> Vec<Column> {
+    let columns = columns.max(1) as u128;
+    let column = |p: &Point| {
+        (u128::from(p.0) * columns / u128::from(span_ns.max(1))).min(columns - 1)
+    };
+    points
+        .chunk_by(|a, b| column(a) == column(b))
+        .map(|stretch| {
+            let step = stretch.len().div_ceil(POINTS_PER_COLUMN);
+            let min = *stretch.iter().min_by_key(|p| p.1).unwrap_or(&stretch[0]);
+            let max = *stretch.iter().rev().max_by_key(|p| p.1).unwrap_or(&stretch[0]);
+            Column {
+                min,
+                max,
+                points: stretch
+                    .iter()
+                    .skip(step / 2)
+                    .step_by(step)
+                    .filter(|p| **p != min && **p != max)
+                    .copied()
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn few_samples_are_all_kept() {
+        let points = [(10, 5), (500, 7), (900, 1)];
+        let columns = decimate(&points, 1000, 10);
+        let kept: Vec<Point> = columns.iter().map(|c| c.max).collect();
+        assert_eq!(kept, points);
+        assert!(decimate(&[], 1000, 10).is_empty());
+    }
+
+    #[test]
+    fn the_earliest_of_equal_extremes_is_named() {
+        let columns = decimate(&[(1, 5), (2, 9), (3, 5), (4, 9)], 10, 1);
+        assert_eq!((columns[0].min, columns[0].max), ((1, 5), (2, 9)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_extreme_is_lost_and_nothing_is_invented(
+            values in prop::collection::vec(-1_000_000i64..1_000_000_000, 1..2000),
+            columns in 1usize..60,
+            gap in 1u64..5000,
+        ) {
+            let points: Vec<Point> = values.iter().enumerate().map(|(i, &v)| (i as u64 * gap, v)).collect();
+            let span = values.len() as u64 * gap;
+            let drawn = decimate(&points, span, columns);
+            prop_assert!(drawn.len() <= columns);
+            let low = drawn.iter().map(|c| c.min.1).min();
+            let high = drawn.iter().map(|c| c.max.1).max();
+            prop_assert_eq!(low, values.iter().copied().min());
+            prop_assert_eq!(high, values.iter().copied().max());
+            for c in &drawn {
+                prop_assert!(c.points.len() <= POINTS_PER_COLUMN);
+                for p in c.points.iter().chain([&c.min, &c.max]) {
+                    prop_assert_eq!(points[(p.0 / gap) as usize], *p);
+                    prop_assert!(c.min.1 <= p.1 && p.1 <= c.max.1);
+                }
+            }
+        }
+    }
+}

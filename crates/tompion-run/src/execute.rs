@@ -1,0 +1,222 @@
+//! Carrying out a plan.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tompion_probe::Limits;
+use tompion_record::{RunWriter, Status, TrialDraft};
+
+use crate::{Bench, Error, Plan, PlannedCell, ProbePlan};
+
+/// Where the run stands, told after every trial.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Trials done.
+    pub done: usize,
+    /// Trials in all.
+    pub total: usize,
+    /// The cell just measured.
+    pub cell: &'a PlannedCell,
+    /// Time used.
+    pub elapsed: Duration,
+}
+
+/// Rows a trial keeps in memory (32 bytes each); longer trials keep bins.
+const ROWS: usize = 1 << 20;
+
+/// A wake-up trial gets at least this long, however little time is left.
+const SHORTEST: Duration = Duration::from_millis(8);
+
+/// A read-cost trial ends after this long: under heavy load a busy thread may
+/// wait for the CPU many times longer than it runs.
+const LONGEST_READ: Duration = Duration::from_millis(150);
+
+/// Measures every cell of every block and saves each trial as it ends.
+///
+/// When `stop` is set the trial under way is dropped and the run ends as
+/// interrupted, which is no error. After an error the run is marked interrupted
+/// and keeps what was saved.
+pub fn execute(
+    plan: &Plan,
+    bench: &mut impl Bench,
+    writer: &mut RunWriter,
+    stop: &AtomicBool,
+    mut progress: impl FnMut(Progress<'_>),
+) -> Result<Status, Error> {
+    let result = trials(plan, bench, writer, stop, &mut progress);
+    match result {
+        Ok(status) => {
+            writer.finish(status)?;
+            Ok(status)
+        }
+        Err(error) => {
+            writer.note(format!("The run ended early: {error}"));
+            // The first error is the one to tell.
+            let _ = writer.finish(Status::Interrupted);
+            Err(error)
+        }
+    }
+}
+
+fn trials(
+    plan: &Plan,
+    bench: &mut impl Bench,
+    writer: &mut RunWriter,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Status, Error> {
+    let began = bench.now();
+    let mut budget = Budget::new(plan, began);
+    let mut done = 0;
+    for block in 0..plan.blocks {
+        for index in plan.order(block) {
+            let cell = &plan.cells[index];
+            if stop.load(Ordering::Relaxed) {
+                writer.note("The run was interrupted by a signal.");
+                return Ok(Status::Interrupted);
+            }
+            let time = budget.time_for(cell, bench.now());
+            let trial_began = bench.now();
+            bench.load_on(cell.load)?;
+            let started = bench.now();
+            let outcome = bench.measure(
+                cell,
+                &Limits {
+                    samples: cell.samples,
+                    time_ns: time.as_nanos() as u64,
+                    rows: ROWS,
+                    stop,
+                },
+            );
+            let ended = bench.now();
+            let load = bench.load_off(cell.load)?;
+            let outcome = outcome.map_err(|source| Error::Probe {
+                cell: cell.factors.to_string(),
+                source,
+            })?;
+            if stop.load(Ordering::Relaxed) {
+                writer
+                    .note("The run was interrupted by a signal; the trial under way was dropped.");
+                return Ok(Status::Interrupted);
+            }
+            writer.save(
+                TrialDraft {
+                    factors: cell.factors.clone(),
+                    block,
+                    started_ns: (started - began).as_nanos() as u64,
+                    duration_ns: (ended - started).as_nanos() as u64,
+                    measurement: outcome.measurement,
+                    load,
+                    storage: outcome.storage,
+                    missed_periods: outcome.missed_periods,
+                },
+                &outcome.data,
+            )?;
+            done += 1;
+            let now = bench.now();
+            budget.spent(cell, now - trial_began, ended - started);
+            progress(Progress {
+                done,
+                total: plan.trials(),
+                cell,
+                elapsed: now - began,
+            });
+        }
+        writer.checkpoint()?;
+    }
+    Ok(Status::Complete)
+}
+
+/// Shares the run's time among the trials left. Read-cost trials take what they
+/// need; wake-up trials share the rest by their weights.
+struct Budget {
+    deadline: Duration,
+    reads_left: u32,
+    wakes_left: u32,
+    /// Weights of the wake-up trials left.
+    weight_left: f64,
+    /// Mean length of a read-cost trial, saving included.
+    read_length: Mean,
+    /// Mean time of a wake-up trial outside its measurement.
+    wake_overhead: Mean,
+}
+
+impl Budget {
+    fn new(plan: &Plan, now: Duration) -> Self {
+        let reads = plan
+            .cells
+            .iter()
+            .filter(|c| matches!(c.probe, ProbePlan::ReadCost(_)))
+            .count() as u32;
+        Self {
+            deadline: now + plan.duration,
+            reads_left: reads * plan.blocks,
+            wakes_left: (plan.cells.len() as u32 - reads) * plan.blocks,
+            weight_left: f64::from(plan.blocks)
+                * plan.cells.iter().filter_map(wake_weight).sum::<f64>(),
+            read_length: Mean::starting_at(0.05),
+            wake_overhead: Mean::starting_at(0.03),
+        }
+    }
+
+    fn time_for(&self, cell: &PlannedCell, now: Duration) -> Duration {
+        let left = self.deadline.saturating_sub(now).as_secs_f64();
+        match cell.probe {
+            ProbePlan::ReadCost(_) => LONGEST_READ,
+            ProbePlan::WakeUp { .. } => {
+                let measuring = left
+                    - f64::from(self.reads_left) * self.read_length.get()
+                    - f64::from(self.wakes_left) * self.wake_overhead.get();
+                let share = cell.weight / self.weight_left.max(cell.weight);
+                SHORTEST.max(Duration::from_secs_f64((measuring * share).max(0.0)))
+            }
+        }
+    }
+
+    fn spent(&mut self, cell: &PlannedCell, whole: Duration, measured: Duration) {
+        match cell.probe {
+            ProbePlan::ReadCost(_) => {
+                self.reads_left = self.reads_left.saturating_sub(1);
+                self.read_length.add(whole.as_secs_f64());
+            }
+            ProbePlan::WakeUp { .. } => {
+                self.wakes_left = self.wakes_left.saturating_sub(1);
+                self.weight_left -= cell.weight;
+                self.wake_overhead
+                    .add(whole.saturating_sub(measured).as_secs_f64());
+            }
+        }
+    }
+}
+
+/// The weight of a wake-up cell; none for read cost.
+fn wake_weight(cell: &PlannedCell) -> Option<f64> {
+    matches!(cell.probe, ProbePlan::WakeUp { .. }).then_some(cell.weight)
+}
+
+/// A running mean whose first guess weighs as much as eight observations.
+struct Mean {
+    sum: f64,
+    n: f64,
+}
+
+impl Mean {
+    fn starting_at(guess: f64) -> Self {
+        Self {
+            sum: 8.0 * guess,
+            n: 8.0,
+        }
+    }
+
+    fn add(&mut self, x: f64) {
+        self.sum += x;
+        self.n += 1.0;
+    }
+
+    fn get(&self) -> f64 {
+        self.sum / self.n
+    }
+}
+
+#[cfg(test)]
+mod tests;

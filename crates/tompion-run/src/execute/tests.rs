@@ -1,0 +1,176 @@
+//! The runner on a planted bench: order, time, signals, failures.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use tompion_probe::Outcome;
+use tompion_record::{
+    Environment, LoadEvidence, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData,
+};
+
+use super::*;
+use crate::plan::tests::options;
+
+/// A bench in virtual time; every trial takes all the time it is given.
+struct Planted {
+    now: Duration,
+    on: Option<usize>,
+    measured: Vec<String>,
+    given: HashMap<String, Duration>,
+    fail_after: Option<usize>,
+    stop_after: Option<(usize, &'static AtomicBool)>,
+}
+
+impl Planted {
+    fn new() -> Self {
+        Self {
+            now: Duration::from_secs(1000),
+            on: None,
+            measured: Vec::new(),
+            given: HashMap::new(),
+            fail_after: None,
+            stop_after: None,
+        }
+    }
+}
+
+impl Bench for Planted {
+    fn now(&mut self) -> Duration {
+        self.now
+    }
+
+    fn load_on(&mut self, load: usize) -> Result<(), Error> {
+        assert_eq!(self.on.replace(load), None, "two loads at once");
+        self.now += Duration::from_millis(10);
+        Ok(())
+    }
+
+    fn load_off(&mut self, load: usize) -> Result<Option<LoadEvidence>, Error> {
+        assert_eq!(self.on.take(), Some(load));
+        Ok(None)
+    }
+
+    fn measure(
+        &mut self,
+        cell: &PlannedCell,
+        limits: &Limits<'_>,
+    ) -> Result<Outcome, tompion_probe::Error> {
+        assert_eq!(self.on, Some(cell.load));
+        if self.fail_after == Some(self.measured.len()) {
+            return Err(tompion_probe::Error::Panicked);
+        }
+        if let Some((after, flag)) = self.stop_after
+            && after == self.measured.len()
+        {
+            flag.store(true, Ordering::Relaxed);
+        }
+        self.measured.push(cell.factors.to_string());
+        let time = Duration::from_nanos(limits.time_ns);
+        self.given.insert(cell.factors.to_string(), time);
+        self.now += match cell.probe {
+            ProbePlan::ReadCost(_) => Duration::from_millis(5),
+            ProbePlan::WakeUp { .. } => time,
+        };
+        Ok(Outcome {
+            data: TrialData {
+                samples: vec![Sample {
+                    at_ns: 1,
+                    value_ps: 5,
+                    n: 1,
+                    missed: 0,
+                    mark: Mark::None,
+                }],
+                ..TrialData::default()
+            },
+            storage: Storage::Complete,
+            measurement: Measurement::default(),
+            missed_periods: None,
+        })
+    }
+}
+
+fn writer(directory: &Path, plan: &Plan) -> RunWriter {
+    RunWriter::create(
+        directory,
+        RunHeader {
+            command_line: vec!["test".into()],
+            tool: "test".into(),
+            started_at: "2026-01-01T00:00:00Z".into(),
+            design: plan.design(),
+            environment: Environment::default(),
+            guards: Vec::new(),
+        },
+    )
+    .unwrap()
+}
+
+fn run(
+    bench: &mut Planted,
+    stop: &AtomicBool,
+) -> (Result<Status, Error>, Run, tempfile::TempDir, Plan) {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = Plan::new(&options()).unwrap();
+    let mut w = writer(directory.path(), &plan);
+    let result = execute(&plan, bench, &mut w, stop, |_| ());
+    let read = Run::open(directory.path()).unwrap();
+    (result, read, directory, plan)
+}
+
+#[test]
+fn every_block_measures_every_cell_once() {
+    let mut bench = Planted::new();
+    let (result, run, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
+    assert_eq!(result.unwrap(), Status::Complete);
+    assert_eq!(run.record().trials.len(), plan.trials());
+    for block in 0..plan.blocks {
+        let of_block = run
+            .record()
+            .trials
+            .iter()
+            .filter(|t| t.block == block)
+            .count();
+        assert_eq!(of_block, plan.cells.len());
+    }
+    assert_eq!(run.record().status, Status::Complete);
+}
+
+#[test]
+fn the_time_asked_for_is_kept_whatever_trials_cost() {
+    let mut bench = Planted::new();
+    let began = bench.now;
+    let (_, _, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
+    let took = (bench.now - began).as_secs_f64() / plan.duration.as_secs_f64();
+    // The plan asks for 1 s; its 56 trials cost 0.56 s before they measure.
+    assert!(
+        (0.8..=1.1).contains(&took),
+        "took {took} of the time asked for"
+    );
+}
+
+#[test]
+fn a_signal_drops_the_trial_under_way_and_keeps_the_rest() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let mut bench = Planted {
+        stop_after: Some((9, &STOP)),
+        ..Planted::new()
+    };
+    let (result, run, _directory, _) = run(&mut bench, &STOP);
+    assert_eq!(result.unwrap(), Status::Interrupted);
+    assert_eq!(run.record().trials.len(), 9);
+    assert_eq!(run.record().status, Status::Interrupted);
+    assert!(run.record().notes[0].contains("interrupted"));
+}
+
+#[test]
+fn a_failing_probe_names_its_cell_and_keeps_the_rest() {
+    let mut bench = Planted {
+        fail_after: Some(5),
+        ..Planted::new()
+    };
+    let (result, run, _directory, _) = run(&mut bench, &AtomicBool::new(false));
+    let text = result.unwrap_err().to_string();
+    assert!(text.contains('/') && text.contains("panicked"), "{text}");
+    assert_eq!(run.record().trials.len(), 5);
+    assert_eq!(run.record().status, Status::Interrupted);
+    assert_eq!(bench.on, None, "the load was left on");
+}

@@ -1,0 +1,85 @@
+//! Cells with planted values, for tests.
+
+use tompion_record::{Cell, Factors, Measurement, factor};
+use tompion_stats::Distribution;
+
+/// Builds a cell from values in nanoseconds.
+pub struct Planted {
+    factors: Factors,
+    cpu_ns: Option<f64>,
+}
+
+impl Planted {
+    pub fn wake_up(method: &str, target: &str, load: &str) -> Self {
+        let factors = Factors::new()
+            .with(factor::PROBE, "wake-up")
+            .with(factor::METHOD, method)
+            .with(factor::TARGET, target)
+            .with(factor::POLICY, "other")
+            .with(factor::LOAD, load);
+        Self {
+            factors,
+            cpu_ns: None,
+        }
+    }
+
+    pub fn read_cost(method: &str, load: &str) -> Self {
+        let factors = Factors::new()
+            .with(factor::PROBE, "read-cost")
+            .with(factor::METHOD, method)
+            .with(factor::LOAD, load);
+        Self {
+            factors,
+            cpu_ns: None,
+        }
+    }
+
+    pub fn slack(mut self, level: &str) -> Self {
+        self.factors = self.factors.with(factor::SLACK, level);
+        self
+    }
+
+    pub fn cpu(mut self, ns: f64) -> Self {
+        self.cpu_ns = Some(ns);
+        self
+    }
+
+    /// The same values in every block.
+    pub fn blocks(self, blocks: usize, values_ns: &[i64]) -> Cell {
+        self.each_block(vec![values_ns; blocks])
+    }
+
+    /// Given values for each block.
+    pub fn each_block<B: AsRef<[i64]>>(self, blocks: impl IntoIterator<Item = B>) -> Cell {
+        let blocks: Vec<Distribution> = blocks
+            .into_iter()
+            .map(|b| Distribution::from_values(b.as_ref().iter().map(|ns| ns * 1000)))
+            .collect();
+        let measurement = Measurement {
+            cpu_per_operation_ns: self.cpu_ns,
+            ..Measurement::default()
+        };
+        Cell {
+            factors: self.factors,
+            measurements: vec![measurement; blocks.len()],
+            blocks,
+            filled_blocks: Vec::new(),
+            batched_blocks: Vec::new(),
+            missed_periods: None,
+            loads: Vec::new(),
+        }
+    }
+}
+
+/// `n` values from 0 to `to` at equal distances, whose quantiles are exact.
+pub fn ramp_ns(to: i64, n: i64) -> Vec<i64> {
+    (0..n).map(|i| i * to / (n - 1)).collect()
+}
+
+/// Blocks around `centre` that drift by up to 5 % from one to the next, so that
+/// paired ratios have some spread.
+pub fn drifting_ns(centre: i64, blocks: i64, n: usize) -> Vec<Vec<i64>> {
+    (0..blocks)
+        .map(|b| vec![centre * (100 + (b * 7) % 5) / 100; n])
+        .collect()
+}

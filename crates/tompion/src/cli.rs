@@ -1,0 +1,369 @@
+//! Every option, defined once: help, man pages and completions come from here.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use tompion_load::LoadSpec;
+use tompion_probe::Policy;
+use tompion_record::parse_duration_ns;
+use tompion_run::Slack;
+
+/// Can I trust time in this VM, container or cloud instance, and what should my
+/// program do about it?
+#[derive(Parser, Debug)]
+#[command(
+    name = "tompion",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = EXAMPLES
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tompion check                 how good time is on this machine, in about a minute
+  tompion check --quick         a first look in half a minute
+  tompion report tompion-run-*  make the report of a run again
+
+Exit status: 0 done; 1 error; 2 a required profile failed; 3 a required profile is
+inconclusive; 130 interrupted.";
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Tell in about a minute how good time is on this machine
+    Check(Box<CheckOptions>),
+    /// Make the report of a recorded run again
+    Report(ReportOptions),
+    /// Tell what this machine is: clock, hypervisor, container, kernel settings
+    Env(EnvOptions),
+    /// List methods, loads and fitness profiles by name
+    List(ListOptions),
+    /// Be the far end of `--loads network:peer=HOST:PORT`
+    Peer(PeerOptions),
+    /// Write man pages
+    Man(ManOptions),
+    /// Print completions for a shell
+    Completions(CompletionOptions),
+}
+
+/// What to measure; defaults take about a minute.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion check
+  tompion check --quick --out /tmp/quick
+  tompion check --loads idle,cpu,io --targets 100us,1ms,10ms --duration 5m
+  tompion check --methods usleep,tompion-hybrid --loads idle,stress-ng:cpu=4
+  tompion check --policy fifo:50 --cpu 1
+  tompion check --require audio-48k-64 --require voip && echo fit
+  tompion check --json > check.json
+
+Exit status: 0 done; 1 error; 2 a --require profile failed; 3 a --require profile is
+inconclusive; 130 interrupted (what was measured is kept and reported).")]
+pub struct CheckOptions {
+    /// A first look in at most 30 s: loads idle and cpu, target 100us, 6 blocks
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Directory for the run and its report; must be absent or empty
+    /// [default: tompion-run-DATE-TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Loads beside the measurement, comma-separated; see `tompion list`
+    /// [default: idle,cpu,network]
+    #[arg(
+        long,
+        visible_alias = "load",
+        value_name = "LOAD",
+        value_delimiter = ','
+    )]
+    pub loads: Vec<LoadSpec>,
+
+    /// Methods, comma-separated, of both probes; see `tompion list`
+    /// [default: all]
+    #[arg(long, value_name = "METHOD", value_delimiter = ',')]
+    pub methods: Vec<MethodName>,
+
+    /// Sleep targets, comma-separated, each with every wake-up method
+    /// [default: 100us with all, 1ms with four]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = nanoseconds)]
+    pub targets: Vec<Nanoseconds>,
+
+    /// Timer slacks, comma-separated: `default` or a time; SCHED_OTHER only
+    #[arg(long, value_name = "SLACK", value_delimiter = ',', default_value = "default,1ns", value_parser = slack)]
+    pub slack: Vec<Slack>,
+
+    /// Scheduling policies of the measuring thread, comma-separated: other,
+    /// fifo:1..99, rr:1..99
+    #[arg(
+        short,
+        long,
+        value_name = "POLICY",
+        value_delimiter = ',',
+        default_value = "other"
+    )]
+    pub policy: Vec<Policy>,
+
+    /// Pin the measuring thread to this CPU
+    #[arg(long, value_name = "CPU")]
+    pub cpu: Option<u32>,
+
+    /// Time for all measurements together [default: 65s; 20s with --quick]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
+
+    /// Passes over all cells in random order; a verdict needs 6
+    /// [default: 8; 6 with --quick]
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<u32>,
+
+    /// Read-cost samples of each method at rest; a tenth under load
+    /// [default: 1000000; 200000 with --quick]
+    #[arg(long, value_name = "N")]
+    pub samples: Option<u64>,
+
+    /// Most wake-up samples of each cell
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub wake_samples: u64,
+
+    /// Fail with status 2 unless this profile passes; may be given again
+    #[arg(long, value_name = "PROFILE")]
+    pub require: Vec<ProfileName>,
+
+    /// Seed of the random order [default: from the clock]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Where loads put their files [default: the run's directory]
+    #[arg(long, value_name = "DIR")]
+    pub load_dir: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// No progress and no summary; errors and the report only
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Make the report of a recorded run again.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion report tompion-run-20261121-101500
+  tompion report RUN --html /tmp/report.html
+  tompion report RUN --json")]
+pub struct ReportOptions {
+    /// The run's directory
+    #[arg(value_name = "DIR")]
+    pub run: PathBuf,
+
+    /// Where to write the page [default: DIR/report.html]
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the page and print nothing
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Tell what this machine is.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion env
+  tompion env --json | jq .clock")]
+pub struct EnvOptions {
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List names for the options of `check`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion list
+  tompion list --json")]
+pub struct ListOptions {
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Be the far end of a network load, until interrupted.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion peer --listen 192.0.2.7:5210
+  tompion check --loads idle,network:peer=192.0.2.7:5210   (on the machine under test)
+
+It takes and sends bulk data to whoever connects: listen where only you can connect.")]
+pub struct PeerOptions {
+    /// Address and port
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5210")]
+    pub listen: SocketAddr,
+}
+
+/// Write man pages, one a command.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion man --out ~/.local/share/man/man1")]
+pub struct ManOptions {
+    /// Directory to write to; made when absent
+    #[arg(short, long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+/// Print completions.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion completions bash > ~/.local/share/bash-completion/completions/tompion
+  tompion completions zsh > ~/.zfunc/_tompion
+  tompion completions fish > ~/.config/fish/completions/tompion.fish")]
+pub struct CompletionOptions {
+    /// bash, zsh, fish, ...
+    pub shell: clap_complete::Shell,
+}
+
+/// A time in nanoseconds, as an option's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nanoseconds(pub u64);
+
+fn nanoseconds(text: &str) -> Result<Nanoseconds, String> {
+    parse_duration_ns(text).map(Nanoseconds)
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration_ns(text).map(Duration::from_nanos)
+}
+
+fn slack(text: &str) -> Result<Slack, String> {
+    match text {
+        "default" => Ok(Slack::Default),
+        _ => parse_duration_ns(text)
+            .map(Slack::Ns)
+            .map_err(|e| format!("{e}, or `default`")),
+    }
+}
+
+/// A method of either probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MethodName {
+    /// Of read cost.
+    Read(tompion_probe::read_cost::Method),
+    /// Of wake-up latency.
+    Wake(tompion_probe::wake_up::Method),
+}
+
+impl std::str::FromStr for MethodName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map(Self::Read)
+            .or_else(|_| text.parse().map(Self::Wake))
+            .map_err(|_: String| format!("`{text}` is no method; `tompion list` shows all of them"))
+    }
+}
+
+/// The name of a fitness profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileName(pub String);
+
+impl std::str::FromStr for ProfileName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known: Vec<&str> = tompion_verdict::profiles()
+            .iter()
+            .map(|p| p.name.as_str())
+            .collect();
+        if known.contains(&text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!(
+                "`{text}` is no profile; use one of {}",
+                known.join(", ")
+            ))
+        }
+    }
+}
+
+/// Parses the command line; help and version go to standard output, errors
+/// become one line and status 1.
+pub fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        if !error.use_stderr() {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("tompion: {}", one_line(&error.render().to_string()));
+        ExitCode::from(crate::exit::ERROR)
+    })
+}
+
+/// Clap's several lines as one: what is wrong and its hints, without the usage.
+fn one_line(rendered: &str) -> String {
+    let parts: Vec<&str> = rendered
+        .lines()
+        .take_while(|l| !l.starts_with("Usage:"))
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with("For more information"))
+        .collect();
+    let text = parts.join(" ");
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    if rendered.starts_with("error:") {
+        format!("{text} (--help tells more)")
+    } else {
+        // Called without a command: clap renders the whole help.
+        "no command given; try `tompion check`, or `tompion --help`".to_owned()
+    }
+}
+
+/// The command for man pages and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn errors_are_one_line_that_says_what_would_be_right() {
+        let cases: [(&[&str], &str); 5] = [
+            (&["tompion", "check", "--targets", "100"], "such as 100us"),
+            (&["tompion", "check", "--methods", "snooze"], "tompion list"),
+            (&["tompion", "check", "--require", "golf"], "voip"),
+            (&["tompion", "check", "--quik"], "--quick"),
+            (&["tompion"], "tompion check"),
+        ];
+        for (arguments, want) in cases {
+            let error = Cli::try_parse_from(arguments).unwrap_err();
+            let line = one_line(&error.render().to_string());
+            assert!(line.contains(want) && !line.contains('\n'), "{line}");
+        }
+    }
+}

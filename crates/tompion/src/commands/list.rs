@@ -1,0 +1,57 @@
+//! `tompion list`: names for the options of `check`.
+
+use std::io::Write;
+
+use serde_json::json;
+use tompion_probe::{read_cost, wake_up};
+
+use crate::cli::ListOptions;
+use crate::exit;
+
+/// Carries out the command.
+pub fn list(options: &ListOptions) -> exit::Result {
+    let reads: Vec<(&str, String)> = read_cost::Method::available()
+        .map(|m| (m.name(), m.about().to_owned()))
+        .collect();
+    let wakes: Vec<(&str, String)> = wake_up::Method::ALL
+        .iter()
+        .map(|m| (m.name(), m.about().to_owned()))
+        .collect();
+    let loads: Vec<(&str, String)> = tompion_load::NAMES
+        .iter()
+        .map(|(name, about)| (*name, (*about).to_owned()))
+        .collect();
+    let profiles: Vec<(&str, String)> = tompion_verdict::profiles()
+        .iter()
+        .map(|p| (p.name.as_str(), p.title.clone()))
+        .collect();
+    let sections = [
+        ("Read cost (--methods)", "read_cost_methods", reads),
+        ("Wake-up latency (--methods)", "wake_up_methods", wakes),
+        ("Loads (--loads)", "loads", loads),
+        ("Fitness profiles (--require)", "profiles", profiles),
+    ];
+    let mut out = std::io::stdout().lock();
+    if options.json {
+        let object: serde_json::Map<String, serde_json::Value> = sections
+            .iter()
+            .map(|(_, key, rows)| {
+                let rows = rows
+                    .iter()
+                    .map(|(name, about)| json!({ "name": name, "about": about }))
+                    .collect();
+                ((*key).to_owned(), rows)
+            })
+            .collect();
+        serde_json::to_writer_pretty(&mut out, &object)?;
+        writeln!(out)?;
+        return Ok(0);
+    }
+    for (i, (title, _, rows)) in sections.iter().enumerate() {
+        writeln!(out, "{}{title}", if i == 0 { "" } else { "\n" })?;
+        for (name, about) in rows {
+            writeln!(out, "  {name:<24} {about}")?;
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,15 @@
+//! One file a command.
+
+mod check;
+mod env;
+mod list;
+mod pages;
+mod peer;
+mod report;
+
+pub use check::check;
+pub use env::env;
+pub use list::list;
+pub use pages::{completions, man};
+pub use peer::peer;
+pub use report::report;

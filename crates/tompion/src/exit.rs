@@ -1,0 +1,58 @@
+//! Exit statuses and the one line that an error gets.
+
+use std::process::ExitCode;
+
+use tompion_verdict::Outcome;
+
+/// Any error, usage errors included.
+pub const ERROR: u8 = 1;
+/// A required profile failed.
+pub const FAILED: u8 = 2;
+/// A required profile could not be decided.
+pub const INCONCLUSIVE: u8 = 3;
+/// Ended by a signal, as shells tell it (128 + SIGINT).
+pub const INTERRUPTED: u8 = 130;
+
+/// What a command came to.
+pub type Result = anyhow::Result<u8>;
+
+/// The status for the worst of several outcomes.
+pub fn of_outcomes(outcomes: impl IntoIterator<Item = Outcome>) -> u8 {
+    match outcomes.into_iter().max() {
+        Some(Outcome::Fail) => FAILED,
+        Some(Outcome::Inconclusive) => INCONCLUSIVE,
+        Some(Outcome::Pass) | None => 0,
+    }
+}
+
+/// Prints an error as one line.
+pub fn code(result: Result) -> ExitCode {
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            // A closed pipe is the reader's choice, not an error to report.
+            let broken_pipe = error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
+            if broken_pipe {
+                return ExitCode::SUCCESS;
+            }
+            eprintln!("tompion: {}", format!("{error:#}").replace('\n', " "));
+            ExitCode::from(ERROR)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failing_outweighs_undecided_outweighs_passing() {
+        use Outcome::{Fail, Inconclusive, Pass};
+        assert_eq!(of_outcomes([]), 0);
+        assert_eq!(of_outcomes([Pass, Pass]), 0);
+        assert_eq!(of_outcomes([Pass, Inconclusive]), INCONCLUSIVE);
+        assert_eq!(of_outcomes([Inconclusive, Fail, Pass]), FAILED);
+    }
+}

@@ -1,0 +1,157 @@
+"""What the default `tompion check` promises, on the machine it runs on."""
+
+import json
+
+import jsonschema
+import polars
+import pytest
+
+from conftest import ROOT, tompion
+
+
+def median(run, **factors):
+    return cell(run, **factors)["measured"]["median_ns"]
+
+
+def cell(run, **factors):
+    found = [c for c in run.json["cells"] if c["factors"] == factors]
+    assert len(found) == 1, factors
+    return found[0]
+
+
+def wake(method, load="idle", slack=None, target="100us"):
+    key = {"probe": "wake-up", "method": method, "target": target, "load": load}
+    return key if slack is None else key | {"timer-slack": slack}
+
+
+def test_it_keeps_its_limits_of_time_memory_and_disk(default_run):
+    print(
+        f"{default_run.seconds:.1f} s, peak {default_run.peak_bytes / 1e6:.0f} MB, "
+        f"{default_run.bytes / 1e6:.0f} MB on disk"
+    )
+    assert default_run.status == 0, default_run.stderr
+    assert default_run.seconds <= 90
+    assert default_run.peak_bytes <= 300e6
+    assert default_run.bytes <= 200e6
+
+
+def test_every_cell_is_there_in_every_block(default_run):
+    design = default_run.record["design"]
+    assert design["blocks"] == 8
+    per_block = {}
+    for trial in default_run.record["trials"]:
+        per_block.setdefault(trial["block"], []).append(json.dumps(trial["factors"], sort_keys=True))
+    assert len(per_block) == 8
+    for keys in per_block.values():
+        assert len(keys) == len(set(keys)) == design["cells"]
+    orders = [tuple(keys) for keys in per_block.values()]
+    assert len(set(orders)) == 8, "the order of cells was not random"
+    loads = {c["factors"]["load"] for c in default_run.json["cells"]}
+    assert loads == {"idle", "cpu", "network"}
+
+
+def test_read_cost_has_the_samples_asked_for(default_run):
+    for c in default_run.json["cells"]:
+        f = c["factors"]
+        if f["probe"] != "read-cost":
+            continue
+        wanted = 1_000_000 if f["load"] == "idle" else 100_000
+        if f["method"].startswith("syscall"):
+            wanted //= 10
+        # A stall may end a trial by its time limit; it then says so.
+        enough = c["measured"]["samples"] >= wanted
+        assert enough or c["ended_by_time"] > 0, (f, c["measured"]["samples"])
+        if f["load"] == "idle":
+            assert c["measured"]["samples"] >= 0.8 * wanted, f
+
+
+def test_timer_slack_is_at_least_a_fivefold_gain(default_run):
+    gain = median(default_run, **wake("usleep", slack="default")) / median(
+        default_run, **wake("usleep", slack="1ns")
+    )
+    print(f"usleep(100us): 1 ns of slack is {gain:.1f} times better than the default")
+    assert gain >= 5
+
+
+def test_hybrid_sleep_is_at_least_a_twentyfold_gain(default_run):
+    gain = median(default_run, **wake("usleep", slack="default")) / median(
+        default_run, **wake("tompion-hybrid")
+    )
+    print(f"100us: Tompion's hybrid sleep is {gain:.0f} times better than usleep")
+    assert gain >= 20
+
+
+def test_cpu_load_shows_in_the_tail_of_usleep(default_run):
+    p99 = {
+        load: cell(default_run, **wake("usleep", load, slack))["measured"]["p99_ns"]
+        for load in ("idle", "cpu")
+        for slack in ["default"]
+    }
+    print(f"usleep(100us) p99: idle {p99['idle']:.0f} ns, cpu {p99['cpu']:.0f} ns")
+    assert p99["cpu"] >= 5 * p99["idle"]
+
+
+def test_loads_prove_that_they_ran(default_run):
+    for trial in default_run.record["trials"]:
+        load, evidence = trial["factors"]["load"], trial["load"]
+        assert evidence is not None
+        if load == "idle":
+            continue
+        assert evidence["operations"] > 0 and evidence["cpu_time_ns"] > 0, trial["id"]
+        assert evidence["context_switches_per_second"] > 0
+
+
+def test_run_json_conforms_to_the_schema(default_run):
+    schema = json.loads((ROOT / "schema/run.schema.json").read_text())
+    jsonschema.validate(default_run.record, schema)
+
+
+def test_polars_opens_the_samples_and_finds_the_same_medians(default_run):
+    checked = 0
+    for trial in default_run.record["trials"][::7]:
+        table = polars.read_parquet(default_run.directory / trial["sample_file"])
+        assert table.columns == ["at_ns", "value_ps", "n", "missed", "mark"]
+        assert table["at_ns"].is_sorted()
+        assert table.height == trial["rows"]
+        values = table.filter(polars.col("mark").is_null() & (polars.col("n") == 1))["value_ps"]
+        expected = trial["summary"]["measured"]
+        if expected is None:
+            assert len(values) == 0
+            continue
+        assert len(values) == expected["samples"]
+        assert values.median() / 1000 == pytest.approx(expected["median_ns"], rel=1e-12)
+        assert values.max() / 1000 == pytest.approx(expected["max_ns"], rel=1e-12)
+        checked += 1
+    assert checked > 50
+
+
+def test_the_summary_is_what_a_person_expects(default_run):
+    lines = default_run.stdout.splitlines()
+    assert lines[0].strip(), "the verdict comes first"
+    for word in ("usleep", "tompion-hybrid", "median", "p99", "max", "report.html"):
+        assert word in default_run.stdout, word
+    assert max(map(len, lines)) <= 100
+    assert default_run.stderr == "", "quiet in a pipe"
+
+
+def test_profiles_are_judged(default_run):
+    names = {p["name"] for p in default_run.json["assessment"]["profiles"]}
+    assert {
+        "pacing-300m",
+        "pacing-1g",
+        "pacing-10g",
+        "pacing-100g",
+        "packet-scheduler-12us",
+        "audio-48k-64",
+        "control-1khz",
+        "voip",
+        "game-128hz",
+    } <= names
+
+
+def test_the_report_is_made_again_the_same(default_run):
+    first = (default_run.directory / "report.html").read_bytes()
+    again = default_run.directory / "again.html"
+    tompion("report", default_run.directory, "--html", again, "--quiet", check=0)
+    assert again.read_bytes() == first
+    again.unlink()
