@@ -60,7 +60,7 @@ def test_read_cost_has_the_samples_asked_for(default_run):
             wanted //= 10
         # A stall may end a trial by its time limit; it then says so.
         enough = c["measured"]["samples"] >= wanted
-        assert enough or c["ended_by_time"] > 0, (f, c["measured"]["samples"])
+        assert enough or c["trials_ended_by_time"] > 0, (f, c["measured"]["samples"])
         if f["load"] == "idle":
             assert c["measured"]["samples"] >= 0.8 * wanted, f
 

@@ -97,7 +97,7 @@ def test_kill_9_at_twenty_random_moments_loses_at_most_the_trial_under_way(tmp_p
         assert report.returncode == 0, report.stderr
         result = json.loads(report.stdout)
         saved = sorted(directory.glob("samples/[0-9]*.parquet"))
-        trials = sum(c["trials"] for c in result["cells"])
+        trials = sum(c["blocks"] for c in result["cells"])
         assert trials == len(saved) >= len(before_kill)
         # Files are numbered without gaps: no earlier trial is missing.
         assert [int(p.stem) for p in saved] == list(range(len(saved)))
@@ -168,4 +168,4 @@ def test_a_full_disk_loses_at_most_the_trial_under_way(tmp_path):
     assert len(lines) == 2 and "No space left" in lines[1], head
     result = json.loads(report)
     assert result["status"] == "interrupted"
-    assert sum(c["trials"] for c in result["cells"]) >= 9
+    assert sum(c["blocks"] for c in result["cells"]) >= 9

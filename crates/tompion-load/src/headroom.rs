@@ -16,13 +16,22 @@ pub fn memory_allowance_bytes() -> Result<u64, String> {
     let available = mem_available_bytes(&meminfo)
         .ok_or("/proc/meminfo has no MemAvailable: the free memory is unknown")?;
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let limit = memory_groups(&groups).iter().filter_map(|g| left_in_group_bytes(g));
-    Ok(less_a_fifth(limit.fold(available, u64::min)))
+    let limits = memory_groups(&groups)
+        .into_iter()
+        .filter_map(|g| left_in_group_bytes(&g));
+    Ok(less_a_fifth(limits.fold(available, u64::min)))
 }
 
 fn mem_available_bytes(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    let line = meminfo
+        .lines()
+        .find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    line.trim()
+        .strip_suffix(" kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1024)
 }
 
 fn less_a_fifth(bytes: u64) -> u64 {
@@ -46,7 +55,9 @@ fn memory_groups(proc_self_cgroup: &str) -> Vec<PathBuf> {
     roots
         .flat_map(|(root, path)| {
             let path = Path::new(path.trim_start_matches('/'));
-            path.ancestors().map(|a| Path::new(root).join(a)).collect::<Vec<_>>()
+            path.ancestors()
+                .map(|a| Path::new(root).join(a))
+                .collect::<Vec<_>>()
         })
         .collect()
 }
@@ -54,12 +65,17 @@ fn memory_groups(proc_self_cgroup: &str) -> Vec<PathBuf> {
 /// Limit less usage, if the group has a limit.
 fn left_in_group_bytes(group: &Path) -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
-        fs::read_to_string(group.join(name)).ok()?.trim().parse().ok()
+        fs::read_to_string(group.join(name))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
     };
     // "max" is no number, and so no limit.
     let v2 = number("memory.max").zip(number("memory.current"));
     let v1 = || number("memory.limit_in_bytes").zip(number("memory.usage_in_bytes"));
-    v2.or_else(v1).map(|(limit, used)| limit.saturating_sub(used))
+    v2.or_else(v1)
+        .map(|(limit, used)| limit.saturating_sub(used))
 }
 
 /// Checks that writing `bytes` leaves a fifth of the file system of `directory`
@@ -68,7 +84,11 @@ pub fn check_disk(directory: &Path, bytes: u64) -> Result<(), String> {
     let stat = nix::sys::statvfs::statvfs(directory)
         .map_err(|e| format!("could not ask how full its file system is: {e}"))?;
     let unit = stat.fragment_size() as u64;
-    check_free(stat.blocks() as u64 * unit, stat.blocks_available() as u64 * unit, bytes)
+    check_free(
+        stat.blocks() as u64 * unit,
+        stat.blocks_available() as u64 * unit,
+        bytes,
+    )
 }
 
 fn check_free(total: u64, available: u64, wanted: u64) -> Result<(), String> {
@@ -104,7 +124,10 @@ mod tests {
         let available = mem_available_bytes(&meminfo).unwrap();
         let allowed = memory_allowance_bytes().unwrap();
         // Other programs come and go between the two readings.
-        assert!(allowed > 0 && allowed < available / 10 * 9, "{allowed} of {available}");
+        assert!(
+            allowed > 0 && allowed < available / 10 * 9,
+            "{allowed} of {available}"
+        );
     }
 
     #[test]
@@ -131,7 +154,11 @@ mod tests {
         assert_eq!(left_in_group_bytes(group.path()), Some(999));
         write("memory.max", "50\n");
         write("memory.current", "60\n");
-        assert_eq!(left_in_group_bytes(group.path()), Some(0), "version 2 goes first");
+        assert_eq!(
+            left_in_group_bytes(group.path()),
+            Some(0),
+            "version 2 goes first"
+        );
         write("memory.max", "max\n");
         assert_eq!(left_in_group_bytes(group.path()), Some(999));
     }

@@ -1,14 +1,38 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
-}
+//! Loads that disturb a measurement, with proof that they ran.
+//!
+//! A [`LoadSpec`] names a load; a [`LoadProcess`] runs it beside a measurement,
+//! switched on and off within milliseconds, and gives the
+//! [`LoadEvidence`](tompion_record::LoadEvidence) that it ran.
+//!
+//! Built-in loads need nothing but this executable: one child process, which is
+//! the executable itself called with [`WORKER_ARG`], counts its operations into
+//! memory shared with its parent, is stopped and continued by signals, and dies
+//! with its parent even if that is killed. Loads driven by a program
+//! (`stress-ng`, `iperf3`) run below a supervisor process that ends them in any
+//! case.
+//!
+//! Loads run under SCHED_OTHER at nice 0 or above and with the usual timer slack,
+//! whatever their parent uses. They inherit the CPU affinity of the thread that
+//! starts them.
+#![deny(unsafe_code)]
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+mod activity;
+mod child;
+mod counters;
+mod driver;
+mod error;
+mod headroom;
+mod peer;
+mod process;
+mod spec;
+mod supervisor;
+mod sys;
+mod tree;
+mod worker;
 
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
-    }
-}
+pub use activity::{Activity, ActivityRates, machine_activity};
+pub use error::LoadError;
+pub use peer::serve_peer;
+pub use process::{LoadConfig, LoadProcess, Observation};
+pub use spec::{LoadSpec, NAMES};
+pub use worker::{WORKER_ARG, worker_main};

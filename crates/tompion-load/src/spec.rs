@@ -50,7 +50,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("iomix", "it writes without a limit: use the load hd"),
     ("sync-file", "it writes without a limit: use the load io"),
     ("all", "it includes stressors that write without a limit"),
-    ("sequential", "it includes stressors that write without a limit"),
+    (
+        "sequential",
+        "it includes stressors that write without a limit",
+    ),
     ("class", "it includes stressors that write without a limit"),
     ("timeout", "the load runs for as long as the trials need it"),
 ];
@@ -246,9 +249,8 @@ impl<'a> Options<'a> {
 
 /// Bytes, with an optional binary suffix.
 fn parse_size(text: &str) -> Result<u64, String> {
-    let wrong = || {
-        format!("size={text} should be a whole number of bytes from 4K, with K, M or G (64M)")
-    };
+    let wrong =
+        || format!("size={text} should be a whole number of bytes from 4K, with K, M or G (64M)");
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
         Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
@@ -326,10 +328,14 @@ fn parse_stress_ng(rest: Option<&str>) -> Result<Kind, String> {
             None => (part, None),
         };
         let key_is_safe = key.starts_with(|c: char| c.is_ascii_lowercase())
-            && key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+            && key
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
         let value_is_safe = value.is_none_or(|value| {
             value.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && value.chars().all(|c| c.is_ascii_alphanumeric() || "._%-".contains(c))
+                && value
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "._%-".contains(c))
         });
         if !key_is_safe || !value_is_safe {
             return Err(format!(
@@ -338,7 +344,9 @@ fn parse_stress_ng(rest: Option<&str>) -> Result<Kind, String> {
             ));
         }
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == key) {
-            return Err(format!("the option {key} of stress-ng is not allowed: {why}"));
+            return Err(format!(
+                "the option {key} of stress-ng is not allowed: {why}"
+            ));
         }
         options.push((key.to_owned(), value.map(str::to_owned)));
     }

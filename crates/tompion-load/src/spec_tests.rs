@@ -9,7 +9,10 @@ fn spec(text: &str) -> LoadSpec {
 fn problem(text: &str) -> String {
     let message = text.parse::<LoadSpec>().unwrap_err().to_string();
     assert!(!message.contains('\n'), "one line: {message}");
-    assert!(message.contains(&format!("'{text}'")), "names it: {message}");
+    assert!(
+        message.contains(&format!("'{text}'")),
+        "names it: {message}"
+    );
     message
 }
 
@@ -24,15 +27,39 @@ fn canonical_text_and_level() {
         ("hd", "hd", "hd"),
         ("memory", "memory", "memory"),
         ("memory:size=2048k", "memory:size=2M", "memory:size=2M"),
-        ("memory:size=4097:threads=2", "memory:threads=2:size=4097", "memory:threads=2:size=4097"),
+        (
+            "memory:size=4097:threads=2",
+            "memory:threads=2:size=4097",
+            "memory:threads=2:size=4097",
+        ),
         ("memory-bus", "memory-bus", "memory-bus"),
         ("network", "network", "network"),
-        ("network:peer=host-1.example:7000", "network:peer=host-1.example:7000", "network:peer=host-1.example:7000"),
-        ("network:peer=[::1]:7000", "network:peer=[::1]:7000", "network:peer=[::1]:7000"),
-        ("stress-ng:cpu=4:vm-bytes=10%:aggressive", "stress-ng:cpu=4:vm-bytes=10%:aggressive", "stress-ng:cpu=4:vm-bytes=10%:aggressive"),
+        (
+            "network:peer=host-1.example:7000",
+            "network:peer=host-1.example:7000",
+            "network:peer=host-1.example:7000",
+        ),
+        (
+            "network:peer=[::1]:7000",
+            "network:peer=[::1]:7000",
+            "network:peer=[::1]:7000",
+        ),
+        (
+            "stress-ng:cpu=4:vm-bytes=10%:aggressive",
+            "stress-ng:cpu=4:vm-bytes=10%:aggressive",
+            "stress-ng:cpu=4:vm-bytes=10%:aggressive",
+        ),
         ("iperf3", "iperf3", "iperf3"),
-        ("iperf3:peer=10.0.0.2", "iperf3:peer=10.0.0.2", "iperf3:peer=10.0.0.2"),
-        ("iperf3:peer=10.0.0.2:5202", "iperf3:peer=10.0.0.2:5202", "iperf3:peer=10.0.0.2:5202"),
+        (
+            "iperf3:peer=10.0.0.2",
+            "iperf3:peer=10.0.0.2",
+            "iperf3:peer=10.0.0.2",
+        ),
+        (
+            "iperf3:peer=10.0.0.2:5202",
+            "iperf3:peer=10.0.0.2:5202",
+            "iperf3:peer=10.0.0.2:5202",
+        ),
     ] {
         let parsed = spec(given);
         assert_eq!(parsed.to_string(), canonical);
@@ -45,7 +72,10 @@ fn canonical_text_and_level() {
 #[test]
 fn only_idle_is_idle() {
     assert!(spec("idle").is_idle());
-    for (name, _) in NAMES.iter().filter(|(name, _)| !["idle", "stress-ng"].contains(name)) {
+    for (name, _) in NAMES
+        .iter()
+        .filter(|(name, _)| !["idle", "stress-ng"].contains(name))
+    {
         assert!(!spec(name).is_idle(), "{name}");
     }
 }
@@ -62,7 +92,12 @@ fn an_unknown_name_lists_the_known_ones() {
 
 #[test]
 fn options_out_of_range_say_what_would_be_right() {
-    for text in ["cpu:threads=0", "cpu:threads=-1", "cpu:threads=4097", "memory:threads=many"] {
+    for text in [
+        "cpu:threads=0",
+        "cpu:threads=-1",
+        "cpu:threads=4097",
+        "memory:threads=many",
+    ] {
         assert!(problem(text).contains("from 1 to 4096"));
     }
     for text in [
@@ -76,7 +111,11 @@ fn options_out_of_range_say_what_would_be_right() {
     ] {
         assert!(problem(text).contains("64M"), "{text}");
     }
-    for text in ["network:peer=host:0", "network:peer=host:65536", "iperf3:peer=host:"] {
+    for text in [
+        "network:peer=host:0",
+        "network:peer=host:65536",
+        "iperf3:peer=host:",
+    ] {
         assert!(problem(text).contains("from 1 to 65535"), "{text}");
     }
 }
@@ -120,7 +159,11 @@ fn stress_ng_options_are_made_of_safe_characters() {
         "stress-ng:Cpu=1",
         "stress-ng:cpu=4 --vm=1",
     ] {
-        assert!(problem(text).contains("stress-ng:cpu=4"), "{}", problem(text));
+        assert!(
+            problem(text).contains("stress-ng:cpu=4"),
+            "{}",
+            problem(text)
+        );
     }
     assert!(problem("stress-ng:hdd=1").contains("use the load hd"));
     assert!(problem("stress-ng:cpu=1:timeout=5").contains("not allowed"));

@@ -21,7 +21,10 @@ pub trait Cpuid {
 
 /// The processor; `None` on processors that have no CPUID.
 pub fn native() -> Option<&'static dyn Cpuid> {
-    #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse")))]
+    #[cfg(any(
+        target_arch = "x86_64",
+        all(target_arch = "x86", target_feature = "sse")
+    ))]
     {
         struct Native;
         impl Cpuid for Native {
@@ -113,7 +116,7 @@ fn signature(leaf: Leaf) -> String {
         .collect();
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_matches(|c: char| c == '\0' || c == ' ');
-    if text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+    if text.len() >= 8 && text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
         text.to_owned()
     } else {
         String::new()
@@ -210,7 +213,13 @@ pub mod fake {
         /// A processor under the hypervisor of that signature.
         pub fn guest(signature: &str) -> Self {
             Self::default()
-                .with(1, Leaf { ecx: 1 << 31, ..Leaf::default() })
+                .with(
+                    1,
+                    Leaf {
+                        ecx: 1 << 31,
+                        ..Leaf::default()
+                    },
+                )
                 .signature(0x4000_0000, signature)
         }
 
@@ -224,9 +233,8 @@ pub mod fake {
         pub fn signature(self, base: u32, text: &str) -> Self {
             let mut bytes = [0u8; 12];
             bytes[..text.len()].copy_from_slice(text.as_bytes());
-            let word = |i: usize| {
-                u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]])
-            };
+            let word =
+                |i: usize| u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
             let answer = Leaf {
                 eax: base + 0x10,
                 ebx: word(0),
@@ -244,7 +252,10 @@ mod unit {
     use super::*;
 
     fn eax(value: u32) -> Leaf {
-        Leaf { eax: value, ..Leaf::default() }
+        Leaf {
+            eax: value,
+            ..Leaf::default()
+        }
     }
 
     #[test]
@@ -252,7 +263,10 @@ mod unit {
         let cpu = FakeCpuid::guest(KVM).with(0x4000_0001, eax(1 << 3 | 1 << 5 | 1 << 24));
         let facts = CpuidFacts::read(&cpu);
         assert_eq!(facts.signatures, [(0x4000_0000, KVM.to_owned())]);
-        assert_eq!(facts.features, ["kvm-clock", "kvm-steal-time", "kvm-clock stable"]);
+        assert_eq!(
+            facts.features,
+            ["kvm-clock", "kvm-steal-time", "kvm-clock stable"]
+        );
     }
 
     #[test]
@@ -278,16 +292,37 @@ mod unit {
     fn a_stated_rate_is_taken_from_the_best_leaf() {
         let skylake = FakeCpuid::default().with(0, eax(0x16)).with(
             0x15,
-            Leaf { eax: 2, ebx: 250, ecx: 24_000_000, edx: 0 },
+            Leaf {
+                eax: 2,
+                ebx: 250,
+                ecx: 24_000_000,
+                edx: 0,
+            },
         );
-        assert_eq!(CpuidFacts::read(&skylake).tsc_stated, Some((3_000_000_000, "0x15")));
+        assert_eq!(
+            CpuidFacts::read(&skylake).tsc_stated,
+            Some((3_000_000_000, "0x15"))
+        );
         let no_crystal = FakeCpuid::default()
             .with(0, eax(0x16))
-            .with(0x15, Leaf { eax: 2, ebx: 250, ..Leaf::default() })
+            .with(
+                0x15,
+                Leaf {
+                    eax: 2,
+                    ebx: 250,
+                    ..Leaf::default()
+                },
+            )
             .with(0x16, eax(2700));
-        assert_eq!(CpuidFacts::read(&no_crystal).tsc_stated, Some((2_700_000_000, "0x16")));
+        assert_eq!(
+            CpuidFacts::read(&no_crystal).tsc_stated,
+            Some((2_700_000_000, "0x16"))
+        );
         let guest = FakeCpuid::guest("VMwareVMware").with(0x4000_0010, eax(2_600_000));
-        assert_eq!(CpuidFacts::read(&guest).tsc_stated, Some((2_600_000_000, "0x40000010")));
+        assert_eq!(
+            CpuidFacts::read(&guest).tsc_stated,
+            Some((2_600_000_000, "0x40000010"))
+        );
         let silent = FakeCpuid::guest(KVM).with(0, eax(0x16));
         assert_eq!(CpuidFacts::read(&silent).tsc_stated, None);
     }
@@ -297,7 +332,10 @@ mod unit {
         let xen = |bits| FakeCpuid::guest(XEN).with(0x4000_0003, eax(bits));
         assert_eq!(CpuidFacts::read(&xen(0b001)).tsc_intercepted, Some(true));
         assert_eq!(CpuidFacts::read(&xen(0b110)).tsc_intercepted, Some(false));
-        assert_eq!(CpuidFacts::read(&FakeCpuid::guest(KVM)).tsc_intercepted, None);
+        assert_eq!(
+            CpuidFacts::read(&FakeCpuid::guest(KVM)).tsc_intercepted,
+            None
+        );
     }
 
     #[test]
@@ -306,7 +344,13 @@ mod unit {
         let with = |edx| {
             FakeCpuid::default()
                 .with(0x8000_0000, eax(0x8000_0008))
-                .with(0x8000_0007, Leaf { edx, ..Leaf::default() })
+                .with(
+                    0x8000_0007,
+                    Leaf {
+                        edx,
+                        ..Leaf::default()
+                    },
+                )
         };
         assert_eq!(CpuidFacts::read(&with(1 << 8)).tsc_invariant, Some(true));
         assert_eq!(CpuidFacts::read(&with(0)).tsc_invariant, Some(false));

@@ -110,11 +110,24 @@ mod unit {
         assert_eq!((s.offset_ns, s.maximum_error_ns), (3000, 16_000_000_000));
         assert_eq!(s.status, ["UNSYNC"]);
         // The bit counts even where the state was computed before.
-        assert!(!decode(&Timex { status: STA_UNSYNC, ..Timex::default() }).synchronised);
+        assert!(
+            !decode(&Timex {
+                status: STA_UNSYNC,
+                ..Timex::default()
+            })
+            .synchronised
+        );
     }
 
     #[test]
     fn a_leap_second_ahead_is_told() {
-        assert_eq!(decode(&Timex { state: 1, ..Timex::default() }).leap_second, "insert");
+        assert_eq!(
+            decode(&Timex {
+                state: 1,
+                ..Timex::default()
+            })
+            .leap_second,
+            "insert"
+        );
     }
 }

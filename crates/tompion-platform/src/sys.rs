@@ -39,6 +39,10 @@ impl SystemCalls {
 
 /// Reads the state of the kernel's clock without changing it; `None` where the
 /// call is forbidden, as in some sandboxes.
+#[allow(
+    clippy::useless_conversion,
+    reason = "the fields are 32 bits wide on 32-bit machines"
+)]
 fn adjtimex() -> Option<Timex> {
     // SAFETY: `timex` consists of integers only, for which all-zero bytes are
     // valid; `modes` 0 asks for a read.

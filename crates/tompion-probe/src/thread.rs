@@ -60,7 +60,7 @@ impl FromStr for Policy {
 }
 
 /// How the measuring thread is set up.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadSettings {
     /// Scheduling policy.
     pub policy: Policy,

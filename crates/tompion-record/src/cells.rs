@@ -18,7 +18,7 @@ pub struct Cell {
     pub filled_blocks: Vec<Distribution>,
     /// Values of operations timed in batches; empty where none were taken.
     pub batched_blocks: Vec<Distribution>,
-    /// Grid periods missed over all blocks; absent without a grid.
+    /// Grid periods missed before unmarked samples, over all blocks; absent without a grid.
     pub missed_periods: Option<u64>,
     /// How the values came about, one entry a block.
     pub measurements: Vec<Measurement>,

@@ -73,7 +73,9 @@ impl Recorder {
         if self.samples.len() == self.limit {
             return false;
         }
-        self.missed += u64::from(sample.missed);
+        if sample.mark == Mark::None {
+            self.missed += u64::from(sample.missed);
+        }
         self.samples.push(sample);
         true
     }
@@ -143,7 +145,7 @@ impl Recorder {
         }
     }
 
-    /// Missed periods over all samples, binned ones included.
+    /// Missed periods over all unmarked samples, binned ones included.
     pub fn missed(&self) -> u64 {
         self.missed
     }

@@ -74,7 +74,7 @@ pub struct TrialSummary {
     pub missed_filled: Option<Summary>,
     /// Operations timed in batches, per operation; only where batches were taken.
     pub batched: Option<Summary>,
-    /// Grid periods missed in all; absent without a grid.
+    /// Grid periods missed before unmarked samples; absent without a grid.
     pub missed_periods: Option<u64>,
     /// Samples set apart as warm-up or otherwise marked.
     pub marked_samples: u64,

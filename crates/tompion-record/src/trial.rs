@@ -50,7 +50,7 @@ pub struct TrialDraft {
     pub load: Option<LoadEvidence>,
     /// Whether `TrialData` holds every sample.
     pub storage: Storage,
-    /// Grid periods missed in all; absent without a grid.
+    /// Grid periods missed before unmarked samples; absent without a grid.
     pub missed_periods: Option<u64>,
 }
 

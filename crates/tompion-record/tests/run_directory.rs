@@ -193,10 +193,9 @@ fn a_flipped_bit_in_the_samples_is_noticed_wherever_it_is() {
 #[test]
 fn run_json_conforms_to_the_checked_in_schema() {
     let checked_in = include_str!("../../../schema/run.schema.json");
-    assert_eq!(
-        json_schema(),
-        checked_in,
-        "run `cargo run -p tompion-record --example schema > schema/run.schema.json`"
+    assert!(
+        json_schema() == checked_in,
+        "the types have changed: run `cargo run -p tompion-record --example schema > schema/run.schema.json`"
     );
     let directory = tempfile::tempdir().unwrap();
     save(directory.path(), 1).finish(Status::Complete).unwrap();

@@ -59,6 +59,11 @@ impl Comparison {
         })
     }
 
+    /// The ratio of the pooled quantiles, which the reader can check.
+    pub fn pooled_ratio(&self) -> f64 {
+        self.a_ns / self.b_ns
+    }
+
     /// Whether `a` is larger beyond the noise between blocks.
     pub fn is_larger(&self) -> bool {
         self.interval.is_some_and(|i| i.low > 1.0)

@@ -130,7 +130,10 @@ mod tests {
         for bytes in [0, 100_000] {
             let small = Budget { bytes, ..BUDGET };
             let message = small.operation_bytes(4096, 1 << 20).unwrap_err();
-            assert!(message.contains("need a budget of 512000 bytes"), "{message}");
+            assert!(
+                message.contains("need a budget of 512000 bytes"),
+                "{message}"
+            );
         }
         let enough = Budget {
             bytes: 512_000,

@@ -1,6 +1,7 @@
 //! Plots with their captions and legends.
 
 use maud::{Markup, PreEscaped, html as markup};
+use tompion_record::format_ns;
 
 use crate::figures::{NONE, count, ns};
 use crate::plot::ccdf::{Curve, ranges};
@@ -51,6 +52,7 @@ fn curve<'a>(row: &'a Row<'_>, load: usize) -> Option<(&'a Row<'a>, Curve<'a>)> 
 
 fn legend(rows: &[&Row<'_>], curves: &[Curve<'_>]) -> Markup {
     markup! {
+        p.means { "mean" }
         ul.legend {
             @for (row, curve) in rows.iter().zip(curves) {
                 li {
@@ -58,7 +60,7 @@ fn legend(rows: &[&Row<'_>], curves: &[Curve<'_>]) -> Markup {
                         path class={ "l " (curve.look.classes()) } d="M1 5H29" {}
                     }
                     span { (row.label()) }
-                    span.mean { "mean " (ns(curve.mean_ns)) }
+                    span.mean { (ns(curve.mean_ns)) }
                 }
             }
         }
@@ -85,23 +87,30 @@ pub(super) fn time_series(section: &Section<'_>) -> Markup {
     }
 }
 
+/// A panel for each load and variant; one without samples says so, to keep the
+/// loads below each other. Empty when nothing was sampled.
 fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
     let mut panels = Vec::new();
     for row in rows {
         for (load, shown) in section.loads.iter().zip(&row.by_load) {
-            let Some(view) = shown.map(|s| s.view) else { continue };
-            let Some(summary) = view.plotted() else { continue };
             let mut title = load_title(load).to_owned();
             if !row.variant.is_empty() {
                 title = format!("{title}, {}", row.variant);
             }
+            let sampled = shown.map(|s| s.view).and_then(|v| Some((v, v.plotted()?.median_ns)));
             panels.push(Panel {
-                title: format!("{title}: median {}", ns(Some(summary.median_ns))),
+                title: match sampled {
+                    Some((_, median_ns)) => format!("{title}: median {}", format_ns(median_ns)),
+                    None => format!("{title}: no samples"),
+                },
                 look: Look::of(row.method_index, row.variant_index),
-                series: &view.series,
-                median_ns: Some(summary.median_ns),
+                series: sampled.map_or(&[], |(v, _)| v.series.as_slice()),
+                median_ns: sampled.map(|s| s.1),
             });
         }
+    }
+    if panels.iter().all(|p| p.median_ns.is_none()) {
+        panels.clear();
     }
     panels
 }

@@ -15,7 +15,7 @@ pub(super) fn probe<'a>(
         section id={ "probe-" (index) } {
             h2 { (probe_title(probe)) }
             p.lead { (introduction(probe)) }
-            @for section in sections { (one(section)) }
+            @for (i, section) in sections.enumerate() { (one(section, i == 0)) }
         }
     }
 }
@@ -36,26 +36,27 @@ fn introduction(probe: &str) -> &'static str {
     }
 }
 
-fn one(section: &Section<'_>) -> Markup {
+/// `explain` adds how to read the plots, once a probe.
+fn one(section: &Section<'_>, explain: bool) -> Markup {
     markup! {
         div.part id=(section.anchor()) {
             @if section.target.is_some() { h3 { (section.title()) } }
             (tables::short(section))
             h3.minor { "How often is it worse than x?" }
-            p.lead {
+            @if explain { p.lead {
                 "Complementary cumulative distributions on logarithmic axes: a point (x, y) says that the share y of all samples is x or more. "
                 "Dashed vertical lines are means, end points the largest samples, as in Kirova et al. 2019, Future Internet 11(8):179. "
                 "All loads share their axes."
-            }
+            } }
             (figure::ccdfs(section))
             (tables::full(section))
             details open {
                 summary { "Samples over time" }
-                p.lead {
+                @if explain { p.lead {
                     "Bold lines are medians, as in Kirova et al. 2019. The data are thinned: each column of time shows its smallest and its largest sample "
                     "with the range between them, and a few others, so no extreme is hidden. Warm-up and otherwise marked samples are left out. "
                     "Fine vertical lines part the blocks, which ran at different times in random order."
-                }
+                } }
                 (figure::time_series(section))
             }
         }

@@ -39,22 +39,33 @@ pub(super) fn header(data: &ReportData) -> Markup {
 }
 
 fn tiles(data: &ReportData) -> Markup {
-    let of = |probe: &str| {
-        let cells: Vec<(Shown<'_>, &Summary)> = data
-            .shown()
+    let mut loads: Vec<&str> = data.cells().iter().map(|c| c.factors.level(factor::LOAD)).collect();
+    sort_loads(&mut loads);
+    let calmest = loads.first().copied().unwrap_or_default();
+    let of = |probe: &str| -> Vec<(Shown<'_>, &Summary)> {
+        data.shown()
             .filter(|s| s.cell.factors.level(factor::PROBE) == probe)
             .filter_map(|s| s.view.plotted().map(|p| (s, p)))
-            .collect();
-        cells
+            .collect()
+    };
+    let calm = |s: &Shown<'_>| s.cell.factors.level(factor::LOAD) == calmest;
+    // A clock that ticks in milliseconds is cheap to read and of no use here.
+    let fine = |s: &Shown<'_>| {
+        let mut steps = s.cell.measurements.iter().filter_map(|m| m.granularity);
+        steps.all(|g| g.smallest_step_ns < 1_000.0)
     };
     let per_read = |s: &Shown<'_>| {
         s.view.batched.as_ref().or(s.view.measured.as_ref()).map_or(f64::INFINITY, |x| x.median_ns)
     };
     let cheapest = of(READ_COST)
         .into_iter()
+        .filter(|x| calm(&x.0) && fine(&x.0))
         .min_by(|a, b| per_read(&a.0).total_cmp(&per_read(&b.0)));
     let wake = of(WAKE_UP);
-    let best = wake.iter().min_by(|a, b| a.1.median_ns.total_cmp(&b.1.median_ns));
+    let best = wake
+        .iter()
+        .filter(|x| calm(&x.0))
+        .min_by(|a, b| a.1.median_ns.total_cmp(&b.1.median_ns));
     let worst = wake.iter().max_by(|a, b| a.1.max_ns.total_cmp(&b.1.max_ns));
     let samples: u64 = data
         .shown()
@@ -65,7 +76,7 @@ fn tiles(data: &ReportData) -> Markup {
     markup! {
         dl.tiles {
             @if let Some((s, _)) = cheapest {
-                (tile("Cheapest clock read", &format_ns(per_read(&s)), &factors_in_words(&s.cell.factors)))
+                (tile("Cheapest read of a fine clock", &format_ns(per_read(&s)), &factors_in_words(&s.cell.factors)))
             }
             @if let Some((s, x)) = best {
                 (tile("Most punctual wake-up (median)", &format_ns(x.median_ns), &factors_in_words(&s.cell.factors)))
@@ -108,7 +119,7 @@ pub(super) fn profiles(data: &ReportData) -> Markup {
                         thead { tr {
                             th { "Use" }
                             th { "Overall" }
-                            @for load in &loads { th { "Under " (load_title(load)) } }
+                            @for load in &loads { th { (under(load)) } }
                         } }
                         tbody { @for p in profiles { (profile(p, &loads)) } }
                     }
@@ -148,6 +159,13 @@ fn judgement(v: &LoadVerdict) -> Markup {
         @if v.samples_missing > 0 {
             div.small { (count(v.samples_missing)) " more samples needed" }
         }
+    }
+}
+
+fn under(load: &str) -> String {
+    match load {
+        "idle" => "Idle".to_owned(),
+        other => format!("Under {}", load_title(other)),
     }
 }
 

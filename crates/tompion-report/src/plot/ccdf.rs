@@ -11,7 +11,11 @@ use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
 
 /// Size in SVG units.
-const SIZE: (u32, u32) = (600, 400);
+const SIZE: (u32, u32) = (400, 340);
+
+/// Labels that fit below the axis of values; with more decades every other
+/// one, or every third, gets its line.
+const MOST_LABELS: usize = 6;
 
 /// One distribution.
 pub(crate) struct Curve<'a> {
@@ -46,11 +50,11 @@ pub(crate) fn draw(
             .margin_right(u(14))
             .margin_bottom(u(2))
             .x_label_area_size(u(40))
-            .y_label_area_size(u(56))
+            .y_label_area_size(u(52))
             .build_cartesian_2d(padded(values).log_scale(), padded(shares).log_scale())?;
         chart
             .configure_mesh()
-            .x_labels(span(values) + 1)
+            .x_labels((span(values) + 1).min(MOST_LABELS))
             .y_labels(span(shares) + 1)
             .x_label_formatter(&time_tick)
             .y_label_formatter(&share_tick)
@@ -58,8 +62,8 @@ pub(crate) fn draw(
             .light_line_style(TRANSPARENT)
             .axis_style(Ink::Grid.color())
             .set_all_tick_mark_size(u(3))
-            .label_style(text(Ink::Label, 11, HPos::Center, VPos::Center))
-            .axis_desc_style(text(Ink::Title, 11, HPos::Center, VPos::Center))
+            .label_style(text(Ink::Label, 12, HPos::Center, VPos::Center))
+            .axis_desc_style(text(Ink::Title, 12, HPos::Center, VPos::Center))
             .x_desc(format!("{what} (x)"))
             .y_desc("share of samples ≥ x")
             .draw()?;

@@ -65,7 +65,7 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, what: &str, label: &str
         let turned = style.transform(FontTransform::Rotate270);
         root.draw_text(what, &turned, (u(8), u(rows * ROW / 2)))?;
         let below = text(Ink::Title, 11, HPos::Center, VPos::Bottom);
-        let caption = "measuring time in seconds, blocks end to end";
+        let caption = "measuring time, blocks end to end";
         root.draw_text(caption, &below, (u((WIDTH + LEFT) / 2), u(height - 2)))?;
         Ok(())
     })
@@ -137,15 +137,21 @@ fn one(area: &Area<'_>, panel: &Panel<'_>, values: &Range<f64>, indent: i32) -> 
     Ok(())
 }
 
-/// As many digits as a panel of this length needs.
+/// A time on an axis of this length; empty near its right end, where it would
+/// run into the next panel.
 fn seconds_tick(s: f64, span: f64) -> String {
-    let digits = (1.0 - span.log10().floor()).clamp(0.0, 9.0) as usize;
-    let text = format!("{s:.digits$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
+    if s > 0.94 * span {
+        return String::new();
     }
+    let (scale, unit) = match span {
+        x if x < 2e-3 => (1e6, "µs"),
+        x if x < 1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    };
+    // Ticks are round numbers; three digits are enough for them.
+    let number = format!("{:.3}", s * scale);
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    if number == "0" { "0".to_owned() } else { format!("{number} {unit}") }
 }
 
 #[cfg(test)]
@@ -153,10 +159,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_have_no_idle_digits() {
-        assert_eq!(seconds_tick(0.5, 4.0), "0.5");
-        assert_eq!(seconds_tick(2.0, 4.0), "2");
-        assert_eq!(seconds_tick(20.0, 45.0), "20");
-        assert_eq!(seconds_tick(0.002, 0.01), "0.002");
+    fn ticks_have_units_and_no_idle_digits() {
+        assert_eq!(seconds_tick(0.5, 4.0), "0.5 s");
+        assert_eq!(seconds_tick(0.0, 4.0), "0");
+        assert_eq!(seconds_tick(20.0, 45.0), "20 s");
+        assert_eq!(seconds_tick(0.002, 0.01), "2 ms");
+        assert_eq!(seconds_tick(0.000_3, 0.001), "300 µs");
+        assert_eq!(seconds_tick(4.0, 4.1), "");
     }
 }

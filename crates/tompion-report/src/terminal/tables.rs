@@ -1,7 +1,7 @@
 //! The tables of the summary.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use tompion_record::format_ns;
+use tompion_record::{factor, format_ns};
 use tompion_verdict::ProfileVerdict;
 
 use super::{Paint, heading, judged_with, judgement, outcome, wrap};
@@ -13,7 +13,7 @@ use crate::sections::{Row, Section, load_title, sections, sort_loads};
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// Widest number that `format_ns` writes, with the gap before it.
-const NUMBER: usize = 9;
+const NUMBER: usize = 8;
 
 /// Median, p99 and maximum of one section, a group of columns for each load; as
 /// many loads side by side as fit.
@@ -23,7 +23,7 @@ pub(super) fn section(out: &mut String, section: &Section<'_>, width: usize, pai
     if batched {
         names.insert(0, "per read*");
     }
-    let group = names.len() * NUMBER + 1;
+    let group = names.len() * NUMBER + 1 + usize::from(batched);
     let loads: Vec<usize> = (0..section.loads.len()).collect();
     heading(out, &plain(&section.title()), paint);
     for some in loads.chunks(fitting(section, group, width)) {
@@ -36,7 +36,7 @@ pub(super) fn section(out: &mut String, section: &Section<'_>, width: usize, pai
             }));
         }
         let rows = section.rows.iter().map(|row| {
-            let mut cells = vec![plain(&row.label())];
+            let mut cells = vec![label(row)];
             for &i in some {
                 cells.extend(numbers(row.by_load[i].as_ref(), batched));
             }
@@ -60,9 +60,14 @@ fn numbers(shown: Option<&Shown<'_>>, batched: bool) -> Vec<String> {
     cells
 }
 
+/// Method and variant; timer slack, the usual variant, by its value alone.
+fn label(row: &Row<'_>) -> String {
+    plain(&row.label().replace(", slack ", ", "))
+}
+
 /// How many groups of `group` columns fit beside the labels.
 fn fitting(section: &Section<'_>, group: usize, width: usize) -> usize {
-    let label = section.rows.iter().map(|r| plain(&r.label()).chars().count()).max();
+    let label = section.rows.iter().map(|r| label(r).chars().count()).max();
     (width.saturating_sub(label.unwrap_or(0)) / group).max(1)
 }
 
@@ -84,7 +89,7 @@ pub(super) fn cost_of_waiting(out: &mut String, data: &ReportData, width: usize,
                 heads.push("\nmissed".to_owned());
             }
             let lines = rows.iter().map(|row| {
-                let mut cells = vec![plain(&row.label())];
+                let mut cells = vec![label(row)];
                 for &i in some {
                     let cell = row.by_load[i].map(|s| s.cell);
                     cells.push(ns(cell.and_then(|c| c.cpu_per_operation_ns())));
@@ -115,10 +120,17 @@ pub(super) fn footnotes(out: &mut String, data: &ReportData, width: usize) {
     }
     let floors = || data.cells().iter().filter_map(tompion_record::Cell::floor_ns);
     if let (Some(low), Some(high)) = (floors().reduce(f64::min), floors().reduce(f64::max)) {
-        notes.push(format!("The probes' floor: {} to {}.", format_ns(low), format_ns(high)));
+        let floor = match (format_ns(low), format_ns(high)) {
+            (l, h) if l == h => l,
+            (l, h) => format!("{l} to {h}"),
+        };
+        notes.push(format!("The probes' floor: {floor}."));
     }
     if any(|s| s.view.measured.as_ref().is_some_and(|m| supported(m, 0.99, 0.0).is_none())) {
         notes.push(format!("{NONE} under p99: fewer than 100 samples."));
+    }
+    if any(|s| s.cell.factors.get(factor::SLACK).is_some_and(|l| l != "default")) {
+        notes.push("A time after a method's name is its timer slack.".to_owned());
     }
     if any(has_cost) {
         notes.push(format!("{NONE} under missed: no periodic grid, so nothing to miss."));
@@ -142,8 +154,8 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     loads.dedup();
     heading(out, "Is time good enough here?", paint);
     let title = profiles.iter().map(|p| plain(&p.title).chars().count()).max().unwrap_or(0);
-    // Title and outcome stand before the loads; a judgement takes 18 columns.
-    let fit = (width.saturating_sub(title + 17) / 20).max(1);
+    // Title and outcome stand before the loads; a judgement takes 16 columns.
+    let fit = (width.saturating_sub(title + 16) / 18).max(1);
     let mut table = String::new();
     let groups: Vec<&[&str]> = if loads.is_empty() { vec![&[]] } else { loads.chunks(fit).collect() };
     for some in groups {
@@ -193,12 +205,17 @@ fn aligned(
     for (i, column) in table.column_iter_mut().enumerate() {
         let apart = group.is_some_and(|g| i > 0 && (i - 1) % g == 0);
         match (i, group) {
-            (0, _) => column.set_padding((0, 0)),
-            (_, None) => column.set_padding((2, 0)),
-            _ => column
-                .set_padding((if apart { 2 } else { 1 }, 0))
-                .set_cell_alignment(CellAlignment::Right),
-        };
+            (0, _) => {
+                column.set_padding((0, 0));
+            }
+            (_, None) => {
+                column.set_padding((2, 0));
+            }
+            _ => {
+                column.set_padding((if apart { 2 } else { 1 }, 0));
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
     }
     let mut text = table.trim_fmt();
     text.push('\n');

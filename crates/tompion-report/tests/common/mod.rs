@@ -202,7 +202,7 @@ fn trial(r: &mut Random, f: &Factors, block: u32, median_ns: f64, scale: usize) 
     }
     if read {
         draft.measurement.granularity = Some(Granularity {
-            smallest_step_ns: 0.37,
+            smallest_step_ns: if f.level(factor::METHOD).ends_with("coarse") { 4e6 } else { 0.37 },
             common_step_ns: 0.37,
             zero_steps: 0.0,
             backward_steps: 0,

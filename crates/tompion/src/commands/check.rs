@@ -66,7 +66,7 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     let required: Vec<&str> = options.require.iter().map(|r| r.0.as_str()).collect();
     let verdict = report::make(
         &directory,
-        &directory.join(report::PAGE),
+        &directory.join(tompion_report::REPORT_FILE),
         Output::chosen(options.json, options.quiet),
         &required,
     )?;
@@ -106,7 +106,6 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
     } else {
         options.loads.clone()
     };
-    let pick = |quick_value, value| if quick { quick_value } else { value };
     PlanOptions {
         read_methods,
         wake_methods,
@@ -115,12 +114,14 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
         loads,
         policies: options.policy.clone(),
         cpu: options.cpu,
-        blocks: options.blocks.unwrap_or(pick(6, 8)),
-        read_samples: options.samples.unwrap_or(pick(200_000, 1_000_000)),
+        blocks: options.blocks.unwrap_or(if quick { 6 } else { 8 }),
+        read_samples: options
+            .samples
+            .unwrap_or(if quick { 200_000 } else { 1_000_000 }),
         wake_samples: options.wake_samples,
         duration: options
             .duration
-            .unwrap_or(Duration::from_secs(pick(20, 65))),
+            .unwrap_or(Duration::from_secs(if quick { 20 } else { 65 })),
         seed: options.seed.unwrap_or_else(|| {
             SystemTime::now()
                 .duration_since(UNIX_EPOCH)

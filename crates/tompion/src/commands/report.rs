@@ -5,13 +5,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use tompion_record::Run;
-use tompion_report::ReportData;
+use tompion_report::{REPORT_FILE, ReportData};
 
 use crate::cli::ReportOptions;
 use crate::exit;
-
-/// Name of the page inside the run's directory.
-pub const PAGE: &str = "report.html";
 
 /// What goes to standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +37,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     let page = options
         .html
         .clone()
-        .unwrap_or_else(|| options.run.join(PAGE));
+        .unwrap_or_else(|| options.run.join(REPORT_FILE));
     make(
         &options.run,
         &page,

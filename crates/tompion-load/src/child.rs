@@ -1,0 +1,191 @@
+//! The child process of a load: ready, stopped, alive, ended.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
+
+use crate::{LoadError, tree};
+
+/// How long a load may take until it is ready.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How long stopping or continuing may take; writing to a slow disk delays it.
+const SWITCH_LIMIT: Duration = Duration::from_secs(10);
+/// How long a supervisor may take to end everything.
+const END_LIMIT: Duration = Duration::from_secs(15);
+/// How often to look whether a process has stopped.
+const LOOK_EVERY: Duration = Duration::from_micros(100);
+
+/// A worker or a supervisor. Dropping it ends it with all that it runs.
+pub struct LoadChild {
+    /// The load as asked for, to name it in errors.
+    load: String,
+    child: Child,
+    /// Only of a supervisor: everything ends when this pipe does.
+    lifeline: Option<ChildStdin>,
+    ended: bool,
+}
+
+impl LoadChild {
+    /// Starts the process; a piped standard input makes it a supervisor.
+    pub fn spawn(load: &str, command: &mut Command) -> io::Result<Self> {
+        let mut child = command.spawn()?;
+        Ok(Self {
+            load: load.to_owned(),
+            lifeline: child.stdin.take(),
+            child,
+            ended: false,
+        })
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The same for system calls.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    /// An error of the operating system about this load.
+    pub fn system_error(&self, action: &'static str, source: io::Error) -> LoadError {
+        LoadError::System {
+            load: self.load.clone(),
+            action,
+            source,
+        }
+    }
+
+    /// Waits for the line that says that the load is ready.
+    pub fn await_ready(&mut self) -> Result<String, LoadError> {
+        let mut output = self.child.stdout.take().map(BufReader::new);
+        let mut line = String::new();
+        if let Some(output) = &mut output {
+            let limit = PollTimeout::try_from(START_LIMIT).unwrap_or(PollTimeout::MAX);
+            let readable = poll(
+                &mut [PollFd::new(output.get_ref().as_fd(), PollFlags::POLLIN)],
+                limit,
+            );
+            if readable == Ok(0) {
+                return Err(LoadError::Start {
+                    load: self.load.clone(),
+                    problem: format!("not ready within {} s", START_LIMIT.as_secs()),
+                });
+            }
+            // Lines are short and written whole.
+            output
+                .read_line(&mut line)
+                .map_err(|e| self.system_error("hear from it", e))?;
+        }
+        match line.strip_suffix('\n') {
+            Some(operation) => Ok(operation.to_owned()),
+            None => Err(LoadError::Start {
+                load: self.load.clone(),
+                problem: self.last_words(),
+            }),
+        }
+    }
+
+    /// Switches the load off; returns when it has stopped.
+    pub fn switch_off(&mut self) -> Result<(), LoadError> {
+        if self.lifeline.is_some() {
+            return tree::stop_descendants(self.pid(), SWITCH_LIMIT)
+                .map_err(|e| self.system_error("switch it off", e));
+        }
+        kill(self.pid(), Signal::SIGSTOP)
+            .map_err(|e| self.system_error("switch it off", e.into()))?;
+        self.await_stop()
+    }
+
+    /// Switches the load on.
+    pub fn switch_on(&mut self) -> Result<(), LoadError> {
+        let result = match self.lifeline {
+            Some(_) => tree::continue_descendants(self.pid(), SWITCH_LIMIT),
+            None => kill(self.pid(), Signal::SIGCONT).map_err(io::Error::from),
+        };
+        result.map_err(|e| self.system_error("switch it on", e))
+    }
+
+    /// The kernel reports the stop once every thread has stopped.
+    pub fn await_stop(&mut self) -> Result<(), LoadError> {
+        let deadline = Instant::now() + SWITCH_LIMIT;
+        let stopped = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
+        loop {
+            if let Ok(WaitStatus::Stopped(..)) = waitid(Id::Pid(self.pid()), stopped) {
+                return Ok(());
+            }
+            self.check_alive()?;
+            if Instant::now() > deadline {
+                let timeout = io::ErrorKind::TimedOut.into();
+                return Err(self.system_error("switch it off", timeout));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// An error if it has ended by itself.
+    pub fn check_alive(&mut self) -> Result<(), LoadError> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => Err(LoadError::Died {
+                load: self.load.clone(),
+                problem: self.last_words(),
+            }),
+            Err(e) => Err(self.system_error("look after it", e)),
+        }
+    }
+
+    /// Why the child ended, which it has done or is doing.
+    fn last_words(&mut self) -> String {
+        let status = self.child.wait();
+        let mut words = String::new();
+        if let Some(mut output) = self.child.stderr.take() {
+            let _ = output.read_to_string(&mut words);
+        }
+        let words: Vec<_> = words
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty())
+            .collect();
+        match status {
+            _ if !words.is_empty() => words.join("; "),
+            Ok(status) => format!("its process ended with {status}"),
+            Err(e) => format!("its process is lost: {e}"),
+        }
+    }
+
+    /// Ends it with all that it runs; returns when nothing is left.
+    pub fn end(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(());
+        }
+        if self.lifeline.take().is_some() {
+            let deadline = Instant::now() + END_LIMIT;
+            while self.child.try_wait()?.is_none() {
+                if Instant::now() > deadline {
+                    // It cannot do its duty any more: do it from here.
+                    tree::kill_descendants(self.pid(), END_LIMIT)?;
+                    break;
+                }
+                thread::sleep(LOOK_EVERY);
+            }
+        }
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for LoadChild {
+    fn drop(&mut self) {
+        // Nobody is left to tell; `end` is for those who want to know.
+        let _ = self.end();
+    }
+}

@@ -1,0 +1,197 @@
+//! The worker process: the hidden side of the executable, which produces the
+//! built-in loads and supervises the others.
+
+mod cpu;
+mod disk;
+mod memory;
+mod memory_bus;
+mod network;
+mod pace;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, raise};
+use nix::unistd::{Pid, getppid};
+
+use crate::counters::{Counter, Counters};
+use crate::spec::Kind;
+use crate::{LoadSpec, supervisor, sys};
+use pace::Budget;
+
+pub(crate) use disk::file_name;
+
+/// First argument of the executable that makes it a worker.
+pub const WORKER_ARG: &str = "__load";
+
+/// Stack of a load thread, none of which calls deep; a hundred of them should
+/// not need a hundred times the usual 2 MiB of address space.
+const STACK_BYTES: usize = 128 * 1024;
+
+/// What a load is going to do: one job a thread, and what they count.
+struct Plan {
+    operation: String,
+    jobs: Vec<Job>,
+}
+
+/// The work of one thread: prepares, passes the gate, and then works for as long
+/// as it can. Returns why it could not go on.
+type Job = Box<dyn FnOnce(&Counter<'_>, &Gate) -> String + Send>;
+
+/// Holds prepared threads until the load is switched on for the first time.
+struct Gate {
+    ready: Barrier,
+    open: Barrier,
+}
+
+impl Gate {
+    fn pass(&self) {
+        self.ready.wait();
+        self.open.wait();
+    }
+}
+
+/// What the parent asks for, in the order of the arguments.
+struct Order {
+    parent: Pid,
+    spec: LoadSpec,
+    budget: Budget,
+}
+
+impl Order {
+    fn parse(args: &[String]) -> Option<Self> {
+        let [parent, spec, bytes, nanoseconds] = args else {
+            return None;
+        };
+        Some(Self {
+            parent: Pid::from_raw(parent.parse().ok()?),
+            spec: spec.parse().ok()?,
+            budget: Budget {
+                bytes: bytes.parse().ok()?,
+                time: Duration::from_nanos(nanoseconds.parse().ok()?),
+            },
+        })
+    }
+}
+
+/// Runs as the worker; the executable calls this when its first argument is
+/// [`WORKER_ARG`], with the arguments after it.
+///
+/// Not for use by hand: it talks to [`LoadProcess`](crate::LoadProcess) over the
+/// standard streams.
+pub fn worker_main(args: &[String]) -> ExitCode {
+    let Some(order) = Order::parse(args) else {
+        eprintln!("{WORKER_ARG} is started by this program itself and not meant to be called");
+        return ExitCode::FAILURE;
+    };
+    match run(&order) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            complain(&problem);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(order: &Order) -> Result<(), String> {
+    sys::be_ordinary().map_err(|e| format!("could not become an ordinary process: {e}"))?;
+    // Timer slack is inherited; loads get the kernel's default of 50 us.
+    let _ = nix::sys::prctl::set_timerslack(50_000);
+    // If memory runs out, the load goes first. Best effort: it is a courtesy.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    if order.spec.is_driven() {
+        return supervisor::run(&order.spec);
+    }
+    die_with(order.parent)?;
+    let plan = plan(&order.spec, order.budget)?;
+    work(plan)
+}
+
+/// Ends this process as soon as its parent ends, also while it is stopped.
+fn die_with(parent: Pid) -> Result<(), String> {
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
+        .map_err(|e| format!("could not tie the load to its parent: {e}"))?;
+    // The parent may have died before the line above took effect.
+    match getppid() == parent {
+        true => Ok(()),
+        false => Err("its parent is gone".to_owned()),
+    }
+}
+
+fn plan(spec: &LoadSpec, budget: Budget) -> Result<Plan, String> {
+    match &spec.0 {
+        Kind::Cpu { threads } => Ok(cpu::plan(*threads)),
+        Kind::Io => disk::plan_io(budget),
+        Kind::Hd => disk::plan_hd(budget),
+        Kind::Memory {
+            threads,
+            size_bytes,
+        } => memory::plan(*threads, *size_bytes),
+        Kind::MemoryBus => memory_bus::plan(),
+        Kind::Network { peer } => network::plan(peer.as_deref()),
+        Kind::Idle | Kind::StressNg { .. } | Kind::Iperf3 { .. } => {
+            Err("not a load of the worker".to_owned())
+        }
+    }
+}
+
+/// CPUs that this process may run on.
+fn usable_cpus() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Prepares all threads, reports the operation, stops, and works from then on.
+fn work(plan: Plan) -> Result<(), String> {
+    let threads = plan.jobs.len();
+    let counters = Counters::create(io::stdin(), threads)
+        .map_err(|e| format!("could not share its counters: {e}"))?;
+    let gate = Gate {
+        ready: Barrier::new(threads + 1),
+        open: Barrier::new(threads + 1),
+    };
+    // A thread that fails must not leave a weaker load behind.
+    std::panic::set_hook(Box::new(|panic| fail(&format!("internal error: {panic}"))));
+    thread::scope(|scope| {
+        for (number, job) in plan.jobs.into_iter().enumerate() {
+            let (counters, gate) = (&counters, &gate);
+            thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, move || {
+                    fail(&job(&counters.of_thread(number), gate));
+                })
+                .unwrap_or_else(|e| {
+                    fail(&format!(
+                        "could not start thread {} of {threads}: {e}",
+                        number + 1
+                    ))
+                });
+        }
+        gate.ready.wait();
+        announce(&plan.operation).unwrap_or_else(|e| fail(&format!("could not report: {e}")));
+        // From here on the parent switches the load on and off.
+        raise(Signal::SIGSTOP).unwrap_or_else(|e| fail(&format!("could not stop itself: {e}")));
+        gate.open.wait();
+    });
+    Ok(())
+}
+
+/// One line to the parent.
+fn announce(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+/// Ends the whole process with one line for the parent.
+fn fail(problem: &str) -> ! {
+    complain(problem);
+    std::process::exit(1)
+}
+
+/// One line to the parent if it is still there (`eprintln` would panic if not).
+fn complain(problem: &str) {
+    let _ = writeln!(io::stderr(), "{problem}");
+}

@@ -1,0 +1,146 @@
+//! Limits that control groups put on this process.
+
+use std::path::{Path, PathBuf};
+
+use tompion_record::Cgroup;
+
+use crate::root::{Root, field};
+
+/// Where a hierarchy is mounted and which of its groups is seen as its root.
+struct Mount {
+    point: PathBuf,
+    top: PathBuf,
+}
+
+/// Describes the limits, from whichever version holds the CPU controller.
+pub fn cgroup(root: &Root) -> Cgroup {
+    let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
+    let member = root.text("/proc/self/cgroup").unwrap_or_default();
+    let v1 = |controller: &str| {
+        let mount = v1_mount(&mounts, controller)?;
+        let group = v1_group(&member, controller)?;
+        Some(own_and_above(root, &mount, group))
+    };
+    if let Some(groups) = v1("cpu") {
+        return of_v1(root, &groups, &v1("cpuset").unwrap_or_default());
+    }
+    let v2 = || {
+        let mount = v2_mount(&mounts)?;
+        let group = member.lines().find_map(|l| l.strip_prefix("0::"))?;
+        Some(own_and_above(root, &mount, group))
+    };
+    v2().map(|groups| of_v2(root, &groups)).unwrap_or_default()
+}
+
+fn of_v1(root: &Root, groups: &[PathBuf], cpuset: &[PathBuf]) -> Cgroup {
+    let quotas = groups.iter().filter_map(|g| {
+        // -1 stands for no limit and does not parse as unsigned.
+        let quota = root.parsed(g.join("cpu.cfs_quota_us"))?;
+        Some((quota, root.parsed(g.join("cpu.cfs_period_us"))?))
+    });
+    let own = groups.first();
+    Cgroup {
+        version: Some("v1".to_owned()),
+        shares: own.and_then(|g| root.parsed(g.join("cpu.shares"))),
+        cpuset: cpuset
+            .first()
+            .and_then(|g| root.text(g.join("cpuset.cpus"))),
+        realtime_runtime_us: own.and_then(|g| root.parsed(g.join("cpu.rt_runtime_us"))),
+        throttled_periods: throttled(root, groups),
+        ..with_quota(quotas)
+    }
+}
+
+fn of_v2(root: &Root, groups: &[PathBuf]) -> Cgroup {
+    let quotas = groups.iter().filter_map(|g| {
+        let text = root.text(g.join("cpu.max"))?;
+        // `max 100000` stands for no limit.
+        let (quota, period) = text.split_once(' ')?;
+        Some((quota.parse().ok()?, period.parse().ok()?))
+    });
+    let own = groups.first();
+    Cgroup {
+        version: Some("v2".to_owned()),
+        weight: own.and_then(|g| root.parsed(g.join("cpu.weight"))),
+        cpuset: own.and_then(|g| root.text(g.join("cpuset.cpus.effective"))),
+        throttled_periods: throttled(root, groups),
+        ..with_quota(quotas)
+    }
+}
+
+/// The tightest of the quotas above a process is the one it feels.
+fn with_quota(quotas: impl Iterator<Item = (u64, u64)>) -> Cgroup {
+    let cpus = |(quota, period): (u64, u64)| quota as f64 / period as f64;
+    let tightest = quotas
+        .filter(|q| q.1 > 0)
+        .min_by(|a, b| cpus(*a).total_cmp(&cpus(*b)));
+    Cgroup {
+        quota_us: tightest.map(|q| q.0),
+        period_us: tightest.map(|q| q.1),
+        quota_cpus: tightest.map(cpus),
+        ..Cgroup::default()
+    }
+}
+
+/// The count of the nearest group that keeps one.
+fn throttled(root: &Root, groups: &[PathBuf]) -> Option<u64> {
+    groups.iter().find_map(|g| {
+        let stat = root.text(g.join("cpu.stat"))?.replace(' ', ":");
+        field(&stat, "nr_throttled")?.parse().ok()
+    })
+}
+
+fn v1_mount(mountinfo: &str, controller: &str) -> Option<Mount> {
+    mountinfo.lines().find_map(|line| {
+        let (front, back) = line.split_once(" - ")?;
+        let mut words = back.split(' ');
+        let is_v1 = words.next()? == "cgroup";
+        let options = words.nth(1)?;
+        (is_v1 && options.split(',').any(|o| o == controller)).then(|| mount(front))?
+    })
+}
+
+fn v2_mount(mountinfo: &str) -> Option<Mount> {
+    mountinfo.lines().find_map(|line| {
+        let (front, back) = line.split_once(" - ")?;
+        back.starts_with("cgroup2 ").then(|| mount(front))?
+    })
+}
+
+/// Fields 4 and 5 of a line of mountinfo: root within the file system, and
+/// mount point.
+fn mount(front: &str) -> Option<Mount> {
+    let mut words = front.split(' ').skip(3);
+    Some(Mount {
+        top: PathBuf::from(words.next()?),
+        point: PathBuf::from(words.next()?),
+    })
+}
+
+fn v1_group<'a>(member: &'a str, controller: &str) -> Option<&'a str> {
+    member.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, group) = rest.split_once(':')?;
+        controllers
+            .split(',')
+            .any(|c| c == controller)
+            .then_some(group)
+    })
+}
+
+/// Directories of the process's group and all groups above it that can be seen.
+fn own_and_above(root: &Root, mount: &Mount, group: &str) -> Vec<PathBuf> {
+    // Without a cgroup namespace a container sees its full path but only its own
+    // part of the tree.
+    let group = Path::new(group);
+    let below = group
+        .strip_prefix(&mount.top)
+        .or_else(|_| group.strip_prefix("/"))
+        .unwrap_or(group);
+    let own = mount.point.join(below);
+    own.ancestors()
+        .take_while(|dir| dir.starts_with(&mount.point))
+        .filter(|dir| root.has(dir))
+        .map(Path::to_path_buf)
+        .collect()
+}
