@@ -15,7 +15,7 @@ pub struct Activity {
 }
 
 /// What the whole machine did per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct ActivityRates {
     /// Context switches per second on all CPUs.
     pub context_switches_per_second: f64,

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, Command};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+use crate::keeper::Keeper;
 use crate::{LoadError, tree};
 
 /// How long a load may take until it is ready.
@@ -27,6 +29,7 @@ pub struct LoadChild {
     /// The load as asked for, to name it in errors.
     load: String,
     child: Child,
+    keeper: Keeper,
     /// Only of a supervisor: everything ends when this pipe does.
     lifeline: Option<ChildStdin>,
     ended: bool,
@@ -34,12 +37,13 @@ pub struct LoadChild {
 
 impl LoadChild {
     /// Starts the process; a piped standard input makes it a supervisor.
-    pub fn spawn(load: &str, command: &mut Command) -> io::Result<Self> {
-        let mut child = command.spawn()?;
+    pub fn spawn(load: &str, command: Command) -> io::Result<Self> {
+        let (keeper, mut child) = Keeper::spawn(command)?;
         Ok(Self {
             load: load.to_owned(),
             lifeline: child.stdin.take(),
             child,
+            keeper,
             ended: false,
         })
     }
@@ -104,29 +108,41 @@ impl LoadChild {
         self.await_stop()
     }
 
-    /// Switches the load on.
+    /// Switches the load on; returns when it is, having slept meanwhile.
     pub fn switch_on(&mut self) -> Result<(), LoadError> {
-        let result = match self.lifeline {
-            Some(_) => tree::continue_descendants(self.pid(), SWITCH_LIMIT),
-            None => kill(self.pid(), Signal::SIGCONT).map_err(io::Error::from),
-        };
-        result.map_err(|e| self.system_error("switch it on", e))
+        let pid = self.pid();
+        if self.lifeline.is_some() {
+            let (done, result) = channel();
+            self.keeper.run(move || {
+                let _ = done.send(tree::continue_descendants(pid, SWITCH_LIMIT));
+            });
+            let result = result.recv().unwrap_or_else(|e| Err(io::Error::other(e)));
+            return result.map_err(|e| self.system_error("switch it on", e));
+        }
+        self.keeper.run(move || {
+            // Failure shows below.
+            let _ = kill(pid, Signal::SIGCONT);
+        });
+        self.await_change(WaitPidFlag::WCONTINUED, "switch it on")
     }
 
-    /// The kernel reports the stop once every thread has stopped.
+    /// Returns when the process has stopped: when each of its threads has.
     pub fn await_stop(&mut self) -> Result<(), LoadError> {
+        self.await_change(WaitPidFlag::WSTOPPED, "switch it off")
+    }
+
+    /// Waits until the kernel reports a change, leaving an exit for others to see.
+    fn await_change(&mut self, change: WaitPidFlag, action: &'static str) -> Result<(), LoadError> {
         let deadline = Instant::now() + SWITCH_LIMIT;
-        let stopped = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
         loop {
-            if let Ok(WaitStatus::Stopped(..)) = waitid(Id::Pid(self.pid()), stopped) {
-                return Ok(());
-            }
-            self.check_alive()?;
-            if Instant::now() > deadline {
-                let timeout = io::ErrorKind::TimedOut.into();
-                return Err(self.system_error("switch it off", timeout));
-            }
             thread::sleep(LOOK_EVERY);
+            match waitid(Id::Pid(self.pid()), change | WaitPidFlag::WNOHANG) {
+                Ok(WaitStatus::Stopped(..) | WaitStatus::Continued(_)) => return Ok(()),
+                _ => self.check_alive()?,
+            }
+            if Instant::now() > deadline {
+                return Err(self.system_error(action, io::ErrorKind::TimedOut.into()));
+            }
         }
     }
 
@@ -178,6 +194,8 @@ impl LoadChild {
             }
         }
         self.child.kill()?;
+        // Before its process id can go to another process.
+        self.keeper.end();
         self.child.wait()?;
         Ok(())
     }

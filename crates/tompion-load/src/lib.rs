@@ -22,6 +22,7 @@ mod counters;
 mod driver;
 mod error;
 mod headroom;
+mod keeper;
 mod peer;
 mod process;
 mod spec;

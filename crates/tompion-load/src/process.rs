@@ -68,9 +68,6 @@ impl LoadProcess {
     /// until [`resume`](Self::resume). (A driver program works for some tenths
     /// of a second before, which shows that it can.)
     ///
-    /// Call this from a thread that outlives the load: the kernel ends a built-in
-    /// load when the thread that started it ends, not only with the process.
-    ///
     /// # Errors
     /// If the load cannot run here: its program is not installed, memory or disk
     /// would run short, the write budget is too small, the peer does not answer.
@@ -118,14 +115,14 @@ impl LoadProcess {
         let mut child;
         let built_in = if spec.is_driven() {
             command.stdin(Stdio::piped());
-            child = LoadChild::spawn(&load, &mut command).map_err(system("start its process"))?;
+            child = LoadChild::spawn(&load, command).map_err(system("start its process"))?;
             child.await_ready()?;
             child.switch_off()?;
             None
         } else {
             let memory = memory_file().map_err(system("make shared memory"))?;
             command.stdin(memory.try_clone().map_err(system("share memory"))?);
-            child = LoadChild::spawn(&load, &mut command).map_err(system("start its process"))?;
+            child = LoadChild::spawn(&load, command).map_err(system("start its process"))?;
             let operation = child.await_ready()?;
             // It stops itself, before the first operation.
             child.await_stop()?;
@@ -147,7 +144,11 @@ impl LoadProcess {
         })
     }
 
-    /// Switches the load on.
+    /// Switches the load on; the calling thread sleeps until it is.
+    ///
+    /// It gets the CPU back when the load lets it: within a few milliseconds with
+    /// few threads, but with a hundred busy threads on two CPUs only after each of
+    /// them has run once, a tenth to half a second.
     ///
     /// # Errors
     /// If the load has ended by itself, or cannot be continued.

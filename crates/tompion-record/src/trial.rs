@@ -114,7 +114,8 @@ pub struct LoadEvidence {
     pub operation: Option<String>,
     /// CPU time used by the load during the trial, in nanoseconds.
     pub cpu_time_ns: u64,
-    /// Length of time over which this evidence was taken, in nanoseconds.
+    /// Length of time over which this evidence was taken, in nanoseconds: from
+    /// switching the load on, before it settled, to the end of the trial.
     pub observed_ns: u64,
     /// Context switches per second of the whole machine during the trial.
     pub context_switches_per_second: f64,

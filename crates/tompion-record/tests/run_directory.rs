@@ -29,7 +29,7 @@ fn samples() -> Vec<Sample> {
         at_ns: i * 100,
         value_ps: (i as i64 - 20) * 1_234,
         n: 1,
-        missed: (i % 7 == 0).into(),
+        missed: i.is_multiple_of(7).into(),
         mark: if i < 3 { Mark::WarmUp } else { Mark::None },
     };
     (0..500).map(ordinary).collect()

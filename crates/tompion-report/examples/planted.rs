@@ -10,7 +10,11 @@ use std::time::Instant;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let directory = arguments.next().expect("name a directory for the run");
-    let mut number = |or: usize| arguments.next().map_or(or, |a| a.parse().expect("a number"));
+    let mut number = |or: usize| {
+        arguments
+            .next()
+            .map_or(or, |a| a.parse().expect("a number"))
+    };
     let (blocks, samples) = (number(8), number(2_000));
     let named: Vec<String> = arguments.collect();
     let mut loads: Vec<&str> = named.iter().map(String::as_str).collect();
@@ -22,7 +26,12 @@ fn main() {
     let data = common::gather(&run);
     let gathered = begun.elapsed();
     let page = tompion_report::html(&data);
-    eprintln!("gathered in {gathered:?}, page of {} bytes in {:?}", page.len(), begun.elapsed() - gathered);
-    std::fs::write(data.report_path(), page).expect("the page can be written");
+    eprintln!(
+        "gathered in {gathered:?}, page of {} bytes in {:?}",
+        page.len(),
+        begun.elapsed() - gathered
+    );
+    std::fs::write(run.directory().join(tompion_report::REPORT_FILE), page)
+        .expect("the page can be written");
     print!("{}", tompion_report::terminal(&data, 100, false));
 }

@@ -1,7 +1,6 @@
 //! What a report is made of, gathered in one pass over the samples.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use tompion_record::{Cell, Factors, Mark, Result, Run, RunRecord, Storage, Summary};
 use tompion_stats::{Distribution, Interval, quantile_interval};
@@ -22,7 +21,6 @@ pub(crate) const LEVEL: f64 = 0.95;
 #[derive(Debug)]
 pub struct ReportData {
     record: RunRecord,
-    directory: PathBuf,
     cells: Vec<Cell>,
     views: Vec<CellView>,
     assessment: Assessment,
@@ -108,7 +106,9 @@ impl ReportData {
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra.series.push(TrialSeries::of(trial, data, blocks.unwrap_or(1)));
+            extra
+                .series
+                .push(TrialSeries::of(trial, data, blocks.unwrap_or(1)));
             extra.marked += data.samples.iter().filter(|s| s.mark != Mark::None).count() as u64;
             extra.tail_trials += u32::from(matches!(trial.storage, Storage::Tail { .. }));
         })?;
@@ -120,7 +120,6 @@ impl ReportData {
         let assessment = assess(&cells);
         Ok(Self {
             record,
-            directory: run.directory().to_path_buf(),
             cells,
             views,
             assessment,
@@ -142,14 +141,12 @@ impl ReportData {
         &self.record
     }
 
-    /// Where the page belongs: inside the run's directory.
-    pub fn report_path(&self) -> PathBuf {
-        self.directory.join(crate::REPORT_FILE)
-    }
-
     /// Cells with what is shown of them.
     pub(crate) fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
-        self.cells.iter().zip(&self.views).map(|(cell, view)| Shown { cell, view })
+        self.cells
+            .iter()
+            .zip(&self.views)
+            .map(|(cell, view)| Shown { cell, view })
     }
 }
 

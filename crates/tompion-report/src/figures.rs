@@ -92,7 +92,10 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(count(12), "12");
-        assert_eq!((real(0.5), real(45.67), real(4567.8)), ("0.50".into(), "45.7".into(), "4\u{202f}568".into()));
+        assert_eq!(
+            (real(0.5), real(45.67), real(4567.8)),
+            ("0.50".into(), "45.7".into(), "4\u{202f}568".into())
+        );
         assert_eq!(quantile_name(0.999), "p99.9");
         assert_eq!(quantile_name(0.99), "p99");
         assert_eq!(quantile_name(0.5), "median");
@@ -109,7 +112,10 @@ mod tests {
     #[test]
     fn words_survive_a_shell() {
         let words = ["tompion", "check", "--out", "my run", "it's"].map(str::to_owned);
-        assert_eq!(shell_words(&words), r"tompion check --out 'my run' 'it'\''s'");
+        assert_eq!(
+            shell_words(&words),
+            r"tompion check --out 'my run' 'it'\''s'"
+        );
     }
 
     #[test]

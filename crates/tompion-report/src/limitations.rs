@@ -35,7 +35,9 @@ pub(crate) fn interrupted(data: &ReportData) -> Option<String> {
     } else {
         count(done)
     };
-    Some(format!("The run was interrupted: {of} planned trials were measured."))
+    Some(format!(
+        "The run was interrupted: {of} planned trials were measured."
+    ))
 }
 
 fn trial_limits(data: &ReportData) -> Vec<String> {
@@ -44,19 +46,32 @@ fn trial_limits(data: &ReportData) -> Vec<String> {
     let mut all = Vec::new();
     let mut say = |n: usize, text: &str| {
         if n > 0 {
-            all.push(format!("{} of {} trials {text}", count(n as u64), count(total)));
+            all.push(format!(
+                "{} of {} trials {text}",
+                count(n as u64),
+                count(total)
+            ));
         }
     };
     say(
-        trials.iter().filter(|t| t.measurement.ended_by_time).count(),
+        trials
+            .iter()
+            .filter(|t| t.measurement.ended_by_time)
+            .count(),
         "reached their time limit before they had all the samples they were meant to take.",
     );
     say(
-        trials.iter().filter(|t| matches!(t.storage, Storage::Tail { .. })).count(),
+        trials
+            .iter()
+            .filter(|t| matches!(t.storage, Storage::Tail { .. }))
+            .count(),
         "outgrew their storage: their small values are counted in bins of three significant digits, only the largest are kept one by one and drawn over time.",
     );
     say(
-        trials.iter().filter(|t| !t.measurement.memory_locked).count(),
+        trials
+            .iter()
+            .filter(|t| !t.measurement.memory_locked)
+            .count(),
         "ran without locked memory, so page faults of the probe itself may be among their values.",
     );
     let blocks = trials.iter().map(|t| t.block).max().map_or(0, |b| b + 1);
@@ -97,12 +112,27 @@ fn blind_spots(data: &ReportData) -> Vec<String> {
     spots
         .into_iter()
         .map(|(blind, techniques)| {
-            let named: Vec<&str> = techniques.into_iter().filter(|t| !t.is_empty()).take(3).collect();
+            let named: Vec<&str> = techniques.into_iter().filter(|t| !t.is_empty()).collect();
             if named.is_empty() {
-                blind.to_owned()
+                sentence(blind)
             } else {
-                format!("{blind} (values {})", named.join("; "))
+                format!(
+                    "{} Measured as {}.",
+                    sentence(blind),
+                    named.join("; or as ")
+                )
             }
         })
         .collect()
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
+    let stop = if text.ends_with('.') { "" } else { "." };
+    format!("{first}{}{stop}", chars.as_str())
 }

@@ -48,7 +48,11 @@ fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
     let observed: f64 = evidence.iter().map(|e| e.observed_ns as f64).sum();
     let observed = observed.max(1.0);
     let mean = |of: fn(&LoadEvidence) -> f64| {
-        evidence.iter().map(|e| of(e) * e.observed_ns as f64).sum::<f64>() / observed
+        evidence
+            .iter()
+            .map(|e| of(e) * e.observed_ns as f64)
+            .sum::<f64>()
+            / observed
     };
     let counted: Vec<u64> = evidence.iter().filter_map(|e| e.operations).collect();
     Some(LoadSummary {
@@ -58,7 +62,10 @@ fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
         trials: evidence.len(),
         operations: (!counted.is_empty()).then(|| {
             let sum: f64 = counted.iter().map(|n| *n as f64).sum();
-            let unit = first.operation.clone().unwrap_or_else(|| "operation".to_owned());
+            let unit = first
+                .operation
+                .clone()
+                .unwrap_or_else(|| "operation".to_owned());
             (sum / (observed / 1e9), unit)
         }),
         busy_cpus: evidence.iter().map(|e| e.cpu_time_ns as f64).sum::<f64>() / observed,

@@ -80,20 +80,28 @@ impl Section<'_> {
     /// For example `Wake-up latency, target 100 µs`.
     pub(crate) fn title(&self) -> String {
         let probe = probe_title(self.probe);
-        self.target
-            .map_or_else(|| probe.clone(), |t| format!("{probe}, target {}", level(t)))
+        self.target.map_or_else(
+            || probe.clone(),
+            |t| format!("{probe}, target {}", level(t)),
+        )
     }
 
     /// A name for anchors, unique within a report.
     pub(crate) fn anchor(&self) -> String {
         let raw = format!("{}-{}", self.probe, self.target.unwrap_or_default());
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        raw.chars().map(safe).collect::<String>().trim_end_matches('-').to_owned()
+        raw.chars()
+            .map(safe)
+            .collect::<String>()
+            .trim_end_matches('-')
+            .to_owned()
     }
 
     /// Every cell of the section.
     pub(crate) fn cells(&self) -> impl Iterator<Item = Shown<'_>> {
-        self.rows.iter().flat_map(|r| r.by_load.iter().flatten().copied())
+        self.rows
+            .iter()
+            .flat_map(|r| r.by_load.iter().flatten().copied())
     }
 }
 
@@ -121,7 +129,11 @@ pub(crate) fn level(level: &str) -> String {
 
 /// The load in words.
 pub(crate) fn load_title(load: &str) -> &str {
-    if load.is_empty() { "load not named" } else { load }
+    if load.is_empty() {
+        "load not named"
+    } else {
+        load
+    }
 }
 
 /// Factors beside probe, method, target and load, in words.
@@ -154,7 +166,10 @@ pub(crate) fn factors_in_words(factors: &Factors) -> String {
 }
 
 fn rank<'a>(known: &[&str], name: &'a str) -> (usize, &'a str) {
-    (known.iter().position(|k| *k == name).unwrap_or(known.len()), name)
+    (
+        known.iter().position(|k| *k == name).unwrap_or(known.len()),
+        name,
+    )
 }
 
 /// Loads in reading order.
@@ -175,9 +190,15 @@ pub(crate) fn sections(data: &ReportData) -> Vec<Section<'_>> {
     for shown in data.shown() {
         let f = &shown.cell.factors;
         let probe = f.level(factor::PROBE);
-        groups.entry((probe, f.get(factor::TARGET))).or_default().push(shown);
+        groups
+            .entry((probe, f.get(factor::TARGET)))
+            .or_default()
+            .push(shown);
         let method = f.level(factor::METHOD);
-        methods.entry(probe).or_default().insert(rank(&METHODS, method));
+        methods
+            .entry(probe)
+            .or_default()
+            .insert(rank(&METHODS, method));
     }
     let mut sections: Vec<Section<'_>> = groups
         .into_iter()
@@ -206,13 +227,15 @@ fn section<'a>(
         let method = f.level(factor::METHOD);
         let method_index = methods.iter().position(|m| *m == method).unwrap_or(0);
         let variant = variant(f);
-        let row = rows.entry((method_index, variant.clone())).or_insert_with(|| Row {
-            method,
-            variant,
-            method_index,
-            variant_index: 0,
-            by_load: vec![None; loads.len()],
-        });
+        let row = rows
+            .entry((method_index, variant.clone()))
+            .or_insert_with(|| Row {
+                method,
+                variant,
+                method_index,
+                variant_index: 0,
+                by_load: vec![None; loads.len()],
+            });
         if let Some(i) = loads.iter().position(|l| *l == load_of(shown)) {
             row.by_load[i] = Some(*shown);
         }
@@ -223,7 +246,12 @@ fn section<'a>(
             rows[i].variant_index = rows[i - 1].variant_index + 1;
         }
     }
-    Section { probe, target, loads, rows }
+    Section {
+        probe,
+        target,
+        loads,
+        rows,
+    }
 }
 
 #[cfg(test)]
@@ -240,7 +268,9 @@ mod tests {
 
     #[test]
     fn variants_name_what_differs_from_the_default() {
-        let f = Factors::new().with("timer-slack", "default").with("policy", "fifo:50");
+        let f = Factors::new()
+            .with("timer-slack", "default")
+            .with("policy", "fifo:50");
         assert_eq!(variant(&f), "fifo:50");
         let f = f.with("timer-slack", "1ns").with("place", "a<b");
         assert_eq!(variant(&f), "place a<b, fifo:50, slack 1 ns");

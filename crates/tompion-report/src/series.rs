@@ -8,7 +8,7 @@ const POINTS_PER_COLUMN: usize = 2;
 /// Columns drawn for one cell over all its blocks.
 const COLUMNS_PER_CELL: usize = 176;
 
-/// One value at one time: nanoseconds since the trial began, picoseconds.
+/// One value at one time: nanoseconds since the first sample drawn, picoseconds.
 pub(crate) type Point = (u64, i64);
 
 /// All samples of a short stretch of time.
@@ -27,7 +27,7 @@ pub(crate) struct Column {
 pub(crate) struct TrialSeries {
     /// The replicate.
     pub block: u32,
-    /// Length of the trial in nanoseconds.
+    /// From its first to its last sample drawn, in nanoseconds.
     pub span_ns: u64,
     /// Its samples, in time order.
     pub columns: Vec<Column>,
@@ -45,8 +45,10 @@ impl TrialSeries {
             .map(|s| (s.at_ns, s.value_ps))
             .collect();
         points.sort_by_key(|p| p.0);
-        let last = points.last().map_or(0, |p| p.0);
-        let span_ns = trial.duration_ns.max(last).max(1);
+        // Warm-up and batches take time in which nothing is drawn.
+        let first = points.first().map_or(0, |p| p.0);
+        points.iter_mut().for_each(|p| p.0 -= first);
+        let span_ns = points.last().map_or(0, |p| p.0).max(1);
         let columns = (COLUMNS_PER_CELL / blocks.max(1)).max(2);
         Self {
             block: trial.block,
@@ -60,15 +62,18 @@ impl TrialSeries {
 /// extremes and a few samples. `points` are in time order.
 pub(crate) fn decimate(points: &[Point], span_ns: u64, columns: usize) -> Vec<Column> {
     let columns = columns.max(1) as u128;
-    let column = |p: &Point| {
-        (u128::from(p.0) * columns / u128::from(span_ns.max(1))).min(columns - 1)
-    };
+    let column =
+        |p: &Point| (u128::from(p.0) * columns / u128::from(span_ns.max(1))).min(columns - 1);
     points
         .chunk_by(|a, b| column(a) == column(b))
         .map(|stretch| {
             let step = stretch.len().div_ceil(POINTS_PER_COLUMN);
             let min = *stretch.iter().min_by_key(|p| p.1).unwrap_or(&stretch[0]);
-            let max = *stretch.iter().rev().max_by_key(|p| p.1).unwrap_or(&stretch[0]);
+            let max = *stretch
+                .iter()
+                .rev()
+                .max_by_key(|p| p.1)
+                .unwrap_or(&stretch[0]);
             Column {
                 min,
                 max,

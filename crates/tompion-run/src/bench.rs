@@ -55,7 +55,13 @@ pub struct Machine {
 
 struct Load {
     process: Option<LoadProcess>,
-    since: Option<(Instant, Activity, Option<Observation>)>,
+    since: Option<Since>,
+}
+
+/// The counters when a load was switched on.
+enum Since {
+    Rest(Option<Activity>),
+    Loaded(Observation),
 }
 
 impl Machine {
@@ -107,49 +113,32 @@ impl Bench for Machine {
 
     fn load_on(&mut self, load: usize) -> Result<(), Error> {
         let load = &mut self.loads[load];
-        if let Some(process) = &mut load.process {
-            process.resume()?;
-        }
+        // Observed from the start, settling included: a trial may be shorter than
+        // one operation of its load.
+        load.since = Some(match &mut load.process {
+            Some(process) => {
+                let since = process.observe()?;
+                process.resume()?;
+                Since::Loaded(since)
+            }
+            None => Since::Rest(machine_activity().ok()),
+        });
         std::thread::sleep(self.settle);
-        let observation = load
-            .process
-            .as_mut()
-            .map(LoadProcess::observe)
-            .transpose()?;
-        let activity = machine_activity().unwrap_or_default();
-        load.since = Some((Instant::now(), activity, observation));
         Ok(())
     }
 
     fn load_off(&mut self, load: usize) -> Result<Option<LoadEvidence>, Error> {
         let load = &mut self.loads[load];
-        let Some((since, activity, observation)) = load.since.take() else {
-            return Ok(None);
-        };
-        match (&mut load.process, observation) {
-            (Some(process), Some(observation)) => {
-                let evidence = process.evidence(&observation);
+        match (load.since.take(), &mut load.process) {
+            (Some(Since::Loaded(since)), Some(process)) => {
+                let evidence = process.evidence(&since);
                 process.pause()?;
                 Ok(Some(evidence?))
             }
-            _ => {
-                let elapsed = since.elapsed();
-                let now = machine_activity().unwrap_or_default();
-                let rate = |a: u64, b: u64| a.saturating_sub(b) as f64 / elapsed.as_secs_f64();
-                Ok(Some(LoadEvidence {
-                    load: "idle".to_owned(),
-                    driver: "none".to_owned(),
-                    operations: None,
-                    operation: None,
-                    cpu_time_ns: 0,
-                    observed_ns: elapsed.as_nanos() as u64,
-                    context_switches_per_second: rate(
-                        now.context_switches,
-                        activity.context_switches,
-                    ),
-                    interrupts_per_second: rate(now.interrupts, activity.interrupts),
-                }))
+            (Some(Since::Rest(Some(before))), _) => {
+                Ok(machine_activity().ok().map(|now| at_rest(&before, &now)))
             }
+            _ => Ok(None),
         }
     }
 
@@ -167,5 +156,20 @@ impl Bench for Machine {
         })?;
         outcome.measurement.pinned_cpu = cell.thread.cpu;
         Ok(outcome)
+    }
+}
+
+/// What the machine did by itself, for comparison with what loads cause.
+fn at_rest(before: &Activity, now: &Activity) -> LoadEvidence {
+    let rates = now.rates_since(before);
+    LoadEvidence {
+        load: "idle".to_owned(),
+        driver: "none".to_owned(),
+        operations: None,
+        operation: None,
+        cpu_time_ns: 0,
+        observed_ns: now.at.duration_since(before.at).as_nanos() as u64,
+        context_switches_per_second: rates.context_switches_per_second,
+        interrupts_per_second: rates.interrupts_per_second,
     }
 }

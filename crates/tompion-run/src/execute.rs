@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tompion_probe::Limits;
-use tompion_record::{RunWriter, Status, TrialDraft};
+use tompion_load::LoadError;
+use tompion_probe::{Limits, Outcome};
+use tompion_record::{LoadEvidence, RunWriter, Status, TrialDraft};
 
 use crate::{Bench, Error, Plan, PlannedCell, ProbePlan};
 
@@ -30,6 +31,9 @@ const SHORTEST: Duration = Duration::from_millis(8);
 /// A read-cost trial ends after this long: under heavy load a busy thread may
 /// wait for the CPU many times longer than it runs.
 const LONGEST_READ: Duration = Duration::from_millis(150);
+
+/// How often a trial is tried whose load cannot prove that it ran.
+const ATTEMPTS: u32 = 5;
 
 /// Measures every cell of every block and saves each trial as it ends.
 ///
@@ -77,40 +81,25 @@ fn trials(
             }
             let time = budget.time_for(cell, bench.now());
             let trial_began = bench.now();
-            bench.load_on(cell.load)?;
-            let started = bench.now();
-            let outcome = bench.measure(
-                cell,
-                &Limits {
-                    samples: cell.samples,
-                    time_ns: time.as_nanos() as u64,
-                    rows: ROWS,
-                    stop,
-                },
-            );
-            let ended = bench.now();
-            let load = bench.load_off(cell.load)?;
-            let outcome = outcome.map_err(|source| Error::Probe {
-                cell: cell.factors.to_string(),
-                source,
-            })?;
+            let trial = with_proof(bench, cell, time, stop)?;
             if stop.load(Ordering::Relaxed) {
                 writer
                     .note("The run was interrupted by a signal; the trial under way was dropped.");
                 return Ok(Status::Interrupted);
             }
+            let (started, ended) = (trial.started, trial.ended);
             writer.save(
                 TrialDraft {
                     factors: cell.factors.clone(),
                     block,
                     started_ns: (started - began).as_nanos() as u64,
                     duration_ns: (ended - started).as_nanos() as u64,
-                    measurement: outcome.measurement,
-                    load,
-                    storage: outcome.storage,
-                    missed_periods: outcome.missed_periods,
+                    measurement: trial.outcome.measurement,
+                    load: trial.load,
+                    storage: trial.outcome.storage,
+                    missed_periods: trial.outcome.missed_periods,
                 },
-                &outcome.data,
+                &trial.outcome.data,
             )?;
             done += 1;
             let now = bench.now();
@@ -125,6 +114,61 @@ fn trials(
         writer.checkpoint()?;
     }
     Ok(Status::Complete)
+}
+
+/// One trial as it was carried out.
+struct Trial {
+    started: Duration,
+    ended: Duration,
+    outcome: Outcome,
+    load: Option<LoadEvidence>,
+}
+
+/// Measures one cell, again where the load cannot prove that it ran: on a busy
+/// machine it may not get the CPU within a trial of a few milliseconds.
+fn with_proof(
+    bench: &mut impl Bench,
+    cell: &PlannedCell,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Result<Trial, Error> {
+    let mut attempt = 1;
+    loop {
+        match trial(bench, cell, time, stop) {
+            Err(Error::Load(LoadError::DidNothing { .. })) if attempt < ATTEMPTS => attempt += 1,
+            result => return result,
+        }
+    }
+}
+
+fn trial(
+    bench: &mut impl Bench,
+    cell: &PlannedCell,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Result<Trial, Error> {
+    bench.load_on(cell.load)?;
+    let started = bench.now();
+    let limits = Limits {
+        samples: cell.samples,
+        time_ns: time.as_nanos() as u64,
+        rows: ROWS,
+        stop,
+    };
+    let outcome = bench.measure(cell, &limits);
+    let ended = bench.now();
+    // Whatever the probe says, the load is switched off.
+    let load = bench.load_off(cell.load)?;
+    let outcome = outcome.map_err(|source| Error::Probe {
+        cell: cell.factors.to_string(),
+        source,
+    })?;
+    Ok(Trial {
+        started,
+        ended,
+        outcome,
+        load,
+    })
 }
 
 /// Shares the run's time among the trials left. Read-cost trials take what they

@@ -97,7 +97,9 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
             if !row.variant.is_empty() {
                 title = format!("{title}, {}", row.variant);
             }
-            let sampled = shown.map(|s| s.view).and_then(|v| Some((v, v.plotted()?.median_ns)));
+            let sampled = shown
+                .map(|s| s.view)
+                .and_then(|v| Some((v, v.plotted()?.median_ns)));
             panels.push(Panel {
                 title: match sampled {
                     Some((_, median_ns)) => format!("{title}: median {}", format_ns(median_ns)),
@@ -117,20 +119,27 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
 
 /// Loads side by side and variants below each other, where they fit.
 fn columns(section: &Section<'_>, panels: &[Panel<'_>]) -> usize {
-    section.loads.len().min(panels.len()).clamp(1, PANELS_PER_ROW)
+    section
+        .loads
+        .len()
+        .min(panels.len())
+        .clamp(1, PANELS_PER_ROW)
 }
 
 /// What a reader of these panels must know about them in particular.
 fn notes(rows: &[Row<'_>]) -> Markup {
-    let views = || rows.iter().flat_map(|r| r.by_load.iter().flatten().map(|s| s.view));
+    let views = || {
+        rows.iter()
+            .flat_map(|r| r.by_load.iter().flatten().map(|s| s.view))
+    };
     let marked: u64 = views().map(|v| v.marked).sum();
     let flat: u64 = views().map(|v| v.not_positive).sum();
     let tail: u32 = views().map(|v| v.tail_trials).sum();
     markup! {
         @if views().any(|v| v.plots_batches()) { "Values are averages over batches. " }
-        @if marked > 0 { (count(marked)) " warm-up or otherwise marked samples are left out. " }
-        @if flat > 0 { (count(flat)) " values of zero or less lie on the lower edge. " }
-        @if tail > 0 { (tail) " trials kept only their largest samples one by one; only these are drawn. " }
+        @if marked > 0 { "Samples left out as warm-up or otherwise marked: " (count(marked)) ". " }
+        @if flat > 0 { "Values of zero or less, shown on the lower edge: " (count(flat)) ". " }
+        @if tail > 0 { "Trials of which only the largest samples were kept one by one, and are drawn: " (tail) ". " }
     }
 }
 

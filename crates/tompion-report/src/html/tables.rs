@@ -70,7 +70,9 @@ const COLUMNS: [Column; 20] = [
         let shown = !s.view.plots_batches();
         shown.then(|| format!("[{}, {}]", format_ns(i.low), format_ns(i.high)))
     }),
-    ("per read (batches)", |s| s.view.batched.as_ref().map(|b| format_ns(b.median_ns))),
+    ("per read (batches)", |s| {
+        s.view.batched.as_ref().map(|b| format_ns(b.median_ns))
+    }),
     ("MAD", |s| ns(s, |m| m.median_absolute_deviation_ns)),
     ("½ IQR", |s| ns(s, |m| m.half_interquartile_range_ns)),
     ("mean", |s| ns(s, |m| m.mean_ns)),
@@ -85,13 +87,21 @@ const COLUMNS: [Column; 20] = [
         let f = s.view.filled.as_ref()?;
         supported(f, 0.99, f.p99_ns).map(format_ns)
     }),
-    ("CPU per sleep", |s| s.cell.cpu_per_operation_ns().map(format_ns)),
+    ("CPU per sleep", |s| {
+        s.cell.cpu_per_operation_ns().map(format_ns)
+    }),
     ("floor", |s| s.cell.floor_ns().map(format_ns)),
-    ("smallest step", |s| steps(s, |g| g.smallest_step_ns).map(format_ns)),
-    ("common step", |s| steps(s, |g| g.common_step_ns).map(format_ns)),
+    ("smallest step", |s| {
+        steps(s, |g| g.smallest_step_ns).map(format_ns)
+    }),
+    ("common step", |s| {
+        steps(s, |g| g.common_step_ns).map(format_ns)
+    }),
     ("steps backwards", |s| {
         let all = s.cell.measurements.iter().filter_map(|m| m.granularity);
-        all.map(|g| g.backward_steps).reduce(|a, b| a + b).map(count)
+        all.map(|g| g.backward_steps)
+            .reduce(|a, b| a + b)
+            .map(count)
     }),
 ];
 
@@ -104,12 +114,18 @@ fn ns(s: &Shown<'_>, of: fn(&Summary) -> f64) -> Option<String> {
 }
 
 fn quantile(s: &Shown<'_>, q: f64, of: fn(&Summary) -> f64) -> Option<String> {
-    single(s).and_then(|m| supported(m, q, of(m))).map(format_ns)
+    single(s)
+        .and_then(|m| supported(m, q, of(m)))
+        .map(format_ns)
 }
 
 /// The smallest over blocks of one property of the clock's steps.
 fn steps(s: &Shown<'_>, of: fn(&tompion_record::Granularity) -> f64) -> Option<f64> {
-    let all = s.cell.measurements.iter().filter_map(|m| m.granularity.as_ref());
+    let all = s
+        .cell
+        .measurements
+        .iter()
+        .filter_map(|m| m.granularity.as_ref());
     all.map(of).reduce(f64::min)
 }
 

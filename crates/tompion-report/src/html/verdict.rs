@@ -39,7 +39,11 @@ pub(super) fn header(data: &ReportData) -> Markup {
 }
 
 fn tiles(data: &ReportData) -> Markup {
-    let mut loads: Vec<&str> = data.cells().iter().map(|c| c.factors.level(factor::LOAD)).collect();
+    let mut loads: Vec<&str> = data
+        .cells()
+        .iter()
+        .map(|c| c.factors.level(factor::LOAD))
+        .collect();
     sort_loads(&mut loads);
     let calmest = loads.first().copied().unwrap_or_default();
     let of = |probe: &str| -> Vec<(Shown<'_>, &Summary)> {
@@ -55,7 +59,11 @@ fn tiles(data: &ReportData) -> Markup {
         steps.all(|g| g.smallest_step_ns < 1_000.0)
     };
     let per_read = |s: &Shown<'_>| {
-        s.view.batched.as_ref().or(s.view.measured.as_ref()).map_or(f64::INFINITY, |x| x.median_ns)
+        s.view
+            .batched
+            .as_ref()
+            .or(s.view.measured.as_ref())
+            .map_or(f64::INFINITY, |x| x.median_ns)
     };
     let cheapest = of(READ_COST)
         .into_iter()
@@ -155,8 +163,7 @@ fn judgement(v: &LoadVerdict) -> Markup {
         @if let (Some(low), Some(high)) = (v.low_ns, v.high_ns) {
             div.small { "[" (format_ns(low)) ", " (format_ns(high)) "]" }
         }
-        @if let Some(reason) = &v.reason { div.small.reason { (reason) } }
-        @if v.samples_missing > 0 {
+        @if let Some(reason) = &v.reason { div.small.reason { (reason) } } @else if v.samples_missing > 0 {
             div.small { (count(v.samples_missing)) " more samples needed" }
         }
     }
@@ -225,7 +232,7 @@ pub(super) fn advice(data: &ReportData) -> Markup {
                                 @if let (Some(low), Some(high)) = (a.gain_low, a.gain_high) {
                                     " [" (times(low)) ", " (times(high)) "]"
                                 }
-                                @if !a.effective { " — no effect shown here" }
+                                @if !a.effective { " — not shown beyond noise" }
                             }
                         }
                     }

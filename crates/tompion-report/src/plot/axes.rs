@@ -98,8 +98,16 @@ mod tests {
 
     #[test]
     fn ticks_read_well() {
-        let ticks: Vec<String> = [0.1, 1.0, 100.0, 1e3, 1e5, 1e6, 1e9, 1e10].iter().map(time_tick).collect();
-        assert_eq!(ticks, ["0.1 ns", "1 ns", "100 ns", "1 µs", "100 µs", "1 ms", "1 s", "10 s"]);
+        let ticks: Vec<String> = [0.1, 1.0, 100.0, 1e3, 1e5, 1e6, 1e9, 1e10]
+            .iter()
+            .map(time_tick)
+            .collect();
+        assert_eq!(
+            ticks,
+            [
+                "0.1 ns", "1 ns", "100 ns", "1 µs", "100 µs", "1 ms", "1 s", "10 s"
+            ]
+        );
         assert_eq!(share_tick(&1e-6), "10⁻⁶");
         assert_eq!(share_tick(&0.01), "0.01");
     }

@@ -43,7 +43,11 @@ impl<'a> CompactSvg<'a> {
 
     fn flush(&mut self) {
         if !self.path.is_empty() {
-            let _ = write!(self.out, r#"<path class="{}" d="{}"/>"#, self.class, self.path);
+            let _ = write!(
+                self.out,
+                r#"<path class="{}" d="{}"/>"#,
+                self.class, self.path
+            );
             self.path.clear();
         }
     }
@@ -181,7 +185,12 @@ impl DrawingBackend for CompactSvg<'_> {
         self.draw_path(corners, style)
     }
 
-    fn draw_text<T: BackendTextStyle>(&mut self, text: &str, style: &T, (x, y): BackendCoord) -> Done {
+    fn draw_text<T: BackendTextStyle>(
+        &mut self,
+        text: &str,
+        style: &T,
+        (x, y): BackendCoord,
+    ) -> Done {
         self.flush();
         let size = style.size();
         let anchor = match style.anchor().h_pos {
@@ -206,7 +215,10 @@ impl DrawingBackend for CompactSvg<'_> {
             format!(r#"x="{}" y="{}""#, units(x), units(y + down))
         } else {
             let (x, y) = (units(x), units(y));
-            format!(r#"transform="translate({x} {y})rotate({angle})" y="{}""#, units(down))
+            format!(
+                r#"transform="translate({x} {y})rotate({angle})" y="{}""#,
+                units(down)
+            )
         };
         let class = classes(style.color().rgb);
         let _ = write!(
@@ -226,10 +238,23 @@ mod tests {
     fn strokes_of_one_meaning_become_one_path() {
         let mut out = String::new();
         let mut svg = CompactSvg::new(&mut out, (100, 100));
-        let color = BackendColor { alpha: 1.0, rgb: (6, 2, 1) };
-        svg.draw_path([(0, 0), (0, 105), (55, 105), (60, 90)], &color).unwrap();
+        let color = BackendColor {
+            alpha: 1.0,
+            rgb: (6, 2, 1),
+        };
+        svg.draw_path([(0, 0), (0, 105), (55, 105), (60, 90)], &color)
+            .unwrap();
         svg.draw_path([(10, 10), (20, 10)], &color).unwrap();
-        svg.draw_circle((5, 5), 3, &BackendColor { alpha: 1.0, rgb: (5, 2, 1) }, true).unwrap();
+        svg.draw_circle(
+            (5, 5),
+            3,
+            &BackendColor {
+                alpha: 1.0,
+                rgb: (5, 2, 1),
+            },
+            true,
+        )
+        .unwrap();
         svg.present().unwrap();
         assert_eq!(
             out,
@@ -239,11 +264,17 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_sign() {
-        assert_eq!((units(-5), units(-15), units(20)), ("-0.5".into(), "-1.5".into(), "2".into()));
+        assert_eq!(
+            (units(-5), units(-15), units(20)),
+            ("-0.5".into(), "-1.5".into(), "2".into())
+        );
     }
 
     #[test]
     fn text_cannot_become_markup() {
-        assert_eq!(escape("<b a=\"1\">&'\u{1}"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;\u{fffd}");
+        assert_eq!(
+            escape("<b a=\"1\">&'\u{1}"),
+            "&lt;b a=&quot;1&quot;&gt;&amp;&#39;\u{fffd}"
+        );
     }
 }

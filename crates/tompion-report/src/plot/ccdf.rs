@@ -47,7 +47,7 @@ pub(crate) fn draw(
         let u = |units: i32| units * SCALE;
         let mut chart = ChartBuilder::on(root)
             .margin_top(u(12))
-            .margin_right(u(14))
+            .margin_right(u(24))
             .margin_bottom(u(2))
             .x_label_area_size(u(40))
             .y_label_area_size(u(52))
@@ -76,11 +76,18 @@ pub(crate) fn draw(
             }
         }
         for c in curves {
-            area.draw(&PathElement::new(staircase(c.steps, edge), Ink::Line(c.look).color()))?;
+            area.draw(&PathElement::new(
+                staircase(c.steps, edge),
+                Ink::Line(c.look).color(),
+            ))?;
         }
         for c in curves {
             if let Some(&(value, share)) = c.steps.last() {
-                area.draw(&Circle::new((edge(value), share), 1, Ink::End(c.look).color()))?;
+                area.draw(&Circle::new(
+                    (edge(value), share),
+                    1,
+                    Ink::End(c.look).color(),
+                ))?;
             }
         }
         Ok(())
@@ -111,11 +118,17 @@ mod tests {
     fn a_share_holds_up_to_its_value() {
         let steps = [(1.0, 1.0), (5.0, 0.5), (9.0, 0.25)];
         let points = staircase(&steps, |v| v);
-        assert_eq!(points, [(1.0, 1.0), (1.0, 0.5), (5.0, 0.5), (5.0, 0.25), (9.0, 0.25)]);
+        assert_eq!(
+            points,
+            [(1.0, 1.0), (1.0, 0.5), (5.0, 0.5), (5.0, 0.25), (9.0, 0.25)]
+        );
     }
 
     #[test]
     fn a_constant_still_gives_a_line() {
-        assert_eq!(staircase(&[(7.0, 1.0)], |v| v.max(1.0)), [(1.0, 1.0), (7.0, 1.0)]);
+        assert_eq!(
+            staircase(&[(7.0, 1.0)], |v| v.max(1.0)),
+            [(1.0, 1.0), (7.0, 1.0)]
+        );
     }
 }

@@ -103,8 +103,9 @@ mod tests {
     fn sixteen_lines_look_different() {
         let thirteen_methods: BTreeSet<_> = (0..16).map(|m| Look::of(m, 0).classes()).collect();
         assert_eq!(thirteen_methods.len(), 16);
-        let slack: BTreeSet<_> =
-            (0..8).flat_map(|m| (0..2).map(move |v| Look::of(m, v).classes())).collect();
+        let slack: BTreeSet<_> = (0..8)
+            .flat_map(|m| (0..2).map(move |v| Look::of(m, v).classes()))
+            .collect();
         assert_eq!(slack.len(), 16);
     }
 

@@ -44,7 +44,10 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, what: &str, label: &str
     let rows = panels.len().div_ceil(columns) as i32;
     let height = rows * ROW + BOTTOM;
     let values = decades(panels.iter().flat_map(|p| p.series).flat_map(|s| {
-        s.columns.iter().flat_map(|c| [c.min.1, c.max.1]).map(|ps| ps as f64 / 1000.0)
+        s.columns
+            .iter()
+            .flat_map(|c| [c.min.1, c.max.1])
+            .map(|ps| ps as f64 / 1000.0)
     }));
     let class = format!("time w{columns}");
     canvas((WIDTH as u32, height as u32), label, &class, |root| {
@@ -55,9 +58,7 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, what: &str, label: &str
             let first = column == 0;
             let x = if first { 0 } else { LEFT + column * width };
             let w = if first { LEFT + width } else { width };
-            let area = root
-                .clone()
-                .shrink((u(x), u(row * ROW)), (u(w), u(ROW)));
+            let area = root.clone().shrink((u(x), u(row * ROW)), (u(w), u(ROW)));
             let indent = if first { LEFT } else { 0 };
             one(&area, panel, &values, indent)?;
         }
@@ -73,7 +74,12 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, what: &str, label: &str
 
 type Area<'a> = DrawingArea<CompactSvg<'a>, Shift>;
 
-fn one(area: &Area<'_>, panel: &Panel<'_>, values: &Range<f64>, indent: i32) -> Result<(), Failure> {
+fn one(
+    area: &Area<'_>,
+    panel: &Panel<'_>,
+    values: &Range<f64>,
+    indent: i32,
+) -> Result<(), Failure> {
     let u = |units: i32| units * SCALE;
     let title = text(Ink::Title, 12, HPos::Left, VPos::Top);
     area.draw_text(&panel.title, &title, (u(indent + 2), u(5)))?;
@@ -85,7 +91,13 @@ fn one(area: &Area<'_>, panel: &Panel<'_>, values: &Range<f64>, indent: i32) -> 
         .x_label_area_size(u(20))
         .y_label_area_size(u(indent))
         .build_cartesian_2d(0.0..seconds, padded(values).log_scale())?;
-    let y_label = |ns: &f64| if indent > 0 { time_tick(ns) } else { String::new() };
+    let y_label = |ns: &f64| {
+        if indent > 0 {
+            time_tick(ns)
+        } else {
+            String::new()
+        }
+    };
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -151,7 +163,11 @@ fn seconds_tick(s: f64, span: f64) -> String {
     // Ticks are round numbers; three digits are enough for them.
     let number = format!("{:.3}", s * scale);
     let number = number.trim_end_matches('0').trim_end_matches('.');
-    if number == "0" { "0".to_owned() } else { format!("{number} {unit}") }
+    if number == "0" {
+        "0".to_owned()
+    } else {
+        format!("{number} {unit}")
+    }
 }
 
 #[cfg(test)]

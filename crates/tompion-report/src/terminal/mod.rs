@@ -16,7 +16,8 @@ use paint::Paint;
 /// Findings and pieces of advice printed; the page has all of them.
 const MOST: usize = 5;
 
-/// The summary for a terminal of `width` columns (at least 60 are used).
+/// The summary for a terminal of `width` columns (at least 60 are used). Where
+/// the page lies is for the caller to say: it chose the place.
 pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
     let width = width.max(60);
     let paint = Paint { color };
@@ -30,7 +31,6 @@ pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
     hurts(&mut out, data, width, paint);
     advice(&mut out, data, width, paint);
     tables::profiles(&mut out, data, width, paint);
-    foot(&mut out, data, width);
     out
 }
 
@@ -45,21 +45,34 @@ fn head(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
         out.push('\n');
     }
     if let Some(how) = emulation(&header.environment) {
-        out.push_str(&paint.warn(&wrap(&format!("EMULATED MACHINE: {}", plain(&how)), width, "", "  ")));
+        out.push_str(&paint.warn(&wrap(
+            &format!("EMULATED MACHINE: {}", plain(&how)),
+            width,
+            "",
+            "  ",
+        )));
         out.push('\n');
     }
     for note in &data.record().notes {
         out.push_str(&wrap(&plain(note), width, "", "  "));
         out.push('\n');
     }
-    let sizes = || data.shown().filter_map(|s| s.view.plotted().map(|p| p.samples));
+    let sizes = || {
+        data.shown()
+            .filter_map(|s| s.view.plotted().map(|p| p.samples))
+    };
     if let (Some(least), Some(most)) = (sizes().min(), sizes().max()) {
         let range = if least == most {
             count(least)
         } else {
             format!("{} to {}", count(least), count(most))
         };
-        let blocks = data.cells().iter().map(|c| c.blocks.len()).max().unwrap_or(0);
+        let blocks = data
+            .cells()
+            .iter()
+            .map(|c| c.blocks.len())
+            .max()
+            .unwrap_or(0);
         let facts = format!(
             "{} cells, {range} samples each, in {blocks} block{}",
             data.cells().len(),
@@ -93,40 +106,19 @@ fn advice(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
     }
     heading(out, "Advice, tested in this run", paint);
     for a in advice.iter().take(MOST) {
-        let mark = if a.effective { paint.good("✓") } else { "·".to_owned() };
-        let text = format!(
-            "{} ({} → {} median) How: {} Price: {}",
-            full_stop(&plain(&a.sentence)),
-            format_ns(a.before_ns),
-            format_ns(a.after_ns),
-            full_stop(&plain(&a.how)),
-            full_stop(&plain(&a.price)),
-        );
-        let wrapped = wrap(&text, width, "    ", "    ");
-        out.push_str(&format!("  {mark} {}\n", wrapped.trim_start()));
+        let mark = if a.effective {
+            paint.good("✓")
+        } else {
+            "·".to_owned()
+        };
+        let body = wrap(&plain(&a.sentence), width, "    ", "    ");
+        out.push_str(&format!("  {mark} {}\n", body.trim_start()));
+        for (what, text) in [("How:  ", &a.how), ("Price:", &a.price)] {
+            let first = format!("    {what} ");
+            out.push_str(&wrap(&plain(text), width, &first, &" ".repeat(first.len())));
+            out.push('\n');
+        }
     }
-}
-
-fn full_stop(text: &str) -> String {
-    let text = text.trim();
-    if text.ends_with(['.', '!', '?']) {
-        text.to_owned()
-    } else {
-        format!("{text}.")
-    }
-}
-
-fn foot(out: &mut String, data: &ReportData, width: usize) {
-    let report = data.report_path();
-    let directory = report.parent().unwrap_or(&report);
-    let line = if report.exists() {
-        format!("Report: {}", report.display())
-    } else {
-        format!("Run: {} (`tompion report` makes its page)", directory.display())
-    };
-    // A path is more use whole than wrapped.
-    let _ = width;
-    out.push_str(&format!("\n{}\n", plain(&line)));
 }
 
 fn heading(out: &mut String, text: &str, paint: Paint) {
@@ -134,7 +126,9 @@ fn heading(out: &mut String, text: &str, paint: Paint) {
 }
 
 fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
-    let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest);
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(rest);
     textwrap::fill(text, options)
 }
 
@@ -150,7 +144,11 @@ fn outcome(o: Outcome) -> &'static str {
 /// The judged value, for example `✓ p99 4.10 µs`.
 fn judgement(v: &tompion_verdict::LoadVerdict) -> String {
     let glyph = outcome(v.outcome).chars().next().unwrap_or(' ');
-    format!("{glyph} {} {}", quantile_name(v.quantile), format_ns(v.estimate_ns))
+    format!(
+        "{glyph} {} {}",
+        quantile_name(v.quantile),
+        format_ns(v.estimate_ns)
+    )
 }
 
 /// Which method a profile was judged with.

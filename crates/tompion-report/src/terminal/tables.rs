@@ -55,7 +55,10 @@ fn numbers(shown: Option<&Shown<'_>>, batched: bool) -> Vec<String> {
         ns(single.map(|m| m.max_ns)),
     ];
     if batched {
-        cells.insert(0, ns(view.and_then(|v| v.batched.as_ref()).map(|b| b.median_ns)));
+        cells.insert(
+            0,
+            ns(view.and_then(|v| v.batched.as_ref()).map(|b| b.median_ns)),
+        );
     }
     cells
 }
@@ -79,7 +82,10 @@ pub(super) fn cost_of_waiting(out: &mut String, data: &ReportData, width: usize,
         if rows.is_empty() {
             continue;
         }
-        let title = format!("CPU time per sleep, and periods missed: {}", section.title());
+        let title = format!(
+            "CPU time per sleep, and periods missed: {}",
+            section.title()
+        );
         heading(out, &plain(&title), paint);
         let loads: Vec<usize> = (0..section.loads.len()).collect();
         for some in loads.chunks(fitting(&section, 2 * NUMBER + 1, width)) {
@@ -118,7 +124,11 @@ pub(super) fn footnotes(out: &mut String, data: &ReportData, width: usize) {
                 .to_owned(),
         );
     }
-    let floors = || data.cells().iter().filter_map(tompion_record::Cell::floor_ns);
+    let floors = || {
+        data.cells()
+            .iter()
+            .filter_map(tompion_record::Cell::floor_ns)
+    };
     if let (Some(low), Some(high)) = (floors().reduce(f64::min), floors().reduce(f64::max)) {
         let floor = match (format_ns(low), format_ns(high)) {
             (l, h) if l == h => l,
@@ -126,14 +136,26 @@ pub(super) fn footnotes(out: &mut String, data: &ReportData, width: usize) {
         };
         notes.push(format!("The probes' floor: {floor}."));
     }
-    if any(|s| s.view.measured.as_ref().is_some_and(|m| supported(m, 0.99, 0.0).is_none())) {
+    if any(|s| {
+        s.view
+            .measured
+            .as_ref()
+            .is_some_and(|m| supported(m, 0.99, 0.0).is_none())
+    }) {
         notes.push(format!("{NONE} under p99: fewer than 100 samples."));
     }
-    if any(|s| s.cell.factors.get(factor::SLACK).is_some_and(|l| l != "default")) {
+    if any(|s| {
+        s.cell
+            .factors
+            .get(factor::SLACK)
+            .is_some_and(|l| l != "default")
+    }) {
         notes.push("A time after a method's name is its timer slack.".to_owned());
     }
     if any(has_cost) {
-        notes.push(format!("{NONE} under missed: no periodic grid, so nothing to miss."));
+        notes.push(format!(
+            "{NONE} under missed: no periodic grid, so nothing to miss."
+        ));
     }
     if !notes.is_empty() {
         out.push('\n');
@@ -148,16 +170,26 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     if profiles.is_empty() {
         return;
     }
-    let mut loads: Vec<&str> =
-        profiles.iter().flat_map(|p| p.by_load.iter().map(|l| l.load.as_str())).collect();
+    let mut loads: Vec<&str> = profiles
+        .iter()
+        .flat_map(|p| p.by_load.iter().map(|l| l.load.as_str()))
+        .collect();
     sort_loads(&mut loads);
     loads.dedup();
     heading(out, "Is time good enough here?", paint);
-    let title = profiles.iter().map(|p| plain(&p.title).chars().count()).max().unwrap_or(0);
+    let title = profiles
+        .iter()
+        .map(|p| plain(&p.title).chars().count())
+        .max()
+        .unwrap_or(0);
     // Title and outcome stand before the loads; a judgement takes 16 columns.
     let fit = (width.saturating_sub(title + 16) / 18).max(1);
     let mut table = String::new();
-    let groups: Vec<&[&str]> = if loads.is_empty() { vec![&[]] } else { loads.chunks(fit).collect() };
+    let groups: Vec<&[&str]> = if loads.is_empty() {
+        vec![&[]]
+    } else {
+        loads.chunks(fit).collect()
+    };
     for some in groups {
         let mut heads = vec!["Use".to_owned(), "Overall".to_owned()];
         heads.extend(some.iter().map(|l| plain(load_title(l))));
@@ -167,14 +199,25 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     out.push_str(&paint.glyphs(&table));
     for p in profiles {
         let with = judged_with(p);
-        let with = if with.is_empty() { String::new() } else { format!("; judged with {with}") };
+        let with = if with.is_empty() {
+            String::new()
+        } else {
+            format!("; judged with {with}")
+        };
         let line = format!("{}: {}{with}", plain(&p.name), plain(&p.requirement));
         out.push_str(&paint.dim(&wrap(&plain(&line), width, "  ", "    ")));
         out.push('\n');
     }
-    let missing = profiles.iter().flat_map(|p| &p.by_load).map(|v| v.samples_missing).max();
+    let missing = profiles
+        .iter()
+        .flat_map(|p| &p.by_load)
+        .map(|v| v.samples_missing)
+        .max();
     if let Some(n) = missing.filter(|n| *n > 0) {
-        let more = format!("Some verdicts need up to {} more samples; a longer run takes them.", count(n));
+        let more = format!(
+            "Some verdicts need up to {} more samples; a longer run takes them.",
+            count(n)
+        );
         out.push_str(&wrap(&more, width, "", ""));
         out.push('\n');
     }
@@ -197,7 +240,9 @@ fn aligned(
     group: Option<usize>,
 ) -> String {
     let mut table = Table::new();
-    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled);
+    table
+        .load_style(STYLE)
+        .set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(heads.into_iter().map(Cell::new));
     for row in rows {
         table.add_row(row);

@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use tompion_probe::Outcome;
-use tompion_record::{
-    Environment, LoadEvidence, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData,
-};
+use tompion_record::{Environment, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData};
 
 use super::*;
 use crate::plan::tests::options;
@@ -18,6 +15,7 @@ struct Planted {
     measured: Vec<String>,
     given: HashMap<String, Duration>,
     fail_after: Option<usize>,
+    lazy_load: Option<u32>,
     stop_after: Option<(usize, &'static AtomicBool)>,
 }
 
@@ -29,6 +27,7 @@ impl Planted {
             measured: Vec::new(),
             given: HashMap::new(),
             fail_after: None,
+            lazy_load: None,
             stop_after: None,
         }
     }
@@ -47,6 +46,13 @@ impl Bench for Planted {
 
     fn load_off(&mut self, load: usize) -> Result<Option<LoadEvidence>, Error> {
         assert_eq!(self.on.take(), Some(load));
+        if let Some(left) = self.lazy_load.as_mut().filter(|left| **left > 0) {
+            *left -= 1;
+            return Err(Error::Load(LoadError::DidNothing {
+                load: "planted".into(),
+                observed_ms: 1.0,
+            }));
+        }
         Ok(None)
     }
 
@@ -173,4 +179,23 @@ fn a_failing_probe_names_its_cell_and_keeps_the_rest() {
     assert_eq!(run.record().trials.len(), 5);
     assert_eq!(run.record().status, Status::Interrupted);
     assert_eq!(bench.on, None, "the load was left on");
+}
+
+#[test]
+fn a_load_that_did_nothing_is_tried_again_and_then_an_error() {
+    let mut bench = Planted {
+        lazy_load: Some(ATTEMPTS - 1),
+        ..Planted::new()
+    };
+    let (result, run_, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
+    assert_eq!(result.unwrap(), Status::Complete);
+    assert_eq!(run_.record().trials.len(), plan.trials());
+
+    let mut bench = Planted {
+        lazy_load: Some(u32::MAX),
+        ..Planted::new()
+    };
+    let (result, run_, _directory, _) = run(&mut bench, &AtomicBool::new(false));
+    assert!(result.unwrap_err().to_string().contains("did nothing"));
+    assert_eq!(run_.record().trials.len(), 0);
 }
