@@ -73,6 +73,17 @@ def test_timer_slack_is_at_least_a_fivefold_gain(default_run):
     assert gain >= 5
 
 
+def test_default_slack_is_the_slack_that_programs_have(default_run):
+    normal = default_run.record["environment"]["clock"]["timer_slack_ns"]
+    assert normal == 50_000
+    seen = {
+        (t["factors"]["timer-slack"], t["measurement"]["timer_slack_ns"])
+        for t in default_run.record["trials"]
+        if "timer-slack" in t["factors"]
+    }
+    assert seen == {("default", normal), ("1ns", 1)}
+
+
 def test_hybrid_sleep_is_at_least_a_twentyfold_gain(default_run):
     gain = median(default_run, **wake("usleep", slack="default")) / median(
         default_run, **wake("tompion-hybrid")

@@ -11,7 +11,7 @@ mod sys;
 mod thread;
 pub mod wake_up;
 
-pub use thread::{Policy, ThreadSettings, on_measuring_thread};
+pub use thread::{Controller, Policy, ThreadSettings, on_measuring_thread};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,6 +39,8 @@ pub struct Limits<'a> {
     pub time_ns: u64,
     /// Rows kept in memory at a time; longer trials keep bins and the tail.
     pub rows: usize,
+    /// Whether to look for the clock's steps too, which takes up to 10 ms.
+    pub granularity: bool,
     /// Set from outside to end the trial early.
     pub stop: &'a AtomicBool,
 }

@@ -128,8 +128,9 @@ pub(crate) fn pin_to(cpu: u32) -> io::Result<()> {
     }
 }
 
-/// Puts the calling thread under a real-time policy (`SCHED_FIFO` or `SCHED_RR`).
-pub(crate) fn set_real_time(policy: libc::c_int, priority: u32) -> io::Result<()> {
+/// Puts the calling thread under a scheduling policy; priority 0 for
+/// `SCHED_OTHER`.
+pub(crate) fn set_policy(policy: libc::c_int, priority: u32) -> io::Result<()> {
     // SAFETY: sched_param is plain numbers, for which zero is valid; musl has more
     // of them than glibc.
     let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::mpsc;
 
 use tompion_time::os;
 
@@ -64,7 +65,8 @@ impl FromStr for Policy {
 pub struct ThreadSettings {
     /// Scheduling policy.
     pub policy: Policy,
-    /// Timer slack in nanoseconds; `None` keeps the process's default.
+    /// Timer slack in nanoseconds under `SCHED_OTHER`; `None` keeps what the
+    /// calling thread has.
     pub slack_ns: Option<u64>,
     /// CPU to stay on; `None` leaves the thread free.
     pub cpu: Option<u32>,
@@ -77,47 +79,131 @@ impl ThreadSettings {
                 "pinning to CPU {cpu} (see /sys/devices/system/cpu/online)"
             )))?;
         }
-        if let Some(ns) = self.slack_ns {
-            os::set_timer_slack_ns(ns)
-                .map_err(Error::system(format!("setting the timer slack to {ns} ns")))?;
-        }
-        let real_time = |policy, priority| {
-            sys::set_real_time(policy, priority).map_err(Error::system(format!(
+        let set = |policy, priority| {
+            sys::set_policy(policy, priority).map_err(Error::system(format!(
                 "scheduling policy {} (needs CAP_SYS_NICE or a higher RLIMIT_RTPRIO, and real-time \
                  run time in the CPU cgroup)",
                 self.policy
             )))
         };
         match self.policy {
-            Policy::Other => Ok(()),
-            Policy::Fifo(p) => real_time(libc::SCHED_FIFO, p),
-            Policy::RoundRobin(p) => real_time(libc::SCHED_RR, p),
+            Policy::Other => set(libc::SCHED_OTHER, 0),
+            Policy::Fifo(p) => set(libc::SCHED_FIFO, p),
+            Policy::RoundRobin(p) => set(libc::SCHED_RR, p),
+        }?;
+        // After the policy: changing it resets the slack.
+        if let Some(ns) = self.slack_ns.filter(|_| !self.policy.is_real_time()) {
+            os::set_timer_slack_ns(ns)
+                .map_err(Error::system(format!("setting the timer slack to {ns} ns")))?;
+        }
+        Ok(())
+    }
+}
+
+/// While it lives, the thread that made it is real-time: it switches loads and
+/// starts trials, and under a load of a hundred threads it would otherwise wait
+/// hundreds of milliseconds for each step. Measuring threads begin as such and
+/// take on their cell's policy before the first sample.
+#[derive(Debug)]
+pub struct Controller {
+    raised: bool,
+    slack_ns: Option<u64>,
+}
+
+impl Controller {
+    /// Raises the calling thread where the system allows it.
+    pub fn raise() -> Self {
+        const PRIORITY: u32 = 2;
+        let slack_ns = os::timer_slack_ns().ok();
+        Self {
+            slack_ns,
+            raised: sys::set_policy(libc::SCHED_FIFO, PRIORITY).is_ok(),
+        }
+    }
+
+    /// The thread's timer slack before it was raised, in nanoseconds. Real-time
+    /// threads have none, and threads that they start begin with none: a cell at
+    /// the default slack must be given this one.
+    pub fn default_slack_ns(&self) -> Option<u64> {
+        self.slack_ns
+    }
+
+    /// Whether the system allowed it.
+    pub fn is_raised(&self) -> bool {
+        self.raised
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        if self.raised {
+            // Back to the default, which is always allowed.
+            let _ = sys::set_policy(libc::SCHED_OTHER, 0);
+            if let Some(ns) = self.slack_ns {
+                let _ = os::set_timer_slack_ns(ns);
+            }
         }
     }
 }
 
 /// Runs `body` on a new thread with `settings`. A thread of its own keeps slack,
 /// policy and affinity from leaking into the next trial.
-pub fn on_measuring_thread<T: Send>(
+///
+/// `before` runs on the calling thread once the new one is set up and asleep,
+/// and is where a load is switched on: a thread that started under a heavy load
+/// would wait a whole round of the scheduler before its first sample. When
+/// `before` fails, `body` does not run.
+pub fn on_measuring_thread<T: Send, E: From<Error>>(
     settings: ThreadSettings,
+    before: impl FnOnce() -> Result<(), E>,
     body: impl FnOnce() -> Result<T, Error> + Send,
-) -> Result<T, Error> {
+) -> Result<T, E> {
+    let (ready, is_ready) = mpsc::sync_channel::<Result<(), Error>>(1);
+    let (go, may_go) = mpsc::sync_channel::<()>(1);
     std::thread::scope(|scope| {
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("tompion-probe".to_owned())
-            .spawn_scoped(scope, || {
-                settings.apply()?;
-                body()
+            .spawn_scoped(scope, move || {
+                let applied = settings.apply();
+                let failed = applied.is_err();
+                // The other side lives as long as this scope.
+                let _ = ready.send(applied);
+                if failed || may_go.recv().is_err() {
+                    return None;
+                }
+                Some(body())
             })
-            .map_err(Error::system("starting the measuring thread"))?
-            .join()
-            .map_err(|_| Error::Panicked)?
+            .map_err(Error::system("starting the measuring thread"))?;
+        is_ready.recv().map_err(|_| Error::Panicked)??;
+        // Dropping `go` unsent ends the thread.
+        before()?;
+        let _ = go.send(());
+        drop(go);
+        let result = thread.join().map_err(|_| Error::Panicked)?;
+        Ok(result.ok_or(Error::Panicked)??)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn run<T: Send>(
+        settings: ThreadSettings,
+        body: impl FnOnce() -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        on_measuring_thread(settings, || Ok(()), body)
+    }
+
+    #[test]
+    fn nothing_is_measured_when_the_load_does_not_start() {
+        let failing = || Err(Error::Panicked);
+        let result: Result<(), Error> =
+            on_measuring_thread(ThreadSettings::default(), failing, || {
+                panic!("must not run")
+            });
+        assert!(result.is_err());
+    }
 
     #[test]
     fn policies_round_trip_and_bad_ones_are_named() {
@@ -136,8 +222,21 @@ mod tests {
             slack_ns: Some(7_777),
             ..Default::default()
         };
-        let inside = on_measuring_thread(settings, || Ok(os::timer_slack_ns().unwrap())).unwrap();
+        let inside = run(settings, || Ok(os::timer_slack_ns().unwrap())).unwrap();
         assert_eq!((inside, os::timer_slack_ns().unwrap()), (7_777, before));
+    }
+
+    #[test]
+    fn a_raised_controller_does_not_change_what_is_measured() {
+        let before = os::timer_slack_ns().unwrap();
+        let controller = Controller::raise();
+        let settings = ThreadSettings {
+            slack_ns: controller.default_slack_ns(),
+            ..Default::default()
+        };
+        let inside = run(settings, || Ok(os::timer_slack_ns().unwrap())).unwrap();
+        drop(controller);
+        assert_eq!((inside, os::timer_slack_ns().unwrap()), (before, before));
     }
 
     #[test]
@@ -146,9 +245,7 @@ mod tests {
             cpu: Some(9_999),
             ..Default::default()
         };
-        let error = on_measuring_thread(settings, || Ok(()))
-            .unwrap_err()
-            .to_string();
+        let error = run(settings, || Ok(())).unwrap_err().to_string();
         assert!(error.starts_with("pinning to CPU 9999"), "{error}");
     }
 }

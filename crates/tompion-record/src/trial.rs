@@ -77,7 +77,7 @@ pub struct Measurement {
     pub wanted_samples: u64,
     /// Whether the time limit ended the trial before it had them.
     pub ended_by_time: bool,
-    /// Steps of the clock that was read; only for read cost.
+    /// Steps of the clock that was read; only for read cost at rest.
     pub granularity: Option<Granularity>,
     /// CPU that the measuring thread was pinned to; absent when free.
     pub pinned_cpu: Option<u32>,

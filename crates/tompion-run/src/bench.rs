@@ -4,29 +4,34 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tompion_load::{Activity, LoadConfig, LoadProcess, LoadSpec, Observation, machine_activity};
-use tompion_probe::{Limits, Outcome, on_measuring_thread, read_cost, wake_up};
+use tompion_probe::{
+    Controller, Limits, Outcome, ThreadSettings, on_measuring_thread, read_cost, wake_up,
+};
 use tompion_record::LoadEvidence;
 use tompion_time::{Clock, Rate};
 
 use crate::{Error, PlannedCell, ProbePlan};
 
-/// What the runner needs: time, loads, measurements. Tests plant their own.
+/// What the runner needs: time, and trials. Tests plant their own.
 pub trait Bench {
     /// Time since some fixed moment.
     fn now(&mut self) -> Duration;
 
-    /// Switches a load on and waits until it has settled.
-    fn load_on(&mut self, load: usize) -> Result<(), Error>;
+    /// Measures one cell beside its load, which is on for this trial only.
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits<'_>) -> Result<Trial, Error>;
+}
 
-    /// Switches it off and says what it did since [`Bench::load_on`].
-    fn load_off(&mut self, load: usize) -> Result<Option<LoadEvidence>, Error>;
-
-    /// Measures one cell.
-    fn measure(
-        &mut self,
-        cell: &PlannedCell,
-        limits: &Limits<'_>,
-    ) -> Result<Outcome, tompion_probe::Error>;
+/// One trial as it was carried out.
+#[derive(Debug)]
+pub struct Trial {
+    /// When measuring began, on the bench's clock.
+    pub started: Duration,
+    /// When it ended.
+    pub ended: Duration,
+    /// What the probe brought.
+    pub outcome: Outcome,
+    /// Proof that the load ran.
+    pub load: Option<LoadEvidence>,
 }
 
 /// How the real machine is used.
@@ -51,6 +56,7 @@ pub struct Machine {
     rate: Option<Rate>,
     settle: Duration,
     loads: Vec<Load>,
+    controller: Controller,
 }
 
 struct Load {
@@ -102,7 +108,24 @@ impl Machine {
             rate,
             settle: settings.settle,
             loads,
+            // After the loads have started, so that none inherits it.
+            controller: Controller::raise(),
         })
+    }
+}
+
+impl Machine {
+    /// What protects the measurement on this machine, beyond what always does.
+    pub fn guards(&self) -> Vec<String> {
+        vec![
+            if self.controller.is_raised() {
+                "The controlling thread is real-time; it sleeps while a trial is measured."
+            } else {
+                "The controlling thread could not be made real-time: heavy loads are switched \
+                 slowly, and fewer samples are taken beside them."
+            }
+            .to_owned(),
+        ]
     }
 }
 
@@ -111,11 +134,58 @@ impl Bench for Machine {
         self.began.elapsed()
     }
 
-    fn load_on(&mut self, load: usize) -> Result<(), Error> {
-        let load = &mut self.loads[load];
-        // Observed from the start, settling included: a trial may be shorter than
-        // one operation of its load.
-        load.since = Some(match &mut load.process {
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits<'_>) -> Result<Trial, Error> {
+        let settings = ThreadSettings {
+            slack_ns: cell.thread.slack_ns.or(self.controller.default_slack_ns()),
+            ..cell.thread
+        };
+        let (clock, rate, began, settle) = (self.clock, self.rate, self.began, self.settle);
+        let load = &mut self.loads[cell.load];
+        let limits = Limits {
+            granularity: load.process.is_none(),
+            ..*limits
+        };
+        let mut started = Duration::ZERO;
+        let outcome = on_measuring_thread(
+            settings,
+            || -> Result<(), Error> {
+                load.switch_on()?;
+                std::thread::sleep(settle);
+                started = began.elapsed();
+                Ok(())
+            },
+            || match cell.probe {
+                ProbePlan::ReadCost(method) => read_cost::measure(method, clock, rate, &limits),
+                ProbePlan::WakeUp { method, target_ns } => {
+                    wake_up::measure(method, target_ns, clock, &limits)
+                }
+            },
+        );
+        let ended = self.began.elapsed();
+        // Whatever the probe says, the load is switched off.
+        let evidence = load.switch_off();
+        let mut outcome = outcome.map_err(|error| match error {
+            Error::Measuring(source) => Error::Probe {
+                cell: cell.factors.to_string(),
+                source,
+            },
+            other => other,
+        })?;
+        outcome.measurement.pinned_cpu = cell.thread.cpu;
+        Ok(Trial {
+            started,
+            ended,
+            outcome,
+            load: evidence?,
+        })
+    }
+}
+
+impl Load {
+    /// Begins to observe and switches on. Observed from the start, settling
+    /// included: a trial may be shorter than one operation of its load.
+    fn switch_on(&mut self) -> Result<(), Error> {
+        self.since = Some(match &mut self.process {
             Some(process) => {
                 let since = process.observe()?;
                 process.resume()?;
@@ -123,13 +193,12 @@ impl Bench for Machine {
             }
             None => Since::Rest(machine_activity().ok()),
         });
-        std::thread::sleep(self.settle);
         Ok(())
     }
 
-    fn load_off(&mut self, load: usize) -> Result<Option<LoadEvidence>, Error> {
-        let load = &mut self.loads[load];
-        match (load.since.take(), &mut load.process) {
+    /// Switches off and says what the load did; nothing when it was not on.
+    fn switch_off(&mut self) -> Result<Option<LoadEvidence>, Error> {
+        match (self.since.take(), &mut self.process) {
             (Some(Since::Loaded(since)), Some(process)) => {
                 let evidence = process.evidence(&since);
                 process.pause()?;
@@ -140,22 +209,6 @@ impl Bench for Machine {
             }
             _ => Ok(None),
         }
-    }
-
-    fn measure(
-        &mut self,
-        cell: &PlannedCell,
-        limits: &Limits<'_>,
-    ) -> Result<Outcome, tompion_probe::Error> {
-        let (clock, rate) = (self.clock, self.rate);
-        let mut outcome = on_measuring_thread(cell.thread, move || match cell.probe {
-            ProbePlan::ReadCost(method) => read_cost::measure(method, clock, rate, limits),
-            ProbePlan::WakeUp { method, target_ns } => {
-                wake_up::measure(method, target_ns, clock, limits)
-            }
-        })?;
-        outcome.measurement.pinned_cpu = cell.thread.cpu;
-        Ok(outcome)
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tompion_load::LoadError;
-use tompion_probe::{Limits, Outcome};
-use tompion_record::{LoadEvidence, RunWriter, Status, TrialDraft};
+use tompion_probe::Limits;
+use tompion_record::{RunWriter, Status, TrialDraft};
 
-use crate::{Bench, Error, Plan, PlannedCell, ProbePlan};
+use crate::{Bench, Error, Plan, PlannedCell, ProbePlan, Trial};
 
 /// Where the run stands, told after every trial.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,10 @@ const SHORTEST: Duration = Duration::from_millis(8);
 /// A read-cost trial ends after this long: under heavy load a busy thread may
 /// wait for the CPU many times longer than it runs.
 const LONGEST_READ: Duration = Duration::from_millis(150);
+
+/// A run may take this much of its planned time; then it ends after the block
+/// under way, with fewer blocks rather than late.
+const OVERTIME: f64 = 1.2;
 
 /// How often a trial is tried whose load cannot prove that it ran.
 const ATTEMPTS: u32 = 5;
@@ -112,16 +116,20 @@ fn trials(
             });
         }
         writer.checkpoint()?;
+        let (blocks, used) = (block + 1, bench.now() - began);
+        if blocks < plan.blocks
+            && used.mul_f64(f64::from(blocks + 1) / f64::from(blocks))
+                > plan.duration.mul_f64(OVERTIME)
+        {
+            writer.note(format!(
+                "Time ran out after {blocks} of {} blocks: switching loads takes longer on this \
+                 machine than planned. A longer --duration, or --loads idle, measures them all.",
+                plan.blocks
+            ));
+            return Ok(Status::Interrupted);
+        }
     }
     Ok(Status::Complete)
-}
-
-/// One trial as it was carried out.
-struct Trial {
-    started: Duration,
-    ended: Duration,
-    outcome: Outcome,
-    load: Option<LoadEvidence>,
 }
 
 /// Measures one cell, again where the load cannot prove that it ran: on a busy
@@ -132,43 +140,20 @@ fn with_proof(
     time: Duration,
     stop: &AtomicBool,
 ) -> Result<Trial, Error> {
-    let mut attempt = 1;
-    loop {
-        match trial(bench, cell, time, stop) {
-            Err(Error::Load(LoadError::DidNothing { .. })) if attempt < ATTEMPTS => attempt += 1,
-            result => return result,
-        }
-    }
-}
-
-fn trial(
-    bench: &mut impl Bench,
-    cell: &PlannedCell,
-    time: Duration,
-    stop: &AtomicBool,
-) -> Result<Trial, Error> {
-    bench.load_on(cell.load)?;
-    let started = bench.now();
     let limits = Limits {
         samples: cell.samples,
         time_ns: time.as_nanos() as u64,
         rows: ROWS,
+        granularity: true,
         stop,
     };
-    let outcome = bench.measure(cell, &limits);
-    let ended = bench.now();
-    // Whatever the probe says, the load is switched off.
-    let load = bench.load_off(cell.load)?;
-    let outcome = outcome.map_err(|source| Error::Probe {
-        cell: cell.factors.to_string(),
-        source,
-    })?;
-    Ok(Trial {
-        started,
-        ended,
-        outcome,
-        load,
-    })
+    let mut attempt = 1;
+    loop {
+        match bench.trial(cell, &limits) {
+            Err(Error::Load(LoadError::DidNothing { .. })) if attempt < ATTEMPTS => attempt += 1,
+            result => return result,
+        }
+    }
 }
 
 /// Shares the run's time among the trials left. Read-cost trials take what they

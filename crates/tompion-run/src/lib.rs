@@ -7,7 +7,7 @@ mod execute;
 mod plan;
 mod space;
 
-pub use bench::{Bench, Machine, MachineSettings};
+pub use bench::{Bench, Machine, MachineSettings, Trial};
 pub use execute::{Progress, execute};
 pub use plan::{Plan, PlanOptions, PlannedCell, ProbePlan, Slack};
 pub use space::require_free_space;
@@ -29,6 +29,9 @@ pub enum Error {
         /// What went wrong.
         source: tompion_probe::Error,
     },
+    /// A probe could not run, its cell not yet named.
+    #[error(transparent)]
+    Measuring(#[from] tompion_probe::Error),
     /// A load did not start, died, or did nothing.
     #[error(transparent)]
     Load(#[from] tompion_load::LoadError),

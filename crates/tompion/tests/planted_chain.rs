@@ -3,8 +3,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tompion_probe::wake_up::{self, WARM_UP, Waiter};
 use tompion_probe::Limits;
+use tompion_probe::wake_up::{self, WARM_UP, Waiter};
 use tompion_record::{
     Design, Environment, Factors, Run, RunHeader, RunWriter, Status, TrialDraft, factor,
 };
@@ -37,12 +37,17 @@ const PERIOD_NS: u64 = 1_000_000;
 /// 1 to 1000 us, 1 us apart, in every block in another order: the q-quantile by
 /// definition 7 is 1 + 999 q us.
 fn planted(block: u32) -> Planted {
-    let shuffled = (0..PER_BLOCK).map(|i| 1_000 * ((i * 7 + u64::from(block) * 131) % PER_BLOCK + 1));
+    let shuffled =
+        (0..PER_BLOCK).map(|i| 1_000 * ((i * 7 + u64::from(block) * 131) % PER_BLOCK + 1));
     // Warm-up comes first, and would be the maximum if it showed.
     let latencies = std::iter::repeat_n(900_000_000, WARM_UP as usize)
         .chain(shuffled)
         .collect();
-    Planted { now: 77_000, latencies, next: 0 }
+    Planted {
+        now: 77_000,
+        latencies,
+        next: 0,
+    }
 }
 
 fn key() -> Factors {
@@ -59,7 +64,12 @@ fn write_run(directory: &std::path::Path) {
         command_line: vec!["planted".into()],
         tool: "test".into(),
         started_at: "2026-01-01T00:00:00Z".into(),
-        design: Design { order: "planted".into(), seed: 3, blocks: BLOCKS, cells: 1 },
+        design: Design {
+            order: "planted".into(),
+            seed: 3,
+            blocks: BLOCKS,
+            cells: 1,
+        },
         environment: Environment::default(),
         guards: Vec::new(),
     };
@@ -70,6 +80,7 @@ fn write_run(directory: &std::path::Path) {
             samples: PER_BLOCK,
             time_ns: u64::MAX,
             rows: 1 << 20,
+            granularity: true,
             stop: &running,
         };
         let outcome = wake_up::run(&mut planted(block), PERIOD_NS, &limits).unwrap();
@@ -105,7 +116,10 @@ fn planted_quantiles_come_out_of_the_whole_chain() {
         let n = f64::from(BLOCKS) * PER_BLOCK as f64;
         let position = q * (n - 1.0);
         let at = |rank: f64| 1_000.0 * ((rank / f64::from(BLOCKS)).floor() + 1.0);
-        let (low, high) = (at(position.floor()), at((position.floor() + 1.0).min(n - 1.0)));
+        let (low, high) = (
+            at(position.floor()),
+            at((position.floor() + 1.0).min(n - 1.0)),
+        );
         low + (position - position.floor()) * (high - low)
     };
     for (name, q) in [
@@ -119,7 +133,11 @@ fn planted_quantiles_come_out_of_the_whole_chain() {
         ("max_ns", 1.0),
     ] {
         let got = measured[name].as_f64().unwrap();
-        assert!((got - pooled(q)).abs() < 1e-6, "{name}: {got}, planted {}", pooled(q));
+        assert!(
+            (got - pooled(q)).abs() < 1e-6,
+            "{name}: {got}, planted {}",
+            pooled(q)
+        );
     }
     // The largest planted value is a whole period late, once a block; warm-up,
     // 900 periods late, does not count.

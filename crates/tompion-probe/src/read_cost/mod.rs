@@ -246,7 +246,11 @@ pub fn run<S: ReadSource, B: Bracket>(
         limits,
         &mut recorder,
     );
-    let granularity = granularity(source, bracket);
+    let granularity = if limits.granularity {
+        granularity(source, bracket)
+    } else {
+        None
+    };
 
     if memory_locked {
         sys::unlock_memory(recorder.buffer());

@@ -69,6 +69,7 @@ fn limits(samples: u64) -> Limits<'static> {
         samples,
         time_ns: u64::MAX / 2,
         rows: 1 << 20,
+        granularity: true,
         stop: &RUNNING,
     }
 }

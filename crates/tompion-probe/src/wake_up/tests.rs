@@ -44,6 +44,7 @@ fn limits(samples: u64) -> Limits<'static> {
         samples,
         time_ns: u64::MAX,
         rows: 1 << 20,
+        granularity: true,
         stop: &RUNNING,
     }
 }

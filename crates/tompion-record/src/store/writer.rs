@@ -78,6 +78,11 @@ impl RunWriter {
         Ok(self.record.trials.last().expect("just pushed"))
     }
 
+    /// Adds to what protects the measurement.
+    pub fn guard(&mut self, text: impl Into<String>) {
+        self.record.header.guards.push(text.into());
+    }
+
     /// Adds a remark to the run.
     pub fn note(&mut self, text: impl Into<String>) {
         self.record.notes.push(text.into());

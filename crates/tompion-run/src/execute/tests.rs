@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use tompion_probe::Outcome;
 use tompion_record::{Environment, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData};
 
 use super::*;
@@ -11,11 +12,11 @@ use crate::plan::tests::options;
 /// A bench in virtual time; every trial takes all the time it is given.
 struct Planted {
     now: Duration,
-    on: Option<usize>,
     measured: Vec<String>,
     given: HashMap<String, Duration>,
     fail_after: Option<usize>,
     lazy_load: Option<u32>,
+    switching: Duration,
     stop_after: Option<(usize, &'static AtomicBool)>,
 }
 
@@ -23,11 +24,11 @@ impl Planted {
     fn new() -> Self {
         Self {
             now: Duration::from_secs(1000),
-            on: None,
             measured: Vec::new(),
             given: HashMap::new(),
             fail_after: None,
             lazy_load: None,
+            switching: Duration::from_millis(10),
             stop_after: None,
         }
     }
@@ -38,14 +39,8 @@ impl Bench for Planted {
         self.now
     }
 
-    fn load_on(&mut self, load: usize) -> Result<(), Error> {
-        assert_eq!(self.on.replace(load), None, "two loads at once");
-        self.now += Duration::from_millis(10);
-        Ok(())
-    }
-
-    fn load_off(&mut self, load: usize) -> Result<Option<LoadEvidence>, Error> {
-        assert_eq!(self.on.take(), Some(load));
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits<'_>) -> Result<Trial, Error> {
+        self.now += self.switching;
         if let Some(left) = self.lazy_load.as_mut().filter(|left| **left > 0) {
             *left -= 1;
             return Err(Error::Load(LoadError::DidNothing {
@@ -53,17 +48,12 @@ impl Bench for Planted {
                 observed_ms: 1.0,
             }));
         }
-        Ok(None)
-    }
-
-    fn measure(
-        &mut self,
-        cell: &PlannedCell,
-        limits: &Limits<'_>,
-    ) -> Result<Outcome, tompion_probe::Error> {
-        assert_eq!(self.on, Some(cell.load));
+        let started = self.now;
         if self.fail_after == Some(self.measured.len()) {
-            return Err(tompion_probe::Error::Panicked);
+            return Err(Error::Probe {
+                cell: cell.factors.to_string(),
+                source: tompion_probe::Error::Panicked,
+            });
         }
         if let Some((after, flag)) = self.stop_after
             && after == self.measured.len()
@@ -77,7 +67,7 @@ impl Bench for Planted {
             ProbePlan::ReadCost(_) => Duration::from_millis(5),
             ProbePlan::WakeUp { .. } => time,
         };
-        Ok(Outcome {
+        let outcome = Outcome {
             data: TrialData {
                 samples: vec![Sample {
                     at_ns: 1,
@@ -91,6 +81,12 @@ impl Bench for Planted {
             storage: Storage::Complete,
             measurement: Measurement::default(),
             missed_periods: None,
+        };
+        Ok(Trial {
+            started,
+            ended: self.now,
+            outcome,
+            load: None,
         })
     }
 }
@@ -178,7 +174,6 @@ fn a_failing_probe_names_its_cell_and_keeps_the_rest() {
     assert!(text.contains('/') && text.contains("panicked"), "{text}");
     assert_eq!(run.record().trials.len(), 5);
     assert_eq!(run.record().status, Status::Interrupted);
-    assert_eq!(bench.on, None, "the load was left on");
 }
 
 #[test]
@@ -198,4 +193,19 @@ fn a_load_that_did_nothing_is_tried_again_and_then_an_error() {
     let (result, run_, _directory, _) = run(&mut bench, &AtomicBool::new(false));
     assert!(result.unwrap_err().to_string().contains("did nothing"));
     assert_eq!(run_.record().trials.len(), 0);
+}
+
+#[test]
+fn a_machine_that_switches_loads_slowly_gets_fewer_blocks_not_more_time() {
+    let mut bench = Planted {
+        switching: Duration::from_millis(30),
+        ..Planted::new()
+    };
+    let began = bench.now;
+    let (result, run, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
+    // 56 switches of 30 ms are 1.7 s; the plan has 1 s.
+    assert_eq!(result.unwrap(), Status::Interrupted);
+    assert!(bench.now - began < plan.duration.mul_f64(OVERTIME));
+    assert_eq!(run.record().trials.len() % plan.cells.len(), 0);
+    assert!(run.record().notes[0].contains("Time ran out"));
 }

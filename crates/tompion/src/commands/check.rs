@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tompion_load::LoadSpec;
 use tompion_probe::{read_cost, wake_up};
-use tompion_record::{RunHeader, RunWriter, Status, now_utc};
+use tompion_record::{RunHeader, RunWriter, now_utc};
 use tompion_run::{
     Machine, MachineSettings, Plan, PlanOptions, Progress, execute, require_free_space,
 };
@@ -56,12 +56,13 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     let mut writer = RunWriter::create(&directory, header(&plan))?;
     let mut machine = Machine::new(&plan.loads, &machine_settings(options, &plan, &directory)?)
         .inspect_err(|_| remove_empty_run(&directory))?;
+    machine.guards().into_iter().for_each(|g| writer.guard(g));
     let bar = progress_bar(options, plan.trials());
     let status = execute(&plan, &mut machine, &mut writer, &stop, |p| show(&bar, &p));
     // Loads end before the report is made.
     drop(machine);
     bar.finish_and_clear();
-    let status = status?;
+    status?;
 
     let required: Vec<&str> = options.require.iter().map(|r| r.0.as_str()).collect();
     let verdict = report::make(
@@ -70,9 +71,10 @@ pub fn check(options: &CheckOptions) -> exit::Result {
         Output::chosen(options.json, options.quiet),
         &required,
     )?;
-    Ok(match status {
-        Status::Interrupted => exit::INTERRUPTED,
-        _ => verdict,
+    Ok(if stop.load(Ordering::Relaxed) {
+        exit::INTERRUPTED
+    } else {
+        verdict
     })
 }
 
