@@ -11,8 +11,9 @@ mod sys;
 mod thread;
 pub mod wake_up;
 
-pub use thread::{Controller, Policy, ThreadSettings, on_measuring_thread};
+pub use thread::{Controller, MeasuringThread, Policy, ThreadSettings};
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tompion_record::{Measurement, Storage, TrialData};
@@ -31,8 +32,8 @@ pub struct Outcome {
 }
 
 /// Bounds of one trial.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits<'a> {
+#[derive(Clone, Debug)]
+pub struct Limits {
     /// Samples to take, warm-up aside.
     pub samples: u64,
     /// Time after which the trial ends with what it has, in nanoseconds.
@@ -42,10 +43,10 @@ pub struct Limits<'a> {
     /// Whether to look for the clock's steps too, which takes up to 10 ms.
     pub granularity: bool,
     /// Set from outside to end the trial early.
-    pub stop: &'a AtomicBool,
+    pub stop: Arc<AtomicBool>,
 }
 
-impl Limits<'_> {
+impl Limits {
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

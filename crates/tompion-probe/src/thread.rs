@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::mpsc;
+use std::thread::JoinHandle;
 
 use tompion_time::os;
 
@@ -73,6 +74,8 @@ pub struct ThreadSettings {
 }
 
 impl ThreadSettings {
+    /// Sets everything, so that nothing of the last trial remains but an
+    /// affinity: a run pins all of its trials or none.
     fn apply(&self) -> Result<(), Error> {
         if let Some(cpu) = self.cpu {
             sys::pin_to(cpu).map_err(Error::system(format!(
@@ -146,63 +149,87 @@ impl Drop for Controller {
     }
 }
 
-/// Runs `body` on a new thread with `settings`. A thread of its own keeps slack,
-/// policy and affinity from leaking into the next trial.
+/// A thread that measures one trial after the other.
 ///
-/// `before` runs on the calling thread once the new one is set up and asleep,
-/// and is where a load is switched on: a thread that started under a heavy load
-/// would wait a whole round of the scheduler before its first sample. When
-/// `before` fails, `body` does not run.
-pub fn on_measuring_thread<T: Send, E: From<Error>>(
-    settings: ThreadSettings,
-    before: impl FnOnce() -> Result<(), E>,
-    body: impl FnOnce() -> Result<T, Error> + Send,
-) -> Result<T, E> {
-    let (ready, is_ready) = mpsc::sync_channel::<Result<(), Error>>(1);
-    let (go, may_go) = mpsc::sync_channel::<()>(1);
-    std::thread::scope(|scope| {
+/// It lives as long as its load is on: a new thread waits a whole round of the
+/// scheduler under a load of a hundred threads, one that sleeps between trials
+/// does not. Every trial sets policy, slack and affinity afresh.
+#[derive(Debug)]
+pub struct MeasuringThread {
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+impl MeasuringThread {
+    /// Starts the thread; it sleeps until its first trial.
+    pub fn start() -> Result<Self, Error> {
+        let (jobs, queue) = mpsc::channel::<Job>();
         let thread = std::thread::Builder::new()
             .name("tompion-probe".to_owned())
-            .spawn_scoped(scope, move || {
-                let applied = settings.apply();
-                let failed = applied.is_err();
-                // The other side lives as long as this scope.
-                let _ = ready.send(applied);
-                if failed || may_go.recv().is_err() {
-                    return None;
-                }
-                Some(body())
-            })
+            .spawn(move || queue.into_iter().for_each(|job| job()))
             .map_err(Error::system("starting the measuring thread"))?;
-        is_ready.recv().map_err(|_| Error::Panicked)??;
-        // Dropping `go` unsent ends the thread.
-        before()?;
-        let _ = go.send(());
-        drop(go);
-        let result = thread.join().map_err(|_| Error::Panicked)?;
-        Ok(result.ok_or(Error::Panicked)??)
-    })
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        })
+    }
+
+    /// Runs `body` on the thread under `settings` and waits for its result.
+    pub fn run<T: Send + 'static>(
+        &self,
+        settings: ThreadSettings,
+        body: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (done, result) = mpsc::sync_channel(1);
+        let job = Box::new(move || {
+            // The receiver waits below.
+            let _ = done.send(settings.apply().and_then(|()| body()));
+        });
+        let jobs = self.jobs.as_ref().ok_or(Error::Panicked)?;
+        jobs.send(job).map_err(|_| Error::Panicked)?;
+        // A job that panicked dropped its sender.
+        result.recv().map_err(|_| Error::Panicked)?
+    }
+}
+
+impl Drop for MeasuringThread {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn run<T: Send>(
+    fn run<T: Send + 'static>(
         settings: ThreadSettings,
-        body: impl FnOnce() -> Result<T, Error> + Send,
+        body: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        on_measuring_thread(settings, || Ok(()), body)
+        MeasuringThread::start()?.run(settings, body)
     }
 
     #[test]
-    fn nothing_is_measured_when_the_load_does_not_start() {
-        let failing = || Err(Error::Panicked);
-        let result: Result<(), Error> =
-            on_measuring_thread(ThreadSettings::default(), failing, || {
-                panic!("must not run")
-            });
-        assert!(result.is_err());
+    fn one_trial_leaves_nothing_to_the_next() {
+        let thread = MeasuringThread::start().unwrap();
+        let slack = || Ok(os::timer_slack_ns().unwrap());
+        let with = |ns| ThreadSettings {
+            slack_ns: Some(ns),
+            ..Default::default()
+        };
+        assert_eq!(thread.run(with(3_333), slack).unwrap(), 3_333);
+        assert_eq!(thread.run(with(50_000), slack).unwrap(), 50_000);
+    }
+
+    #[test]
+    fn a_panic_while_measuring_is_an_error_not_a_hang() {
+        let result: Result<(), Error> = run(ThreadSettings::default(), || panic!("planted"));
+        assert!(matches!(result, Err(Error::Panicked)));
     }
 
     #[test]

@@ -5,20 +5,26 @@ use std::time::{Duration, Instant};
 
 use tompion_load::{Activity, LoadConfig, LoadProcess, LoadSpec, Observation, machine_activity};
 use tompion_probe::{
-    Controller, Limits, Outcome, ThreadSettings, on_measuring_thread, read_cost, wake_up,
+    Controller, Limits, MeasuringThread, Outcome, ThreadSettings, read_cost, wake_up,
 };
 use tompion_record::LoadEvidence;
 use tompion_time::{Clock, Rate};
 
 use crate::{Error, PlannedCell, ProbePlan};
 
-/// What the runner needs: time, and trials. Tests plant their own.
+/// What the runner needs: time, loads, trials. Tests plant their own.
 pub trait Bench {
     /// Time since some fixed moment.
     fn now(&mut self) -> Duration;
 
-    /// Measures one cell beside its load, which is on for this trial only.
-    fn trial(&mut self, cell: &PlannedCell, limits: &Limits<'_>) -> Result<Trial, Error>;
+    /// Switches a load on and waits until it has settled.
+    fn load_on(&mut self, load: usize) -> Result<(), Error>;
+
+    /// Switches it off.
+    fn load_off(&mut self, load: usize) -> Result<(), Error>;
+
+    /// Measures one cell beside its load, which is on.
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error>;
 }
 
 /// One trial as it was carried out.
@@ -45,7 +51,7 @@ pub struct MachineSettings {
     pub write_budget_bytes: u64,
     /// Time that each load will be on, for pacing its writes.
     pub planned_load_time: Duration,
-    /// How long a load runs before its trial begins.
+    /// How long a load runs before its first trial begins.
     pub settle: Duration,
 }
 
@@ -61,13 +67,8 @@ pub struct Machine {
 
 struct Load {
     process: Option<LoadProcess>,
-    since: Option<Since>,
-}
-
-/// The counters when a load was switched on.
-enum Since {
-    Rest(Option<Activity>),
-    Loaded(Observation),
+    /// Measures while the load is on.
+    thread: Option<MeasuringThread>,
 }
 
 impl Machine {
@@ -90,7 +91,7 @@ impl Machine {
                 };
                 Ok(Load {
                     process,
-                    since: None,
+                    thread: None,
                 })
             })
             .collect::<Result<_, Error>>()?;
@@ -134,77 +135,89 @@ impl Bench for Machine {
         self.began.elapsed()
     }
 
-    fn trial(&mut self, cell: &PlannedCell, limits: &Limits<'_>) -> Result<Trial, Error> {
+    fn load_on(&mut self, load: usize) -> Result<(), Error> {
+        let load = &mut self.loads[load];
+        if let Some(process) = &mut load.process {
+            process.resume()?;
+        }
+        std::thread::sleep(self.settle);
+        Ok(())
+    }
+
+    fn load_off(&mut self, load: usize) -> Result<(), Error> {
+        let load = &mut self.loads[load];
+        // The next time begins with a thread that knows nothing of this one.
+        load.thread = None;
+        match &mut load.process {
+            Some(process) => Ok(process.pause()?),
+            None => Ok(()),
+        }
+    }
+
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error> {
+        let named = |source| Error::Probe {
+            cell: cell.factors.to_string(),
+            source,
+        };
         let settings = ThreadSettings {
             slack_ns: cell.thread.slack_ns.or(self.controller.default_slack_ns()),
             ..cell.thread
         };
-        let (clock, rate, began, settle) = (self.clock, self.rate, self.began, self.settle);
+        let (clock, rate, probe) = (self.clock, self.rate, cell.probe);
         let load = &mut self.loads[cell.load];
         let limits = Limits {
             granularity: load.process.is_none(),
-            ..*limits
+            ..limits.clone()
         };
-        let mut started = Duration::ZERO;
-        let outcome = on_measuring_thread(
-            settings,
-            || -> Result<(), Error> {
-                load.switch_on()?;
-                std::thread::sleep(settle);
-                started = began.elapsed();
-                Ok(())
-            },
-            || match cell.probe {
+        let thread = match &load.thread {
+            Some(thread) => thread,
+            None => load.thread.insert(MeasuringThread::start().map_err(named)?),
+        };
+        let since = Since::now(&mut load.process)?;
+        let started = self.began.elapsed();
+        let mut outcome = thread
+            .run(settings, move || match probe {
                 ProbePlan::ReadCost(method) => read_cost::measure(method, clock, rate, &limits),
                 ProbePlan::WakeUp { method, target_ns } => {
                     wake_up::measure(method, target_ns, clock, &limits)
                 }
-            },
-        );
+            })
+            .map_err(named)?;
         let ended = self.began.elapsed();
-        // Whatever the probe says, the load is switched off.
-        let evidence = load.switch_off();
-        let mut outcome = outcome.map_err(|error| match error {
-            Error::Measuring(source) => Error::Probe {
-                cell: cell.factors.to_string(),
-                source,
-            },
-            other => other,
-        })?;
         outcome.measurement.pinned_cpu = cell.thread.cpu;
         Ok(Trial {
             started,
             ended,
             outcome,
-            load: evidence?,
+            load: since.evidence(&mut load.process)?,
         })
     }
 }
 
-impl Load {
-    /// Begins to observe and switches on. Observed from the start, settling
-    /// included: a trial may be shorter than one operation of its load.
-    fn switch_on(&mut self) -> Result<(), Error> {
-        self.since = Some(match &mut self.process {
-            Some(process) => {
-                let since = process.observe()?;
-                process.resume()?;
-                Since::Loaded(since)
-            }
-            None => Since::Rest(machine_activity().ok()),
-        });
-        Ok(())
+/// The counters when a trial began.
+enum Since {
+    Rest(Option<Activity>),
+    Loaded(Instant, Observation),
+}
+
+impl Since {
+    fn now(process: &mut Option<LoadProcess>) -> Result<Self, Error> {
+        Ok(match process {
+            Some(process) => Self::Loaded(Instant::now(), process.observe()?),
+            None => Self::Rest(machine_activity().ok()),
+        })
     }
 
-    /// Switches off and says what the load did; nothing when it was not on.
-    fn switch_off(&mut self) -> Result<Option<LoadEvidence>, Error> {
-        match (self.since.take(), &mut self.process) {
-            (Some(Since::Loaded(since)), Some(process)) => {
-                let evidence = process.evidence(&since);
-                process.pause()?;
-                Ok(Some(evidence?))
+    /// What has happened since; an error when a load did nothing.
+    fn evidence(self, process: &mut Option<LoadProcess>) -> Result<Option<LoadEvidence>, Error> {
+        match (self, process) {
+            (Self::Loaded(began, since), Some(process)) => {
+                // Longer than one operation of any load, however short the trial.
+                const SHORTEST: Duration = Duration::from_millis(10);
+                std::thread::sleep(SHORTEST.saturating_sub(began.elapsed()));
+                Ok(Some(process.evidence(&since)?))
             }
-            (Some(Since::Rest(Some(before))), _) => {
+            (Self::Rest(Some(before)), _) => {
                 Ok(machine_activity().ok().map(|now| at_rest(&before, &now)))
             }
             _ => Ok(None),

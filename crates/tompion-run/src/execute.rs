@@ -1,5 +1,6 @@
 //! Carrying out a plan.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ const LONGEST_READ: Duration = Duration::from_millis(150);
 
 /// A run may take this much of its planned time; then it ends after the block
 /// under way, with fewer blocks rather than late.
-const OVERTIME: f64 = 1.2;
+const OVERTIME: f64 = 1.05;
 
 /// How often a trial is tried whose load cannot prove that it ran.
 const ATTEMPTS: u32 = 5;
@@ -48,7 +49,7 @@ pub fn execute(
     plan: &Plan,
     bench: &mut impl Bench,
     writer: &mut RunWriter,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
     let result = trials(plan, bench, writer, stop, &mut progress);
@@ -70,33 +71,73 @@ fn trials(
     plan: &Plan,
     bench: &mut impl Bench,
     writer: &mut RunWriter,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
     let began = bench.now();
-    let mut budget = Budget::new(plan, began);
-    let mut done = 0;
+    let mut run = Run {
+        plan,
+        began,
+        budget: Budget::new(plan, began),
+        done: 0,
+        writer,
+        stop,
+        progress,
+    };
     for block in 0..plan.blocks {
-        for index in plan.order(block) {
-            let cell = &plan.cells[index];
-            if stop.load(Ordering::Relaxed) {
-                writer.note("The run was interrupted by a signal.");
+        for (load, cells) in plan.order(block) {
+            bench.load_on(load)?;
+            let measured = run.beside_one_load(bench, block, &cells);
+            // Whatever went wrong, the load is switched off.
+            let off = bench.load_off(load);
+            if measured? == Status::Interrupted {
                 return Ok(Status::Interrupted);
             }
-            let time = budget.time_for(cell, bench.now());
+            off?;
+        }
+        run.writer.checkpoint()?;
+        if run.is_too_slow(block + 1, bench.now()) {
+            return Ok(Status::Interrupted);
+        }
+    }
+    Ok(Status::Complete)
+}
+
+/// A plan being carried out.
+struct Run<'a> {
+    plan: &'a Plan,
+    began: Duration,
+    budget: Budget,
+    done: usize,
+    writer: &'a mut RunWriter,
+    stop: &'a Arc<AtomicBool>,
+    progress: &'a mut dyn FnMut(Progress<'_>),
+}
+
+impl Run<'_> {
+    /// Measures and saves cells beside a load that is on.
+    fn beside_one_load(
+        &mut self,
+        bench: &mut impl Bench,
+        block: u32,
+        cells: &[usize],
+    ) -> Result<Status, Error> {
+        for &index in cells {
+            let cell = &self.plan.cells[index];
             let trial_began = bench.now();
-            let trial = with_proof(bench, cell, time, stop)?;
-            if stop.load(Ordering::Relaxed) {
-                writer
+            let time = self.budget.time_for(cell, trial_began);
+            let trial = with_proof(bench, cell, time, self.stop)?;
+            if self.stop.load(Ordering::Relaxed) {
+                self.writer
                     .note("The run was interrupted by a signal; the trial under way was dropped.");
                 return Ok(Status::Interrupted);
             }
             let (started, ended) = (trial.started, trial.ended);
-            writer.save(
+            self.writer.save(
                 TrialDraft {
                     factors: cell.factors.clone(),
                     block,
-                    started_ns: (started - began).as_nanos() as u64,
+                    started_ns: (started - self.began).as_nanos() as u64,
                     duration_ns: (ended - started).as_nanos() as u64,
                     measurement: trial.outcome.measurement,
                     load: trial.load,
@@ -105,31 +146,32 @@ fn trials(
                 },
                 &trial.outcome.data,
             )?;
-            done += 1;
+            self.done += 1;
             let now = bench.now();
-            budget.spent(cell, now - trial_began, ended - started);
-            progress(Progress {
-                done,
-                total: plan.trials(),
+            self.budget.spent(cell, now - trial_began, ended - started);
+            (self.progress)(Progress {
+                done: self.done,
+                total: self.plan.trials(),
                 cell,
-                elapsed: now - began,
+                elapsed: now - self.began,
             });
         }
-        writer.checkpoint()?;
-        let (blocks, used) = (block + 1, bench.now() - began);
-        if blocks < plan.blocks
-            && used.mul_f64(f64::from(blocks + 1) / f64::from(blocks))
-                > plan.duration.mul_f64(OVERTIME)
-        {
-            writer.note(format!(
-                "Time ran out after {blocks} of {} blocks: switching loads takes longer on this \
-                 machine than planned. A longer --duration, or --loads idle, measures them all.",
-                plan.blocks
-            ));
-            return Ok(Status::Interrupted);
-        }
+        Ok(Status::Complete)
     }
-    Ok(Status::Complete)
+
+    /// Whether one more block would take too much time; noted in the run.
+    fn is_too_slow(&mut self, blocks: u32, now: Duration) -> bool {
+        let planned = self.plan.blocks;
+        let next = (now - self.began).mul_f64(f64::from(blocks + 1) / f64::from(blocks));
+        let late = blocks < planned && next > self.plan.duration.mul_f64(OVERTIME);
+        if late {
+            self.writer.note(format!(
+                "Time ran out after {blocks} of {planned} blocks: this machine is slower beside \
+                 these loads than planned. A longer --duration measures them all."
+            ));
+        }
+        late
+    }
 }
 
 /// Measures one cell, again where the load cannot prove that it ran: on a busy
@@ -138,14 +180,14 @@ fn with_proof(
     bench: &mut impl Bench,
     cell: &PlannedCell,
     time: Duration,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<Trial, Error> {
     let limits = Limits {
         samples: cell.samples,
         time_ns: time.as_nanos() as u64,
         rows: ROWS,
         granularity: true,
-        stop,
+        stop: Arc::clone(stop),
     };
     let mut attempt = 1;
     loop {

@@ -29,9 +29,6 @@ pub enum Error {
         /// What went wrong.
         source: tompion_probe::Error,
     },
-    /// A probe could not run, its cell not yet named.
-    #[error(transparent)]
-    Measuring(#[from] tompion_probe::Error),
     /// A load did not start, died, or did nothing.
     #[error(transparent)]
     Load(#[from] tompion_load::LoadError),

@@ -148,21 +148,34 @@ impl Plan {
         })
     }
 
-    /// Cell indices of one block in its random order; the same seed and block
-    /// give the same order.
-    pub fn order(&self, block: u32) -> Vec<usize> {
+    /// One block in its random order: loads in random order, and for each its
+    /// cells in random order. The same seed and block give the same order.
+    ///
+    /// Cells of one load stay together (a split-plot design), because a load of
+    /// a hundred threads needs a round of the scheduler, some 200 ms on two CPUs,
+    /// before it weighs evenly: switched on for every single trial, the run would
+    /// measure the switching.
+    pub fn order(&self, block: u32) -> Vec<(usize, Vec<usize>)> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         random.set_stream(u64::from(block));
-        let mut order: Vec<usize> = (0..self.cells.len()).collect();
-        order.shuffle(&mut random);
-        order
+        let mut loads: Vec<usize> = (0..self.loads.len()).collect();
+        loads.shuffle(&mut random);
+        loads
+            .into_iter()
+            .map(|load| {
+                let of_load = |&c: &usize| self.cells[c].load == load;
+                let mut cells: Vec<usize> = (0..self.cells.len()).filter(of_load).collect();
+                cells.shuffle(&mut random);
+                (load, cells)
+            })
+            .collect()
     }
 
     /// How the trials are ordered, for the record.
     pub fn design(&self) -> Design {
         Design {
-            order: "randomised complete blocks: every block measures every cell once, in random \
-                    order"
+            order: "every block measures every cell once: loads in random order, and beside each \
+                    load its cells in random order"
                 .to_owned(),
             seed: self.seed,
             blocks: self.blocks,
@@ -338,14 +351,23 @@ pub(crate) mod tests {
     #[test]
     fn every_block_holds_every_cell_once_in_its_own_order() {
         let plan = Plan::new(&options()).unwrap();
-        let orders: Vec<Vec<usize>> = (0..4).map(|b| plan.order(b)).collect();
+        let flat = |b| {
+            plan.order(b)
+                .into_iter()
+                .flat_map(|(_, cells)| cells)
+                .collect::<Vec<usize>>()
+        };
+        let orders: Vec<Vec<usize>> = (0..8).map(flat).collect();
         for order in &orders {
             let mut sorted = order.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, (0..plan.cells.len()).collect::<Vec<_>>());
         }
         assert_ne!(orders[0], orders[1]);
-        assert_eq!(orders[2], plan.order(2));
+        assert_eq!(orders[2], flat(2));
+        // Neither load always comes first.
+        let first: Vec<usize> = (0..8).map(|b| plan.order(b)[0].0).collect();
+        assert!(first.contains(&0) && first.contains(&1), "{first:?}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub enum Command {
     Completions(CompletionOptions),
 }
 
-/// What to measure; defaults take about a minute.
+/// What to measure; defaults take about 80 s.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -117,7 +117,7 @@ pub struct CheckOptions {
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u32>,
 
-    /// Time for all measurements together [default: 65s; 20s with --quick]
+    /// Time for all measurements together [default: 75s; 20s with --quick]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
 

@@ -1,6 +1,7 @@
 //! A clock with a planted distribution goes through the whole chain (probe,
 //! record, statistics, report) and comes out with exactly those quantiles.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tompion_probe::Limits;
@@ -74,14 +75,14 @@ fn write_run(directory: &std::path::Path) {
         guards: Vec::new(),
     };
     let mut writer = RunWriter::create(directory, header).unwrap();
-    let running = AtomicBool::new(false);
+    let running = Arc::new(AtomicBool::new(false));
     for block in 0..BLOCKS {
         let limits = Limits {
             samples: PER_BLOCK,
             time_ns: u64::MAX,
             rows: 1 << 20,
             granularity: true,
-            stop: &running,
+            stop: Arc::clone(&running),
         };
         let outcome = wake_up::run(&mut planted(block), PERIOD_NS, &limits).unwrap();
         let draft = TrialDraft {

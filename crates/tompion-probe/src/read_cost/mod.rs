@@ -180,7 +180,7 @@ pub fn measure(
     method: Method,
     clock: Clock,
     rate: Option<Rate>,
-    limits: &Limits<'_>,
+    limits: &Limits,
 ) -> Result<Outcome, Error> {
     match rate {
         Some(rate) => with_bracket(method, clock, &sources::CounterBracket(rate), limits),
@@ -192,7 +192,7 @@ fn with_bracket<B: Bracket>(
     method: Method,
     clock: Clock,
     bracket: &B,
-    limits: &Limits<'_>,
+    limits: &Limits,
 ) -> Result<Outcome, Error> {
     use sources::*;
     let unit = 1e9 / bracket.hz();
@@ -213,7 +213,7 @@ fn with_bracket<B: Bracket>(
 pub fn run<S: ReadSource, B: Bracket>(
     source: &mut S,
     bracket: &B,
-    limits: &Limits<'_>,
+    limits: &Limits,
 ) -> Result<Outcome, Error> {
     let wanted = limits.samples + WARM_UP;
     let batches = (limits.samples / u64::from(BATCH)).max(10);
@@ -309,7 +309,7 @@ fn singles<S: ReadSource, B: Bracket>(
     wanted: u64,
     began: u64,
     limit_ticks: u64,
-    limits: &Limits<'_>,
+    limits: &Limits,
     recorder: &mut Recorder,
 ) -> u64 {
     let mut after_pause = false;
@@ -358,7 +358,7 @@ fn batches<S: ReadSource, B: Bracket>(
     wanted: u64,
     began: u64,
     limit_ticks: u64,
-    limits: &Limits<'_>,
+    limits: &Limits,
     recorder: &mut Recorder,
 ) -> u64 {
     for taken in 0..wanted {

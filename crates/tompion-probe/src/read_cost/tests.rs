@@ -2,13 +2,11 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use tompion_record::View;
 
 use super::*;
-
-static RUNNING: AtomicBool = AtomicBool::new(false);
 
 /// One planted counter at 1 GHz; reading the source costs planted ticks.
 #[derive(Clone)]
@@ -64,13 +62,13 @@ impl Bracket for Planted {
     }
 }
 
-fn limits(samples: u64) -> Limits<'static> {
+fn limits(samples: u64) -> Limits {
     Limits {
         samples,
         time_ns: u64::MAX / 2,
         rows: 1 << 20,
         granularity: true,
-        stop: &RUNNING,
+        stop: Arc::default(),
     }
 }
 

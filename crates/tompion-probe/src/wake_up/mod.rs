@@ -118,14 +118,14 @@ pub trait Waiter {
 }
 
 /// Samples at the start of a trial that are marked as warm-up.
-pub const WARM_UP: u64 = 10;
+pub const WARM_UP: u64 = 3;
 
 /// Measures one method; call it on the measuring thread.
 pub fn measure(
     method: Method,
     target_ns: u64,
     clock: Clock,
-    limits: &Limits<'_>,
+    limits: &Limits,
 ) -> Result<Outcome, Error> {
     use methods::*;
     match method {
@@ -141,11 +141,7 @@ pub fn measure(
 }
 
 /// Runs any waiter, planted ones included.
-pub fn run<W: Waiter>(
-    waiter: &mut W,
-    target_ns: u64,
-    limits: &Limits<'_>,
-) -> Result<Outcome, Error> {
+pub fn run<W: Waiter>(waiter: &mut W, target_ns: u64, limits: &Limits) -> Result<Outcome, Error> {
     let target_ns = target_ns.max(1);
     let wanted = limits.samples + WARM_UP;
     let rows = limits
@@ -224,7 +220,7 @@ fn on_grid<W: Waiter>(
     waiter: &mut W,
     period_ns: u64,
     wanted: u64,
-    limits: &Limits<'_>,
+    limits: &Limits,
     recorder: &mut Recorder,
 ) -> std::io::Result<u64> {
     let began = waiter.now_ns();
@@ -265,7 +261,7 @@ fn relative<W: Waiter>(
     waiter: &mut W,
     ahead_ns: u64,
     wanted: u64,
-    limits: &Limits<'_>,
+    limits: &Limits,
     recorder: &mut Recorder,
 ) -> std::io::Result<u64> {
     let began = waiter.now_ns();

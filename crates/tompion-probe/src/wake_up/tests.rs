@@ -1,12 +1,10 @@
 //! The measuring loop driven by a planted clock: what goes in comes out.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use tompion_record::{Storage, View};
 
 use super::*;
-
-static RUNNING: AtomicBool = AtomicBool::new(false);
 
 /// A clock that stands still but for waits, which end late by planted amounts.
 struct Planted<const GRID: bool> {
@@ -39,13 +37,13 @@ fn planted<const GRID: bool>(latencies: impl IntoIterator<Item = u64>) -> Plante
     }
 }
 
-fn limits(samples: u64) -> Limits<'static> {
+fn limits(samples: u64) -> Limits {
     Limits {
         samples,
         time_ns: u64::MAX,
         rows: 1 << 20,
         granularity: true,
-        stop: &RUNNING,
+        stop: Arc::default(),
     }
 }
 
@@ -123,9 +121,9 @@ fn time_ends_a_trial_early_and_says_so() {
 
 #[test]
 fn a_stop_keeps_what_was_measured() {
-    let stop = AtomicBool::new(true);
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(true));
     let l = Limits {
-        stop: &stop,
+        stop,
         ..limits(100)
     };
     let outcome = run(&mut planted::<true>([0]), 100_000, &l).unwrap();

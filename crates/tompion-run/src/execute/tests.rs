@@ -16,8 +16,9 @@ struct Planted {
     given: HashMap<String, Duration>,
     fail_after: Option<usize>,
     lazy_load: Option<u32>,
-    switching: Duration,
-    stop_after: Option<(usize, &'static AtomicBool)>,
+    overhead: Duration,
+    on: Option<usize>,
+    stop_after: Option<(usize, Arc<AtomicBool>)>,
 }
 
 impl Planted {
@@ -28,7 +29,8 @@ impl Planted {
             given: HashMap::new(),
             fail_after: None,
             lazy_load: None,
-            switching: Duration::from_millis(10),
+            overhead: Duration::from_millis(10),
+            on: None,
             stop_after: None,
         }
     }
@@ -39,8 +41,19 @@ impl Bench for Planted {
         self.now
     }
 
-    fn trial(&mut self, cell: &PlannedCell, limits: &Limits<'_>) -> Result<Trial, Error> {
-        self.now += self.switching;
+    fn load_on(&mut self, load: usize) -> Result<(), Error> {
+        assert_eq!(self.on.replace(load), None, "two loads at once");
+        Ok(())
+    }
+
+    fn load_off(&mut self, load: usize) -> Result<(), Error> {
+        assert_eq!(self.on.take(), Some(load));
+        Ok(())
+    }
+
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error> {
+        assert_eq!(self.on, Some(cell.load));
+        self.now += self.overhead;
         if let Some(left) = self.lazy_load.as_mut().filter(|left| **left > 0) {
             *left -= 1;
             return Err(Error::Load(LoadError::DidNothing {
@@ -55,8 +68,8 @@ impl Bench for Planted {
                 source: tompion_probe::Error::Panicked,
             });
         }
-        if let Some((after, flag)) = self.stop_after
-            && after == self.measured.len()
+        if let Some((after, flag)) = &self.stop_after
+            && *after == self.measured.len()
         {
             flag.store(true, Ordering::Relaxed);
         }
@@ -108,7 +121,7 @@ fn writer(directory: &Path, plan: &Plan) -> RunWriter {
 
 fn run(
     bench: &mut Planted,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> (Result<Status, Error>, Run, tempfile::TempDir, Plan) {
     let directory = tempfile::tempdir().unwrap();
     let plan = Plan::new(&options()).unwrap();
@@ -121,7 +134,7 @@ fn run(
 #[test]
 fn every_block_measures_every_cell_once() {
     let mut bench = Planted::new();
-    let (result, run, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
+    let (result, run, _directory, plan) = run(&mut bench, &Arc::default());
     assert_eq!(result.unwrap(), Status::Complete);
     assert_eq!(run.record().trials.len(), plan.trials());
     for block in 0..plan.blocks {
@@ -140,7 +153,7 @@ fn every_block_measures_every_cell_once() {
 fn the_time_asked_for_is_kept_whatever_trials_cost() {
     let mut bench = Planted::new();
     let began = bench.now;
-    let (_, _, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
+    let (_, _, _directory, plan) = run(&mut bench, &Arc::default());
     let took = (bench.now - began).as_secs_f64() / plan.duration.as_secs_f64();
     // The plan asks for 1 s; its 56 trials cost 0.56 s before they measure.
     assert!(
@@ -151,12 +164,12 @@ fn the_time_asked_for_is_kept_whatever_trials_cost() {
 
 #[test]
 fn a_signal_drops_the_trial_under_way_and_keeps_the_rest() {
-    static STOP: AtomicBool = AtomicBool::new(false);
+    let stop = Arc::new(AtomicBool::new(false));
     let mut bench = Planted {
-        stop_after: Some((9, &STOP)),
+        stop_after: Some((9, Arc::clone(&stop))),
         ..Planted::new()
     };
-    let (result, run, _directory, _) = run(&mut bench, &STOP);
+    let (result, run, _directory, _) = run(&mut bench, &stop);
     assert_eq!(result.unwrap(), Status::Interrupted);
     assert_eq!(run.record().trials.len(), 9);
     assert_eq!(run.record().status, Status::Interrupted);
@@ -169,11 +182,12 @@ fn a_failing_probe_names_its_cell_and_keeps_the_rest() {
         fail_after: Some(5),
         ..Planted::new()
     };
-    let (result, run, _directory, _) = run(&mut bench, &AtomicBool::new(false));
+    let (result, run, _directory, _) = run(&mut bench, &Arc::default());
     let text = result.unwrap_err().to_string();
     assert!(text.contains('/') && text.contains("panicked"), "{text}");
     assert_eq!(run.record().trials.len(), 5);
     assert_eq!(run.record().status, Status::Interrupted);
+    assert_eq!(bench.on, None, "the load was left on");
 }
 
 #[test]
@@ -182,7 +196,7 @@ fn a_load_that_did_nothing_is_tried_again_and_then_an_error() {
         lazy_load: Some(ATTEMPTS - 1),
         ..Planted::new()
     };
-    let (result, run_, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
+    let (result, run_, _directory, plan) = run(&mut bench, &Arc::default());
     assert_eq!(result.unwrap(), Status::Complete);
     assert_eq!(run_.record().trials.len(), plan.trials());
 
@@ -190,20 +204,20 @@ fn a_load_that_did_nothing_is_tried_again_and_then_an_error() {
         lazy_load: Some(u32::MAX),
         ..Planted::new()
     };
-    let (result, run_, _directory, _) = run(&mut bench, &AtomicBool::new(false));
+    let (result, run_, _directory, _) = run(&mut bench, &Arc::default());
     assert!(result.unwrap_err().to_string().contains("did nothing"));
     assert_eq!(run_.record().trials.len(), 0);
 }
 
 #[test]
-fn a_machine_that_switches_loads_slowly_gets_fewer_blocks_not_more_time() {
+fn a_slow_machine_gets_fewer_blocks_not_more_time() {
     let mut bench = Planted {
-        switching: Duration::from_millis(30),
+        overhead: Duration::from_millis(30),
         ..Planted::new()
     };
     let began = bench.now;
-    let (result, run, _directory, plan) = run(&mut bench, &AtomicBool::new(false));
-    // 56 switches of 30 ms are 1.7 s; the plan has 1 s.
+    let (result, run, _directory, plan) = run(&mut bench, &Arc::default());
+    // 56 trials with 30 ms beside measuring are 1.7 s; the plan has 1 s.
     assert_eq!(result.unwrap(), Status::Interrupted);
     assert!(bench.now - began < plan.duration.mul_f64(OVERTIME));
     assert_eq!(run.record().trials.len() % plan.cells.len(), 0);

@@ -25,8 +25,9 @@ const LOAD_BYTES: u64 = 100_000_000;
 /// Space that a run's own files may need.
 const RUN_BYTES: u64 = 100_000_000;
 
-/// How long a load runs before its trial begins.
-const SETTLE: Duration = Duration::from_millis(15);
+/// How long a load runs before its first trial: a hundred threads on two CPUs
+/// need a round of the scheduler, 200 ms, to weigh evenly.
+const SETTLE: Duration = Duration::from_millis(300);
 
 /// Methods that are measured at 1 ms too.
 const AT_1_MS: [wake_up::Method; 4] = [
@@ -123,7 +124,7 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
         wake_samples: options.wake_samples,
         duration: options
             .duration
-            .unwrap_or(Duration::from_secs(if quick { 20 } else { 65 })),
+            .unwrap_or(Duration::from_secs(if quick { 20 } else { 75 })),
         seed: options.seed.unwrap_or_else(|| {
             SystemTime::now()
                 .duration_since(UNIX_EPOCH)
@@ -152,15 +153,17 @@ fn header(plan: &Plan) -> RunHeader {
         design: plan.design(),
         environment: tompion_platform::detect(),
         guards: vec![
-            "A fresh thread for each trial; its slack, policy and affinity end with it.".to_owned(),
+            "A fresh thread measures beside each load; every trial sets its policy and slack \
+             afresh."
+                .to_owned(),
             "Sample buffers are written once before use and locked into memory where the limit \
              on locked memory allows."
                 .to_owned(),
             "Nothing but the operation under test stands between two time stamps.".to_owned(),
-            "Loads are separate processes, stopped except during the trials that name them."
+            "Loads are separate processes, stopped while another load, or none, is measured."
                 .to_owned(),
             format!(
-                "A load runs for {} ms before its trial begins; the first samples of every trial \
+                "A load runs for {} ms before its first trial; the first samples of every trial \
                  are marked as warm-up and left out.",
                 SETTLE.as_millis()
             ),
