@@ -26,7 +26,7 @@ build: require-rust run-packages
 
 # One file that runs on any Linux of this architecture, without Rust.
 static: require-rust run-packages
-	RUSTFLAGS='-C target-feature=+crt-static' \
+	CARGO_PROFILE_RELEASE_STRIP=symbols RUSTFLAGS='-C target-feature=+crt-static' \
 		$(CARGO) build --release --locked -p tompion --target $(HOST)
 	@mkdir -p dist
 	cp target/$(HOST)/release/tompion dist/tompion

@@ -158,7 +158,7 @@ def test_the_static_binary_runs_alone(tmp_path):
     if os.geteuid() != 0:
         tompion(*arguments, "--out", tmp_path / "r", program=static, check=0)
         return
-    # An empty root: nothing of Rust, no C library, only /proc and /sys.
+    # An empty root: nothing of Rust, no C library, only /proc, /sys and /dev.
     root = tmp_path / "root"
     for name in ("proc", "sys", "dev", "tmp"):
         (root / name).mkdir(parents=True)
@@ -166,6 +166,7 @@ def test_the_static_binary_runs_alone(tmp_path):
     (root / "tompion").chmod(0o755)
     script = (
         f"mount -t proc proc {root}/proc; mount -t sysfs sys {root}/sys;"
+        f"mount --bind /dev {root}/dev;"
         f"exec chroot {root} /tompion {' '.join(arguments)} --out /tmp/r"
     )
     done = subprocess.run(
@@ -195,7 +196,7 @@ def test_every_load_runs_beside_a_check_and_leaves_nothing(tmp_path, load):
     directory = tmp_path / "r"
     tompion(
         *("check", "--loads", f"idle,{load}", "--methods", "usleep", "--targets", "100us"),
-        *("--blocks", 2, "--duration", "2s", "--quiet", "--out", directory),
+        *("--blocks", 2, "--duration", "4s", "--quiet", "--out", directory),
         check=0,
     )
     record = json.loads((directory / "run.json").read_text())

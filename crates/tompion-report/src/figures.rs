@@ -26,7 +26,10 @@ pub(crate) fn count(n: u64) -> String {
 /// A rate or another real number with three significant digits.
 pub(crate) fn real(x: f64) -> String {
     match x.abs() {
-        a if a >= 999.5 => count(x.round() as u64),
+        a if a >= 999.5 => {
+            let unit = 10f64.powi(a.log10().floor() as i32 - 2);
+            count(((x / unit).round() * unit) as u64)
+        }
         a if a >= 99.95 => format!("{x:.0}"),
         a if a >= 9.995 => format!("{x:.1}"),
         _ => format!("{x:.2}"),
@@ -94,7 +97,7 @@ mod tests {
         assert_eq!(count(12), "12");
         assert_eq!(
             (real(0.5), real(45.67), real(4567.8)),
-            ("0.50".into(), "45.7".into(), "4\u{202f}568".into())
+            ("0.50".into(), "45.7".into(), "4\u{202f}570".into())
         );
         assert_eq!(quantile_name(0.999), "p99.9");
         assert_eq!(quantile_name(0.99), "p99");

@@ -33,9 +33,9 @@ const SHORTEST: Duration = Duration::from_millis(8);
 /// wait for the CPU many times longer than it runs.
 const LONGEST_READ: Duration = Duration::from_millis(150);
 
-/// A run may take this much of its planned time; then it ends after the block
+/// A run may take this much longer than planned; then it ends after the block
 /// under way, with fewer blocks rather than late.
-const OVERTIME: f64 = 1.05;
+const OVERTIME: Duration = Duration::from_secs(5);
 
 /// How often a trial is tried whose load cannot prove that it ran.
 const ATTEMPTS: u32 = 5;
@@ -86,7 +86,9 @@ fn trials(
     };
     for block in 0..plan.blocks {
         for (load, cells) in plan.order(block) {
+            let switching = bench.now();
             bench.load_on(load)?;
+            run.budget.switched(bench.now() - switching);
             let measured = run.beside_one_load(bench, block, &cells);
             // Whatever went wrong, the load is switched off.
             let off = bench.load_off(load);
@@ -163,7 +165,7 @@ impl Run<'_> {
     fn is_too_slow(&mut self, blocks: u32, now: Duration) -> bool {
         let planned = self.plan.blocks;
         let next = (now - self.began).mul_f64(f64::from(blocks + 1) / f64::from(blocks));
-        let late = blocks < planned && next > self.plan.duration.mul_f64(OVERTIME);
+        let late = blocks < planned && next > self.plan.duration + OVERTIME;
         if late {
             self.writer.note(format!(
                 "Time ran out after {blocks} of {planned} blocks: this machine is slower beside \
@@ -206,6 +208,9 @@ struct Budget {
     wakes_left: u32,
     /// Weights of the wake-up trials left.
     weight_left: f64,
+    /// Loads still to be switched on, and how long that takes.
+    switches_left: u32,
+    switch_length: Mean,
     /// Mean length of a read-cost trial, saving included.
     read_length: Mean,
     /// Mean time of a wake-up trial outside its measurement.
@@ -225,8 +230,10 @@ impl Budget {
             wakes_left: (plan.cells.len() as u32 - reads) * plan.blocks,
             weight_left: f64::from(plan.blocks)
                 * plan.cells.iter().filter_map(wake_weight).sum::<f64>(),
-            read_length: Mean::starting_at(0.05),
-            wake_overhead: Mean::starting_at(0.03),
+            switches_left: plan.loads.len() as u32 * plan.blocks,
+            switch_length: Mean::starting_at(0.3),
+            read_length: Mean::starting_at(0.03),
+            wake_overhead: Mean::starting_at(0.01),
         }
     }
 
@@ -236,12 +243,18 @@ impl Budget {
             ProbePlan::ReadCost(_) => LONGEST_READ,
             ProbePlan::WakeUp { .. } => {
                 let measuring = left
+                    - f64::from(self.switches_left) * self.switch_length.get()
                     - f64::from(self.reads_left) * self.read_length.get()
                     - f64::from(self.wakes_left) * self.wake_overhead.get();
                 let share = cell.weight / self.weight_left.max(cell.weight);
                 SHORTEST.max(Duration::from_secs_f64((measuring * share).max(0.0)))
             }
         }
+    }
+
+    fn switched(&mut self, took: Duration) {
+        self.switches_left = self.switches_left.saturating_sub(1);
+        self.switch_length.add(took.as_secs_f64());
     }
 
     fn spent(&mut self, cell: &PlannedCell, whole: Duration, measured: Duration) {

@@ -300,7 +300,7 @@ pub(crate) mod tests {
             blocks: 4,
             read_samples: 4000,
             wake_samples: 400,
-            duration: Duration::from_secs(1),
+            duration: Duration::from_secs(2),
             seed: 7,
         }
     }

@@ -111,6 +111,11 @@ pub fn under(load: &str) -> String {
 /// A ratio for a sentence: `1.23`, `12.3`, `1234`.
 pub fn times(ratio: f64) -> String {
     match ratio {
+        r if r >= 999.5 => {
+            // Digits beyond the third are noise.
+            let unit = 10f64.powi(r.log10().floor() as i32 - 2);
+            format!("{:.0}", (r / unit).round() * unit)
+        }
         r if r >= 99.95 => format!("{r:.0}"),
         r if r >= 9.995 => format!("{r:.1}"),
         r => format!("{r:.2}"),
