@@ -146,17 +146,19 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_full_disk_loses_at_most_the_trial_under_way(tmp_path):
+    disk, errors = tmp_path / "disk", tmp_path / "stderr"
+    disk.mkdir()
     script = f"""
         set -e
-        mount -t tmpfs -o size=600m tmpfs {tmp_path}
-        {TOMPION} check --out {tmp_path}/run --loads idle --methods rdtsc,usleep \
-            --samples 60000 --duration 20s --blocks 40 --quiet 2>{tmp_path}/stderr &
-        while [ $(ls {tmp_path}/run/samples 2>/dev/null | wc -l) -lt 10 ]; do sleep 0.05; done
-        dd if=/dev/zero of={tmp_path}/fill bs=64k 2>/dev/null || true
+        mount -t tmpfs -o size=600m tmpfs {disk}
+        {TOMPION} check --out {disk}/run --loads idle --methods rdtsc,usleep \
+            --samples 60000 --duration 20s --blocks 40 --quiet 2>{errors} &
+        while [ $(ls {disk}/run/samples 2>/dev/null | wc -l) -lt 10 ]; do sleep 0.05; done
+        dd if=/dev/zero of={disk}/fill bs=64k 2>/dev/null || true
         status=0; wait $! || status=$?
-        echo "status $status"; cat {tmp_path}/stderr; echo ---
-        rm {tmp_path}/fill
-        {TOMPION} report {tmp_path}/run --json
+        echo "status $status"; cat {errors}; echo ---
+        rm {disk}/fill
+        {TOMPION} report {disk}/run --json
     """
     done = subprocess.run(
         ["unshare", "--mount", "bash", "-c", script], capture_output=True, text=True, timeout=60

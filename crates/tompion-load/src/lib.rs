@@ -1,7 +1,7 @@
 //! Loads that disturb a measurement, with proof that they ran.
 //!
 //! A [`LoadSpec`] names a load; a [`LoadProcess`] runs it beside a measurement,
-//! switched on and off within milliseconds, and gives the
+//! switched on and off at will, and gives the
 //! [`LoadEvidence`](tompion_record::LoadEvidence) that it ran.
 //!
 //! Built-in loads need nothing but this executable: one child process, which is

@@ -94,15 +94,16 @@ pub fn map_touch_unmap(bytes: NonZeroUsize, page_bytes: usize) -> io::Result<()>
 /// Both are inherited, and a load at the priority of the measurement would be
 /// another experiment. Lowering one's own priority needs no privilege.
 pub fn be_ordinary() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // The call itself, because musl's wrapper only returns ENOSYS.
-    // SAFETY: `parameters` is a valid `sched_param` that outlives the call.
+    // The kernel's `struct sched_param` is just this; musl's type is larger, and
+    // musl's wrapper of the call only returns ENOSYS.
+    let priority: libc::c_int = 0;
+    // SAFETY: the kernel reads one int at the pointer, which outlives the call.
     let result = unsafe {
         libc::syscall(
             libc::SYS_sched_setscheduler,
             0,
             libc::SCHED_OTHER,
-            &raw const parameters,
+            &raw const priority,
         )
     };
     if result != 0 {

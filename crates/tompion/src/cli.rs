@@ -314,7 +314,7 @@ pub fn parse() -> Result<Cli, ExitCode> {
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
-        eprintln!("tompion: {}", one_line(&error.render().to_string()));
+        crate::exit::complain(&one_line(&error.render().to_string()));
         ExitCode::from(crate::exit::ERROR)
     })
 }

@@ -1,5 +1,6 @@
 //! Exit statuses and the one line that an error gets.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use tompion_verdict::Outcome;
@@ -25,6 +26,12 @@ pub fn of_outcomes(outcomes: impl IntoIterator<Item = Outcome>) -> u8 {
     }
 }
 
+/// Writes one line to standard error, where that is possible: it may lie on the
+/// very disk that is full.
+pub fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "tompion: {}", text.replace('\n', " "));
+}
+
 /// Prints an error as one line.
 pub fn code(result: Result) -> ExitCode {
     match result {
@@ -37,7 +44,7 @@ pub fn code(result: Result) -> ExitCode {
             if broken_pipe {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("tompion: {}", format!("{error:#}").replace('\n', " "));
+            complain(&format!("{error:#}"));
             ExitCode::from(ERROR)
         }
     }

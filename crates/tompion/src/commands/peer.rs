@@ -14,7 +14,7 @@ pub fn peer(options: &PeerOptions) -> exit::Result {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    eprintln!("tompion: listening on {}; Ctrl-C ends it", options.listen);
+    exit::complain(&format!("listening on {}; Ctrl-C ends it", options.listen));
     tompion_load::serve_peer(options.listen, &stop)
         .with_context(|| format!("listening on {}", options.listen))?;
     Ok(0)
