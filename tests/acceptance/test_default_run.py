@@ -1,6 +1,8 @@
 """What the default `tompion check` promises, on the machine it runs on."""
 
 import json
+import subprocess
+import sys
 
 import jsonschema
 import polars
@@ -65,12 +67,34 @@ def test_read_cost_has_the_samples_asked_for(default_run):
             assert c["measured"]["samples"] >= 0.8 * wanted, f
 
 
-def test_timer_slack_is_at_least_a_fivefold_gain(default_run):
-    gain = median(default_run, **wake("usleep", slack="default")) / median(
-        default_run, **wake("usleep", slack="1ns")
-    )
-    print(f"usleep(100us): 1 ns of slack is {gain:.1f} times better than the default")
-    assert gain >= 5
+def usleep_elsewhere(slack_ns):
+    """Median wake-up latency of usleep(100), by a program that is not ours."""
+    program = f"""
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.prctl(29, {slack_ns}, 0, 0, 0)
+def once():
+    before = time.monotonic_ns()
+    libc.usleep(100)
+    return time.monotonic_ns() - before - 100_000
+print(sorted(once() for _ in range(3001))[1500])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def test_timer_slack_gains_what_this_machine_allows(default_run):
+    # Default slack adds 50 us to the latency that the machine has anyway, so the
+    # gain is fivefold only where that latency is below 12.5 us. An independent
+    # program tells what it is here; where it allows a gain of 5, ours is 5.
+    elsewhere = usleep_elsewhere(50_000) / usleep_elsewhere(1)
+    slow = median(default_run, **wake("usleep", slack="default"))
+    fast = median(default_run, **wake("usleep", slack="1ns"))
+    print(f"usleep(100us): 1 ns of slack is {slow / fast:.1f} times better ({elsewhere:.1f} elsewhere)")
+    assert 30_000 <= slow - fast <= 70_000
+    assert 0.5 <= slow / fast / elsewhere <= 2
+    if elsewhere >= 7:
+        assert slow / fast >= 5
 
 
 def test_default_slack_is_the_slack_that_programs_have(default_run):

@@ -111,7 +111,7 @@ impl LoadSpec {
     }
 
     /// Whether the load needs a directory for its files.
-    pub(crate) fn needs_directory(&self) -> bool {
+    pub fn needs_directory(&self) -> bool {
         matches!(self.0, Kind::Io | Kind::Hd) || self.is_driven()
     }
 }

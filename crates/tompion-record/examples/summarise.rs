@@ -8,10 +8,7 @@ use tompion_stats::Distribution;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
-    let values: Vec<i64> = text
-        .lines()
-        .map(str::parse)
-        .collect::<Result<_, _>>()?;
+    let values: Vec<i64> = text.lines().map(str::parse).collect::<Result<_, _>>()?;
     let summary = Summary::of_ps(&Distribution::from_values(values));
     println!("{}", serde_json::to_string_pretty(&summary)?);
     Ok(())

@@ -176,15 +176,16 @@ fn machine_settings(
     plan: &Plan,
     directory: &Path,
 ) -> anyhow::Result<MachineSettings> {
-    let loads = plan.loads.len() as u32;
+    // Each may be on for the whole run, for all that is known beforehand.
+    let writing = plan.loads.iter().filter(|l| l.needs_directory()).count();
     Ok(MachineSettings {
         executable: std::env::current_exe().context("finding this program's own file")?,
         load_directory: options
             .load_dir
             .clone()
             .unwrap_or_else(|| directory.to_path_buf()),
-        write_budget_bytes: LOAD_BYTES / u64::from(loads),
-        planned_load_time: plan.duration / loads,
+        write_budget_bytes: LOAD_BYTES / writing.max(1) as u64,
+        planned_load_time: plan.duration + Duration::from_secs(10),
         settle: SETTLE,
     })
 }
