@@ -35,9 +35,8 @@ static: require-rust run-packages
 test: test-packages lint unit cross build static acceptance
 	@echo "make test: all parts passed"
 
-# Long experiments.
+# Where long experiments will go; there are none yet.
 test-full: test
-	TOMPION_LONG=1 $(VENV)/bin/pytest -q tests/acceptance
 
 lint: require-rust run-packages
 	$(CARGO) fmt --all --check

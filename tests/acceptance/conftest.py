@@ -1,7 +1,6 @@
 """Shared by the acceptance tests: the built program and one default run."""
 
 import json
-import os
 import resource
 import subprocess
 import time
@@ -77,5 +76,3 @@ def pytest_collection_modifyitems(items):
     # tests come first.
     items.sort(key=lambda item: "default_run" not in getattr(item, "fixturenames", ()))
 
-
-LONG = os.environ.get("TOMPION_LONG") == "1"
