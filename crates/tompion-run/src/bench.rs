@@ -8,7 +8,7 @@ use tompion_probe::{
     Controller, Limits, MeasuringThread, Outcome, ThreadSettings, read_cost, wake_up,
 };
 use tompion_record::LoadEvidence;
-use tompion_time::{Clock, Rate};
+use tompion_time::{Clock, Policy, Rate, Source};
 
 use crate::{Error, PlannedCell, ProbePlan};
 
@@ -58,7 +58,6 @@ pub struct MachineSettings {
 /// This machine.
 pub struct Machine {
     began: Instant,
-    clock: Clock,
     rate: Option<Rate>,
     settle: Duration,
     loads: Vec<Load>,
@@ -97,15 +96,12 @@ impl Machine {
             .collect::<Result<_, Error>>()?;
         /// Brings the rate's error below one part per million.
         const CALIBRATION: Duration = Duration::from_millis(200);
-        let clock = Clock::calibrate(CALIBRATION);
+        Clock::init(Policy::Auto);
         // The counter serves as bracket even where the kernel distrusts it as a
         // clock: brackets are short.
-        let rate = clock
-            .rate()
-            .or_else(|| Rate::measure(CALIBRATION).map(|m| m.1));
+        let rate = Rate::measure(CALIBRATION).map(|m| m.1);
         Ok(Self {
             began: Instant::now(),
-            clock,
             rate,
             settle: settings.settle,
             loads,
@@ -126,6 +122,12 @@ impl Machine {
                  slowly, and fewer samples are taken beside them."
             }
             .to_owned(),
+            match Clock::source() {
+                Source::Counter => "Tompion's own clock and sleep read the CPU counter.".to_owned(),
+                Source::Kernel(why) => {
+                    format!("Tompion's own clock and sleep read the kernel's clock, because {why}.")
+                }
+            },
         ]
     }
 }
@@ -163,7 +165,7 @@ impl Bench for Machine {
             slack_ns: cell.thread.slack_ns.or(self.controller.default_slack_ns()),
             ..cell.thread
         };
-        let (clock, rate, probe) = (self.clock, self.rate, cell.probe);
+        let (rate, probe) = (self.rate, cell.probe);
         let load = &mut self.loads[cell.load];
         let limits = Limits {
             granularity: load.process.is_none(),
@@ -177,9 +179,9 @@ impl Bench for Machine {
         let started = self.began.elapsed();
         let mut outcome = thread
             .run(settings, move || match probe {
-                ProbePlan::ReadCost(method) => read_cost::measure(method, clock, rate, &limits),
+                ProbePlan::ReadCost(method) => read_cost::measure(method, rate, &limits),
                 ProbePlan::WakeUp { method, target_ns } => {
-                    wake_up::measure(method, target_ns, clock, &limits)
+                    wake_up::measure(method, target_ns, &limits)
                 }
             })
             .map_err(named)?;

@@ -64,6 +64,13 @@ impl Rate {
         (multiplier > 0).then_some(Self { multiplier })
     }
 
+    /// The rate of a counter that takes so long for a tick; `None` for a number
+    /// that is no duration.
+    pub fn from_ns_per_tick(ns: f64) -> Option<Self> {
+        let multiplier = (ns * (1u64 << Self::SHIFT) as f64) as u64;
+        (multiplier > 0).then_some(Self { multiplier })
+    }
+
     /// Measures the rate over `span`.
     pub fn measure(span: Duration) -> Option<(Anchor, Self)> {
         if !counter::AVAILABLE {

@@ -74,6 +74,18 @@ pub fn now_ns_by_syscall(clock: ClockId) -> u64 {
     to_ns(t)
 }
 
+/// The step of a clock as the kernel states it; that of the coarse clocks is the
+/// scheduler's tick. 0 for a clock that the kernel lacks.
+pub fn resolution_ns(clock: ClockId) -> u64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `t` is a valid timespec to write to.
+    unsafe { libc::clock_getres(clock.raw(), &mut t) };
+    to_ns(t)
+}
+
 /// Sleeps in the kernel until `CLOCK_MONOTONIC` reads `deadline_ns`; goes on
 /// after signals.
 pub fn sleep_until_ns(deadline_ns: u64) {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use tompion_record::{Granularity, Mark, Measurement, Recorder, Sample};
 use tompion_time::os::ClockId;
-use tompion_time::{Clock, Rate, counter};
+use tompion_time::{Rate, counter};
 
 use crate::{Error, Limits, Outcome, sys};
 
@@ -178,19 +178,17 @@ pub const WARM_UP: u64 = 100;
 /// counter; without one (no counter) the kernel's clock brackets.
 pub fn measure(
     method: Method,
-    clock: Clock,
     rate: Option<Rate>,
     limits: &Limits,
 ) -> Result<Outcome, Error> {
     match rate {
-        Some(rate) => with_bracket(method, clock, &sources::CounterBracket(rate), limits),
-        None => with_bracket(method, clock, &sources::KernelBracket, limits),
+        Some(rate) => with_bracket(method, &sources::CounterBracket(rate), limits),
+        None => with_bracket(method, &sources::KernelBracket, limits),
     }
 }
 
 fn with_bracket<B: Bracket>(
     method: Method,
-    clock: Clock,
     bracket: &B,
     limits: &Limits,
 ) -> Result<Outcome, Error> {
@@ -201,7 +199,7 @@ fn with_bracket<B: Bracket>(
         #[cfg(target_arch = "x86_64")]
         Method::Rdtscp => run(&mut Rdtscp(unit), bracket, limits),
         Method::OrderedCounter => run(&mut OrderedCounter(unit), bracket, limits),
-        Method::Tompion => run(&mut Tompion(clock), bracket, limits),
+        Method::Tompion => run(&mut Tompion, bracket, limits),
         Method::StdInstant => run(&mut StdInstant::new(), bracket, limits),
         Method::Vdso(id) => run(&mut Vdso(id), bracket, limits),
         Method::Gettimeofday => run(&mut Gettimeofday, bracket, limits),

@@ -1,9 +1,7 @@
 //! The clocks that are read, and the two brackets.
 
-use std::time::Instant;
-
 use tompion_time::os::{self, ClockId};
-use tompion_time::{Clock, Rate, counter};
+use tompion_time::{Instant, Rate, counter};
 
 use super::{Bracket, Pairing, ReadSource};
 use crate::sys;
@@ -36,7 +34,7 @@ source!(Rdtscp(f64), Successive, |s| s.0, |_s| counter::read_rdtscp(
 source!(OrderedCounter(f64), Successive, |s| s.0, |_s| {
     counter::read_ordered()
 });
-source!(Tompion(Clock), Bracketed, |_| 1.0, |s| s.0.now_ns());
+source!(Tompion, Bracketed, |_| 1.0, |_s| Instant::now().as_nanos());
 source!(Vdso(ClockId), Bracketed, |_| 1.0, |s| os::now_ns(s.0));
 source!(Syscall(ClockId), Bracketed, |_| 1.0, |s| {
     os::now_ns_by_syscall(s.0)
@@ -44,11 +42,11 @@ source!(Syscall(ClockId), Bracketed, |_| 1.0, |s| {
 source!(Gettimeofday, Bracketed, |_| 1.0, |_s| sys::gettimeofday_ns(
 ));
 
-pub(super) struct StdInstant(Instant);
+pub(super) struct StdInstant(std::time::Instant);
 
 impl StdInstant {
     pub(super) fn new() -> Self {
-        Self(Instant::now())
+        Self(std::time::Instant::now())
     }
 }
 
@@ -58,7 +56,7 @@ impl ReadSource for StdInstant {
     #[inline(always)]
     fn read(&mut self) -> u64 {
         // The conversion to a number belongs to reading it.
-        Instant::now().duration_since(self.0).as_nanos() as u64
+        std::time::Instant::now().duration_since(self.0).as_nanos() as u64
     }
 
     fn unit_ns(&self) -> f64 {

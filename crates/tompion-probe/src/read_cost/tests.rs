@@ -119,13 +119,13 @@ fn time_ends_a_trial_early_and_says_so() {
 
 #[test]
 fn every_real_method_costs_something() {
-    let clock = Clock::calibrate(std::time::Duration::from_millis(5));
+    let rate = Rate::measure(std::time::Duration::from_millis(5)).map(|m| m.1);
     for method in Method::available() {
         let l = Limits {
             time_ns: 1_000_000_000,
             ..limits(2_000)
         };
-        let outcome = measure(method, clock, clock.rate(), &l).unwrap();
+        let outcome = measure(method, rate, &l).unwrap();
         let batched = outcome.data.distribution(View::Batched);
         assert!(batched.median().unwrap() > 0.0, "{method}");
         assert_eq!(method.name().parse::<Method>(), Ok(method));

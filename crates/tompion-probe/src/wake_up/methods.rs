@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tompion_time::os::{self, ClockId};
-use tompion_time::{Clock, HybridSleeper};
+use tompion_time::sleep::{self, Policy, Sleeper};
 
 use super::Waiter;
 use crate::sys::{self, PeriodicTimer};
@@ -112,11 +112,19 @@ impl Waiter for Timerfd {
     }
 }
 
-pub(super) struct Hybrid(HybridSleeper);
+pub(super) struct Hybrid(Sleeper);
 
 impl Hybrid {
-    pub(super) fn new(clock: Clock) -> Self {
-        Self(HybridSleeper::new(clock))
+    pub(super) fn new() -> Self {
+        Self(Sleeper::new(Policy::hybrid()))
+    }
+}
+
+impl Drop for Hybrid {
+    fn drop(&mut self) {
+        // Trials set the slack themselves: the library must not remember that
+        // this thread's is 1 ns.
+        sleep::restore_timer_slack();
     }
 }
 

@@ -6,7 +6,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use tompion_record::{Mark, Measurement, Recorder, Sample};
-use tompion_time::Clock;
 use tompion_time::os::{self, ClockId};
 
 use crate::{Error, Limits, Outcome, sys};
@@ -124,7 +123,6 @@ pub const WARM_UP: u64 = 3;
 pub fn measure(
     method: Method,
     target_ns: u64,
-    clock: Clock,
     limits: &Limits,
 ) -> Result<Outcome, Error> {
     use methods::*;
@@ -136,7 +134,7 @@ pub fn measure(
         Method::Ppoll => run(&mut Ppoll, target_ns, limits),
         Method::StdSleep => run(&mut StdSleep, target_ns, limits),
         Method::BusyWait => run(&mut BusyWait, target_ns, limits),
-        Method::TompionHybrid => run(&mut Hybrid::new(clock), target_ns, limits),
+        Method::TompionHybrid => run(&mut Hybrid::new(), target_ns, limits),
     }
 }
 

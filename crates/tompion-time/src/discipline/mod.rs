@@ -1,0 +1,332 @@
+//! What the clock decides at each anchor: pure, without a clock of its own.
+//!
+//! The clock follows the kernel's `CLOCK_MONOTONIC` by straight pieces
+//! ([`Segment`]s) of the counter. When a piece is used up, a reader takes an
+//! [`Observation`] (an *anchor*: the kernel's clock read between two reads of the
+//! counter, and a look at the evidence), and [`advance`] turns the old [`State`]
+//! into the new one: another piece, or the kernel's clock and the reason why.
+//!
+//! Two rules keep time from running backwards. A piece ends before the next
+//! begins: no reader uses it beyond its length. And a new piece starts at the
+//! value where the old one would have ended (the *floor*), or later.
+
+mod reason;
+mod state;
+
+pub use reason::Reason;
+pub(crate) use state::{Anchor, Mode, State};
+
+use crate::evidence::{Current, Watched};
+
+/// How long a piece lasts, hence how long a change can go unnoticed by a program
+/// that reads its clock, in nanoseconds.
+///
+/// The kernel's clock may change its rate by up to 1000 ppm at once (from
+/// +500 to -500, the most that NTP slews): 5 us over a piece. An anchor costs
+/// about a microsecond, 0.02 % of a piece.
+pub const INTERVAL_NS: u64 = 5_000_000;
+
+/// The largest change of the kernel's rate that counts as ordinary slewing.
+pub const SLEW_PPM: u64 = 1000;
+
+/// What an error needs at least to count as a jump: reading two clocks at the
+/// same time is not exact, whatever the bracket says.
+const JUMP_NS: u64 = 2_000;
+
+/// Brackets wider than twice this say too little.
+const USABLE_UNCERTAINTY_NS: f64 = 20_000.0;
+
+/// How many anchors in a row may be unusable before trust ends.
+const UNUSABLE_IN_A_ROW: u32 = 8;
+
+/// How often a clocksource that we cannot use is looked at again.
+const LOOK_AGAIN_NS: u64 = 1_000_000_000;
+
+/// Steady anchors needed before the counter is used for the first time.
+const FIRST_PROOF: u32 = 3;
+
+/// Steady anchors needed after trust was lost; doubled with each loss.
+const RENEWED_PROOF: u32 = 20;
+
+/// The proof doubles at most this often: 5120 anchors, 26 s.
+const MOST_DOUBLINGS: u32 = 8;
+
+/// A loss this long ago no longer counts.
+const FORGIVEN_NS: u64 = 600_000_000_000;
+
+/// Two rates in a row that differ by more than this are no proof.
+const STEADY: f64 = 300e-6;
+
+/// A stated rate that differs by more than this contradicts what is measured.
+const HINT_TOLERANCE: f64 = 0.01;
+
+/// The rate is taken over a stretch of one to two of these.
+const STRETCH_NS: u64 = 500_000_000;
+
+/// A change of `CLOCK_BOOTTIME - CLOCK_MONOTONIC` that means a suspend.
+const SUSPEND_NS: i64 = 1_000_000;
+
+/// What an anchor saw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Observation {
+    /// Counter before the kernel's clock was read.
+    pub before: u64,
+    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    pub ns: u64,
+    /// Counter after it.
+    pub after: u64,
+    /// Bounds of `CLOCK_BOOTTIME - CLOCK_MONOTONIC`, in nanoseconds: time spent
+    /// in suspend.
+    pub suspended_ns: (i64, i64),
+    /// What may change while the clock runs.
+    pub watched: Watched,
+}
+
+/// Whether the kernel's clocksource has to be the counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// Trust only while the kernel keeps time by the counter.
+    pub kernel_must_use_it: bool,
+    /// A rate that somebody stated, in Hz.
+    pub hint_hz: Option<u64>,
+}
+
+/// Why a reader came before its piece was used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The piece is used up.
+    Due,
+    /// One thread saw the counter go back by this many ticks within the piece.
+    WentBack(u64),
+    /// One thread read the same value very often.
+    StoodStill,
+}
+
+/// The state after an anchor, or `None` when the present one stays right.
+pub(crate) fn advance(
+    state: &State,
+    seen: &Observation,
+    cause: Cause,
+    terms: &Terms,
+) -> Option<State> {
+    let mut next = *state;
+    next.events.anchors += 1;
+    next.suspended_ns = seen.suspended_ns;
+    next.marker = seen.watched.disruption_marker;
+    match state.mode {
+        Mode::Counter => in_counter(state, next, seen, cause, terms),
+        Mode::Kernel(reason) if reason.is_final() => None,
+        Mode::Kernel(reason) => Some(in_kernel(state, reason, next, seen, terms)),
+        Mode::Closing => Some(out_of_closing(next, seen)),
+    }
+}
+
+/// Evidence that ends trust whatever the counter shows.
+fn objection(state: &State, seen: &Observation, terms: &Terms) -> Option<Reason> {
+    if terms.kernel_must_use_it {
+        match seen.watched.clocksource {
+            Current::Counter => {}
+            Current::Other => return Some(Reason::ClocksourceSwitched),
+            Current::Unknown => return Some(Reason::ClocksourceUnknown),
+        }
+    }
+    if state.is_new() {
+        return None;
+    }
+    if state.marker != seen.watched.disruption_marker {
+        return Some(Reason::Disrupted);
+    }
+    let ((low, high), (old_low, old_high)) = (seen.suspended_ns, state.suspended_ns);
+    let suspended = low > old_high + SUSPEND_NS || high < old_low - SUSPEND_NS;
+    suspended.then_some(Reason::Suspended)
+}
+
+/// By how many nanoseconds the kernel's clock is off what `state`'s rate predicts
+/// (positive: the counter fell behind), and how much of it the brackets explain.
+fn misfit(state: &State, at: &Anchor) -> (f64, f64) {
+    let predicted = at.ticks_since(&state.last) as f64 * state.ns_per_tick;
+    let off = at.ns_since(&state.last) as f64 - predicted;
+    (off, at.uncertain_ns(&state.last, state.ns_per_tick))
+}
+
+fn usable(state: &State, at: &Anchor) -> bool {
+    at.half_ticks as f64 * state.ns_per_tick <= USABLE_UNCERTAINTY_NS
+}
+
+fn in_counter(
+    state: &State,
+    mut next: State,
+    seen: &Observation,
+    cause: Cause,
+    terms: &Terms,
+) -> Option<State> {
+    let at = Anchor::new(seen);
+    if let Some(reason) = objection(state, seen, terms) {
+        return Some(distrust(next, &at, reason));
+    }
+    let (off, uncertain) = misfit(state, &at);
+    let slew = at.ns_since(&state.last) as f64 * SLEW_PPM as f64 * 1e-6;
+    if let Some(reason) = jump(state, &at, cause, off, uncertain + slew + JUMP_NS as f64) {
+        return Some(distrust(next, &at, reason));
+    }
+    if cause != Cause::Due {
+        // A false alarm: the piece in use is right.
+        return None;
+    }
+    if !usable(state, &at) {
+        next.unusable += 1;
+        if next.unusable > UNUSABLE_IN_A_ROW {
+            return Some(distrust(next, &at, Reason::ReadsUncertain));
+        }
+        // The old rate is better than this anchor.
+        let ticks = at.ticks_since(&state.last).max(0);
+        let now = state.last.ns + (ticks as f64 * state.ns_per_tick) as u64;
+        return Some(next.begin(at.ticks, now));
+    }
+    next.unusable = 0;
+    next.events.worst_off_ns = next.events.worst_off_ns.max(off.abs() as u64);
+    next.follow(&at, off, uncertain);
+    if at.ns.saturating_sub(next.lost_ns) > FORGIVEN_NS {
+        next.doublings = 0;
+    }
+    Some(next.begin(at.ticks, at.ns))
+}
+
+/// What happened to the counter, if anything did. `bearable` nanoseconds are
+/// within slewing and uncertainty.
+fn jump(state: &State, at: &Anchor, cause: Cause, off: f64, bearable: f64) -> Option<Reason> {
+    let by_ns = off.abs() as u64;
+    if let Cause::WentBack(ticks) = cause {
+        let back = ticks as f64 * state.ns_per_tick;
+        // Where this CPU's counter is where it should be, it is another CPU's
+        // that was ahead.
+        return Some(if off > back / 2.0 {
+            Reason::JumpedBack { by_ns }
+        } else {
+            Reason::CpusDisagree { by_ns: back as u64 }
+        });
+    }
+    if off.abs() <= bearable {
+        return None;
+    }
+    let ticks = at.ticks_since(&state.last);
+    Some(if cause == Cause::StoodStill || ticks == 0 {
+        Reason::StoodStill { for_ns: by_ns }
+    } else if ticks < 0 {
+        Reason::JumpedBack { by_ns }
+    } else if off < 0.0 {
+        Reason::JumpedAhead { by_ns }
+    } else {
+        Reason::FellBehind { by_ns }
+    })
+}
+
+/// The kernel's clock from now on, never below the floor.
+fn distrust(mut next: State, at: &Anchor, reason: Reason) -> State {
+    let held = next.floor_ns.saturating_sub(at.ns);
+    next.events.losses += 1;
+    next.events.held_ns += held;
+    next.events.longest_hold_ns = next.events.longest_hold_ns.max(held);
+    next.events.last_loss = Some(reason);
+    next.lost_ns = at.ns;
+    // A suspend says nothing against the counter.
+    next.proof_needed = if reason == Reason::Suspended {
+        FIRST_PROOF
+    } else {
+        let needed = RENEWED_PROOF << next.doublings;
+        next.doublings = (next.doublings + 1).min(MOST_DOUBLINGS);
+        needed
+    };
+    next.to_kernel(reason, at)
+}
+
+/// One step of the proof that the counter can be used.
+fn in_kernel(
+    state: &State,
+    reason: Reason,
+    mut next: State,
+    seen: &Observation,
+    terms: &Terms,
+) -> State {
+    let at = Anchor::new(seen);
+    if let Some(objection) = objection(state, seen, terms) {
+        return object(next, &at, reason, objection);
+    }
+    let reason = match reason {
+        // The objection is gone; the counter was never used.
+        Reason::NotTheClocksource | Reason::ClocksourceUnknown => Reason::Calibrating,
+        other => other,
+    };
+    // By the rate from before the loss: what jumped may jump back.
+    let reason = reason.and_then_off_by(misfit(state, &at).0);
+    let (ticks, elapsed) = (at.ticks_since(&state.last), at.ns_since(&state.last));
+    if state.is_new() || ticks <= 0 || elapsed == 0 {
+        return next.to_kernel(reason, &at);
+    }
+    let rate = elapsed as f64 / ticks as f64;
+    let uncertain = at.uncertain_ns(&state.last, rate) / elapsed as f64;
+    let differs = (rate / state.ns_per_tick - 1.0).abs();
+    if state.steady > 0 && differs > STEADY + uncertain + state.rate_uncertainty {
+        return next.to_kernel(reason, &at);
+    }
+    if uncertain > STEADY {
+        // Two loose brackets; neither a proof nor the contrary.
+        next.next_look_ns = at.ns.saturating_add(INTERVAL_NS);
+        return next;
+    }
+    if let Some(stated_hz) = terms.hint_hz
+        && (stated_hz as f64 * rate * 1e-9 - 1.0).abs() > HINT_TOLERANCE + uncertain
+    {
+        let measured_hz = (1e9 / rate) as u64;
+        let reason = Reason::RateContradicted {
+            stated_hz,
+            measured_hz,
+        };
+        return next.to_kernel(reason, &at);
+    }
+    if state.steady == 0 {
+        next.base = state.last;
+        next.next_base = state.last;
+    }
+    next.mode = Mode::Kernel(reason);
+    next.steady += 1;
+    next.measure_rate(&at);
+    next.last = at;
+    next.next_look_ns = at.ns.saturating_add(INTERVAL_NS);
+    // Time that was held must have been caught up with.
+    if next.steady >= next.proof_needed && at.ns >= next.floor_ns {
+        next.mode = Mode::Closing;
+    }
+    next
+}
+
+/// The proof begins anew because of the evidence.
+fn object(next: State, at: &Anchor, reason: Reason, objection: Reason) -> State {
+    let by_clocksource = matches!(
+        objection,
+        Reason::ClocksourceSwitched | Reason::ClocksourceUnknown
+    );
+    let never_was = matches!(reason, Reason::NotTheClocksource | Reason::Calibrating);
+    let reason = match objection {
+        Reason::ClocksourceSwitched if never_was => Reason::NotTheClocksource,
+        other => other,
+    };
+    let mut next = next.to_kernel(reason, at);
+    if by_clocksource {
+        next.next_look_ns = at.ns.saturating_add(LOOK_AGAIN_NS);
+    }
+    next
+}
+
+/// The first piece. The kernel's time of this anchor was told after every time
+/// that readers were given before.
+fn out_of_closing(mut next: State, seen: &Observation) -> State {
+    let at = Anchor::new(seen);
+    if !usable(&next, &at) {
+        return next.to_kernel(Reason::ReadsUncertain, &at);
+    }
+    next.mode = Mode::Counter;
+    next.unusable = 0;
+    next.last = at;
+    next.begin(at.ticks, at.ns)
+}

@@ -1,0 +1,236 @@
+//! The reading of the clock: the short way, and the way that renews it.
+
+use crate::discipline::{self, Cause, Mode, Observation, State, Terms};
+use crate::slots::{Otherwise, Published, Slots, Version};
+
+/// Two reads of one thread may be out of order by this much without meaning
+/// anything: CPUs run reads ahead of their neighbours, and a thread may move to a
+/// CPU whose counter is a few ticks behind.
+const OUT_OF_ORDER_NS: u64 = 1_000;
+
+/// What the engine needs of a machine; tests plant their own.
+pub(crate) trait Platform {
+    /// The counter, unordered.
+    fn ticks(&self) -> u64;
+    /// The counter, after all earlier instructions.
+    fn ticks_ordered(&self) -> u64;
+    /// `CLOCK_MONOTONIC` from the kernel.
+    fn kernel_ns(&self) -> u64;
+    /// Stores the calling thread's newest count and returns the one before; 0 at
+    /// first.
+    fn exchange_last(&self, ticks: u64) -> u64;
+    /// Counts a read that returned the same count as the thread's last; whether
+    /// there were so many that the counter may stand still.
+    fn same_again(&self) -> bool;
+    /// Takes an anchor.
+    fn observe(&self) -> Observation;
+    /// Gathers the evidence for a first state. Must not read the counter.
+    fn start(&self) -> State;
+    /// On what terms the counter is trusted.
+    fn terms(&self) -> Terms;
+    /// Lets others run.
+    fn yield_now(&self);
+}
+
+/// A clock over a platform.
+pub(crate) struct Engine<P> {
+    slots: Slots,
+    pub platform: P,
+}
+
+impl<P: Platform> Engine<P> {
+    pub const fn new(platform: P) -> Self {
+        Self {
+            slots: Slots::new(),
+            platform,
+        }
+    }
+
+    /// The shared state.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The present time in nanoseconds of `CLOCK_MONOTONIC`.
+    #[inline(always)]
+    pub fn now(&self, ordered: bool) -> u64 {
+        let piece = self.slots.load();
+        // Before the counter is touched: where it is forbidden, no piece has a
+        // length.
+        if piece.length == 0 {
+            return self.without_piece(piece);
+        }
+        let ticks = if ordered {
+            self.platform.ticks_ordered()
+        } else {
+            self.platform.ticks()
+        };
+        let last = self.platform.exchange_last(ticks);
+        let since = ticks.wrapping_sub(piece.t0);
+        if since < piece.length
+            && (ticks.wrapping_sub(last) as i64) > 0
+            && self.slots.is_present(piece.version)
+        {
+            return value(&piece, since);
+        }
+        self.slowly(ticks, last)
+    }
+
+    #[cold]
+    fn without_piece(&self, piece: Published) -> u64 {
+        let mut piece = piece;
+        loop {
+            if piece.length != 0 {
+                let ticks = self.platform.ticks_ordered();
+                let last = self.platform.exchange_last(ticks);
+                return self.slowly(ticks, last);
+            }
+            match piece.otherwise() {
+                Otherwise::Start => {
+                    let state = self.platform.start();
+                    self.slots.replace(piece.version, &state);
+                }
+                Otherwise::Kernel { floor_ns, look_ns } => {
+                    let now = self.platform.kernel_ns();
+                    // What the kernel told before the counter was taken back may
+                    // be less than others were given since.
+                    if now < look_ns && self.slots.is_present(piece.version) {
+                        return now.max(floor_ns);
+                    }
+                    if now >= look_ns {
+                        self.renew(piece.version, Cause::Due);
+                    }
+                }
+                Otherwise::Renew => {
+                    self.renew(piece.version, Cause::Due);
+                }
+            }
+            piece = self.slots.load();
+        }
+    }
+
+    /// The counter was read, but something about it was not as usual.
+    #[cold]
+    #[inline(never)]
+    fn slowly(&self, mut ticks: u64, mut last: u64) -> u64 {
+        loop {
+            let piece = self.slots.load();
+            if piece.length == 0 {
+                return self.without_piece(piece);
+            }
+            let since = ticks.wrapping_sub(piece.t0);
+            let last_since = last.wrapping_sub(piece.t0);
+            let back = last.wrapping_sub(ticks) as i64;
+            let cause = if since >= piece.length {
+                let before = piece.t0.wrapping_sub(ticks);
+                if nanoseconds(&piece, before) < OUT_OF_ORDER_NS {
+                    // Read before the piece began, by a hair.
+                    if self.slots.is_present(piece.version) {
+                        return piece.n0;
+                    }
+                    continue;
+                }
+                if (before as i64) > 0 {
+                    Cause::WentBack(before)
+                } else {
+                    Cause::Due
+                }
+            } else if back > 0 && last_since < piece.length {
+                if nanoseconds(&piece, back as u64) < OUT_OF_ORDER_NS {
+                    self.platform.exchange_last(last);
+                    if self.slots.is_present(piece.version) {
+                        return value(&piece, last_since);
+                    }
+                    continue;
+                }
+                Cause::WentBack(back as u64)
+            } else if back == 0 && self.platform.same_again() {
+                Cause::StoodStill
+            } else if self.slots.is_present(piece.version) {
+                return value(&piece, since);
+            } else {
+                continue;
+            };
+            if !self.renew(piece.version, cause) && self.slots.is_present(piece.version) {
+                // A false alarm.
+                return value(&piece, since.min(piece.length));
+            }
+            ticks = self.platform.ticks_ordered();
+            // Whatever this thread saw before was accounted for.
+            last = ticks.wrapping_sub(1);
+            self.platform.exchange_last(ticks);
+        }
+    }
+
+    /// Takes an anchor and publishes what follows from it. `false` where nothing
+    /// follows.
+    fn renew(&self, version: Version, cause: Cause) -> bool {
+        let Some(state) = self.slots.copy(version) else {
+            // Somebody else was faster.
+            return true;
+        };
+        let seen = self.platform.observe();
+        let Some(next) = discipline::advance(&state, &seen, cause, &self.platform.terms()) else {
+            return false;
+        };
+        if !self.slots.replace(version, &next) && self.slots.is_present(version) {
+            // Every slot is pinned by a thread that was stopped.
+            self.platform.yield_now();
+        }
+        true
+    }
+
+    /// The present state, started if need be.
+    pub fn state(&self) -> State {
+        loop {
+            self.now(true);
+            if let Some(state) = self.slots.copy(self.slots.load().version) {
+                return state;
+            }
+        }
+    }
+
+    /// Replaces the state by one from [`Platform::start`], for a new policy.
+    /// Time goes on from what was told so far.
+    pub fn restart(&self) {
+        loop {
+            let version = self.slots.load().version;
+            let mut next = self.platform.start();
+            if version != 0 {
+                let Some(old) = self.slots.copy(version) else {
+                    continue;
+                };
+                next.floor_ns = old.floor_ns;
+                next.events = old.events;
+            }
+            if self.slots.replace(version, &next) {
+                return;
+            }
+        }
+    }
+
+    /// Takes an anchor now; whether the counter is in use after it.
+    pub fn check(&self) -> bool {
+        let version = self.slots.load().version;
+        if version != 0 {
+            self.renew(version, Cause::StoodStill);
+        }
+        self.state().mode == Mode::Counter
+    }
+}
+
+#[inline(always)]
+fn value(piece: &Published, ticks: u64) -> u64 {
+    // At most 5 ms times 2^32 while `ticks` is within the piece.
+    piece.n0 + ((ticks * piece.mult) >> 32)
+}
+
+/// Ticks as nanoseconds, for any number of them.
+fn nanoseconds(piece: &Published, ticks: u64) -> u64 {
+    ((u128::from(ticks) * u128::from(piece.mult)) >> 32).min(u128::from(u64::MAX)) as u64
+}
+
+#[cfg(test)]
+mod sim;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! The machine that the program runs on, as the clock's engine sees it.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+use crate::agreement::{self, Agreement, NotMeasured};
+use crate::counter;
+use crate::discipline::{Observation, Reason, State, Terms};
+use crate::engine::{Engine, Platform};
+use crate::evidence::{self, CounterAccess, Evidence, Standing, Watch};
+use crate::os::{self, ClockId};
+use crate::policy::Policy;
+
+/// The clock of this process.
+pub(crate) static CLOCK: Engine<Machine> = Engine::new(Machine::new());
+
+/// So many reads that return the thread's last count again make it look at the
+/// kernel's clock. Counters that tick slower than they are read repeat often.
+const SAME_READS: u32 = 1000;
+
+/// Brackets tried for one anchor, until one is about as narrow as they get.
+const BRACKETS: usize = 6;
+
+thread_local! {
+    static LAST: Cell<u64> = const { Cell::new(0) };
+    static SAME: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What does not change, asked once for each policy, and what watches the rest.
+pub(crate) struct Gathered {
+    pub evidence: Evidence,
+    /// Measured only where a policy asks for it.
+    pub agreement: Option<Result<Agreement, NotMeasured>>,
+    pub verdict: Result<(), Reason>,
+    terms: Terms,
+    watch: Watch,
+}
+
+impl Gathered {
+    fn new(policy: Policy) -> Self {
+        let evidence = Evidence::gather();
+        let readable = counter::AVAILABLE && evidence.access != CounterAccess::Refused;
+        let agreement =
+            (policy == Policy::Tsc && readable).then(|| agreement::measure(agreement::TIME_LIMIT));
+        let in_use = evidence.clocksources.standing() == Standing::InUse;
+        Self {
+            verdict: policy.admits(&evidence, agreement.as_ref()),
+            terms: Terms {
+                kernel_must_use_it: policy != Policy::Tsc || in_use,
+                hint_hz: evidence.rate_hint().map(|hint| hint.hz),
+            },
+            watch: Watch::open(Path::new("/")),
+            evidence,
+            agreement,
+        }
+    }
+}
+
+/// The real platform. All of it may be used by all threads at any time.
+pub(crate) struct Machine {
+    policy: AtomicU8,
+    gathered: [OnceLock<Gathered>; 3],
+    /// The narrowest bracket seen lately, in ticks.
+    narrow: AtomicU64,
+    /// The counter may not be read, hence the vDSO's clocks may not either.
+    forbidden: AtomicBool,
+}
+
+impl Machine {
+    const fn new() -> Self {
+        Self {
+            policy: AtomicU8::new(Policy::Auto as u8),
+            gathered: [const { OnceLock::new() }; 3],
+            narrow: AtomicU64::new(u64::MAX),
+            forbidden: AtomicBool::new(false),
+        }
+    }
+
+    pub fn policy(&self) -> Policy {
+        Policy::from_number(self.policy.load(Ordering::Acquire))
+    }
+
+    pub fn set_policy(&self, policy: Policy) {
+        self.policy.store(policy as u8, Ordering::Release);
+    }
+
+    pub fn gathered(&self) -> &Gathered {
+        let policy = self.policy();
+        self.gathered[policy as usize].get_or_init(|| Gathered::new(policy))
+    }
+
+    fn bracket(&self) -> (u64, u64, u64) {
+        let before = counter::read_ordered();
+        let ns = os::now_ns(ClockId::Monotonic);
+        (before, ns, counter::read_closing())
+    }
+
+    /// The narrowest of a few brackets; the first that is about as narrow as
+    /// they get on this machine.
+    fn narrow_bracket(&self) -> (u64, u64, u64) {
+        let width = |b: &(u64, u64, u64)| b.2.wrapping_sub(b.0);
+        let usual = self.narrow.load(Ordering::Relaxed);
+        let mut best = self.bracket();
+        for _ in 1..BRACKETS {
+            if width(&best) / 2 <= usual {
+                break;
+            }
+            let again = self.bracket();
+            if width(&again) < width(&best) {
+                best = again;
+            }
+        }
+        let seen = width(&best);
+        // Towards wider ones slowly: the machine may have become slower.
+        let usual = if seen < usual {
+            seen
+        } else {
+            usual.saturating_add(usual / 16).min(seen)
+        };
+        self.narrow.store(usual, Ordering::Relaxed);
+        best
+    }
+}
+
+impl Platform for Machine {
+    #[inline(always)]
+    fn ticks(&self) -> u64 {
+        counter::read()
+    }
+
+    #[inline(always)]
+    fn ticks_ordered(&self) -> u64 {
+        counter::read_ordered()
+    }
+
+    #[inline]
+    fn kernel_ns(&self) -> u64 {
+        if self.forbidden.load(Ordering::Relaxed) {
+            os::now_ns_by_syscall(ClockId::Monotonic)
+        } else {
+            os::now_ns(ClockId::Monotonic)
+        }
+    }
+
+    #[inline(always)]
+    fn exchange_last(&self, ticks: u64) -> u64 {
+        LAST.replace(ticks)
+    }
+
+    fn same_again(&self) -> bool {
+        let count = SAME.get() + 1;
+        SAME.set(count % SAME_READS);
+        count == SAME_READS
+    }
+
+    fn observe(&self) -> Observation {
+        // The bracket comes last, as near to its use as can be.
+        let watched = self.gathered().watch.poll();
+        let first = os::now_ns(ClockId::Monotonic) as i64;
+        let boot = os::now_ns(ClockId::Boottime) as i64;
+        let (before, ns, after) = self.narrow_bracket();
+        Observation {
+            before,
+            ns,
+            after,
+            suspended_ns: (boot - ns as i64, boot - first),
+            watched,
+        }
+    }
+
+    fn start(&self) -> State {
+        // Asked each time: it may have been forbidden since, or in a parent.
+        let forbidden = evidence::counter_access() == CounterAccess::Refused;
+        self.forbidden.store(forbidden, Ordering::Relaxed);
+        let reason = match self.gathered().verdict {
+            _ if forbidden => Reason::Forbidden,
+            Ok(()) => Reason::Calibrating,
+            Err(reason) => reason,
+        };
+        CLOCK.slots().wipe_on_fork();
+        State::new(reason, 0)
+    }
+
+    fn terms(&self) -> Terms {
+        self.gathered().terms
+    }
+
+    fn yield_now(&self) {
+        std::thread::yield_now();
+    }
+}
