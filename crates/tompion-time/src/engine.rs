@@ -10,6 +10,9 @@ const OUT_OF_ORDER_NS: u64 = 1_000;
 
 /// What the engine needs of a machine; tests plant their own.
 pub(crate) trait Platform {
+    /// Where the state is kept. A static of its own on the real machine, because
+    /// its pages are wiped in children.
+    fn slots(&self) -> &Slots;
     /// The counter, unordered.
     fn ticks(&self) -> u64;
     /// The counter, after all earlier instructions.
@@ -34,27 +37,24 @@ pub(crate) trait Platform {
 
 /// A clock over a platform.
 pub(crate) struct Engine<P> {
-    slots: Slots,
     pub platform: P,
 }
 
 impl<P: Platform> Engine<P> {
     pub const fn new(platform: P) -> Self {
-        Self {
-            slots: Slots::new(),
-            platform,
-        }
+        Self { platform }
     }
 
     /// The shared state.
+    #[inline(always)]
     pub fn slots(&self) -> &Slots {
-        &self.slots
+        self.platform.slots()
     }
 
     /// The present time in nanoseconds of `CLOCK_MONOTONIC`.
     #[inline(always)]
     pub fn now(&self, ordered: bool) -> u64 {
-        let piece = self.slots.load();
+        let piece = self.slots().load();
         // Before the counter is touched: where it is forbidden, no piece has a
         // length.
         if piece.length == 0 {
@@ -69,7 +69,7 @@ impl<P: Platform> Engine<P> {
         let since = ticks.wrapping_sub(piece.t0);
         if since < piece.length
             && (ticks.wrapping_sub(last) as i64) > 0
-            && self.slots.is_present(piece.version)
+            && self.slots().is_present(piece.version)
         {
             return value(&piece, since);
         }
@@ -88,13 +88,13 @@ impl<P: Platform> Engine<P> {
             match piece.otherwise() {
                 Otherwise::Start => {
                     let state = self.platform.start();
-                    self.slots.replace(piece.version, &state);
+                    self.slots().replace(piece.version, &state);
                 }
                 Otherwise::Kernel { floor_ns, look_ns } => {
                     let now = self.platform.kernel_ns();
                     // What the kernel told before the counter was taken back may
                     // be less than others were given since.
-                    if now < look_ns && self.slots.is_present(piece.version) {
+                    if now < look_ns && self.slots().is_present(piece.version) {
                         return now.max(floor_ns);
                     }
                     if now >= look_ns {
@@ -105,7 +105,7 @@ impl<P: Platform> Engine<P> {
                     self.renew(piece.version, Cause::Due);
                 }
             }
-            piece = self.slots.load();
+            piece = self.slots().load();
         }
     }
 
@@ -114,9 +114,15 @@ impl<P: Platform> Engine<P> {
     #[inline(never)]
     fn slowly(&self, mut ticks: u64, mut last: u64) -> u64 {
         loop {
-            let piece = self.slots.load();
+            let piece = self.slots().load();
             if piece.length == 0 {
                 return self.without_piece(piece);
+            }
+            if ticks.wrapping_sub(piece.t0) >= piece.length {
+                // Another thread may have begun a piece since this one read the
+                // counter.
+                ticks = self.platform.ticks_ordered();
+                self.platform.exchange_last(ticks);
             }
             let since = ticks.wrapping_sub(piece.t0);
             let last_since = last.wrapping_sub(piece.t0);
@@ -125,7 +131,7 @@ impl<P: Platform> Engine<P> {
                 let before = piece.t0.wrapping_sub(ticks);
                 if nanoseconds(&piece, before) < OUT_OF_ORDER_NS {
                     // Read before the piece began, by a hair.
-                    if self.slots.is_present(piece.version) {
+                    if self.slots().is_present(piece.version) {
                         return piece.n0;
                     }
                     continue;
@@ -138,7 +144,7 @@ impl<P: Platform> Engine<P> {
             } else if back > 0 && last_since < piece.length {
                 if nanoseconds(&piece, back as u64) < OUT_OF_ORDER_NS {
                     self.platform.exchange_last(last);
-                    if self.slots.is_present(piece.version) {
+                    if self.slots().is_present(piece.version) {
                         return value(&piece, last_since);
                     }
                     continue;
@@ -146,12 +152,12 @@ impl<P: Platform> Engine<P> {
                 Cause::WentBack(back as u64)
             } else if back == 0 && self.platform.same_again() {
                 Cause::StoodStill
-            } else if self.slots.is_present(piece.version) {
+            } else if self.slots().is_present(piece.version) {
                 return value(&piece, since);
             } else {
                 continue;
             };
-            if !self.renew(piece.version, cause) && self.slots.is_present(piece.version) {
+            if !self.renew(piece.version, cause) && self.slots().is_present(piece.version) {
                 // A false alarm.
                 return value(&piece, since.min(piece.length));
             }
@@ -165,7 +171,7 @@ impl<P: Platform> Engine<P> {
     /// Takes an anchor and publishes what follows from it. `false` where nothing
     /// follows.
     fn renew(&self, version: Version, cause: Cause) -> bool {
-        let Some(state) = self.slots.copy(version) else {
+        let Some(state) = self.slots().copy(version) else {
             // Somebody else was faster.
             return true;
         };
@@ -173,7 +179,7 @@ impl<P: Platform> Engine<P> {
         let Some(next) = discipline::advance(&state, &seen, cause, &self.platform.terms()) else {
             return false;
         };
-        if !self.slots.replace(version, &next) && self.slots.is_present(version) {
+        if !self.slots().replace(version, &next) && self.slots().is_present(version) {
             // Every slot is pinned by a thread that was stopped.
             self.platform.yield_now();
         }
@@ -184,7 +190,7 @@ impl<P: Platform> Engine<P> {
     pub fn state(&self) -> State {
         loop {
             self.now(true);
-            if let Some(state) = self.slots.copy(self.slots.load().version) {
+            if let Some(state) = self.slots().copy(self.slots().load().version) {
                 return state;
             }
         }
@@ -194,16 +200,16 @@ impl<P: Platform> Engine<P> {
     /// Time goes on from what was told so far.
     pub fn restart(&self) {
         loop {
-            let version = self.slots.load().version;
+            let version = self.slots().load().version;
             let mut next = self.platform.start();
             if version != 0 {
-                let Some(old) = self.slots.copy(version) else {
+                let Some(old) = self.slots().copy(version) else {
                     continue;
                 };
                 next.floor_ns = old.floor_ns;
                 next.events = old.events;
             }
-            if self.slots.replace(version, &next) {
+            if self.slots().replace(version, &next) {
                 return;
             }
         }
@@ -211,7 +217,7 @@ impl<P: Platform> Engine<P> {
 
     /// Takes an anchor now; whether the counter is in use after it.
     pub fn check(&self) -> bool {
-        let version = self.slots.load().version;
+        let version = self.slots().load().version;
         if version != 0 {
             self.renew(version, Cause::StoodStill);
         }

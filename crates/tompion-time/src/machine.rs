@@ -12,9 +12,13 @@ use crate::engine::{Engine, Platform};
 use crate::evidence::{self, CounterAccess, Evidence, Standing, Watch};
 use crate::os::{self, ClockId};
 use crate::policy::Policy;
+use crate::slots::Slots;
 
 /// The clock of this process.
 pub(crate) static CLOCK: Engine<Machine> = Engine::new(Machine::new());
+
+/// All zeros, hence in memory that no file backs, as wiping needs.
+static SLOTS: Slots = Slots::new();
 
 /// So many reads that return the thread's last count again make it look at the
 /// kernel's clock. Counters that tick slower than they are read repeat often.
@@ -126,6 +130,11 @@ impl Machine {
 
 impl Platform for Machine {
     #[inline(always)]
+    fn slots(&self) -> &Slots {
+        &SLOTS
+    }
+
+    #[inline(always)]
     fn ticks(&self) -> u64 {
         counter::read()
     }
@@ -179,7 +188,7 @@ impl Platform for Machine {
             Ok(()) => Reason::Calibrating,
             Err(reason) => reason,
         };
-        CLOCK.slots().wipe_on_fork();
+        SLOTS.wipe_on_fork();
         State::new(reason, 0)
     }
 

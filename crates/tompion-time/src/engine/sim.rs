@@ -5,6 +5,7 @@ use std::cell::Cell;
 use crate::discipline::{Observation, Reason, State, Terms};
 use crate::engine::Platform;
 use crate::evidence::{Current, Watched};
+use crate::slots::Slots;
 
 /// What reading costs here, in nanoseconds of true time.
 const COUNTER_READ_NS: f64 = 10.0;
@@ -14,6 +15,7 @@ const POLL_NS: f64 = 1_000.0;
 /// True time advances only by what is done; all in one thread, which moves
 /// between two CPUs.
 pub(super) struct Sim {
+    slots: Slots,
     kernel_ns: Cell<f64>,
     suspended_ns: Cell<f64>,
     /// Realtime minus monotonic: nobody must look at it.
@@ -38,6 +40,7 @@ pub(super) struct Sim {
 impl Sim {
     pub fn new() -> Self {
         Self {
+            slots: Slots::new(),
             kernel_ns: Cell::new(1e12),
             suspended_ns: Cell::new(5e9),
             realtime_offset_ns: Cell::new(1_700_000_000_000_000_000),
@@ -114,6 +117,10 @@ impl Sim {
 }
 
 impl Platform for Sim {
+    fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
     fn ticks(&self) -> u64 {
         self.pass(COUNTER_READ_NS);
         self.counter()

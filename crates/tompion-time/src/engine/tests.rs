@@ -38,13 +38,13 @@ impl Bench {
     }
 
     fn mode(&self) -> Mode {
-        let version = self.engine.slots.load().version;
-        self.engine.slots.copy(version).unwrap().mode
+        let version = self.engine.slots().load().version;
+        self.engine.slots().copy(version).unwrap().mode
     }
 
     fn events(&self) -> (u64, Option<Reason>, u64) {
-        let version = self.engine.slots.load().version;
-        let e = self.engine.slots.copy(version).unwrap().events;
+        let version = self.engine.slots().load().version;
+        let e = self.engine.slots().copy(version).unwrap().events;
         (e.losses, e.last_loss, e.longest_hold_ns)
     }
 

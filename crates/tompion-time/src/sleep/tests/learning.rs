@@ -72,6 +72,23 @@ fn a_lasting_change_of_latency_is_followed_both_ways() {
 }
 
 #[test]
+fn a_stretch_of_lost_time_slices_is_not_answered_by_spinning() {
+    let mut calls = 0;
+    let mut s = sleeper(Policy::hybrid(), move |_| {
+        calls += 1;
+        if (100..300).contains(&calls) {
+            3 * MS
+        } else {
+            14 * US
+        }
+    });
+    run(&mut s, MS, 99);
+    assert!(mean_spun(&run(&mut s, MS, 200)) < 2 * US);
+    assert!(hits(&run(&mut s, MS, 64)) > 30);
+    assert_eq!(hits(&run(&mut s, MS, 100)), 100);
+}
+
+#[test]
 fn lengths_of_sleep_with_latencies_of_their_own_do_not_disturb_each_other() {
     let mut s = sleeper(Policy::hybrid(), |length| {
         if length > 5 * MS { 45 * US } else { 12 * US }

@@ -5,14 +5,15 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    /// Whatever the latencies, the stalls and the error of the cheap clock: no
-    /// sleep ends early, and the account of the lateness is right.
+    /// Whatever the latencies, the stalls, the error of the cheap clock and what
+    /// cuts kernel sleeps short: no sleep ends early, and the account of the lateness is right.
     #[test]
     fn no_sleep_ends_early(
         seed: u64,
         share in 0.0..=1.0f64,
         name in prop::sample::select(&Policy::NAMES[..]),
         cheap_error_ns in -100_000..100_000i64,
+        cut_short: bool,
         lengths in prop::collection::vec(1..8 * MS, 1..60),
     ) {
         let policy = match name {
@@ -22,6 +23,7 @@ proptest! {
         let mut random = uniform(seed);
         let mut s = sleeper(policy, move |_| (random() * 80_000.0) as u64);
         s.host().cheap_error_ns = cheap_error_ns;
+        s.host().cut_short = cut_short;
         for length in lengths {
             let now = s.host().now_ns;
             s.host().stall(now + length / 2, length / 3);
