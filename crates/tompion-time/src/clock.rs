@@ -85,8 +85,10 @@ impl Clock {
         Report {
             policy,
             source,
-            opted_in: source == Source::Counter
-                && Policy::Auto.admits(&gathered.evidence, None).is_err(),
+            against: match source {
+                Source::Counter => Policy::Auto.admits(&gathered.evidence, None).err(),
+                Source::Kernel(_) => None,
+            },
             error_bound: Duration::from_nanos(match source {
                 Source::Counter => 2 * half_ns + INTERVAL_NS * SLEW_PPM / 1_000_000 + spread_ns,
                 Source::Kernel(_) => 0,
@@ -142,9 +144,9 @@ pub struct Report {
     pub policy: Policy,
     /// What is used, and why not the counter.
     pub source: Source,
-    /// The counter is used because the program asked for it, where
+    /// Where the counter is used only because the program asked for it: why
     /// [`Policy::Auto`] would not. To be said wherever results are shown.
-    pub opted_in: bool,
+    pub against: Option<Reason>,
     /// The largest difference from `CLOCK_MONOTONIC` that the design allows while
     /// the kernel slews its clock by up to 500 ppm either way and the counter
     /// behaves; 0 for the kernel's clock itself.
@@ -193,11 +195,8 @@ impl fmt::Display for Report {
                 )?;
             }
         }
-        if self.opted_in {
-            write!(
-                f,
-                "; by request: the kernel itself does not use the counter"
-            )?;
+        if let Some(why) = self.against {
+            write!(f, "; by request, although {why}")?;
         }
         let standing = match self.evidence.clocksources.standing() {
             Standing::InUse => "the kernel keeps time by the counter",

@@ -20,7 +20,7 @@ pub enum Policy {
     /// where an emulator computes it, if it passes our own checks: equal counts
     /// on all CPUs (measured between them, about a millisecond of two CPUs for
     /// each), and a steady rate. Results obtained so should say so:
-    /// [`Report::opted_in`](crate::Report::opted_in).
+    /// [`Report::against`](crate::Report::against).
     Tsc = 1,
     /// Never.
     Kernel = 2,

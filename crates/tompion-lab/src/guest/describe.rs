@@ -1,0 +1,215 @@
+//! What a guest consists of, before there is one.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{GuestError, Kit, Outcome, initramfs, qemu};
+
+/// What executes the guest's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Accel {
+    /// Emulation by translation, one host thread for each CPU: works everywhere,
+    /// and its timings say nothing about hardware.
+    #[default]
+    Tcg,
+    /// The host's KVM. Untested where it works: on the nested hypervisor it was
+    /// tried on, QEMU failed with `-cpu host` and hung with `-cpu qemu64`, and both
+    /// came back as the errors they are.
+    Kvm,
+}
+
+impl Accel {
+    /// Name, as it stands beside results: `tcg` or `kvm`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Tcg => "tcg",
+            Self::Kvm => "kvm",
+        }
+    }
+
+    /// Whether timings in the guest come from an emulator.
+    pub fn is_emulation(self) -> bool {
+        self == Self::Tcg
+    }
+}
+
+impl fmt::Display for Accel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
+
+/// A guest to be: one CPU, 512 MiB, emulated, 120 s, unless set otherwise.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    pub(super) kit: Kit,
+    pub(super) cpus: u32,
+    pub(super) memory_mb: u32,
+    pub(super) files: BTreeMap<PathBuf, PathBuf>,
+    pub(super) command: Vec<OsString>,
+    pub(super) kernel_args: Vec<String>,
+    pub(super) qemu: PathBuf,
+    pub(super) qemu_args: Vec<OsString>,
+    pub(super) accel: Accel,
+    pub(super) timeout: Duration,
+    pub(super) result_mb: u32,
+}
+
+impl Guest {
+    /// A guest made of the kit's kernel and init, with nothing to run yet.
+    pub fn new(kit: &Kit) -> Self {
+        Self {
+            kit: kit.clone(),
+            cpus: 1,
+            memory_mb: 512,
+            files: BTreeMap::new(),
+            command: Vec::new(),
+            kernel_args: Vec::new(),
+            qemu: "qemu-system-x86_64".into(),
+            qemu_args: Vec::new(),
+            accel: Accel::default(),
+            timeout: Duration::from_secs(120),
+            result_mb: 16,
+        }
+    }
+
+    /// Number of virtual CPUs.
+    #[must_use]
+    pub fn cpus(mut self, cpus: u32) -> Self {
+        self.cpus = cpus;
+        self
+    }
+
+    /// Memory of the guest, in MiB.
+    #[must_use]
+    pub fn memory_mb(mut self, memory_mb: u32) -> Self {
+        self.memory_mb = memory_mb;
+        self
+    }
+
+    /// Puts the host's file `from` at the absolute path `at` in the guest, with
+    /// its permissions.
+    #[must_use]
+    pub fn file(mut self, at: impl Into<PathBuf>, from: impl Into<PathBuf>) -> Self {
+        self.files.insert(at.into(), from.into());
+        self
+    }
+
+    /// What to run: the absolute path of one of the files, then its arguments.
+    #[must_use]
+    pub fn command<I>(mut self, command: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<OsString>,
+    {
+        self.command = command.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// [`file`](Self::file) and [`command`](Self::command) in one: runs the static
+    /// program `program` of the host with these arguments, as `/bin/NAME`.
+    #[must_use]
+    pub fn payload<I>(self, program: impl AsRef<Path>, arguments: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<OsString>,
+    {
+        let program = program.as_ref();
+        let at = Path::new("/bin").join(program.file_name().unwrap_or_else(|| OsStr::new("")));
+        let mut command = vec![at.clone().into_os_string()];
+        command.extend(arguments.into_iter().map(Into::into));
+        self.file(at, program).command(command)
+    }
+
+    /// Adds boot parameters, such as `clocksource=hpet`, after our own.
+    #[must_use]
+    pub fn kernel_args<I>(mut self, arguments: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<String>,
+    {
+        self.kernel_args
+            .extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds arguments of QEMU after our own; of an option given twice it takes the
+    /// later one. The result's disk stays the first, `/dev/vda`.
+    #[must_use]
+    pub fn qemu_args<I>(mut self, arguments: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<OsString>,
+    {
+        self.qemu_args.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// The QEMU to use: a path, or a name to be found through PATH.
+    #[must_use]
+    pub fn qemu(mut self, program: impl Into<PathBuf>) -> Self {
+        self.qemu = program.into();
+        self
+    }
+
+    /// What executes the guest's instructions.
+    #[must_use]
+    pub fn accel(mut self, accel: Accel) -> Self {
+        self.accel = accel;
+        self
+    }
+
+    /// Wall time from the start of QEMU to power-off, after which it is killed.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The most that the command may write to both outputs together, in MiB.
+    #[must_use]
+    pub fn result_mb(mut self, result_mb: u32) -> Self {
+        self.result_mb = result_mb;
+        self
+    }
+
+    /// Boots the guest, runs the command, and waits until the guest is gone.
+    ///
+    /// A command that fails is an [`Outcome`] like any other: its `status` says so.
+    ///
+    /// # Errors
+    /// Everything that leaves no result to be believed: see [`GuestError`].
+    pub fn run(&self) -> Result<Outcome, GuestError> {
+        self.check()?;
+        let initramfs = initramfs::build(self)?;
+        qemu::run(self, &initramfs)
+    }
+
+    fn check(&self) -> Result<(), GuestError> {
+        let wrong = |problem: String| Err(GuestError::Description { problem });
+        if self.cpus == 0 {
+            return wrong("0 CPUs: it needs at least 1".into());
+        }
+        // Below, Debian's kernel and an initramfs of a few MiB do not come up.
+        if self.memory_mb < 128 {
+            return wrong(format!("{} MiB of memory: at least 128", self.memory_mb));
+        }
+        if self.result_mb == 0 {
+            return wrong("result_mb 0: at least 1".into());
+        }
+        let Some(program) = self.command.first() else {
+            return wrong("no command: call payload() or command()".into());
+        };
+        if !self.files.contains_key(Path::new(program)) {
+            return wrong(format!(
+                "the command {} is not one of its files: put it there with file()",
+                Path::new(program).display()
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! One program in one disposable guest.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use tompion_lab::guest::{Guest, Kit};
+//!
+//! let kit = Kit::from_env()?;
+//! let outcome = Guest::new(&kit)
+//!     .cpus(2)
+//!     .timeout(Duration::from_secs(120))
+//!     .payload(kit.program("guest_probe")?, ["report"])
+//!     .run()?;
+//! assert!(outcome.status.success(), "{}", outcome.stderr_text());
+//! println!("{} ({})", outcome.stdout_text(), outcome.accel);
+//! # Ok::<(), tompion_lab::guest::GuestError>(())
+//! ```
+//!
+//! # The recipe
+//!
+//! - The kernel is Debian's 6.1 cloud kernel, unpacked from its package and never
+//!   installed. It has the serial console and devtmpfs built in; the modules of a
+//!   virtio disk come with it.
+//! - The initramfs holds `/init` (the program `tompion-guest-init` of this crate,
+//!   see [`run_as_init`]), the modules, and the files of the guest. There is no
+//!   shell and no library: every program in it is static.
+//! - `/init` mounts proc, sysfs and devtmpfs, loads the modules, runs the command,
+//!   and writes its standard output, standard error and ending to `/dev/vda`,
+//!   behind a header with lengths and a checksum. Then it powers the guest off.
+//! - QEMU is `-machine pc`: `microvm` boots a little faster and hung in 4 of 10
+//!   boots. Both disk and initramfs are files in memory that have no name, so
+//!   nothing is left even when the calling process is killed, and QEMU is killed
+//!   with the thread that started it.
+//! - A guest that does not end in time is killed. A result that is missing, short,
+//!   damaged or of another version is an error that shows the end of the console;
+//!   there is never half a result.
+//!
+//! A boot under emulation takes 3 to 8 s, and several times that on a busy machine,
+//! so [`Guest::timeout`] is 120 s unless set.
+//!
+//! # What a guest is good for, and what it is not
+//!
+//! The default, [`Accel::Tcg`], is **emulation**. Every instruction is translated,
+//! time stamps are the host's, and devices are programs: what is measured in such a
+//! guest is never evidence about real hardware, and about hypervisors only as far
+//! as the guest's *decisions* go. Those are real: with two CPUs Linux calls the TSC
+//! unsynchronised and runs on hpet, with one it settles on tsc (a second or so after
+//! boot: until then it is `tsc-early`). The CPU lacks the flags constant_tsc and
+//! nonstop_tsc whatever model is chosen. [`Outcome::accel`] goes with every result;
+//! so should the guest's clock source.
+//!
+//! What the program writes to standard error also goes to the console while it
+//! runs, so that the end of a guest that hangs can be read. The console is an
+//! emulated serial port: each byte costs the guest some microseconds, so a program
+//! that measures should write to standard output, which is kept in memory.
+//!
+//! [`Accel::Kvm`] is offered and can fail in a way of its own: under some nested
+//! hypervisors `/dev/kvm` opens and the guest then never runs. That ends at the
+//! timeout, with an error that says so. Only x86-64 guests exist so far.
+
+mod describe;
+mod error;
+mod frame;
+mod init;
+mod initramfs;
+mod kit;
+mod memory_file;
+mod outcome;
+mod qemu;
+#[cfg(test)]
+mod tests;
+
+pub use describe::{Accel, Guest};
+pub use error::GuestError;
+pub use frame::FrameError;
+pub use init::run_as_init;
+pub use kit::{KIT_VARIABLE, Kit};
+pub use outcome::Outcome;

@@ -1,0 +1,9 @@
+//! Disposable guests in which a static program is measured.
+//!
+//! [`guest`] boots a small Linux in QEMU, runs one program in it, and brings back
+//! what it printed and how it ended. Nothing is left on the machine afterwards.
+#![deny(unsafe_code)]
+
+pub mod guest;
+
+mod sys;
