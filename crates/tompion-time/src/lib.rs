@@ -77,3 +77,8 @@ pub use discipline::Reason;
 pub use instant::Instant;
 pub use policy::{ParsePolicyError, Policy};
 pub use ticks::Ticks;
+
+/// The guide's examples, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tompion-time.md")]
+struct Guide;

@@ -42,6 +42,7 @@ pub use policy::{ParsePolicyError, Policy};
 pub use sleeper::{Sleeper, Slept};
 pub use ticker::{PeriodError, Tick, Ticker};
 
+use crate::Instant;
 use crate::os::{self, ClockId};
 
 /// Sleeps for `duration` in the kernel; never spins.
@@ -55,6 +56,12 @@ use crate::os::{self, ClockId};
 pub fn sleep(duration: Duration) {
     let length = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     sleep_until_ns(os::now_ns(ClockId::Monotonic).saturating_add(length));
+}
+
+/// Sleeps in the kernel until `deadline`; never spins. Timer slack as for
+/// [`sleep()`].
+pub fn sleep_until(deadline: Instant) {
+    sleep_until_ns(deadline.as_nanos());
 }
 
 /// Sleeps in the kernel until `CLOCK_MONOTONIC` reads `deadline_ns`; returns at

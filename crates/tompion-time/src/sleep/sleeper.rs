@@ -6,6 +6,7 @@ use super::budget::{Budget, Ledger};
 use super::host::{Host, Machine, Slack};
 use super::margin::Margins;
 use super::policy::Policy;
+use crate::Instant;
 
 /// What one sleep did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +92,11 @@ impl<H: Host> Sleeper<H> {
     pub fn sleep_until_ns(&mut self, deadline_ns: u64) -> Slept {
         let start = self.host.kernel_now_ns();
         self.wait(start, deadline_ns)
+    }
+
+    /// Sleeps until `deadline`; returns at once when it has passed.
+    pub fn sleep_until(&mut self, deadline: Instant) -> Slept {
+        self.sleep_until_ns(deadline.as_nanos())
     }
 
     fn wait(&mut self, start: u64, deadline: u64) -> Slept {

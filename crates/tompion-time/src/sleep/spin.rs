@@ -40,7 +40,11 @@ impl Pause {
     #[inline]
     pub(super) fn wait(self, left_ns: u64) {
         match self {
-            Self::Hint => std::hint::spin_loop(),
+            Self::Hint => {
+                // The hint takes what it takes.
+                let _ = left_ns;
+                std::hint::spin_loop();
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Timed(proof) => {
                 /// Waking from TPAUSE takes a fraction of this.
