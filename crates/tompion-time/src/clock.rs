@@ -13,6 +13,16 @@ use crate::policy::Policy;
 
 /// The clock behind [`Instant`](crate::Instant). There is one in a process; it
 /// starts by itself at the first read.
+///
+/// ```
+/// use tompion_time::{Clock, Policy, Source};
+///
+/// let report = Clock::init(Policy::Auto);
+/// match report.source {
+///     Source::Counter => println!("within {:?} of the kernel's clock", report.error_bound),
+///     Source::Kernel(why) => println!("the kernel's clock, because {why}"),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Clock;
 
@@ -44,17 +54,16 @@ impl Clock {
         Self::report()
     }
 
-    /// Sets the policy. Time goes on without a backward step.
+    /// Sets the policy. Where the counter was in use it is left at the end of a
+    /// piece, so that this may take some 6 ms; time neither jumps nor stands.
     pub fn set_policy(policy: Policy) {
-        if CLOCK.platform.policy() != policy || CLOCK.slots().load().version == 0 {
-            CLOCK.platform.set_policy(policy);
-            CLOCK.restart();
-        }
+        CLOCK.platform.set_policy(policy);
+        CLOCK.restart();
     }
 
     /// The policy in force.
     pub fn policy() -> Policy {
-        CLOCK.platform.policy()
+        CLOCK.platform.wanted()
     }
 
     /// Where the time comes from at present.
@@ -81,7 +90,8 @@ impl Clock {
             Some(Ok(found)) => (found.spread_bound_ticks() as f64 * state.ns_per_tick) as u64,
             _ => 0,
         };
-        let half_ns = (state.last.half_ticks as f64 * state.ns_per_tick).ceil() as u64;
+        let half_ns = (state.wide_half_ticks as f64 * state.ns_per_tick).ceil() as u64;
+        let pieces = 1 + u64::from(state.unusable);
         Report {
             policy,
             source,
@@ -90,8 +100,11 @@ impl Clock {
                 Source::Kernel(_) => None,
             },
             error_bound: Duration::from_nanos(match source {
-                Source::Counter => 2 * half_ns + INTERVAL_NS * SLEW_PPM / 1_000_000 + spread_ns,
-                Source::Kernel(_) => 0,
+                Source::Counter => {
+                    2 * half_ns + pieces * INTERVAL_NS * SLEW_PPM / 1_000_000 + spread_ns
+                }
+                // Time that is being held.
+                Source::Kernel(_) => state.floor_ns.saturating_sub(CLOCK.platform.kernel_ns()),
             }),
             counter_hz: (state.ns_per_tick > 0.0).then(|| 1e9 / state.ns_per_tick),
             rate_uncertainty_ppm: state.rate_uncertainty * 1e6,
@@ -149,7 +162,8 @@ pub struct Report {
     pub against: Option<Reason>,
     /// The largest difference from `CLOCK_MONOTONIC` that the design allows while
     /// the kernel slews its clock by up to 500 ppm either way and the counter
-    /// behaves; 0 for the kernel's clock itself.
+    /// behaves: as of the last anchors, whose brackets it contains. For the kernel's
+    /// clock itself 0, or how much longer time will be held.
     pub error_bound: Duration,
     /// The counter's measured rate against the kernel's clock.
     pub counter_hz: Option<f64>,

@@ -23,16 +23,20 @@ pub(crate) trait Platform {
     /// first.
     fn exchange_last(&self, ticks: u64) -> u64;
     /// Counts a read that returned the same count as the thread's last; whether
-    /// there were so many that the counter may stand still.
-    fn same_again(&self) -> bool;
+    /// there were so many of this count in a row that the counter may stand still.
+    fn same_again(&self, ticks: u64) -> bool;
     /// Takes an anchor.
     fn observe(&self) -> Observation;
     /// Gathers the evidence for a first state. Must not read the counter.
     fn start(&self) -> State;
     /// On what terms the counter is trusted.
     fn terms(&self) -> Terms;
+    /// The number of the policy in force.
+    fn policy(&self) -> u8;
     /// Lets others run.
     fn yield_now(&self);
+    /// Lets about a millisecond pass.
+    fn rest(&self);
 }
 
 /// A clock over a platform.
@@ -118,16 +122,26 @@ impl<P: Platform> Engine<P> {
             if piece.length == 0 {
                 return self.without_piece(piece);
             }
-            if ticks.wrapping_sub(piece.t0) >= piece.length {
-                // Another thread may have begun a piece since this one read the
-                // counter.
+            if ticks.wrapping_sub(piece.t0) >= piece.length || (last.wrapping_sub(ticks) as i64) > 0
+            {
+                // Since this one read the counter another thread may have begun a
+                // piece, or a signal handler in this thread may have read it too.
                 ticks = self.platform.ticks_ordered();
                 self.platform.exchange_last(ticks);
             }
             let since = ticks.wrapping_sub(piece.t0);
             let last_since = last.wrapping_sub(piece.t0);
             let back = last.wrapping_sub(ticks) as i64;
-            let cause = if since >= piece.length {
+            let cause = if back > 0 && last_since < piece.length {
+                if nanoseconds(&piece, back as u64) < OUT_OF_ORDER_NS {
+                    self.platform.exchange_last(last);
+                    if self.slots().is_present(piece.version) {
+                        return value(&piece, last_since);
+                    }
+                    continue;
+                }
+                Cause::WentBack(back as u64)
+            } else if since >= piece.length {
                 let before = piece.t0.wrapping_sub(ticks);
                 if nanoseconds(&piece, before) < OUT_OF_ORDER_NS {
                     // Read before the piece began, by a hair.
@@ -141,16 +155,7 @@ impl<P: Platform> Engine<P> {
                 } else {
                     Cause::Due
                 }
-            } else if back > 0 && last_since < piece.length {
-                if nanoseconds(&piece, back as u64) < OUT_OF_ORDER_NS {
-                    self.platform.exchange_last(last);
-                    if self.slots().is_present(piece.version) {
-                        return value(&piece, last_since);
-                    }
-                    continue;
-                }
-                Cause::WentBack(back as u64)
-            } else if back == 0 && self.platform.same_again() {
+            } else if back == 0 && self.platform.same_again(ticks) {
                 Cause::StoodStill
             } else if self.slots().is_present(piece.version) {
                 return value(&piece, since);
@@ -175,6 +180,15 @@ impl<P: Platform> Engine<P> {
             // Somebody else was faster.
             return true;
         };
+        if matches!(state.mode, Mode::Kernel(reason) if reason.is_final()) {
+            // Nothing to learn; the counter may even be forbidden.
+            return false;
+        }
+        if self.platform.policy() != state.policy {
+            // The piece is over, so that time neither jumps nor stands.
+            self.slots().replace(version, &self.started_after(&state));
+            return true;
+        }
         let seen = self.platform.observe();
         let Some(next) = discipline::advance(&state, &seen, cause, &self.platform.terms()) else {
             return false;
@@ -196,23 +210,44 @@ impl<P: Platform> Engine<P> {
         }
     }
 
-    /// Replaces the state by one from [`Platform::start`], for a new policy.
-    /// Time goes on from what was told so far.
+    fn started_after(&self, old: &State) -> State {
+        let mut next = self.platform.start();
+        next.floor_ns = old.floor_ns;
+        next.events = old.events;
+        next
+    }
+
+    /// Sees to it that the state is one for the platform's present policy. Where
+    /// the counter is in use it is left at the end of the piece.
     pub fn restart(&self) {
         loop {
             let version = self.slots().load().version;
-            let mut next = self.platform.start();
-            if version != 0 {
-                let Some(old) = self.slots().copy(version) else {
-                    continue;
-                };
-                next.floor_ns = old.floor_ns;
-                next.events = old.events;
+            if version == 0 {
+                self.slots().replace(0, &self.platform.start());
+                continue;
             }
-            if self.slots().replace(version, &next) {
+            let Some(state) = self.slots().copy(version) else {
+                continue;
+            };
+            if state.policy == self.platform.policy() {
                 return;
             }
+            if state.mode == Mode::Counter {
+                self.platform.rest();
+                self.now(true);
+            } else {
+                self.slots().replace(version, &self.started_after(&state));
+            }
         }
+    }
+
+    /// The kernel's clock, by a way that is allowed: the vDSO's is not where the
+    /// counter is forbidden.
+    pub fn kernel_ns(&self) -> u64 {
+        if self.slots().load().version == 0 {
+            self.now(false);
+        }
+        self.platform.kernel_ns()
     }
 
     /// Takes an anchor now; whether the counter is in use after it.

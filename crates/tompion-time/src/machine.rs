@@ -9,7 +9,7 @@ use crate::agreement::{self, Agreement, NotMeasured};
 use crate::counter;
 use crate::discipline::{Observation, Reason, State, Terms};
 use crate::engine::{Engine, Platform};
-use crate::evidence::{self, CounterAccess, Evidence, Standing, Watch};
+use crate::evidence::{self, CounterAccess, Current, Evidence, Standing, Watch, Watched};
 use crate::os::{self, ClockId};
 use crate::policy::Policy;
 use crate::slots::Slots;
@@ -29,7 +29,7 @@ const BRACKETS: usize = 6;
 
 thread_local! {
     static LAST: Cell<u64> = const { Cell::new(0) };
-    static SAME: Cell<u32> = const { Cell::new(0) };
+    static SAME: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
 }
 
 /// What does not change, asked once for each policy, and what watches the rest.
@@ -68,8 +68,13 @@ pub(crate) struct Machine {
     gathered: [OnceLock<Gathered>; 3],
     /// The narrowest bracket seen lately, in ticks.
     narrow: AtomicU64,
-    /// The counter may not be read, hence the vDSO's clocks may not either.
+    /// The counter may not be read, hence the vDSO's clocks may not either. Of the
+    /// thread that started the clock: the kernel forbids by thread.
     forbidden: AtomicBool,
+    /// Some thread looks at the clocksource just now.
+    looking: AtomicBool,
+    /// What the last look saw.
+    clocksource: AtomicU8,
 }
 
 impl Machine {
@@ -79,20 +84,49 @@ impl Machine {
             gathered: [const { OnceLock::new() }; 3],
             narrow: AtomicU64::new(u64::MAX),
             forbidden: AtomicBool::new(false),
+            looking: AtomicBool::new(false),
+            clocksource: AtomicU8::new(Current::Unknown as u8),
         }
     }
 
-    pub fn policy(&self) -> Policy {
+    pub fn wanted(&self) -> Policy {
         Policy::from_number(self.policy.load(Ordering::Acquire))
     }
 
     pub fn set_policy(&self, policy: Policy) {
+        // First, so that no reader ever waits for it, nor a signal handler that
+        // interrupts it.
+        self.gathered[policy as usize].get_or_init(|| Gathered::new(policy));
         self.policy.store(policy as u8, Ordering::Release);
     }
 
     pub fn gathered(&self) -> &Gathered {
-        let policy = self.policy();
+        let policy = self.wanted();
         self.gathered[policy as usize].get_or_init(|| Gathered::new(policy))
+    }
+
+    /// Looks at the evidence. One thread at a time: the kernel takes locks to tell
+    /// its clocksource, and nobody is to wait for a thread that was stopped there;
+    /// the others take what was seen last.
+    fn look(&self) -> Watched {
+        let watch = &self.gathered().watch;
+        if self.looking.swap(true, Ordering::Acquire) {
+            let last = self.clocksource.load(Ordering::Relaxed);
+            let clocksource = [Current::Counter, Current::Other]
+                .into_iter()
+                .find(|c| *c as u8 == last);
+            if let Some(clocksource) = clocksource {
+                return Watched {
+                    clocksource,
+                    disruption_marker: watch.disruption_marker(),
+                };
+            }
+        }
+        let watched = watch.poll();
+        self.clocksource
+            .store(watched.clocksource as u8, Ordering::Relaxed);
+        self.looking.store(false, Ordering::Release);
+        watched
     }
 
     fn bracket(&self) -> (u64, u64, u64) {
@@ -108,7 +142,7 @@ impl Machine {
         let usual = self.narrow.load(Ordering::Relaxed);
         let mut best = self.bracket();
         for _ in 1..BRACKETS {
-            if width(&best) / 2 <= usual {
+            if usual != u64::MAX && width(&best) / 2 <= usual {
                 break;
             }
             let again = self.bracket();
@@ -121,7 +155,7 @@ impl Machine {
         let usual = if seen < usual {
             seen
         } else {
-            usual.saturating_add(usual / 16).min(seen)
+            usual.saturating_add(usual / 16 + 1).min(seen)
         };
         self.narrow.store(usual, Ordering::Relaxed);
         best
@@ -158,15 +192,16 @@ impl Platform for Machine {
         LAST.replace(ticks)
     }
 
-    fn same_again(&self) -> bool {
-        let count = SAME.get() + 1;
-        SAME.set(count % SAME_READS);
+    fn same_again(&self, ticks: u64) -> bool {
+        let (at, count) = SAME.get();
+        let count = if at == ticks { count + 1 } else { 1 };
+        SAME.set((ticks, count % SAME_READS));
         count == SAME_READS
     }
 
     fn observe(&self) -> Observation {
         // The bracket comes last, as near to its use as can be.
-        let watched = self.gathered().watch.poll();
+        let watched = self.look();
         let first = os::now_ns(ClockId::Monotonic) as i64;
         let boot = os::now_ns(ClockId::Boottime) as i64;
         let (before, ns, after) = self.narrow_bracket();
@@ -189,14 +224,26 @@ impl Platform for Machine {
             Err(reason) => reason,
         };
         SLOTS.wipe_on_fork();
-        State::new(reason, 0)
+        let mut state = State::new(reason, 0);
+        state.policy = self.policy.load(Ordering::Acquire);
+        // A parent may have been looking when this process was forked off.
+        self.looking.store(false, Ordering::Release);
+        state
     }
 
     fn terms(&self) -> Terms {
         self.gathered().terms
     }
 
+    fn policy(&self) -> u8 {
+        self.policy.load(Ordering::Acquire)
+    }
+
     fn yield_now(&self) {
         std::thread::yield_now();
+    }
+
+    fn rest(&self) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }

@@ -63,8 +63,12 @@ impl Policy {
             if standing != Standing::InUse && evidence.host_promises_agreement == Some(false) {
                 return Err(Reason::HostDeniesAgreement);
             }
+            // Where the kernel does not vouch for them, all must have been compared.
+            let all_needed = standing != Standing::InUse;
             return match agreement {
-                Some(Ok(found)) if !found.agrees() || !found.is_complete() => {
+                Some(Err(NotMeasured::OneCpu)) => Ok(()),
+                Some(Err(_)) if all_needed => Err(Reason::CpusMeasuredApart { by_ticks: 0 }),
+                Some(Ok(found)) if !found.agrees() || (all_needed && !found.is_complete()) => {
                     Err(Reason::CpusMeasuredApart {
                         by_ticks: found.worst_excess_ticks().max(found.warps().largest_ticks),
                     })

@@ -63,6 +63,8 @@ impl Published {
     }
 }
 
+/// What readers load lies in one cache line.
+#[repr(C, align(64))]
 struct Slot {
     t0: AtomicU64,
     n0: AtomicU64,
@@ -73,9 +75,10 @@ struct Slot {
     state: UnsafeCell<MaybeUninit<State>>,
 }
 
-/// Page-aligned, so that the pages hold nothing else and can be made to be wiped
-/// in children ([`Slots::wipe_on_fork`]): all zeros is the empty state.
-#[repr(C, align(4096))]
+/// Aligned to the largest page of any kernel (64 KiB), in size too, so that its
+/// pages hold nothing else and can be made to be wiped in children
+/// ([`Slots::wipe_on_fork`]): all zeros is the empty state.
+#[repr(C, align(65536))]
 pub(crate) struct Slots {
     present: AtomicU64,
     slots: [Slot; SLOTS],
@@ -161,25 +164,25 @@ impl Slots {
             if !free {
                 continue;
             }
-            // It may have become the present one before it was ours, but cannot
-            // from now on.
-            if self.slot_of_present() != candidate as usize % SLOTS {
-                Self::write(slot, next);
-                // Pinned rather than released: nobody may take it before it is
-                // published.
-                slot.pins.store(1, Ordering::Release);
-                let done = self
-                    .present
-                    .compare_exchange(version, candidate, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_ok();
+            Self::write(slot, next);
+            // A pin that stays for as long as it is the present one: nobody takes
+            // the present slot, not even for a moment.
+            slot.pins.store(1, Ordering::Release);
+            let done = self
+                .present
+                .compare_exchange(version, candidate, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
+            if !done {
                 slot.pins.fetch_sub(1, Ordering::Release);
-                return done;
+            } else if version != 0 {
+                self.slot(version).pins.fetch_sub(1, Ordering::Release);
             }
-            slot.pins.store(0, Ordering::Release);
+            return done;
         }
         false
     }
 
+    #[cfg(test)]
     fn slot_of_present(&self) -> usize {
         self.present.load(Ordering::Acquire) as usize % SLOTS
     }
@@ -259,7 +262,7 @@ mod tests {
         let slots = Slots::new();
         assert!(slots.replace(0, &numbered(1)));
         let held = slots.load().version;
-        slots.slot(held).pins.store(1, Ordering::Relaxed);
+        slots.slot(held).pins.fetch_add(1, Ordering::Relaxed);
         for n in 2..200 {
             assert!(slots.replace(slots.load().version, &numbered(n)));
             assert_ne!(slots.slot_of_present(), held as usize % SLOTS);

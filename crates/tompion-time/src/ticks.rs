@@ -69,8 +69,9 @@ impl Ticks {
     }
 
     /// The time since `earlier` by the clock's present rate; zero if the counter
-    /// went back. `None` while the clock does not know the rate: it never used
-    /// the counter.
+    /// went back. `None` while the clock does not know the rate: in the first 15 ms
+    /// (see [`Clock::init`](crate::Clock::init)), after a change of policy, and
+    /// where the counter is not admitted.
     #[must_use]
     pub fn duration_since(self, earlier: Self) -> Option<Duration> {
         let ticks = (self.0.wrapping_sub(earlier.0) as i64).max(0) as u64;

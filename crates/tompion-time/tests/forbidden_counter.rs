@@ -20,6 +20,11 @@ fn a_forbidden_counter_is_never_read() {
         Clock::set_policy(Policy::Tsc);
         assert_eq!(Clock::source(), Source::Kernel(Reason::Forbidden));
         assert!(Instant::now() >= second);
+        // Nor by a check, nor by a sleep.
+        assert_eq!(Clock::check(), Source::Kernel(Reason::Forbidden));
+        tompion_time::sleep::sleep(std::time::Duration::from_micros(50));
+        tompion_time::sleep::Sleeper::new(tompion_time::sleep::Policy::hybrid())
+            .sleep(std::time::Duration::from_micros(50));
         let report = Clock::report().to_string();
         assert!(report.contains("may not read the counter"), "{report}");
     })

@@ -36,6 +36,9 @@ const JUMP_NS: u64 = 2_000;
 /// Brackets wider than twice this say too little.
 const USABLE_UNCERTAINTY_NS: f64 = 20_000.0;
 
+/// A bracket whose half is wider was disturbed.
+const LOOSE_NS: u64 = 500;
+
 /// How many anchors in a row may be unusable before trust ends.
 const UNUSABLE_IN_A_ROW: u32 = 8;
 
@@ -115,9 +118,12 @@ pub(crate) fn advance(
     next.marker = seen.watched.disruption_marker;
     match state.mode {
         Mode::Counter => in_counter(state, next, seen, cause, terms),
-        Mode::Kernel(reason) if reason.is_final() => None,
+        Mode::Kernel(reason) if reason.is_final() || seen.ns < state.next_look_ns => None,
         Mode::Kernel(reason) => Some(in_kernel(state, reason, next, seen, terms)),
-        Mode::Closing => Some(out_of_closing(next, seen)),
+        Mode::Closing => Some(match objection(state, seen, terms) {
+            Some(reason) => next.to_kernel(reason, &Anchor::new(seen)),
+            None => out_of_closing(next, seen),
+        }),
     }
 }
 
@@ -146,7 +152,9 @@ fn objection(state: &State, seen: &Observation, terms: &Terms) -> Option<Reason>
 fn misfit(state: &State, at: &Anchor) -> (f64, f64) {
     let predicted = at.ticks_since(&state.last) as f64 * state.ns_per_tick;
     let off = at.ns_since(&state.last) as f64 - predicted;
-    (off, at.uncertain_ns(&state.last, state.ns_per_tick))
+    let by_rate = at.ns_since(&state.last) as f64 * state.rate_uncertainty;
+    let uncertain = at.uncertain_ns(&state.last, state.ns_per_tick) + by_rate;
+    (off, uncertain)
 }
 
 fn usable(state: &State, at: &Anchor) -> bool {
@@ -160,10 +168,11 @@ fn in_counter(
     cause: Cause,
     terms: &Terms,
 ) -> Option<State> {
-    let at = Anchor::new(seen);
+    let mut at = Anchor::new(seen);
     if let Some(reason) = objection(state, seen, terms) {
         return Some(distrust(next, &at, reason));
     }
+    next.wide_half_ticks = at.half_ticks.max(state.wide_half_ticks / 8 * 7);
     let (off, uncertain) = misfit(state, &at);
     let slew = at.ns_since(&state.last) as f64 * SLEW_PPM as f64 * 1e-6;
     if let Some(reason) = jump(state, &at, cause, off, uncertain + slew + JUMP_NS as f64) {
@@ -175,16 +184,26 @@ fn in_counter(
     }
     if !usable(state, &at) {
         next.unusable += 1;
-        if next.unusable > UNUSABLE_IN_A_ROW {
+        // A jump within it would be published.
+        let hides_a_jump = at.half_ticks as f64 * state.ns_per_tick > INTERVAL_NS as f64;
+        if hides_a_jump || next.unusable > UNUSABLE_IN_A_ROW {
             return Some(distrust(next, &at, Reason::ReadsUncertain));
         }
         // The old rate is better than this anchor.
-        let ticks = at.ticks_since(&state.last).max(0);
-        let now = state.last.ns + (ticks as f64 * state.ns_per_tick) as u64;
-        return Some(next.begin(at.ticks, now));
+        next.wide_half_ticks = state.wide_half_ticks;
+        return Some(next.begin(at.ticks, state.predicted_ns(&at)));
     }
     next.unusable = 0;
-    next.events.worst_off_ns = next.events.worst_off_ns.max(off.abs() as u64);
+    // After a pause it is no reading's error.
+    if at.ns_since(&state.last) <= 2 * INTERVAL_NS {
+        next.events.worst_off_ns = next.events.worst_off_ns.max(off.abs() as u64);
+    }
+    let half_ns = (at.half_ticks as f64 * state.ns_per_tick) as u64;
+    if half_ns > LOOSE_NS {
+        // The prediction is better where the bracket does not contradict it.
+        let (low, high) = (at.ns.saturating_sub(half_ns), at.ns + half_ns);
+        at.ns = state.predicted_ns(&at).clamp(low, high);
+    }
     next.follow(&at, off, uncertain);
     if at.ns.saturating_sub(next.lost_ns) > FORGIVEN_NS {
         next.doublings = 0;
@@ -210,7 +229,7 @@ fn jump(state: &State, at: &Anchor, cause: Cause, off: f64, bearable: f64) -> Op
         return None;
     }
     let ticks = at.ticks_since(&state.last);
-    Some(if cause == Cause::StoodStill || ticks == 0 {
+    Some(if ticks == 0 || (cause == Cause::StoodStill && off > 0.0) {
         Reason::StoodStill { for_ns: by_ns }
     } else if ticks < 0 {
         Reason::JumpedBack { by_ns }
@@ -271,6 +290,9 @@ fn in_kernel(
     }
     if uncertain > STEADY {
         // Two loose brackets; neither a proof nor the contrary.
+        if at.half_ticks < state.last.half_ticks {
+            return next.to_kernel(reason, &at);
+        }
         next.next_look_ns = at.ns.saturating_add(INTERVAL_NS);
         return next;
     }
@@ -327,6 +349,7 @@ fn out_of_closing(mut next: State, seen: &Observation) -> State {
     }
     next.mode = Mode::Counter;
     next.unusable = 0;
+    next.wide_half_ticks = at.half_ticks;
     next.last = at;
     next.begin(at.ticks, at.ns)
 }

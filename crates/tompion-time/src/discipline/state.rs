@@ -52,9 +52,11 @@ pub(crate) struct Anchor {
 
 impl Anchor {
     pub fn new(seen: &Observation) -> Self {
-        let half_ticks = seen.after.wrapping_sub(seen.before) / 2;
+        let half_width = seen.after.wrapping_sub(seen.before) / 2;
+        // A count tells only that the next one is not reached yet.
+        let half_ticks = half_width + 1;
         Self {
-            ticks: seen.before.wrapping_add(half_ticks),
+            ticks: seen.before.wrapping_add(half_width),
             ns: seen.ns,
             half_ticks,
         }
@@ -140,6 +142,10 @@ pub(crate) struct State {
     pub lost_ns: u64,
     /// Unusable anchors in a row.
     pub unusable: u32,
+    /// Half of the widest bracket lately, in ticks.
+    pub wide_half_ticks: u64,
+    /// The policy for which it was started, by number.
+    pub policy: u8,
     pub events: Events,
 }
 
@@ -163,6 +169,8 @@ impl State {
             doublings: 0,
             lost_ns: 0,
             unusable: 0,
+            wide_half_ticks: 0,
+            policy: 0,
             events: Events::default(),
         }
     }
@@ -180,6 +188,12 @@ impl State {
         self.last = *at;
         self.next_look_ns = at.ns.saturating_add(INTERVAL_NS);
         self
+    }
+
+    /// The time at an anchor's ticks by the last anchor and the rate.
+    pub fn predicted_ns(&self, at: &Anchor) -> u64 {
+        let ticks = at.ticks_since(&self.last).max(0);
+        self.last.ns + (ticks as f64 * self.ns_per_tick) as u64
     }
 
     /// Takes the rate from `base` to `at`.

@@ -33,8 +33,9 @@ pub(super) struct Sim {
     /// True time lost within each of the next brackets.
     pub preempted: Cell<(u32, f64)>,
     pub hint_hz: Cell<Option<u64>>,
+    pub policy: Cell<u8>,
     last: Cell<u64>,
-    same: Cell<u32>,
+    same: Cell<(u64, u32)>,
 }
 
 impl Sim {
@@ -55,8 +56,9 @@ impl Sim {
             marker: Cell::new(Some(7)),
             preempted: Cell::new((0, 0.0)),
             hint_hz: Cell::new(None),
+            policy: Cell::new(0),
             last: Cell::new(0),
-            same: Cell::new(0),
+            same: Cell::new((0, 0)),
         }
     }
 
@@ -139,9 +141,11 @@ impl Platform for Sim {
         self.last.replace(ticks)
     }
 
-    fn same_again(&self) -> bool {
-        self.same.set(self.same.get() + 1);
-        self.same.get().is_multiple_of(1000)
+    fn same_again(&self, ticks: u64) -> bool {
+        let (at, count) = self.same.get();
+        let count = if at == ticks { count + 1 } else { 1 };
+        self.same.set((ticks, count % 1000));
+        count == 1000
     }
 
     fn observe(&self) -> Observation {
@@ -167,7 +171,9 @@ impl Platform for Sim {
     }
 
     fn start(&self) -> State {
-        State::new(Reason::Calibrating, 0)
+        let mut state = State::new(Reason::Calibrating, 0);
+        state.policy = self.policy.get();
+        state
     }
 
     fn terms(&self) -> Terms {
@@ -177,5 +183,13 @@ impl Platform for Sim {
         }
     }
 
+    fn policy(&self) -> u8 {
+        self.policy.get()
+    }
+
     fn yield_now(&self) {}
+
+    fn rest(&self) {
+        self.pass(1e6);
+    }
 }

@@ -363,6 +363,39 @@ fn a_preempted_bracket_is_not_believed() {
 }
 
 #[test]
+fn a_change_of_policy_makes_time_neither_jump_nor_stand() {
+    let mut bench = Bench::settled(Sim::new());
+    for policy in [1, 2, 1] {
+        bench.sim().pass(1_000_000.0);
+        bench.read();
+        bench.sim().policy.set(policy);
+        bench.engine.restart();
+        bench.read();
+        assert!(
+            matches!(bench.mode(), Mode::Kernel(_)),
+            "{:?}",
+            bench.mode()
+        );
+        bench.run_ms(40);
+    }
+    assert_eq!(bench.mode(), Mode::Counter);
+    assert!(bench.worst < 100, "{} ns", bench.worst);
+}
+
+#[test]
+fn loose_brackets_are_covered_by_the_bound() {
+    let mut bench = Bench::settled(Sim::new());
+    bench.run_ms(500);
+    for _ in 0..50 {
+        bench.sim().preempted.set((1, 30e3));
+        bench.run_ms(7);
+    }
+    assert_eq!(bench.events().0, 0, "{:?}", bench.events());
+    // 15 us of each bracket are unknown, and none of it is believed.
+    assert!(bench.worst < 1_000, "{} ns", bench.worst);
+}
+
+#[test]
 fn a_long_pause_costs_one_anchor_and_nothing_else() {
     let mut bench = Bench::settled(Sim::new());
     bench.sim().slew_ppm.set(100.0);
@@ -527,5 +560,54 @@ proptest! {
         }
         prop_assert_eq!(bench.events().0, 0);
         prop_assert!(bench.worst <= BOUND_NS, "{} ns", bench.worst);
+    }
+}
+
+#[test]
+fn a_hair_back_across_the_beginning_of_a_piece_is_no_step_back() {
+    let mut bench = Bench::settled(Sim::new());
+    let version = bench.engine.slots().load().version;
+    while bench.engine.slots().load().version == version {
+        bench.sim().pass(10_000.0);
+        bench.read();
+    }
+    bench.sim().pass(300.0);
+    bench.read();
+    bench.sim().jump(-600.0);
+    bench.read();
+    bench.run_ms(10);
+    assert_eq!(bench.events().0, 0);
+}
+
+#[test]
+fn a_first_bracket_that_was_preempted_delays_nothing() {
+    let sim = Sim::new();
+    sim.preempted.set((1, 100e6));
+    let mut bench = Bench::on(sim);
+    bench.run_ms(150);
+    assert_eq!(bench.mode(), Mode::Counter);
+}
+
+#[test]
+fn brackets_loose_twice_in_a_row_are_no_jump() {
+    let mut bench = Bench::settled(Sim::new());
+    bench.run_ms(500);
+    for i in 0..20 {
+        bench.sim().preempted.set((1 + i % 2, 30e3));
+        bench.run_ms(23);
+    }
+    assert_eq!(bench.events().0, 0, "{:?}", bench.events());
+}
+
+#[test]
+fn a_slow_counter_changes_its_rate_no_oftener() {
+    for ticks_per_ns in [0.024, 0.025, 0.054] {
+        let sim = Sim::new();
+        sim.ticks_per_ns.set(ticks_per_ns);
+        let mut bench = Bench::settled(sim);
+        bench.run_ms(3_000);
+        let version = bench.engine.slots().load().version;
+        let e = bench.engine.slots().copy(version).unwrap().events;
+        assert_eq!(e.rate_changes, 0, "{ticks_per_ns}");
     }
 }

@@ -97,8 +97,13 @@ impl Watch {
     pub fn poll(&self) -> Watched {
         Watched {
             clocksource: self.clocksource(),
-            disruption_marker: self.vmclock.as_ref().ok().map(Vmclock::disruption_marker),
+            disruption_marker: self.disruption_marker(),
         }
+    }
+
+    /// The value of vmclock's disruption marker alone: one read of shared memory.
+    pub fn disruption_marker(&self) -> Option<u64> {
+        self.vmclock.as_ref().ok().map(Vmclock::disruption_marker)
     }
 
     /// Whether the vmclock device is watched, and if not, why.

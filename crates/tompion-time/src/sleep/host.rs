@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::spin::Pause;
+use crate::machine::CLOCK;
 use crate::os::{self, ClockId};
 
 /// The thread's timer slack: by how much the kernel may delay a wake-up in order
@@ -46,7 +47,7 @@ impl Machine {
     /// the way to the clock and to the kernel's sleep.
     pub fn new() -> Self {
         // A sleep into the past: the way there without the wait.
-        os::sleep_until_ns(os::now_ns(ClockId::Monotonic));
+        os::sleep_until_ns(CLOCK.kernel_ns());
         Self {
             pause: Pause::detect(),
             // The coarse clock moves once a tick. CONFIG_HZ cannot be asked for:
@@ -87,12 +88,12 @@ impl Host for Machine {
     fn now_ns(&mut self) -> u64 {
         // A counter read costs half of it, but the spin ends by the kernel's
         // clock anyhow: nothing would be gained.
-        os::now_ns(ClockId::Monotonic)
+        CLOCK.kernel_ns()
     }
 
     #[inline]
     fn kernel_now_ns(&mut self) -> u64 {
-        os::now_ns(ClockId::Monotonic)
+        CLOCK.kernel_ns()
     }
 
     fn sleep_until_ns(&mut self, deadline_ns: u64) {

@@ -43,7 +43,8 @@ pub use sleeper::{Sleeper, Slept};
 pub use ticker::{PeriodError, Tick, Ticker};
 
 use crate::Instant;
-use crate::os::{self, ClockId};
+use crate::machine::CLOCK;
+use crate::os;
 
 /// Sleeps for `duration` in the kernel; never spins.
 ///
@@ -55,7 +56,7 @@ use crate::os::{self, ClockId};
 /// ```
 pub fn sleep(duration: Duration) {
     let length = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    sleep_until_ns(os::now_ns(ClockId::Monotonic).saturating_add(length));
+    sleep_until_ns(CLOCK.kernel_ns().saturating_add(length));
 }
 
 /// Sleeps in the kernel until `deadline`; never spins. Timer slack as for

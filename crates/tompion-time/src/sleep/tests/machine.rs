@@ -1,6 +1,7 @@
 //! On the real machine: only what noise cannot break.
 
 use super::*;
+use crate::os::{self, ClockId};
 
 #[test]
 fn no_policy_wakes_early_on_this_machine() {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::os::{self, ClockId};
 
 fn ticker(policy: Policy, period: u64) -> Ticker<Sim> {
     Ticker::with_sleeper(Duration::from_nanos(period), sleeper(policy, |_| 14 * US)).unwrap()
