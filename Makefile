@@ -13,10 +13,16 @@ ARGS ?=
 # Everything is Rust; a C compiler is needed only as its linker.
 RUN_PACKAGES := gcc libc6-dev
 TEST_PACKAGES := $(RUN_PACKAGES) chromium fonts-dejavu-core iperf3 iproute2 man-db \
-	mount python3 python3-venv stress-ng util-linux
+	mount python3 python3-venv qemu-system-x86 stress-ng util-linux
 
-.PHONY: run build static test test-full lint unit cross acceptance docs clean \
-	require-rust run-packages test-packages
+# Static programs that run in the test guests, and the crates of which they are
+# examples.
+GUEST_CRATES := tompion-lab tompion-time
+GUEST_PAYLOADS := guest_probe guest_clock
+GUEST := $(CACHE)/guest
+
+.PHONY: run build static test test-full lint unit cross guest guest-kernel \
+	acceptance docs clean require-rust run-packages test-packages
 
 run: build
 	target/release/tompion check $(ARGS)
@@ -32,11 +38,21 @@ static: require-rust run-packages
 	cp target/$(HOST)/release/tompion dist/tompion
 	@echo "static binary: dist/tompion"
 
-test: test-packages lint unit cross build static acceptance
+test: test-packages lint unit guest cross build static acceptance
 	@echo "make test: all parts passed"
 
-# Where long experiments will go; there are none yet.
+# The long experiments too, about twelve minutes more: ten minutes beside the
+# kernel's clock, 10^9 reads by all CPUs.
 test-full: test
+	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
+		--test never_backwards --test follows_the_kernel -- --nocapture
+
+# The clock and the sleeps of tompion-time beside their peers, about 11 minutes;
+# best on a machine that does nothing else: make bench-time ARGS='--only read'
+.PHONY: bench-time
+bench-time: require-rust run-packages
+	$(CARGO) build --release --locked -p tompion-time-bench
+	target/release/tompion-time-bench $(ARGS)
 
 lint: require-rust run-packages
 	$(CARGO) fmt --all --check
@@ -45,6 +61,26 @@ lint: require-rust run-packages
 
 unit: require-rust test-packages
 	$(CARGO) test --workspace --locked
+
+# Boots disposable QEMU guests. Emulated, so any x86-64 machine can do it.
+ifneq ($(filter x86_64-%,$(HOST)),)
+guest: require-rust test-packages guest-kernel
+	CARGO_PROFILE_RELEASE_STRIP=symbols RUSTFLAGS='-C target-feature=+crt-static' \
+		$(CARGO) build --release --locked --target $(HOST) $(GUEST_CRATES:%=-p %) \
+		--bin tompion-guest-init $(GUEST_PAYLOADS:%=--example %)
+	@mkdir -p $(GUEST)/bin
+	install target/$(HOST)/release/tompion-guest-init \
+		$(GUEST_PAYLOADS:%=target/$(HOST)/release/examples/%) $(GUEST)/bin
+	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked -p tompion-lab --test boot \
+		--test clock -- \
+		--ignored --test-threads=2
+else
+guest: require-rust
+	@echo "guest: skipped, there are test guests for x86-64 only, this is $(HOST)"
+endif
+
+guest-kernel:
+	@.ci/guest-kernel $(GUEST)/kernel
 
 # aarch64 is compiled, never run by us.
 cross: require-rust
