@@ -60,6 +60,10 @@ def test_a_required_profile_that_passes_gives_status_0(tmp_path):
         (["check", "--require", "golf"], "voip"),
         (["check", "--policy", "fifo:200"], "1..99"),
         (["check", "--blocks", "0"], "at least 1"),
+        (["check", "--samples", "0"], "at least 1"),
+        (["check", "--wake-samples", "0"], "at least 1"),
+        (["check", "--cpu", "9999"], "CPU 9999"),
+        (["check", "--out", "/dev/null/r"], "Not a directory"),
         (["check", "--out", "/proc/nowhere"], "/proc/nowhere"),
         (["check", "--out", "/etc"], "not empty"),
         (["report", "/nonexistent"], "not a run directory"),
@@ -74,6 +78,7 @@ def test_bad_input_gets_one_clear_line_and_status_1(tmp_path, arguments, hint):
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.startswith("tompion: ") and hint in done.stderr, done.stderr
+    assert done.stderr.count("(os error") <= 1, "the cause is told once"
     assert list(tmp_path.iterdir()) == [], "something was left behind"
 
 
@@ -154,7 +159,7 @@ def test_the_static_binary_runs_alone(tmp_path):
     assert "statically linked" in dynamic.stdout + dynamic.stderr + kind.stdout or (
         "not a dynamic executable" in dynamic.stderr
     )
-    arguments = ("check", "--loads", "idle,cpu:threads=4", "--duration", "2s", "--blocks", "2")
+    arguments = ("check", "--loads", "idle,cpu:threads=4", "--duration", "8s", "--blocks", "2")
     if os.geteuid() != 0:
         tompion(*arguments, "--out", tmp_path / "r", program=static, check=0)
         return

@@ -64,7 +64,7 @@ def test_a_stopped_process_shows_as_one_row_of_that_length(tmp_path, method):
         if on_grid:
             # What the row's own lateness says, hence S/d give or take one.
             assert missed[0] == int(values[0] // MS), evidence[-1]
-            if abs(missed[0] - stopped / MS) > 1:
+            if abs(missed[0] - stopped // MS) > 1:
                 continue
         else:
             assert missed == [0], evidence[-1]
@@ -101,7 +101,7 @@ def test_kill_9_at_twenty_random_moments_loses_at_most_the_trial_under_way(tmp_p
         assert trials == len(saved) >= len(before_kill)
         # Files are numbered without gaps: no earlier trial is missing.
         assert [int(p.stem) for p in saved] == list(range(len(saved)))
-        assert result["status"] in ("interrupted", "complete")
+        assert result["status"] in ("interrupted", "time-limit", "complete")
         recovered += trials
     assert recovered > 50, "the kills came too early to tell anything"
 

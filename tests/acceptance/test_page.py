@@ -82,6 +82,21 @@ def test_nothing_runs_off_the_page(default_run, browser, width, scheme):
     assert (luminance[0] > luminance[1]) == (scheme == "dark"), colors
 
 
+def test_the_verdicts_need_no_sideways_scrolling_on_a_phone(default_run, browser):
+    page = open_page(browser, default_run, 400)
+    wide = page.evaluate(
+        """() => { const box = document.querySelector('table.profiles').parentElement;
+                   return [box.scrollWidth, box.clientWidth]; }"""
+    )
+    assert wide[0] <= wide[1], wide
+    # Stacked, each outcome still says to which load it belongs.
+    loads = page.evaluate(
+        """() => [...document.querySelectorAll('table.profiles tbody tr:first-child td')]
+                 .map(td => getComputedStyle(td, '::before').content)"""
+    )
+    assert loads == ['"Overall"', '"Idle"', '"Under cpu"', '"Under network"']
+
+
 def test_the_verdict_comes_first(default_run, browser):
     page = open_page(browser, default_run, 1200, javascript=False)
     headline = default_run.json["assessment"]["headline"]

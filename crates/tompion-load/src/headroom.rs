@@ -84,11 +84,10 @@ pub fn check_disk(directory: &Path, bytes: u64) -> Result<(), String> {
     let stat = nix::sys::statvfs::statvfs(directory)
         .map_err(|e| format!("could not ask how full its file system is: {e}"))?;
     let unit = stat.fragment_size() as u64;
-    check_free(
-        stat.blocks() as u64 * unit,
-        stat.blocks_available() as u64 * unit,
-        bytes,
-    )
+    // What root keeps for itself counts neither as used nor as free, as in df.
+    let used = stat.blocks().saturating_sub(stat.blocks_free()) as u64;
+    let available = stat.blocks_available() as u64;
+    check_free((used + available) * unit, available * unit, bytes)
 }
 
 fn check_free(total: u64, available: u64, wanted: u64) -> Result<(), String> {

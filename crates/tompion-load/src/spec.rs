@@ -110,9 +110,14 @@ impl LoadSpec {
         matches!(self.0, Kind::StressNg { .. } | Kind::Iperf3 { .. })
     }
 
+    /// Whether writing files is what the load does.
+    pub fn writes_files(&self) -> bool {
+        matches!(self.0, Kind::Io | Kind::Hd)
+    }
+
     /// Whether the load needs a directory for its files.
     pub fn needs_directory(&self) -> bool {
-        matches!(self.0, Kind::Io | Kind::Hd) || self.is_driven()
+        self.writes_files() || self.is_driven()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tompion_record::Cgroup;
+use tompion_record::{Cgroup, Throttling};
 
 use crate::root::{Root, field};
 
@@ -14,6 +14,48 @@ struct Mount {
 
 /// Describes the limits, from whichever version holds the CPU controller.
 pub fn cgroup(root: &Root) -> Cgroup {
+    match hierarchy(root) {
+        Some(Hierarchy::V1 { groups, cpuset }) => of_v1(root, &groups, &cpuset),
+        Some(Hierarchy::V2 { groups }) => of_v2(root, &groups),
+        None => Cgroup::default(),
+    }
+}
+
+/// The counts of the group whose quota this process feels, since the group was
+/// made; absent without a quota.
+pub fn throttling(root: &Root) -> Option<Throttling> {
+    let (groups, quota): (_, fn(&Root, &Path) -> Option<Quota>) = match hierarchy(root)? {
+        Hierarchy::V1 { groups, .. } => (groups, quota_v1),
+        Hierarchy::V2 { groups } => (groups, quota_v2),
+    };
+    let limiting = groups
+        .iter()
+        .filter_map(|g| Some((g, quota(root, g)?)))
+        .min_by(|a, b| cpus(a.1).total_cmp(&cpus(b.1)))?
+        .0;
+    let stat = root.text(limiting.join("cpu.stat"))?.replace(' ', ":");
+    let count = |name: &str| field(&stat, name)?.parse::<u64>().ok();
+    Some(Throttling {
+        periods: count("nr_periods")?,
+        throttled_periods: count("nr_throttled")?,
+        // Version 1 counts nanoseconds, version 2 microseconds.
+        throttled_ns: count("throttled_time")
+            .or_else(|| Some(count("throttled_usec")?.saturating_mul(1000)))?,
+    })
+}
+
+/// The process's group and those above it, nearest first.
+enum Hierarchy {
+    V1 {
+        groups: Vec<PathBuf>,
+        cpuset: Vec<PathBuf>,
+    },
+    V2 {
+        groups: Vec<PathBuf>,
+    },
+}
+
+fn hierarchy(root: &Root) -> Option<Hierarchy> {
     let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
     let member = root.text("/proc/self/cgroup").unwrap_or_default();
     let v1 = |controller: &str| {
@@ -22,22 +64,17 @@ pub fn cgroup(root: &Root) -> Cgroup {
         Some(own_and_above(root, &mount, group))
     };
     if let Some(groups) = v1("cpu") {
-        return of_v1(root, &groups, &v1("cpuset").unwrap_or_default());
+        let cpuset = v1("cpuset").unwrap_or_default();
+        return Some(Hierarchy::V1 { groups, cpuset });
     }
-    let v2 = || {
-        let mount = v2_mount(&mounts)?;
-        let group = member.lines().find_map(|l| l.strip_prefix("0::"))?;
-        Some(own_and_above(root, &mount, group))
-    };
-    v2().map(|groups| of_v2(root, &groups)).unwrap_or_default()
+    let mount = v2_mount(&mounts)?;
+    let group = member.lines().find_map(|l| l.strip_prefix("0::"))?;
+    let groups = own_and_above(root, &mount, group);
+    Some(Hierarchy::V2 { groups })
 }
 
 fn of_v1(root: &Root, groups: &[PathBuf], cpuset: &[PathBuf]) -> Cgroup {
-    let quotas = groups.iter().filter_map(|g| {
-        // -1 stands for no limit and does not parse as unsigned.
-        let quota = root.parsed(g.join("cpu.cfs_quota_us"))?;
-        Some((quota, root.parsed(g.join("cpu.cfs_period_us"))?))
-    });
+    let quotas = groups.iter().filter_map(|g| quota_v1(root, g));
     let own = groups.first();
     Cgroup {
         version: Some("v1".to_owned()),
@@ -52,12 +89,7 @@ fn of_v1(root: &Root, groups: &[PathBuf], cpuset: &[PathBuf]) -> Cgroup {
 }
 
 fn of_v2(root: &Root, groups: &[PathBuf]) -> Cgroup {
-    let quotas = groups.iter().filter_map(|g| {
-        let text = root.text(g.join("cpu.max"))?;
-        // `max 100000` stands for no limit.
-        let (quota, period) = text.split_once(' ')?;
-        Some((quota.parse().ok()?, period.parse().ok()?))
-    });
+    let quotas = groups.iter().filter_map(|g| quota_v2(root, g));
     let own = groups.first();
     Cgroup {
         version: Some("v2".to_owned()),
@@ -68,12 +100,32 @@ fn of_v2(root: &Root, groups: &[PathBuf]) -> Cgroup {
     }
 }
 
+/// CPU time granted in each period and the period, both in microseconds.
+type Quota = (u64, u64);
+
+fn quota_v1(root: &Root, group: &Path) -> Option<Quota> {
+    // -1 stands for no limit and does not parse as unsigned.
+    let quota = root.parsed(group.join("cpu.cfs_quota_us"))?;
+    let period = root.parsed(group.join("cpu.cfs_period_us"))?;
+    (period > 0).then_some((quota, period))
+}
+
+fn quota_v2(root: &Root, group: &Path) -> Option<Quota> {
+    let text = root.text(group.join("cpu.max"))?;
+    // `max 100000` stands for no limit.
+    let (quota, period) = text.split_once(' ')?;
+    let period = period.parse().ok()?;
+    (period > 0).then_some((quota.parse().ok()?, period))
+}
+
+/// A quota as a number of CPUs.
+fn cpus((quota, period): Quota) -> f64 {
+    quota as f64 / period as f64
+}
+
 /// The tightest of the quotas above a process is the one it feels.
-fn with_quota(quotas: impl Iterator<Item = (u64, u64)>) -> Cgroup {
-    let cpus = |(quota, period): (u64, u64)| quota as f64 / period as f64;
-    let tightest = quotas
-        .filter(|q| q.1 > 0)
-        .min_by(|a, b| cpus(*a).total_cmp(&cpus(*b)));
+fn with_quota(quotas: impl Iterator<Item = Quota>) -> Cgroup {
+    let tightest = quotas.min_by(|a, b| cpus(*a).total_cmp(&cpus(*b)));
     Cgroup {
         quota_us: tightest.map(|q| q.0),
         period_us: tightest.map(|q| q.1),

@@ -25,7 +25,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
-use tompion_record::Environment;
+use tompion_record::{Environment, Throttling};
 
 use crate::cpuid::{Cpuid, CpuidFacts};
 use crate::root::Root;
@@ -34,6 +34,12 @@ use crate::sys::SystemCalls;
 /// Describes this machine as it is now.
 pub fn detect() -> Environment {
     describe(&Root::real(), &SystemCalls::made(), cpuid::native())
+}
+
+/// What the CPU quota above this process has done since its control group was
+/// made; absent without a quota. The difference of two tells of the time between.
+pub fn throttling() -> Option<Throttling> {
+    cgroup::throttling(&Root::real())
 }
 
 /// Describes the machine whose files lie under `root`.

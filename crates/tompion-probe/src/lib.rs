@@ -11,7 +11,7 @@ mod sys;
 mod thread;
 pub mod wake_up;
 
-pub use thread::{Controller, MeasuringThread, Policy, ThreadSettings};
+pub use thread::{Controller, LONG_SLEEP, MeasuringThread, Policy, ThreadSettings};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +38,11 @@ pub struct Limits {
     pub samples: u64,
     /// Time after which the trial ends with what it has, in nanoseconds.
     pub time_ns: u64,
+    /// Wake-up samples, warm-up aside, for which the end is put off: beside a
+    /// heavy load the warm-up alone may outlast a short trial.
+    pub least_samples: u64,
+    /// How long it is put off at most, in nanoseconds.
+    pub patience_ns: u64,
     /// Rows kept in memory at a time; longer trials keep bins and the tail.
     pub rows: usize,
     /// Whether to look for the clock's steps too, which takes up to 10 ms.
@@ -49,6 +54,17 @@ pub struct Limits {
 impl Limits {
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether a trial that has taken `samples` that count ends rather than
+    /// begin a wait that lasts until `until_ns` after its beginning.
+    fn ended(&self, samples: u64, until_ns: u64) -> bool {
+        let patience = if samples < self.least_samples {
+            self.patience_ns
+        } else {
+            0
+        };
+        until_ns > self.time_ns.saturating_add(patience) || self.stopped()
     }
 }
 
@@ -63,6 +79,9 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// `Limits::stop` was set while a long sleep went on; the trial is lost.
+    #[error("stopped during a sleep")]
+    Stopped,
     /// The measuring thread panicked.
     #[error("the measuring thread panicked; this is a bug in tompion")]
     Panicked,

@@ -1,9 +1,12 @@
 //! A fresh thread for each trial, set up as its cell asks.
 
+use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tompion_time::os;
 
@@ -158,9 +161,14 @@ impl Drop for Controller {
 pub struct MeasuringThread {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether it was left in a sleep that nobody waits for.
+    abandoned: Cell<bool>,
 }
 
 type Job = Box<dyn FnOnce() + Send>;
+
+/// A sleep beyond this is worth interrupting when the user wants to stop.
+pub const LONG_SLEEP: Duration = Duration::from_millis(100);
 
 impl MeasuringThread {
     /// Starts the thread; it sleeps until its first trial.
@@ -173,6 +181,7 @@ impl MeasuringThread {
         Ok(Self {
             jobs: Some(jobs),
             thread: Some(thread),
+            abandoned: Cell::new(false),
         })
     }
 
@@ -182,22 +191,56 @@ impl MeasuringThread {
         settings: ThreadSettings,
         body: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
+        let result = self.begin(settings, body)?;
+        // A job that panicked dropped its sender.
+        result.recv().map_err(|_| Error::Panicked)?
+    }
+
+    /// Like [`run`](Self::run), but gives up with [`Error::Stopped`] soon after
+    /// `stop` is set, whatever `body` sleeps for: the thread is left behind in its
+    /// sleep and must not be used again. Looking for `stop` wakes the caller a few
+    /// times a second, so this is for sleeps beyond [`LONG_SLEEP`] alone.
+    pub fn run_stoppable<T: Send + 'static>(
+        &self,
+        settings: ThreadSettings,
+        stop: &AtomicBool,
+        body: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let result = self.begin(settings, body)?;
+        loop {
+            match result.recv_timeout(LONG_SLEEP) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Panicked),
+                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                    self.abandoned.set(true);
+                    return Err(Error::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Hands `body` to the thread; its result comes over the channel.
+    fn begin<T: Send + 'static>(
+        &self,
+        settings: ThreadSettings,
+        body: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<mpsc::Receiver<Result<T, Error>>, Error> {
         let (done, result) = mpsc::sync_channel(1);
         let job = Box::new(move || {
-            // The receiver waits below.
+            // The receiver may have given up.
             let _ = done.send(settings.apply().and_then(|()| body()));
         });
         let jobs = self.jobs.as_ref().ok_or(Error::Panicked)?;
         jobs.send(job).map_err(|_| Error::Panicked)?;
-        // A job that panicked dropped its sender.
-        result.recv().map_err(|_| Error::Panicked)?
+        Ok(result)
     }
 }
 
 impl Drop for MeasuringThread {
     fn drop(&mut self) {
         self.jobs = None;
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.take().filter(|_| !self.abandoned.get()) {
             let _ = thread.join();
         }
     }
@@ -230,6 +273,30 @@ mod tests {
     fn a_panic_while_measuring_is_an_error_not_a_hang() {
         let result: Result<(), Error> = run(ThreadSettings::default(), || panic!("planted"));
         assert!(matches!(result, Err(Error::Panicked)));
+    }
+
+    #[test]
+    fn a_stop_does_not_wait_for_a_long_sleep() {
+        let thread = MeasuringThread::start().unwrap();
+        let began = std::time::Instant::now();
+        let stopped = thread.run_stoppable(ThreadSettings::default(), &true.into(), || {
+            std::thread::sleep(Duration::from_secs(3600));
+            Ok(())
+        });
+        assert!(matches!(stopped, Err(Error::Stopped)));
+        drop(thread);
+        assert!(began.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_trial_that_nobody_stops_ends_by_itself() {
+        let thread = MeasuringThread::start().unwrap();
+        let settings = ThreadSettings::default();
+        let slept = thread.run_stoppable(settings, &false.into(), || {
+            std::thread::sleep(3 * LONG_SLEEP);
+            Ok(7)
+        });
+        assert_eq!(slept.unwrap(), 7);
     }
 
     #[test]

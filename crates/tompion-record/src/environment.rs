@@ -267,6 +267,7 @@ pub struct Cgroup {
     pub cpuset: Option<String>,
     /// CPU time that real-time tasks of the group may use, in microseconds (v1).
     pub realtime_runtime_us: Option<i64>,
-    /// Periods in which the group ran out of its quota, since it was made.
+    /// Periods in which the group ran out of its quota, from when it was made
+    /// until the run began.
     pub throttled_periods: Option<u64>,
 }

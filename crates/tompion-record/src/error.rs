@@ -39,9 +39,15 @@ pub enum Error {
         /// Newest version that can be read.
         supported: u64,
     },
-    /// The directory for a new run is already in use.
+    /// The directory for a new run holds something.
     #[error("{}: exists and is not empty; choose another --out", path.display())]
     NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another run began in the directory at the same moment.
+    #[error("{}: another run has just begun there; choose another --out", path.display())]
+    Taken {
         /// The directory.
         path: PathBuf,
     },

@@ -26,9 +26,11 @@ pub use cells::Cell;
 pub use environment::*;
 pub use error::{Error, Result};
 pub use factors::{Factors, factor};
-pub use quantity::{format_duration, format_ns, parse_duration_ns};
+pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
 pub use recorder::Recorder;
-pub use run::{Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, json_schema, now_utc};
+pub use run::{
+    Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, json_schema, now_utc,
+};
 pub use sample::{Mark, Sample};
 pub use store::{Run, RunWriter, write_whole};
 pub use summary::{Summary, TrialSummary};

@@ -43,6 +43,19 @@ pub fn format_duration(ns: u64) -> String {
     format!("{ns}ns")
 }
 
+/// A level such as `100us` as people write it: `100 µs`. What is no duration
+/// stays as it is.
+pub fn level_in_words(level: &str) -> String {
+    let split = level.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    match (parse_duration_ns(level), split) {
+        (Ok(_), Some(at)) => {
+            let (number, unit) = level.split_at(at);
+            format!("{number} {}", unit.replace("us", "µs"))
+        }
+        _ => level.to_owned(),
+    }
+}
+
 /// A measured time rounded to three significant digits: `52.7 µs`.
 pub fn format_ns(ns: f64) -> String {
     let magnitude = ns.abs();
@@ -77,6 +90,14 @@ mod tests {
         for bad in ["", "100", "us", "1 parsec", "-3ms", "0s", "1e3ms"] {
             assert!(parse_duration_ns(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn levels_are_written_with_a_space_and_a_micro_sign() {
+        assert_eq!(level_in_words("100us"), "100 µs");
+        assert_eq!(level_in_words("1ms"), "1 ms");
+        assert_eq!(level_in_words("default"), "default");
+        assert_eq!(level_in_words(""), "");
     }
 
     #[test]

@@ -14,8 +14,10 @@ pub const SCHEMA_VERSION: u64 = 1;
 pub enum Status {
     /// Still being written, or its process died.
     Running,
-    /// Ended before its plan did.
+    /// Ended before its plan did, by a signal, an error or the end of its process.
     Interrupted,
+    /// Ended in order before its plan did, because its time was up.
+    TimeLimit,
     /// All of the plan was carried out.
     Complete,
 }
@@ -50,6 +52,17 @@ pub struct RunHeader {
     pub guards: Vec<String>,
 }
 
+/// What a CPU quota did to this process's control group while the run went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Throttling {
+    /// Periods of the quota that the run went through.
+    pub periods: u64,
+    /// Periods among them in which the group ran out of its quota and stood still.
+    pub throttled_periods: u64,
+    /// How long its threads stood still, added up, in nanoseconds.
+    pub throttled_ns: u64,
+}
+
 /// The content of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
@@ -61,6 +74,9 @@ pub struct RunRecord {
     pub finished_at: Option<String>,
     /// Why the run ended early, and other remarks of the run itself.
     pub notes: Vec<String>,
+    /// What a CPU quota did during the run; absent without one, and in a run
+    /// that was not ended in order.
+    pub throttling: Option<Throttling>,
     /// What was known at the start.
     #[serde(flatten)]
     pub header: RunHeader,

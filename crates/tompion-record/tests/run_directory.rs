@@ -104,6 +104,16 @@ fn trials_after_the_last_checkpoint_are_recovered() {
 }
 
 #[test]
+fn a_process_killed_after_its_last_trial_lost_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let design = header().design;
+    drop(save(directory.path(), design.blocks * design.cells));
+    let run = Run::open(directory.path()).unwrap();
+    assert_eq!(run.record().status, Status::Complete);
+    assert!(run.record().notes[0].contains("after its last trial"));
+}
+
+#[test]
 fn leftovers_of_a_write_under_way_do_no_harm() {
     let directory = tempfile::tempdir().unwrap();
     drop(save(directory.path(), 2));
@@ -208,4 +218,59 @@ fn run_json_conforms_to_the_checked_in_schema() {
     let mut wrong = run;
     wrong["trials"][0]["rows"] = "many".into();
     assert!(jsonschema::validate(&schema, &wrong).is_err());
+}
+
+#[test]
+fn of_runs_that_begin_in_one_directory_at_once_one_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let begun: Vec<bool> = std::thread::scope(|scope| {
+        let begin = || RunWriter::create(&path, header());
+        let runs: Vec<_> = (0..8).map(|_| scope.spawn(begin)).collect();
+        // Kept until all have tried.
+        let results: Vec<_> = runs.into_iter().map(|r| r.join().unwrap()).collect();
+        for error in results.iter().filter_map(|r| r.as_ref().err()) {
+            assert!(
+                error.to_string().ends_with("choose another --out"),
+                "{error}"
+            );
+        }
+        results.iter().map(Result::is_ok).collect()
+    });
+    assert_eq!(begun.iter().filter(|ok| **ok).count(), 1, "{begun:?}");
+}
+
+#[test]
+fn a_pipe_instead_of_a_file_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    save(directory.path(), 1).finish(Status::Complete).unwrap();
+    for name in ["samples/00000.parquet", "run.json"] {
+        let path = directory.path().join(name);
+        fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        let text = complaint(directory.path());
+        assert!(
+            text.contains(name) && text.contains("not a regular file"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_left_of_the_space_kept_for_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    save(directory.path(), 1).finish(Status::Complete).unwrap();
+    let mut names: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["run.json", "samples"]);
 }

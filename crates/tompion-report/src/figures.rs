@@ -23,6 +23,11 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
+/// The noun that goes with a count.
+pub(crate) fn plural<'a>(n: u64, one: &'a str, many: &'a str) -> &'a str {
+    if n == 1 { one } else { many }
+}
+
 /// A rate or another real number with three significant digits.
 pub(crate) fn real(x: f64) -> String {
     match x.abs() {

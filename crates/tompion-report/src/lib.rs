@@ -18,6 +18,7 @@ mod plot;
 mod sections;
 mod series;
 mod terminal;
+mod verdicts;
 
 pub use data::ReportData;
 pub use environment::environment_text;

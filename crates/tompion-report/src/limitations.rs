@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{Status, Storage};
+use tompion_record::{Status, Storage, format_ns};
 
 use crate::data::ReportData;
 use crate::environment::emulation;
@@ -11,22 +11,25 @@ use crate::figures::count;
 /// One sentence each.
 pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
     let mut all = Vec::new();
-    all.extend(interrupted(data));
+    all.extend(early_end(data).map(|e| e.1));
     all.extend(emulation(&data.record().header.environment).map(|how| {
         format!("This machine is emulated ({how}): its time says little about real hardware.")
     }));
+    all.extend(cpu_quota(data).map(|q| q.1));
     all.extend(trial_limits(data));
     all.extend(missing(data));
     all.extend(blind_spots(data));
     all
 }
 
-/// That the run ended early, with what it holds.
-pub(crate) fn interrupted(data: &ReportData) -> Option<String> {
+/// That the run ended early, in two words, and with what it holds.
+pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
     let record = data.record();
-    if record.status == Status::Complete {
-        return None;
-    }
+    let (title, how) = match record.status {
+        Status::Complete => return None,
+        Status::TimeLimit => ("Time limit", "stopped at its time limit"),
+        Status::Interrupted | Status::Running => ("Interrupted", "was interrupted"),
+    };
     let design = &record.header.design;
     let planned = u64::from(design.blocks) * u64::from(design.cells);
     let done = record.trials.len() as u64;
@@ -35,9 +38,53 @@ pub(crate) fn interrupted(data: &ReportData) -> Option<String> {
     } else {
         count(done)
     };
-    Some(format!(
-        "The run was interrupted: {of} planned trials were measured."
+    Some((
+        title,
+        format!("The run {how}: {of} planned trials were measured."),
     ))
+}
+
+/// That a control group limits the CPU time of everything measured here, and
+/// whether it did so in this run.
+pub(crate) fn cpu_quota(data: &ReportData) -> Option<(QuotaEffect, String)> {
+    let record = data.record();
+    let group = &record.header.environment.cgroup;
+    let cpus = group.quota_cpus?;
+    let limit = format!("A CPU quota grants this process and its loads {cpus:.2} CPUs together");
+    let (effect, rest) = match record.throttling {
+        Some(t) if t.throttled_periods == 0 => (
+            QuotaEffect::NotFelt,
+            "; they never used it up during the run.".to_owned(),
+        ),
+        Some(t) => (
+            QuotaEffect::Felt,
+            format!(
+                ". They used it up in {} of {} periods{} of this run and stood still until the next: latencies and \
+                 read costs contain these pauses, and loads were weaker than their names say.",
+                count(t.throttled_periods),
+                count(t.periods),
+                group
+                    .period_us
+                    .map(|us| format!(" of {}", format_ns(us as f64 * 1e3)))
+                    .unwrap_or_default(),
+            ),
+        ),
+        None => (
+            QuotaEffect::Felt,
+            ". How often they used it up was not recorded: latencies and read costs may contain the pauses."
+                .to_owned(),
+        ),
+    };
+    Some((effect, format!("{limit}{rest}")))
+}
+
+/// Whether a CPU quota may have shaped what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QuotaEffect {
+    /// It did, or nobody knows.
+    Felt,
+    /// It did not.
+    NotFelt,
 }
 
 fn trial_limits(data: &ReportData) -> Vec<String> {
@@ -86,7 +133,15 @@ fn missing(data: &ReportData) -> Vec<String> {
     let flat: u64 = data.shown().map(|s| s.view.not_positive).sum();
     let mut all = Vec::new();
     if empty > 0 {
-        all.push(format!("{} cells hold no samples.", count(empty as u64)));
+        all.push(match empty {
+            1 => {
+                "1 cell holds no samples: its trials ended before the first that counts.".to_owned()
+            }
+            n => format!(
+                "{} cells hold no samples: their trials ended before the first that counts.",
+                count(n as u64)
+            ),
+        });
     }
     if flat > 0 {
         all.push(format!(

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Factors, factor, parse_duration_ns};
+use tompion_record::{Factors, factor, level_in_words as level, parse_duration_ns};
 
 use crate::data::{ReportData, Shown};
 
@@ -112,18 +112,6 @@ pub(crate) fn probe_title(probe: &str) -> String {
         WAKE_UP => "Wake-up latency".to_owned(),
         "" => "Measurements without a named probe".to_owned(),
         other => other.to_owned(),
-    }
-}
-
-/// A level such as `100us` as people write it: `100 µs`.
-pub(crate) fn level(level: &str) -> String {
-    let split = level.find(|c: char| !(c.is_ascii_digit() || c == '.'));
-    match (parse_duration_ns(level), split) {
-        (Ok(_), Some(at)) => {
-            let (number, unit) = level.split_at(at);
-            format!("{number} {}", unit.replace("us", "µs"))
-        }
-        _ => level.to_owned(),
     }
 }
 
@@ -257,14 +245,6 @@ fn section<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn levels_are_written_with_a_space_and_a_micro_sign() {
-        assert_eq!(level("100us"), "100 µs");
-        assert_eq!(level("1ms"), "1 ms");
-        assert_eq!(level("default"), "default");
-        assert_eq!(level(""), "");
-    }
 
     #[test]
     fn variants_name_what_differs_from_the_default() {

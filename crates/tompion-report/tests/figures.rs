@@ -107,7 +107,7 @@ fn tables_keep_within_the_terminal() {
         120,
     );
     let report = gather(&run);
-    for width in [80, 100, 160] {
+    for width in [40, 45, 58, 64, 80, 100, 160] {
         let text = terminal(&report, width, false);
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");

@@ -1,13 +1,14 @@
 //! What the runner needs of a machine, and the real machine.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tompion_load::{Activity, LoadConfig, LoadProcess, LoadSpec, Observation, machine_activity};
 use tompion_probe::{
-    Controller, Limits, MeasuringThread, Outcome, ThreadSettings, read_cost, wake_up,
+    Controller, LONG_SLEEP, Limits, MeasuringThread, Outcome, ThreadSettings, read_cost, wake_up,
 };
-use tompion_record::LoadEvidence;
+use tompion_record::{LoadEvidence, Throttling};
 use tompion_time::{Clock, Policy, Rate, Source};
 
 use crate::{Error, PlannedCell, ProbePlan};
@@ -22,6 +23,9 @@ pub trait Bench {
 
     /// Switches it off.
     fn load_off(&mut self, load: usize) -> Result<(), Error>;
+
+    /// What a CPU quota has done to this process so far; absent without one.
+    fn throttling(&mut self) -> Option<Throttling>;
 
     /// Measures one cell beside its load, which is on.
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error>;
@@ -61,6 +65,8 @@ pub struct Machine {
     rate: Option<Rate>,
     settle: Duration,
     loads: Vec<Load>,
+    /// Whether the machine has been at rest since it settled.
+    rested: bool,
     controller: Controller,
 }
 
@@ -105,6 +111,7 @@ impl Machine {
             rate,
             settle: settings.settle,
             loads,
+            rested: false,
             // After the loads have started, so that none inherits it.
             controller: Controller::raise(),
         })
@@ -114,21 +121,31 @@ impl Machine {
 impl Machine {
     /// What protects the measurement on this machine, beyond what always does.
     pub fn guards(&self) -> Vec<String> {
-        vec![
-            if self.controller.is_raised() {
-                "The controlling thread is real-time; it sleeps while a trial is measured."
-            } else {
-                "The controlling thread could not be made real-time: heavy loads are switched \
-                 slowly, and fewer samples are taken beside them."
+        let mut guards = vec![match Clock::source() {
+            Source::Counter => "Tompion's own clock and sleep read the CPU counter.".to_owned(),
+            Source::Kernel(why) => {
+                format!("Tompion's own clock and sleep read the kernel's clock, because {why}.")
             }
-            .to_owned(),
-            match Clock::source() {
-                Source::Counter => "Tompion's own clock and sleep read the CPU counter.".to_owned(),
-                Source::Kernel(why) => {
-                    format!("Tompion's own clock and sleep read the kernel's clock, because {why}.")
-                }
-            },
-        ]
+        }];
+        if self.controller.is_raised() {
+            guards.push(
+                "The controlling thread is real-time; it sleeps while a trial is measured."
+                    .to_owned(),
+            );
+        }
+        guards
+    }
+
+    /// What the reader of a run must know of this machine.
+    pub fn notes(&self) -> Vec<String> {
+        let slow = "The controlling thread could not be made real-time (that takes root or \
+                    CAP_SYS_NICE, and real-time run time in the CPU cgroup): heavy loads are switched slowly, and fewer samples are taken \
+                    beside them.";
+        if self.controller.is_raised() {
+            Vec::new()
+        } else {
+            vec![slow.to_owned()]
+        }
     }
 }
 
@@ -137,11 +154,19 @@ impl Bench for Machine {
         self.began.elapsed()
     }
 
+    fn throttling(&mut self) -> Option<Throttling> {
+        tompion_platform::throttling()
+    }
+
     fn load_on(&mut self, load: usize) -> Result<(), Error> {
         let load = &mut self.loads[load];
         if let Some(process) = &mut load.process {
             process.resume()?;
+        } else if self.rested {
+            // Nothing has happened that would have to die down.
+            return Ok(());
         }
+        self.rested = load.process.is_none();
         std::thread::sleep(self.settle);
         Ok(())
     }
@@ -177,14 +202,19 @@ impl Bench for Machine {
         };
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
-        let mut outcome = thread
-            .run(settings, move || match probe {
-                ProbePlan::ReadCost(method) => read_cost::measure(method, rate, &limits),
-                ProbePlan::WakeUp { method, target_ns } => {
-                    wake_up::measure(method, target_ns, &limits)
-                }
-            })
-            .map_err(named)?;
+        let stop = Arc::clone(&limits.stop);
+        let measure = move || match probe {
+            ProbePlan::ReadCost(method) => read_cost::measure(method, rate, &limits),
+            ProbePlan::WakeUp { method, target_ns } => wake_up::measure(method, target_ns, &limits),
+        };
+        let mut outcome = match probe {
+            ProbePlan::WakeUp { target_ns, .. } if Duration::from_nanos(target_ns) > LONG_SLEEP => {
+                thread.run_stoppable(settings, &stop, measure)
+            }
+            // Between samples the probe looks for `stop` itself.
+            _ => thread.run(settings, measure),
+        }
+        .map_err(named)?;
         let ended = self.began.elapsed();
         outcome.measurement.pinned_cpu = cell.thread.cpu;
         Ok(Trial {

@@ -1,14 +1,17 @@
 //! Carrying out a plan.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tompion_load::LoadError;
 use tompion_probe::Limits;
-use tompion_record::{RunWriter, Status, TrialDraft};
+use tompion_record::{RunWriter, Status, Throttling, TrialDraft};
 
-use crate::{Bench, Error, Plan, PlannedCell, ProbePlan, Trial};
+use crate::budget::Budget;
+use crate::fit::{as_option, in_words};
+use crate::{Bench, Error, Plan, PlannedCell, Trial};
 
 /// Where the run stands, told after every trial.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +29,8 @@ pub struct Progress<'a> {
 /// Rows a trial keeps in memory (32 bytes each); longer trials keep bins.
 const ROWS: usize = 1 << 20;
 
-/// A wake-up trial gets at least this long, however little time is left.
-const SHORTEST: Duration = Duration::from_millis(8);
-
-/// A read-cost trial ends after this long: under heavy load a busy thread may
-/// wait for the CPU many times longer than it runs.
-const LONGEST_READ: Duration = Duration::from_millis(150);
-
-/// A run may take this much longer than planned; then it ends after the block
-/// under way, with fewer blocks rather than late.
-const OVERTIME: Duration = Duration::from_secs(5);
+/// How much longer a trial may last that has hardly a sample when its time is up.
+const PATIENCE: Duration = Duration::from_millis(150);
 
 /// How often a trial is tried whose load cannot prove that it ran.
 const ATTEMPTS: u32 = 5;
@@ -43,8 +38,10 @@ const ATTEMPTS: u32 = 5;
 /// Measures every cell of every block and saves each trial as it ends.
 ///
 /// When `stop` is set the trial under way is dropped and the run ends as
-/// interrupted, which is no error. After an error the run is marked interrupted
-/// and keeps what was saved.
+/// interrupted, which is no error. When the time is up it ends after a whole
+/// block; only where even that would take far too long is a block cut short, each
+/// load having had its turn. After an error the run is marked interrupted and
+/// keeps what was saved.
 pub fn execute(
     plan: &Plan,
     bench: &mut impl Bench,
@@ -52,7 +49,9 @@ pub fn execute(
     stop: &Arc<AtomicBool>,
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
+    let before = bench.throttling();
     let result = trials(plan, bench, writer, stop, &mut progress);
+    writer.throttling(since(before, bench.throttling()));
     match result {
         Ok(status) => {
             writer.finish(status)?;
@@ -65,6 +64,18 @@ pub fn execute(
             Err(error)
         }
     }
+}
+
+/// What was counted between two readings.
+fn since(before: Option<Throttling>, after: Option<Throttling>) -> Option<Throttling> {
+    let (before, after) = (before?, after?);
+    Some(Throttling {
+        periods: after.periods.saturating_sub(before.periods),
+        throttled_periods: after
+            .throttled_periods
+            .saturating_sub(before.throttled_periods),
+        throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+    })
 }
 
 fn trials(
@@ -80,29 +91,51 @@ fn trials(
         began,
         budget: Budget::new(plan, began),
         done: 0,
+        dropped: 0,
         writer,
         stop,
         progress,
     };
     for block in 0..plan.blocks {
-        for (load, cells) in plan.order(block) {
+        let mut turns: VecDeque<(usize, Vec<usize>)> = plan.order(block).into();
+        let mut first_turns = turns.len();
+        while let Some((load, cells)) = turns.pop_front() {
             let switching = bench.now();
+            let after: Vec<usize> = turns.iter().map(|turn| turn.0).collect();
+            let until = run.budget.turn_ends(switching, &after);
             bench.load_on(load)?;
-            run.budget.switched(bench.now() - switching);
-            let measured = run.beside_one_load(bench, block, &cells);
+            run.budget.switched(load, bench.now() - switching);
+            let turn = run.beside_one_load(bench, block, &cells, until);
             // Whatever went wrong, the load is switched off.
             let off = bench.load_off(load);
-            if measured? == Status::Interrupted {
-                return Ok(Status::Interrupted);
-            }
+            let left = match turn? {
+                Turn::Stopped => return Ok(Status::Interrupted),
+                Turn::Over(left) => left,
+            };
             off?;
+            // What was left has a second turn in what time the others leave.
+            let is_first = first_turns > 0;
+            first_turns = first_turns.saturating_sub(1);
+            if is_first && !left.is_empty() && bench.now() < run.budget.end() {
+                turns.push_back((load, left));
+            } else {
+                run.dropped += left.len();
+            }
         }
         run.writer.checkpoint()?;
-        if run.is_too_slow(block + 1, bench.now()) {
-            return Ok(Status::Interrupted);
+        if run.time_is_up(block, bench.now()) {
+            return Ok(Status::TimeLimit);
         }
     }
     Ok(Status::Complete)
+}
+
+/// How the trials beside one load ended.
+enum Turn {
+    /// With these cells left, for want of time.
+    Over(Vec<usize>),
+    /// By a signal.
+    Stopped,
 }
 
 /// A plan being carried out.
@@ -111,29 +144,37 @@ struct Run<'a> {
     began: Duration,
     budget: Budget,
     done: usize,
+    /// Trials of this block that its end left no time for.
+    dropped: usize,
     writer: &'a mut RunWriter,
     stop: &'a Arc<AtomicBool>,
     progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
 impl Run<'_> {
-    /// Measures and saves cells beside a load that is on.
+    /// Measures and saves cells beside a load that is on; none begins after
+    /// `until`. Returns those that there was no time for.
     fn beside_one_load(
         &mut self,
         bench: &mut impl Bench,
         block: u32,
         cells: &[usize],
-    ) -> Result<Status, Error> {
-        for &index in cells {
+        until: Duration,
+    ) -> Result<Turn, Error> {
+        for (measured, &index) in cells.iter().enumerate() {
             let cell = &self.plan.cells[index];
             let trial_began = bench.now();
+            if trial_began >= until {
+                return Ok(Turn::Over(cells[measured..].to_vec()));
+            }
             let time = self.budget.time_for(cell, trial_began);
-            let trial = with_proof(bench, cell, time, self.stop)?;
+            let trial = with_proof(bench, cell, time, self.stop);
             if self.stop.load(Ordering::Relaxed) {
                 self.writer
                     .note("The run was interrupted by a signal; the trial under way was dropped.");
-                return Ok(Status::Interrupted);
+                return Ok(Turn::Stopped);
             }
+            let trial = trial?;
             let (started, ended) = (trial.started, trial.ended);
             self.writer.save(
                 TrialDraft {
@@ -150,7 +191,7 @@ impl Run<'_> {
             )?;
             self.done += 1;
             let now = bench.now();
-            self.budget.spent(cell, now - trial_began, ended - started);
+            self.budget.spent(cell, now - trial_began, time);
             (self.progress)(Progress {
                 done: self.done,
                 total: self.plan.trials(),
@@ -158,21 +199,33 @@ impl Run<'_> {
                 elapsed: now - self.began,
             });
         }
-        Ok(Status::Complete)
+        Ok(Turn::Over(Vec::new()))
     }
 
-    /// Whether one more block would take too much time; noted in the run.
-    fn is_too_slow(&mut self, blocks: u32, now: Duration) -> bool {
-        let planned = self.plan.blocks;
-        let next = (now - self.began).mul_f64(f64::from(blocks + 1) / f64::from(blocks));
-        let late = blocks < planned && next > self.plan.duration + OVERTIME;
-        if late {
-            self.writer.note(format!(
-                "Time ran out after {blocks} of {planned} blocks: this machine is slower beside \
-                 these loads than planned. A longer --duration measures them all."
-            ));
+    /// Whether the run ends after `block`, noted in the run: because the block was
+    /// cut short, or because one more would end too late.
+    fn time_is_up(&mut self, block: u32, now: Duration) -> bool {
+        let (done, planned) = (block + 1, self.plan.blocks);
+        let cut = self.dropped > 0;
+        if !cut && (done >= planned || !self.budget.is_too_late_for_a_block(now)) {
+            return false;
         }
-        late
+        let pass = self.budget.pass();
+        let reached = if cut {
+            format!(
+                "Time ran out within block {done} of {planned}, before {} of its {} cells",
+                self.dropped,
+                self.plan.cells.len()
+            )
+        } else {
+            format!("Time ran out after {done} of {planned} blocks")
+        };
+        self.writer.note(format!(
+            "{reached}: one block takes about {} here, so that --duration {} holds {planned}.",
+            in_words(pass),
+            as_option(pass.saturating_mul(planned)),
+        ));
+        true
     }
 }
 
@@ -187,6 +240,8 @@ fn with_proof(
     let limits = Limits {
         samples: cell.samples,
         time_ns: time.as_nanos() as u64,
+        least_samples: PlannedCell::FEW,
+        patience_ns: PATIENCE.as_nanos() as u64,
         rows: ROWS,
         granularity: true,
         stop: Arc::clone(stop),
@@ -197,108 +252,6 @@ fn with_proof(
             Err(Error::Load(LoadError::DidNothing { .. })) if attempt < ATTEMPTS => attempt += 1,
             result => return result,
         }
-    }
-}
-
-/// Shares the run's time among the trials left. Read-cost trials take what they
-/// need; wake-up trials share the rest by their weights.
-struct Budget {
-    deadline: Duration,
-    reads_left: u32,
-    wakes_left: u32,
-    /// Weights of the wake-up trials left.
-    weight_left: f64,
-    /// Loads still to be switched on, and how long that takes.
-    switches_left: u32,
-    switch_length: Mean,
-    /// Mean length of a read-cost trial, saving included.
-    read_length: Mean,
-    /// Mean time of a wake-up trial outside its measurement.
-    wake_overhead: Mean,
-}
-
-impl Budget {
-    fn new(plan: &Plan, now: Duration) -> Self {
-        let reads = plan
-            .cells
-            .iter()
-            .filter(|c| matches!(c.probe, ProbePlan::ReadCost(_)))
-            .count() as u32;
-        Self {
-            deadline: now + plan.duration,
-            reads_left: reads * plan.blocks,
-            wakes_left: (plan.cells.len() as u32 - reads) * plan.blocks,
-            weight_left: f64::from(plan.blocks)
-                * plan.cells.iter().filter_map(wake_weight).sum::<f64>(),
-            switches_left: plan.loads.len() as u32 * plan.blocks,
-            switch_length: Mean::starting_at(0.3),
-            read_length: Mean::starting_at(0.03),
-            wake_overhead: Mean::starting_at(0.01),
-        }
-    }
-
-    fn time_for(&self, cell: &PlannedCell, now: Duration) -> Duration {
-        let left = self.deadline.saturating_sub(now).as_secs_f64();
-        match cell.probe {
-            ProbePlan::ReadCost(_) => LONGEST_READ,
-            ProbePlan::WakeUp { .. } => {
-                let measuring = left
-                    - f64::from(self.switches_left) * self.switch_length.get()
-                    - f64::from(self.reads_left) * self.read_length.get()
-                    - f64::from(self.wakes_left) * self.wake_overhead.get();
-                let share = cell.weight / self.weight_left.max(cell.weight);
-                SHORTEST.max(Duration::from_secs_f64((measuring * share).max(0.0)))
-            }
-        }
-    }
-
-    fn switched(&mut self, took: Duration) {
-        self.switches_left = self.switches_left.saturating_sub(1);
-        self.switch_length.add(took.as_secs_f64());
-    }
-
-    fn spent(&mut self, cell: &PlannedCell, whole: Duration, measured: Duration) {
-        match cell.probe {
-            ProbePlan::ReadCost(_) => {
-                self.reads_left = self.reads_left.saturating_sub(1);
-                self.read_length.add(whole.as_secs_f64());
-            }
-            ProbePlan::WakeUp { .. } => {
-                self.wakes_left = self.wakes_left.saturating_sub(1);
-                self.weight_left -= cell.weight;
-                self.wake_overhead
-                    .add(whole.saturating_sub(measured).as_secs_f64());
-            }
-        }
-    }
-}
-
-/// The weight of a wake-up cell; none for read cost.
-fn wake_weight(cell: &PlannedCell) -> Option<f64> {
-    matches!(cell.probe, ProbePlan::WakeUp { .. }).then_some(cell.weight)
-}
-
-/// A running mean whose first guess weighs as much as eight observations.
-struct Mean {
-    sum: f64,
-    n: f64,
-}
-
-impl Mean {
-    fn starting_at(guess: f64) -> Self {
-        Self {
-            sum: 8.0 * guess,
-            n: 8.0,
-        }
-    }
-
-    fn add(&mut self, x: f64) {
-        self.sum += x;
-        self.n += 1.0;
-    }
-
-    fn get(&self) -> f64 {
-        self.sum / self.n
     }
 }
 

@@ -3,14 +3,16 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod budget;
 mod execute;
+mod fit;
 mod plan;
 mod space;
 
 pub use bench::{Bench, Machine, MachineSettings, Trial};
 pub use execute::{Progress, execute};
 pub use plan::{Plan, PlanOptions, PlannedCell, ProbePlan, Slack};
-pub use space::require_free_space;
+pub use space::{require_space, require_space_for_loads};
 
 /// Why a run could not begin or go on.
 #[derive(Debug, thiserror::Error)]

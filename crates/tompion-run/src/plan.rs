@@ -55,6 +55,8 @@ pub struct PlanOptions {
     pub wake_samples: u64,
     /// Time for all trials together.
     pub duration: Duration,
+    /// How long a load runs before its first trial begins.
+    pub settle: Duration,
     /// Seed of the random order.
     pub seed: u64,
 }
@@ -86,8 +88,31 @@ pub struct PlannedCell {
     pub load: usize,
     /// Samples of one trial.
     pub samples: u64,
-    /// Share of the run's time relative to other wake-up cells.
+    /// Share of the run's time relative to other wake-up cells, beyond the least
+    /// that each one needs.
     pub weight: f64,
+}
+
+impl PlannedCell {
+    /// Samples after the warm-up that every wake-up trial should have.
+    pub const FEW: u64 = 5;
+
+    /// The least time that a wake-up trial is worth making for: its warm-up and a
+    /// few samples, however long they sleep. Zero for read cost.
+    pub fn least_time(&self) -> Duration {
+        /// What a sleep takes beyond its target where timer slack is at its default.
+        const LATE_NS: u64 = 100_000;
+        /// Short sleeps are never so few.
+        const SHORTEST: Duration = Duration::from_millis(8);
+        match self.probe {
+            ProbePlan::ReadCost(_) => Duration::ZERO,
+            ProbePlan::WakeUp { target_ns, .. } => {
+                let sleeps = wake_up::WARM_UP + self.samples.min(Self::FEW);
+                let ns = target_ns.saturating_add(LATE_NS).saturating_mul(sleeps);
+                Duration::from_nanos(ns).max(SHORTEST)
+            }
+        }
+    }
 }
 
 /// A list of cells, each measured once a block.
@@ -101,12 +126,15 @@ pub struct Plan {
     pub blocks: u32,
     /// Time for all trials together.
     pub duration: Duration,
+    /// How long a load runs before its first trial begins.
+    pub settle: Duration,
     /// Seed of the random order.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Crosses all factors. The error says what is missing or too much.
+    /// Crosses all factors. The error says what is missing or too much; see
+    /// [`Plan::warning`] for what is merely more than the time allows.
     pub fn new(options: &PlanOptions) -> Result<Self, Error> {
         let refuse = |text: &str| Err(Error::Plan(text.to_owned()));
         if options.blocks == 0 {
@@ -139,13 +167,16 @@ impl Plan {
                 twice[0]
             )));
         }
-        Ok(Self {
+        let plan = Self {
             cells,
             loads: options.loads.clone(),
             blocks: options.blocks,
             duration: options.duration,
+            settle: options.settle,
             seed: options.seed,
-        })
+        };
+        plan.require_one_pass()?;
+        Ok(plan)
     }
 
     /// One block in its random order: loads in random order, and for each its
@@ -270,142 +301,20 @@ impl PlanOptions {
     }
 }
 
+/// Long targets weigh more, since their samples take longer: by the square root,
+/// so that they get neither all of the time nor a vanishing number of samples.
+///
 /// Fitness profiles judge the best method at a target near their period, up to
 /// p99.9, which takes 3688 samples: the precise sleep gets time for them.
 fn weight(method: wake_up::Method, target_ns: u64) -> f64 {
-    const JUDGED: f64 = 6.0;
+    const JUDGED: f64 = 7.0;
+    let by_length = (target_ns as f64 / 1e6).sqrt().max(1.0);
     if method == wake_up::Method::TompionHybrid && target_ns >= 500_000 {
-        JUDGED
+        by_length.max(JUDGED)
     } else {
-        1.0
+        by_length
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    pub(crate) fn options() -> PlanOptions {
-        PlanOptions {
-            read_methods: vec![read_cost::Method::Counter, read_cost::Method::Syscall],
-            wake_methods: vec![wake_up::Method::Usleep, wake_up::Method::TompionHybrid],
-            targets: vec![
-                (100_000, None),
-                (1_000_000, Some(vec![wake_up::Method::Usleep])),
-            ],
-            slacks: vec![Slack::Default, Slack::Ns(1)],
-            loads: vec!["idle".parse().unwrap(), "cpu".parse().unwrap()],
-            policies: vec![Policy::Other],
-            cpu: None,
-            blocks: 4,
-            read_samples: 4000,
-            wake_samples: 400,
-            duration: Duration::from_secs(2),
-            seed: 7,
-        }
-    }
-
-    #[test]
-    fn factors_are_crossed_where_they_apply() {
-        let plan = Plan::new(&options()).unwrap();
-        let names: Vec<String> = plan.cells.iter().map(|c| c.factors.to_string()).collect();
-        assert_eq!(
-            names[..7],
-            [
-                "read-cost/rdtsc/idle",
-                "read-cost/syscall-clock-monotonic/idle",
-                "wake-up/usleep/100us/timer-slack=default/idle",
-                "wake-up/usleep/100us/timer-slack=1ns/idle",
-                "wake-up/tompion-hybrid/100us/idle",
-                "wake-up/usleep/1ms/timer-slack=default/idle",
-                "wake-up/usleep/1ms/timer-slack=1ns/idle",
-            ]
-        );
-        assert_eq!(plan.trials(), 14 * 4);
-        let samples: Vec<u64> = plan.cells.iter().map(|c| c.samples).collect();
-        assert_eq!(
-            (samples[0], samples[1], samples[7], samples[8]),
-            (1000, 100, 100, 10)
-        );
-    }
-
-    #[test]
-    fn real_time_policies_have_no_slack_factor() {
-        let o = PlanOptions {
-            policies: vec![Policy::Fifo(50)],
-            ..options()
-        };
-        let plan = Plan::new(&o).unwrap();
-        assert!(
-            plan.cells
-                .iter()
-                .all(|c| c.factors.get(factor::SLACK).is_none())
-        );
-        assert!(
-            plan.cells
-                .iter()
-                .all(|c| c.factors.get(factor::POLICY) == Some("fifo:50"))
-        );
-    }
-
-    #[test]
-    fn every_block_holds_every_cell_once_in_its_own_order() {
-        let plan = Plan::new(&options()).unwrap();
-        let flat = |b| {
-            plan.order(b)
-                .into_iter()
-                .flat_map(|(_, cells)| cells)
-                .collect::<Vec<usize>>()
-        };
-        let orders: Vec<Vec<usize>> = (0..8).map(flat).collect();
-        for order in &orders {
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, (0..plan.cells.len()).collect::<Vec<_>>());
-        }
-        assert_ne!(orders[0], orders[1]);
-        assert_eq!(orders[2], flat(2));
-        // Neither load always comes first.
-        let first: Vec<usize> = (0..8).map(|b| plan.order(b)[0].0).collect();
-        assert!(first.contains(&0) && first.contains(&1), "{first:?}");
-    }
-
-    #[test]
-    fn plans_without_sense_are_refused_in_one_line() {
-        let cases: [(PlanOptions, &str); 4] = [
-            (
-                PlanOptions {
-                    blocks: 0,
-                    ..options()
-                },
-                "0 blocks",
-            ),
-            (
-                PlanOptions {
-                    loads: vec![],
-                    ..options()
-                },
-                "no load",
-            ),
-            (
-                PlanOptions {
-                    loads: vec!["cpu".parse().unwrap(); 2],
-                    ..options()
-                },
-                "named twice",
-            ),
-            (
-                PlanOptions {
-                    read_methods: vec![],
-                    wake_methods: vec![],
-                    ..options()
-                },
-                "nothing to measure",
-            ),
-        ];
-        for (o, want) in cases {
-            let text = Plan::new(&o).unwrap_err().to_string();
-            assert!(text.contains(want) && !text.contains('\n'), "{text}");
-        }
-    }
-}
+pub(crate) mod tests;

@@ -4,28 +4,79 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Share of a file system that stays free.
+/// Share of a file system that stays free beside loads that write to it.
 const FREE_SHARE: f64 = 0.2;
 
-/// Refuses to begin where writing `bytes` to the file system of `directory`
-/// (which need not exist yet) would leave less than a fifth of it free.
-pub fn require_free_space(directory: &Path, bytes: u64) -> Result<(), Error> {
-    let existing = nearest_existing(directory);
-    let Ok(fs) = rustix::fs::statvfs(&existing) else {
+/// Refuses to begin where the file system of `directory` (which need not exist
+/// yet) has less than `bytes` available for the run's own files.
+pub fn require_space(directory: &Path, bytes: u64) -> Result<(), Error> {
+    let Some(space) = Space::of(directory) else {
         return Ok(());
     };
-    let total = fs.f_blocks as f64 * fs.f_frsize as f64;
-    let free = fs.f_bavail as f64 * fs.f_frsize as f64;
-    if total > 0.0 && free - bytes as f64 <= FREE_SHARE * total {
-        return Err(Error::Plan(format!(
-            "{}: the disk is too full: {:.0} % of it is free, and {} MB must fit beside the 20 % \
-             that are left free; name another place with --out",
-            directory.display(),
-            100.0 * free / total,
-            bytes / 1_000_000,
-        )));
+    space.holds(bytes).map_err(|problem| {
+        Error::Plan(format!(
+            "{}: {problem}; name another place with --out, or measure less",
+            directory.display()
+        ))
+    })
+}
+
+/// Refuses to begin where loads that write up to `bytes` to the file system of
+/// `directory` would leave less than a fifth of it free.
+pub fn require_space_for_loads(directory: &Path, bytes: u64) -> Result<(), Error> {
+    let Some(space) = Space::of(directory) else {
+        return Ok(());
+    };
+    space.stays_free(bytes).map_err(|problem| {
+        Error::Plan(format!(
+            "{}: {problem}; name another place with --load-dir, or leave out io and hd",
+            directory.display()
+        ))
+    })
+}
+
+/// A file system's size and what a program may still take of it, in bytes.
+struct Space {
+    total: f64,
+    available: f64,
+}
+
+impl Space {
+    fn of(directory: &Path) -> Option<Self> {
+        let fs = rustix::fs::statvfs(nearest_existing(directory)).ok()?;
+        let space = Self {
+            // As df counts: blocks kept back for root are neither used nor free.
+            total: (fs.f_blocks.saturating_sub(fs.f_bfree) + fs.f_bavail) as f64
+                * fs.f_frsize as f64,
+            available: fs.f_bavail as f64 * fs.f_frsize as f64,
+        };
+        // Pseudo file systems have no size; writing there fails for itself.
+        (space.total > 0.0).then_some(space)
     }
-    Ok(())
+
+    fn holds(&self, bytes: u64) -> Result<(), String> {
+        if self.available >= bytes as f64 {
+            return Ok(());
+        }
+        Err(format!(
+            "{:.1} MB are available there, and this run may write {:.1} MB",
+            self.available / 1e6,
+            bytes as f64 / 1e6,
+        ))
+    }
+
+    fn stays_free(&self, bytes: u64) -> Result<(), String> {
+        if self.available - bytes as f64 >= FREE_SHARE * self.total {
+            return Ok(());
+        }
+        Err(format!(
+            "{:.1} of {:.1} MB are available there; the loads that write files may write {:.1} MB \
+             and must leave 20 % free",
+            self.available / 1e6,
+            self.total / 1e6,
+            bytes as f64 / 1e6,
+        ))
+    }
 }
 
 fn nearest_existing(path: &Path) -> PathBuf {
@@ -41,15 +92,46 @@ fn nearest_existing(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
+    const MB: u64 = 1_000_000;
+
     #[test]
     fn more_than_any_disk_holds_is_refused_in_one_line() {
-        let text = require_free_space(Path::new("/no/such/place"), 1 << 60)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            text.starts_with("/no/such/place: the disk is too full"),
-            "{text}"
+        for refused in [
+            require_space(Path::new("/no/such/place"), 1 << 60),
+            require_space_for_loads(Path::new("/no/such/place"), 1 << 60),
+        ] {
+            let text = refused.unwrap_err().to_string();
+            assert!(text.starts_with("/no/such/place: "), "{text}");
+            assert!(text.contains("MB are available") && !text.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn a_nearly_full_disk_holds_a_run_but_no_writing_load() {
+        // 20 GB, of which 2.6 GB are left to ordinary users.
+        let server = Space {
+            total: 20e9,
+            available: 2.6e9,
+        };
+        assert!(server.holds(12 * MB).is_ok());
+        let text = server.stays_free(100 * MB).unwrap_err();
+        assert_eq!(
+            text,
+            "2600.0 of 20000.0 MB are available there; the loads that write files may write 100.0 \
+             MB and must leave 20 % free"
         );
-        assert!(!text.contains('\n'));
+    }
+
+    #[test]
+    fn an_empty_but_tiny_disk_is_too_small_not_too_full() {
+        let tiny = Space {
+            total: 1e6,
+            available: 1e6,
+        };
+        assert_eq!(
+            tiny.holds(12 * MB).unwrap_err(),
+            "1.0 MB are available there, and this run may write 12.0 MB"
+        );
+        assert!(tiny.holds(MB).is_ok());
     }
 }

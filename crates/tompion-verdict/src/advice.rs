@@ -50,15 +50,17 @@ pub fn advice(cells: &[Cell]) -> Vec<Advice> {
 fn timer_slack(cells: &[Cell]) -> Option<Advice> {
     let slacked = |c: &Cell| c.factors.clone().with(factor::SLACK, "1ns");
     let sleeps = kernel_sleeps(cells, |c| c.factors.level(factor::SLACK) == "default");
-    let pairs: Vec<(&Cell, &Cell)> = sleeps
+    // Pairs without samples were not tried.
+    let pairs: Vec<(&Cell, &Cell, Comparison)> = sleeps
         .into_iter()
-        .filter_map(|before| Some((before, measured(cells, &slacked(before))?)))
+        .filter_map(|before| {
+            let after = measured(cells, &slacked(before))?;
+            let compared = Comparison::of(&before.blocks, &after.blocks, 0.5)?;
+            Some((before, after, compared))
+        })
         .collect();
-    let &(before, after) = pairs.first()?;
-    let helped = pairs
-        .iter()
-        .filter(|(b, a)| Comparison::of(&b.blocks, &a.blocks, 0.5).is_some_and(|c| c.is_larger()))
-        .count();
+    let &(before, after, _) = pairs.first()?;
+    let helped = pairs.iter().filter(|p| p.2.is_notably_larger()).count();
     let remedy = Remedy {
         subject: "a timer slack of 1 ns",
         quantity: "wake-up latency",
@@ -197,10 +199,10 @@ impl Remedy {
             under(before.factors.level(factor::LOAD))
         );
         let subject = self.subject;
-        let text = if c.is_larger() {
+        let text = if c.is_notably_larger() {
             let gain = times(c.ratio);
             format!("{subject} took {what} from {was} to {is} ({gain} times lower, block by block)")
-        } else if c.is_smaller() {
+        } else if c.is_notably_smaller() {
             let loss = times(1.0 / c.ratio);
             format!(
                 "{subject} did not help: it took {what} from {was} to {is} ({loss} times higher)"
@@ -209,6 +211,8 @@ impl Remedy {
             format!(
                 "{subject} took {what} from {was} to {is}, but one block does not tell an effect from noise"
             )
+        } else if c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0) {
+            format!("{subject} made hardly any difference to {what}: {was} before, {is} after")
         } else {
             format!("{subject} made no difference beyond noise to {what}: {was} before, {is} after")
         };
@@ -221,7 +225,7 @@ impl Remedy {
             gain: c.ratio,
             gain_low: c.interval.map(|i| i.low),
             gain_high: c.interval.map(|i| i.high),
-            effective: c.is_larger(),
+            effective: c.is_notably_larger(),
         })
     }
 
@@ -239,134 +243,4 @@ impl Remedy {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::planted::{Planted, drifting_ns};
-
-    fn sleep(method: &str, slack: &str, ns: i64) -> Cell {
-        Planted::wake_up(method, "100us", "idle")
-            .slack(slack)
-            .cpu(2_000.0)
-            .each_block(drifting_ns(ns, 8, 100))
-    }
-
-    fn hybrid(ns: i64) -> Cell {
-        Planted::wake_up("tompion-hybrid", "100us", "idle")
-            .cpu(9_000.0)
-            .each_block(drifting_ns(ns, 8, 100))
-    }
-
-    fn read(method: &str, ns: i64) -> Cell {
-        Planted::read_cost(method, "idle").each_block(drifting_ns(ns, 8, 100))
-    }
-
-    #[test]
-    fn a_planted_slack_effect_becomes_advice() {
-        let cells = [
-            sleep("usleep", "default", 52_000),
-            sleep("usleep", "1ns", 4_000),
-        ];
-        let found = advice(&cells);
-        assert_eq!(found.len(), 1);
-        let a = &found[0];
-        assert!(a.effective && (a.gain - 13.0).abs() < 1e-9);
-        assert!((a.before_ns / a.after_ns - 13.0).abs() < 0.01);
-        assert!(a.gain_low.unwrap() <= 13.0 + 1e-9 && a.gain_high.unwrap() >= 13.0 - 1e-9);
-        insta::assert_snapshot!(a.sentence, @"A timer slack of 1 ns took the median wake-up latency of usleep (100us) at rest from 53.0 µs to 4.08 µs (13.0 times lower, block by block).");
-        insta::assert_snapshot!(a.price, @"the kernel no longer merges nearby wake-ups, so that an idle machine wakes up more often; CPU time per sleep 2.00 µs before, 2.00 µs after");
-        assert!(a.how.contains("PR_SET_TIMERSLACK, 1"));
-    }
-
-    #[test]
-    fn the_largest_gain_comes_first_and_what_failed_last() {
-        let cells = [
-            sleep("usleep", "default", 52_000),
-            sleep("usleep", "1ns", 4_000),
-            sleep("nanosleep", "default", 52_000),
-            sleep("nanosleep", "1ns", 4_000),
-            sleep("clock-nanosleep-abs", "1ns", 4_400),
-            hybrid(200),
-            read(SYSCALL, 150),
-            read("clock-monotonic", 25),
-            read("tompion", 25),
-        ];
-        let found = advice(&cells);
-        let told: Vec<(i64, bool)> = found
-            .iter()
-            .map(|a| (a.gain.round() as i64, a.effective))
-            .collect();
-        assert_eq!(
-            told,
-            [(260, true), (13, true), (6, true), (1, false), (1, false)]
-        );
-        assert!(found[0].price.contains("2.00 µs before, 9.00 µs after"));
-        assert!(
-            found[1]
-                .sentence
-                .ends_with("It helped in 2 of the 2 sleeps tried.")
-        );
-        let harmful = found
-            .iter()
-            .find(|a| a.sentence.contains("did not help"))
-            .unwrap();
-        assert!(harmful.how.contains("TIMER_ABSTIME") && harmful.gain < 1.0);
-    }
-
-    #[test]
-    fn no_effect_is_said_to_be_none() {
-        let noise = [
-            52_000, 40_000, 61_000, 47_000, 58_000, 44_000, 66_000, 50_000,
-        ];
-        let mut turned = noise;
-        turned.reverse();
-        let cell = |slack: &str, v: [i64; 8]| {
-            Planted::wake_up("usleep", "100us", "idle")
-                .slack(slack)
-                .each_block(v.map(|v| [v; 50]))
-        };
-        let found = advice(&[cell("default", noise), cell("1ns", turned)]);
-        assert!(!found[0].effective);
-        assert!(
-            found[0].sentence.contains("no difference beyond noise"),
-            "{}",
-            found[0].sentence
-        );
-    }
-
-    #[test]
-    fn one_block_proves_nothing() {
-        let cell = |slack: &str, ns: i64| {
-            Planted::wake_up("usleep", "100us", "idle")
-                .slack(slack)
-                .blocks(1, &[ns; 500])
-        };
-        let found = advice(&[cell("default", 52_000), cell("1ns", 4_000)]);
-        assert!(!found[0].effective && found[0].gain_low.is_none());
-        assert!(found[0].sentence.contains("one block does not tell"));
-    }
-
-    #[test]
-    fn only_what_was_tried_is_advised() {
-        assert!(advice(&[]).is_empty());
-        assert!(advice(&[sleep("usleep", "default", 52_000)]).is_empty());
-        let other_target = Planted::wake_up("usleep", "1ms", "idle")
-            .slack("1ns")
-            .blocks(8, &[4_000; 50]);
-        assert!(advice(&[sleep("usleep", "default", 52_000), other_target]).is_empty());
-        let empty = Planted::wake_up("usleep", "100us", "idle")
-            .slack("1ns")
-            .blocks(8, &[]);
-        assert!(advice(&[sleep("usleep", "default", 52_000), empty]).is_empty());
-    }
-
-    #[test]
-    fn without_rest_the_remedies_are_compared_under_load() {
-        let cell = |slack: &str, ns: i64| {
-            Planted::wake_up("usleep", "100us", "cpu")
-                .slack(slack)
-                .each_block(drifting_ns(ns, 8, 50))
-        };
-        let found = advice(&[cell("default", 52_000), cell("1ns", 4_000)]);
-        assert!(found[0].sentence.contains("under cpu load"));
-    }
-}
+mod tests;

@@ -43,6 +43,11 @@ pub struct ProfileVerdict {
     pub outcome: Outcome,
     /// The method judged (factors without the load).
     pub method: Option<Factors>,
+    /// Why that one of several, for example `the best of 4`.
+    pub chosen: Option<String>,
+    /// Whether its quantiles have the missed periods filled in, as those of every
+    /// method on a periodic grid.
+    pub missed_filled: bool,
     /// The judgement of that method under each load; empty when the run holds
     /// nothing to judge.
     pub by_load: Vec<LoadVerdict>,
@@ -81,8 +86,9 @@ pub struct Finding {
     pub sentence: String,
     /// The cell it is about.
     pub cell: Factors,
-    /// How many times worse than the baseline that the sentence names. For a
-    /// clock that stepped backwards: how often it did.
+    /// The multiple that the sentence states: of the figure it compares with,
+    /// of a system call, of a counter read, or periods per wake-up. For a clock
+    /// that stepped backwards: how often it did.
     pub ratio: f64,
 }
 
@@ -106,8 +112,19 @@ pub struct Advice {
     pub gain_low: Option<f64>,
     /// Upper end of the gain's 95 % interval.
     pub gain_high: Option<f64>,
-    /// Whether the interval lies above 1; advice without effect says so.
+    /// Whether the interval lies above 1 and the gain is at least 1.2; advice
+    /// without effect says so.
     pub effective: bool,
+}
+
+impl LoadVerdict {
+    /// The estimate where the samples support it: at least one is expected
+    /// beyond the quantile, and they suffice to judge it.
+    pub fn supported_estimate_ns(&self) -> Option<f64> {
+        // A hair of tolerance keeps 1000 samples good enough for p99.9.
+        let beyond = self.samples as f64 * (1.0 - self.quantile) + 1e-6;
+        (self.samples_missing == 0 && beyond >= 1.0).then_some(self.estimate_ns)
+    }
 }
 
 impl Assessment {

@@ -1,10 +1,13 @@
 //! What a cell's figures are computed from.
 
-use tompion_record::{Cell, Factors, factor};
+use tompion_record::{Cell, Factors, factor, level_in_words};
 use tompion_stats::{Distribution, Interval, ratio_interval};
 
 /// Confidence level of every interval in an assessment.
 pub const LEVEL: f64 = 0.95;
+
+/// Smaller effects are not worth a sentence, even where they exceed the noise.
+pub const SMALLEST_RATIO: f64 = 1.2;
 
 /// The blocks to judge a cell by: with missed periods filled in where the cell
 /// has a grid, since a late wake-up hides the events that should have followed.
@@ -69,18 +72,25 @@ impl Comparison {
         self.interval.is_some_and(|i| i.low > 1.0)
     }
 
-    /// Whether `a` is smaller beyond the noise between blocks.
-    pub fn is_smaller(&self) -> bool {
+    /// Whether `a` is larger beyond the noise, and by so much that a reader
+    /// should hear of it: block by block and over all blocks.
+    pub fn is_notably_larger(&self) -> bool {
+        self.is_larger() && self.ratio.min(self.pooled_ratio()) >= SMALLEST_RATIO
+    }
+
+    /// The same for `a` being smaller.
+    pub fn is_notably_smaller(&self) -> bool {
         self.interval.is_some_and(|i| i.high < 1.0)
+            && self.ratio.max(self.pooled_ratio()) <= 1.0 / SMALLEST_RATIO
     }
 }
 
-/// A cell for a sentence: `usleep (100us, timer slack 1ns)`. The load and the
+/// A cell for a sentence: `usleep (100 µs, timer slack 1 ns)`. The load and the
 /// default levels go without saying.
 pub fn name(factors: &Factors) -> String {
     let mut details: Vec<String> = factors
         .get(factor::TARGET)
-        .map(str::to_owned)
+        .map(level_in_words)
         .into_iter()
         .collect();
     for (name, level) in factors.iter() {
@@ -88,7 +98,7 @@ pub fn name(factors: &Factors) -> String {
             factor::PROBE | factor::METHOD | factor::TARGET | factor::LOAD => {}
             factor::SLACK if level == "default" => {}
             factor::POLICY if level == "other" => {}
-            factor::SLACK => details.push(format!("timer slack {level}")),
+            factor::SLACK => details.push(format!("timer slack {}", level_in_words(level))),
             _ => details.push(format!("{name} {level}")),
         }
     }
@@ -142,10 +152,10 @@ mod tests {
             .with(factor::TARGET, "1ms")
             .with(factor::SLACK, "default")
             .with(factor::LOAD, "cpu");
-        assert_eq!(name(&f), "usleep (1ms)");
+        assert_eq!(name(&f), "usleep (1 ms)");
         assert_eq!(
             name(&f.with(factor::SLACK, "1ns").with(factor::POLICY, "fifo:50")),
-            "usleep (1ms, policy fifo:50, timer slack 1ns)"
+            "usleep (1 ms, policy fifo:50, timer slack 1 ns)"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Cell, Factors, factor, parse_duration_ns};
+use tompion_record::{Cell, Factors, factor, level_in_words, parse_duration_ns};
 
 use crate::judge::Judge;
 use crate::{LoadVerdict, Outcome, Profile, ProfileVerdict, basis};
@@ -17,7 +17,8 @@ pub fn verdicts(cells: &[Cell], profiles: &[Profile], seed: u64) -> Vec<ProfileV
 }
 
 fn verdict(cells: &[Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdict {
-    let (best, note) = Field::new(cells, profile).best(profile, judge);
+    let field = Field::new(cells, profile);
+    let (best, note) = field.best(profile, judge);
     let mut requirement = profile.requirement();
     if let Some(note) = note {
         requirement = format!("{requirement} ({note})");
@@ -29,6 +30,8 @@ fn verdict(cells: &[Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdi
         source: profile.source.clone(),
         outcome: best.as_ref().map_or(Outcome::Inconclusive, |c| c.outcome),
         method: best.as_ref().map(|c| c.method.clone()),
+        chosen: best.as_ref().and_then(|c| c.chosen.clone()),
+        missed_filled: best.as_ref().is_some_and(|c| c.missed_filled),
         by_load: best.map(|c| c.by_load).unwrap_or_default(),
     }
 }
@@ -39,6 +42,8 @@ struct Field<'a> {
     loads: BTreeSet<&'a str>,
     /// Cell numbers by method (factors without the load).
     methods: BTreeMap<Factors, Vec<usize>>,
+    /// Whether these are methods on a periodic grid.
+    on_grid: bool,
 }
 
 impl<'a> Field<'a> {
@@ -47,6 +52,7 @@ impl<'a> Field<'a> {
             cells,
             loads: BTreeSet::new(),
             methods: BTreeMap::new(),
+            on_grid: false,
         };
         for (i, cell) in cells.iter().enumerate() {
             if cell.factors.level(factor::PROBE) == profile.probe && basis::samples(cell) > 0 {
@@ -60,6 +66,14 @@ impl<'a> Field<'a> {
         let all = field.loads.len();
         if field.methods.values().any(|m| m.len() == all) {
             field.methods.retain(|_, m| m.len() == all);
+        }
+        // Profiles pace periodically. A relative sleep counts each wait from a
+        // new beginning, so the periods that it misses never show: beside a
+        // method that counts them it would win by what it does not see.
+        let on_grid = |m: &Vec<usize>| m.iter().all(|&i| cells[i].missed_periods.is_some());
+        field.on_grid = field.methods.values().any(on_grid);
+        if field.on_grid {
+            field.methods.retain(|_, m| on_grid(m));
         }
         field
     }
@@ -75,17 +89,29 @@ impl<'a> Field<'a> {
         let Some((target, nearest)) = at_targets.next() else {
             return (None, None);
         };
+        let relative = (!self.on_grid).then(|| {
+            "by relative sleeps, which do not see the periods they miss; no method on a grid was measured"
+                .to_owned()
+        });
+        let noted = |note: Option<String>| match (note, relative) {
+            (Some(a), Some(b)) => Some(format!("{a}; {b}")),
+            (a, b) => a.or(b),
+        };
         let starved = nearest.outcome == Outcome::Inconclusive
             && nearest.by_load.iter().any(|l| l.samples_missing > 0);
         if starved
             && let Some((other, passing)) = at_targets.find(|(_, c)| c.outcome == Outcome::Pass)
         {
-            let note = format!("judged at {other}; too few samples at {target}");
-            return (Some(passing), Some(note));
+            let note = format!(
+                "judged at {}; too few samples at {}",
+                level_in_words(other),
+                level_in_words(target)
+            );
+            return (Some(passing), noted(Some(note)));
         }
         let unseen = self.loads.len() - nearest.by_load.len();
         let note = (unseen > 0).then(|| format!("not measured under {unseen} of the loads"));
-        (Some(nearest), note)
+        (Some(nearest), noted(note))
     }
 
     /// Targets from the nearest to the period to the farthest, on a logarithmic
@@ -108,11 +134,26 @@ impl<'a> Field<'a> {
     }
 
     fn best_at(&self, target: &str, profile: &Profile, judge: &Judge<'_>) -> Option<Candidate> {
-        self.methods
+        let all: Vec<Candidate> = self
+            .methods
             .iter()
             .filter(|(method, _)| method.level(factor::TARGET) == target)
             .filter_map(|(method, cells)| self.candidate(method, cells, profile, judge))
-            .min_by(Candidate::compare)
+            .collect();
+        let (tried, passing) = (
+            all.len(),
+            all.iter().filter(|c| c.outcome == Outcome::Pass).count(),
+        );
+        let mut best = all.into_iter().min_by(Candidate::compare)?;
+        best.chosen = match (tried, passing) {
+            (1, _) => None,
+            (_, 0) => Some(format!("the best of {tried}")),
+            (_, 1) => Some(format!("the only one of {tried} that passes")),
+            (_, n) => Some(format!(
+                "of {n} that pass, the one that burns least CPU time"
+            )),
+        };
+        Some(best)
     }
 
     fn candidate(
@@ -140,8 +181,11 @@ impl<'a> Field<'a> {
             .iter()
             .filter_map(|&i| self.cells[i].cpu_per_operation_ns())
             .reduce(f64::max);
+        let missed_filled = |&i: &usize| !self.cells[i].filled_blocks.is_empty();
         Some(Candidate {
             method: method.clone(),
+            chosen: None,
+            missed_filled: cells.iter().any(missed_filled),
             outcome,
             by_load,
             worst,
@@ -153,6 +197,9 @@ impl<'a> Field<'a> {
 /// A method with its judgement under each load.
 struct Candidate {
     method: Factors,
+    /// Why it is the one to judge; `None` where there is no other.
+    chosen: Option<String>,
+    missed_filled: bool,
     outcome: Outcome,
     by_load: Vec<LoadVerdict>,
     /// Largest upper end over the loads, relative to the limit.
@@ -187,154 +234,4 @@ impl Candidate {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::planted::Planted;
-    use crate::profiles;
-
-    fn verdict_of(name: &str, cells: &[Cell]) -> ProfileVerdict {
-        let all = verdicts(cells, profiles(), 3);
-        all.into_iter().find(|v| v.name == name).expect("a verdict")
-    }
-
-    fn steady(method: &str, target: &str, load: &str, ns: i64) -> Cell {
-        Planted::wake_up(method, target, load).blocks(8, &[ns; 500])
-    }
-
-    fn method_of(v: &ProfileVerdict) -> &str {
-        v.method.as_ref().expect("a method").level(factor::METHOD)
-    }
-
-    #[test]
-    fn the_worst_load_decides() {
-        let v = verdict_of(
-            "pacing-300m",
-            &[
-                steady("usleep", "100us", "idle", 5_000),
-                steady("usleep", "100us", "cpu", 60_000),
-            ],
-        );
-        assert_eq!(v.outcome, Outcome::Fail);
-        let outcomes: Vec<_> = v
-            .by_load
-            .iter()
-            .map(|l| (l.load.as_str(), l.outcome))
-            .collect();
-        assert_eq!(outcomes, [("idle", Outcome::Pass), ("cpu", Outcome::Fail)]);
-    }
-
-    #[test]
-    fn the_best_method_is_judged() {
-        let v = verdict_of(
-            "pacing-1g",
-            &[
-                steady("usleep", "100us", "idle", 55_000),
-                steady("tompion-hybrid", "100us", "idle", 300),
-            ],
-        );
-        assert_eq!(
-            (v.outcome, method_of(&v)),
-            (Outcome::Pass, "tompion-hybrid")
-        );
-    }
-
-    #[test]
-    fn spinning_is_not_recommended_where_less_would_do() {
-        let spin = Planted::wake_up("busy-wait", "100us", "idle")
-            .cpu(100.0)
-            .blocks(8, &[50; 500]);
-        let hybrid = Planted::wake_up("tompion-hybrid", "100us", "idle")
-            .cpu(9_000.0)
-            .blocks(8, &[300; 500]);
-        let sleep = Planted::wake_up("nanosleep", "100us", "idle")
-            .cpu(2_000.0)
-            .blocks(8, &[7_000; 500]);
-        let all = [spin.clone(), hybrid.clone(), sleep];
-        assert_eq!(method_of(&verdict_of("pacing-1g", &all)), "nanosleep");
-        assert_eq!(method_of(&verdict_of("pacing-10g", &all)), "tompion-hybrid");
-        assert_eq!(method_of(&verdict_of("pacing-100g", &all)), "busy-wait");
-    }
-
-    #[test]
-    fn small_differences_of_cpu_time_do_not_outweigh_latency() {
-        let a = Planted::wake_up("nanosleep", "100us", "idle")
-            .cpu(2_050.0)
-            .blocks(8, &[4_000; 500]);
-        let b = Planted::wake_up("usleep", "100us", "idle")
-            .cpu(2_000.0)
-            .blocks(8, &[11_000; 500]);
-        assert_eq!(method_of(&verdict_of("pacing-1g", &[a, b])), "nanosleep");
-    }
-
-    #[test]
-    fn a_method_missing_under_a_load_does_not_compete() {
-        let cells = [
-            steady("usleep", "100us", "idle", 60_000),
-            steady("usleep", "100us", "cpu", 60_000),
-            steady("tompion-hybrid", "100us", "idle", 300),
-        ];
-        let v = verdict_of("pacing-1g", &cells);
-        assert_eq!((v.outcome, method_of(&v)), (Outcome::Fail, "usleep"));
-    }
-
-    #[test]
-    fn without_a_method_under_every_load_nothing_passes() {
-        let v = verdict_of(
-            "pacing-1g",
-            &[
-                steady("usleep", "100us", "idle", 300),
-                steady("timerfd", "100us", "cpu", 300),
-            ],
-        );
-        assert_eq!(v.outcome, Outcome::Inconclusive);
-        assert!(
-            v.requirement
-                .ends_with("(not measured under 1 of the loads)")
-        );
-    }
-
-    #[test]
-    fn the_nearest_target_is_judged() {
-        let cells = [
-            Planted::wake_up("usleep", "100us", "idle").blocks(8, &[5_000; 500]),
-            Planted::wake_up("usleep", "1ms", "idle").blocks(8, &[900_000; 500]),
-        ];
-        let audio = verdict_of("audio-48k-64", &cells);
-        assert_eq!(audio.outcome, Outcome::Fail);
-        assert_eq!(audio.method.unwrap().level(factor::TARGET), "1ms");
-        let pacing = verdict_of("pacing-300m", &cells);
-        assert_eq!(pacing.method.unwrap().level(factor::TARGET), "100us");
-    }
-
-    #[test]
-    fn a_well_sampled_target_may_pass_for_a_starved_one_but_not_fail() {
-        let at = |target, n, ns| Planted::wake_up("usleep", target, "idle").blocks(8, &vec![ns; n]);
-        let v = verdict_of("voip", &[at("1ms", 50, 60_000), at("100us", 500, 60_000)]);
-        assert_eq!(v.outcome, Outcome::Pass);
-        assert_eq!(
-            v.requirement,
-            "p99.9 of wake-up latency at most 5.00 ms (judged at 100us; too few samples at 1ms)"
-        );
-        let v = verdict_of(
-            "voip",
-            &[at("1ms", 50, 60_000), at("100us", 500, 9_000_000)],
-        );
-        assert_eq!(v.outcome, Outcome::Inconclusive);
-        assert_eq!(v.by_load[0].samples_missing, 3688 - 400);
-        assert_eq!(v.method.unwrap().level(factor::TARGET), "1ms");
-    }
-
-    #[test]
-    fn nothing_measured_is_inconclusive() {
-        let empty = Planted::wake_up("usleep", "100us", "idle").blocks(8, &[]);
-        for cells in [
-            vec![],
-            vec![empty],
-            vec![Planted::read_cost("rdtsc", "idle").blocks(8, &[14; 500])],
-        ] {
-            let v = verdict_of("voip", &cells);
-            assert_eq!((v.outcome, v.by_load.len()), (Outcome::Inconclusive, 0));
-            assert!(v.method.is_none());
-        }
-    }
-}
+mod tests;

@@ -111,9 +111,10 @@ fn trapped_counter(cells: &[Cell]) -> Option<Candidate> {
     let counter = COUNTERS.iter().find_map(|c| reading(cells, c))?;
     let c = compare(counter, reading(cells, SYSCALL)?)?;
     let text = format!(
-        "Reading the counter ({}) costs {}, more than a system call ({}): the hypervisor intercepts it.",
+        "Reading the counter ({}) costs {}, {} times a system call ({}): the hypervisor intercepts it.",
         counter.factors.level(factor::METHOD),
         format_ns(c.a_ns),
+        times(c.ratio),
         format_ns(c.b_ns),
     );
     c.is_larger()

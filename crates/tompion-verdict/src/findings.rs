@@ -16,9 +16,6 @@ const MOST: usize = 6;
 /// run still holds.
 const TAIL: f64 = 0.99;
 
-/// Smaller effects are not worth a sentence, even where they exceed the noise.
-const SMALLEST_RATIO: f64 = 1.2;
-
 /// Share of missed periods that is worth a sentence.
 const SMALLEST_MISSED_SHARE: f64 = 0.01;
 
@@ -74,12 +71,17 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
         .filter_map(|cell| {
             let rest = at_rest(cells, cell)?;
             let c = Comparison::of(basis::blocks(cell), basis::blocks(rest), TAIL)?;
-            if !c.is_larger() || c.ratio.min(c.pooled_ratio()) < SMALLEST_RATIO {
+            if !c.is_notably_larger() {
                 return None;
             }
             let load = cell.factors.level(factor::LOAD);
+            let filled = if cell.missed_periods.is_some_and(|n| n > 0) {
+                ", missed periods filled in"
+            } else {
+                ""
+            };
             let text = format!(
-                "{} the p99 {} of {} grows from {} to {} ({} times)",
+                "{} the p99 {} of {} grows from {} to {} ({} times{filled})",
                 under(load),
                 quantity_name(cell.factors.level(factor::PROBE)),
                 name(&cell.factors),
@@ -105,7 +107,9 @@ fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
     cells
         .iter()
         .filter_map(|cell| {
-            let (share, ratio) = missed_share(cell)?;
+            let share = missed_share(cell)?;
+            // Of n periods between two wake-ups, n - 1 were missed.
+            let periods = 1.0 / (1.0 - share);
             let load = cell.factors.level(factor::LOAD);
             let compared = at_rest(cells, cell)
                 .filter(|_| load != "idle")
@@ -113,9 +117,10 @@ fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
                 .map(|rest| format!(" (at rest {})", percent(rest)))
                 .unwrap_or_default();
             let text = format!(
-                "{} {} missed {} of its periods{compared}",
+                "{} {} woke up once in {} periods: it missed {} of them{compared}",
                 under(load),
                 name(&cell.factors),
+                times(periods),
                 percent(share),
             );
             Some(Candidate {
@@ -124,16 +129,16 @@ fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
                 finding: Finding {
                     sentence: format!("{}.", sentence(&text)),
                     cell: cell.factors.clone(),
-                    ratio,
+                    ratio: periods,
                 },
             })
         })
         .collect()
 }
 
-/// Share of missed periods and periods per wake-up, where the share is worth a
-/// sentence and exceeds the noise between blocks.
-fn missed_share(cell: &Cell) -> Option<(f64, f64)> {
+/// Share of missed periods, where it is worth a sentence and exceeds the noise
+/// between blocks.
+fn missed_share(cell: &Cell) -> Option<f64> {
     let share = share_of(cell).filter(|s| *s >= SMALLEST_MISSED_SHARE)?;
     let periods_and_wake_ups: Vec<(f64, f64)> = cell
         .filled_blocks
@@ -141,8 +146,8 @@ fn missed_share(cell: &Cell) -> Option<(f64, f64)> {
         .zip(&cell.blocks)
         .map(|(filled, seen)| (filled.len() as f64, seen.len() as f64))
         .collect();
-    let (ratio, interval) = ratio_interval(&periods_and_wake_ups, LEVEL)?;
-    (interval.low > 1.0).then_some((share, ratio))
+    let (_, interval) = ratio_interval(&periods_and_wake_ups, LEVEL)?;
+    (interval.low > 1.0).then_some(share)
 }
 
 /// Missed periods among all periods, from the values filled in for them.
@@ -154,7 +159,8 @@ fn share_of(cell: &Cell) -> Option<f64> {
 
 fn percent(share: f64) -> String {
     match share * 100.0 {
-        p if p >= 9.95 => format!("{p:.0} %"),
+        // Between 90 and 100 the rest is what tells.
+        p if (9.95..90.0).contains(&p) => format!("{p:.0} %"),
         p => format!("{p:.1} %"),
     }
 }
@@ -180,7 +186,27 @@ mod tests {
         let found = findings(&cells);
         assert_eq!(found.len(), 1);
         assert!((found[0].ratio - 65.0).abs() < 0.1, "{}", found[0].ratio);
-        insta::assert_snapshot!(found[0].sentence, @"Under cpu load the p99 wake-up latency of usleep (100us) grows from 62.4 µs to 4.06 ms (65.0 times).");
+        insta::assert_snapshot!(found[0].sentence, @"Under cpu load the p99 wake-up latency of usleep (100 µs) grows from 62.4 µs to 4.06 ms (65.0 times).");
+    }
+
+    #[test]
+    fn a_quantile_with_missed_periods_filled_in_says_so() {
+        let grid = |load: &str, ns: i64, missed: u64| {
+            let mut cell =
+                Planted::wake_up("timerfd", "100us", load).each_block(drifting_ns(ns, 8, 200));
+            cell.filled_blocks = cell.blocks.clone();
+            cell.missed_periods = Some(missed);
+            cell
+        };
+        let cells = [grid("idle", 60_000, 0), grid("cpu", 3_900_000, 7)];
+        let found = findings(&cells);
+        assert!(
+            found[0]
+                .sentence
+                .ends_with("(65.0 times, missed periods filled in)."),
+            "{}",
+            found[0].sentence
+        );
     }
 
     #[test]
@@ -268,7 +294,7 @@ mod tests {
         let found = findings(&[grid("idle", 0), grid("cpu", 25)]);
         assert_eq!(found.len(), 1);
         assert!((found[0].ratio - 1.25).abs() < 1e-9);
-        insta::assert_snapshot!(found[0].sentence, @"Under cpu load timerfd (100us) missed 20 % of its periods (at rest 0.0 %).");
+        insta::assert_snapshot!(found[0].sentence, @"Under cpu load timerfd (100 µs) woke up once in 1.25 periods: it missed 20 % of them (at rest 0.0 %).");
     }
 
     #[test]

@@ -120,6 +120,8 @@ mod tests {
                 source: p.source.clone(),
                 outcome,
                 method: None,
+                chosen: None,
+                missed_filled: false,
                 by_load: vec![LoadVerdict {
                     load: load.to_owned(),
                     outcome,

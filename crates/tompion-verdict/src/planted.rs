@@ -55,6 +55,15 @@ impl Planted {
             .into_iter()
             .map(|b| Distribution::from_values(b.as_ref().iter().map(|ns| ns * 1000)))
             .collect();
+        const GRID: [&str; 4] = [
+            "clock-nanosleep-abs",
+            "timerfd",
+            "busy-wait",
+            "tompion-hybrid",
+        ];
+        let missed_periods = GRID
+            .contains(&self.factors.level(factor::METHOD))
+            .then_some(0);
         let measurement = Measurement {
             cpu_per_operation_ns: self.cpu_ns,
             ..Measurement::default()
@@ -65,7 +74,7 @@ impl Planted {
             blocks,
             filled_blocks: Vec::new(),
             batched_blocks: Vec::new(),
-            missed_periods: None,
+            missed_periods,
             loads: Vec::new(),
         }
     }

@@ -76,7 +76,8 @@ impl Profile {
             Limit::PacketGap {
                 mtu_bytes,
                 rate_bps,
-            } => 8.0 * f64::from(mtu_bytes) / rate_bps * 1e9,
+                // Whole numbers first, so that 120 ns are not 119.99999999999999.
+            } => 8.0 * f64::from(mtu_bytes) * 1e9 / rate_bps,
             Limit::Share { of_ns, share } => of_ns * share,
         }
     }
@@ -129,7 +130,7 @@ mod tests {
             ("pacing-100g", 120.0),
             ("packet-scheduler-12us", 12_000.0),
         ] {
-            assert!((limit_of(name) - want).abs() < 1e-6, "{name}");
+            assert_eq!(limit_of(name), want, "{name}");
         }
     }
 

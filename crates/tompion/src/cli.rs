@@ -1,5 +1,8 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
+mod values;
+
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,8 +11,11 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tompion_load::LoadSpec;
 use tompion_probe::Policy;
-use tompion_record::parse_duration_ns;
 use tompion_run::Slack;
+
+use crate::output::OutputOptions;
+pub use values::{MethodName, Nanoseconds, ProfileName};
+use values::{duration, nanoseconds, samples, slack};
 
 /// Can I trust time in this VM, container or cloud instance, and what should my
 /// program do about it?
@@ -29,16 +35,16 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tompion check                 how good time is on this machine, in about a minute
-  tompion check --quick         a first look in half a minute
-  tompion report tompion-run-*  make the report of a run again
+  tompion check            how good time is on this machine, in about 80 s
+  tompion check --quick    a first look in half a minute
+  tompion report RUN       make the report of the run in directory RUN again
 
 Exit status: 0 done; 1 error; 2 a required profile failed; 3 a required profile is
 inconclusive; 130 interrupted.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Tell in about a minute how good time is on this machine
+    /// Tell in about 80 s how good time is on this machine
     Check(Box<CheckOptions>),
     /// Make the report of a recorded run again
     Report(ReportOptions),
@@ -74,7 +80,7 @@ pub struct CheckOptions {
     pub quick: bool,
 
     /// Directory for the run and its report; must be absent or empty
-    /// [default: tompion-run-DATE-TIME]
+    /// [default: tompion-run-DATE-TIME, with -2, -3, ... where that exists]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -128,11 +134,11 @@ pub struct CheckOptions {
 
     /// Read-cost samples of each method at rest; a tenth under load
     /// [default: 1000000; 200000 with --quick]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = samples)]
     pub samples: Option<u64>,
 
     /// Most wake-up samples of each cell
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = samples)]
     pub wake_samples: u64,
 
     /// Fail with status 2 unless this profile passes; may be given again
@@ -147,13 +153,9 @@ pub struct CheckOptions {
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
 
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-
-    /// No progress and no summary; errors and the report only
-    #[arg(short, long)]
-    pub quiet: bool,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
 }
 
 /// Make the report of a recorded run again.
@@ -168,17 +170,14 @@ pub struct ReportOptions {
     #[arg(value_name = "DIR")]
     pub run: PathBuf,
 
-    /// Where to write the page [default: DIR/report.html]
+    /// Where to write the page; `-` prints it in place of the summary
+    /// [default: DIR/report.html]
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-
-    /// Write the page and print nothing
-    #[arg(short, long)]
-    pub quiet: bool,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
 }
 
 /// Tell what this machine is.
@@ -242,77 +241,18 @@ pub struct CompletionOptions {
     pub shell: clap_complete::Shell,
 }
 
-/// A time in nanoseconds, as an option's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nanoseconds(pub u64);
-
-fn nanoseconds(text: &str) -> Result<Nanoseconds, String> {
-    parse_duration_ns(text).map(Nanoseconds)
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration_ns(text).map(Duration::from_nanos)
-}
-
-fn slack(text: &str) -> Result<Slack, String> {
-    match text {
-        "default" => Ok(Slack::Default),
-        _ => parse_duration_ns(text)
-            .map(Slack::Ns)
-            .map_err(|e| format!("{e}, or `default`")),
-    }
-}
-
-/// A method of either probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MethodName {
-    /// Of read cost.
-    Read(tompion_probe::read_cost::Method),
-    /// Of wake-up latency.
-    Wake(tompion_probe::wake_up::Method),
-}
-
-impl std::str::FromStr for MethodName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map(Self::Read)
-            .or_else(|_| text.parse().map(Self::Wake))
-            .map_err(|_: String| format!("`{text}` is no method; `tompion list` shows all of them"))
-    }
-}
-
-/// The name of a fitness profile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfileName(pub String);
-
-impl std::str::FromStr for ProfileName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known: Vec<&str> = tompion_verdict::profiles()
-            .iter()
-            .map(|p| p.name.as_str())
-            .collect();
-        if known.contains(&text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(format!(
-                "`{text}` is no profile; use one of {}",
-                known.join(", ")
-            ))
-        }
-    }
-}
-
 /// Parses the command line; help and version go to standard output, errors
 /// become one line and status 1.
 pub fn parse() -> Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|error| {
         if !error.use_stderr() {
-            let _ = error.print();
-            return ExitCode::SUCCESS;
+            let text = error.render();
+            let text = if std::io::stdout().is_terminal() {
+                text.ansi().to_string()
+            } else {
+                text.to_string()
+            };
+            return crate::exit::code(crate::output::print(&text).map(|()| 0));
         }
         crate::exit::complain(&one_line(&error.render().to_string()));
         ExitCode::from(crate::exit::ERROR)
@@ -353,7 +293,9 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_that_says_what_would_be_right() {
-        let cases: [(&[&str], &str); 5] = [
+        let cases: [(&[&str], &str); 7] = [
+            (&["tompion", "check", "--samples", "0"], "at least 1"),
+            (&["tompion", "check", "--wake-samples", "0"], "at least 1"),
             (&["tompion", "check", "--targets", "100"], "such as 100us"),
             (&["tompion", "check", "--methods", "snooze"], "tompion list"),
             (&["tompion", "check", "--require", "golf"], "voip"),

@@ -37,17 +37,25 @@ pub fn code(result: Result) -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            // A closed pipe is the reader's choice, not an error to report.
-            let broken_pipe = error
-                .downcast_ref::<std::io::Error>()
-                .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
-            if broken_pipe {
-                return ExitCode::SUCCESS;
-            }
-            complain(&format!("{error:#}"));
+            complain(&in_one_line(&error));
             ExitCode::from(ERROR)
         }
     }
+}
+
+/// An error with its causes, each told once: many errors name their cause
+/// themselves.
+fn in_one_line(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| {
+        let cause = cause.to_string();
+        if told.is_empty() {
+            cause
+        } else if told.contains(&cause) {
+            told
+        } else {
+            format!("{told}: {cause}")
+        }
+    })
 }
 
 #[cfg(test)]
@@ -61,5 +69,20 @@ mod tests {
         assert_eq!(of_outcomes([Pass, Pass]), 0);
         assert_eq!(of_outcomes([Pass, Inconclusive]), INCONCLUSIVE);
         assert_eq!(of_outcomes([Inconclusive, Fail, Pass]), FAILED);
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        use anyhow::Context;
+        let error = tompion_run::Error::from(tompion_record::Error::Io {
+            path: "run.json".into(),
+            action: "opening",
+            source: std::io::Error::other("out of ink"),
+        });
+        let error = anyhow::Error::from(error);
+        assert_eq!(in_one_line(&error), "run.json: opening failed: out of ink");
+        let source = std::io::Error::other("out of ink");
+        let error = Err::<(), _>(source).context("writing").unwrap_err();
+        assert_eq!(in_one_line(&error), "writing: out of ink");
     }
 }

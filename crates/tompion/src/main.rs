@@ -6,12 +6,17 @@
 mod cli;
 mod commands;
 mod exit;
+mod output;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use cli::Command;
 
 fn main() -> ExitCode {
+    // Caught, so that a file larger than `ulimit -f` allows is an error that
+    // can be told, not a death without a word.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     // A copy of this program runs each load; it takes no other options.
     let arguments: Vec<String> = std::env::args_os()
         .map(|a| a.to_string_lossy().into_owned())

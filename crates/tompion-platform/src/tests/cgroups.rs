@@ -86,3 +86,49 @@ fn version_one_without_a_quota() {
     let c = tree.described(None).cgroup;
     assert_eq!((c.version.as_deref(), c.quota_us), (Some("v1"), None));
 }
+
+#[test]
+fn throttling_is_read_from_the_group_that_limits() {
+    let tree = Tree::new()
+        .file("proc/self/mountinfo", V2)
+        .file("proc/self/cgroup", "0::/outer/inner\n")
+        .file("sys/fs/cgroup/outer/cpu.max", "20000 100000\n")
+        .file(
+            "sys/fs/cgroup/outer/cpu.stat",
+            "nr_periods 90\nnr_throttled 30\nthrottled_usec 7000\n",
+        )
+        .file("sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n")
+        .file(
+            "sys/fs/cgroup/outer/inner/cpu.stat",
+            "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
+        );
+    let seen = crate::cgroup::throttling(&tree.root()).unwrap();
+    assert_eq!(
+        (seen.periods, seen.throttled_periods, seen.throttled_ns),
+        (90, 30, 7_000_000)
+    );
+}
+
+#[test]
+fn throttling_of_version_one_counts_nanoseconds() {
+    let group = |quota: &str| {
+        Tree::new()
+            .file(
+                "proc/self/mountinfo",
+                "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+            )
+            .file("proc/self/cgroup", "1:cpu:/a\n")
+            .file("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", quota)
+            .file("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n")
+            .file(
+                "sys/fs/cgroup/cpu/a/cpu.stat",
+                "nr_periods 4\nnr_throttled 2\nthrottled_time 160000000\n",
+            )
+    };
+    let seen = crate::cgroup::throttling(&group("20000\n").root()).unwrap();
+    assert_eq!(
+        (seen.throttled_periods, seen.throttled_ns),
+        (2, 160_000_000)
+    );
+    assert!(crate::cgroup::throttling(&group("-1\n").root()).is_none());
+}

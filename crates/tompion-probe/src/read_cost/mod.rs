@@ -176,11 +176,7 @@ pub const WARM_UP: u64 = 100;
 
 /// Measures one method; call it on the measuring thread. `rate` converts the
 /// counter; without one (no counter) the kernel's clock brackets.
-pub fn measure(
-    method: Method,
-    rate: Option<Rate>,
-    limits: &Limits,
-) -> Result<Outcome, Error> {
+pub fn measure(method: Method, rate: Option<Rate>, limits: &Limits) -> Result<Outcome, Error> {
     match rate {
         Some(rate) => with_bracket(method, &sources::CounterBracket(rate), limits),
         None => with_bracket(method, &sources::KernelBracket, limits),

@@ -67,6 +67,8 @@ fn limits(samples: u64) -> Limits {
         samples,
         time_ns: u64::MAX / 2,
         rows: 1 << 20,
+        least_samples: 0,
+        patience_ns: 0,
         granularity: true,
         stop: Arc::default(),
     }

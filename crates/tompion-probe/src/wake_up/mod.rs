@@ -120,11 +120,7 @@ pub trait Waiter {
 pub const WARM_UP: u64 = 3;
 
 /// Measures one method; call it on the measuring thread.
-pub fn measure(
-    method: Method,
-    target_ns: u64,
-    limits: &Limits,
-) -> Result<Outcome, Error> {
+pub fn measure(method: Method, target_ns: u64, limits: &Limits) -> Result<Outcome, Error> {
     use methods::*;
     match method {
         Method::Usleep => run(&mut Usleep, target_ns, limits),
@@ -227,7 +223,8 @@ fn on_grid<W: Waiter>(
     let mut now = began;
     let mut after_pause = false;
     for taken in 0..wanted {
-        if now - began > limits.time_ns || limits.stopped() {
+        // No sleep begins that would outlast the trial.
+        if limits.ended(taken.saturating_sub(WARM_UP), target - began) {
             return Ok(taken);
         }
         waiter.wait(target, target.saturating_sub(now));
@@ -266,7 +263,8 @@ fn relative<W: Waiter>(
     let mut now = began;
     let mut after_pause = false;
     for taken in 0..wanted {
-        if now - began > limits.time_ns || limits.stopped() {
+        let until = (now - began).saturating_add(ahead_ns);
+        if limits.ended(taken.saturating_sub(WARM_UP), until) {
             return Ok(taken);
         }
         let target = waiter.now_ns() + ahead_ns;

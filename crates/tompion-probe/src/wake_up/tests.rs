@@ -42,6 +42,8 @@ fn limits(samples: u64) -> Limits {
         samples,
         time_ns: u64::MAX,
         rows: 1 << 20,
+        least_samples: 0,
+        patience_ns: 0,
         granularity: true,
         stop: Arc::default(),
     }
@@ -117,6 +119,41 @@ fn time_ends_a_trial_early_and_says_so() {
         "{}",
         outcome.data.samples.len()
     );
+}
+
+#[test]
+fn no_sleep_begins_that_would_outlast_the_trial() {
+    let mut l = limits(100);
+    l.time_ns = 10_000_000;
+    for outcome in [
+        run(&mut planted::<true>([0]), 4_000_000, &l).unwrap(),
+        run(&mut planted::<false>([0]), 4_000_000, &l).unwrap(),
+    ] {
+        // The third would end after 12 ms.
+        assert_eq!(outcome.data.samples.len(), 2);
+        assert!(outcome.measurement.ended_by_time);
+    }
+    let outcome = run(&mut planted::<false>([0]), 3_600_000_000_000, &l).unwrap();
+    assert!(outcome.data.samples.is_empty());
+}
+
+#[test]
+fn a_trial_that_is_late_waits_for_its_least_samples_within_its_patience() {
+    // Every wait ends 20 ms late: three of them are warm-up.
+    let taken = |patience_ns| {
+        let l = Limits {
+            time_ns: 8_000_000,
+            least_samples: 5,
+            patience_ns,
+            ..limits(1000)
+        };
+        let mut waiter = planted::<false>([]);
+        waiter.latencies = vec![20_000_000];
+        run(&mut waiter, 100_000, &l).unwrap().data.samples.len()
+    };
+    assert_eq!(taken(0), 1);
+    assert_eq!(taken(1_000_000_000), 8);
+    assert_eq!(taken(100_000_000), 6);
 }
 
 #[test]

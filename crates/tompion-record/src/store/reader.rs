@@ -1,10 +1,9 @@
 //! Reading a run back, also one whose process died.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::tables::Table;
-use super::{RUN_FILE, SAMPLES, bins_file};
+use super::{RUN_FILE, SAMPLES, bins_file, open_file};
 use crate::{Error, Result, RunRecord, SCHEMA_VERSION, Status, Storage, Trial, TrialData};
 
 /// A run read from its directory.
@@ -17,16 +16,19 @@ pub struct Run {
 impl Run {
     /// Opens a run, checks its version and that every trial's sample file is
     /// whole. Trials saved after the last checkpoint of a run that died are
-    /// taken from their sample files, and the run counts as interrupted.
+    /// taken from their sample files; unless they are all that was planned, the
+    /// run counts as interrupted.
     pub fn open(directory: &Path) -> Result<Self> {
         let path = directory.join(RUN_FILE);
-        let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::invalid(
-                directory,
-                format!("not a run directory: it has no {RUN_FILE}"),
-            ),
-            _ => Error::io(&path, "reading")(e),
-        })?;
+        let text = open_file(&path)
+            .and_then(std::io::read_to_string)
+            .map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::invalid(
+                    directory,
+                    format!("not a run directory: it has no {RUN_FILE}"),
+                ),
+                _ => Error::io(&path, "reading")(e),
+            })?;
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| {
             Error::invalid(&path, format!("not valid JSON ({e}); the run is damaged"))
         })?;
@@ -101,10 +103,22 @@ impl Run {
             }
             self.record.trials.push(trial);
         }
-        self.record.status = Status::Interrupted;
-        self.record
-            .notes
-            .push("The process that wrote this run ended without finishing it.".to_owned());
+        let design = &self.record.header.design;
+        let planned = u64::from(design.blocks) * u64::from(design.cells);
+        // Killed after its last trial, it lost nothing.
+        let (status, note) = if planned > 0 && self.record.trials.len() as u64 == planned {
+            (
+                Status::Complete,
+                "The process that wrote this run ended after its last trial, before it could say so.",
+            )
+        } else {
+            (
+                Status::Interrupted,
+                "The process that wrote this run ended without finishing it.",
+            )
+        };
+        self.record.status = status;
+        self.record.notes.push(note.to_owned());
         Ok(())
     }
 

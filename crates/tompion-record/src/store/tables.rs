@@ -160,7 +160,7 @@ pub(super) struct Table {
 impl Table {
     /// Opens a table; a truncated one is refused here.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(Error::io(path, "opening"))?;
+        let file = super::open_file(path).map_err(Error::io(path, "opening"))?;
         let reader = SerializedFileReader::new(file).map_err(|e| {
             Error::invalid(
                 path,

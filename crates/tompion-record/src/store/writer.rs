@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::reserve::Reserve;
 use super::{RUN_FILE, SAMPLES, atomic, bins_file, tables};
 use crate::{
-    Error, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Trial, TrialData, TrialDraft,
-    now_utc,
+    Error, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, Trial, TrialData,
+    TrialDraft, now_utc,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.
@@ -17,10 +18,16 @@ use crate::{
 pub struct RunWriter {
     directory: PathBuf,
     record: RunRecord,
+    reserve: Reserve,
 }
 
 impl RunWriter {
-    /// Starts a run in `directory`, which must be absent or empty.
+    /// Starts a run in `directory`, which must be absent or empty. Of several
+    /// that begin there at the same moment one goes on, the others are refused.
+    ///
+    /// # Errors
+    /// [`Error::NotEmpty`] and [`Error::Taken`] where the directory is in use,
+    /// and whatever the system refuses.
     pub fn create(directory: &Path, header: RunHeader) -> Result<Self> {
         if let Ok(mut entries) = fs::read_dir(directory)
             && entries.next().is_some()
@@ -29,8 +36,15 @@ impl RunWriter {
                 path: directory.to_path_buf(),
             });
         }
+        fs::create_dir_all(directory).map_err(Error::io(directory, "creating"))?;
         let samples = directory.join(SAMPLES);
-        fs::create_dir_all(&samples).map_err(Error::io(&samples, "creating"))?;
+        // Only one can make it: this claims the directory.
+        fs::create_dir(&samples).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::Taken {
+                path: directory.to_path_buf(),
+            },
+            _ => Error::io(&samples, "creating")(e),
+        })?;
         let writer = Self {
             directory: directory.to_path_buf(),
             record: RunRecord {
@@ -38,9 +52,11 @@ impl RunWriter {
                 status: Status::Running,
                 finished_at: None,
                 notes: Vec::new(),
+                throttling: None,
                 header,
                 trials: Vec::new(),
             },
+            reserve: Reserve::take(directory),
         };
         writer.checkpoint()?;
         Ok(writer)
@@ -88,6 +104,11 @@ impl RunWriter {
         self.record.notes.push(text.into());
     }
 
+    /// States what a CPU quota did during the run.
+    pub fn throttling(&mut self, throttling: Option<Throttling>) {
+        self.record.throttling = throttling;
+    }
+
     /// What the run holds so far.
     pub fn record(&self) -> &RunRecord {
         &self.record
@@ -107,8 +128,10 @@ impl RunWriter {
         })
     }
 
-    /// Ends the run and writes `run.json` for the last time.
+    /// Ends the run and writes `run.json` for the last time, into space kept
+    /// free for it where the disk is full by now.
     pub fn finish(&mut self, status: Status) -> Result<()> {
+        self.reserve.release();
         self.record.status = status;
         self.record.finished_at = Some(now_utc());
         self.checkpoint()
@@ -116,5 +139,11 @@ impl RunWriter {
 }
 
 fn cannot_write(path: &Path, error: &parquet::errors::ParquetError) -> Error {
-    Error::invalid(path, format!("writing failed: {error}"))
+    // What comes from the system goes without Parquet's word for it.
+    match error {
+        parquet::errors::ParquetError::External(cause) => {
+            Error::invalid(path, format!("writing failed: {cause}"))
+        }
+        other => Error::invalid(path, format!("writing failed: {other}")),
+    }
 }

@@ -12,7 +12,7 @@ use tompion_record::Environment;
 
 use crate::figures::plain;
 use tree::Tree;
-use words::{label, label_lower, number};
+use words::{cpus, label, label_lower, number};
 
 /// Values that belong together.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +135,7 @@ fn one_line(name: &str, value: &Tree) -> Option<String> {
     match value {
         Tree::Bool(b) => Some(if *b { "yes" } else { "no" }.to_owned()),
         Tree::Number(x, integer) => Some(number(name, *x, *integer)),
+        Tree::Text(s) if name == "shared_by" && !s.is_empty() => Some(cpus(s)),
         Tree::Text(s) if !s.is_empty() => Some(s.clone()),
         Tree::List(items) if !items.is_empty() => {
             let parts: Option<Vec<String>> = items

@@ -23,6 +23,13 @@ pub(super) fn label(name: &str) -> String {
 
 /// The same inside a sentence.
 pub(super) fn label_lower(name: &str) -> String {
+    // Where the field's own name would not tell a reader what it is.
+    match name {
+        "tick_us" => return "tick in adjtimex, not the tick rate".to_owned(),
+        "tsc_stated_hz" => return "TSC rate according to CPUID".to_owned(),
+        "tsc_stated_by" => return "source of that TSC rate".to_owned(),
+        _ => {}
+    }
     let bare = unit(name).map_or(name, |u| &name[..name.len() - u.len() - 1]);
     let word = |w: &str| match w {
         "cpu" | "tsc" | "smt" | "dmi" | "ntp" | "bios" | "numa" | "os" | "utc" | "tai" | "kvm"
@@ -39,6 +46,16 @@ pub(super) fn label_lower(name: &str) -> String {
 fn unit(name: &str) -> Option<&str> {
     let (_, last) = name.rsplit_once('_')?;
     UNITS.contains(&last).then_some(last)
+}
+
+/// A list of CPUs such as `0` or `0-3` in words.
+pub(super) fn cpus(list: &str) -> String {
+    let noun = if list.contains([',', '-']) {
+        "CPUs"
+    } else {
+        "CPU"
+    };
+    format!("{noun} {list}")
 }
 
 /// A number with the unit that its name ends in.
@@ -85,6 +102,11 @@ mod tests {
         assert_eq!(label("kernel_release"), "Kernel release");
         assert_eq!(label("timer_slack_ns"), "Timer slack");
         assert_eq!(label("tsc_flags"), "TSC flags");
+        assert_eq!(label("tsc_stated_hz"), "TSC rate according to CPUID");
+        assert_eq!(
+            (cpus("0"), cpus("0-3")),
+            ("CPU 0".into(), "CPUs 0-3".into())
+        );
         assert_eq!(number("timer_slack_ns", 50_000.0, true), "50.0 µs");
         assert_eq!(number("tsc_stated_hz", 2.7e9, true), "2.70 GHz");
         assert_eq!(number("tick_rate_hz", 250.0, true), "250 Hz");

@@ -29,8 +29,8 @@ fn introduction(probe: &str) -> &'static str {
         }
         WAKE_UP => {
             "How much later than asked a sleeping thread runs again: wake-up minus target (the papers’ “miss time”). \
-             On a periodic grid a late wake-up may miss whole periods; they are counted, and the full tables give the \
-             quantiles with them filled in as well."
+             On a periodic grid a late wake-up may miss whole periods. They are counted, and a column of its own gives the \
+             p99 with them filled in: the value that verdicts and findings go by."
         }
         _ => "Values as the probe recorded them.",
     }

@@ -6,9 +6,10 @@ use tompion_verdict::{LoadVerdict, Outcome, ProfileVerdict};
 
 use crate::data::{ReportData, Shown};
 use crate::environment::emulation;
-use crate::figures::{NONE, count, ns, quantile_name, times};
-use crate::limitations::interrupted;
+use crate::figures::{NONE, count, ns, plural, times};
+use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::sections::{READ_COST, WAKE_UP, factors_in_words, load_title, sort_loads};
+use crate::verdicts::{self, Judged};
 
 /// Title, verdict line and the figures people ask for first.
 pub(super) fn header(data: &ReportData) -> Markup {
@@ -17,11 +18,14 @@ pub(super) fn header(data: &ReportData) -> Markup {
     markup! {
         header id="verdict" {
             p.brand { "Tompion" span { " timing report" } }
-            @if let Some(sentence) = interrupted(data) {
-                p.banner { b { "⚠ Interrupted. " } (sentence) " Everything below rests on these alone." }
+            @if let Some((title, sentence)) = early_end(data) {
+                p.banner { b { "⚠ " (title) ". " } (sentence) " Everything below rests on these alone." }
             }
             @if let Some(how) = emulation(&header.environment) {
                 p.banner { b { "⚠ Emulated machine. " } (how) }
+            }
+            @if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
+                p.banner { b { "⚠ CPU quota. " } (sentence) }
             }
             h1 { (data.assessment().headline) }
             p.meta {
@@ -30,7 +34,10 @@ pub(super) fn header(data: &ReportData) -> Markup {
                 }
                 span { (header.started_at) }
                 span { (header.tool) }
-                span { (count(u64::from(header.design.blocks))) " blocks planned, " (header.design.order) }
+                span {
+                    (count(u64::from(header.design.blocks)))
+                    " " (plural(u64::from(header.design.blocks), "block", "blocks")) " planned, " (header.design.order)
+                }
             }
             @for note in &record.notes { p.note { (note) } }
             (tiles(data))
@@ -81,6 +88,7 @@ fn tiles(data: &ReportData) -> Markup {
         .flatten()
         .map(|s| s.samples)
         .sum();
+    let (trials, cells) = (data.record().trials.len() as u64, data.cells().len() as u64);
     markup! {
         dl.tiles {
             @if let Some((s, _)) = cheapest {
@@ -92,7 +100,10 @@ fn tiles(data: &ReportData) -> Markup {
             @if let Some((s, x)) = worst {
                 (tile("Latest wake-up seen", &format_ns(x.max_ns), &factors_in_words(&s.cell.factors)))
             }
-            (tile("Samples", &count(samples), &format!("in {} trials of {} cells", count(data.record().trials.len() as u64), data.cells().len())))
+            (tile("Samples", &count(samples), &format!(
+                "in {} {} of {} {}",
+                count(trials), plural(trials, "trial", "trials"), count(cells), plural(cells, "cell", "cells"),
+            )))
         }
     }
 }
@@ -106,12 +117,7 @@ fn tile(what: &str, value: &str, which: &str) -> Markup {
 /// Every profile held against every load.
 pub(super) fn profiles(data: &ReportData) -> Markup {
     let profiles = &data.assessment().profiles;
-    let mut loads: Vec<&str> = profiles
-        .iter()
-        .flat_map(|p| p.by_load.iter().map(|l| l.load.as_str()))
-        .collect();
-    sort_loads(&mut loads);
-    loads.dedup();
+    let loads = verdicts::loads(profiles);
     markup! {
         section {
             h2 { "Is time good enough here?" }
@@ -120,7 +126,9 @@ pub(super) fn profiles(data: &ReportData) -> Markup {
             } @else {
                 p.lead {
                     "Each use is judged by one quantile with its 95 % interval over blocks: it passes when the whole interval keeps the limit, "
-                    "fails when the whole interval exceeds it, and is inconclusive otherwise."
+                    "fails when the whole interval exceeds it, and is inconclusive otherwise. "
+                    "On a periodic grid the quantile counts the periods that a late wake-up missed, which the tables further down show "
+                    "as a column of its own."
                 }
                 div.scroll tabindex="0" {
                     table.profiles {
@@ -132,6 +140,7 @@ pub(super) fn profiles(data: &ReportData) -> Markup {
                         tbody { @for p in profiles { (profile(p, &loads)) } }
                     }
                 }
+                @if let Some(more) = verdicts::how_to_get_more(data) { p.note { (more) } }
             }
         }
     }
@@ -143,13 +152,19 @@ fn profile(p: &ProfileVerdict, loads: &[&str]) -> Markup {
             th scope="row" {
                 b { (p.title) } " " code { (p.name) }
                 div.small { (p.requirement) }
-                @if let Some(method) = &p.method { div.small { "judged with " (factors_in_words(method)) } }
+                @if let Some(method) = &p.method {
+                    div.small {
+                        "judged with " (factors_in_words(method))
+                        @if let Some(why) = &p.chosen { " (" (why) ")" }
+                        @if p.missed_filled { ", missed periods filled in" }
+                    }
+                }
                 div.small.source { (p.source) }
             }
-            td { (badge(p.outcome)) }
-            @for load in loads {
-                td {
-                    @if let Some(v) = p.by_load.iter().find(|v| v.load == *load) { (judgement(v)) } @else { (NONE) }
+            td data-load="Overall" { (badge(p.outcome)) }
+            @for (load, v) in loads.iter().zip(verdicts::by_load(p, loads)) {
+                td data-load=(under(load)) {
+                    @if let Some(v) = v { (judgement(v)) } @else { (NONE) }
                 }
             }
         }
@@ -159,13 +174,19 @@ fn profile(p: &ProfileVerdict, loads: &[&str]) -> Markup {
 fn judgement(v: &LoadVerdict) -> Markup {
     markup! {
         (badge(v.outcome))
-        div.value { (quantile_name(v.quantile)) " " b { (format_ns(v.estimate_ns)) } }
-        @if let (Some(low), Some(high)) = (v.low_ns, v.high_ns) {
-            div.small { "[" (format_ns(low)) ", " (format_ns(high)) "]" }
+        @match Judged::of(v) {
+            Judged::Value(quantile, value) => {
+                div.value { (quantile) " " b { (value) } }
+                @if let (Some(low), Some(high)) = (v.low_ns, v.high_ns) {
+                    div.small { "[" (format_ns(low)) ", " (format_ns(high)) "]" }
+                }
+            }
+            Judged::Beyond(quantile, limit) => { div.value { (quantile) " beyond " b { (limit) } } }
+            Judged::TooFew(missing) => @if !v.reason.as_ref().is_some_and(|r| r.starts_with("too few samples")) {
+                div.small { "too few samples: " (count(missing)) " more needed" }
+            }
         }
-        @if let Some(reason) = &v.reason { div.small.reason { (reason) } } @else if v.samples_missing > 0 {
-            div.small { (count(v.samples_missing)) " more samples needed" }
-        }
+        @if let Some(reason) = &v.reason { div.small.reason { (reason) } }
     }
 }
 

@@ -3,23 +3,26 @@
 mod paint;
 mod tables;
 
-use tompion_record::format_ns;
 use tompion_verdict::Outcome;
 
 use crate::data::ReportData;
 use crate::environment::emulation;
-use crate::figures::{count, plain, quantile_name, times};
-use crate::limitations::interrupted;
+use crate::figures::{count, plain, plural, times};
+use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::sections::{factors_in_words, sections};
+use crate::verdicts::Judged;
 use paint::Paint;
+
+/// Columns for the longest name of a method and one number beside it.
+const NARROWEST: usize = 40;
 
 /// Findings and pieces of advice printed; the page has all of them.
 const MOST: usize = 5;
 
-/// The summary for a terminal of `width` columns (at least 60 are used). Where
+/// The summary for a terminal of `width` columns (at least 40 are used). Where
 /// the page lies is for the caller to say: it chose the place.
 pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
-    let width = width.max(60);
+    let width = width.max(NARROWEST);
     let paint = Paint { color };
     let mut out = String::new();
     head(&mut out, data, width, paint);
@@ -39,8 +42,9 @@ fn head(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
     let headline = wrap(&plain(&data.assessment().headline), width, "", "");
     out.push_str(&paint.bold(&headline));
     out.push('\n');
-    if let Some(sentence) = interrupted(data) {
-        let text = wrap(&format!("INTERRUPTED: {sentence}"), width, "", "  ");
+    if let Some((title, sentence)) = early_end(data) {
+        let text = format!("{}: {sentence}", title.to_uppercase());
+        let text = wrap(&text, width, "", "  ");
         out.push_str(&paint.warn(&text));
         out.push('\n');
     }
@@ -51,6 +55,11 @@ fn head(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
             "",
             "  ",
         )));
+        out.push('\n');
+    }
+    if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
+        let text = wrap(&format!("CPU QUOTA: {sentence}"), width, "", "  ");
+        out.push_str(&paint.warn(&text));
         out.push('\n');
     }
     for note in &data.record().notes {
@@ -73,12 +82,16 @@ fn head(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
             .map(|c| c.blocks.len())
             .max()
             .unwrap_or(0);
+        let cells = data.cells().len() as u64;
         let facts = format!(
-            "{} cells, {range} samples each, in {blocks} block{}",
-            data.cells().len(),
-            if blocks == 1 { "" } else { "s" }
+            "{} {}, {range} {} {}in {blocks} {}",
+            count(cells),
+            plural(cells, "cell", "cells"),
+            plural(most, "sample", "samples"),
+            plural(cells, "", "each, "),
+            plural(blocks as u64, "block", "blocks"),
         );
-        out.push_str(&paint.dim(&facts));
+        out.push_str(&paint.dim(&wrap(&facts, width, "", "  ")));
         out.push('\n');
     } else {
         out.push_str("No samples were taken.\n");
@@ -141,17 +154,33 @@ fn outcome(o: Outcome) -> &'static str {
     }
 }
 
-/// The judged value, for example `✓ p99 4.10 µs`.
-fn judgement(v: &tompion_verdict::LoadVerdict) -> String {
-    let glyph = outcome(v.outcome).chars().next().unwrap_or(' ');
-    format!(
-        "{glyph} {} {}",
-        quantile_name(v.quantile),
-        format_ns(v.estimate_ns)
-    )
+/// The judged value, for example `✓ p99 4.10 µs`, with a dagger after the
+/// quantile where that is not the one as measured; on two lines where there is
+/// none.
+fn judgement(v: &tompion_verdict::LoadVerdict, filled: bool) -> String {
+    let glyph = glyph(v.outcome);
+    let mark = if filled { "\u{2020}" } else { "" };
+    match Judged::of(v) {
+        Judged::Value(quantile, value) => format!("{glyph} {quantile}{mark} {value}"),
+        Judged::Beyond(quantile, limit) => format!("{glyph} {quantile}{mark} > {limit}"),
+        Judged::TooFew(missing) => {
+            format!("{glyph} too few samples\n  ({} more)", count(missing))
+        }
+    }
 }
 
-/// Which method a profile was judged with.
+/// The sign of an outcome alone.
+fn glyph(o: Outcome) -> char {
+    outcome(o).chars().next().unwrap_or(' ')
+}
+
+/// Which method a profile was judged with, and why.
 fn judged_with(p: &tompion_verdict::ProfileVerdict) -> String {
-    p.method.as_ref().map(factors_in_words).unwrap_or_default()
+    let Some(method) = &p.method else {
+        return String::new();
+    };
+    match &p.chosen {
+        Some(why) => format!("; judged with {} ({why})", factors_in_words(method)),
+        None => format!("; judged with {}", factors_in_words(method)),
+    }
 }

@@ -2,12 +2,12 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use tompion_record::{factor, format_ns};
-use tompion_verdict::ProfileVerdict;
 
-use super::{Paint, heading, judged_with, judgement, outcome, wrap};
+use super::{Paint, glyph, heading, judged_with, judgement, outcome, wrap};
 use crate::data::{ReportData, Shown};
 use crate::figures::{NONE, count, ns, plain, supported};
-use crate::sections::{Row, Section, load_title, sections, sort_loads};
+use crate::sections::{Row, Section, load_title, sections};
+use crate::verdicts;
 
 /// A rule below the headings is all the frame a table has.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -15,69 +15,39 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 /// Widest number that `format_ns` writes, with the gap before it.
 const NUMBER: usize = 8;
 
-/// Median, p99 and maximum of one section, a group of columns for each load; as
-/// many loads side by side as fit.
+/// Heads the rows.
+const HEADING: &str = "Method";
+
+/// Below this width outcomes are shown by their signs alone.
+const NARROW: usize = 64;
+
+/// Median, p99 and maximum of one section, a group of columns for each load.
 pub(super) fn section(out: &mut String, section: &Section<'_>, width: usize, paint: Paint) {
-    let batched = section.cells().any(|s| s.view.batched.is_some());
-    let mut names = vec!["median", "p99", "max"];
-    if batched {
-        names.insert(0, "per read*");
-    }
-    let group = names.len() * NUMBER + 1 + usize::from(batched);
-    let loads: Vec<usize> = (0..section.loads.len()).collect();
-    heading(out, &plain(&section.title()), paint);
-    for some in loads.chunks(fitting(section, group, width)) {
-        let mut heads = vec!["\nMethod".to_owned()];
-        for &i in some {
-            let load = plain(load_title(section.loads[i]));
-            heads.extend(names.iter().enumerate().map(|(n, name)| match n {
-                0 => format!("{load}\n{name}"),
-                _ => format!("\n{name}"),
-            }));
-        }
-        let rows = section.rows.iter().map(|row| {
-            let mut cells = vec![label(row)];
-            for &i in some {
-                cells.extend(numbers(row.by_load[i].as_ref(), batched));
-            }
-            cells
-        });
-        out.push_str(&aligned(heads, rows, Some(names.len())));
-    }
-}
-
-fn numbers(shown: Option<&Shown<'_>>, batched: bool) -> Vec<String> {
-    let view = shown.map(|s| s.view);
-    let single = view.and_then(|v| v.measured.as_ref());
-    let mut cells = vec![
-        ns(single.map(|m| m.median_ns)),
-        ns(single.and_then(|m| supported(m, 0.99, m.p99_ns))),
-        ns(single.map(|m| m.max_ns)),
+    heading(out, &wrap(&plain(&section.title()), width, "", ""), paint);
+    let single = |s: &Shown<'_>| s.view.measured.clone();
+    let mut columns: Vec<Column> = vec![
+        (
+            "median",
+            Box::new(move |s| ns(single(s).map(|m| m.median_ns))),
+        ),
+        (
+            "p99",
+            Box::new(move |s| ns(single(s).and_then(|m| supported(&m, 0.99, m.p99_ns)))),
+        ),
+        ("max", Box::new(move |s| ns(single(s).map(|m| m.max_ns)))),
     ];
-    if batched {
-        cells.insert(
-            0,
-            ns(view.and_then(|v| v.batched.as_ref()).map(|b| b.median_ns)),
-        );
+    if section.cells().any(|s| s.view.batched.is_some()) {
+        let per_read = |s: &Shown<'_>| ns(s.view.batched.as_ref().map(|b| b.median_ns));
+        columns.insert(0, ("per read*", Box::new(per_read)));
     }
-    cells
-}
-
-/// Method and variant; timer slack, the usual variant, by its value alone.
-fn label(row: &Row<'_>) -> String {
-    plain(&row.label().replace(", slack ", ", "))
-}
-
-/// How many groups of `group` columns fit beside the labels.
-fn fitting(section: &Section<'_>, group: usize, width: usize) -> usize {
-    let label = section.rows.iter().map(|r| label(r).chars().count()).max();
-    (width.saturating_sub(label.unwrap_or(0)) / group).max(1)
+    let rows: Vec<&Row<'_>> = section.rows.iter().collect();
+    grid(out, section, &rows, &columns, width);
 }
 
 /// CPU time per sleep and missed periods, where something sleeps.
 pub(super) fn cost_of_waiting(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
     for section in sections(data) {
-        let costs = |r: &&Row<'_>| r.by_load.iter().flatten().any(|s| has_cost(s));
+        let costs = |r: &&Row<'_>| r.by_load.iter().flatten().any(has_cost);
         let rows: Vec<&Row<'_>> = section.rows.iter().filter(costs).collect();
         if rows.is_empty() {
             continue;
@@ -86,31 +56,126 @@ pub(super) fn cost_of_waiting(out: &mut String, data: &ReportData, width: usize,
             "CPU time per sleep, and periods missed: {}",
             section.title()
         );
-        heading(out, &plain(&title), paint);
-        let loads: Vec<usize> = (0..section.loads.len()).collect();
-        for some in loads.chunks(fitting(&section, 2 * NUMBER + 1, width)) {
-            let mut heads = vec!["\nMethod".to_owned()];
-            for &i in some {
-                heads.push(format!("{}\nCPU", plain(load_title(section.loads[i]))));
-                heads.push("\nmissed".to_owned());
-            }
-            let lines = rows.iter().map(|row| {
-                let mut cells = vec![label(row)];
-                for &i in some {
-                    let cell = row.by_load[i].map(|s| s.cell);
-                    cells.push(ns(cell.and_then(|c| c.cpu_per_operation_ns())));
-                    let missed = cell.and_then(|c| c.missed_periods);
-                    cells.push(missed.map_or_else(|| NONE.to_owned(), count));
-                }
-                cells
-            });
-            out.push_str(&aligned(heads, lines, Some(2)));
+        heading(out, &wrap(&plain(&title), width, "", ""), paint);
+        let missed = |s: &Shown<'_>| {
+            let missed = s.cell.missed_periods;
+            missed.map_or_else(|| NONE.to_owned(), count)
+        };
+        let mut columns: Vec<Column> = vec![
+            ("CPU", Box::new(|s| ns(s.cell.cpu_per_operation_ns()))),
+            ("missed", Box::new(missed)),
+        ];
+        if section.cells().any(|s| missed_any(&s)) {
+            let filled = |s: &Shown<'_>| {
+                let filled = s.view.filled.as_ref();
+                ns(filled.and_then(|f| supported(f, 0.99, f.p99_ns)))
+            };
+            columns.push(("p99\u{2020}", Box::new(filled)));
         }
+        grid(out, &section, &rows, &columns, width);
     }
 }
 
 fn has_cost(s: &Shown<'_>) -> bool {
     s.cell.missed_periods.is_some() || s.cell.cpu_per_operation_ns().is_some()
+}
+
+/// Whether verdicts see other quantiles of this cell than the tables of latency.
+fn missed_any(s: &Shown<'_>) -> bool {
+    s.cell.missed_periods.is_some_and(|n| n > 0) && s.view.filled.is_some()
+}
+
+/// A column's name, and what it shows of a cell.
+type Column = (&'static str, Box<dyn Fn(&Shown<'_>) -> String>);
+
+/// Rows of numbers, the columns once for each load; as many loads side by side
+/// as fit, and where not even one does, as many columns.
+fn grid(
+    out: &mut String,
+    section: &Section<'_>,
+    rows: &[&Row<'_>],
+    columns: &[Column],
+    width: usize,
+) {
+    let labels = rows.iter().map(|r| label(r).chars().count());
+    let label_width = labels.fold(HEADING.len(), usize::max);
+    let room = width.saturating_sub(label_width);
+    let load_width = |i: usize| plain(load_title(section.loads[i])).chars().count();
+    // Columns that stand together have one more space before the first.
+    let needs = |i: usize, some: &[Column]| {
+        let numbers = some.iter().enumerate().map(|(c, column)| {
+            let title = if c == 0 { load_width(i) } else { 0 };
+            (column.0.chars().count().max(title) + 1).max(NUMBER)
+        });
+        numbers.sum::<usize>() + 1
+    };
+    let mut loads = 0..section.loads.len();
+    while let Some(first) = loads.next() {
+        let mut some = vec![first];
+        let mut used = needs(first, columns);
+        if used > room {
+            for piece in pieces(columns, |piece| needs(first, piece) <= room) {
+                block(out, section, rows, &some, piece);
+            }
+            continue;
+        }
+        while let Some(next) = loads.clone().next()
+            && used + needs(next, columns) <= room
+        {
+            used += needs(next, columns);
+            some.extend(loads.next());
+        }
+        block(out, section, rows, &some, columns);
+    }
+}
+
+/// The longest runs of columns that fit, of one column at least.
+fn pieces(columns: &[Column], fits: impl Fn(&[Column]) -> bool) -> Vec<&[Column]> {
+    let mut pieces = Vec::new();
+    let mut rest = columns;
+    while !rest.is_empty() {
+        let longest = (1..=rest.len()).rev().find(|n| fits(&rest[..*n]));
+        let (piece, left) = rest.split_at(longest.unwrap_or(1));
+        pieces.push(piece);
+        rest = left;
+    }
+    pieces
+}
+
+/// One table: some loads with the same columns.
+fn block(
+    out: &mut String,
+    section: &Section<'_>,
+    rows: &[&Row<'_>],
+    loads: &[usize],
+    columns: &[Column],
+) {
+    let mut heads = vec![format!("\n{HEADING}")];
+    for &i in loads {
+        let load = plain(load_title(section.loads[i]));
+        heads.extend(columns.iter().enumerate().map(|(n, c)| match n {
+            0 => format!("{load}\n{}", c.0),
+            _ => format!("\n{}", c.0),
+        }));
+    }
+    let lines = rows.iter().map(|row| {
+        let mut cells = vec![label(row)];
+        for &i in loads {
+            let shown = row.by_load[i].as_ref();
+            cells.extend(
+                columns
+                    .iter()
+                    .map(|c| shown.map_or_else(|| NONE.to_owned(), &c.1)),
+            );
+        }
+        cells
+    });
+    out.push_str(&aligned(heads, lines, Some(columns.len())));
+}
+
+/// Method and variant; timer slack, the usual variant, by its value alone.
+fn label(row: &Row<'_>) -> String {
+    plain(&row.label().replace(", slack ", ", "))
 }
 
 /// What the tables leave unsaid.
@@ -144,6 +209,11 @@ pub(super) fn footnotes(out: &mut String, data: &ReportData, width: usize) {
     }) {
         notes.push(format!("{NONE} under p99: fewer than 100 samples."));
     }
+    if any(|s| s.view.plotted().is_none()) {
+        notes.push(format!(
+            "{NONE} under median: no samples, the trials ended before the first that counts."
+        ));
+    }
     if any(|s| {
         s.cell
             .factors
@@ -152,10 +222,16 @@ pub(super) fn footnotes(out: &mut String, data: &ReportData, width: usize) {
     }) {
         notes.push("A time after a method's name is its timer slack.".to_owned());
     }
-    if any(has_cost) {
+    if any(|s| has_cost(s) && s.cell.missed_periods.is_none()) {
         notes.push(format!(
             "{NONE} under missed: no periodic grid, so nothing to miss."
         ));
+    }
+    if any(missed_any) {
+        notes.push(
+            "\u{2020} with the missed periods filled in, which verdicts and findings go by; the tables of latency are as measured."
+                .to_owned(),
+        );
     }
     if !notes.is_empty() {
         out.push('\n');
@@ -170,20 +246,17 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     if profiles.is_empty() {
         return;
     }
-    let mut loads: Vec<&str> = profiles
-        .iter()
-        .flat_map(|p| p.by_load.iter().map(|l| l.load.as_str()))
-        .collect();
-    sort_loads(&mut loads);
-    loads.dedup();
+    let loads = verdicts::loads(profiles);
+    let missed = data.shown().any(|s| missed_any(&s));
     heading(out, "Is time good enough here?", paint);
-    let title = profiles
-        .iter()
-        .map(|p| plain(&p.title).chars().count())
+    let short = width < NARROW;
+    let longest = profiles.iter().map(|p| plain(&p.title).chars().count());
+    let (overall, judged) = (if short { 3 } else { 16 }, 20);
+    let title = longest
         .max()
-        .unwrap_or(0);
-    // Title and outcome stand before the loads; a judgement takes 16 columns.
-    let fit = (width.saturating_sub(title + 16) / 18).max(1);
+        .unwrap_or(0)
+        .min(width.saturating_sub(overall + judged));
+    let fit = (width.saturating_sub(title + overall) / judged).max(1);
     let mut table = String::new();
     let groups: Vec<&[&str]> = if loads.is_empty() {
         vec![&[]]
@@ -192,44 +265,34 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     };
     for some in groups {
         let mut heads = vec!["Use".to_owned(), "Overall".to_owned()];
+        if short {
+            heads[1].clear();
+        }
         heads.extend(some.iter().map(|l| plain(load_title(l))));
-        let rows = profiles.iter().map(|p| profile(p, some));
+        let rows = profiles.iter().map(|p| {
+            let name = wrap(&plain(&p.title), title, "", "");
+            let overall = match short {
+                true => glyph(p.outcome).to_string(),
+                false => outcome(p.outcome).to_owned(),
+            };
+            let judged = verdicts::by_load(p, some);
+            let filled = p.missed_filled && missed;
+            let judged =
+                judged.map(|v| v.map_or_else(|| NONE.to_owned(), |v| judgement(v, filled)));
+            [name, overall].into_iter().chain(judged).collect()
+        });
         table.push_str(&aligned(heads, rows, None));
     }
     out.push_str(&paint.glyphs(&table));
     for p in profiles {
-        let with = judged_with(p);
-        let with = if with.is_empty() {
-            String::new()
-        } else {
-            format!("; judged with {with}")
-        };
-        let line = format!("{}: {}{with}", plain(&p.name), plain(&p.requirement));
+        let line = format!("{}: {}{}", p.name, p.requirement, judged_with(p));
         out.push_str(&paint.dim(&wrap(&plain(&line), width, "  ", "    ")));
         out.push('\n');
     }
-    let missing = profiles
-        .iter()
-        .flat_map(|p| &p.by_load)
-        .map(|v| v.samples_missing)
-        .max();
-    if let Some(n) = missing.filter(|n| *n > 0) {
-        let more = format!(
-            "Some verdicts need up to {} more samples; a longer run takes them.",
-            count(n)
-        );
+    if let Some(more) = verdicts::how_to_get_more(data) {
         out.push_str(&wrap(&more, width, "", ""));
         out.push('\n');
     }
-}
-
-fn profile(p: &ProfileVerdict, loads: &[&str]) -> Vec<String> {
-    let mut cells = vec![plain(&p.title), outcome(p.outcome).to_owned()];
-    cells.extend(loads.iter().map(|load| {
-        let verdict = p.by_load.iter().find(|v| v.load == **load);
-        verdict.map_or_else(|| NONE.to_owned(), judgement)
-    }));
-    cells
 }
 
 /// A table without frames. With `group`, all columns but the first hold

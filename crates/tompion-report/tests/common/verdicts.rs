@@ -37,6 +37,8 @@ pub fn assessment() -> Assessment {
         source: "Kirova 2019, eq. 1: R = 8 * MTU / T, MTU 1500 bytes, T = 12 µs".into(),
         outcome: outcomes.into_iter().max().unwrap(),
         method: Some(method.clone()),
+        chosen: Some("of 3 that pass, the one that burns least CPU time".into()),
+        missed_filled: true,
         by_load: vec![
             verdict("idle", outcomes[0], 140.0),
             verdict("cpu", outcomes[1], 11_800.0),

@@ -6,24 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tompion_load::LoadSpec;
-use tompion_probe::{read_cost, wake_up};
-use tompion_record::{RunHeader, RunWriter, now_utc};
+use tompion_probe::{MeasuringThread, ThreadSettings, read_cost, wake_up};
+use tompion_record::{Error, RunHeader, RunWriter, now_utc};
 use tompion_run::{
-    Machine, MachineSettings, Plan, PlanOptions, Progress, execute, require_free_space,
+    Machine, MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
 };
 
-use super::report::{self, Output};
+use super::progress::ProgressLine;
+use super::report::{self, Page};
 use crate::cli::{CheckOptions, MethodName};
 use crate::exit;
 
 /// What the loads may write over a whole run; with the samples of a default run
 /// (some 60 MB) it stays below 200 MB.
 const LOAD_BYTES: u64 = 100_000_000;
-
-/// Space that a run's own files may need.
-const RUN_BYTES: u64 = 100_000_000;
 
 /// How long a load runs before its first trial: a hundred threads on two CPUs
 /// need a round of the scheduler, 200 ms, to weigh evenly.
@@ -40,8 +37,16 @@ const AT_1_MS: [wake_up::Method; 4] = [
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
     let plan = Plan::new(&plan_options(options))?;
-    let directory = options.out.clone().unwrap_or_else(default_directory);
-    require_free_space(&directory, RUN_BYTES + LOAD_BYTES)?;
+    try_settings(&plan)?;
+    let place = options.out.as_deref().unwrap_or(Path::new("."));
+    require_space(place, plan.bytes())?;
+    if plan.loads.iter().any(LoadSpec::writes_files) {
+        let load_place = options.load_dir.as_deref().unwrap_or(place);
+        require_space_for_loads(load_place, LOAD_BYTES)?;
+    }
+    if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {
+        exit::complain(&format!("warning: {warning}"));
+    }
 
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -54,29 +59,77 @@ pub fn check(options: &CheckOptions) -> exit::Result {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
 
-    let mut writer = RunWriter::create(&directory, header(&plan))?;
-    let mut machine = Machine::new(&plan.loads, &machine_settings(options, &plan, &directory)?)
-        .inspect_err(|_| remove_empty_run(&directory))?;
+    let existed = place.exists();
+    let mut writer = begin(options.out.as_deref(), &header(&plan))?;
+    let directory = writer.directory().to_path_buf();
+    let take_back = || remove_empty_run(&directory, options.out.is_some() && existed);
+    let settings = machine_settings(options, &plan, &directory)?;
+    let mut machine = Machine::new(&plan.loads, &settings).inspect_err(|_| take_back())?;
     machine.guards().into_iter().for_each(|g| writer.guard(g));
-    let bar = progress_bar(options, plan.trials());
-    let status = execute(&plan, &mut machine, &mut writer, &stop, |p| show(&bar, &p));
+    machine.notes().into_iter().for_each(|n| writer.note(n));
+    let progress = ProgressLine::new(&plan, options.output.quiet);
+    let result = execute(&plan, &mut machine, &mut writer, &stop, |p| {
+        progress.show(&p);
+    });
     // Loads end before the report is made.
     drop(machine);
-    bar.finish_and_clear();
-    status?;
+    progress.clear();
+    if result.is_err() && writer.record().trials.is_empty() {
+        take_back();
+        return Ok(result.map(|_| 0)?);
+    }
 
     let required: Vec<&str> = options.require.iter().map(|r| r.0.as_str()).collect();
-    let verdict = report::make(
-        &directory,
-        &directory.join(tompion_report::REPORT_FILE),
-        Output::chosen(options.json, options.quiet),
-        &required,
-    )?;
+    let page = Page::of_run(&directory);
+    let reported = report::make(&directory, &page, options.output, &required);
+    // What ended the run comes before what it did to the report.
+    result?;
     Ok(if stop.load(Ordering::Relaxed) {
+        reported?;
         exit::INTERRUPTED
     } else {
-        verdict
+        reported?
     })
+}
+
+/// Refuses a CPU or a policy that the system does not grant before anything is
+/// written.
+fn try_settings(plan: &Plan) -> anyhow::Result<()> {
+    let thread = MeasuringThread::start()?;
+    let mut tried: Vec<ThreadSettings> = Vec::new();
+    for cell in &plan.cells {
+        let settings = ThreadSettings {
+            slack_ns: None,
+            ..cell.thread
+        };
+        if !tried.contains(&settings) {
+            thread.run(settings, || Ok(()))?;
+            tried.push(settings);
+        }
+    }
+    Ok(())
+}
+
+/// Begins a run where the user says, or in the first free directory that is
+/// named after the present second.
+fn begin(out: Option<&Path>, header: &RunHeader) -> Result<RunWriter, Error> {
+    /// More runs than anybody begins within a second.
+    const MOST: u32 = 1000;
+    if let Some(out) = out {
+        return RunWriter::create(out, header.clone());
+    }
+    let name = default_name();
+    let mut number = 1;
+    loop {
+        let directory = match number {
+            1 => PathBuf::from(&name),
+            n => PathBuf::from(format!("{name}-{n}")),
+        };
+        match RunWriter::create(&directory, header.clone()) {
+            Err(Error::NotEmpty { .. } | Error::Taken { .. }) if number < MOST => number += 1,
+            result => return result,
+        }
+    }
 }
 
 fn plan_options(options: &CheckOptions) -> PlanOptions {
@@ -125,6 +178,7 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
         duration: options
             .duration
             .unwrap_or(Duration::from_secs(if quick { 20 } else { 75 })),
+        settle: SETTLE,
         seed: options.seed.unwrap_or_else(|| {
             SystemTime::now()
                 .duration_since(UNIX_EPOCH)
@@ -133,14 +187,14 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
     }
 }
 
-fn default_directory() -> PathBuf {
+fn default_name() -> String {
     let stamp: String = now_utc()
         .chars()
         .filter(|c| c.is_ascii_alphanumeric())
         .map(|c| if c == 'T' { '-' } else { c })
         .filter(|c| *c != 'Z')
         .collect();
-    PathBuf::from(format!("tompion-run-{stamp}"))
+    format!("tompion-run-{stamp}")
 }
 
 fn header(plan: &Plan) -> RunHeader {
@@ -190,29 +244,11 @@ fn machine_settings(
     })
 }
 
-/// Takes back the directory of a run that could not begin.
-fn remove_empty_run(directory: &Path) {
+/// Takes back what a run that could not begin has made.
+fn remove_empty_run(directory: &Path, keep_directory: bool) {
     let _ = std::fs::remove_file(directory.join("run.json"));
     let _ = std::fs::remove_dir(directory.join("samples"));
-    let _ = std::fs::remove_dir(directory);
-}
-
-fn progress_bar(options: &CheckOptions, trials: usize) -> ProgressBar {
-    let target = if options.quiet {
-        ProgressDrawTarget::hidden()
-    } else {
-        // Hidden by itself where standard error is no terminal.
-        ProgressDrawTarget::stderr()
-    };
-    let bar = ProgressBar::with_draw_target(Some(trials as u64), target);
-    let template = "{bar:30} {pos}/{len} trials, {eta} left  {msg}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+    if !keep_directory {
+        let _ = std::fs::remove_dir(directory);
     }
-    bar
-}
-
-fn show(bar: &ProgressBar, progress: &Progress<'_>) {
-    bar.set_position(progress.done as u64);
-    bar.set_message(progress.cell.factors.to_string());
 }

@@ -1,19 +1,16 @@
 //! `tompion env`: what this machine is.
 
-use std::io::Write;
-
 use crate::cli::EnvOptions;
 use crate::exit;
+use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn env(options: &EnvOptions) -> exit::Result {
     let environment = tompion_platform::detect();
-    let mut out = std::io::stdout().lock();
     if options.json {
-        serde_json::to_writer_pretty(&mut out, &environment)?;
-        writeln!(out)?;
+        print_json(&environment)?;
     } else {
-        write!(out, "{}", tompion_report::environment_text(&environment))?;
+        print(&tompion_report::environment_text(&environment))?;
     }
     Ok(0)
 }

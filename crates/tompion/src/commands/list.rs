@@ -1,12 +1,13 @@
 //! `tompion list`: names for the options of `check`.
 
-use std::io::Write;
+use std::fmt::Write;
 
 use serde_json::json;
 use tompion_probe::{read_cost, wake_up};
 
 use crate::cli::ListOptions;
 use crate::exit;
+use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn list(options: &ListOptions) -> exit::Result {
@@ -31,7 +32,6 @@ pub fn list(options: &ListOptions) -> exit::Result {
         ("Loads (--loads)", "loads", loads),
         ("Fitness profiles (--require)", "profiles", profiles),
     ];
-    let mut out = std::io::stdout().lock();
     if options.json {
         let object: serde_json::Map<String, serde_json::Value> = sections
             .iter()
@@ -43,15 +43,16 @@ pub fn list(options: &ListOptions) -> exit::Result {
                 ((*key).to_owned(), rows)
             })
             .collect();
-        serde_json::to_writer_pretty(&mut out, &object)?;
-        writeln!(out)?;
+        print_json(&object)?;
         return Ok(0);
     }
+    let mut out = String::new();
     for (i, (title, _, rows)) in sections.iter().enumerate() {
         writeln!(out, "{}{title}", if i == 0 { "" } else { "\n" })?;
         for (name, about) in rows {
             writeln!(out, "  {name:<24} {about}")?;
         }
     }
+    print(&out)?;
     Ok(0)
 }

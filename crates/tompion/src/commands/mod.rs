@@ -5,6 +5,7 @@ mod env;
 mod list;
 mod pages;
 mod peer;
+mod progress;
 mod report;
 
 pub use check::check;

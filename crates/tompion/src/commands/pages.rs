@@ -6,6 +6,7 @@ use anyhow::Context;
 
 use crate::cli::{self, CompletionOptions, ManOptions};
 use crate::exit;
+use crate::output::print;
 
 /// Writes one man page a command.
 pub fn man(options: &ManOptions) -> exit::Result {
@@ -20,6 +21,6 @@ pub fn man(options: &ManOptions) -> exit::Result {
 pub fn completions(options: &CompletionOptions) -> exit::Result {
     let mut text = Vec::new();
     clap_complete::generate(options.shell, &mut cli::command(), "tompion", &mut text);
-    std::io::Write::write_all(&mut std::io::stdout().lock(), &text)?;
+    print(&String::from_utf8_lossy(&text))?;
     Ok(0)
 }

@@ -1,0 +1,161 @@
+//! The verdicts as both the terminal and the page tell them.
+
+use tompion_record::{Cell, factor, format_ns};
+use tompion_verdict::{LoadVerdict, ProfileVerdict};
+
+use crate::data::ReportData;
+use crate::figures::{count, plural, quantile_name};
+use crate::sections::sort_loads;
+
+/// The loads under which anything was judged, in reading order.
+pub(crate) fn loads(profiles: &[ProfileVerdict]) -> Vec<&str> {
+    let mut loads: Vec<&str> = profiles
+        .iter()
+        .flat_map(|p| p.by_load.iter().map(|l| l.load.as_str()))
+        .collect();
+    sort_loads(&mut loads);
+    loads.dedup();
+    loads
+}
+
+/// A profile's verdict under each of `loads`.
+pub(crate) fn by_load<'a>(
+    profile: &'a ProfileVerdict,
+    loads: &'a [&str],
+) -> impl Iterator<Item = Option<&'a LoadVerdict>> {
+    loads
+        .iter()
+        .map(|load| profile.by_load.iter().find(|v| v.load == **load))
+}
+
+/// What was measured, or how much is missing for saying so. No number stands
+/// for a quantile that the samples do not support.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Judged {
+    /// The quantile's name and value, for example `p99` and `4.10 µs`.
+    Value(String, String),
+    /// The quantile is not known, but lies beyond the limit.
+    Beyond(String, String),
+    /// So many samples are missing.
+    TooFew(u64),
+}
+
+impl Judged {
+    pub(crate) fn of(v: &LoadVerdict) -> Self {
+        let name = quantile_name(v.quantile);
+        match v.supported_estimate_ns() {
+            Some(ns) => Self::Value(name, format_ns(ns)),
+            None if v.samples_missing > 0 => Self::TooFew(v.samples_missing),
+            None => Self::Beyond(name, format_ns(v.limit_ns)),
+        }
+    }
+}
+
+/// What to ask for so that every verdict gets the samples it needs, or nothing
+/// when samples are not what is missing.
+pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
+    let starved = || {
+        data.assessment().profiles.iter().flat_map(|p| {
+            let short = p.by_load.iter().filter(|v| v.samples_missing > 0);
+            short.map(move |v| (v, cell_of(data, p, v)))
+        })
+    };
+    let most = starved().map(|(v, _)| v.samples_missing).max()?;
+    // Samples of a trial that ended by its time grow with the time of the run.
+    let by_time =
+        |c: &Option<&Cell>| c.is_none_or(|c| c.measurements.iter().any(|m| m.ended_by_time));
+    let times = starved()
+        .filter(|(_, c)| by_time(c))
+        .map(|(v, _)| (v.samples + v.samples_missing) as f64 / v.samples.max(1) as f64)
+        .reduce(f64::max);
+    let wake_samples = starved()
+        .filter(|(_, c)| !by_time(c))
+        .map(|(v, _)| v.samples + v.samples_missing)
+        .max();
+    let mut remedies = Vec::new();
+    if let (Some(times), Some(ns)) = (times, run_length_ns(data)) {
+        remedies.push(format!("--duration {}", round_duration(ns * times)));
+    }
+    if let Some(n) = wake_samples {
+        remedies.push(format!("--wake-samples {n}"));
+    }
+    let more = plural(most, "sample", "samples");
+    (!remedies.is_empty()).then(|| {
+        format!(
+            "Some verdicts need up to {} more {more}: run again with {}.",
+            count(most),
+            remedies.join(" and ")
+        )
+    })
+}
+
+fn cell_of<'a>(data: &'a ReportData, p: &ProfileVerdict, v: &LoadVerdict) -> Option<&'a Cell> {
+    let key = p.method.clone()?.with(factor::LOAD, v.load.as_str());
+    data.cells().iter().find(|c| c.factors == key)
+}
+
+/// From the start of the run to the end of its last trial.
+fn run_length_ns(data: &ReportData) -> Option<f64> {
+    let ends = data
+        .record()
+        .trials
+        .iter()
+        .map(|t| t.started_ns + t.duration_ns);
+    ends.max().map(|ns| ns as f64)
+}
+
+/// A duration for the command line with a tenth to spare, rounded up to what
+/// people would type.
+fn round_duration(ns: f64) -> String {
+    let s = ns * 1.1e-9;
+    match s {
+        s if s <= 60.0 => format!("{}s", (s / 5.0).ceil() * 5.0),
+        s if s <= 3600.0 => format!("{}m", (s / 60.0).ceil()),
+        s => format!("{}h", (s / 3600.0).ceil()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tompion_verdict::Outcome;
+
+    fn verdict(quantile: f64, samples: u64, samples_missing: u64) -> LoadVerdict {
+        LoadVerdict {
+            load: "idle".into(),
+            outcome: Outcome::Inconclusive,
+            limit_ns: 12_000.0,
+            quantile,
+            estimate_ns: 503.0,
+            low_ns: Some(500.0),
+            high_ns: Some(510.0),
+            samples,
+            samples_missing,
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn a_number_stands_only_for_what_the_samples_support() {
+        let judged = |q, n, missing| Judged::of(&verdict(q, n, missing));
+        assert_eq!(judged(0.999, 59, 3629), Judged::TooFew(3629));
+        assert_eq!(judged(0.99, 200, 168), Judged::TooFew(168));
+        assert_eq!(
+            judged(0.99, 80, 0),
+            Judged::Beyond("p99".into(), "12.0 µs".into())
+        );
+        assert_eq!(
+            judged(0.99, 368, 0),
+            Judged::Value("p99".into(), "503 ns".into())
+        );
+    }
+
+    #[test]
+    fn durations_are_rounded_up() {
+        let words = |s: f64| round_duration(s * 1e9);
+        assert_eq!(words(4.0), "5s");
+        assert_eq!(words(50.0), "55s");
+        assert_eq!(words(300.0), "6m");
+        assert_eq!(words(9000.0), "3h");
+    }
+}

@@ -1,0 +1,219 @@
+//! How the run's time is shared among its trials.
+
+use std::time::Duration;
+
+use crate::{Plan, PlannedCell, ProbePlan};
+
+/// A read-cost trial ends after this long: under heavy load a busy thread may
+/// wait for the CPU many times longer than it runs.
+const LONGEST_READ: Duration = Duration::from_millis(150);
+
+/// A read-cost trial gets at least this long, however many there are.
+const SHORTEST_READ: Duration = Duration::from_millis(10);
+
+/// First guesses of what a trial costs beside measuring, in seconds; what is
+/// seen in the run soon outweighs them.
+const READ_GUESS: f64 = 0.03;
+const WAKE_GUESS: f64 = 0.01;
+const SWITCH_GUESS: f64 = 0.02;
+
+/// Shares the run's time among the trials left. Read-cost trials take what they
+/// need; every wake-up trial gets the least that makes it worth while, and a
+/// share by its weight of what is left.
+pub struct Budget {
+    began: Duration,
+    duration: Duration,
+    longest_read: Duration,
+    /// Weights of the wake-up trials left.
+    weight_left: f64,
+    /// By load.
+    sides: Vec<Side>,
+}
+
+/// The trials beside one load: how many are left and what they cost.
+struct Side {
+    /// Trials of one pass.
+    reads: u32,
+    wakes: u32,
+    /// Least measuring time of one pass's wake-up trials, in seconds.
+    least: f64,
+    /// Trials left in the run.
+    switches_left: u32,
+    reads_left: u32,
+    wakes_left: u32,
+    least_left: f64,
+    /// Switching the load on; a read-cost trial; a wake-up trial beyond the time
+    /// that it was given. All with saving included.
+    switch_length: Mean,
+    read_length: Mean,
+    wake_overhead: Mean,
+    /// Whether any of this was seen in the run.
+    seen: bool,
+}
+
+impl Side {
+    fn new(plan: &Plan, load: usize) -> Self {
+        let cells = || plan.cells.iter().filter(|c| c.load == load);
+        let wakes = cells().filter(|c| wake_weight(c).is_some()).count() as u32;
+        let reads = cells().count() as u32 - wakes;
+        let least = cells().map(|c| c.least_time().as_secs_f64()).sum::<f64>();
+        // Nothing has to settle where nothing is ever switched.
+        let settle = if plan.is_at_rest_throughout() {
+            0.0
+        } else {
+            plan.settle.as_secs_f64()
+        };
+        Self {
+            reads,
+            wakes,
+            least,
+            switches_left: plan.blocks,
+            reads_left: reads * plan.blocks,
+            wakes_left: wakes * plan.blocks,
+            least_left: least * f64::from(plan.blocks),
+            switch_length: Mean::starting_at(settle + SWITCH_GUESS),
+            read_length: Mean::starting_at(READ_GUESS),
+            wake_overhead: Mean::starting_at(WAKE_GUESS),
+            seen: false,
+        }
+    }
+
+    /// What one pass over its cells takes at least, in seconds.
+    fn pass(&self) -> f64 {
+        self.switch_length.get()
+            + f64::from(self.reads) * self.read_length.get()
+            + f64::from(self.wakes) * self.wake_overhead.get()
+            + self.least
+    }
+
+    /// What the trials left take at least, in seconds.
+    fn left(&self) -> f64 {
+        f64::from(self.switches_left) * self.switch_length.get()
+            + f64::from(self.reads_left) * self.read_length.get()
+            + f64::from(self.wakes_left) * self.wake_overhead.get()
+            + self.least_left
+    }
+}
+
+impl Budget {
+    /// The budget of a run that begins `now`.
+    pub fn new(plan: &Plan, now: Duration) -> Self {
+        let trials = u32::try_from(plan.trials()).unwrap_or(u32::MAX);
+        Self {
+            began: now,
+            duration: plan.duration,
+            // Twice its share, since others need less than theirs.
+            longest_read: (plan.duration / trials.max(1) * 2).clamp(SHORTEST_READ, LONGEST_READ),
+            weight_left: f64::from(plan.blocks)
+                * plan.cells.iter().filter_map(wake_weight).sum::<f64>(),
+            sides: (0..plan.loads.len()).map(|l| Side::new(plan, l)).collect(),
+        }
+    }
+
+    /// When the run has to be over, even within a block.
+    pub fn end(&self) -> Duration {
+        self.began + self.duration + self.overtime()
+    }
+
+    /// How much a run may exceed its time before it is cut short.
+    fn overtime(&self) -> Duration {
+        const LEAST: Duration = Duration::from_secs(1);
+        LEAST.max(self.duration / 10)
+    }
+
+    /// Whether one more block would end too late, by what blocks take here. The
+    /// overtime is for blocks that then take longer.
+    pub fn is_too_late_for_a_block(&self, now: Duration) -> bool {
+        now + self.pass() > self.began + self.duration
+    }
+
+    /// What one pass over all cells takes at least.
+    pub fn pass(&self) -> Duration {
+        seconds(self.sides.iter().map(Side::pass).sum())
+    }
+
+    /// Until when trials beside the load whose turn it is may begin, so that the
+    /// loads in `after` have their turns in this block too: what those take, or
+    /// a fair share where that is not yet known.
+    pub fn turn_ends(&self, now: Duration, after: &[usize]) -> Duration {
+        let left = self.end().saturating_sub(now);
+        let fair = now + left / (after.len() as u32 + 1);
+        if after.iter().any(|&l| !self.sides[l].seen) {
+            return fair;
+        }
+        let others: f64 = after.iter().map(|&l| self.sides[l].pass()).sum();
+        fair.max(self.end().saturating_sub(seconds(others)))
+    }
+
+    /// The time that a trial of `cell` gets.
+    pub fn time_for(&self, cell: &PlannedCell, now: Duration) -> Duration {
+        let Some(weight) = wake_weight(cell) else {
+            return self.longest_read;
+        };
+        let left = (self.began + self.duration).saturating_sub(now);
+        let needed: f64 = self.sides.iter().map(Side::left).sum();
+        let to_share = (left.as_secs_f64() - needed).max(0.0);
+        cell.least_time() + seconds(to_share * weight / self.weight_left.max(weight))
+    }
+
+    /// A load was switched on.
+    pub fn switched(&mut self, load: usize, took: Duration) {
+        let side = &mut self.sides[load];
+        side.seen = true;
+        side.switches_left = side.switches_left.saturating_sub(1);
+        side.switch_length.add(took.as_secs_f64());
+    }
+
+    /// A trial of `cell` took `whole`, saving included, having been `given` some
+    /// time to measure.
+    pub fn spent(&mut self, cell: &PlannedCell, whole: Duration, given: Duration) {
+        let side = &mut self.sides[cell.load];
+        match cell.probe {
+            ProbePlan::ReadCost(_) => {
+                side.reads_left = side.reads_left.saturating_sub(1);
+                side.read_length.add(whole.as_secs_f64());
+            }
+            ProbePlan::WakeUp { .. } => {
+                side.wakes_left = side.wakes_left.saturating_sub(1);
+                side.least_left = (side.least_left - cell.least_time().as_secs_f64()).max(0.0);
+                side.wake_overhead
+                    .add(whole.saturating_sub(given).as_secs_f64());
+                self.weight_left -= cell.weight;
+            }
+        }
+    }
+}
+
+/// The weight of a wake-up cell; none for read cost.
+fn wake_weight(cell: &PlannedCell) -> Option<f64> {
+    matches!(cell.probe, ProbePlan::WakeUp { .. }).then_some(cell.weight)
+}
+
+/// As a duration, whatever a user asks for: targets of years do not overflow.
+fn seconds(s: f64) -> Duration {
+    Duration::try_from_secs_f64(s.max(0.0)).unwrap_or(Duration::MAX / 4)
+}
+
+/// A running mean whose first guess weighs as much as four observations.
+struct Mean {
+    sum: f64,
+    n: f64,
+}
+
+impl Mean {
+    fn starting_at(guess: f64) -> Self {
+        Self {
+            sum: 4.0 * guess,
+            n: 4.0,
+        }
+    }
+
+    fn add(&mut self, x: f64) {
+        self.sum += x;
+        self.n += 1.0;
+    }
+
+    fn get(&self) -> f64 {
+        self.sum / self.n
+    }
+}

@@ -1,0 +1,128 @@
+//! How options become cells, and which are refused.
+
+use super::*;
+
+pub(crate) fn options() -> PlanOptions {
+    PlanOptions {
+        read_methods: vec![read_cost::Method::Counter, read_cost::Method::Syscall],
+        wake_methods: vec![wake_up::Method::Usleep, wake_up::Method::TompionHybrid],
+        targets: vec![
+            (100_000, None),
+            (1_000_000, Some(vec![wake_up::Method::Usleep])),
+        ],
+        slacks: vec![Slack::Default, Slack::Ns(1)],
+        loads: vec!["idle".parse().unwrap(), "cpu".parse().unwrap()],
+        policies: vec![Policy::Other],
+        cpu: None,
+        blocks: 4,
+        read_samples: 4000,
+        wake_samples: 400,
+        duration: Duration::from_secs(2),
+        settle: Duration::from_millis(20),
+        seed: 7,
+    }
+}
+
+#[test]
+fn factors_are_crossed_where_they_apply() {
+    let plan = Plan::new(&options()).unwrap();
+    let names: Vec<String> = plan.cells.iter().map(|c| c.factors.to_string()).collect();
+    assert_eq!(
+        names[..7],
+        [
+            "read-cost/rdtsc/idle",
+            "read-cost/syscall-clock-monotonic/idle",
+            "wake-up/usleep/100us/timer-slack=default/idle",
+            "wake-up/usleep/100us/timer-slack=1ns/idle",
+            "wake-up/tompion-hybrid/100us/idle",
+            "wake-up/usleep/1ms/timer-slack=default/idle",
+            "wake-up/usleep/1ms/timer-slack=1ns/idle",
+        ]
+    );
+    assert_eq!(plan.trials(), 14 * 4);
+    let samples: Vec<u64> = plan.cells.iter().map(|c| c.samples).collect();
+    assert_eq!(
+        (samples[0], samples[1], samples[7], samples[8]),
+        (1000, 100, 100, 10)
+    );
+}
+
+#[test]
+fn real_time_policies_have_no_slack_factor() {
+    let o = PlanOptions {
+        policies: vec![Policy::Fifo(50)],
+        ..options()
+    };
+    let plan = Plan::new(&o).unwrap();
+    assert!(
+        plan.cells
+            .iter()
+            .all(|c| c.factors.get(factor::SLACK).is_none())
+    );
+    assert!(
+        plan.cells
+            .iter()
+            .all(|c| c.factors.get(factor::POLICY) == Some("fifo:50"))
+    );
+}
+
+#[test]
+fn every_block_holds_every_cell_once_in_its_own_order() {
+    let plan = Plan::new(&options()).unwrap();
+    let flat = |b| {
+        plan.order(b)
+            .into_iter()
+            .flat_map(|(_, cells)| cells)
+            .collect::<Vec<usize>>()
+    };
+    let orders: Vec<Vec<usize>> = (0..8).map(flat).collect();
+    for order in &orders {
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..plan.cells.len()).collect::<Vec<_>>());
+    }
+    assert_ne!(orders[0], orders[1]);
+    assert_eq!(orders[2], flat(2));
+    // Neither load always comes first.
+    let first: Vec<usize> = (0..8).map(|b| plan.order(b)[0].0).collect();
+    assert!(first.contains(&0) && first.contains(&1), "{first:?}");
+}
+
+#[test]
+fn plans_without_sense_are_refused_in_one_line() {
+    let cases: [(PlanOptions, &str); 4] = [
+        (
+            PlanOptions {
+                blocks: 0,
+                ..options()
+            },
+            "0 blocks",
+        ),
+        (
+            PlanOptions {
+                loads: vec![],
+                ..options()
+            },
+            "no load",
+        ),
+        (
+            PlanOptions {
+                loads: vec!["cpu".parse().unwrap(); 2],
+                ..options()
+            },
+            "named twice",
+        ),
+        (
+            PlanOptions {
+                read_methods: vec![],
+                wake_methods: vec![],
+                ..options()
+            },
+            "nothing to measure",
+        ),
+    ];
+    for (o, want) in cases {
+        let text = Plan::new(&o).unwrap_err().to_string();
+        assert!(text.contains(want) && !text.contains('\n'), "{text}");
+    }
+}

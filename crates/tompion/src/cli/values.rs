@@ -1,0 +1,78 @@
+//! Values of options, each checked where it is parsed.
+
+use std::time::Duration;
+
+use tompion_record::parse_duration_ns;
+use tompion_run::Slack;
+
+/// A time in nanoseconds, as an option's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nanoseconds(pub u64);
+
+pub(super) fn nanoseconds(text: &str) -> Result<Nanoseconds, String> {
+    parse_duration_ns(text).map(Nanoseconds)
+}
+
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration_ns(text).map(Duration::from_nanos)
+}
+
+pub(super) fn slack(text: &str) -> Result<Slack, String> {
+    match text {
+        "default" => Ok(Slack::Default),
+        _ => parse_duration_ns(text)
+            .map(Slack::Ns)
+            .map_err(|e| format!("{e}, or `default`")),
+    }
+}
+
+pub(super) fn samples(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("no samples measure nothing; use at least 1".to_owned()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("not a whole number; write one such as 100000".to_owned()),
+    }
+}
+
+/// A method of either probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MethodName {
+    /// Of read cost.
+    Read(tompion_probe::read_cost::Method),
+    /// Of wake-up latency.
+    Wake(tompion_probe::wake_up::Method),
+}
+
+impl std::str::FromStr for MethodName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map(Self::Read)
+            .or_else(|_| text.parse().map(Self::Wake))
+            .map_err(|_: String| format!("`{text}` is no method; `tompion list` shows all of them"))
+    }
+}
+
+/// The name of a fitness profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileName(pub String);
+
+impl std::str::FromStr for ProfileName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known: Vec<&str> = tompion_verdict::profiles()
+            .iter()
+            .map(|p| p.name.as_str())
+            .collect();
+        if known.contains(&text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!(
+                "`{text}` is no profile; use one of {}",
+                known.join(", ")
+            ))
+        }
+    }
+}
