@@ -81,6 +81,8 @@ fn write_run(directory: &std::path::Path) {
             samples: PER_BLOCK,
             time_ns: u64::MAX,
             rows: 1 << 20,
+            least_samples: 0,
+            patience_ns: 0,
             granularity: true,
             stop: Arc::clone(&running),
         };
