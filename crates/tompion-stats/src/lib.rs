@@ -24,4 +24,4 @@ pub use bins::{Bins, RangeError};
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
 pub use distribution::Distribution;
 pub use interval::{Interval, order_statistic_interval, samples_needed};
-pub use ratio::ratio_interval;
+pub use ratio::{mean_interval, ratio_interval};

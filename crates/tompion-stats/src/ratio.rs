@@ -1,4 +1,4 @@
-//! Paired ratios over blocks.
+//! Means over blocks, and paired ratios.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -14,21 +14,34 @@ pub fn ratio_interval(pairs: &[(f64, f64)], level: f64) -> Option<(f64, Interval
         .filter(|(a, b)| *a > 0.0 && *b > 0.0)
         .map(|(a, b)| (a / b).ln())
         .collect();
-    let n = logs.len();
+    let (mean, interval) = mean_interval(&logs, level)?;
+    Some((
+        mean.exp(),
+        Interval {
+            low: interval.low.exp(),
+            high: interval.high.exp(),
+            level,
+        },
+    ))
+}
+
+/// The mean with its Student interval, for one value a block; `None` below two.
+pub fn mean_interval(values: &[f64], level: f64) -> Option<(f64, Interval)> {
+    let n = values.len();
     if n < 2 {
         return None;
     }
-    let mean = logs.iter().sum::<f64>() / n as f64;
-    let variance = logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
     let t = StudentsT::new(0.0, 1.0, (n - 1) as f64)
         .ok()?
         .inverse_cdf(0.5 + level / 2.0);
     let half = t * (variance / n as f64).sqrt();
     Some((
-        mean.exp(),
+        mean,
         Interval {
-            low: (mean - half).exp(),
-            high: (mean + half).exp(),
+            low: mean - half,
+            high: mean + half,
             level,
         },
     ))

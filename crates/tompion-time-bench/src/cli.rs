@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 
 use crate::paired::Verdict;
-use crate::{read, sleep};
 
 /// Any error, usage errors included.
 pub const ERROR: u8 = 1;
@@ -79,13 +78,6 @@ impl Options {
     /// Whether sleeps are measured.
     pub fn includes_sleep(&self) -> bool {
         self.only != Some(Part::Read)
-    }
-
-    /// Steps of the progress bar.
-    pub fn steps(&self) -> u64 {
-        let read = u64::from(self.includes_read()) * read::STEPS_A_BLOCK;
-        let sleep = u64::from(self.includes_sleep()) * sleep::steps_a_block();
-        u64::from(self.blocks()) * (read + sleep)
     }
 }
 

@@ -50,12 +50,19 @@ fn main() -> ExitCode {
     }
 }
 
+/// Steps of the progress bar.
+fn steps(options: &Options) -> u64 {
+    let read = u64::from(options.includes_read()) * read::STEPS_A_BLOCK;
+    let sleep = u64::from(options.includes_sleep()) * sleep::steps_a_block();
+    u64::from(options.blocks()) * (read + sleep)
+}
+
 fn run(options: &Options) -> anyhow::Result<u8> {
     let head = Head::of_this_machine(options);
     if !options.json {
         write!(std::io::stdout(), "{head}")?;
     }
-    let progress = Progress::new(options.steps());
+    let progress = Progress::new(steps(options));
     let read = options
         .includes_read()
         .then(|| read::measure(options, head.seed, &progress));

@@ -1,8 +1,7 @@
 //! Comparing within blocks: ratios, differences, and the rule for limits. Pure.
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
-use tompion_stats::ratio_interval;
+use tompion_stats::{mean_interval, ratio_interval};
 
 /// Coverage of all intervals.
 pub const LEVEL: f64 = 0.95;
@@ -53,21 +52,12 @@ pub fn difference(pairs: &[(f64, f64)]) -> Option<Estimate> {
 
 /// Mean of one value a block, with its Student interval; `None` below two.
 pub fn mean(values: &[f64]) -> Option<Estimate> {
-    let n = values.len();
-    if n < 2 {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / n as f64;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-    let t = StudentsT::new(0.0, 1.0, (n - 1) as f64)
-        .ok()?
-        .inverse_cdf(0.5 + LEVEL / 2.0);
-    let half = t * (variance / n as f64).sqrt();
+    let (mean, interval) = mean_interval(values, LEVEL)?;
     Some(Estimate {
         mean,
-        low: mean - half,
-        high: mean + half,
-        blocks: n,
+        low: interval.low,
+        high: interval.high,
+        blocks: values.len(),
     })
 }
 

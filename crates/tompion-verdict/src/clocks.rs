@@ -5,7 +5,7 @@ use tompion_stats::Distribution;
 
 use crate::Finding;
 use crate::basis::{self, Comparison, times};
-use crate::findings::Candidate;
+use crate::candidate::Candidate;
 
 /// Reads of the bare counter, cheapest first: what a clock read costs at least.
 const COUNTERS: [&str; 2] = ["rdtsc", "cntvct"];

@@ -6,6 +6,7 @@ use tompion_record::{Cell, Factors, factor, format_ns};
 use tompion_stats::ratio_interval;
 
 use crate::basis::{self, Comparison, LEVEL, name, sentence, times, under};
+use crate::candidate::Candidate;
 use crate::profile::quantity_name;
 use crate::{Finding, clocks};
 
@@ -18,16 +19,6 @@ const TAIL: f64 = 0.99;
 
 /// Share of missed periods that is worth a sentence.
 const SMALLEST_MISSED_SHARE: f64 = 0.01;
-
-/// A finding with what it must not be told twice with.
-pub struct Candidate {
-    /// Cause and kind of method; one finding is kept for each.
-    pub cause: String,
-    /// Whether time itself is wrong, which comes before any slowness.
-    pub wrong: bool,
-    /// The finding.
-    pub finding: Finding,
-}
 
 /// What hurts, worst first, one finding for each cause and kind of method.
 pub fn findings(cells: &[Cell]) -> Vec<Finding> {

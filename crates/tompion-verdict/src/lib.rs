@@ -11,6 +11,7 @@
 mod advice;
 mod assessment;
 mod basis;
+mod candidate;
 mod choose;
 mod clocks;
 mod findings;
