@@ -21,6 +21,9 @@ GUEST_CRATES := tompion-lab tompion-time
 GUEST_PAYLOADS := guest_probe guest_clock
 GUEST := $(CACHE)/guest
 
+# What is built is looked for in target/.
+unexport CARGO_TARGET_DIR
+
 .PHONY: run build static test test-full lint unit cross guest guest-kernel \
 	acceptance docs clean require-rust run-packages test-packages
 

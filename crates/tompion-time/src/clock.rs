@@ -49,7 +49,7 @@ impl Clock {
         let end = CLOCK.now(true).saturating_add(200_000_000);
         let settling = |mode| matches!(mode, Mode::Kernel(Reason::Calibrating) | Mode::Closing);
         while settling(CLOCK.state().mode) && CLOCK.now(true) < end {
-            std::thread::sleep(Duration::from_millis(1));
+            CLOCK.platform.rest();
         }
         Self::report()
     }

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use crate::agreement::{self, Agreement, NotMeasured};
@@ -10,6 +9,7 @@ use crate::counter;
 use crate::discipline::{Observation, Reason, State, Terms};
 use crate::engine::{Engine, Platform};
 use crate::evidence::{self, CounterAccess, Current, Evidence, Standing, Watch, Watched};
+use crate::leaked::Leaked;
 use crate::os::{self, ClockId};
 use crate::policy::Policy;
 use crate::slots::Slots;
@@ -48,11 +48,12 @@ impl Gathered {
         let readable = counter::AVAILABLE && evidence.access != CounterAccess::Refused;
         let agreement =
             (policy == Policy::Tsc && readable).then(|| agreement::measure(agreement::TIME_LIMIT));
-        let in_use = evidence.clocksources.standing() == Standing::InUse;
+        let listed = evidence.clocksources.standing() == Standing::Listed;
         Self {
             verdict: policy.admits(&evidence, agreement.as_ref()),
             terms: Terms {
-                kernel_must_use_it: policy != Policy::Tsc || in_use,
+                // What was no more than listed may stay so.
+                kernel_must_use_it: policy != Policy::Tsc || !listed,
                 hint_hz: evidence.rate_hint().map(|hint| hint.hz),
             },
             watch: Watch::open(Path::new("/")),
@@ -65,7 +66,7 @@ impl Gathered {
 /// The real platform. All of it may be used by all threads at any time.
 pub(crate) struct Machine {
     policy: AtomicU8,
-    gathered: [OnceLock<Gathered>; 3],
+    gathered: [Leaked<Gathered>; 3],
     /// The narrowest bracket seen lately, in ticks.
     narrow: AtomicU64,
     /// The counter may not be read, hence the vDSO's clocks may not either. Of the
@@ -81,7 +82,7 @@ impl Machine {
     const fn new() -> Self {
         Self {
             policy: AtomicU8::new(Policy::Auto as u8),
-            gathered: [const { OnceLock::new() }; 3],
+            gathered: [const { Leaked::new() }; 3],
             narrow: AtomicU64::new(u64::MAX),
             forbidden: AtomicBool::new(false),
             looking: AtomicBool::new(false),
@@ -96,13 +97,13 @@ impl Machine {
     pub fn set_policy(&self, policy: Policy) {
         // First, so that no reader ever waits for it, nor a signal handler that
         // interrupts it.
-        self.gathered[policy as usize].get_or_init(|| Gathered::new(policy));
+        self.gathered[policy as usize].get_or_make(|| Gathered::new(policy));
         self.policy.store(policy as u8, Ordering::Release);
     }
 
     pub fn gathered(&self) -> &Gathered {
         let policy = self.wanted();
-        self.gathered[policy as usize].get_or_init(|| Gathered::new(policy))
+        self.gathered[policy as usize].get_or_make(|| Gathered::new(policy))
     }
 
     /// Looks at the evidence. One thread at a time: the kernel takes locks to tell
@@ -244,6 +245,7 @@ impl Platform for Machine {
     }
 
     fn rest(&self) {
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        // To an absolute time: signals do not lengthen it.
+        os::sleep_until_ns(self.kernel_ns() + 1_000_000);
     }
 }

@@ -52,37 +52,46 @@ impl Policy {
             return Err(Reason::Forbidden);
         }
         let standing = evidence.clocksources.standing();
-        match (self, standing) {
-            (_, Standing::InUse) | (Self::Tsc, Standing::Listed) => {}
-            (_, Standing::Listed) => return Err(Reason::NotTheClocksource),
-            (_, Standing::NotListed) => return Err(Reason::NotListed),
-            (_, Standing::Unknown) => return Err(Reason::ClocksourceUnknown),
+        if standing == Standing::NotListed {
+            return Err(Reason::NotListed);
         }
+        // What never changes first: the kernel may come to use the counter later,
+        // and nobody asks the rest again.
         if self == Self::Tsc {
-            // The kernel's own promise is enough where it uses the counter.
-            if standing != Standing::InUse && evidence.host_promises_agreement == Some(false) {
-                return Err(Reason::HostDeniesAgreement);
-            }
-            // Where the kernel does not vouch for them, all must have been compared.
-            let all_needed = standing != Standing::InUse;
-            return match agreement {
-                Some(Err(NotMeasured::OneCpu)) => Ok(()),
-                Some(Err(_)) if all_needed => Err(Reason::CpusMeasuredApart { by_ticks: 0 }),
-                Some(Ok(found)) if !found.agrees() || (all_needed && !found.is_complete()) => {
-                    Err(Reason::CpusMeasuredApart {
-                        by_ticks: found.worst_excess_ticks().max(found.warps().largest_ticks),
-                    })
-                }
-                _ => Ok(()),
-            };
-        }
-        if evidence.is_emulated() {
+            compared(evidence, standing, agreement)?;
+        } else if evidence.is_emulated() {
             return Err(Reason::Emulated);
-        }
-        if !evidence.cpu.invariant {
+        } else if !evidence.cpu.invariant {
             return Err(Reason::NotInvariant);
         }
-        Ok(())
+        match (self, standing) {
+            (_, Standing::Unknown) => Err(Reason::ClocksourceUnknown),
+            (Self::Auto, Standing::Listed) => Err(Reason::NotTheClocksource),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Our own comparison of the CPUs. Where the kernel uses the counter itself, its
+/// own is enough; nothing may contradict it.
+fn compared(
+    evidence: &Evidence,
+    standing: Standing,
+    agreement: Option<&Result<Agreement, NotMeasured>>,
+) -> Result<(), Reason> {
+    let all_needed = standing != Standing::InUse;
+    if all_needed && evidence.host_promises_agreement == Some(false) {
+        return Err(Reason::HostDeniesAgreement);
+    }
+    match agreement {
+        Some(Err(NotMeasured::OneCpu)) => Ok(()),
+        Some(Err(_)) if all_needed => Err(Reason::CpusMeasuredApart { by_ticks: 0 }),
+        Some(Ok(found)) if !found.agrees() || (all_needed && !found.is_complete()) => {
+            Err(Reason::CpusMeasuredApart {
+                by_ticks: found.worst_excess_ticks().max(found.warps().largest_ticks),
+            })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -215,6 +224,32 @@ mod tests {
         assert_eq!(Policy::Auto.admits(&e, None), Err(Reason::NotInvariant));
         let alone = Err(NotMeasured::OneCpu);
         assert_eq!(Policy::Tsc.admits(&e, Some(&alone)), Ok(()));
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_tell_is_not_overruled() {
+        let mut e = evidence(TSC, &[TSC]);
+        e.clocksources = Clocksources::default();
+        assert_eq!(
+            Policy::Auto.admits(&e, None),
+            Err(Reason::ClocksourceUnknown)
+        );
+        assert_eq!(
+            Policy::Tsc.admits(&e, Some(&measured(0))),
+            Err(Reason::ClocksourceUnknown)
+        );
+        let failed = Err(NotMeasured::NoThread);
+        assert_eq!(
+            Policy::Tsc.admits(&e, Some(&failed)),
+            Err(Reason::CpusMeasuredApart { by_ticks: 0 })
+        );
+    }
+
+    #[test]
+    fn what_never_changes_is_said_before_what_may() {
+        let mut e = evidence("kvm-clock", &["kvm-clock", TSC]);
+        e.cpu.invariant = false;
+        assert_eq!(Policy::Auto.admits(&e, None), Err(Reason::NotInvariant));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum Reason {
     Requested,
     /// This architecture has no counter that programs can read.
     NoCounter,
-    /// `prctl(PR_SET_TSC)` forbids this process to read the counter.
+    /// `prctl(PR_SET_TSC)` forbids this thread to read the counter.
     Forbidden,
     /// An emulator computes the counter, or its reads trap.
     Emulated,
@@ -121,7 +121,7 @@ impl fmt::Display for Reason {
             Self::Calibrating => f.write_str("the counter's rate is being measured"),
             Self::Requested => f.write_str("asked for"),
             Self::NoCounter => f.write_str("this CPU has no counter that programs can read"),
-            Self::Forbidden => f.write_str("this process may not read the counter (PR_SET_TSC)"),
+            Self::Forbidden => f.write_str("this thread may not read the counter (PR_SET_TSC)"),
             Self::Emulated => f.write_str("the counter is emulated"),
             Self::NotInvariant => f.write_str("the CPU promises no constant rate of its counter"),
             Self::NotTheClocksource => f.write_str("the kernel keeps time by another clocksource"),

@@ -101,6 +101,9 @@ struct Slot {
 impl Ledger {
     /// How much may be spun from `now_ns` on.
     pub(super) fn left_ns(&self, now_ns: u64, budget: Budget) -> u64 {
+        if u64::from(budget.per_second_ns) >= SECOND_NS {
+            return u64::MAX;
+        }
         let oldest = now_ns.saturating_sub(SECOND_NS) / WIDTH_NS;
         let spun: u64 = self
             .slots
