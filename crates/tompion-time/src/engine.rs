@@ -1,6 +1,6 @@
 //! The reading of the clock: the short way, and the way that renews it.
 
-use crate::discipline::{self, Cause, Mode, Observation, State, Terms};
+use crate::discipline::{self, Cause, LOOK_AGAIN_NS, Mode, Observation, State, Terms};
 use crate::slots::{Otherwise, Published, Slots, Version};
 
 /// Two reads of one thread may be out of order by this much without meaning
@@ -19,6 +19,8 @@ pub(crate) trait Platform {
     fn ticks_ordered(&self) -> u64;
     /// `CLOCK_MONOTONIC` from the kernel.
     fn kernel_ns(&self) -> u64;
+    /// `CLOCK_REALTIME` from the kernel.
+    fn kernel_realtime_ns(&self) -> u64;
     /// Stores the calling thread's newest count and returns the one before; 0 at
     /// first.
     fn exchange_last(&self, ticks: u64) -> u64;
@@ -80,6 +82,59 @@ impl<P: Platform> Engine<P> {
         self.slowly(ticks, last)
     }
 
+    /// The present time in nanoseconds of `CLOCK_REALTIME`, read after all earlier
+    /// instructions.
+    #[inline(always)]
+    pub fn realtime(&self) -> u64 {
+        let piece = self.slots().load();
+        if piece.length == 0 {
+            return self.realtime_without_piece(piece);
+        }
+        let ticks = self.platform.ticks_ordered();
+        let last = self.platform.exchange_last(ticks);
+        let since = ticks.wrapping_sub(piece.t0);
+        if since < piece.length
+            && (ticks.wrapping_sub(last) as i64) > 0
+            && piece.realtime_ns != 0
+            && self.slots().is_present(piece.version)
+        {
+            return value(&piece, since).wrapping_add_signed(piece.realtime_ns);
+        }
+        let ns = self.slowly(ticks, last);
+        self.as_realtime(ns)
+    }
+
+    /// A time just read; by the kernel where the offset is not known.
+    fn as_realtime(&self, ns: u64) -> u64 {
+        let piece = self.slots().load();
+        if piece.length == 0 || piece.realtime_ns == 0 {
+            return self.platform.kernel_realtime_ns();
+        }
+        ns.wrapping_add_signed(piece.realtime_ns)
+    }
+
+    /// The kernel's own `CLOCK_REALTIME` serves; the state is seen to all the same.
+    #[cold]
+    fn realtime_without_piece(&self, piece: Published) -> u64 {
+        let Otherwise::Kernel { look_ns, .. } = piece.otherwise() else {
+            let ns = self.now(true);
+            return self.as_realtime(ns);
+        };
+        let realtime = self.platform.kernel_realtime_ns();
+        if look_ns != u64::MAX {
+            let now = match piece.realtime_ns {
+                0 => self.platform.kernel_ns(),
+                offset => realtime.wrapping_sub(offset as u64),
+            };
+            // Far ahead where the system's time was set back since.
+            if now >= look_ns || look_ns - now > 2 * LOOK_AGAIN_NS {
+                let ns = self.now(true);
+                return self.as_realtime(ns);
+            }
+        }
+        realtime
+    }
+
     #[cold]
     fn without_piece(&self, piece: Published) -> u64 {
         let mut piece = piece;
@@ -96,12 +151,15 @@ impl<P: Platform> Engine<P> {
                 }
                 Otherwise::Kernel { floor_ns, look_ns } => {
                     let now = self.platform.kernel_ns();
+                    let held_ns = floor_ns.saturating_sub(now);
+                    let due = now >= look_ns
+                        || (held_ns > 0 && held_ns > self.platform.terms().longest_hold_ns);
                     // What the kernel told before the counter was taken back may
                     // be less than others were given since.
-                    if now < look_ns && self.slots().is_present(piece.version) {
+                    if !due && self.slots().is_present(piece.version) {
                         return now.max(floor_ns);
                     }
-                    if now >= look_ns {
+                    if due {
                         self.renew(piece.version, Cause::Due);
                     }
                 }
@@ -271,6 +329,8 @@ fn nanoseconds(piece: &Published, ticks: u64) -> u64 {
     ((u128::from(ticks) * u128::from(piece.mult)) >> 32).min(u128::from(u64::MAX)) as u64
 }
 
+#[cfg(test)]
+mod realtime_tests;
 #[cfg(test)]
 mod sim;
 #[cfg(test)]

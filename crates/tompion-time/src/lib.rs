@@ -36,8 +36,8 @@
 //!
 //! # What it does not see
 //! * Within a piece nothing is compared with the kernel. A counter that jumps
-//!   ahead makes time jump ahead by at most the rest of the piece (5 ms), and is
-//!   then found out: time is held until the kernel's clock has caught up.
+//!   ahead makes time jump ahead by at most the rest of the piece (5 ms; 7.5 ms
+//!   where it happened within a disturbed anchor), and is then found out: time is held until the kernel's clock has caught up.
 //! * A counter that jumps back is found out by the first thread that had read it
 //!   before, in the same piece; a thread that had not may get an earlier time than
 //!   another thread was given, until the piece ends.

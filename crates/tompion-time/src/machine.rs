@@ -55,6 +55,7 @@ impl Gathered {
                 // What was no more than listed may stay so.
                 kernel_must_use_it: policy != Policy::Tsc || !listed,
                 hint_hz: evidence.rate_hint().map(|hint| hint.hz),
+                longest_hold_ns: u64::MAX,
             },
             watch: Watch::open(Path::new("/")),
             evidence,
@@ -130,6 +131,15 @@ impl Machine {
         watched
     }
 
+    #[inline]
+    fn kernel(&self, clock: ClockId) -> u64 {
+        if self.forbidden.load(Ordering::Relaxed) {
+            os::now_ns_by_syscall(clock)
+        } else {
+            os::now_ns(clock)
+        }
+    }
+
     fn bracket(&self) -> (u64, u64, u64) {
         let before = counter::read_ordered();
         let ns = os::now_ns(ClockId::Monotonic);
@@ -181,11 +191,12 @@ impl Platform for Machine {
 
     #[inline]
     fn kernel_ns(&self) -> u64 {
-        if self.forbidden.load(Ordering::Relaxed) {
-            os::now_ns_by_syscall(ClockId::Monotonic)
-        } else {
-            os::now_ns(ClockId::Monotonic)
-        }
+        self.kernel(ClockId::Monotonic)
+    }
+
+    #[inline]
+    fn kernel_realtime_ns(&self) -> u64 {
+        self.kernel(ClockId::Realtime)
     }
 
     #[inline(always)]
@@ -205,12 +216,15 @@ impl Platform for Machine {
         let watched = self.look();
         let first = os::now_ns(ClockId::Monotonic) as i64;
         let boot = os::now_ns(ClockId::Boottime) as i64;
+        let between = os::now_ns(ClockId::Monotonic) as i64;
+        let real = os::now_ns(ClockId::Realtime) as i64;
         let (before, ns, after) = self.narrow_bracket();
         Observation {
             before,
             ns,
             after,
-            suspended_ns: (boot - ns as i64, boot - first),
+            suspended_ns: (boot - between, boot - first),
+            realtime_ns: (real - ns as i64, real - between),
             watched,
         }
     }

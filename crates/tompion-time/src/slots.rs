@@ -10,7 +10,7 @@
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 
 use crate::discipline::{Mode, State};
 
@@ -33,6 +33,8 @@ pub(crate) struct Published {
     pub mult: u64,
     /// 0 unless the counter is in use.
     pub length: u64,
+    /// To `CLOCK_REALTIME`; 0 where that is not known.
+    pub realtime_ns: i64,
 }
 
 /// What readers do where no piece is in use.
@@ -70,6 +72,7 @@ struct Slot {
     n0: AtomicU64,
     mult: AtomicU64,
     length: AtomicU64,
+    realtime_ns: AtomicI64,
     /// Those who copy `state`, or [`WRITER`].
     pins: AtomicU32,
     state: UnsafeCell<MaybeUninit<State>>,
@@ -98,6 +101,7 @@ impl Slots {
                     n0: AtomicU64::new(0),
                     mult: AtomicU64::new(0),
                     length: AtomicU64::new(0),
+                    realtime_ns: AtomicI64::new(0),
                     pins: AtomicU32::new(0),
                     state: UnsafeCell::new(MaybeUninit::zeroed()),
                 }
@@ -121,6 +125,7 @@ impl Slots {
             n0: slot.n0.load(Ordering::Relaxed),
             mult: slot.mult.load(Ordering::Relaxed),
             length: slot.length.load(Ordering::Relaxed),
+            realtime_ns: slot.realtime_ns.load(Ordering::Relaxed),
         }
     }
 
@@ -204,6 +209,8 @@ impl Slots {
         slot.n0.store(n0, Ordering::Relaxed);
         slot.mult.store(mult, Ordering::Relaxed);
         slot.length.store(length, Ordering::Relaxed);
+        slot.realtime_ns
+            .store(next.realtime.ns(), Ordering::Relaxed);
         // SAFETY: WRITER keeps everybody else away.
         unsafe { (*slot.state.get()).write(*next) };
     }

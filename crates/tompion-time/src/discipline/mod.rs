@@ -10,9 +10,11 @@
 //! begins: no reader uses it beyond its length. And a new piece starts at the
 //! value where the old one would have ended (the *floor*), or later.
 
+mod realtime;
 mod reason;
 mod state;
 
+pub(crate) use realtime::Offset;
 pub use reason::Reason;
 pub(crate) use state::{Anchor, Mode, State};
 
@@ -36,6 +38,9 @@ const JUMP_NS: u64 = 2_000;
 /// Brackets wider than twice this say too little.
 const USABLE_UNCERTAINTY_NS: f64 = 20_000.0;
 
+/// A bracket whose half is wider may hide a jump that nobody should be shown.
+const HIDDEN_NS: f64 = INTERVAL_NS as f64 / 2.0;
+
 /// A bracket whose half is wider was disturbed.
 const LOOSE_NS: u64 = 500;
 
@@ -43,7 +48,7 @@ const LOOSE_NS: u64 = 500;
 const UNUSABLE_IN_A_ROW: u32 = 8;
 
 /// How often a clocksource that we cannot use is looked at again.
-const LOOK_AGAIN_NS: u64 = 1_000_000_000;
+pub const LOOK_AGAIN_NS: u64 = 1_000_000_000;
 
 /// Steady anchors needed before the counter is used for the first time.
 const FIRST_PROOF: u32 = 3;
@@ -81,6 +86,8 @@ pub(crate) struct Observation {
     /// Bounds of `CLOCK_BOOTTIME - CLOCK_MONOTONIC`, in nanoseconds: time spent
     /// in suspend.
     pub suspended_ns: (i64, i64),
+    /// Bounds of `CLOCK_REALTIME - CLOCK_MONOTONIC`, in nanoseconds.
+    pub realtime_ns: (i64, i64),
     /// What may change while the clock runs.
     pub watched: Watched,
 }
@@ -92,6 +99,9 @@ pub(crate) struct Terms {
     pub kernel_must_use_it: bool,
     /// A rate that somebody stated, in Hz.
     pub hint_hz: Option<u64>,
+    /// Time is held no longer than this, whatever was told before: a kernel's clock
+    /// that is further behind is another one (a time namespace was entered).
+    pub longest_hold_ns: u64,
 }
 
 /// Why a reader came before its piece was used up.
@@ -116,9 +126,15 @@ pub(crate) fn advance(
     next.events.anchors += 1;
     next.suspended_ns = seen.suspended_ns;
     next.marker = seen.watched.disruption_marker;
+    next.realtime = state.realtime.after(seen.realtime_ns);
+    let another_clock = state.mode != Mode::Counter && state.holds_beyond(terms, seen.ns);
+    if another_clock {
+        next.floor_ns = seen.ns;
+    }
     match state.mode {
         Mode::Counter => in_counter(state, next, seen, cause, terms),
-        Mode::Kernel(reason) if reason.is_final() || seen.ns < state.next_look_ns => None,
+        Mode::Kernel(reason) if reason.is_final() => None,
+        Mode::Kernel(_) if seen.ns < state.next_look_ns && !another_clock => None,
         Mode::Kernel(reason) => Some(in_kernel(state, reason, next, seen, terms)),
         Mode::Closing => Some(match objection(state, seen, terms) {
             Some(reason) => next.to_kernel(reason, &Anchor::new(seen)),
@@ -170,13 +186,13 @@ fn in_counter(
 ) -> Option<State> {
     let mut at = Anchor::new(seen);
     if let Some(reason) = objection(state, seen, terms) {
-        return Some(distrust(next, &at, reason));
+        return Some(distrust(next, &at, reason, terms));
     }
     next.wide_half_ticks = at.half_ticks.max(state.wide_half_ticks / 8 * 7);
     let (off, uncertain) = misfit(state, &at);
     let slew = at.ns_since(&state.last) as f64 * SLEW_PPM as f64 * 1e-6;
     if let Some(reason) = jump(state, &at, cause, off, uncertain + slew + JUMP_NS as f64) {
-        return Some(distrust(next, &at, reason));
+        return Some(distrust(next, &at, reason, terms));
     }
     if cause != Cause::Due {
         // A false alarm: the piece in use is right.
@@ -185,9 +201,9 @@ fn in_counter(
     if !usable(state, &at) {
         next.unusable += 1;
         // A jump within it would be published.
-        let hides_a_jump = at.half_ticks as f64 * state.ns_per_tick > INTERVAL_NS as f64;
+        let hides_a_jump = at.half_ticks as f64 * state.ns_per_tick > HIDDEN_NS;
         if hides_a_jump || next.unusable > UNUSABLE_IN_A_ROW {
-            return Some(distrust(next, &at, Reason::ReadsUncertain));
+            return Some(distrust(next, &at, Reason::ReadsUncertain, terms));
         }
         // The old rate is better than this anchor.
         next.wide_half_ticks = state.wide_half_ticks;
@@ -241,7 +257,10 @@ fn jump(state: &State, at: &Anchor, cause: Cause, off: f64, bearable: f64) -> Op
 }
 
 /// The kernel's clock from now on, never below the floor.
-fn distrust(mut next: State, at: &Anchor, reason: Reason) -> State {
+fn distrust(mut next: State, at: &Anchor, reason: Reason, terms: &Terms) -> State {
+    if next.holds_beyond(terms, at.ns) {
+        next.floor_ns = at.ns;
+    }
     let held = next.floor_ns.saturating_sub(at.ns);
     next.events.losses += 1;
     next.events.held_ns += held;

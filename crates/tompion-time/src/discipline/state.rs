@@ -1,6 +1,6 @@
 //! The state between two anchors.
 
-use super::{INTERVAL_NS, Observation, Reason, STRETCH_NS};
+use super::{INTERVAL_NS, Observation, Offset, Reason, STRETCH_NS, Terms};
 
 /// A straight piece of the clock: `n0 + (t - t0) * mult / 2^32` for the `length`
 /// ticks from `t0` on.
@@ -132,6 +132,8 @@ pub(crate) struct State {
     pub next_base: Anchor,
     pub suspended_ns: (i64, i64),
     pub marker: Option<u64>,
+    /// From this clock to `CLOCK_REALTIME`.
+    pub realtime: Offset,
     /// Steady anchors in a row.
     pub steady: u32,
     /// How many are needed.
@@ -164,6 +166,7 @@ impl State {
             next_base: Anchor::default(),
             suspended_ns: (i64::MIN / 2, i64::MAX / 2),
             marker: None,
+            realtime: Offset::UNKNOWN,
             steady: 0,
             proof_needed: super::FIRST_PROOF,
             doublings: 0,
@@ -173,6 +176,11 @@ impl State {
             policy: 0,
             events: Events::default(),
         }
+    }
+
+    /// Whether time would be held for longer than it may be.
+    pub fn holds_beyond(&self, terms: &Terms, now_ns: u64) -> bool {
+        self.floor_ns.saturating_sub(now_ns) > terms.longest_hold_ns
     }
 
     /// Whether no anchor was taken yet.

@@ -18,7 +18,7 @@ pub(super) struct Sim {
     slots: Slots,
     kernel_ns: Cell<f64>,
     suspended_ns: Cell<f64>,
-    /// Realtime minus monotonic: nobody must look at it.
+    /// Realtime minus monotonic.
     pub realtime_offset_ns: Cell<i64>,
     counter_base: Cell<u64>,
     counter_run: Cell<f64>,
@@ -34,6 +34,9 @@ pub(super) struct Sim {
     pub preempted: Cell<(u32, f64)>,
     pub hint_hz: Cell<Option<u64>>,
     pub policy: Cell<u8>,
+    pub longest_hold_ns: Cell<u64>,
+    /// How wide the brackets of the realtime are.
+    pub realtime_width_ns: Cell<i64>,
     last: Cell<u64>,
     same: Cell<(u64, u32)>,
 }
@@ -57,6 +60,8 @@ impl Sim {
             preempted: Cell::new((0, 0.0)),
             hint_hz: Cell::new(None),
             policy: Cell::new(0),
+            longest_hold_ns: Cell::new(u64::MAX),
+            realtime_width_ns: Cell::new(100),
             last: Cell::new(0),
             same: Cell::new((0, 0)),
         }
@@ -101,6 +106,11 @@ impl Sim {
             .set(self.counter_base.get().wrapping_add_signed(ticks));
     }
 
+    /// The process finds itself in another time namespace.
+    pub fn shift_kernel(&self, ns: f64) {
+        self.kernel_ns.set(self.kernel_ns.get() + ns);
+    }
+
     /// What the kernel's clock reads, without time passing.
     pub fn truth(&self) -> u64 {
         self.kernel_ns.get() as u64
@@ -137,6 +147,11 @@ impl Platform for Sim {
         self.truth()
     }
 
+    fn kernel_realtime_ns(&self) -> u64 {
+        self.kernel_ns()
+            .wrapping_add_signed(self.realtime_offset_ns.get())
+    }
+
     fn exchange_last(&self, ticks: u64) -> u64 {
         self.last.replace(ticks)
     }
@@ -163,6 +178,10 @@ impl Platform for Sim {
             ns,
             after: self.ticks(),
             suspended_ns: (suspended - 60, suspended + 40),
+            realtime_ns: (
+                self.realtime_offset_ns.get() - self.realtime_width_ns.get() * 6 / 10,
+                self.realtime_offset_ns.get() + self.realtime_width_ns.get() * 4 / 10,
+            ),
             watched: Watched {
                 clocksource: self.clocksource.get(),
                 disruption_marker: self.marker.get(),
@@ -180,6 +199,7 @@ impl Platform for Sim {
         Terms {
             kernel_must_use_it: true,
             hint_hz: self.hint_hz.get(),
+            longest_hold_ns: self.longest_hold_ns.get(),
         }
     }
 

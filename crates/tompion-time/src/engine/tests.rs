@@ -504,7 +504,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     /// Whatever happens: no backward step (asserted by every reading), never
-    /// further ahead than a piece, and trust comes back after the last of it.
+    /// further ahead than a piece and what a disturbed bracket hides, and trust comes back after the last of it.
     #[test]
     fn any_sequence_ends_in_the_right_state(
         happenings in prop::collection::vec(happening(), 1..60),
@@ -517,7 +517,7 @@ proptest! {
             let now = bench.read();
             let truth = bench.sim().truth();
             prop_assert!(
-                now <= truth + INTERVAL_NS + 10_000,
+                now <= truth + INTERVAL_NS * 3 / 2 + 10_000,
                 "{} ns ahead after {what:?}", now - truth
             );
         }

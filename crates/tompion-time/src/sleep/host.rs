@@ -16,6 +16,10 @@ pub enum Slack {
     Least,
 }
 
+/// A signal handler ran, and the host ends sleeps then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
 /// Clocks and waiting, for one thread. [`Machine`] is the real one; tests plant
 /// theirs. All times are nanoseconds of `CLOCK_MONOTONIC`.
 pub trait Host {
@@ -26,7 +30,10 @@ pub trait Host {
     fn kernel_now_ns(&mut self) -> u64;
     /// Sleeps in the kernel until the time given, or returns at once when it
     /// has passed.
-    fn sleep_until_ns(&mut self, deadline_ns: u64);
+    ///
+    /// # Errors
+    /// Where the host lets a signal handler end a sleep.
+    fn sleep_until_ns(&mut self, deadline_ns: u64) -> Result<(), Interrupted>;
     /// Sees to the calling thread's timer slack; cheap when it is right already.
     fn set_slack(&mut self, slack: Slack);
     /// Waits a moment within a spin, shorter than `left_ns`.
@@ -96,8 +103,9 @@ impl Host for Machine {
         CLOCK.kernel_ns()
     }
 
-    fn sleep_until_ns(&mut self, deadline_ns: u64) {
+    fn sleep_until_ns(&mut self, deadline_ns: u64) -> Result<(), Interrupted> {
         os::sleep_until_ns(deadline_ns);
+        Ok(())
     }
 
     #[inline]

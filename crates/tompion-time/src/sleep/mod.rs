@@ -37,7 +37,7 @@ mod tests;
 use std::time::Duration;
 
 pub use budget::{Budget, BudgetError};
-pub use host::{Host, Machine, Slack};
+pub use host::{Host, Interrupted, Machine, Slack};
 pub use policy::{ParsePolicyError, Policy};
 pub use sleeper::{Sleeper, Slept};
 pub use ticker::{PeriodError, Tick, Ticker};

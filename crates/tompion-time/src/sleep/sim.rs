@@ -1,6 +1,6 @@
 //! A simulated host: planted latencies and stalls, no real time.
 
-use super::host::{Host, Slack};
+use super::host::{Host, Interrupted, Slack};
 
 /// A machine whose every delay is planned.
 pub(super) struct Sim {
@@ -13,6 +13,8 @@ pub(super) struct Sim {
     stalls: Vec<(u64, u64)>,
     /// Kernel sleeps return half-way, as if a signal had come.
     pub cut_short: bool,
+    /// Signal handlers run at these times, and end kernel sleeps.
+    pub signals: Vec<u64>,
     pub slack: Option<Slack>,
     /// Targets of the kernel sleeps that were waited for.
     pub kernel_targets: Vec<u64>,
@@ -31,6 +33,7 @@ impl Sim {
             cheap_error_ns: 0,
             stalls: Vec::new(),
             cut_short: false,
+            signals: Vec::new(),
             slack: None,
             kernel_targets: Vec::new(),
             pauses: 0,
@@ -67,16 +70,24 @@ impl Host for Sim {
         now
     }
 
-    fn sleep_until_ns(&mut self, deadline_ns: u64) {
+    fn sleep_until_ns(&mut self, deadline_ns: u64) -> Result<(), Interrupted> {
         if deadline_ns > self.now_ns {
             self.kernel_targets.push(deadline_ns);
             let length = deadline_ns - self.now_ns;
             if self.cut_short && length > 10_000 {
-                return self.advance(length / 2);
+                self.advance(length / 2);
+                return Ok(());
+            }
+            let now = self.now_ns;
+            self.signals.retain(|&at| at >= now);
+            if let Some(at) = self.signals.iter().min().filter(|at| **at < deadline_ns) {
+                self.advance(at - now);
+                return Err(Interrupted);
             }
             let latency = (self.latency)(length);
             self.advance(length + latency);
         }
+        Ok(())
     }
 
     fn set_slack(&mut self, slack: Slack) {

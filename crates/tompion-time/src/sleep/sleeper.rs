@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::budget::{Budget, Ledger};
-use super::host::{Host, Machine, Slack};
+use super::host::{Host, Interrupted, Machine, Slack};
 use super::margin::Margins;
 use super::policy::Policy;
 use crate::Instant;
@@ -84,12 +84,28 @@ impl<H: Host> Sleeper<H> {
     pub fn sleep(&mut self, duration: Duration) -> Slept {
         let start = self.host.kernel_now_ns();
         let length = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        self.wait(start, start.saturating_add(length))
+        let deadline = start.saturating_add(length);
+        self.wait(start, deadline)
+            .unwrap_or_else(|Interrupted| self.sleep_until_ns(deadline))
     }
 
     /// Sleeps until `CLOCK_MONOTONIC` reads `deadline_ns`; returns at once when
     /// it has passed.
     pub fn sleep_until_ns(&mut self, deadline_ns: u64) -> Slept {
+        loop {
+            if let Ok(slept) = self.try_sleep_until_ns(deadline_ns) {
+                return slept;
+            }
+        }
+    }
+
+    /// As [`sleep_until_ns`](Self::sleep_until_ns), given up where the host says
+    /// that a signal handler ran during the kernel's part of the sleep. One that
+    /// runs during the spin, shorter than the wake-up latency, is not noticed.
+    ///
+    /// # Errors
+    /// [`Interrupted`]; never from [`Machine`], whose sleeps go on.
+    pub fn try_sleep_until_ns(&mut self, deadline_ns: u64) -> Result<Slept, Interrupted> {
         let start = self.host.kernel_now_ns();
         self.wait(start, deadline_ns)
     }
@@ -99,21 +115,18 @@ impl<H: Host> Sleeper<H> {
         self.sleep_until_ns(deadline.as_nanos())
     }
 
-    fn wait(&mut self, start: u64, deadline: u64) -> Slept {
+    fn wait(&mut self, start: u64, deadline: u64) -> Result<Slept, Interrupted> {
         if start >= deadline {
-            return Slept {
-                late_ns: start - deadline,
-                ..Slept::default()
-            };
+            return Ok(Woken(start).late(deadline));
         }
-        match self.policy {
+        Ok(match self.policy {
             Policy::Kernel => {
                 self.host.set_slack(Slack::Least);
-                self.sleep_in_kernel(deadline).late(deadline)
+                self.sleep_in_kernel(deadline)?.late(deadline)
             }
             Policy::System => {
                 self.host.set_slack(Slack::Default);
-                self.sleep_in_kernel(deadline).late(deadline)
+                self.sleep_in_kernel(deadline)?.late(deadline)
             }
             Policy::Spin => self.spin(Woken(start), deadline),
             Policy::HighPerTimer => {
@@ -121,18 +134,18 @@ impl<H: Host> Sleeper<H> {
                 let tick = self.host.tick_ns();
                 let mut woken = Woken(start);
                 if deadline - start > tick {
-                    woken = self.sleep_in_kernel(deadline - tick);
+                    woken = self.sleep_in_kernel(deadline - tick)?;
                 }
                 self.spin(woken, deadline)
             }
             Policy::Hybrid { budget } => {
                 self.host.set_slack(Slack::Least);
-                self.hybrid(start, deadline, budget)
+                self.hybrid(start, deadline, budget)?
             }
-        }
+        })
     }
 
-    fn hybrid(&mut self, start: u64, deadline: u64, budget: Budget) -> Slept {
+    fn hybrid(&mut self, start: u64, deadline: u64, budget: Budget) -> Result<Slept, Interrupted> {
         /// A kernel sleep this short would only return late.
         const WORTH_A_SLEEP_NS: u64 = 5_000;
         let length = deadline - start;
@@ -147,7 +160,7 @@ impl<H: Host> Sleeper<H> {
         let mut woken = Woken(start);
         let target = deadline.saturating_sub(margin);
         if target > start.saturating_add(WORTH_A_SLEEP_NS) {
-            woken = self.sleep_in_kernel(target);
+            woken = self.sleep_in_kernel(target)?;
             self.margins.of_mut(length).observe(woken.0 - target);
         } else {
             self.margins.of_mut(length).skip();
@@ -156,25 +169,25 @@ impl<H: Host> Sleeper<H> {
         let left = self.ledger.left_ns(woken.0, budget);
         let too_soon = deadline.saturating_sub(woken.0) > left;
         if too_soon {
-            woken = self.sleep_in_kernel(deadline - left);
+            woken = self.sleep_in_kernel(deadline - left)?;
         }
         let slept = self.spin(woken, deadline);
         self.ledger.enter(deadline, slept.spun_ns);
-        Slept {
+        Ok(Slept {
             margin_ns: margin,
             limited: margin < wanted || too_soon,
             ..slept
-        }
+        })
     }
 
     /// Sleeps until `target` and returns the time then.
-    fn sleep_in_kernel(&mut self, target: u64) -> Woken {
+    fn sleep_in_kernel(&mut self, target: u64) -> Result<Woken, Interrupted> {
         loop {
-            self.host.sleep_until_ns(target);
+            self.host.sleep_until_ns(target)?;
             let now = self.host.kernel_now_ns();
             // Never early, even where a sandbox cuts sleeps short.
             if now >= target {
-                return Woken(now);
+                return Ok(Woken(now));
             }
         }
     }

@@ -66,3 +66,23 @@ fn a_deadline_in_the_past_returns_at_once_and_tells_how_late() {
         assert!(s.host().kernel_targets.is_empty());
     }
 }
+
+#[test]
+fn a_signal_ends_the_kernels_part_where_the_host_lets_it() {
+    for name in Policy::NAMES.into_iter().filter(|name| *name != "spin") {
+        let mut s = sleeper(name.parse().unwrap(), |_| 14 * US);
+        let deadline = s.host().now_ns + 10 * MS;
+        let signal = deadline - 5 * MS;
+        s.host().signals = vec![signal];
+        assert_eq!(s.try_sleep_until_ns(deadline), Err(Interrupted), "{name}");
+        assert!(s.host().now_ns - signal < READS, "{name}");
+        // The same sleep, taken up again; it is also what the others do.
+        assert!(s.try_sleep_until_ns(deadline).is_ok(), "{name}");
+        assert!(s.host().now_ns >= deadline, "{name}");
+
+        let deadline = s.host().now_ns + 10 * MS;
+        s.host().signals = vec![deadline - 6 * MS, deadline - 5 * MS];
+        s.sleep_until_ns(deadline);
+        assert!(s.host().now_ns >= deadline, "{name}");
+    }
+}
