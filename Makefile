@@ -19,6 +19,10 @@ TEST_PACKAGES := $(RUN_PACKAGES) chromium fonts-dejavu-core iperf3 iproute2 man-
 # examples.
 GUEST_CRATES := tompion-lab tompion-time
 GUEST_PAYLOADS := guest_probe guest_clock
+# C programs and a library in tests/programs that know nothing of Tompion.
+GUEST_PROGRAMS := clock_reads time_steps
+GUEST_LIBRARIES := meddle
+GUEST_CFLAGS := -O2 -Wall -Wextra -Werror
 GUEST := $(CACHE)/guest
 
 # What is built is looked for in target/.
@@ -67,15 +71,19 @@ unit: require-rust test-packages
 
 # Boots disposable QEMU guests. Emulated, so any x86-64 machine can do it.
 ifneq ($(filter x86_64-%,$(HOST)),)
-guest: require-rust test-packages guest-kernel
+guest: require-rust test-packages guest-kernel static preload-library
 	CARGO_PROFILE_RELEASE_STRIP=symbols RUSTFLAGS='-C target-feature=+crt-static' \
 		$(CARGO) build --release --locked --target $(HOST) $(GUEST_CRATES:%=-p %) \
 		--bin tompion-guest-init $(GUEST_PAYLOADS:%=--example %)
 	@mkdir -p $(GUEST)/bin
 	install target/$(HOST)/release/tompion-guest-init \
 		$(GUEST_PAYLOADS:%=target/$(HOST)/release/examples/%) $(GUEST)/bin
+	set -e; for name in $(GUEST_PROGRAMS); do \
+		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
+	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \
+		-o $(GUEST)/bin/$$name.so tests/programs/$$name.c; done
 	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked -p tompion-lab --test boot \
-		--test clock -- \
+		--test clock --test programs --test preload -- \
 		--ignored --test-threads=2
 else
 guest: require-rust

@@ -43,13 +43,23 @@ impl fmt::Display for Accel {
     }
 }
 
+/// A file of the host that the guest will have.
+#[derive(Debug, Clone)]
+pub(super) struct HostFile {
+    pub from: PathBuf,
+    /// Permissions other than those it has on the host.
+    pub mode: Option<u32>,
+    /// Brings its interpreter and libraries along.
+    pub dynamic: bool,
+}
+
 /// A guest to be: one CPU, 512 MiB, emulated, 120 s, unless set otherwise.
 #[derive(Debug, Clone)]
 pub struct Guest {
     pub(super) kit: Kit,
     pub(super) cpus: u32,
     pub(super) memory_mb: u32,
-    pub(super) files: BTreeMap<PathBuf, PathBuf>,
+    pub(super) files: BTreeMap<PathBuf, HostFile>,
     pub(super) command: Vec<OsString>,
     pub(super) kernel_args: Vec<String>,
     pub(super) qemu: PathBuf,
@@ -94,8 +104,41 @@ impl Guest {
     /// Puts the host's file `from` at the absolute path `at` in the guest, with
     /// its permissions.
     #[must_use]
-    pub fn file(mut self, at: impl Into<PathBuf>, from: impl Into<PathBuf>) -> Self {
-        self.files.insert(at.into(), from.into());
+    pub fn file(self, at: impl Into<PathBuf>, from: impl Into<PathBuf>) -> Self {
+        self.host_file(at.into(), from.into(), None, false)
+    }
+
+    /// As [`file`](Self::file), with these permissions instead of the host's, such as
+    /// `0o644`.
+    #[must_use]
+    pub fn file_with_mode(
+        self,
+        at: impl Into<PathBuf>,
+        from: impl Into<PathBuf>,
+        mode: u32,
+    ) -> Self {
+        self.host_file(at.into(), from.into(), Some(mode), false)
+    }
+
+    /// As [`file`](Self::file), for a dynamic program or a shared library: its
+    /// interpreter and all libraries it needs come with it, at the host's paths, and
+    /// so does the host's loader cache. A file that is put at one of these paths
+    /// otherwise stays.
+    ///
+    /// The host's loader is asked for them when the guest is started, by `ldd`, which
+    /// may execute parts of the program: use it on programs that you would run.
+    #[must_use]
+    pub fn dynamic(self, at: impl Into<PathBuf>, from: impl Into<PathBuf>) -> Self {
+        self.host_file(at.into(), from.into(), None, true)
+    }
+
+    fn host_file(mut self, at: PathBuf, from: PathBuf, mode: Option<u32>, dynamic: bool) -> Self {
+        let file = HostFile {
+            from,
+            mode,
+            dynamic,
+        };
+        self.files.insert(at, file);
         self
     }
 
@@ -206,7 +249,7 @@ impl Guest {
         };
         if !self.files.contains_key(Path::new(program)) {
             return wrong(format!(
-                "the command {} is not one of its files: put it there with file()",
+                "the command {} is not one of its files: put it there with file() or dynamic()",
                 Path::new(program).display()
             ));
         }

@@ -103,7 +103,7 @@ fn run_command(room: u64) -> Result<Report, String> {
         .spawn()
         .map_err(|error| {
             format!(
-                "cannot start {}: {error} (is it a static x86-64 program?)",
+                "cannot start {}: {error} (is it an x86-64 program, static or added by dynamic()?)",
                 Path::new(program).display()
             )
         })?;

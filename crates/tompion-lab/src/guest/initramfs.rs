@@ -1,6 +1,6 @@
 //! The guest's first and only file system: a cpio archive, made in memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use cpio::newc::{self, ModeFileType};
 
-use super::{Guest, GuestError};
+use super::describe::HostFile;
+use super::{Guest, GuestError, libraries};
 
 /// Where init finds what is meant for it.
 pub const OWN_DIR: &str = "/tompion";
@@ -29,21 +30,44 @@ pub fn build(guest: &Guest) -> Result<Vec<u8>, GuestError> {
     for directory in ["proc", "sys", "tmp"] {
         archive.directories(Path::new(directory))?;
     }
-    archive.file(Path::new("init"), guest.kit.init())?;
+    archive.file(Path::new("init"), guest.kit.init(), None)?;
     for (index, module) in guest.kit.modules().iter().enumerate() {
         let name = module.file_stem().unwrap_or_default().to_string_lossy();
         let at = format!("{}/{index:02}-{name}.ko", &MODULE_DIR[1..]);
-        archive.file(Path::new(&at), module)?;
+        archive.file(Path::new(&at), module, None)?;
     }
     archive.bytes(
         Path::new(&COMMAND_FILE[1..]),
         0o644,
         &join_command(&guest.command)?,
     )?;
-    for (at, from) in &guest.files {
-        archive.file(&inside(at)?, from)?;
+    for (at, file) in with_libraries(&guest.files)? {
+        archive.file(&inside(&at)?, &file.from, file.mode)?;
     }
     archive.finish()
+}
+
+/// The files and all that the dynamic ones among them need.
+fn with_libraries(
+    files: &BTreeMap<PathBuf, HostFile>,
+) -> Result<BTreeMap<PathBuf, HostFile>, GuestError> {
+    let mut needed = Vec::new();
+    for file in files.values().filter(|file| file.dynamic) {
+        needed.extend(libraries::of(&file.from)?);
+    }
+    let cache = Path::new(libraries::LOADER_CACHE);
+    if !needed.is_empty() && cache.exists() {
+        needed.push(cache.to_owned());
+    }
+    let mut all = files.clone();
+    for path in needed {
+        all.entry(path.clone()).or_insert(HostFile {
+            from: path,
+            mode: None,
+            dynamic: false,
+        });
+    }
+    Ok(all)
 }
 
 /// The path without its leading slash, if it is one that a guest can have.
@@ -112,11 +136,11 @@ impl Archive {
         self.append(entry, at, &[])
     }
 
-    /// The host's file `from`, with its permissions.
-    fn file(&mut self, at: &Path, from: &Path) -> Result<(), GuestError> {
+    /// The host's file `from`, with its permissions unless others are given.
+    fn file(&mut self, at: &Path, from: &Path, mode: Option<u32>) -> Result<(), GuestError> {
         let read = || -> io::Result<_> {
-            let mode = fs::metadata(from)?.permissions().mode() & 0o7777;
-            Ok((mode, fs::read(from)?))
+            let own = fs::metadata(from)?.permissions().mode();
+            Ok((mode.unwrap_or(own) & 0o7777, fs::read(from)?))
         };
         let (mode, content) = read().map_err(|source| GuestError::Host {
             what: format!("read {}", from.display()),

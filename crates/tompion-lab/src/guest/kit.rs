@@ -15,7 +15,7 @@ const REMEDY: &str = "run: make guest";
 ///
 /// - `kernel/vmlinuz`, `kernel/modules/*.ko`, `kernel/modules/order` and
 ///   `kernel/package`, as `.ci/guest-kernel` leaves them;
-/// - `bin/tompion-guest-init` and any other static programs.
+/// - `bin/tompion-guest-init` and any other programs.
 #[derive(Debug, Clone)]
 pub struct Kit {
     kernel: PathBuf,
@@ -63,7 +63,7 @@ impl Kit {
         }
     }
 
-    /// The static program `name` of this kit.
+    /// The program `name` of this kit.
     ///
     /// # Errors
     /// [`GuestError::Kit`] if there is none.

@@ -1,4 +1,4 @@
-//! One program in one disposable guest.
+//! One command in one disposable guest.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -21,8 +21,11 @@
 //!   installed. It has the serial console and devtmpfs built in; the modules of a
 //!   virtio disk come with it.
 //! - The initramfs holds `/init` (the program `tompion-guest-init` of this crate,
-//!   see [`run_as_init`]), the modules, and the files of the guest. There is no
-//!   shell and no library: every program in it is static.
+//!   see [`run_as_init`]), the modules, and the files of the guest. Nothing else:
+//!   static programs are put there with [`Guest::file`], dynamic ones with their
+//!   interpreter and libraries by [`Guest::dynamic`]. Several programs in one boot, or
+//!   one with an environment of its own, are a script of the host's shell, added in
+//!   the same way.
 //! - `/init` mounts proc, sysfs and devtmpfs, loads the modules, runs the command,
 //!   and writes its standard output, standard error and ending to `/dev/vda`,
 //!   behind a header with lengths and a checksum. Then it powers the guest off.
@@ -46,7 +49,9 @@
 //! unsynchronised and runs on hpet, with one it settles on tsc (a second or so after
 //! boot: until then it is `tsc-early`). The CPU lacks the flags constant_tsc and
 //! nonstop_tsc whatever model is chosen. [`Outcome::accel`] goes with every result;
-//! so should the guest's clock source.
+//! so should the guest's clock source. `clocksource=acpi_pm` or `clocksource=hpet` among
+//! the [`Guest::kernel_args`] chooses a slow one at boot, for which reading the clock is
+//! a system call, and leaves tsc listed.
 //!
 //! What the program writes to standard error also goes to the console while it
 //! runs, so that the end of a guest that hangs can be read. The console is an
@@ -63,6 +68,7 @@ mod frame;
 mod init;
 mod initramfs;
 mod kit;
+mod libraries;
 mod memory_file;
 mod outcome;
 mod qemu;

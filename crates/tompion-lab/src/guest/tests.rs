@@ -162,25 +162,45 @@ fn impossible_guests_are_refused_before_anything_starts() {
     }
 }
 
+struct Entry {
+    name: String,
+    mode: u32,
+    content: Vec<u8>,
+}
+
+fn entries(archive: &[u8]) -> Vec<Entry> {
+    let mut rest = archive;
+    let mut entries = Vec::new();
+    loop {
+        let mut reader = cpio::NewcReader::new(rest).unwrap();
+        if reader.entry().is_trailer() {
+            return entries;
+        }
+        let mut content = Vec::new();
+        std::io::Read::read_to_end(&mut reader, &mut content).unwrap();
+        let entry = reader.entry();
+        entries.push(Entry {
+            name: entry.name().to_owned(),
+            mode: entry.mode(),
+            content,
+        });
+        rest = reader.finish().unwrap();
+    }
+}
+
 #[test]
 fn initramfs_holds_everything_once_and_parents_first() {
     let dir = tempfile::tempdir().unwrap();
     let kit = fake_kit(dir.path());
     let guest = guest(&kit).file("/bin/more", dir.path().join("kernel/package"));
     let archive = initramfs::build(&guest).unwrap();
-    let mut rest = archive.as_slice();
-    let mut seen = Vec::new();
-    loop {
-        let mut reader = cpio::NewcReader::new(rest).unwrap();
-        if reader.entry().is_trailer() {
-            break;
-        }
-        let mut content = String::new();
-        std::io::Read::read_to_string(&mut reader, &mut content).unwrap();
-        let entry = reader.entry();
-        seen.push((entry.name().to_owned(), entry.mode() >> 12, content));
-        rest = reader.finish().unwrap();
-    }
+    let seen: Vec<_> = entries(&archive)
+        .into_iter()
+        .map(|entry| {
+            let content = String::from_utf8(entry.content).unwrap();
+            (entry.name, entry.mode >> 12, content)
+        })
+        .collect();
     let (directory, file, device) = (0o04, 0o10, 0o02);
     let expected = [
         ("dev", directory, ""),
@@ -202,6 +222,42 @@ fn initramfs_holds_everything_once_and_parents_first() {
     let expected =
         expected.map(|(name, kind, content)| (name.to_owned(), kind, content.to_owned()));
     assert_eq!(seen, expected);
+}
+
+#[test]
+fn dynamic_programs_bring_their_libraries_and_modes_can_be_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let kit = fake_kit(dir.path());
+    let own = std::env::current_exe().unwrap();
+    let libraries = super::libraries::of(&own).unwrap();
+    let replaced = &libraries[0];
+    let guest = guest(&kit)
+        .dynamic("/bin/own", &own)
+        .file_with_mode("/bin/secret", dir.path().join("bin/payload"), 0o4711)
+        .file(replaced, dir.path().join("kernel/vmlinuz"));
+    let entries = entries(&initramfs::build(&guest).unwrap());
+    let entry = |at: &Path| {
+        let name = at.strip_prefix("/").unwrap().to_str().unwrap();
+        let mut found = entries.iter().filter(|entry| entry.name == name);
+        let entry = found.next().unwrap_or_else(|| panic!("no {name}"));
+        assert!(found.next().is_none(), "{name} twice");
+        entry
+    };
+    assert_eq!(entry(Path::new("/bin/secret")).mode, 0o104_711);
+    assert!(entry(Path::new("/bin/own")).content == fs::read(&own).unwrap());
+    for library in &libraries[1..] {
+        let expected = fs::read(library).unwrap();
+        assert!(entry(library).content == expected, "{library:?}");
+    }
+    // What the caller puts there goes before what the loader found.
+    assert_eq!(entry(replaced).content, b"kernel");
+
+    let error = guest.dynamic("/bin/text", dir.path().join("kernel/package"));
+    let error = error.qemu("true").run().unwrap_err().to_string();
+    assert!(
+        error.contains("kernel/package: no dynamic program"),
+        "{error}"
+    );
 }
 
 #[test]
