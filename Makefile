@@ -28,14 +28,20 @@ GUEST := $(CACHE)/guest
 # What is built is looked for in target/.
 unexport CARGO_TARGET_DIR
 
-.PHONY: run build static test test-full lint unit cross guest guest-kernel \
+.PHONY: run build preload-library static test test-full lint unit cross guest guest-kernel \
 	acceptance docs clean require-rust run-packages test-packages
 
 run: build
 	target/release/tompion check $(ARGS)
 
-build: require-rust run-packages
+build: require-rust run-packages preload-library
 	$(CARGO) build --release --locked -p tompion
+
+# Beside the program, where `tompion preload` looks for it.
+preload-library: require-rust run-packages
+	$(CARGO) build --release --locked -p tompion-preload
+	.ci/link-shared target/release/libtompion_preload.a crates/tompion-preload/exports.map \
+		libtompion_preload.so target/release/libtompion_preload.so
 
 # One file that runs on any Linux of this architecture, without Rust.
 static: require-rust run-packages

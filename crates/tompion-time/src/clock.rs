@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::agreement::{Agreement, NotMeasured};
-use crate::discipline::{INTERVAL_NS, Mode, Reason, SLEW_PPM, State};
+use crate::discipline::{INTERVAL_NS, Mode, Reason, SLEW_PPM};
 use crate::engine::Platform;
 use crate::evidence::{Evidence, Standing};
 use crate::machine::CLOCK;
@@ -68,7 +68,7 @@ impl Clock {
 
     /// Where the time comes from at present.
     pub fn source() -> Source {
-        source(&CLOCK.state())
+        CLOCK.state().source()
     }
 
     /// Compares the clock with the kernel's now instead of at the next anchor,
@@ -78,6 +78,23 @@ impl Clock {
         Self::source()
     }
 
+    /// `CLOCK_REALTIME` (the system's time of day) in nanoseconds since 1970, at the
+    /// cost of [`Instant::now_ordered`](crate::Instant::now_ordered).
+    ///
+    /// A step of the system's time shows within one interval of 5 ms. Where the
+    /// counter is not used, or the step between the two clocks is not known, this is
+    /// the kernel's own reading.
+    ///
+    /// ```
+    /// let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed()?.as_nanos() as u64;
+    /// let ours = tompion_time::Clock::realtime_ns();
+    /// assert!(ours.abs_diff(since_1970) < 1_000_000_000);
+    /// # Ok::<(), std::time::SystemTimeError>(())
+    /// ```
+    pub fn realtime_ns() -> u64 {
+        CLOCK.realtime()
+    }
+
     /// What the clock uses, why, how closely it follows the kernel's clock, and
     /// what a read costs. Measures the costs: takes about a quarter of a
     /// millisecond.
@@ -85,7 +102,7 @@ impl Clock {
         let state = CLOCK.state();
         let gathered = CLOCK.platform.gathered();
         let policy = Self::policy();
-        let source = source(&state);
+        let source = state.source();
         let spread_ns = match &gathered.agreement {
             Some(Ok(found)) => (found.spread_bound_ticks() as f64 * state.ns_per_tick) as u64,
             _ => 0,
@@ -121,14 +138,6 @@ impl Clock {
             evidence: gathered.evidence.clone(),
             agreement: gathered.agreement.clone(),
         }
-    }
-}
-
-fn source(state: &State) -> Source {
-    match state.mode {
-        Mode::Counter => Source::Counter,
-        Mode::Kernel(reason) => Source::Kernel(reason),
-        Mode::Closing => Source::Kernel(Reason::Calibrating),
     }
 }
 

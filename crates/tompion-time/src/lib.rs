@@ -50,12 +50,17 @@
 
 pub mod agreement;
 #[deny(unsafe_code)]
+mod bracket;
+#[deny(unsafe_code)]
 mod calibrate;
 #[deny(unsafe_code)]
 mod clock;
 pub mod counter;
 #[deny(unsafe_code)]
 mod discipline;
+#[deny(unsafe_code)]
+#[doc(hidden)]
+pub mod embed;
 #[deny(unsafe_code)]
 mod engine;
 pub mod evidence;

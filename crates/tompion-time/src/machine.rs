@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::agreement::{self, Agreement, NotMeasured};
+use crate::bracket::Brackets;
 use crate::counter;
 use crate::discipline::{Observation, Reason, State, Terms};
 use crate::engine::{Engine, Platform};
-use crate::evidence::{self, CounterAccess, Current, Evidence, Standing, Watch, Watched};
+use crate::evidence::{self, CounterAccess, Current, Evidence, Watch, Watched};
 use crate::leaked::Leaked;
 use crate::os::{self, ClockId};
 use crate::policy::Policy;
@@ -23,9 +24,6 @@ static SLOTS: Slots = Slots::new();
 /// So many reads that return the thread's last count again make it look at the
 /// kernel's clock. Counters that tick slower than they are read repeat often.
 const SAME_READS: u32 = 1000;
-
-/// Brackets tried for one anchor, until one is about as narrow as they get.
-const BRACKETS: usize = 6;
 
 thread_local! {
     static LAST: Cell<u64> = const { Cell::new(0) };
@@ -48,15 +46,9 @@ impl Gathered {
         let readable = counter::AVAILABLE && evidence.access != CounterAccess::Refused;
         let agreement =
             (policy == Policy::Tsc && readable).then(|| agreement::measure(agreement::TIME_LIMIT));
-        let listed = evidence.clocksources.standing() == Standing::Listed;
         Self {
             verdict: policy.admits(&evidence, agreement.as_ref()),
-            terms: Terms {
-                // What was no more than listed may stay so.
-                kernel_must_use_it: policy != Policy::Tsc || !listed,
-                hint_hz: evidence.rate_hint().map(|hint| hint.hz),
-                longest_hold_ns: u64::MAX,
-            },
+            terms: Terms::of(policy, &evidence),
             watch: Watch::open(Path::new("/")),
             evidence,
             agreement,
@@ -68,8 +60,7 @@ impl Gathered {
 pub(crate) struct Machine {
     policy: AtomicU8,
     gathered: [Leaked<Gathered>; 3],
-    /// The narrowest bracket seen lately, in ticks.
-    narrow: AtomicU64,
+    brackets: Brackets,
     /// The counter may not be read, hence the vDSO's clocks may not either. Of the
     /// thread that started the clock: the kernel forbids by thread.
     forbidden: AtomicBool,
@@ -84,7 +75,7 @@ impl Machine {
         Self {
             policy: AtomicU8::new(Policy::Auto as u8),
             gathered: [const { Leaked::new() }; 3],
-            narrow: AtomicU64::new(u64::MAX),
+            brackets: Brackets::new(),
             forbidden: AtomicBool::new(false),
             looking: AtomicBool::new(false),
             clocksource: AtomicU8::new(Current::Unknown as u8),
@@ -139,38 +130,6 @@ impl Machine {
             os::now_ns(clock)
         }
     }
-
-    fn bracket(&self) -> (u64, u64, u64) {
-        let before = counter::read_ordered();
-        let ns = os::now_ns(ClockId::Monotonic);
-        (before, ns, counter::read_closing())
-    }
-
-    /// The narrowest of a few brackets; the first that is about as narrow as
-    /// they get on this machine.
-    fn narrow_bracket(&self) -> (u64, u64, u64) {
-        let width = |b: &(u64, u64, u64)| b.2.wrapping_sub(b.0);
-        let usual = self.narrow.load(Ordering::Relaxed);
-        let mut best = self.bracket();
-        for _ in 1..BRACKETS {
-            if usual != u64::MAX && width(&best) / 2 <= usual {
-                break;
-            }
-            let again = self.bracket();
-            if width(&again) < width(&best) {
-                best = again;
-            }
-        }
-        let seen = width(&best);
-        // Towards wider ones slowly: the machine may have become slower.
-        let usual = if seen < usual {
-            seen
-        } else {
-            usual.saturating_add(usual / 16 + 1).min(seen)
-        };
-        self.narrow.store(usual, Ordering::Relaxed);
-        best
-    }
 }
 
 impl Platform for Machine {
@@ -218,13 +177,14 @@ impl Platform for Machine {
         let boot = os::now_ns(ClockId::Boottime) as i64;
         let between = os::now_ns(ClockId::Monotonic) as i64;
         let real = os::now_ns(ClockId::Realtime) as i64;
-        let (before, ns, after) = self.narrow_bracket();
+        let bracket = self.brackets.narrowest(|| os::now_ns(ClockId::Monotonic));
+        let ns = bracket.ns as i64;
         Observation {
-            before,
-            ns,
-            after,
+            before: bracket.before,
+            ns: bracket.ns,
+            after: bracket.after,
             suspended_ns: (boot - between, boot - first),
-            realtime_ns: (real - ns as i64, real - between),
+            realtime_ns: (real - ns, real - between),
             watched,
         }
     }

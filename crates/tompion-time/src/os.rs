@@ -23,7 +23,8 @@ pub enum ClockId {
 }
 
 impl ClockId {
-    fn raw(self) -> libc::clockid_t {
+    /// The number by which C knows it.
+    pub const fn raw(self) -> libc::clockid_t {
         match self {
             Self::Monotonic => libc::CLOCK_MONOTONIC,
             Self::MonotonicRaw => libc::CLOCK_MONOTONIC_RAW,

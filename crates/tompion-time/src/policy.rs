@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::agreement::{Agreement, NotMeasured};
 use crate::counter;
-use crate::discipline::Reason;
+use crate::discipline::{Reason, Terms};
 use crate::evidence::{CounterAccess, Evidence, Standing};
 
 /// When the clock reads the counter instead of the kernel's clock.
@@ -68,6 +68,19 @@ impl Policy {
             (_, Standing::Unknown) => Err(Reason::ClocksourceUnknown),
             (Self::Auto, Standing::Listed) => Err(Reason::NotTheClocksource),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Terms {
+    /// On what terms a counter that `policy` admits is used.
+    pub(crate) fn of(policy: Policy, evidence: &Evidence) -> Self {
+        let listed = evidence.clocksources.standing() == Standing::Listed;
+        Self {
+            // What was no more than listed may stay so.
+            kernel_must_use_it: policy != Policy::Tsc || !listed,
+            hint_hz: evidence.rate_hint().map(|hint| hint.hz),
+            longest_hold_ns: u64::MAX,
         }
     }
 }

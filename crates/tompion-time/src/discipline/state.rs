@@ -1,6 +1,7 @@
 //! The state between two anchors.
 
 use super::{INTERVAL_NS, Observation, Offset, Reason, STRETCH_NS, Terms};
+use crate::Source;
 
 /// A straight piece of the clock: `n0 + (t - t0) * mult / 2^32` for the `length`
 /// ticks from `t0` on.
@@ -175,6 +176,29 @@ impl State {
             wide_half_ticks: 0,
             policy: 0,
             events: Events::default(),
+        }
+    }
+
+    /// As if the counter were in use, to find out what a reading costs.
+    pub fn trial(t0: u64, n0: u64) -> Self {
+        let mut state = Self::new(Reason::Calibrating, 0);
+        state.mode = Mode::Counter;
+        state.segment = Segment {
+            t0,
+            n0,
+            mult: 1 << 31,
+            length: 1 << 32,
+        };
+        state.realtime = state.realtime.after((1, 1));
+        state
+    }
+
+    /// Where the time comes from.
+    pub fn source(&self) -> Source {
+        match self.mode {
+            Mode::Counter => Source::Counter,
+            Mode::Kernel(reason) => Source::Kernel(reason),
+            Mode::Closing => Source::Kernel(Reason::Calibrating),
         }
     }
 

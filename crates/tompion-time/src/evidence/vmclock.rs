@@ -62,7 +62,7 @@ pub enum VmclockState {
 
 /// The device's page.
 #[derive(Debug)]
-pub(super) struct Vmclock(SharedPage);
+pub(crate) struct Vmclock(SharedPage);
 
 impl Vmclock {
     /// Maps `dev/vmclock0` below `root`.

@@ -1,0 +1,100 @@
+//! The functions that programs are bound to.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_uint, c_ulong, c_void};
+
+use libc::{clockid_t, timespec, timeval, useconds_t};
+
+use crate::kernel;
+use crate::routes::ROUTES;
+
+/// `clock_gettime(2)`.
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c_int {
+    // SAFETY: the caller's promise.
+    match unsafe { (ROUTES.clock_gettime.get())(clock, to) } {
+        0 => 0,
+        code => kernel::fail(code),
+    }
+}
+
+/// `gettimeofday(2)`.
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { (ROUTES.gettimeofday.get())(to, zone) }
+}
+
+/// `clock_nanosleep(2)`.
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn clock_nanosleep(
+    clock: clockid_t,
+    flags: c_int,
+    request: *const timespec,
+    remainder: *mut timespec,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { (ROUTES.clock_nanosleep.get())(clock, flags, request, remainder) }
+}
+
+/// `nanosleep(2)`.
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn nanosleep(
+    request: *const timespec,
+    remainder: *mut timespec,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { (ROUTES.nanosleep.get())(request, remainder) }
+}
+
+/// `usleep(3)`.
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn usleep(microseconds: useconds_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { (ROUTES.usleep.get())(microseconds) }
+}
+
+/// `sleep(3)`.
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
+    // SAFETY: the caller's promise.
+    unsafe { (ROUTES.sleep.get())(seconds) }
+}
+
+/// `prctl(2)`: watched, because it can forbid the counter. Variadic in C; all its
+/// arguments are of a register's size, so that five of them serve every call.
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn prctl(
+    option: c_int,
+    a: c_ulong,
+    b: c_ulong,
+    c: c_ulong,
+    d: c_ulong,
+) -> c_int {
+    if option == libc::PR_SET_TSC && a as c_int == libc::PR_TSC_SIGSEGV {
+        ROUTES.forbid_counter();
+    }
+    // SAFETY: the caller's promise; handed on unchanged, errno set by libc.
+    unsafe { libc::syscall(libc::SYS_prctl, option, a, b, c, d) as c_int }
+}

@@ -1,0 +1,37 @@
+//! `libtompion_preload.so`: precise time under unmodified programs.
+//!
+//! Loaded by `LD_PRELOAD` (see `tompion preload`), it replaces `clock_gettime`,
+//! `gettimeofday`, `clock_nanosleep`, `nanosleep`, `usleep` and `sleep`, for
+//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC`. `time` is left alone: the vDSO answers it
+//! from memory whatever the clocksource, in less than the jump through this library
+//! would add (2.5 ns, 2.7 with it). The way of a call:
+//!
+//! 1. [`exports`]: the symbols that the program is bound to. Each loads one pointer
+//!    and goes where it points.
+//! 2. [`routes`]: where the calls go. Before the library has started: to the kernel by
+//!    system call. Afterwards to the vDSO and to libc (*aside*: as without us), or to
+//!    the counter. Where the program forbids the counter: to the kernel again.
+//! 3. [`clock`]: the clock of `tompion-time`, embedded; [`sleeps`]: its hybrid sleep.
+//!
+//! [`start`] runs as a constructor: it reads the [`settings`], finds the vDSO and
+//! libc, weighs the evidence, measures itself, and sets the routes.
+//!
+//! # Rules of everything that a replaced call may run
+//! No allocation, no lock, no symbol look-up, no system call but the one asked for
+//! (readers of the clock make none unless the kernel's own clock does); no Rust
+//! thread-locals, because the dynamic loader may allocate them late; `errno` as libc
+//! leaves it; nothing that unwinding through these frames (`pthread_cancel`) would
+//! have to clean up.
+
+mod clock;
+mod decision;
+#[cfg_attr(test, allow(dead_code))]
+mod exports;
+mod kernel;
+mod libc_calls;
+mod routes;
+mod settings;
+mod sleeps;
+mod start;
+mod thread;
+mod watch;

@@ -1,0 +1,110 @@
+//! Where the replaced calls go at present.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::kernel::{self, ClockGettime, Gettimeofday};
+use crate::libc_calls::{self, ClockNanosleep, Nanosleep, Next, Sleep, Usleep};
+
+/// A function pointer that may be exchanged at any time.
+pub struct Route<F> {
+    to: AtomicPtr<()>,
+    kind: PhantomData<F>,
+}
+
+impl<F: Copy> Route<F> {
+    /// # Safety
+    /// `to` is a function of type `F`, a function pointer.
+    const unsafe fn new(to: *mut ()) -> Self {
+        assert!(size_of::<F>() == size_of::<*mut ()>());
+        Self {
+            to: AtomicPtr::new(to),
+            kind: PhantomData,
+        }
+    }
+
+    /// The function at present.
+    #[inline(always)]
+    pub fn get(&self) -> F {
+        let to = self.to.load(Ordering::Relaxed);
+        // SAFETY: `new` and `set` store functions of type `F` only, and functions
+        // are there from the loading of the library on.
+        unsafe { std::mem::transmute_copy(&to) }
+    }
+
+    /// Sends calls elsewhere from now on.
+    pub fn set(&self, function: F) {
+        // SAFETY: `F` is a function pointer, of a pointer's size (see `new`).
+        let to: *mut () = unsafe { std::mem::transmute_copy(&function) };
+        self.to.store(to, Ordering::Relaxed);
+    }
+}
+
+/// All of them.
+pub struct Routes {
+    pub clock_gettime: Route<ClockGettime>,
+    pub gettimeofday: Route<Gettimeofday>,
+    pub clock_nanosleep: Route<ClockNanosleep>,
+    pub nanosleep: Route<Nanosleep>,
+    pub usleep: Route<Usleep>,
+    pub sleep: Route<Sleep>,
+    /// The kernel's own clock, for what is not replaced and for anchors.
+    pub kernel_clock: Route<ClockGettime>,
+    /// libc's own sleep, for what is not replaced and for hybrid sleeps.
+    pub libc_sleep: Route<ClockNanosleep>,
+}
+
+/// System calls at first: they need nothing to have been found.
+// SAFETY: each function has the type of its field.
+pub static ROUTES: Routes = unsafe {
+    Routes {
+        clock_gettime: Route::new(kernel::clock_gettime as *mut ()),
+        gettimeofday: Route::new(kernel::gettimeofday as *mut ()),
+        clock_nanosleep: Route::new(libc_calls::clock_nanosleep as *mut ()),
+        nanosleep: Route::new(libc_calls::nanosleep as *mut ()),
+        usleep: Route::new(libc_calls::usleep as *mut ()),
+        sleep: Route::new(libc_calls::sleep as *mut ()),
+        kernel_clock: Route::new(kernel::clock_gettime as *mut ()),
+        libc_sleep: Route::new(libc_calls::clock_nanosleep as *mut ()),
+    }
+};
+
+impl Routes {
+    /// Everything as without this library.
+    pub fn step_aside(&self, vdso: &kernel::Vdso) {
+        if let Some(function) = vdso.clock_gettime {
+            self.kernel_clock.set(function);
+            self.clock_gettime.set(function);
+        }
+        if let Some(function) = vdso.gettimeofday {
+            self.gettimeofday.set(function);
+        }
+    }
+
+    /// Sleeps as without this library.
+    pub fn sleep_by(&self, next: &Next) {
+        if let Some(function) = next.clock_nanosleep {
+            self.clock_nanosleep.set(function);
+            self.libc_sleep.set(function);
+        }
+        if let Some(function) = next.nanosleep {
+            self.nanosleep.set(function);
+        }
+        if let Some(function) = next.usleep {
+            self.usleep.set(function);
+        }
+        if let Some(function) = next.sleep {
+            self.sleep.set(function);
+        }
+    }
+
+    /// The program forbids a thread to read the counter, which the vDSO reads too:
+    /// clocks by system call from now on, in all threads. Not taken back, because
+    /// threads started meanwhile inherit the prohibition.
+    pub fn forbid_counter(&self) {
+        self.kernel_clock.set(kernel::clock_gettime);
+        self.clock_gettime.set(kernel::clock_gettime);
+        self.gettimeofday.set(kernel::gettimeofday);
+    }
+}

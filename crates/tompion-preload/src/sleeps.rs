@@ -1,0 +1,296 @@
+//! The hybrid sleep under the program's own calls.
+//!
+//! A call that is anything but ordinary (bad arguments, other clocks, nothing to wait
+//! for, a sleep within a signal handler that interrupted a sleep) goes to libc.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_long, c_uint};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use libc::{clockid_t, timespec, useconds_t};
+use tompion_time::os::ClockId;
+use tompion_time::sleep::{self, Budget, Interrupted, Policy, Slack, Sleeper};
+
+use crate::kernel::{self, fail};
+use crate::libc_calls::{pthread_testcancel, sleep_by, usleep_by};
+use crate::routes::ROUTES;
+use crate::thread;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The end of a sleep until a time of day is left to the hybrid sleep only so near to
+/// it, because a step of the system's time goes unnoticed in it.
+const NEAR_NS: u64 = 2_000_000;
+
+/// The share of a CPU that each thread may spin, in billionths.
+static BUDGET_PPB: AtomicU64 = AtomicU64::new(0);
+
+/// What was done, for the line at exit.
+pub static DONE: Done = Done {
+    sleeps: AtomicU64::new(0),
+    spun_ns: AtomicU64::new(0),
+    limited: AtomicU64::new(0),
+};
+
+/// Counts of all threads.
+pub struct Done {
+    /// Sleeps that ended in a spin or could have.
+    pub sleeps: AtomicU64,
+    /// Time spun in all.
+    pub spun_ns: AtomicU64,
+    /// Sleeps whose spin the budget cut.
+    pub limited: AtomicU64,
+}
+
+/// Sets the budget, before the routes lead here.
+pub fn set_budget(budget: Budget) {
+    let ppb = (budget.as_share() * 1e9).round() as u64;
+    BUDGET_PPB.store(ppb, Ordering::Relaxed);
+}
+
+fn policy() -> Policy {
+    let share = BUDGET_PPB.load(Ordering::Relaxed) as f64 / 1e9;
+    Policy::Hybrid {
+        budget: Budget::share(share).unwrap_or_default(),
+    }
+}
+
+/// A sleeping thread of the program.
+pub struct Host;
+
+impl sleep::Host for Host {
+    #[inline]
+    fn now_ns(&mut self) -> u64 {
+        program_now_ns()
+    }
+
+    #[inline]
+    fn kernel_now_ns(&mut self) -> u64 {
+        // Early by neither: the program may compare with its own clock.
+        kernel::now_ns(ClockId::Monotonic).min(program_now_ns())
+    }
+
+    fn sleep_until_ns(&mut self, deadline_ns: u64) -> Result<(), Interrupted> {
+        let until = to_timespec(deadline_ns);
+        // SAFETY: `until` is valid; no remainder is asked for.
+        let code = unsafe {
+            (ROUTES.libc_sleep.get())(
+                libc::CLOCK_MONOTONIC,
+                libc::TIMER_ABSTIME,
+                &until,
+                ptr::null_mut(),
+            )
+        };
+        if code == libc::EINTR {
+            return Err(Interrupted);
+        }
+        Ok(())
+    }
+
+    fn set_slack(&mut self, _slack: Slack) {
+        // Around each sleep instead: see `WithoutSlack`.
+    }
+
+    #[inline]
+    fn pause(&mut self, _left_ns: u64) {
+        std::hint::spin_loop();
+    }
+
+    fn tick_ns(&mut self) -> u64 {
+        // Asked by another policy.
+        0
+    }
+}
+
+/// The clock that the program reads.
+#[inline]
+fn program_now_ns() -> u64 {
+    let mut now = to_timespec(0);
+    // SAFETY: `now` is valid to write to.
+    unsafe { (ROUTES.clock_gettime.get())(libc::CLOCK_MONOTONIC, &mut now) };
+    to_ns(&now)
+}
+
+fn to_timespec(ns: u64) -> timespec {
+    timespec {
+        tv_sec: (ns / SECOND) as _,
+        tv_nsec: (ns % SECOND) as _,
+    }
+}
+
+fn to_ns(time: &timespec) -> u64 {
+    (time.tv_sec as u64)
+        .saturating_mul(SECOND)
+        .saturating_add(time.tv_nsec as u64)
+}
+
+/// A request that the kernel would wait for; `None` where it would answer otherwise.
+unsafe fn ordinary(request: *const timespec) -> Option<u64> {
+    // SAFETY: the caller's promise: null or valid.
+    let request = unsafe { request.as_ref() }?;
+    let valid = request.tv_sec >= 0 && (0..SECOND as c_long).contains(&request.tv_nsec);
+    Some(to_ns(request)).filter(|ns| valid && *ns > 0)
+}
+
+/// `PR_SET_TIMERSLACK` and its like, errno as it was.
+fn slack_call(option: c_int, ns: u64) -> i64 {
+    // SAFETY: the address of the calling thread's errno.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above; the call takes numbers only.
+    unsafe {
+        let before = *errno;
+        let result = libc::syscall(libc::SYS_prctl, option, ns, 0, 0, 0);
+        *errno = before;
+        result
+    }
+}
+
+/// Sleeps until the deadline; `None` where the thread's sleeper is in use.
+fn wait(deadline_ns: u64) -> Option<Result<(), Interrupted>> {
+    let thread = thread::this();
+    // SAFETY: the thread's own memory. `sleeping` keeps signal handlers away from the
+    // sleeper; one that leaves by longjmp leaves it set, and the thread to libc.
+    let sleeper = unsafe {
+        if (*thread).sleeping {
+            return None;
+        }
+        (*thread).sleeping = true;
+        if !(*thread).ready {
+            (*thread).sleeper.write(Sleeper::with_host(policy(), Host));
+            (*thread).ready = true;
+        }
+        (*thread).sleeper.assume_init_mut()
+    };
+    // The thread's own slack serves its other waits, and is its children's default.
+    let slack = slack_call(libc::PR_GET_TIMERSLACK, 0);
+    let lessened = slack > 1 && slack_call(libc::PR_SET_TIMERSLACK, 1) == 0;
+    let result = sleeper.try_sleep_until_ns(deadline_ns);
+    if lessened {
+        slack_call(libc::PR_SET_TIMERSLACK, slack as u64);
+    }
+    // SAFETY: as above.
+    unsafe { (*thread).sleeping = false };
+    Some(result.map(|slept| {
+        DONE.sleeps.fetch_add(1, Ordering::Relaxed);
+        DONE.spun_ns.fetch_add(slept.spun_ns, Ordering::Relaxed);
+        DONE.limited
+            .fetch_add(slept.limited.into(), Ordering::Relaxed);
+    }))
+}
+
+/// A relative sleep: 0 or an error number; `None` where libc is to do it.
+unsafe fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    let length = unsafe { ordinary(request) }?;
+    let deadline = kernel::now_ns(ClockId::Monotonic)
+        .max(program_now_ns())
+        .saturating_add(length);
+    if wait(deadline)?.is_ok() {
+        return Some(0);
+    }
+    let left = deadline.saturating_sub(kernel::now_ns(ClockId::Monotonic));
+    if left == 0 {
+        return Some(0);
+    }
+    if !remainder.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *remainder = to_timespec(left.min(length)) };
+    }
+    Some(libc::EINTR)
+}
+
+/// Until a time of `CLOCK_MONOTONIC`.
+fn until(deadline_ns: u64) -> Option<c_int> {
+    Some(match wait(deadline_ns)? {
+        Ok(()) => 0,
+        Err(Interrupted) => libc::EINTR,
+    })
+}
+
+/// Until a time of day. The kernel waits for most of it, and notices where the
+/// system's time is set.
+fn until_realtime(deadline_ns: u64) -> Option<c_int> {
+    let near = to_timespec(deadline_ns.saturating_sub(NEAR_NS));
+    // SAFETY: `near` is valid; no remainder is asked for.
+    let code = unsafe {
+        (ROUTES.libc_sleep.get())(
+            libc::CLOCK_REALTIME,
+            libc::TIMER_ABSTIME,
+            &near,
+            ptr::null_mut(),
+        )
+    };
+    if code != 0 {
+        return Some(code);
+    }
+    let left = deadline_ns.saturating_sub(kernel::now_ns(ClockId::Realtime));
+    if left == 0 || left > NEAR_NS {
+        return None;
+    }
+    until(kernel::now_ns(ClockId::Monotonic).saturating_add(left))
+}
+
+/// `clock_nanosleep`.
+///
+/// # Safety
+/// As libc's.
+pub unsafe extern "C-unwind" fn clock_nanosleep(
+    clock: clockid_t,
+    flags: c_int,
+    request: *const timespec,
+    remainder: *mut timespec,
+) -> c_int {
+    // SAFETY: may unwind, which nothing here minds.
+    unsafe { pthread_testcancel() };
+    // SAFETY: the caller's promise.
+    let done = unsafe {
+        match (clock, flags) {
+            (libc::CLOCK_MONOTONIC | libc::CLOCK_REALTIME, 0) => relative(request, remainder),
+            (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME) => ordinary(request).and_then(until),
+            (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME) => {
+                ordinary(request).and_then(until_realtime)
+            }
+            _ => None,
+        }
+    };
+    match done {
+        Some(code) => code,
+        // SAFETY: the caller's promise.
+        None => unsafe { (ROUTES.libc_sleep.get())(clock, flags, request, remainder) },
+    }
+}
+
+/// `nanosleep`.
+///
+/// # Safety
+/// As libc's.
+pub unsafe extern "C-unwind" fn nanosleep(
+    request: *const timespec,
+    remainder: *mut timespec,
+) -> c_int {
+    // SAFETY: the caller's promise. As the kernel has it, a relative sleep on either
+    // clock is one on the monotonic clock.
+    match unsafe { clock_nanosleep(libc::CLOCK_REALTIME, 0, request, remainder) } {
+        0 => 0,
+        code => fail(-code),
+    }
+}
+
+/// `usleep`.
+///
+/// # Safety
+/// None beyond libc's own.
+pub unsafe extern "C-unwind" fn usleep(microseconds: useconds_t) -> c_int {
+    // SAFETY: as there.
+    unsafe { usleep_by(nanosleep, microseconds) }
+}
+
+/// `sleep`.
+///
+/// # Safety
+/// None beyond libc's own.
+pub unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
+    // SAFETY: as there.
+    unsafe { sleep_by(nanosleep, seconds) }
+}

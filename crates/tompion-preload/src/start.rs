@@ -1,0 +1,203 @@
+//! The start of the library in a process, and its last words.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use libc::{clockid_t, timespec};
+use tompion_time::embed::{DisruptionMarker, Trust};
+use tompion_time::evidence::{Evidence, Standing};
+use tompion_time::os::ClockId;
+use tompion_time::{Policy, Source, agreement, counter};
+
+use crate::clock::{self, CLOCK, MEMORY};
+use crate::decision::{Costs, Decision};
+use crate::kernel::{self, ClockGettime, Vdso};
+use crate::libc_calls::Next;
+use crate::routes::ROUTES;
+use crate::settings::{Settings, VARIABLE};
+use crate::sleeps::{self, DONE};
+
+/// The process that is to say last words: not the children that it forks. 0 where none
+/// are wanted.
+static EXPLAINING: AtomicU32 = AtomicU32::new(0);
+
+/// The counter serves the program.
+static COUNTER_SERVES: AtomicBool = AtomicBool::new(false);
+
+/// Not in tests, whose binary would start the library itself.
+#[used]
+#[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
+static START: extern "C" fn() = start;
+
+#[used]
+#[cfg_attr(not(test), unsafe(link_section = ".fini_array"))]
+static END: extern "C" fn() = end;
+
+/// Runs before the program's `main`, after the libraries that this one needs.
+extern "C" fn start() {
+    let list = std::env::var(VARIABLE).unwrap_or_default();
+    let (settings, odd) = Settings::parse(&list);
+    if let Some(odd) = odd {
+        say(&format!("{odd}"));
+    }
+    ROUTES.sleep_by(&Next::find());
+    if let Some(budget) = settings.hybrid {
+        sleeps::set_budget(budget);
+        ROUTES.clock_nanosleep.set(sleeps::clock_nanosleep);
+        ROUTES.nanosleep.set(sleeps::nanosleep);
+        ROUTES.usleep.set(sleeps::usleep);
+        ROUTES.sleep.set(sleeps::sleep);
+    }
+    let decision = decide(&settings);
+    if matches!(decision, Decision::Counter(_)) {
+        ROUTES.clock_gettime.set(clock::clock_gettime);
+        ROUTES.gettimeofday.set(clock::gettimeofday);
+        COUNTER_SERVES.store(true, Ordering::Relaxed);
+    }
+    if settings.explain {
+        EXPLAINING.store(std::process::id(), Ordering::Relaxed);
+        let sleeps = match settings.hybrid {
+            None => "sleeps: the system's".to_owned(),
+            Some(budget) => format!(
+                "sleeps: hybrid, spinning at most {} % of a CPU in each thread",
+                budget.as_share() * 100.0
+            ),
+        };
+        say(&format!("{decision}; {sleeps}"));
+    }
+}
+
+/// Weighs, and leaves the routes as without this library.
+fn decide(settings: &Settings) -> Decision {
+    if kernel::counter_is_forbidden() {
+        // The system calls that serve until now serve on.
+        return Decision::Kernel(tompion_time::Reason::Forbidden);
+    }
+    let vdso = Vdso::find();
+    ROUTES.step_aside(&vdso);
+    if settings.clock == Policy::Kernel {
+        return Decision::Kernel(tompion_time::Reason::Requested);
+    }
+    let evidence = Evidence::gather();
+    let agreement =
+        must_compare(settings, &evidence).then(|| agreement::measure(agreement::TIME_LIMIT));
+    let trust = match Trust::weigh(settings.clock, &evidence, agreement.as_ref()) {
+        Ok(trust) => trust,
+        Err(reason) => return Decision::Kernel(reason),
+    };
+    MEMORY.wipe_on_fork();
+    CLOCK.trust(trust);
+    let costs = measure(ROUTES.kernel_clock.get());
+    if let Some(marker) = DisruptionMarker::open() {
+        CLOCK.process().set_marker(marker);
+    }
+    Decision::by(costs, settings.always)
+}
+
+/// Whether the CPUs' counters have to be compared here and now: by request the counter
+/// is used although the kernel does not, and nobody has done it in this boot.
+fn must_compare(settings: &Settings, evidence: &Evidence) -> bool {
+    let boot = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    settings.clock == Policy::Tsc
+        && evidence.clocksources.standing() == Standing::Listed
+        && !settings
+            .agreed
+            .as_deref()
+            .is_some_and(|id| boot().is_ok_and(|now| now.trim() == id))
+}
+
+/// Reads both ways in turns; the cheapest batch of each is the one that nothing
+/// disturbed.
+fn measure(kernel: ClockGettime) -> Costs {
+    const BATCHES: u32 = 12;
+    const READS: u32 = 48;
+    /// Slow clocks are told from fast ones in less.
+    const ENOUGH_NS: u64 = 300_000;
+    let batch = |read: ClockGettime, reads: u32| {
+        let mut time = timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let before = counter::read_ordered();
+        for _ in 0..reads {
+            let (clock, to): (clockid_t, *mut timespec) = (libc::CLOCK_MONOTONIC, &mut time);
+            // SAFETY: `time` is valid to write to.
+            let _: c_int = unsafe { black_box(read)(black_box(clock), black_box(to)) };
+        }
+        (counter::read_closing().wrapping_sub(before)) as f64 / f64::from(reads)
+    };
+    let begin = (kernel::now_ns(ClockId::Monotonic), counter::read_ordered());
+    let mut best = (f64::INFINITY, f64::INFINITY);
+    CLOCK.try_out(|| {
+        // The first readings take the faults.
+        batch(clock::clock_gettime, 2);
+        let slow = batch(kernel, 2);
+        for _ in 0..BATCHES {
+            best.0 = best.0.min(batch(clock::clock_gettime, READS));
+            best.1 = best.1.min(batch(kernel, READS)).min(slow);
+            if kernel::now_ns(ClockId::Monotonic) - begin.0 > ENOUGH_NS {
+                break;
+            }
+        }
+    });
+    let end = (kernel::now_ns(ClockId::Monotonic), counter::read_ordered());
+    let ns_per_tick =
+        end.0.saturating_sub(begin.0) as f64 / (end.1.wrapping_sub(begin.1)).max(1) as f64;
+    CLOCK.process().watch.set_usual(best.1 as u64);
+    Costs {
+        counter_ns: best.0 * ns_per_tick,
+        kernel_ns: best.1 * ns_per_tick,
+    }
+}
+
+/// Runs after the program's own exit handlers.
+extern "C" fn end() {
+    if EXPLAINING.load(Ordering::Relaxed) != std::process::id() {
+        return;
+    }
+    let mut words = String::from("at exit: ");
+    if COUNTER_SERVES.load(Ordering::Relaxed) {
+        let summary = CLOCK.summary();
+        let _ = match summary.source {
+            Source::Counter => write!(words, "clock: the CPU counter"),
+            Source::Kernel(reason) => write!(words, "clock: the kernel's, because {reason}"),
+        };
+        let _ = write!(
+            words,
+            ", compared {} times with the kernel's, off by at most {:.2} us",
+            summary.anchors,
+            summary.worst_off_ns as f64 / 1e3
+        );
+        if let Some(reason) = summary.last_loss {
+            let _ = write!(words, ", given up {} times ({reason})", summary.losses);
+        }
+    } else {
+        words.push_str("clock: the kernel's own");
+    }
+    let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
+    if count(&DONE.sleeps) > 0 {
+        let _ = write!(
+            words,
+            "; {} hybrid sleeps, {:.3} s spun, {} cut by the budget",
+            count(&DONE.sleeps),
+            count(&DONE.spun_ns) as f64 / 1e9,
+            count(&DONE.limited)
+        );
+    }
+    say(&words);
+}
+
+/// One line on standard error, in one write; lost where that is closed.
+fn say(words: &str) {
+    let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    let line = format!(
+        "tompion: {}[{}]: {words}\n",
+        name.trim_end(),
+        std::process::id()
+    );
+    // SAFETY: the line's own bytes.
+    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
+}
