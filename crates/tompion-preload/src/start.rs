@@ -10,7 +10,7 @@ use libc::{clockid_t, timespec};
 use tompion_time::embed::{DisruptionMarker, Trust};
 use tompion_time::evidence::{Evidence, Standing};
 use tompion_time::os::ClockId;
-use tompion_time::{Policy, Source, agreement, counter};
+use tompion_time::{Policy, Reason, Source, agreement, counter};
 
 use crate::clock::{self, CLOCK, MEMORY};
 use crate::decision::{Costs, Decision};
@@ -74,12 +74,20 @@ extern "C" fn start() {
 fn decide(settings: &Settings) -> Decision {
     if kernel::counter_is_forbidden() {
         // The system calls that serve until now serve on.
-        return Decision::Kernel(tompion_time::Reason::Forbidden);
+        return Decision::Kernel(Reason::Forbidden);
     }
     let vdso = Vdso::find();
     ROUTES.step_aside(&vdso);
     if settings.clock == Policy::Kernel {
-        return Decision::Kernel(tompion_time::Reason::Requested);
+        return Decision::Kernel(Reason::Requested);
+    }
+    if !counter::AVAILABLE {
+        return Decision::Kernel(Reason::NoCounter);
+    }
+    // Before the evidence, which takes longer to gather.
+    let decision = Decision::by(measure(ROUTES.kernel_clock.get()), settings.always);
+    if matches!(decision, Decision::NotFaster(_)) {
+        return decision;
     }
     let evidence = Evidence::gather();
     let agreement =
@@ -90,11 +98,10 @@ fn decide(settings: &Settings) -> Decision {
     };
     MEMORY.wipe_on_fork();
     CLOCK.trust(trust);
-    let costs = measure(ROUTES.kernel_clock.get());
     if let Some(marker) = DisruptionMarker::open() {
         CLOCK.process().set_marker(marker);
     }
-    Decision::by(costs, settings.always)
+    decision
 }
 
 /// Whether the CPUs' counters have to be compared here and now: by request the counter
@@ -113,9 +120,9 @@ fn must_compare(settings: &Settings, evidence: &Evidence) -> bool {
 /// disturbed.
 fn measure(kernel: ClockGettime) -> Costs {
     const BATCHES: u32 = 12;
-    const READS: u32 = 48;
-    /// Slow clocks are told from fast ones in less.
-    const ENOUGH_NS: u64 = 300_000;
+    const READS: u32 = 32;
+    /// For slow clocks; fast ones are done in a twentieth of it.
+    const ENOUGH_NS: u64 = 1_000_000;
     let batch = |read: ClockGettime, reads: u32| {
         let mut time = timespec {
             tv_sec: 0,
