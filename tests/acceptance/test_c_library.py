@@ -131,9 +131,12 @@ def test_the_examples_run(way, tmp_path):
     data = os.urandom(200_000)
     start = time.monotonic()
     done = run(pace, "1e6", input=data, text=False)
-    assert time.monotonic() - start > 0.199, "200,000 bytes at 1 MB/s take 0.2 s"
+    took_ms = (time.monotonic() - start) * 1e3
     assert done.stdout == data
-    assert re.match(rb"200000 bytes in 20[01] periods of 1 ms, \d+ missed, ", done.stderr)
+    told = re.match(rb"200000 bytes in (\d+) periods of 1 ms, (\d+) missed, ", done.stderr)
+    periods, missed = map(int, told.groups())
+    # 1 MB/s; the last period may have come late.
+    assert missed < periods and 200 <= periods <= took_ms, (done.stderr, took_ms)
     refused = run(pace, "fast", check=False)
     assert (refused.returncode, refused.stderr[:6]) == (1, "usage:")
 
