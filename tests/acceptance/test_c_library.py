@@ -114,7 +114,8 @@ def test_the_headers_stand_alone_and_warn_of_nothing(compiler, tmp_path):
     is_cxx = compiler[0] == "c++"
     source = tmp_path / ("alone.cpp" if is_cxx else "alone.c")
     source.write_text("#include <tompion.h>\n" + "#include <tompion.hpp>\n" * is_cxx)
-    run(*compiler, *WARNINGS, "-Wconversion", "-c", "-o", "/dev/null", source, *pkg_config("--cflags"))
+    strict = [*compiler, *WARNINGS, "-Wconversion"]
+    run(*strict, "-c", "-o", "/dev/null", source, *pkg_config("--cflags"))
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -232,7 +233,8 @@ def test_the_clock_is_one_of_the_standard_library(tmp_path):
         "  const auto after = std::chrono::steady_clock::now().time_since_epoch();\n"
         "  const std::chrono::microseconds bound(20);\n"
         "  try { tompion::ticker never(std::chrono::nanoseconds(-1)); return 1; }\n"
-        "  catch (const std::system_error &e) { if (e.code() != std::errc::invalid_argument) return 2; }\n"
+        "  catch (const std::system_error &e) {\n"
+        "    if (e.code() != std::errc::invalid_argument) return 2;\n  }\n"
         "  return now + bound < before || now > after + bound ? 3 : 0;\n}\n"
     )
     compiler = ["c++", "-std=c++20", "-O2", *WARNINGS]
