@@ -12,8 +12,8 @@ ARGS ?=
 
 # Everything is Rust; a C compiler is needed only as its linker.
 RUN_PACKAGES := gcc libc6-dev
-TEST_PACKAGES := $(RUN_PACKAGES) chromium fonts-dejavu-core iperf3 iproute2 man-db \
-	mount python3 python3-venv qemu-system-x86 stress-ng util-linux
+TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake fonts-dejavu-core g++ iperf3 iproute2 \
+	man-db mount pkg-config python3 python3-venv qemu-system-x86 stress-ng util-linux
 
 # Static programs that run in the test guests, and the crates of which they are
 # examples.
@@ -28,8 +28,8 @@ GUEST := $(CACHE)/guest
 # What is built is looked for in target/.
 unexport CARGO_TARGET_DIR
 
-.PHONY: run build preload-library static test test-full lint unit cross guest guest-kernel \
-	acceptance docs clean require-rust run-packages test-packages
+.PHONY: run build preload-library static lib install test test-full lint unit cross guest \
+	guest-kernel acceptance docs clean require-rust run-packages test-packages
 
 run: build
 	target/release/tompion check $(ARGS)
@@ -50,6 +50,35 @@ static: require-rust run-packages
 	@mkdir -p dist
 	cp target/$(HOST)/release/tompion dist/tompion
 	@echo "static binary: dist/tompion"
+
+# The C library, laid out in dist/ as it will lie in PREFIX.
+VERSION := $(shell sed -n '/^version/ { s/.*"\(.*\)"/\1/p; q }' Cargo.toml)
+C_LIBRARY := libtompion.so.$(VERSION)
+C_LINK = target/release/libtompion.a crates/tompion-c/tompion.map
+lib: require-rust run-packages
+	$(CARGO) build --release --locked -p tompion-c
+	install -Dm644 -t dist/include crates/tompion-c/include/*
+	@mkdir -p dist/lib/pkgconfig
+	.ci/link-static $(C_LINK) dist/lib/libtompion.a
+	.ci/link-shared $(C_LINK) libtompion.so.0 dist/lib/$(C_LIBRARY)
+	ln -sf $(C_LIBRARY) dist/lib/libtompion.so.0
+	ln -sf libtompion.so.0 dist/lib/libtompion.so
+	sed 's/@VERSION@/$(VERSION)/' crates/tompion-c/tompion.pc.in >dist/lib/pkgconfig/tompion.pc
+
+# Copies what `make build lib` made, and builds nothing: root may have no Rust.
+PREFIX ?= /usr/local
+INTO = $(DESTDIR)$(PREFIX)
+install:
+	@[ -e target/release/tompion ] && [ -e dist/lib/libtompion.so ] || { \
+		echo "nothing to install yet: run make build lib first"; exit 1; }
+	install -D -t $(INTO)/bin target/release/tompion
+	install -Dm644 -t $(INTO)/include dist/include/*
+	install -Dm644 -t $(INTO)/lib dist/lib/libtompion.a dist/lib/$(C_LIBRARY) \
+		$(wildcard target/release/libtompion_preload.so)
+	cp -d dist/lib/libtompion.so dist/lib/libtompion.so.0 $(INTO)/lib
+	install -d $(INTO)/lib/pkgconfig
+	sed 's|^prefix=.*|prefix=$(PREFIX)|' dist/lib/pkgconfig/tompion.pc \
+		>$(INTO)/lib/pkgconfig/tompion.pc
 
 test: test-packages lint unit guest cross build static acceptance
 	@echo "make test: all parts passed"
@@ -107,7 +136,7 @@ cross: require-rust
 		echo "cross: skipped, rustup cannot add aarch64-unknown-linux-gnu here"; \
 	fi
 
-acceptance: build static $(VENV)/ready test-packages
+acceptance: build static lib $(VENV)/ready test-packages
 	$(VENV)/bin/pytest -q tests/acceptance
 
 $(VENV)/ready: tests/acceptance/requirements.txt | test-packages

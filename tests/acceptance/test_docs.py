@@ -11,9 +11,30 @@ from conftest import ROOT, TOMPION
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
 
 
+# What a user has installed: the program and the C library.
+INSTALLED = os.environ | {
+    "PATH": f"{TOMPION.parent}:{os.environ['PATH']}",
+    "PKG_CONFIG_PATH": str(ROOT / "dist/lib/pkgconfig"),
+    "LD_LIBRARY_PATH": str(ROOT / "dist/lib"),
+}
+# Commands that stand in the documentation beside tompion and make.
+OTHERS = ("cargo ", "cc ", "cmake ", "python3 ", "./")
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+def sources(page):
+    """The files that a page tells to write: their names and texts."""
+    for block in blocks(page, "c"):
+        yield re.match(r"/\* (\w+\.c) \*/\n", block)[1], block
+    for block in blocks(page, "cmake"):
+        yield "CMakeLists.txt", block
+
+
 def commands(page, language):
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
-    for block in blocks:
+    for block in blocks(page, language):
         if language == "python":
             yield block
         else:
@@ -22,22 +43,27 @@ def commands(page, language):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_commands_run(page, tmp_path):
-    path = f"{TOMPION.parent}:{os.environ['PATH']}"
+    for name, text in sources(page):
+        (tmp_path / name).write_text(text)
     for line in commands(page, "sh"):
         if line.startswith("export PATH="):
             # Done below for every command.
             assert '"$PWD/target/release:$PATH"' in line
             continue
+        if line.startswith("export PKG_CONFIG_PATH="):
+            assert "/lib/pkgconfig" in line and "LD_LIBRARY_PATH" in line
+            continue
         if line.startswith("make "):
             # These very tests run under make; the target must exist.
             subprocess.run(["make", "-n", *line.split()[1:]], cwd=ROOT, check=True, capture_output=True)
             continue
+        known = line.startswith(("tompion ", *OTHERS))
+        assert known, f"{page.name}: untested command: {line}"
         is_cargo = line.startswith("cargo ")
-        assert is_cargo or line.startswith("tompion "), f"{page.name}: untested command: {line}"
         done = subprocess.run(
             ["bash", "-c", line],
-            cwd=ROOT if is_cargo else tmp_path,
-            env=os.environ | {"PATH": path},
+            cwd=ROOT if is_cargo or " examples/" in line else tmp_path,
+            env=INSTALLED,
             capture_output=True,
             text=True,
             timeout=300 if is_cargo else 120,
