@@ -176,6 +176,15 @@ uint64_t tompion_now_ns(void);
 uint64_t tompion_now_ordered_ns(void);
 
 /**
+ * The time of day: nanoseconds of CLOCK_REALTIME, since 1970, at the cost of
+ * tompion_now_ordered_ns(). A step of the system's time shows within 5 ms; where the
+ * counter is not in use this is the kernel's own reading.
+ *
+ * [signal-safe]
+ */
+uint64_t tompion_realtime_ns(void);
+
+/**
  * Where the time comes from at present.
  *
  * @return a #tompion_clock_source.

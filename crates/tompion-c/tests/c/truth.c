@@ -47,6 +47,29 @@ static void now_lies_within_its_bound(int policy)
            policy, tompion_clock_get_source(), reads, bound, early, late);
 }
 
+static uint64_t kernel_realtime_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The time of day likewise; measured between two reads of the kernel's clock, its
+ * distance from the monotonic clock is as exact as these are close. */
+static void realtime_is_the_kernels(void)
+{
+    uint64_t bound = bound_ns() + 20000, early = 0, late = 0;
+    for (int i = 0; i < 1000000; i++) {
+        uint64_t before = kernel_realtime_ns();
+        uint64_t now = tompion_realtime_ns();
+        uint64_t after = kernel_realtime_ns();
+        early = max(early, before > now ? before - now : 0);
+        late = max(late, now > after ? now - after : 0);
+    }
+    CHECK(early <= bound && late <= bound, "%" PRIu64 " early, %" PRIu64 " late", early, late);
+    printf("realtime: off by %" PRIu64 " and %" PRIu64 " ns\n", early, late);
+}
+
 /* The counter's rate, from outside, against what the library says of it. */
 static void ticks_convert_to_time(void)
 {
@@ -171,6 +194,7 @@ int main(void)
 {
     now_lies_within_its_bound(TOMPION_CLOCK_POLICY_KERNEL);
     now_lies_within_its_bound(TOMPION_CLOCK_POLICY_AUTO);
+    realtime_is_the_kernels();
     ticks_convert_to_time();
     no_sleep_is_early();
 
