@@ -96,6 +96,11 @@ bench-time: require-rust run-packages
 	$(CARGO) build --release --locked -p tompion-time-bench
 	target/release/tompion-time-bench $(ARGS)
 
+# The preload library beside plain runs, in about a minute.
+.PHONY: bench-preload
+bench-preload: build $(VENV)/ready
+	$(VENV)/bin/python benches/preload.py $(ARGS)
+
 lint: require-rust run-packages
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
