@@ -1,5 +1,6 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
+mod preload;
 mod values;
 
 use std::io::IsTerminal;
@@ -14,6 +15,7 @@ use tompion_probe::Policy;
 use tompion_run::Slack;
 
 use crate::output::OutputOptions;
+pub use preload::{PreloadOptions, PreloadPolicy};
 pub use values::{MethodName, Nanoseconds, ProfileName};
 use values::{duration, nanoseconds, samples, slack};
 
@@ -38,6 +40,7 @@ Examples:
   tompion check            how good time is on this machine, in about 80 s
   tompion check --quick    a first look in half a minute
   tompion report RUN       make the report of the run in directory RUN again
+  tompion preload -- CMD   run a program with precise clocks and sleeps
 
 Exit status: 0 done; 1 error; 2 a required profile failed; 3 a required profile is
 inconclusive; 130 interrupted.";
@@ -52,6 +55,8 @@ pub enum Command {
     Env(EnvOptions),
     /// List methods, loads and fitness profiles by name
     List(ListOptions),
+    /// Run a program, unmodified, with Tompion's clock and sleeps
+    Preload(PreloadOptions),
     /// Be the far end of `--loads network:peer=HOST:PORT`
     Peer(PeerOptions),
     /// Write man pages
@@ -293,7 +298,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_that_says_what_would_be_right() {
-        let cases: [(&[&str], &str); 7] = [
+        let cases: [(&[&str], &str); 15] = [
             (&["tompion", "check", "--samples", "0"], "at least 1"),
             (&["tompion", "check", "--wake-samples", "0"], "at least 1"),
             (&["tompion", "check", "--targets", "100"], "such as 100us"),
@@ -301,6 +306,20 @@ mod tests {
             (&["tompion", "check", "--require", "golf"], "voip"),
             (&["tompion", "check", "--quik"], "--quick"),
             (&["tompion"], "tompion check"),
+            (&["tompion", "preload"], "COMMAND"),
+            (
+                &["tompion", "preload", "--polcy", "tsc", "true"],
+                "--policy",
+            ),
+            (
+                &["tompion", "preload", "--policy", "hpet", "true"],
+                "kernel",
+            ),
+            (&["tompion", "preload", "--policy", "", "true"], "kernel"),
+            (&["tompion", "preload", "--budget", "0", "true"], "5%"),
+            (&["tompion", "preload", "--budget", "101%", "true"], "5%"),
+            (&["tompion", "preload", "--budget", "NaN", "true"], "5%"),
+            (&["tompion", "preload", "--budget", "-1", "true"], "5%"),
         ];
         for (arguments, want) in cases {
             let error = Cli::try_parse_from(arguments).unwrap_err();

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Report(report) => commands::report(&report),
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),
+        Command::Preload(preload) => commands::preload(&preload),
         Command::Peer(peer) => commands::peer(&peer),
         Command::Man(man) => commands::man(&man),
         Command::Completions(completions) => commands::completions(&completions),

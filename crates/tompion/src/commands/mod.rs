@@ -5,6 +5,7 @@ mod env;
 mod list;
 mod pages;
 mod peer;
+mod preload;
 mod progress;
 mod report;
 
@@ -13,4 +14,5 @@ pub use env::env;
 pub use list::list;
 pub use pages::{completions, man};
 pub use peer::peer;
+pub use preload::preload;
 pub use report::report;

@@ -1,0 +1,178 @@
+//! `tompion preload`: a program, unmodified, with Tompion's clock and sleeps.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::bail;
+use tompion_launch::{
+    Comparison, LIBRARIES_VARIABLE, Launch, Library, Program, REPLACED, SETTINGS_VARIABLE,
+    Settings, compare_counters, imports,
+};
+use tompion_time::Policy;
+
+use crate::cli::{PreloadOptions, PreloadPolicy};
+use crate::exit;
+
+/// What `--explain` shows the library's own lines with, where no command is given.
+const SHOWN_WITH: &str = "true";
+
+/// Carries out the command: it becomes the program, or tells why not.
+pub fn preload(options: &PreloadOptions) -> exit::Result {
+    let mut settings = settings(options)?;
+    let library = match &options.library {
+        Some(file) => Library::at(file)?,
+        None => Library::installed()?,
+    };
+    let shown = [OsString::from(SHOWN_WITH)];
+    let command = match options.command.as_slice() {
+        [] => &shown,
+        given => given,
+    };
+    let program = Program::find(&command[0])?;
+    if settings.clock == Policy::Tsc {
+        match compare_counters() {
+            Comparison::Agree(boot) => settings.agreed = Some(boot),
+            Comparison::Unproven(why) => exit::complain(&format!(
+                "--policy tsc: the CPU counter is used only where the kernel keeps time by it: {why}"
+            )),
+            Comparison::Unusable(why) => {
+                exit::complain(&format!("--policy tsc can have no effect: {why}"));
+            }
+        }
+    }
+    let launch = Launch {
+        program: &program,
+        command,
+        library: &library,
+        settings: &settings,
+    };
+    if options.explain {
+        let text = explanation(&launch, options.command.is_empty());
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+    Err(launch.exec().into())
+}
+
+/// What the options ask of the library.
+fn settings(options: &PreloadOptions) -> anyhow::Result<Settings> {
+    let mut clock = None;
+    let mut hybrid_sleeps = false;
+    for policy in &options.policy {
+        match policy {
+            PreloadPolicy::Hybrid => hybrid_sleeps = true,
+            PreloadPolicy::Clock(wanted) => {
+                if let Some(other) = clock.replace(*wanted) {
+                    bail!(
+                        "--policy {other},{wanted}: two policies for clocks; give one of auto, \
+                         tsc, kernel"
+                    );
+                }
+            }
+        }
+    }
+    if options.budget.is_some() && !hybrid_sleeps {
+        bail!("--budget bounds the spinning of hybrid sleeps; give --policy hybrid too");
+    }
+    Ok(Settings {
+        clock: clock.unwrap_or_default(),
+        hybrid_sleeps,
+        budget: options.budget,
+        agreed: None,
+        explain: options.explain,
+    })
+}
+
+const NOT_REPLACED: &str = "\
+not replaced
+  other clocks than CLOCK_REALTIME and CLOCK_MONOTONIC (CPU time, boot time, coarse, raw)
+  timeouts of select, poll, epoll; timed waits for locks, conditions, semaphores, threads
+  timers: timerfd, timer_create, setitimer, alarm
+  calls within the C library itself, and system calls made without it
+
+Processes that the program starts inherit both variables. Not reached among them: static and Go
+programs, those of another C library or architecture, and set-user-ID programs.
+";
+
+/// What is about to happen, for people.
+fn explanation(launch: &Launch<'_>, in_general: bool) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name:<10}{value}");
+    };
+    if in_general {
+        row(
+            "",
+            "No command given: this shows what is done for every program, on `true`.",
+        );
+    }
+    row("program", &launch.program.file().display().to_string());
+    for step in launch.program.steps() {
+        let script = step.script.display();
+        row("", &format!("runs {script} (#! {})", step.line));
+    }
+    row("library", &launch.library.file().display().to_string());
+    let variable = |name: &str, value: &str| format!("{name}={value}");
+    row(
+        "variables",
+        &variable(LIBRARIES_VARIABLE, &launch.libraries().to_string_lossy()),
+    );
+    row(
+        "",
+        &variable(SETTINGS_VARIABLE, &launch.settings.variable()),
+    );
+    text.push('\n');
+    text += &replaced(launch, in_general);
+    text.push('\n');
+    text += NOT_REPLACED;
+    text
+}
+
+/// The table of functions: what each becomes and who calls it.
+fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
+    let clock = match launch.settings.clock {
+        Policy::Kernel => "the kernel's clock",
+        Policy::Auto | Policy::Tsc => "the CPU counter, where sound",
+    };
+    let sleep = if launch.settings.hybrid_sleeps {
+        "wake early, then spin"
+    } else {
+        "the C library's own"
+    };
+    let found = imports(launch.program);
+    let mut text = format!("{:<18}{:<31}", "replaced", "by");
+    text += if in_general { "\n" } else { "imported by\n" };
+    for function in REPLACED {
+        let by = if function.sleeps { sleep } else { clock };
+        let names: Vec<String> = found.importers(function.name).map(file_name).collect();
+        let importers = match (in_general, names.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) => "-".to_owned(),
+            (false, false) => names.join(", "),
+        };
+        let line = format!("{:<18}{by:<31}{importers}", function.name);
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    if in_general {
+        return text;
+    }
+    if found.unknown.is_empty() && found.loaded.iter().all(|i| i.functions.is_empty()) {
+        text += "Nothing that is loaded at start imports any of them: as yet there is no effect.\n";
+    }
+    text += "What is loaded later (modules, plug-ins) is reached too, but not listed here.\n";
+    if !found.unknown.is_empty() {
+        let unknown: Vec<String> = found
+            .unknown
+            .iter()
+            .map(|u| file_name(Path::new(u)))
+            .collect();
+        let _ = writeln!(text, "Not found or not readable: {}", unknown.join(", "));
+    }
+    text
+}
+
+fn file_name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
+}
