@@ -17,6 +17,8 @@ pub struct Settings {
     pub budget: Option<Budget>,
     /// The boot in which the CPUs' counters were compared and agree.
     pub agreed: Option<String>,
+    /// The counter also where the kernel's clock is as fast, for tests.
+    pub always: bool,
     /// The library tells on standard error what it does.
     pub explain: bool,
 }
@@ -35,6 +37,9 @@ impl Settings {
         }
         if let Some(boot) = &self.agreed {
             value += &format!(",agreed={boot}");
+        }
+        if self.always {
+            value += ",always";
         }
         if self.explain {
             value += ",explain";
@@ -55,11 +60,12 @@ mod tests {
             hybrid_sleeps: true,
             budget: Some(Budget::share(0.05).unwrap()),
             agreed: Some("b-1".into()),
+            always: true,
             explain: true,
         };
         assert_eq!(
             all.variable(),
-            "clock=tsc,sleep=hybrid,budget=0.05,agreed=b-1,explain"
+            "clock=tsc,sleep=hybrid,budget=0.05,agreed=b-1,always,explain"
         );
     }
 }

@@ -38,6 +38,10 @@ pub struct PreloadOptions {
     #[arg(long, value_name = "SHARE", value_parser = budget, allow_negative_numbers = true)]
     pub budget: Option<Budget>,
 
+    /// Use the counter even where the kernel's clock is as fast, for tests
+    #[arg(long)]
+    pub always: bool,
+
     /// Tell on standard error what is replaced and what is not; the library adds what
     /// it does, a line at start and one at exit of each process
     #[arg(long)]

@@ -80,6 +80,7 @@ fn settings(options: &PreloadOptions) -> anyhow::Result<Settings> {
         hybrid_sleeps,
         budget: options.budget,
         agreed: None,
+        always: options.always,
         explain: options.explain,
     })
 }
@@ -89,6 +90,7 @@ not replaced
   other clocks than CLOCK_REALTIME and CLOCK_MONOTONIC (CPU time, boot time, coarse, raw)
   timeouts of select, poll, epoll; timed waits for locks, conditions, semaphores, threads
   timers: timerfd, timer_create, setitimer, alarm
+  time (the kernel answers it from memory, whatever its clock)
   calls within the C library itself, and system calls made without it
 
 Processes that the program starts inherit both variables. Not reached among them: static and Go
