@@ -13,7 +13,8 @@ ARGS ?=
 # Everything is Rust; a C compiler is needed only as its linker.
 RUN_PACKAGES := gcc libc6-dev
 TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake fonts-dejavu-core g++ iperf3 iproute2 \
-	man-db mount pkg-config python3 python3-venv qemu-system-x86 stress-ng util-linux
+	libjemalloc2 man-db mount perl pkg-config python3 python3-venv qemu-system-x86 rt-tests \
+	stress-ng util-linux
 
 # Static programs that run in the test guests, and the crates of which they are
 # examples.
