@@ -15,7 +15,6 @@ from preload import LIBRARY, PLAIN, check, every_mode, every_policy, library, pr
 REPLACED = {
     "clock_gettime",
     "gettimeofday",
-    "time",
     "clock_nanosleep",
     "nanosleep",
     "usleep",

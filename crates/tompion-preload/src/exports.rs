@@ -43,7 +43,7 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
     remainder: *mut timespec,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { (ROUTES.clock_nanosleep.get())(clock, flags, request, remainder) }
+    unsafe { (ROUTES.sleeps.clock_nanosleep.get())(clock, flags, request, remainder) }
 }
 
 /// `nanosleep(2)`.
@@ -56,7 +56,7 @@ pub unsafe extern "C-unwind" fn nanosleep(
     remainder: *mut timespec,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { (ROUTES.nanosleep.get())(request, remainder) }
+    unsafe { (ROUTES.sleeps.nanosleep.get())(request, remainder) }
 }
 
 /// `usleep(3)`.
@@ -66,7 +66,7 @@ pub unsafe extern "C-unwind" fn nanosleep(
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn usleep(microseconds: useconds_t) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { (ROUTES.usleep.get())(microseconds) }
+    unsafe { (ROUTES.sleeps.usleep.get())(microseconds) }
 }
 
 /// `sleep(3)`.
@@ -76,10 +76,11 @@ pub unsafe extern "C-unwind" fn usleep(microseconds: useconds_t) -> c_int {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
     // SAFETY: the caller's promise.
-    unsafe { (ROUTES.sleep.get())(seconds) }
+    unsafe { (ROUTES.sleeps.sleep.get())(seconds) }
 }
 
-/// `prctl(2)`: watched, because it can forbid the counter. Variadic in C; all its
+/// `prctl(2)`: watched, because it can forbid the counter, and because a sandbox that
+/// it builds may kill the program for the calls of a hybrid sleep. Variadic in C; all its
 /// arguments are of a register's size, so that five of them serve every call.
 ///
 /// # Safety
@@ -94,6 +95,10 @@ pub unsafe extern "C" fn prctl(
 ) -> c_int {
     if option == libc::PR_SET_TSC && a as c_int == libc::PR_TSC_SIGSEGV {
         ROUTES.forbid_counter();
+    }
+    // A filter may come by `seccomp(2)` too; this flag goes before it.
+    if option == libc::PR_SET_SECCOMP || option == libc::PR_SET_NO_NEW_PRIVS {
+        ROUTES.leave_sleeps();
     }
     // SAFETY: the caller's promise; handed on unchanged, errno set by libc.
     unsafe { libc::syscall(libc::SYS_prctl, option, a, b, c, d) as c_int }

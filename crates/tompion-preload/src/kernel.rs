@@ -17,7 +17,7 @@ pub type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
 pub type Gettimeofday = unsafe extern "C" fn(*mut timeval, *mut c_void) -> c_int;
 
 /// A system call's result by the kernel's convention, `errno` as it was.
-fn by_kernels_convention(call: impl FnOnce() -> c_long) -> c_int {
+pub fn by_kernels_convention(call: impl FnOnce() -> c_long) -> c_int {
     // SAFETY: the address of the calling thread's errno, always valid.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.

@@ -45,14 +45,33 @@ impl<F: Copy> Route<F> {
 pub struct Routes {
     pub clock_gettime: Route<ClockGettime>,
     pub gettimeofday: Route<Gettimeofday>,
+    pub sleeps: Sleeps,
+    /// The kernel's own clock, for what is not replaced and for anchors.
+    pub kernel_clock: Route<ClockGettime>,
+    /// libc's own sleeps, for what is not replaced and for hybrid sleeps.
+    pub libc: Sleeps,
+}
+
+/// The calls that sleep.
+pub struct Sleeps {
     pub clock_nanosleep: Route<ClockNanosleep>,
     pub nanosleep: Route<Nanosleep>,
     pub usleep: Route<Usleep>,
     pub sleep: Route<Sleep>,
-    /// The kernel's own clock, for what is not replaced and for anchors.
-    pub kernel_clock: Route<ClockGettime>,
-    /// libc's own sleep, for what is not replaced and for hybrid sleeps.
-    pub libc_sleep: Route<ClockNanosleep>,
+}
+
+impl Sleeps {
+    const fn by_system_call() -> Self {
+        // SAFETY: each function has the type of its field.
+        unsafe {
+            Self {
+                clock_nanosleep: Route::new(libc_calls::clock_nanosleep as *mut ()),
+                nanosleep: Route::new(libc_calls::nanosleep as *mut ()),
+                usleep: Route::new(libc_calls::usleep as *mut ()),
+                sleep: Route::new(libc_calls::sleep as *mut ()),
+            }
+        }
+    }
 }
 
 /// System calls at first: they need nothing to have been found.
@@ -61,12 +80,9 @@ pub static ROUTES: Routes = unsafe {
     Routes {
         clock_gettime: Route::new(kernel::clock_gettime as *mut ()),
         gettimeofday: Route::new(kernel::gettimeofday as *mut ()),
-        clock_nanosleep: Route::new(libc_calls::clock_nanosleep as *mut ()),
-        nanosleep: Route::new(libc_calls::nanosleep as *mut ()),
-        usleep: Route::new(libc_calls::usleep as *mut ()),
-        sleep: Route::new(libc_calls::sleep as *mut ()),
+        sleeps: Sleeps::by_system_call(),
         kernel_clock: Route::new(kernel::clock_gettime as *mut ()),
-        libc_sleep: Route::new(libc_calls::clock_nanosleep as *mut ()),
+        libc: Sleeps::by_system_call(),
     }
 };
 
@@ -82,21 +98,31 @@ impl Routes {
         }
     }
 
-    /// Sleeps as without this library.
-    pub fn sleep_by(&self, next: &Next) {
+    /// Takes over libc's sleeps, and sends the calls there.
+    pub fn find_sleeps(&self, next: &Next) {
+        let libc = &self.libc;
         if let Some(function) = next.clock_nanosleep {
-            self.clock_nanosleep.set(function);
-            self.libc_sleep.set(function);
+            libc.clock_nanosleep.set(function);
         }
         if let Some(function) = next.nanosleep {
-            self.nanosleep.set(function);
+            libc.nanosleep.set(function);
         }
         if let Some(function) = next.usleep {
-            self.usleep.set(function);
+            libc.usleep.set(function);
         }
         if let Some(function) = next.sleep {
-            self.sleep.set(function);
+            libc.sleep.set(function);
         }
+        self.leave_sleeps();
+    }
+
+    /// Sleeps as without this library.
+    pub fn leave_sleeps(&self) {
+        let (ours, libc) = (&self.sleeps, &self.libc);
+        ours.clock_nanosleep.set(libc.clock_nanosleep.get());
+        ours.nanosleep.set(libc.nanosleep.get());
+        ours.usleep.set(libc.usleep.get());
+        ours.sleep.set(libc.sleep.get());
     }
 
     /// The program forbids a thread to read the counter, which the vDSO reads too:

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use libc::{clockid_t, timespec, useconds_t};
 use tompion_time::os::ClockId;
-use tompion_time::sleep::{self, Budget, Interrupted, Policy, Slack, Sleeper};
+use tompion_time::sleep::{self, Budget, Interrupted, Policy, Slack};
 
 use crate::kernel::{self, fail};
 use crate::libc_calls::{pthread_testcancel, sleep_by, usleep_by};
@@ -57,6 +57,7 @@ fn policy() -> Policy {
 }
 
 /// A sleeping thread of the program.
+#[derive(Debug)]
 pub struct Host;
 
 impl sleep::Host for Host {
@@ -75,7 +76,7 @@ impl sleep::Host for Host {
         let until = to_timespec(deadline_ns);
         // SAFETY: `until` is valid; no remainder is asked for.
         let code = unsafe {
-            (ROUTES.libc_sleep.get())(
+            (ROUTES.libc.clock_nanosleep.get())(
                 libc::CLOCK_MONOTONIC,
                 libc::TIMER_ABSTIME,
                 &until,
@@ -125,25 +126,42 @@ fn to_ns(time: &timespec) -> u64 {
         .saturating_add(time.tv_nsec as u64)
 }
 
+/// Whether a time may be read from there, as the kernel would find it. It is asked,
+/// by a wait for a futex that is over before it begins: EFAULT is to be an error of
+/// the program's call, not a fault in ours.
+fn may_be_read(time: *const timespec) -> bool {
+    let word: u32 = 0;
+    let code = kernel::by_kernels_convention(|| {
+        // SAFETY: `word` is valid and is not the value waited for, so that the call
+        // returns at once; the kernel checks the other address.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                &raw const word,
+                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                1,
+                time,
+            )
+        }
+    });
+    !time.is_null() && code != -libc::EFAULT
+}
+
 /// A request that the kernel would wait for; `None` where it would answer otherwise.
-unsafe fn ordinary(request: *const timespec) -> Option<u64> {
-    // SAFETY: the caller's promise: null or valid.
-    let request = unsafe { request.as_ref() }?;
+fn ordinary(request: *const timespec) -> Option<u64> {
+    if !may_be_read(request) {
+        return None;
+    }
+    // SAFETY: just found readable; as the program says, a timespec.
+    let request = unsafe { &*request };
     let valid = request.tv_sec >= 0 && (0..SECOND as c_long).contains(&request.tv_nsec);
     Some(to_ns(request)).filter(|ns| valid && *ns > 0)
 }
 
-/// `PR_SET_TIMERSLACK` and its like, errno as it was.
-fn slack_call(option: c_int, ns: u64) -> i64 {
-    // SAFETY: the address of the calling thread's errno.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above; the call takes numbers only.
-    unsafe {
-        let before = *errno;
-        let result = libc::syscall(libc::SYS_prctl, option, ns, 0, 0, 0);
-        *errno = before;
-        result
-    }
+/// `PR_SET_TIMERSLACK` and its like.
+fn slack_call(option: c_int, ns: c_int) -> c_int {
+    // SAFETY: takes numbers only.
+    kernel::by_kernels_convention(|| unsafe { libc::syscall(libc::SYS_prctl, option, ns, 0, 0, 0) })
 }
 
 /// Sleeps until the deadline; `None` where the thread's sleeper is in use.
@@ -156,18 +174,15 @@ fn wait(deadline_ns: u64) -> Option<Result<(), Interrupted>> {
             return None;
         }
         (*thread).sleeping = true;
-        if !(*thread).ready {
-            (*thread).sleeper.write(Sleeper::with_host(policy(), Host));
-            (*thread).ready = true;
-        }
-        (*thread).sleeper.assume_init_mut()
+        &mut (*thread).sleeper
     };
+    sleeper.set_policy(policy());
     // The thread's own slack serves its other waits, and is its children's default.
     let slack = slack_call(libc::PR_GET_TIMERSLACK, 0);
     let lessened = slack > 1 && slack_call(libc::PR_SET_TIMERSLACK, 1) == 0;
     let result = sleeper.try_sleep_until_ns(deadline_ns);
     if lessened {
-        slack_call(libc::PR_SET_TIMERSLACK, slack as u64);
+        slack_call(libc::PR_SET_TIMERSLACK, slack);
     }
     // SAFETY: as above.
     unsafe { (*thread).sleeping = false };
@@ -180,9 +195,8 @@ fn wait(deadline_ns: u64) -> Option<Result<(), Interrupted>> {
 }
 
 /// A relative sleep: 0 or an error number; `None` where libc is to do it.
-unsafe fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int> {
-    // SAFETY: the caller's promise.
-    let length = unsafe { ordinary(request) }?;
+fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int> {
+    let length = ordinary(request)?;
     let deadline = kernel::now_ns(ClockId::Monotonic)
         .max(program_now_ns())
         .saturating_add(length);
@@ -194,7 +208,10 @@ unsafe fn relative(request: *const timespec, remainder: *mut timespec) -> Option
         return Some(0);
     }
     if !remainder.is_null() {
-        // SAFETY: the caller's promise.
+        if !may_be_read(remainder) {
+            return Some(libc::EFAULT);
+        }
+        // SAFETY: just found mapped; as the program says, a timespec of its own.
         unsafe { *remainder = to_timespec(left.min(length)) };
     }
     Some(libc::EINTR)
@@ -214,7 +231,7 @@ fn until_realtime(deadline_ns: u64) -> Option<c_int> {
     let near = to_timespec(deadline_ns.saturating_sub(NEAR_NS));
     // SAFETY: `near` is valid; no remainder is asked for.
     let code = unsafe {
-        (ROUTES.libc_sleep.get())(
+        (ROUTES.libc.clock_nanosleep.get())(
             libc::CLOCK_REALTIME,
             libc::TIMER_ABSTIME,
             &near,
@@ -243,21 +260,16 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
 ) -> c_int {
     // SAFETY: may unwind, which nothing here minds.
     unsafe { pthread_testcancel() };
-    // SAFETY: the caller's promise.
-    let done = unsafe {
-        match (clock, flags) {
-            (libc::CLOCK_MONOTONIC | libc::CLOCK_REALTIME, 0) => relative(request, remainder),
-            (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME) => ordinary(request).and_then(until),
-            (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME) => {
-                ordinary(request).and_then(until_realtime)
-            }
-            _ => None,
-        }
+    let done = match (clock, flags) {
+        (libc::CLOCK_MONOTONIC | libc::CLOCK_REALTIME, 0) => relative(request, remainder),
+        (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME) => ordinary(request).and_then(until),
+        (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME) => ordinary(request).and_then(until_realtime),
+        _ => None,
     };
     match done {
         Some(code) => code,
         // SAFETY: the caller's promise.
-        None => unsafe { (ROUTES.libc_sleep.get())(clock, flags, request, remainder) },
+        None => unsafe { (ROUTES.libc.clock_nanosleep.get())(clock, flags, request, remainder) },
     }
 }
 

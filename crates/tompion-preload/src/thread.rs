@@ -6,8 +6,6 @@
 //! the library to be there when the program starts, as preloaded ones are.
 #![allow(unsafe_code)]
 
-use std::mem::{MaybeUninit, offset_of};
-
 use tompion_time::sleep::Sleeper;
 
 use crate::sleeps::Host;
@@ -21,13 +19,10 @@ pub struct Thread {
     pub same: (u64, u32),
     /// The sleeper is in use: by the sleep that a signal handler interrupted.
     pub sleeping: bool,
-    /// The sleeper was made.
-    pub ready: bool,
-    /// What the thread learned of its wake-up latency.
-    pub sleeper: MaybeUninit<Sleeper<Host>>,
+    /// What the thread learned of its wake-up latency. Zeros are a sleeper that has
+    /// learned nothing.
+    pub sleeper: Sleeper<Host>,
 }
-
-const _: () = assert!(offset_of!(Thread, last) == 0);
 
 core::arch::global_asm!(
     r#"
@@ -106,6 +101,7 @@ pub fn same_again(ticks: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tompion_time::sleep::Policy;
 
     #[test]
     fn every_thread_has_its_own_and_it_begins_as_zeros() {
@@ -120,6 +116,18 @@ mod tests {
         .unwrap();
         assert_eq!(exchange_last(8), 7);
         assert_eq!(here % 64, 0);
+    }
+
+    #[test]
+    fn zeroed_memory_is_a_sleeper_that_has_learned_nothing() {
+        std::thread::spawn(|| {
+            // SAFETY: the thread's own memory, and nobody else's here.
+            let zeros = unsafe { &(*this()).sleeper };
+            let fresh = Sleeper::with_host(Policy::Kernel, Host);
+            assert_eq!(format!("{zeros:?}"), format!("{fresh:?}"));
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

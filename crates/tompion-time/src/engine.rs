@@ -248,9 +248,10 @@ impl<P: Platform> Engine<P> {
             return true;
         }
         let seen = self.platform.observe();
-        let Some(next) = discipline::advance(&state, &seen, cause, &self.platform.terms()) else {
+        let mut next = state;
+        if !discipline::advance(&state, &seen, cause, &self.platform.terms(), &mut next) {
             return false;
-        };
+        }
         if !self.slots().replace(version, &next) && self.slots().is_present(version) {
             // Every slot is pinned by a thread that was stopped.
             self.platform.yield_now();

@@ -115,14 +115,18 @@ pub(crate) enum Cause {
     StoodStill,
 }
 
-/// The state after an anchor, or `None` when the present one stays right.
+/// Makes `next` the state after an anchor; `false` when the present one stays right.
+///
+/// In place, because this runs on whatever stack a program reads its clock on, a
+/// signal handler's of 2 KiB included.
 pub(crate) fn advance(
     state: &State,
     seen: &Observation,
     cause: Cause,
     terms: &Terms,
-) -> Option<State> {
-    let mut next = *state;
+    next: &mut State,
+) -> bool {
+    *next = *state;
     next.events.anchors += 1;
     next.suspended_ns = seen.suspended_ns;
     next.marker = seen.watched.disruption_marker;
@@ -132,15 +136,16 @@ pub(crate) fn advance(
         next.floor_ns = seen.ns;
     }
     match state.mode {
-        Mode::Counter => in_counter(state, next, seen, cause, terms),
-        Mode::Kernel(reason) if reason.is_final() => None,
-        Mode::Kernel(_) if seen.ns < state.next_look_ns && !another_clock => None,
-        Mode::Kernel(reason) => Some(in_kernel(state, reason, next, seen, terms)),
-        Mode::Closing => Some(match objection(state, seen, terms) {
-            Some(reason) => next.to_kernel(reason, &Anchor::new(seen)),
+        Mode::Counter => return in_counter(state, next, seen, cause, terms),
+        Mode::Kernel(reason) if reason.is_final() => return false,
+        Mode::Kernel(_) if seen.ns < state.next_look_ns && !another_clock => return false,
+        Mode::Kernel(reason) => in_kernel(state, reason, next, seen, terms),
+        Mode::Closing => match objection(state, seen, terms) {
+            Some(reason) => next.fall_back(reason, &Anchor::new(seen)),
             None => out_of_closing(next, seen),
-        }),
+        },
     }
+    true
 }
 
 /// Evidence that ends trust whatever the counter shows.
@@ -179,35 +184,39 @@ fn usable(state: &State, at: &Anchor) -> bool {
 
 fn in_counter(
     state: &State,
-    mut next: State,
+    next: &mut State,
     seen: &Observation,
     cause: Cause,
     terms: &Terms,
-) -> Option<State> {
+) -> bool {
     let mut at = Anchor::new(seen);
     if let Some(reason) = objection(state, seen, terms) {
-        return Some(distrust(next, &at, reason, terms));
+        distrust(next, &at, reason, terms);
+        return true;
     }
     next.wide_half_ticks = at.half_ticks.max(state.wide_half_ticks / 8 * 7);
     let (off, uncertain) = misfit(state, &at);
     let slew = at.ns_since(&state.last) as f64 * SLEW_PPM as f64 * 1e-6;
     if let Some(reason) = jump(state, &at, cause, off, uncertain + slew + JUMP_NS as f64) {
-        return Some(distrust(next, &at, reason, terms));
+        distrust(next, &at, reason, terms);
+        return true;
     }
     if cause != Cause::Due {
         // A false alarm: the piece in use is right.
-        return None;
+        return false;
     }
     if !usable(state, &at) {
         next.unusable += 1;
         // A jump within it would be published.
         let hides_a_jump = at.half_ticks as f64 * state.ns_per_tick > HIDDEN_NS;
         if hides_a_jump || next.unusable > UNUSABLE_IN_A_ROW {
-            return Some(distrust(next, &at, Reason::ReadsUncertain, terms));
+            distrust(next, &at, Reason::ReadsUncertain, terms);
+            return true;
         }
         // The old rate is better than this anchor.
         next.wide_half_ticks = state.wide_half_ticks;
-        return Some(next.begin(at.ticks, state.predicted_ns(&at)));
+        next.begin(at.ticks, state.predicted_ns(&at));
+        return true;
     }
     next.unusable = 0;
     // After a pause it is no reading's error.
@@ -224,7 +233,8 @@ fn in_counter(
     if at.ns.saturating_sub(next.lost_ns) > FORGIVEN_NS {
         next.doublings = 0;
     }
-    Some(next.begin(at.ticks, at.ns))
+    next.begin(at.ticks, at.ns);
+    true
 }
 
 /// What happened to the counter, if anything did. `bearable` nanoseconds are
@@ -257,7 +267,7 @@ fn jump(state: &State, at: &Anchor, cause: Cause, off: f64, bearable: f64) -> Op
 }
 
 /// The kernel's clock from now on, never below the floor.
-fn distrust(mut next: State, at: &Anchor, reason: Reason, terms: &Terms) -> State {
+fn distrust(next: &mut State, at: &Anchor, reason: Reason, terms: &Terms) {
     if next.holds_beyond(terms, at.ns) {
         next.floor_ns = at.ns;
     }
@@ -275,17 +285,11 @@ fn distrust(mut next: State, at: &Anchor, reason: Reason, terms: &Terms) -> Stat
         next.doublings = (next.doublings + 1).min(MOST_DOUBLINGS);
         needed
     };
-    next.to_kernel(reason, at)
+    next.fall_back(reason, at);
 }
 
 /// One step of the proof that the counter can be used.
-fn in_kernel(
-    state: &State,
-    reason: Reason,
-    mut next: State,
-    seen: &Observation,
-    terms: &Terms,
-) -> State {
+fn in_kernel(state: &State, reason: Reason, next: &mut State, seen: &Observation, terms: &Terms) {
     let at = Anchor::new(seen);
     if let Some(objection) = objection(state, seen, terms) {
         return object(next, &at, reason, objection);
@@ -299,21 +303,21 @@ fn in_kernel(
     let reason = reason.and_then_off_by(misfit(state, &at).0);
     let (ticks, elapsed) = (at.ticks_since(&state.last), at.ns_since(&state.last));
     if state.is_new() || ticks <= 0 || elapsed == 0 {
-        return next.to_kernel(reason, &at);
+        return next.fall_back(reason, &at);
     }
     let rate = elapsed as f64 / ticks as f64;
     let uncertain = at.uncertain_ns(&state.last, rate) / elapsed as f64;
     let differs = (rate / state.ns_per_tick - 1.0).abs();
     if state.steady > 0 && differs > STEADY + uncertain + state.rate_uncertainty {
-        return next.to_kernel(reason, &at);
+        return next.fall_back(reason, &at);
     }
     if uncertain > STEADY {
         // Two loose brackets; neither a proof nor the contrary.
         if at.half_ticks < state.last.half_ticks {
-            return next.to_kernel(reason, &at);
+            return next.fall_back(reason, &at);
         }
         next.next_look_ns = at.ns.saturating_add(INTERVAL_NS);
-        return next;
+        return;
     }
     if let Some(stated_hz) = terms.hint_hz
         && (stated_hz as f64 * rate * 1e-9 - 1.0).abs() > HINT_TOLERANCE + uncertain
@@ -323,7 +327,7 @@ fn in_kernel(
             stated_hz,
             measured_hz,
         };
-        return next.to_kernel(reason, &at);
+        return next.fall_back(reason, &at);
     }
     if state.steady == 0 {
         next.base = state.last;
@@ -338,11 +342,10 @@ fn in_kernel(
     if next.steady >= next.proof_needed && at.ns >= next.floor_ns {
         next.mode = Mode::Closing;
     }
-    next
 }
 
 /// The proof begins anew because of the evidence.
-fn object(next: State, at: &Anchor, reason: Reason, objection: Reason) -> State {
+fn object(next: &mut State, at: &Anchor, reason: Reason, objection: Reason) {
     let by_clocksource = matches!(
         objection,
         Reason::ClocksourceSwitched | Reason::ClocksourceUnknown
@@ -352,23 +355,22 @@ fn object(next: State, at: &Anchor, reason: Reason, objection: Reason) -> State 
         Reason::ClocksourceSwitched if never_was => Reason::NotTheClocksource,
         other => other,
     };
-    let mut next = next.to_kernel(reason, at);
+    next.fall_back(reason, at);
     if by_clocksource {
         next.next_look_ns = at.ns.saturating_add(LOOK_AGAIN_NS);
     }
-    next
 }
 
 /// The first piece. The kernel's time of this anchor was told after every time
 /// that readers were given before.
-fn out_of_closing(mut next: State, seen: &Observation) -> State {
+fn out_of_closing(next: &mut State, seen: &Observation) {
     let at = Anchor::new(seen);
-    if !usable(&next, &at) {
-        return next.to_kernel(Reason::ReadsUncertain, &at);
+    if !usable(next, &at) {
+        return next.fall_back(Reason::ReadsUncertain, &at);
     }
     next.mode = Mode::Counter;
     next.unusable = 0;
     next.wide_half_ticks = at.half_ticks;
     next.last = at;
-    next.begin(at.ticks, at.ns)
+    next.begin(at.ticks, at.ns);
 }

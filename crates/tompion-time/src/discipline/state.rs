@@ -213,13 +213,12 @@ impl State {
     }
 
     /// The kernel's clock from `at` on, its proof begun anew.
-    pub fn to_kernel(mut self, reason: Reason, at: &Anchor) -> Self {
+    pub fn fall_back(&mut self, reason: Reason, at: &Anchor) {
         self.mode = Mode::Kernel(reason);
         self.segment = Segment::default();
         self.steady = 0;
         self.last = *at;
         self.next_look_ns = at.ns.saturating_add(INTERVAL_NS);
-        self
     }
 
     /// The time at an anchor's ticks by the last anchor and the rate.
@@ -257,13 +256,12 @@ impl State {
 
     /// The next piece. `now_ns` is the time at `ticks`; the piece begins there,
     /// or at the end of the last one if that is later, and is right at its end.
-    pub fn begin(mut self, ticks: u64, now_ns: u64) -> Self {
+    pub fn begin(&mut self, ticks: u64, now_ns: u64) {
         let n0 = self.floor_ns.max(now_ns);
         let ahead = (n0 - now_ns) as f64;
         // Ahead by no more than what may have been slewed in a piece, 0.1 %.
         let slower = (1.0 - ahead / INTERVAL_NS as f64).max(0.5);
         self.segment = Segment::new(ticks, n0, self.ns_per_tick * slower);
         self.floor_ns = self.segment.end_ns();
-        self
     }
 }

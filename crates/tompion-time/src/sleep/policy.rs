@@ -15,6 +15,8 @@ use super::budget::Budget;
 /// # Ok::<(), tompion_time::sleep::ParsePolicyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+// Zero is the first: the preload library's threads begin with zeroed memory.
+#[repr(u8)]
 pub enum Policy {
     /// `kernel`: sleeps in the kernel with 1 ns of timer slack and never spins.
     /// Late by the wake-up latency; next to no CPU time.

@@ -44,6 +44,9 @@ pub struct Slept {
 /// let slept = sleeper.sleep(Duration::from_micros(300));
 /// println!("{} ns late, {} ns spun", slept.late_ns, slept.spun_ns);
 /// ```
+///
+/// Zeroed memory is a sleeper of [`Policy::Kernel`] that has learned nothing, where
+/// that is a host too.
 #[derive(Clone, Debug)]
 pub struct Sleeper<H: Host = Machine> {
     policy: Policy,
@@ -73,6 +76,11 @@ impl<H: Host> Sleeper<H> {
     /// The policy given.
     pub fn policy(&self) -> Policy {
         self.policy
+    }
+
+    /// Another policy from now on; what was learned is kept.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.policy = policy;
     }
 
     /// The host given.
