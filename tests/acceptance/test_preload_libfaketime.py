@@ -75,7 +75,6 @@ def test_libfaketime_jemalloc(mode, order):
         options = {"flags": ("-Wl,--no-as-needed", str(jemalloc()))}
     else:
         options = {order: (jemalloc(),)}
-    check(mode, "allocate.c", "libjemalloc", **options)
     check(mode, "allocate.c", "libjemalloc", env=BUSY_JEMALLOC, **options)
     check(mode, "fork_storm.c", 16, env=BUSY_JEMALLOC, **options)
 
