@@ -29,6 +29,9 @@ mod decision;
 mod exports;
 mod kernel;
 mod libc_calls;
+#[cfg(target_arch = "x86_64")]
+#[cfg_attr(not(test), allow(dead_code))]
+mod memory;
 mod routes;
 mod settings;
 mod sleeps;

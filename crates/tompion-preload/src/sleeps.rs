@@ -23,6 +23,9 @@ const SECOND: u64 = 1_000_000_000;
 /// it, because a step of the system's time goes unnoticed in it.
 const NEAR_NS: u64 = 2_000_000;
 
+/// Three years: what the kernel makes of longer times is its own affair.
+const LONGEST_NS: u64 = 100_000_000_000_000_000;
+
 /// The share of a CPU that each thread may spin, in billionths.
 static BUDGET_PPB: AtomicU64 = AtomicU64::new(0);
 
@@ -155,7 +158,7 @@ fn ordinary(request: *const timespec) -> Option<u64> {
     // SAFETY: just found readable; as the program says, a timespec.
     let request = unsafe { &*request };
     let valid = request.tv_sec >= 0 && (0..SECOND as c_long).contains(&request.tv_nsec);
-    Some(to_ns(request)).filter(|ns| valid && *ns > 0)
+    Some(to_ns(request)).filter(|ns| valid && (1..LONGEST_NS).contains(ns))
 }
 
 /// `PR_SET_TIMERSLACK` and its like.
@@ -260,7 +263,8 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
 ) -> c_int {
     // SAFETY: may unwind, which nothing here minds.
     unsafe { pthread_testcancel() };
-    let done = match (clock, flags) {
+    // The kernel minds no other flag.
+    let done = match (clock, flags & libc::TIMER_ABSTIME) {
         (libc::CLOCK_MONOTONIC | libc::CLOCK_REALTIME, 0) => relative(request, remainder),
         (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME) => ordinary(request).and_then(until),
         (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME) => ordinary(request).and_then(until_realtime),
