@@ -97,7 +97,10 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c
 pub unsafe extern "C" fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
     if !zone.is_null() {
         // SAFETY: the caller's promise. The kernel keeps the zone.
-        unsafe { kernel::gettimeofday(ptr::null_mut(), zone) };
+        let result = unsafe { kernel::gettimeofday(ptr::null_mut(), zone) };
+        if result != 0 {
+            return result;
+        }
     }
     if !to.is_null() {
         let us = CLOCK.realtime() / 1_000;

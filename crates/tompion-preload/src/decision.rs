@@ -17,7 +17,7 @@ pub struct Costs {
 }
 
 /// Which clock serves.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// The counter, which is faster.
     Counter(Costs),
@@ -25,6 +25,9 @@ pub enum Decision {
     NotFaster(Costs),
     /// The kernel's clock: the counter is not to be used.
     Kernel(Reason),
+    /// The clock of another preloaded library, which comes after this one: nobody
+    /// preloads one to have it bypassed.
+    Foreign(String),
 }
 
 impl Decision {
@@ -52,6 +55,7 @@ impl fmt::Display for Decision {
                  ({:.1} ns a read, {:.1} by the kernel)",
                 costs.counter_ns, costs.kernel_ns
             ),
+            Self::Foreign(library) => write!(f, "clock: that of {library}, which comes next"),
             Self::Kernel(reason) => write!(f, "clock: the kernel's own, because {reason}"),
         }
     }

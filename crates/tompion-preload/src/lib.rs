@@ -25,6 +25,7 @@
 
 mod clock;
 mod decision;
+mod explain;
 #[cfg_attr(test, allow(dead_code))]
 mod exports;
 mod kernel;

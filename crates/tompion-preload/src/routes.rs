@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::kernel::{self, ClockGettime, Gettimeofday};
 use crate::libc_calls::{self, ClockNanosleep, Nanosleep, Next, Sleep, Usleep};
@@ -16,7 +16,7 @@ pub struct Route<F> {
 impl<F: Copy> Route<F> {
     /// # Safety
     /// `to` is a function of type `F`, a function pointer.
-    const unsafe fn new(to: *mut ()) -> Self {
+    pub const unsafe fn new(to: *mut ()) -> Self {
         assert!(size_of::<F>() == size_of::<*mut ()>());
         Self {
             to: AtomicPtr::new(to),
@@ -50,6 +50,7 @@ pub struct Routes {
     pub kernel_clock: Route<ClockGettime>,
     /// libc's own sleeps, for what is not replaced and for hybrid sleeps.
     pub libc: Sleeps,
+    forbidden: AtomicBool,
 }
 
 /// The calls that sleep.
@@ -83,6 +84,7 @@ pub static ROUTES: Routes = unsafe {
         sleeps: Sleeps::by_system_call(),
         kernel_clock: Route::new(kernel::clock_gettime as *mut ()),
         libc: Sleeps::by_system_call(),
+        forbidden: AtomicBool::new(false),
     }
 };
 
@@ -125,10 +127,16 @@ impl Routes {
         ours.sleep.set(libc.sleep.get());
     }
 
+    /// Whether [`Routes::forbid_counter`] was called.
+    pub fn counter_is_forbidden(&self) -> bool {
+        self.forbidden.load(Ordering::Relaxed)
+    }
+
     /// The program forbids a thread to read the counter, which the vDSO reads too:
     /// clocks by system call from now on, in all threads. Not taken back, because
     /// threads started meanwhile inherit the prohibition.
     pub fn forbid_counter(&self) {
+        self.forbidden.store(true, Ordering::Relaxed);
         self.kernel_clock.set(kernel::clock_gettime);
         self.clock_gettime.set(kernel::clock_gettime);
         self.gettimeofday.set(kernel::gettimeofday);

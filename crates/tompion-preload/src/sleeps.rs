@@ -6,7 +6,7 @@
 
 use std::ffi::{c_int, c_long, c_uint};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use libc::{clockid_t, timespec, useconds_t};
 use tompion_time::os::ClockId;
@@ -26,8 +26,8 @@ const NEAR_NS: u64 = 2_000_000;
 /// Three years: what the kernel makes of longer times is its own affair.
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
 
-/// The share of a CPU that each thread may spin, in billionths.
-static BUDGET_PPB: AtomicU64 = AtomicU64::new(0);
+/// What each thread may spin, in nanoseconds of each second.
+static BUDGET: AtomicU32 = AtomicU32::new(0);
 
 /// What was done, for the line at exit.
 pub static DONE: Done = Done {
@@ -48,14 +48,13 @@ pub struct Done {
 
 /// Sets the budget, before the routes lead here.
 pub fn set_budget(budget: Budget) {
-    let ppb = (budget.as_share() * 1e9).round() as u64;
-    BUDGET_PPB.store(ppb, Ordering::Relaxed);
+    BUDGET.store(budget.as_nanoseconds_per_second(), Ordering::Relaxed);
 }
 
+/// Without floating point: this is the program's thread.
 fn policy() -> Policy {
-    let share = BUDGET_PPB.load(Ordering::Relaxed) as f64 / 1e9;
     Policy::Hybrid {
-        budget: Budget::share(share).unwrap_or_default(),
+        budget: Budget::nanoseconds_per_second(BUDGET.load(Ordering::Relaxed)),
     }
 }
 
@@ -86,14 +85,16 @@ impl sleep::Host for Host {
                 ptr::null_mut(),
             )
         };
-        if code == libc::EINTR {
-            return Err(Interrupted);
+        match code {
+            0 => Ok(()),
+            // Of a signal, or of a sandbox that refuses the call: not to be waited
+            // out by spinning.
+            _ => Err(Interrupted),
         }
-        Ok(())
     }
 
     fn set_slack(&mut self, _slack: Slack) {
-        // Around each sleep instead: see `WithoutSlack`.
+        // Around each sleep instead: see `wait`.
     }
 
     #[inline]
@@ -170,31 +171,59 @@ fn slack_call(option: c_int, ns: c_int) -> c_int {
 /// Sleeps until the deadline; `None` where the thread's sleeper is in use.
 fn wait(deadline_ns: u64) -> Option<Result<(), Interrupted>> {
     let thread = thread::this();
-    // SAFETY: the thread's own memory. `sleeping` keeps signal handlers away from the
-    // sleeper; one that leaves by longjmp leaves it set, and the thread to libc.
-    let sleeper = unsafe {
-        if (*thread).sleeping {
-            return None;
-        }
-        (*thread).sleeping = true;
-        &mut (*thread).sleeper
-    };
+    // SAFETY: the thread's own memory; atomics, so that a handler sees each store.
+    let (sleeping, kept_slack) = unsafe { (&(*thread).sleeping, &(*thread).slack_ns) };
+    if sleeping.load(Ordering::Relaxed) {
+        // Within a handler that interrupted a sleep, or after one that left it by
+        // longjmp: libc's sleep, with the thread's own slack.
+        restore_slack(kept_slack);
+        return None;
+    }
+    sleeping.store(true, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: `sleeping` keeps handlers away from it.
+    let sleeper = unsafe { &mut (*thread).sleeper };
     sleeper.set_policy(policy());
     // The thread's own slack serves its other waits, and is its children's default.
     let slack = slack_call(libc::PR_GET_TIMERSLACK, 0);
-    let lessened = slack > 1 && slack_call(libc::PR_SET_TIMERSLACK, 1) == 0;
-    let result = sleeper.try_sleep_until_ns(deadline_ns);
-    if lessened {
-        slack_call(libc::PR_SET_TIMERSLACK, slack);
+    if slack > 1 && slack_call(libc::PR_SET_TIMERSLACK, 1) == 0 {
+        kept_slack.store(slack, Ordering::Relaxed);
     }
-    // SAFETY: as above.
-    unsafe { (*thread).sleeping = false };
+    let result = sleeper.try_sleep_until_ns(deadline_ns);
+    restore_slack(kept_slack);
+    compiler_fence(Ordering::SeqCst);
+    sleeping.store(false, Ordering::Relaxed);
     Some(result.map(|slept| {
         DONE.sleeps.fetch_add(1, Ordering::Relaxed);
         DONE.spun_ns.fetch_add(slept.spun_ns, Ordering::Relaxed);
         DONE.limited
             .fetch_add(slept.limited.into(), Ordering::Relaxed);
     }))
+}
+
+/// Gives the thread the slack back that a sleep took from it.
+fn restore_slack(kept_ns: &AtomicI32) {
+    let slack = kept_ns.swap(0, Ordering::Relaxed);
+    if slack > 0 {
+        slack_call(libc::PR_SET_TIMERSLACK, slack);
+    }
+}
+
+/// Whether a sleep that ended early was ended by a signal: asked of libc, with a sleep
+/// that is over before it begins. Anything else is libc's to tell, for the call as the
+/// program made it.
+fn sleeps_are_allowed() -> bool {
+    let past = to_timespec(1);
+    // SAFETY: `past` is valid; no remainder is asked for.
+    let code = unsafe {
+        (ROUTES.libc.clock_nanosleep.get())(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &past,
+            ptr::null_mut(),
+        )
+    };
+    matches!(code, 0 | libc::EINTR)
 }
 
 /// A relative sleep: 0 or an error number; `None` where libc is to do it.
@@ -210,6 +239,9 @@ fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int>
     if left == 0 {
         return Some(0);
     }
+    if !sleeps_are_allowed() {
+        return None;
+    }
     if !remainder.is_null() {
         if !may_be_read(remainder) {
             return Some(libc::EFAULT);
@@ -224,7 +256,8 @@ fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int>
 fn until(deadline_ns: u64) -> Option<c_int> {
     Some(match wait(deadline_ns)? {
         Ok(()) => 0,
-        Err(Interrupted) => libc::EINTR,
+        Err(Interrupted) if sleeps_are_allowed() => libc::EINTR,
+        Err(Interrupted) => return None,
     })
 }
 

@@ -1,31 +1,28 @@
-//! The start of the library in a process, and its last words.
+//! The start of the library in a process.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
-use std::fmt::Write as _;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{clockid_t, timespec};
 use tompion_time::embed::{DisruptionMarker, Trust};
 use tompion_time::evidence::{Evidence, Standing};
 use tompion_time::os::ClockId;
-use tompion_time::{Policy, Reason, Source, agreement, counter};
+use tompion_time::{Policy, Reason, agreement, counter};
 
 use crate::clock::{self, CLOCK, MEMORY};
 use crate::decision::{Costs, Decision};
+use crate::explain;
 use crate::kernel::{self, ClockGettime, Vdso};
 use crate::libc_calls::Next;
 use crate::routes::ROUTES;
 use crate::settings::{Settings, VARIABLE};
-use crate::sleeps::{self, DONE};
+use crate::sleeps;
 
-/// The process that is to say last words: not the children that it forks. 0 where none
-/// are wanted.
-static EXPLAINING: AtomicU32 = AtomicU32::new(0);
-
-/// The counter serves the program.
-static COUNTER_SERVES: AtomicBool = AtomicBool::new(false);
+/// What was decided; null before.
+static DECISION: AtomicPtr<Decision> = AtomicPtr::new(ptr::null_mut());
 
 /// Not in tests, whose binary would start the library itself.
 #[used]
@@ -38,36 +35,44 @@ static END: extern "C" fn() = end;
 
 /// Runs before the program's `main`, after the libraries that this one needs.
 extern "C" fn start() {
-    let list = std::env::var(VARIABLE).unwrap_or_default();
-    let (settings, odd) = Settings::parse(&list);
+    let (settings, odd) = Settings::parse(&variable());
     if let Some(odd) = odd {
-        say(&format!("{odd}"));
+        explain::say(&format!("{odd}"));
     }
-    ROUTES.find_sleeps(&Next::find());
-    if let Some(budget) = settings.hybrid {
+    let next = Next::find();
+    ROUTES.find_sleeps(&next);
+    let decision = match next.foreign_clock {
+        Some(library) => Decision::Foreign(library),
+        None => decide(&settings),
+    };
+    if matches!(decision, Decision::Counter(_)) {
+        ROUTES.clock_gettime.set(clock::clock_gettime);
+        ROUTES.gettimeofday.set(clock::gettimeofday);
+    }
+    let hybrid = settings
+        .hybrid
+        .filter(|_| !matches!(decision, Decision::Foreign(_)));
+    if let Some(budget) = hybrid {
         sleeps::set_budget(budget);
         ROUTES.sleeps.clock_nanosleep.set(sleeps::clock_nanosleep);
         ROUTES.sleeps.nanosleep.set(sleeps::nanosleep);
         ROUTES.sleeps.usleep.set(sleeps::usleep);
         ROUTES.sleeps.sleep.set(sleeps::sleep);
     }
-    let decision = decide(&settings);
-    if matches!(decision, Decision::Counter(_)) {
-        ROUTES.clock_gettime.set(clock::clock_gettime);
-        ROUTES.gettimeofday.set(clock::gettimeofday);
-        COUNTER_SERVES.store(true, Ordering::Relaxed);
-    }
     if settings.explain {
-        EXPLAINING.store(std::process::id(), Ordering::Relaxed);
-        let sleeps = match settings.hybrid {
-            None => "sleeps: the system's".to_owned(),
-            Some(budget) => format!(
-                "sleeps: hybrid, spinning at most {} % of a CPU in each thread",
-                budget.as_share() * 100.0
-            ),
-        };
-        say(&format!("{decision}; {sleeps}"));
+        explain::first(&decision, hybrid);
+        DECISION.store(Box::into_raw(Box::new(decision)), Ordering::Release);
     }
+}
+
+/// The settings' variable; empty in a program that runs with more rights than its user.
+fn variable() -> String {
+    // SAFETY: only looks the value up.
+    let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    std::env::var(VARIABLE)
+        .ok()
+        .filter(|_| !secure)
+        .unwrap_or_default()
 }
 
 /// Weighs, and leaves the routes as without this library.
@@ -160,53 +165,9 @@ fn measure(kernel: ClockGettime) -> Costs {
     }
 }
 
-/// Runs after the program's own exit handlers.
 extern "C" fn end() {
-    let explaining = EXPLAINING.load(Ordering::Relaxed);
-    // No system call unless asked for: this may be a sandbox.
-    if explaining == 0 || explaining != std::process::id() {
-        return;
+    // SAFETY: null, or leaked by `start` for good.
+    if let Some(decision) = unsafe { DECISION.load(Ordering::Acquire).as_ref() } {
+        explain::last(decision);
     }
-    let mut words = String::from("at exit: ");
-    if COUNTER_SERVES.load(Ordering::Relaxed) {
-        let summary = CLOCK.summary();
-        let _ = match summary.source {
-            Source::Counter => write!(words, "clock: the CPU counter"),
-            Source::Kernel(reason) => write!(words, "clock: the kernel's, because {reason}"),
-        };
-        let _ = write!(
-            words,
-            ", compared {} times with the kernel's, off by at most {:.2} us",
-            summary.anchors,
-            summary.worst_off_ns as f64 / 1e3
-        );
-        if let Some(reason) = summary.last_loss {
-            let _ = write!(words, ", given up {} times ({reason})", summary.losses);
-        }
-    } else {
-        words.push_str("clock: the kernel's own");
-    }
-    let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
-    if count(&DONE.sleeps) > 0 {
-        let _ = write!(
-            words,
-            "; {} hybrid sleeps, {:.3} s spun, {} cut by the budget",
-            count(&DONE.sleeps),
-            count(&DONE.spun_ns) as f64 / 1e9,
-            count(&DONE.limited)
-        );
-    }
-    say(&words);
-}
-
-/// One line on standard error, in one write; lost where that is closed.
-fn say(words: &str) {
-    let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
-    let line = format!(
-        "tompion: {}[{}]: {words}\n",
-        name.trim_end(),
-        std::process::id()
-    );
-    // SAFETY: the line's own bytes.
-    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
 }

@@ -6,6 +6,8 @@
 //! the library to be there when the program starts, as preloaded ones are.
 #![allow(unsafe_code)]
 
+use std::sync::atomic::{AtomicBool, AtomicI32};
+
 use tompion_time::sleep::Sleeper;
 
 use crate::sleeps::Host;
@@ -18,7 +20,9 @@ pub struct Thread {
     /// A count seen again and again, and how often.
     pub same: (u64, u32),
     /// The sleeper is in use: by the sleep that a signal handler interrupted.
-    pub sleeping: bool,
+    pub sleeping: AtomicBool,
+    /// The slack that a sleep took from the thread, in nanoseconds; 0 where none did.
+    pub slack_ns: AtomicI32,
     /// What the thread learned of its wake-up latency. Zeros are a sleeper that has
     /// learned nothing.
     pub sleeper: Sleeper<Host>,

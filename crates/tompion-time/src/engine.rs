@@ -1,6 +1,7 @@
 //! The reading of the clock: the short way, and the way that renews it.
 
 use crate::discipline::{self, Cause, LOOK_AGAIN_NS, Mode, Observation, State, Terms};
+use crate::float;
 use crate::slots::{Otherwise, Published, Slots, Version};
 
 /// Two reads of one thread may be out of order by this much without meaning
@@ -40,6 +41,19 @@ pub(crate) trait Platform {
     /// Lets about a millisecond pass.
     fn rest(&self);
 }
+
+/// What came of an anchor.
+enum Renewal {
+    /// The state is another one now.
+    Done,
+    /// The present state stays right.
+    Unneeded,
+    /// There is no room for another state; what the kernel's clock tells.
+    NoRoom { now_ns: u64 },
+}
+
+/// So often a thread tries to find room for a new state.
+const TRIES_FOR_ROOM: u32 = 4;
 
 /// A clock over a platform.
 pub(crate) struct Engine<P> {
@@ -138,7 +152,9 @@ impl<P: Platform> Engine<P> {
     #[cold]
     fn without_piece(&self, piece: Published) -> u64 {
         let mut piece = piece;
+        let mut tries = 0;
         loop {
+            tries += 1;
             if piece.length != 0 {
                 let ticks = self.platform.ticks_ordered();
                 let last = self.platform.exchange_last(ticks);
@@ -159,12 +175,19 @@ impl<P: Platform> Engine<P> {
                     if !due && self.slots().is_present(piece.version) {
                         return now.max(floor_ns);
                     }
-                    if due {
-                        self.renew(piece.version, Cause::Due);
+                    if due
+                        && let Renewal::NoRoom { now_ns } = self.renew(piece.version, Cause::Due)
+                        && tries >= TRIES_FOR_ROOM
+                    {
+                        return now_ns;
                     }
                 }
                 Otherwise::Renew => {
-                    self.renew(piece.version, Cause::Due);
+                    if let Renewal::NoRoom { now_ns } = self.renew(piece.version, Cause::Due)
+                        && tries >= TRIES_FOR_ROOM
+                    {
+                        return now_ns;
+                    }
                 }
             }
             piece = self.slots().load();
@@ -175,6 +198,7 @@ impl<P: Platform> Engine<P> {
     #[cold]
     #[inline(never)]
     fn slowly(&self, mut ticks: u64, mut last: u64) -> u64 {
+        let mut tries = 0;
         loop {
             let piece = self.slots().load();
             if piece.length == 0 {
@@ -220,9 +244,13 @@ impl<P: Platform> Engine<P> {
             } else {
                 continue;
             };
-            if !self.renew(piece.version, cause) && self.slots().is_present(piece.version) {
-                // A false alarm.
-                return value(&piece, since.min(piece.length));
+            match self.renew(piece.version, cause) {
+                Renewal::Unneeded if self.slots().is_present(piece.version) => {
+                    // A false alarm.
+                    return value(&piece, since.min(piece.length));
+                }
+                Renewal::NoRoom { now_ns } if tries >= TRIES_FOR_ROOM => return now_ns,
+                _ => tries += 1,
             }
             ticks = self.platform.ticks_ordered();
             // Whatever this thread saw before was accounted for.
@@ -231,32 +259,48 @@ impl<P: Platform> Engine<P> {
         }
     }
 
-    /// Takes an anchor and publishes what follows from it. `false` where nothing
-    /// follows.
-    fn renew(&self, version: Version, cause: Cause) -> bool {
+    /// Takes an anchor and publishes what follows from it.
+    // Apart from its callers: they need little stack, and this much.
+    #[inline(never)]
+    fn renew(&self, version: Version, cause: Cause) -> Renewal {
+        float::by_default(|| self.renewed(version, cause))
+    }
+
+    #[inline(always)]
+    fn renewed(&self, version: Version, cause: Cause) -> Renewal {
         let Some(state) = self.slots().copy(version) else {
             // Somebody else was faster.
-            return true;
+            return Renewal::Done;
         };
         if matches!(state.mode, Mode::Kernel(reason) if reason.is_final()) {
             // Nothing to learn; the counter may even be forbidden.
-            return false;
+            return Renewal::Unneeded;
         }
         if self.platform.policy() != state.policy {
             // The piece is over, so that time neither jumps nor stands.
             self.slots().replace(version, &self.started_after(&state));
-            return true;
+            return Renewal::Done;
         }
         let seen = self.platform.observe();
         let mut next = state;
         if !discipline::advance(&state, &seen, cause, &self.platform.terms(), &mut next) {
-            return false;
+            return Renewal::Unneeded;
         }
         if !self.slots().replace(version, &next) && self.slots().is_present(version) {
-            // Every slot is pinned by a thread that was stopped.
+            // Every slot is pinned by a thread that was stopped, or left for good by
+            // a longjmp out of a signal handler.
             self.platform.yield_now();
+            return Renewal::NoRoom {
+                now_ns: seen.ns.max(state.floor_ns),
+            };
         }
-        true
+        Renewal::Done
+    }
+
+    /// The present state, without reading a clock; `None` before the start, or where
+    /// it was being replaced all the time.
+    pub fn peek(&self) -> Option<State> {
+        (0..100).find_map(|_| self.slots().copy(self.slots().load().version))
     }
 
     /// The present state, started if need be.

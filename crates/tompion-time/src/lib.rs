@@ -64,6 +64,7 @@ pub mod embed;
 #[deny(unsafe_code)]
 mod engine;
 pub mod evidence;
+mod float;
 #[deny(unsafe_code)]
 mod instant;
 mod leaked;

@@ -5,7 +5,8 @@
 //! writes a new state into a free slot and makes that the present one by one
 //! compare-and-swap; who loses the race uses the winner's. So a thread that is
 //! stopped at any place, or a signal handler that interrupts it there, never
-//! keeps others from reading.
+//! keeps others from reading. (Should all slots be held by such threads, readers get
+//! the kernel's clock.)
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -185,6 +186,14 @@ impl Slots {
             return done;
         }
         false
+    }
+
+    /// As if threads had been stopped with a slot each.
+    #[cfg(test)]
+    pub fn pin_all(&self) {
+        for slot in &self.slots {
+            slot.pins.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     #[cfg(test)]

@@ -136,6 +136,23 @@ fn in_another_time_namespace_the_new_clock_is_followed_where_holding_is_limited(
 }
 
 #[test]
+fn where_no_state_can_be_published_the_kernel_tells() {
+    for settled in [true, false] {
+        let bench = Bench(Engine::new(Sim::new()));
+        bench.run_ms(if settled { 40 } else { 1 });
+        assert_eq!(bench.mode() == Mode::Counter, settled);
+        bench.sim().slots().pin_all();
+        for _ in 0..300 {
+            bench.sim().pass(100_000.0);
+            let before = bench.sim().truth();
+            let now = bench.0.now(true);
+            assert!((before..=bench.sim().truth() + 100).contains(&now));
+            assert!(bench.off() < 150);
+        }
+    }
+}
+
+#[test]
 fn a_kernel_clock_exchanged_while_it_serves_is_followed_too() {
     let bench = Bench::settled(Sim::new());
     bench.sim().longest_hold_ns.set(20_000_000);

@@ -45,6 +45,22 @@ impl Budget {
         })
     }
 
+    /// A share of so many nanoseconds in each second; at most all of them.
+    pub const fn nanoseconds_per_second(ns: u32) -> Self {
+        Self {
+            per_second_ns: if ns as u64 > SECOND_NS {
+                SECOND_NS as u32
+            } else {
+                ns
+            },
+        }
+    }
+
+    /// The share in nanoseconds of each second.
+    pub const fn as_nanoseconds_per_second(self) -> u32 {
+        self.per_second_ns
+    }
+
     /// The share as a number between 0 and 1.
     pub fn as_share(self) -> f64 {
         f64::from(self.per_second_ns) / SECOND_NS as f64
