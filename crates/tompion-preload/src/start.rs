@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{clockid_t, timespec};
-use tompion_time::embed::{DisruptionMarker, Trust};
+use tompion_time::embed::{DisruptionMarker, Trust, with_default_floats};
 use tompion_time::evidence::{Evidence, Standing};
 use tompion_time::os::ClockId;
 use tompion_time::{Policy, Reason, agreement, counter};
@@ -35,6 +35,10 @@ static END: extern "C" fn() = end;
 
 /// Runs before the program's `main`, after the libraries that this one needs.
 extern "C" fn start() {
+    with_default_floats(begin);
+}
+
+fn begin() {
     let (settings, odd) = Settings::parse(&variable());
     if let Some(odd) = odd {
         explain::say(&format!("{odd}"));
@@ -168,6 +172,6 @@ fn measure(kernel: ClockGettime) -> Costs {
 extern "C" fn end() {
     // SAFETY: null, or leaked by `start` for good.
     if let Some(decision) = unsafe { DECISION.load(Ordering::Acquire).as_ref() } {
-        explain::last(decision);
+        with_default_floats(|| explain::last(decision));
     }
 }

@@ -19,6 +19,7 @@ use crate::discipline::{INTERVAL_NS, Observation, State, Terms};
 use crate::engine::{Engine, Platform};
 pub use crate::evidence::{Current, Watched};
 use crate::evidence::{Evidence, Vmclock};
+pub use crate::float::by_default as with_default_floats;
 use crate::os::ClockId;
 use crate::policy::Policy;
 use crate::slots::Slots;

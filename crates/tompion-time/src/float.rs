@@ -7,7 +7,7 @@
 /// (Not by a destructor: a thread that is cancelled in between is unwound without
 /// any.)
 #[inline(always)]
-pub(crate) fn by_default<R>(work: impl FnOnce() -> R) -> R {
+pub fn by_default<R>(work: impl FnOnce() -> R) -> R {
     let callers = exchange(DEFAULT);
     let result = work();
     exchange(callers);
