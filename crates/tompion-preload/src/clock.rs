@@ -10,7 +10,7 @@ use tompion_time::embed::{Current, DisruptionMarker, Embedded, Memory, Process, 
 use tompion_time::os::ClockId;
 
 use crate::kernel;
-use crate::routes::ROUTES;
+use crate::routes::{ROUTES, kernel_now_ns};
 use crate::thread;
 use crate::watch::Watch;
 
@@ -44,7 +44,7 @@ impl Process for ThisProcess {
     }
 
     fn kernel_ns(&self, clock: ClockId) -> u64 {
-        kernel::now_ns(clock)
+        kernel_now_ns(clock)
     }
 
     #[inline(always)]

@@ -7,9 +7,6 @@ use std::ffi::{CStr, c_int, c_long, c_void};
 use std::ptr;
 
 use libc::{clockid_t, timespec, timeval};
-use tompion_time::os::ClockId;
-
-use crate::routes::ROUTES;
 
 /// `clock_gettime`, by the kernel's convention.
 pub type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
@@ -59,20 +56,6 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c
 pub unsafe extern "C" fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
     // SAFETY: the caller's promise; the kernel checks the addresses.
     unsafe { libc::syscall(libc::SYS_gettimeofday, to, zone) as c_int }
-}
-
-/// A clock of the kernel in nanoseconds, by the way that is allowed at present.
-#[inline]
-pub fn now_ns(clock: ClockId) -> u64 {
-    let mut now = timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `now` is valid to write to.
-    unsafe { (ROUTES.kernel_clock.get())(clock.raw(), &mut now) };
-    (now.tv_sec as u64)
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(now.tv_nsec as u64)
 }
 
 /// What the kernel maps into every process.

@@ -28,11 +28,13 @@ mod decision;
 mod explain;
 #[cfg_attr(test, allow(dead_code))]
 mod exports;
+mod host;
 mod kernel;
 mod libc_calls;
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), allow(dead_code))]
 mod memory;
+mod next_clock;
 mod routes;
 mod settings;
 mod sleeps;

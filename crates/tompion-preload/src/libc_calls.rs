@@ -7,9 +7,6 @@ use std::ptr;
 
 use libc::{clockid_t, timespec, useconds_t};
 
-use crate::kernel::{self, ClockGettime, Gettimeofday};
-use crate::routes::{ROUTES, Route};
-
 /// `clock_nanosleep`. Unwinding passes through: a thread may be cancelled in it.
 pub type ClockNanosleep =
     unsafe extern "C-unwind" fn(clockid_t, c_int, *const timespec, *mut timespec) -> c_int;
@@ -126,9 +123,6 @@ pub struct Next {
     pub nanosleep: Option<Nanosleep>,
     pub usleep: Option<Usleep>,
     pub sleep: Option<Sleep>,
-    /// The library that comes next with a clock of its own, where that is not libc; its
-    /// clocks have been given the calls.
-    pub foreign_clock: Option<String>,
 }
 
 impl Next {
@@ -150,62 +144,7 @@ impl Next {
                 )),
                 usleep: std::mem::transmute::<*mut c_void, Option<Usleep>>(symbol(c"usleep")),
                 sleep: std::mem::transmute::<*mut c_void, Option<Sleep>>(symbol(c"sleep")),
-                foreign_clock: foreign_clock(symbol(c"clock_gettime"), symbol(c"gettimeofday")),
             }
         }
     }
-}
-
-/// Sends the clocks to the next library where that is neither libc nor the vDSO, and
-/// tells its name.
-///
-/// # Safety
-/// Null, or the functions of these names.
-unsafe fn foreign_clock(clock_gettime: *mut c_void, gettimeofday: *mut c_void) -> Option<String> {
-    unsafe extern "C" {
-        fn gnu_get_libc_version() -> *const std::ffi::c_char;
-    }
-    let theirs = object(clock_gettime)?;
-    if theirs.0 == object(gnu_get_libc_version as *mut c_void)?.0 {
-        return None;
-    }
-    // SAFETY: the caller's promise; not null, or it belonged to no object.
-    unsafe {
-        NEXT_CLOCK.set(std::mem::transmute::<*mut c_void, ClockGettime>(
-            clock_gettime,
-        ));
-        ROUTES.clock_gettime.set(next_clock_gettime);
-        if let Some(gettimeofday) =
-            std::mem::transmute::<*mut c_void, Option<Gettimeofday>>(gettimeofday)
-        {
-            ROUTES.gettimeofday.set(gettimeofday);
-        }
-    }
-    Some(theirs.1)
-}
-
-/// Where the object is loaded that a function belongs to, and its file.
-fn object(function: *mut c_void) -> Option<(usize, String)> {
-    // SAFETY: all zeros are a valid `Dl_info`.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: valid to write to; any address may be asked for.
-    if unsafe { libc::dladdr(function, &mut info) } == 0 || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: the loader's own string.
-    let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    Some((info.dli_fbase.addr(), name.to_string_lossy().into_owned()))
-}
-
-/// A `clock_gettime` by libc's convention: 0, or -1 and `errno`.
-// SAFETY: the function has this type; it is exchanged before it is called.
-static NEXT_CLOCK: Route<ClockGettime> = unsafe { Route::new(kernel::clock_gettime as *mut ()) };
-
-/// That of the next library, by the kernel's convention.
-///
-/// # Safety
-/// As `clock_gettime`.
-unsafe extern "C" fn next_clock_gettime(clock: clockid_t, to: *mut timespec) -> c_int {
-    // SAFETY: the caller's promise.
-    kernel::by_kernels_convention(|| unsafe { NEXT_CLOCK.get()(clock, to) }.into())
 }

@@ -4,6 +4,8 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use tompion_time::os::ClockId;
+
 use crate::kernel::{self, ClockGettime, Gettimeofday};
 use crate::libc_calls::{self, ClockNanosleep, Nanosleep, Next, Sleep, Usleep};
 
@@ -141,4 +143,18 @@ impl Routes {
         self.clock_gettime.set(kernel::clock_gettime);
         self.gettimeofday.set(kernel::gettimeofday);
     }
+}
+
+/// A clock of the kernel in nanoseconds, by the way that is allowed at present.
+#[inline]
+pub fn kernel_now_ns(clock: ClockId) -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is valid to write to.
+    unsafe { (ROUTES.kernel_clock.get())(clock.raw(), &mut now) };
+    (now.tv_sec as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(now.tv_nsec as u64)
 }

@@ -10,14 +10,13 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, compiler_fenc
 
 use libc::{clockid_t, timespec, useconds_t};
 use tompion_time::os::ClockId;
-use tompion_time::sleep::{self, Budget, Interrupted, Policy, Slack};
+use tompion_time::sleep::{Budget, Interrupted, Policy};
 
+use crate::host::{SECOND, program_now_ns, to_ns, to_timespec};
 use crate::kernel::{self, fail};
 use crate::libc_calls::{pthread_testcancel, sleep_by, usleep_by};
-use crate::routes::ROUTES;
+use crate::routes::{ROUTES, kernel_now_ns};
 use crate::thread;
-
-const SECOND: u64 = 1_000_000_000;
 
 /// The end of a sleep until a time of day is left to the hybrid sleep only so near to
 /// it, because a step of the system's time goes unnoticed in it.
@@ -56,78 +55,6 @@ fn policy() -> Policy {
     Policy::Hybrid {
         budget: Budget::nanoseconds_per_second(BUDGET.load(Ordering::Relaxed)),
     }
-}
-
-/// A sleeping thread of the program.
-#[derive(Debug)]
-pub struct Host;
-
-impl sleep::Host for Host {
-    #[inline]
-    fn now_ns(&mut self) -> u64 {
-        program_now_ns()
-    }
-
-    #[inline]
-    fn kernel_now_ns(&mut self) -> u64 {
-        // Early by neither: the program may compare with its own clock.
-        kernel::now_ns(ClockId::Monotonic).min(program_now_ns())
-    }
-
-    fn sleep_until_ns(&mut self, deadline_ns: u64) -> Result<(), Interrupted> {
-        let until = to_timespec(deadline_ns);
-        // SAFETY: `until` is valid; no remainder is asked for.
-        let code = unsafe {
-            (ROUTES.libc.clock_nanosleep.get())(
-                libc::CLOCK_MONOTONIC,
-                libc::TIMER_ABSTIME,
-                &until,
-                ptr::null_mut(),
-            )
-        };
-        match code {
-            0 => Ok(()),
-            // Of a signal, or of a sandbox that refuses the call: not to be waited
-            // out by spinning.
-            _ => Err(Interrupted),
-        }
-    }
-
-    fn set_slack(&mut self, _slack: Slack) {
-        // Around each sleep instead: see `wait`.
-    }
-
-    #[inline]
-    fn pause(&mut self, _left_ns: u64) {
-        std::hint::spin_loop();
-    }
-
-    fn tick_ns(&mut self) -> u64 {
-        // Asked by another policy.
-        0
-    }
-}
-
-/// The clock that the program reads.
-#[inline]
-fn program_now_ns() -> u64 {
-    let mut now = to_timespec(0);
-    // SAFETY: `now` is valid to write to.
-    unsafe { (ROUTES.clock_gettime.get())(libc::CLOCK_MONOTONIC, &mut now) };
-    to_ns(&now)
-}
-
-fn to_timespec(ns: u64) -> timespec {
-    timespec {
-        tv_sec: (ns / SECOND) as _,
-        tv_nsec: (ns % SECOND) as _,
-    }
-}
-
-fn to_ns(time: &timespec) -> u64 {
-    (time.tv_sec as u64)
-        .saturating_mul(SECOND)
-        .saturating_add(time.tv_nsec as u64)
 }
 
 /// Whether a time may be read from there, as the kernel would find it. It is asked,
@@ -229,13 +156,13 @@ fn sleeps_are_allowed() -> bool {
 /// A relative sleep: 0 or an error number; `None` where libc is to do it.
 fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int> {
     let length = ordinary(request)?;
-    let deadline = kernel::now_ns(ClockId::Monotonic)
+    let deadline = kernel_now_ns(ClockId::Monotonic)
         .max(program_now_ns())
         .saturating_add(length);
     if wait(deadline)?.is_ok() {
         return Some(0);
     }
-    let left = deadline.saturating_sub(kernel::now_ns(ClockId::Monotonic));
+    let left = deadline.saturating_sub(kernel_now_ns(ClockId::Monotonic));
     if left == 0 {
         return Some(0);
     }
@@ -277,11 +204,11 @@ fn until_realtime(deadline_ns: u64) -> Option<c_int> {
     if code != 0 {
         return Some(code);
     }
-    let left = deadline_ns.saturating_sub(kernel::now_ns(ClockId::Realtime));
+    let left = deadline_ns.saturating_sub(kernel_now_ns(ClockId::Realtime));
     if left == 0 || left > NEAR_NS {
         return None;
     }
-    until(kernel::now_ns(ClockId::Monotonic).saturating_add(left))
+    until(kernel_now_ns(ClockId::Monotonic).saturating_add(left))
 }
 
 /// `clock_nanosleep`.

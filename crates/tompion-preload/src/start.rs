@@ -17,7 +17,8 @@ use crate::decision::{Costs, Decision};
 use crate::explain;
 use crate::kernel::{self, ClockGettime, Vdso};
 use crate::libc_calls::Next;
-use crate::routes::ROUTES;
+use crate::next_clock;
+use crate::routes::{ROUTES, kernel_now_ns};
 use crate::settings::{Settings, VARIABLE};
 use crate::sleeps;
 
@@ -45,7 +46,7 @@ fn begin() {
     }
     let next = Next::find();
     ROUTES.find_sleeps(&next);
-    let decision = match next.foreign_clock {
+    let decision = match next_clock::respect() {
         Some(library) => Decision::Foreign(library),
         None => decide(&settings),
     };
@@ -145,7 +146,7 @@ fn measure(kernel: ClockGettime) -> Costs {
         }
         (counter::read_closing().wrapping_sub(before)) as f64 / f64::from(reads)
     };
-    let begin = (kernel::now_ns(ClockId::Monotonic), counter::read_ordered());
+    let begin = (kernel_now_ns(ClockId::Monotonic), counter::read_ordered());
     let mut best = (f64::INFINITY, f64::INFINITY);
     CLOCK.try_out(|| {
         // The first readings take the faults.
@@ -154,12 +155,12 @@ fn measure(kernel: ClockGettime) -> Costs {
         for _ in 0..BATCHES {
             best.0 = best.0.min(batch(clock::clock_gettime, READS));
             best.1 = best.1.min(batch(kernel, READS)).min(slow);
-            if kernel::now_ns(ClockId::Monotonic) - begin.0 > ENOUGH_NS {
+            if kernel_now_ns(ClockId::Monotonic) - begin.0 > ENOUGH_NS {
                 break;
             }
         }
     });
-    let end = (kernel::now_ns(ClockId::Monotonic), counter::read_ordered());
+    let end = (kernel_now_ns(ClockId::Monotonic), counter::read_ordered());
     let ns_per_tick =
         end.0.saturating_sub(begin.0) as f64 / (end.1.wrapping_sub(begin.1)).max(1) as f64;
     CLOCK.process().watch.set_usual(best.1 as u64);

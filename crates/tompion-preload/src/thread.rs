@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 
 use tompion_time::sleep::Sleeper;
 
-use crate::sleeps::Host;
+use crate::host::Host;
 
 /// All zeros in a new thread.
 #[repr(C, align(64))]

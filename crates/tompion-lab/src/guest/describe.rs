@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::initramfs::HostFile;
 use super::{GuestError, Kit, Outcome, initramfs, qemu};
 
 /// What executes the guest's instructions.
@@ -41,16 +42,6 @@ impl fmt::Display for Accel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.label())
     }
-}
-
-/// A file of the host that the guest will have.
-#[derive(Debug, Clone)]
-pub(super) struct HostFile {
-    pub from: PathBuf,
-    /// Permissions other than those it has on the host.
-    pub mode: Option<u32>,
-    /// Brings its interpreter and libraries along.
-    pub dynamic: bool,
 }
 
 /// A guest to be: one CPU, 512 MiB, emulated, 120 s, unless set otherwise.

@@ -9,13 +9,22 @@ use std::path::{Component, Path, PathBuf};
 
 use cpio::newc::{self, ModeFileType};
 
-use super::describe::HostFile;
 use super::{Guest, GuestError, libraries};
 
 /// Where init finds what is meant for it.
 pub const OWN_DIR: &str = "/tompion";
 /// The command, its parts separated by NUL.
 pub const COMMAND_FILE: &str = "/tompion/command";
+/// A file of the host that the guest will have.
+#[derive(Debug, Clone)]
+pub(super) struct HostFile {
+    pub from: PathBuf,
+    /// Permissions other than those it has on the host.
+    pub mode: Option<u32>,
+    /// Brings its interpreter and libraries along.
+    pub dynamic: bool,
+}
+
 /// The modules, named so that their order is the order of loading.
 pub const MODULE_DIR: &str = "/tompion/modules";
 
