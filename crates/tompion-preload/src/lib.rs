@@ -6,14 +6,14 @@
 //! from memory whatever the clocksource, in less than the jump through this library
 //! would add (2.5 ns, 2.7 with it). The way of a call:
 //!
-//! 1. [`exports`]: the symbols that the program is bound to. Each loads one pointer
+//! 1. `exports`: the symbols that the program is bound to. Each loads one pointer
 //!    and goes where it points.
-//! 2. [`routes`]: where the calls go. Before the library has started: to the kernel by
+//! 2. `routes`: where the calls go. Before the library has started: to the kernel by
 //!    system call. Afterwards to the vDSO and to libc (*aside*: as without us), or to
 //!    the counter. Where the program forbids the counter: to the kernel again.
-//! 3. [`clock`]: the clock of `tompion-time`, embedded; [`sleeps`]: its hybrid sleep.
+//! 3. `clock`: the clock of `tompion-time`, embedded; `sleeps`: its hybrid sleep.
 //!
-//! [`start`] runs as a constructor: it reads the [`settings`], finds the vDSO and
+//! `start` runs as a constructor: it reads the `settings`, finds the vDSO and
 //! libc, weighs the evidence, measures itself, and sets the routes.
 //!
 //! # Rules of everything that a replaced call may run
