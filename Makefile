@@ -70,16 +70,18 @@ lib: require-rust run-packages
 PREFIX ?= /usr/local
 INTO = $(DESTDIR)$(PREFIX)
 install:
+	@case "$(PREFIX)" in /*) ;; *) \
+		echo "PREFIX=$(PREFIX): an absolute path is wanted"; exit 1 ;; esac
 	@[ -e target/release/tompion ] && [ -e dist/lib/libtompion.so ] || { \
 		echo "nothing to install yet: run make build lib first"; exit 1; }
-	install -D -t $(INTO)/bin target/release/tompion
-	install -Dm644 -t $(INTO)/include dist/include/*
-	install -Dm644 -t $(INTO)/lib dist/lib/libtompion.a dist/lib/$(C_LIBRARY) \
+	install -D -t "$(INTO)"/bin target/release/tompion
+	install -Dm644 -t "$(INTO)"/include dist/include/*
+	install -Dm644 -t "$(INTO)"/lib dist/lib/libtompion.a dist/lib/$(C_LIBRARY) \
 		$(wildcard target/release/libtompion_preload.so)
-	cp -d dist/lib/libtompion.so dist/lib/libtompion.so.0 $(INTO)/lib
-	install -d $(INTO)/lib/pkgconfig
+	cp -d dist/lib/libtompion.so dist/lib/libtompion.so.0 "$(INTO)"/lib
+	install -d "$(INTO)"/lib/pkgconfig
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' dist/lib/pkgconfig/tompion.pc \
-		>$(INTO)/lib/pkgconfig/tompion.pc
+		>"$(INTO)"/lib/pkgconfig/tompion.pc
 
 test: test-packages lint unit guest cross build static acceptance
 	@echo "make test: all parts passed"

@@ -32,7 +32,10 @@ class Tick(ctypes.Structure):
 def load(path="libtompion.so.0"):
     """The library, with the types of what this program calls."""
     # use_errno: constructors tell their errors by it.
-    library = ctypes.CDLL(path, use_errno=True)
+    try:
+        library = ctypes.CDLL(path, use_errno=True)
+    except OSError as error:
+        sys.exit(f"{error}: make lib builds it; LD_LIBRARY_PATH or an argument finds it")
     u64, number, share, handle = ctypes.c_uint64, ctypes.c_int, ctypes.c_double, ctypes.c_void_p
     size = ctypes.c_size_t
     for name, result, *arguments in [

@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
     return clock_gettime(CLOCK_MONOTONIC, &t);
 }
 """
+SONAME = "-Wl,-soname,libtompion_preload.so"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 IS_ROOT = os.geteuid() == 0
 
@@ -44,7 +45,7 @@ def bench():
     with tempfile.TemporaryDirectory(prefix="tompion-preload-") as name:
         directory = Path(name)
         directory.chmod(0o755)
-        cc(directory / "stand_in.so", STAND_IN, "-shared", "-fPIC")
+        cc(directory / "stand_in.so", STAND_IN, "-shared", "-fPIC", SONAME)
         cc(directory / "clock", READS_CLOCK)
         cc(directory / "static", READS_CLOCK, "-static")
         yield directory

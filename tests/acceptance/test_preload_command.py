@@ -222,11 +222,11 @@ def test_the_library_is_found_beside_the_program_or_in_its_prefix(bench, tmp_pat
     (tmp_path / "link").symlink_to(program)
     run = ["preload", bench / "clock"]
     error = refused(tompion(*run, program=program), "--library")
+    assert f"{tmp_path}/bin, {tmp_path}/lib" in error and "make install" in error
     places = ["lib", "lib/tompion", f"lib/{os.uname().machine}-linux-gnu", "bin"]
     # Each place goes before those that are filled already.
     for place in (places[2], places[1], places[0], places[3]):
         library = tmp_path / place / "libtompion_preload.so"
-        assert str(library) in error
         library.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(bench / "stand_in.so", library)
         for called in (program, tmp_path / "link"):
@@ -285,3 +285,14 @@ def test_help_man_page_and_completions_know_it(tmp_path):
     assert "budget" in (tmp_path / "man" / "tompion-preload.1").read_text()
     for shell in ("bash", "zsh", "fish"):
         assert "preload" in tompion("completions", shell, check=0).stdout
+
+
+def test_a_library_that_is_not_the_preload_library_is_refused(bench):
+    other = cc(bench / "stranger.so", "int stranger;", "-shared", "-fPIC")
+    done = tompion("preload", "--library", other, bench / "clock")
+    assert "another library" in refused(done, str(other))
+    assert "not a regular file" in refused(tompion("preload", "/dev/null"), "/dev/null")
+    assert "; to pass" in refused(tompion("preload", "--bogus", "--", "true"), "--bogus")
+    assert "above 0" in refused(
+        tompion("preload", "--policy", "hybrid", "--budget", "1e-300", "true"), "--budget"
+    )

@@ -25,6 +25,7 @@ pub(crate) fn parse(argument: Option<&[u8]>) -> Result<EnvLine, String> {
         // The kernel passes on all of it as one argument.
         return match argument {
             [b'-', ..] => Err("gives env options without -S".to_owned()),
+            _ if argument.contains(&b'=') => Err("sets a variable by env without -S".to_owned()),
             name => Ok(EnvLine {
                 program: os(name),
                 path: None,

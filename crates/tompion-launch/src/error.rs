@@ -16,6 +16,9 @@ pub enum Error {
     /// The file may not be executed.
     #[error("{}: not executable by this user (no execute permission, or on a noexec file system)", .0.display())]
     NotExecutable(PathBuf),
+    /// A device, a pipe or a socket.
+    #[error("{}: not a regular file, hence no program", .0.display())]
+    NotAFile(PathBuf),
     /// A directory.
     #[error("{}: is a directory, not a program", .0.display())]
     Directory(PathBuf),
@@ -63,7 +66,7 @@ pub enum Error {
         what: String,
     },
     /// The library was not given and not found.
-    #[error("libtompion_preload.so is not installed: looked for {}; --library FILE names it", list(.0))]
+    #[error("libtompion_preload.so is not installed: looked in {}; `make build` or `make install` puts it there, --library FILE names it elsewhere", list(.0))]
     NoLibrary(Vec<PathBuf>),
     /// The kernel refused to run the program after all.
     #[error("{}: cannot be run", program.display())]

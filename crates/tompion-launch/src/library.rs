@@ -1,5 +1,6 @@
 //! The preload library's file.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,11 @@ impl Library {
         if !image.shared || image.interpreter.is_some() {
             return Err(bad(format!(
                 "a program, not a shared library such as {LIBRARY_NAME}"
+            )));
+        }
+        if image.soname.as_deref() != Some(OsStr::new(LIBRARY_NAME)) {
+            return Err(bad(format!(
+                "another library (its soname is not {LIBRARY_NAME}); it would do nothing"
             )));
         }
         let file = std::path::absolute(file).map_err(|e| bad(e.to_string()))?;
@@ -96,7 +102,11 @@ impl Library {
         .map(|d| d.join(LIBRARY_NAME));
         match places.iter().find(|p| p.exists()) {
             Some(file) => Self::at(file),
-            None => Err(Error::NoLibrary(places.to_vec())),
+            None => Err(Error::NoLibrary(vec![
+                directory.to_owned(),
+                lib,
+                prefix.join("lib64"),
+            ])),
         }
     }
 

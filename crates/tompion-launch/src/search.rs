@@ -54,7 +54,10 @@ fn executable(file: &Path) -> Result<(), Error> {
     if found.is_dir() {
         return Err(Error::Directory(file.to_owned()));
     }
-    if !found.is_file() || accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS).is_err() {
+    if !found.is_file() {
+        return Err(Error::NotAFile(file.to_owned()));
+    }
+    if accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS).is_err() {
         return Err(Error::NotExecutable(file.to_owned()));
     }
     Ok(())

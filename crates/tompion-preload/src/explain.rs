@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use tompion_time::Source;
 use tompion_time::sleep::Budget;
@@ -14,18 +14,30 @@ use crate::routes::ROUTES;
 use crate::sleeps::DONE;
 
 const STDERR: i32 = 2;
+/// Programs that close and reopen low numbers do not meet this one by accident.
+const HIGH: i32 = 200;
 
 /// The process that is to say last words: not the children that it forks. 0 where none
 /// are wanted.
 static EXPLAINING: AtomicU32 = AtomicU32::new(0);
 
-/// What standard error was at the start.
+/// A duplicate of standard error as it was at the start: programs close theirs before
+/// the end, or have a file of their own there. The only descriptor that this library
+/// keeps, and only to explain.
+static KEPT: AtomicI32 = AtomicI32::new(-1);
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
 
+/// Hybrid sleeps are in force.
+static HYBRID: AtomicBool = AtomicBool::new(false);
+
 /// The first line; asks for the last one.
 pub fn first(decision: &Decision, hybrid: Option<Budget>) {
-    if let Some((device, inode)) = identity(STDERR) {
+    HYBRID.store(hybrid.is_some(), Ordering::Relaxed);
+    // SAFETY: touches no memory.
+    let kept = unsafe { libc::fcntl(STDERR, libc::F_DUPFD_CLOEXEC, HIGH) };
+    if let Some((device, inode)) = identity(kept) {
+        KEPT.store(kept, Ordering::Relaxed);
         DEVICE.store(device, Ordering::Relaxed);
         INODE.store(inode, Ordering::Relaxed);
         EXPLAINING.store(std::process::id(), Ordering::Relaxed);
@@ -48,14 +60,14 @@ pub fn last(decision: &Decision) {
         return;
     }
     // A program may have closed it, and have a file of its own there.
+    let kept = KEPT.load(Ordering::Relaxed);
     let was = (
         DEVICE.load(Ordering::Relaxed),
         INODE.load(Ordering::Relaxed),
     );
-    if identity(STDERR) != Some(was) {
-        return;
+    if identity(kept) == Some(was) {
+        say_to(kept, &format!("at exit: {}", outcome(decision)));
     }
-    say(&format!("at exit: {}", outcome(decision)));
 }
 
 fn outcome(decision: &Decision) -> String {
@@ -88,7 +100,7 @@ fn outcome(decision: &Decision) -> String {
             let _ = write!(words, ", given up {} times ({reason})", summary.losses);
         }
     }
-    if count(&DONE.sleeps) > 0 {
+    if HYBRID.load(Ordering::Relaxed) {
         let _ = write!(
             words,
             "; {} hybrid sleeps, {:.3} s spun, {} cut by the budget",
@@ -102,6 +114,10 @@ fn outcome(decision: &Decision) -> String {
 
 /// One line on standard error, in one write; lost where that is closed.
 pub fn say(words: &str) {
+    say_to(STDERR, words);
+}
+
+fn say_to(fd: i32, words: &str) {
     let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
     let line = format!(
         "tompion: {}[{}]: {words}\n",
@@ -109,7 +125,7 @@ pub fn say(words: &str) {
         std::process::id()
     );
     // SAFETY: the line's own bytes.
-    unsafe { libc::write(STDERR, line.as_ptr().cast(), line.len()) };
+    unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
 }
 
 /// Device and inode of an open file.

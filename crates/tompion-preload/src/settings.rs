@@ -61,7 +61,7 @@ impl Settings {
                 _ => false,
             };
             if !understood && odd.is_none() {
-                odd = Some(Misunderstood(part.to_owned()));
+                odd = Some(Misunderstood(part.chars().take(60).collect()));
             }
         }
         settings.hybrid = hybrid.then_some(budget);

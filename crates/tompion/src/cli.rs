@@ -272,7 +272,10 @@ fn one_line(rendered: &str) -> String {
         .map(str::trim)
         .filter(|l| !l.is_empty() && !l.starts_with("For more information"))
         .collect();
-    let text = parts.join(" ");
+    let text = parts
+        .join(" ")
+        .replace(" found tip: ", " found; ")
+        .replace(" tip: ", "; ");
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     if rendered.starts_with("error:") {
         format!("{text} (--help tells more)")

@@ -33,7 +33,8 @@ pub struct PreloadOptions {
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
     pub policy: Vec<PreloadPolicy>,
 
-    /// Most of one CPU that hybrid sleeps may spend spinning, such as 0.05 or 5%
+    /// Most of one CPU that each thread may spend spinning in hybrid sleeps, over any
+    /// second, such as 0.05 or 5%
     /// [default: 10%]
     #[arg(long, value_name = "SHARE", value_parser = budget, allow_negative_numbers = true)]
     pub budget: Option<Budget>,
@@ -97,6 +98,7 @@ fn budget(text: &str) -> Result<Budget, String> {
         .map(|n| n / whole)
         .filter(|share| *share > 0.0)
         .and_then(|share| Budget::share(share).ok())
+        .filter(|budget| budget.as_nanoseconds_per_second() > 0)
         .ok_or_else(|| "write a share above 0 and up to 1, such as 0.05 or 5%".to_owned())
 }
 

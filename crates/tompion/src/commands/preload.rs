@@ -135,7 +135,7 @@ fn explanation(launch: &Launch<'_>, in_general: bool) -> String {
 fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
     let clock = match launch.settings.clock {
         Policy::Kernel => "the kernel's clock",
-        Policy::Auto | Policy::Tsc => "the CPU counter, where sound",
+        Policy::Auto | Policy::Tsc => "the CPU counter, where sound and faster",
     };
     let sleep = if launch.settings.hybrid_sleeps {
         "wake early, then spin"
@@ -143,7 +143,7 @@ fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
         "the C library's own"
     };
     let found = imports(launch.program);
-    let mut text = format!("{:<18}{:<31}", "replaced", "by");
+    let mut text = format!("{:<18}{:<41}", "call", "served by");
     text += if in_general { "\n" } else { "imported by\n" };
     for function in REPLACED {
         let by = if function.sleeps { sleep } else { clock };
@@ -153,7 +153,7 @@ fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
             (false, true) => "-".to_owned(),
             (false, false) => names.join(", "),
         };
-        let line = format!("{:<18}{by:<31}{importers}", function.name);
+        let line = format!("{:<18}{by:<41}{importers}", function.name);
         let _ = writeln!(text, "{}", line.trim_end());
     }
     if in_general {
