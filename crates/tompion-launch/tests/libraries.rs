@@ -84,7 +84,7 @@ fn libraries_are_found_where_the_loader_would_find_them() {
 #[test]
 fn a_library_is_checked_before_it_is_used() {
     let bench = Bench::new();
-    let options = ["-shared", "-fPIC"];
+    let options = ["-shared", "-fPIC", "-Wl,-soname,libtompion_preload.so"];
     let library = bench.cc("lib.so", "int x;", &options);
     assert_eq!(Library::at(&library).unwrap().file(), library);
     for (name, separator) in [
