@@ -29,6 +29,9 @@ pub struct Outcome {
     pub measurement: Measurement,
     /// Periods missed; absent without a grid.
     pub missed_periods: Option<u64>,
+    /// The moment from which samples count their `at_ns`, in nanoseconds of
+    /// `CLOCK_MONOTONIC`.
+    pub began_ns: u64,
 }
 
 /// Bounds of one trial.

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::str::FromStr;
 
 use tompion_record::{Granularity, Mark, Measurement, Recorder, Sample};
-use tompion_time::os::ClockId;
+use tompion_time::os::{self, ClockId};
 use tompion_time::{Rate, counter};
 
 use crate::{Error, Limits, Outcome, sys};
@@ -218,6 +218,7 @@ pub fn run<S: ReadSource, B: Bracket>(
     let memory_locked = sys::lock_memory(recorder.buffer());
     let floor_ns = floor::<S, B>(bracket);
 
+    let began_ns = os::now_ns(ClockId::Monotonic);
     let began = bracket.open();
     let limit_ticks = (limits.time_ns as f64 / 1e9 * bracket.hz()) as u64;
     let singles = singles(
@@ -254,6 +255,7 @@ pub fn run<S: ReadSource, B: Bracket>(
         data,
         storage,
         missed_periods: None,
+        began_ns,
         measurement: Measurement {
             technique: match S::PAIRING {
                 Pairing::Bracketed => format!(

@@ -147,10 +147,11 @@ pub fn run<W: Waiter>(waiter: &mut W, target_ns: u64, limits: &Limits) -> Result
     let floor_ns = floor(waiter);
 
     let cpu_before = os::now_ns(ClockId::ThreadCpu);
+    let began = waiter.now_ns();
     let taken = if W::GRID {
-        on_grid(waiter, target_ns, wanted, limits, &mut recorder)
+        on_grid(waiter, began, target_ns, wanted, limits, &mut recorder)
     } else {
-        relative(waiter, target_ns, wanted, limits, &mut recorder)
+        relative(waiter, began, target_ns, wanted, limits, &mut recorder)
     };
     let cpu_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
 
@@ -164,6 +165,7 @@ pub fn run<W: Waiter>(waiter: &mut W, target_ns: u64, limits: &Limits) -> Result
         data,
         storage,
         missed_periods: W::GRID.then_some(missed),
+        began_ns: began,
         measurement: Measurement {
             technique: if W::GRID {
                 "time after each wait minus its target on a fixed grid".into()
@@ -212,12 +214,12 @@ fn mark(taken: u64, after_pause: bool) -> Mark {
 /// missed, and the next target is the next point in the future.
 fn on_grid<W: Waiter>(
     waiter: &mut W,
+    began: u64,
     period_ns: u64,
     wanted: u64,
     limits: &Limits,
     recorder: &mut Recorder,
 ) -> std::io::Result<u64> {
-    let began = waiter.now_ns();
     let mut target = began + period_ns;
     waiter.start(target, period_ns)?;
     let mut now = began;
@@ -254,12 +256,12 @@ fn on_grid<W: Waiter>(
 /// Each target counts from the moment before the wait.
 fn relative<W: Waiter>(
     waiter: &mut W,
+    began: u64,
     ahead_ns: u64,
     wanted: u64,
     limits: &Limits,
     recorder: &mut Recorder,
 ) -> std::io::Result<u64> {
-    let began = waiter.now_ns();
     let mut now = began;
     let mut after_pause = false;
     for taken in 0..wanted {

@@ -108,6 +108,7 @@ impl Bench for Planted {
             storage: Storage::Complete,
             measurement: Measurement::default(),
             missed_periods: None,
+            began_ns: 0,
         };
         Ok(Trial {
             started,
