@@ -12,13 +12,15 @@ pub struct Cell {
     /// The cell's key.
     pub factors: Factors,
     /// Values of single operations as measured, one distribution a block, in
-    /// picoseconds, without marked samples.
+    /// picoseconds, without warm-up.
     pub blocks: Vec<Distribution>,
+    /// The same without disturbed samples.
+    pub undisturbed_blocks: Vec<Distribution>,
     /// The same with missed periods filled in; empty without a grid.
     pub filled_blocks: Vec<Distribution>,
     /// Values of operations timed in batches; empty where none were taken.
     pub batched_blocks: Vec<Distribution>,
-    /// Grid periods missed before unmarked samples, over all blocks; absent without a grid.
+    /// Grid periods missed before samples that count, over all blocks; absent without a grid.
     pub missed_periods: Option<u64>,
     /// How the values came about, one entry a block.
     pub measurements: Vec<Measurement>,
@@ -35,6 +37,11 @@ impl Cell {
     /// Summary over all blocks; `None` when no sample was taken.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of_ps(&self.pooled())
+    }
+
+    /// Summary without the samples that something disturbed.
+    pub fn undisturbed_summary(&self) -> Option<Summary> {
+        Summary::of_ps(&Distribution::merged(&self.undisturbed_blocks))
     }
 
     /// Summary with missed periods filled in; `None` without a grid.
@@ -63,6 +70,8 @@ impl Cell {
 
     fn add(&mut self, data: &TrialData, measurement: &Measurement) {
         self.blocks.push(data.distribution(View::Measured));
+        self.undisturbed_blocks
+            .push(data.distribution(View::Undisturbed));
         if let Some(period) = measurement.period_ns {
             let period_ps = period as i64 * 1000;
             self.filled_blocks
@@ -93,6 +102,7 @@ impl Run {
             let cell = cells.entry(trial.factors.clone()).or_insert_with(|| Cell {
                 factors: trial.factors.clone(),
                 blocks: Vec::new(),
+                undisturbed_blocks: Vec::new(),
                 filled_blocks: Vec::new(),
                 batched_blocks: Vec::new(),
                 missed_periods: None,

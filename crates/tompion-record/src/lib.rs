@@ -14,10 +14,12 @@ mod cells;
 mod environment;
 mod error;
 mod factors;
+mod observation;
 mod quantity;
 mod recorder;
 mod run;
 mod sample;
+mod stalls;
 mod store;
 mod summary;
 mod trial;
@@ -26,12 +28,14 @@ pub use cells::Cell;
 pub use environment::*;
 pub use error::{Error, Result};
 pub use factors::{Factors, factor};
+pub use observation::{EvidenceItem, Observation, ObservedReason};
 pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
 pub use recorder::Recorder;
 pub use run::{
     Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, json_schema, now_utc,
 };
 pub use sample::{Mark, Sample};
+pub use stalls::{CauseTotal, StallPart, Stalls};
 pub use store::{Run, RunWriter, write_whole};
 pub use summary::{Summary, TrialSummary};
 pub use trial::{

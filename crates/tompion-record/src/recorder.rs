@@ -73,7 +73,7 @@ impl Recorder {
         if self.samples.len() == self.limit {
             return false;
         }
-        if sample.mark == Mark::None {
+        if !sample.mark.is_left_out() {
             self.missed += u64::from(sample.missed);
         }
         self.samples.push(sample);
@@ -128,6 +128,7 @@ impl Recorder {
                     samples: self.samples,
                     bins: None,
                     filled_bins: None,
+                    stall_parts: Vec::new(),
                 },
                 Storage::Complete,
             ),
@@ -136,6 +137,7 @@ impl Recorder {
                     samples: self.samples,
                     bins: Some(tail.bins),
                     filled_bins: Some(tail.filled),
+                    stall_parts: Vec::new(),
                 },
                 Storage::Tail {
                     limit_rows: self.limit as u64,

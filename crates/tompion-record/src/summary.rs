@@ -68,13 +68,17 @@ impl Summary {
 /// What a trial's samples come to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSummary {
-    /// Single operations as measured, without marked samples.
+    /// Single operations as measured, without warm-up.
     pub measured: Option<Summary>,
+    /// The same without the samples that something disturbed; absent where nothing
+    /// did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undisturbed: Option<Summary>,
     /// The same with the missed periods of the grid filled in; only on a grid.
     pub missed_filled: Option<Summary>,
     /// Operations timed in batches, per operation; only where batches were taken.
     pub batched: Option<Summary>,
-    /// Grid periods missed before unmarked samples; absent without a grid.
+    /// Grid periods missed before samples that count; absent without a grid.
     pub missed_periods: Option<u64>,
     /// Samples set apart as warm-up or otherwise marked.
     pub marked_samples: u64,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tompion_stats::{Bins, Distribution};
 
-use crate::{Factors, Mark, Sample, Summary, TrialSummary};
+use crate::{Factors, Mark, Observation, Sample, StallPart, Stalls, Summary, TrialSummary};
 
 /// One trial as listed in `run.json` and in its sample file's metadata.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,12 @@ pub struct Trial {
     pub measurement: Measurement,
     /// The load beside the measurement and the proof that it ran; absent at rest.
     pub load: Option<LoadEvidence>,
+    /// What a busy loop found and why; only for stalls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Stalls>,
+    /// What was watched beside the measurement; absent in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation: Option<Observation>,
     /// Derived from the samples.
     pub summary: TrialSummary,
 }
@@ -48,6 +54,10 @@ pub struct TrialDraft {
     pub measurement: Measurement,
     /// The load beside the measurement.
     pub load: Option<LoadEvidence>,
+    /// What a busy loop found.
+    pub stalls: Option<Stalls>,
+    /// What was watched beside the measurement.
+    pub observation: Option<Observation>,
     /// Whether `TrialData` holds every sample.
     pub storage: Storage,
     /// Grid periods missed before unmarked samples; absent without a grid.
@@ -142,8 +152,11 @@ pub enum Storage {
 /// Which of a trial's values to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// Single operations, unmarked, as measured.
+    /// Single operations as measured, without warm-up.
     Measured,
+    /// The same without disturbed samples. Samples that are kept in bins alone bear
+    /// no marks, and count.
+    Undisturbed,
     /// The same, and for each missed period the latency it would have had: a
     /// late event of latency L that missed k periods d adds L-d, ..., L-kd.
     ///
@@ -166,17 +179,22 @@ pub struct TrialData {
     pub bins: Option<Bins>,
     /// Values standing for the missed periods of the samples not kept.
     pub filled_bins: Option<Bins>,
+    /// Stalls by cause; only for stalls.
+    pub stall_parts: Vec<StallPart>,
 }
 
 impl TrialData {
     /// The values under one view, in picoseconds.
     pub fn distribution(&self, view: View) -> Distribution {
-        let chosen = self
-            .samples
-            .iter()
-            .filter(|s| s.mark == Mark::None && ((s.n == 1) != (view == View::Batched)));
+        let chosen = self.samples.iter().filter(|s| {
+            let counts = match view {
+                View::Undisturbed => s.mark == Mark::None,
+                _ => !s.mark.is_left_out(),
+            };
+            counts && ((s.n == 1) != (view == View::Batched))
+        });
         let kept = match view {
-            View::Measured | View::Batched => Distribution::from_values(chosen.map(|s| s.value_ps)),
+            View::Measured | View::Undisturbed | View::Batched => Distribution::from_values(chosen.map(|s| s.value_ps)),
             View::Filled { period_ps } => Distribution::from_values(chosen.flat_map(|s| {
                 (0..=i64::from(s.missed)).map(move |back| s.value_ps - back * period_ps)
             })),
@@ -201,6 +219,12 @@ impl TrialData {
                     period_ps: p as i64 * 1000,
                 })
             }),
+            undisturbed: self
+                .samples
+                .iter()
+                .any(|s| s.mark.is_disturbed())
+                .then(|| summary(View::Undisturbed))
+                .flatten(),
             batched: summary(View::Batched),
             missed_periods,
             marked_samples: self.samples.iter().filter(|s| s.mark != Mark::None).count() as u64,

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use tompion_cause::{Cause, Source};
 use tompion_record::{
-    Design, Environment, Factors, Mark, Measurement, Run, RunHeader, RunWriter, Sample, Status,
-    Storage, TrialData, TrialDraft, factor, json_schema,
+    Design, Environment, Factors, Mark, Measurement, Run, RunHeader, RunWriter, Sample, StallPart,
+    Stalls, Status, Storage, TrialData, TrialDraft, factor, json_schema,
 };
 
 fn header() -> RunHeader {
@@ -50,6 +51,8 @@ fn draft(block: u32) -> TrialDraft {
             ..Measurement::default()
         },
         load: None,
+        stalls: None,
+        observation: None,
         storage: Storage::Complete,
         missed_periods: Some(72),
     }
@@ -74,6 +77,51 @@ fn complaint(directory: &Path) -> String {
     };
     assert!(!text.contains('\n'), "more than one line: {text}");
     text
+}
+
+#[test]
+fn stalls_are_read_back_with_their_causes_and_disturbed_samples_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(directory.path(), header()).unwrap();
+    let mut marked = samples();
+    marked[10].mark = Mark::Disturbed(Cause::Preempted, Source::Event);
+    marked[11].mark = Mark::Disturbed(Cause::Stolen, Source::Polled);
+    let part = |at_ns, cause, by: Option<&str>| StallPart {
+        at_ns,
+        ns: 4_000,
+        cause,
+        by: by.map(str::to_owned),
+        source: Source::Event,
+    };
+    let data = TrialData {
+        samples: marked,
+        stall_parts: vec![
+            part(5, Cause::Preempted, Some("hog[17]")),
+            part(9, Cause::Unknown, None),
+        ],
+        ..TrialData::default()
+    };
+    let stalls = Stalls {
+        iterations: 1_000,
+        lost_ns: 8_000,
+        ..Stalls::default()
+    };
+    let draft = TrialDraft {
+        stalls: Some(stalls.clone()),
+        ..draft(0)
+    };
+    writer.save(draft, &data).unwrap();
+    writer.finish(Status::Complete).unwrap();
+
+    let run = Run::open(directory.path()).unwrap();
+    let trial = &run.record().trials[0];
+    assert_eq!(trial.stalls.as_ref(), Some(&stalls));
+    let read = run.data(trial).unwrap();
+    assert_eq!(read.stall_parts, data.stall_parts);
+    assert_eq!(read.samples, data.samples);
+    let (measured, undisturbed) = (&trial.summary.measured, &trial.summary.undisturbed);
+    assert_eq!(measured.as_ref().unwrap().samples, 497);
+    assert_eq!(undisturbed.as_ref().unwrap().samples, 495);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod atomic;
 mod reader;
 mod reserve;
+mod stall_table;
 mod tables;
 mod writer;
 
@@ -27,6 +28,11 @@ const SAMPLES: &str = "samples";
 /// Bins of a trial that outgrew its limit stand beside its sample file.
 fn bins_file(sample_file: &str) -> String {
     sample_file.replace(".parquet", ".bins.parquet")
+}
+
+/// The stalls of a trial by cause stand there too.
+fn stalls_file(sample_file: &str) -> String {
+    sample_file.replace(".parquet", ".stalls.parquet")
 }
 
 /// Opens a regular file; anything else, such as a pipe, which would keep a

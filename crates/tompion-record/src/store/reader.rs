@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::tables::Table;
-use super::{RUN_FILE, SAMPLES, bins_file, open_file};
+use super::{RUN_FILE, SAMPLES, bins_file, open_file, stall_table, stalls_file};
 use crate::{Error, Result, RunRecord, SCHEMA_VERSION, Status, Storage, Trial, TrialData};
 
 /// A run read from its directory.
@@ -147,6 +147,13 @@ impl Run {
             samples,
             bins,
             filled_bins,
+            stall_parts: match &trial.stalls {
+                None => Vec::new(),
+                Some(_) => {
+                    let path = self.directory.join(stalls_file(&trial.sample_file));
+                    stall_table::read(&Table::open(&path)?)?
+                }
+            },
         })
     }
 }

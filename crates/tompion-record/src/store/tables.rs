@@ -47,12 +47,12 @@ fn checksum(samples: &[Sample]) -> String {
         hash.update(&s.value_ps.to_le_bytes());
         hash.update(&s.n.to_le_bytes());
         hash.update(&s.missed.to_le_bytes());
-        hash.update(&[s.mark as u8]);
+        hash.update(&[s.mark.code()]);
     }
     format!("{:08x}", hash.finalize())
 }
 
-fn properties(metadata: Vec<KeyValue>) -> Arc<WriterProperties> {
+pub(super) fn properties(metadata: Vec<KeyValue>) -> Arc<WriterProperties> {
     // Differences of successive values are small: delta encoding before Snappy
     // brings a row of 25 bytes to a few.
     let mut builder = WriterProperties::builder()
@@ -69,7 +69,7 @@ fn properties(metadata: Vec<KeyValue>) -> Arc<WriterProperties> {
     Arc::new(builder.build())
 }
 
-fn write_column<T: DataType>(
+pub(super) fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, &mut (dyn Write + Send)>,
     values: &[T::T],
     levels: Option<&[i16]>,
@@ -113,7 +113,7 @@ pub(super) fn write_samples(
         .collect();
     let marks: Vec<ByteArray> = samples
         .iter()
-        .filter_map(|s| s.mark.name().map(ByteArray::from))
+        .filter_map(|s| s.mark.name().map(|name| ByteArray::from(&*name)))
         .collect();
     write_column::<ByteArrayType>(&mut group, &marks, Some(&levels))?;
     group.close()?;
@@ -200,7 +200,7 @@ impl Table {
         serde_json::from_str(text).map_err(|e| self.damaged(&e.to_string()))
     }
 
-    fn damaged(&self, why: &str) -> Error {
+    pub(super) fn damaged(&self, why: &str) -> Error {
         Error::invalid(&self.path, format!("{why}; the run is damaged"))
     }
 
@@ -254,7 +254,11 @@ impl Table {
         read().map_err(|e| self.damaged(&format!("unreadable bins ({e})")))
     }
 
-    fn int64(&self, column: usize, rows: usize) -> std::result::Result<Vec<i64>, ParquetError> {
+    pub(super) fn int64(
+        &self,
+        column: usize,
+        rows: usize,
+    ) -> std::result::Result<Vec<i64>, ParquetError> {
         let mut out = Vec::with_capacity(rows);
         for group in 0..self.reader.num_row_groups() {
             let ColumnReader::Int64ColumnReader(mut r) = self
@@ -299,7 +303,12 @@ impl Table {
         Ok(out)
     }
 
-    fn marks(&self, column: usize, rows: usize) -> std::result::Result<Vec<Mark>, ParquetError> {
+    /// A text column; `None` where a row has none.
+    pub(super) fn strings(
+        &self,
+        column: usize,
+        rows: usize,
+    ) -> std::result::Result<Vec<Option<String>>, ParquetError> {
         let mut out = Vec::with_capacity(rows);
         for group in 0..self.reader.num_row_groups() {
             let ColumnReader::ByteArrayColumnReader(mut r) = self
@@ -313,17 +322,29 @@ impl Table {
             r.read_records(rows, Some(&mut levels), None, &mut values)?;
             let mut values = values.iter();
             for level in levels {
-                out.push(if level == 0 {
-                    Mark::None
-                } else {
-                    values
-                        .next()
-                        .and_then(|v| v.as_utf8().ok())
-                        .and_then(Mark::from_name)
-                        .ok_or_else(|| ParquetError::General("a mark has no known name".into()))?
+                out.push(match level {
+                    0 => None,
+                    _ => Some(
+                        values
+                            .next()
+                            .and_then(|v| v.as_utf8().ok())
+                            .ok_or_else(|| ParquetError::General("a text is missing".into()))?
+                            .to_owned(),
+                    ),
                 });
             }
         }
         Ok(out)
+    }
+
+    fn marks(&self, column: usize, rows: usize) -> std::result::Result<Vec<Mark>, ParquetError> {
+        let known = |name: &str| {
+            Mark::from_name(name)
+                .ok_or_else(|| ParquetError::General("a mark has no known name".into()))
+        };
+        self.strings(column, rows)?
+            .iter()
+            .map(|name| name.as_deref().map_or(Ok(Mark::None), known))
+            .collect()
     }
 }

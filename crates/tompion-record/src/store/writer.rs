@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::reserve::Reserve;
-use super::{RUN_FILE, SAMPLES, atomic, bins_file, tables};
+use super::{RUN_FILE, SAMPLES, atomic, bins_file, stall_table, stalls_file, tables};
 use crate::{
     Error, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, Trial, TrialData,
     TrialDraft, now_utc,
@@ -77,6 +77,8 @@ impl RunWriter {
             storage: draft.storage,
             measurement: draft.measurement,
             load: draft.load,
+            stalls: draft.stalls,
+            observation: draft.observation,
             sample_file,
         };
         // The sample file commits the trial, so what it refers to comes first.
@@ -84,6 +86,12 @@ impl RunWriter {
             let path = self.directory.join(bins_file(&trial.sample_file));
             atomic::write(&path, |out| {
                 tables::write_bins(out, bins, filled).map_err(|e| cannot_write(&path, &e))
+            })?;
+        }
+        if trial.stalls.is_some() {
+            let path = self.directory.join(stalls_file(&trial.sample_file));
+            atomic::write(&path, |out| {
+                stall_table::write(out, &data.stall_parts).map_err(|e| cannot_write(&path, &e))
             })?;
         }
         let path = self.directory.join(&trial.sample_file);

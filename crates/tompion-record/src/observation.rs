@@ -1,0 +1,58 @@
+//! What was watched beside a measurement.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tompion_cause::{Access, Cause};
+
+/// Events and counters of one trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Observation {
+    /// Which evidence there was.
+    pub evidence: Vec<EvidenceItem>,
+    /// Whether the hypervisor accounts for the time it takes.
+    pub steal_is_accounted: bool,
+    /// Share of one CPU that observing took itself, 0 to 1.
+    pub own_cpu_share: f64,
+    /// Samples marked, by reason.
+    pub marked: Vec<ObservedReason>,
+}
+
+/// One kind of evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EvidenceItem {
+    /// What it is, for example `context switches of the thread`.
+    pub name: String,
+    /// Why it was not to be had; absent where it was.
+    pub missing: Option<String>,
+}
+
+/// Samples marked for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ObservedReason {
+    /// The cause.
+    #[schemars(with = "String")]
+    pub cause: Cause,
+    /// How many samples.
+    pub samples: u64,
+    /// Whether the times are those of events; otherwise counters were polled, and a
+    /// mark covers a window.
+    pub by_events: bool,
+}
+
+impl Observation {
+    /// The evidence that `access` lists.
+    pub fn of_access(access: &Access) -> Self {
+        Self {
+            evidence: access
+                .items
+                .iter()
+                .map(|(name, result)| EvidenceItem {
+                    name: name.clone(),
+                    missing: result.as_ref().err().cloned(),
+                })
+                .collect(),
+            steal_is_accounted: access.steal_is_accounted,
+            ..Self::default()
+        }
+    }
+}
