@@ -59,3 +59,15 @@ fn describe(root: &Root, calls: &SystemCalls, cpuid: Option<&dyn Cpuid>) -> Envi
         mitigations: machine::mitigations(root),
     }
 }
+
+/// The CPUs that this process may use, by number; empty where the system does not
+/// tell.
+pub fn usable_cpus() -> Vec<u32> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else {
+        return Vec::new();
+    };
+    (0..rustix::thread::CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .map(|cpu| cpu as u32)
+        .collect()
+}

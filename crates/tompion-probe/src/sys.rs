@@ -111,6 +111,12 @@ pub(crate) fn unlock_memory(buffer: (*const u8, usize)) {
     unsafe { libc::munlock(buffer.0.cast(), buffer.1) };
 }
 
+/// The calling thread's number.
+pub(crate) fn thread_number() -> i32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
 /// Pins the calling thread to one CPU.
 pub(crate) fn pin_to(cpu: u32) -> io::Result<()> {
     // SAFETY: an all-zero cpu_set_t is an empty set, and CPU_SET bounds its index.

@@ -161,6 +161,7 @@ impl Drop for Controller {
 pub struct MeasuringThread {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    tid: i32,
     /// Whether it was left in a sleep that nobody waits for.
     abandoned: Cell<bool>,
 }
@@ -174,11 +175,17 @@ impl MeasuringThread {
     /// Starts the thread; it sleeps until its first trial.
     pub fn start() -> Result<Self, Error> {
         let (jobs, queue) = mpsc::channel::<Job>();
+        let (started, number) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new()
             .name("tompion-probe".to_owned())
-            .spawn(move || queue.into_iter().for_each(|job| job()))
+            .spawn(move || {
+                // Whoever starts it waits for this.
+                let _ = started.send(sys::thread_number());
+                queue.into_iter().for_each(|job| job());
+            })
             .map_err(Error::system("starting the measuring thread"))?;
         Ok(Self {
+            tid: number.recv().map_err(|_| Error::Panicked)?,
             jobs: Some(jobs),
             thread: Some(thread),
             abandoned: Cell::new(false),
@@ -218,6 +225,30 @@ impl MeasuringThread {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Like [`run`](Self::run), and calls `meanwhile` every `every` on the calling
+    /// thread while `body` goes on.
+    pub fn run_beside<T: Send + 'static>(
+        &self,
+        settings: ThreadSettings,
+        every: Duration,
+        mut meanwhile: impl FnMut(),
+        body: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let result = self.begin(settings, body)?;
+        loop {
+            match result.recv_timeout(every) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Panicked),
+                Err(RecvTimeoutError::Timeout) => meanwhile(),
+            }
+        }
+    }
+
+    /// The thread's number, by which the system knows it.
+    pub fn tid(&self) -> i32 {
+        self.tid
     }
 
     /// Hands `body` to the thread; its result comes over the channel.
@@ -273,6 +304,28 @@ mod tests {
     fn a_panic_while_measuring_is_an_error_not_a_hang() {
         let result: Result<(), Error> = run(ThreadSettings::default(), || panic!("planted"));
         assert!(matches!(result, Err(Error::Panicked)));
+    }
+
+    #[test]
+    fn its_number_is_that_of_the_thread_and_not_of_the_caller() {
+        let thread = MeasuringThread::start().unwrap();
+        let inside = thread.run(ThreadSettings::default(), || Ok(sys::thread_number()));
+        assert_eq!(inside.unwrap(), thread.tid());
+        assert_ne!(thread.tid(), sys::thread_number());
+    }
+
+    #[test]
+    fn something_is_done_beside_a_long_trial() {
+        let thread = MeasuringThread::start().unwrap();
+        let mut times = 0;
+        let body = || {
+            std::thread::sleep(Duration::from_millis(300));
+            Ok(7)
+        };
+        let every = Duration::from_millis(10);
+        let result = thread.run_beside(ThreadSettings::default(), every, || times += 1, body);
+        assert_eq!(result.unwrap(), 7);
+        assert!(times >= 2, "{times}");
     }
 
     #[test]

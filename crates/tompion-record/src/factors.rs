@@ -8,16 +8,20 @@ use serde::{Deserialize, Serialize};
 
 /// Names of the factors that Tompion itself uses; the map is open-ended.
 pub mod factor {
-    /// What is measured: `read-cost`, `wake-up`.
+    /// What is measured: `read-cost`, `wake-up`, `timer-events`, `stalls`.
     pub const PROBE: &str = "probe";
     /// By which function: `usleep`, `rdtsc`, ...
     pub const METHOD: &str = "method";
-    /// Sleep target, for example `100us`.
+    /// Sleep target, or period of timer events, for example `100us`.
     pub const TARGET: &str = "target";
     /// Timer slack: `default` or a duration such as `1ns`.
     pub const SLACK: &str = "timer-slack";
     /// Scheduling policy: `other`, `fifo:50`, ...
     pub const POLICY: &str = "policy";
+    /// Form of timer events: `grid` or `rearmed`.
+    pub const FORM: &str = "form";
+    /// CPU of a busy loop, where several are measured.
+    pub const CPU: &str = "cpu";
     /// Load beside the measurement: `idle`, `cpu`, ...
     pub const LOAD: &str = "load";
 }

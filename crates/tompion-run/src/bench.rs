@@ -42,6 +42,10 @@ pub struct Trial {
     pub outcome: Outcome,
     /// Proof that the load ran.
     pub load: Option<LoadEvidence>,
+    /// What a busy loop found; only for stalls.
+    pub stalls: Option<Stalls>,
+    /// What was watched beside it.
+    pub observation: Option<Observed>,
 }
 
 /// How the real machine is used.

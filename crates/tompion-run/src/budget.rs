@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Plan, PlannedCell, ProbePlan};
+use crate::{Plan, PlannedCell};
 
 /// A read-cost trial ends after this long: under heavy load a busy thread may
 /// wait for the CPU many times longer than it runs.
@@ -14,17 +14,17 @@ const SHORTEST_READ: Duration = Duration::from_millis(10);
 /// First guesses of what a trial costs beside measuring, in seconds; what is
 /// seen in the run soon outweighs them.
 const READ_GUESS: f64 = 0.03;
-const WAKE_GUESS: f64 = 0.01;
+const TIMED_GUESS: f64 = 0.01;
 const SWITCH_GUESS: f64 = 0.02;
 
 /// Shares the run's time among the trials left. Read-cost trials take what they
-/// need; every wake-up trial gets the least that makes it worth while, and a
+/// need; every timed trial gets the least that makes it worth while, and a
 /// share by its weight of what is left.
 pub struct Budget {
     began: Duration,
     duration: Duration,
     longest_read: Duration,
-    /// Weights of the wake-up trials left.
+    /// Weights of the timed trials left.
     weight_left: f64,
     /// By load.
     sides: Vec<Side>,
@@ -34,19 +34,19 @@ pub struct Budget {
 struct Side {
     /// Trials of one pass.
     reads: u32,
-    wakes: u32,
-    /// Least measuring time of one pass's wake-up trials, in seconds.
+    timed: u32,
+    /// Least measuring time of one pass's timed trials, in seconds.
     least: f64,
     /// Trials left in the run.
     switches_left: u32,
     reads_left: u32,
-    wakes_left: u32,
+    timed_left: u32,
     least_left: f64,
-    /// Switching the load on; a read-cost trial; a wake-up trial beyond the time
+    /// Switching the load on; a read-cost trial; a timed trial beyond the time
     /// that it was given. All with saving included.
     switch_length: Mean,
     read_length: Mean,
-    wake_overhead: Mean,
+    timed_overhead: Mean,
     /// Whether any of this was seen in the run.
     seen: bool,
 }
@@ -54,8 +54,8 @@ struct Side {
 impl Side {
     fn new(plan: &Plan, load: usize) -> Self {
         let cells = || plan.cells.iter().filter(|c| c.load == load);
-        let wakes = cells().filter(|c| wake_weight(c).is_some()).count() as u32;
-        let reads = cells().count() as u32 - wakes;
+        let timed = cells().filter(|c| c.timed_weight().is_some()).count() as u32;
+        let reads = cells().count() as u32 - timed;
         let least = cells().map(|c| c.least_time().as_secs_f64()).sum::<f64>();
         // Nothing has to settle where nothing is ever switched.
         let settle = if plan.is_at_rest_throughout() {
@@ -65,15 +65,15 @@ impl Side {
         };
         Self {
             reads,
-            wakes,
+            timed,
             least,
             switches_left: plan.blocks,
             reads_left: reads * plan.blocks,
-            wakes_left: wakes * plan.blocks,
+            timed_left: timed * plan.blocks,
             least_left: least * f64::from(plan.blocks),
             switch_length: Mean::starting_at(settle + SWITCH_GUESS),
             read_length: Mean::starting_at(READ_GUESS),
-            wake_overhead: Mean::starting_at(WAKE_GUESS),
+            timed_overhead: Mean::starting_at(TIMED_GUESS),
             seen: false,
         }
     }
@@ -82,7 +82,7 @@ impl Side {
     fn pass(&self) -> f64 {
         self.switch_length.get()
             + f64::from(self.reads) * self.read_length.get()
-            + f64::from(self.wakes) * self.wake_overhead.get()
+            + f64::from(self.timed) * self.timed_overhead.get()
             + self.least
     }
 
@@ -90,7 +90,7 @@ impl Side {
     fn left(&self) -> f64 {
         f64::from(self.switches_left) * self.switch_length.get()
             + f64::from(self.reads_left) * self.read_length.get()
-            + f64::from(self.wakes_left) * self.wake_overhead.get()
+            + f64::from(self.timed_left) * self.timed_overhead.get()
             + self.least_left
     }
 }
@@ -105,7 +105,11 @@ impl Budget {
             // Twice its share, since others need less than theirs.
             longest_read: (plan.duration / trials.max(1) * 2).clamp(SHORTEST_READ, LONGEST_READ),
             weight_left: f64::from(plan.blocks)
-                * plan.cells.iter().filter_map(wake_weight).sum::<f64>(),
+                * plan
+                    .cells
+                    .iter()
+                    .filter_map(PlannedCell::timed_weight)
+                    .sum::<f64>(),
             sides: (0..plan.loads.len()).map(|l| Side::new(plan, l)).collect(),
         }
     }
@@ -147,7 +151,7 @@ impl Budget {
 
     /// The time that a trial of `cell` gets.
     pub fn time_for(&self, cell: &PlannedCell, now: Duration) -> Duration {
-        let Some(weight) = wake_weight(cell) else {
+        let Some(weight) = cell.timed_weight() else {
             return self.longest_read;
         };
         let left = (self.began + self.duration).saturating_sub(now);
@@ -168,25 +172,17 @@ impl Budget {
     /// time to measure.
     pub fn spent(&mut self, cell: &PlannedCell, whole: Duration, given: Duration) {
         let side = &mut self.sides[cell.load];
-        match cell.probe {
-            ProbePlan::ReadCost(_) => {
-                side.reads_left = side.reads_left.saturating_sub(1);
-                side.read_length.add(whole.as_secs_f64());
-            }
-            ProbePlan::WakeUp { .. } => {
-                side.wakes_left = side.wakes_left.saturating_sub(1);
-                side.least_left = (side.least_left - cell.least_time().as_secs_f64()).max(0.0);
-                side.wake_overhead
-                    .add(whole.saturating_sub(given).as_secs_f64());
-                self.weight_left -= cell.weight;
-            }
+        if cell.timed_weight().is_none() {
+            side.reads_left = side.reads_left.saturating_sub(1);
+            side.read_length.add(whole.as_secs_f64());
+        } else {
+            side.timed_left = side.timed_left.saturating_sub(1);
+            side.least_left = (side.least_left - cell.least_time().as_secs_f64()).max(0.0);
+            side.timed_overhead
+                .add(whole.saturating_sub(given).as_secs_f64());
+            self.weight_left -= cell.weight;
         }
     }
-}
-
-/// The weight of a wake-up cell; none for read cost.
-fn wake_weight(cell: &PlannedCell) -> Option<f64> {
-    matches!(cell.probe, ProbePlan::WakeUp { .. }).then_some(cell.weight)
 }
 
 /// As a duration, whatever a user asks for: targets of years do not overflow.

@@ -184,6 +184,8 @@ impl Run<'_> {
                     duration_ns: (ended - started).as_nanos() as u64,
                     measurement: trial.outcome.measurement,
                     load: trial.load,
+                    stalls: trial.stalls,
+                    observation: trial.observation,
                     storage: trial.outcome.storage,
                     missed_periods: trial.outcome.missed_periods,
                 },

@@ -63,6 +63,10 @@ impl Plan {
         const TRIAL: u64 = 12_000;
         const READ_ROW: u64 = 2;
         const WAKE_ROW: u64 = 24;
+        // A stall has a row, and one for each of its parts; a trial keeps 2^20 rows.
+        const STALL_ROW: u64 = 60;
+        const STALLS_A_SECOND: u64 = 5_000;
+        const LARGEST_STALLS: u64 = STALL_ROW << 20;
         const PAGE: u64 = 500_000;
         // As many blocks as the time can hold where trials cost a tenth of what
         // is foreseen.
@@ -76,6 +80,11 @@ impl Plan {
                 let in_time = nanoseconds(self.duration) / target_ns.max(1);
                 of_blocks(cell.samples, WAKE_ROW)
                     .min(in_time.saturating_mul(WAKE_ROW) + TRIAL * blocks)
+            }
+            ProbePlan::TimerEvents { .. } => of_blocks(cell.samples, WAKE_ROW),
+            ProbePlan::Stalls { .. } => {
+                let in_time = self.duration.as_secs() * STALLS_A_SECOND * STALL_ROW;
+                in_time.min(LARGEST_STALLS * blocks) + TRIAL * blocks
             }
         });
         cells.fold(PAGE, u64::saturating_add)
@@ -100,7 +109,7 @@ impl Plan {
             .iter()
             .filter_map(|c| match c.probe {
                 ProbePlan::WakeUp { target_ns, .. } => Some((target_ns, c.least_time())),
-                ProbePlan::ReadCost(_) => None,
+                _ => None,
             })
             .max();
         let Some((target_ns, least)) = longest else {

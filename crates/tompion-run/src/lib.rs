@@ -11,7 +11,9 @@ mod space;
 
 pub use bench::{Bench, Machine, MachineSettings, Trial};
 pub use execute::{Progress, execute};
-pub use plan::{Plan, PlanOptions, PlannedCell, ProbePlan, Slack};
+pub use plan::{
+    Plan, PlanOptions, PlannedCell, ProbePlan, Slack, StallOptions, TimerEventOptions,
+};
 pub use space::{require_space, require_space_for_loads};
 
 /// Why a run could not begin or go on.

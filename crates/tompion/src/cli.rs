@@ -1,23 +1,26 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
+mod check;
+mod measure;
 mod preload;
+mod run;
 mod values;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use tompion_load::LoadSpec;
-use tompion_probe::Policy;
-use tompion_run::Slack;
 
 use crate::output::OutputOptions;
+pub use check::CheckOptions;
+pub use measure::{
+    MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
+};
 pub use preload::{PreloadOptions, PreloadPolicy};
-pub use values::{MethodName, Nanoseconds, ProfileName};
-use values::{duration, nanoseconds, samples, slack};
+pub use run::RunOptions;
+pub use values::{CpuList, MethodName, ProfileName};
 
 /// Can I trust time in this VM, container or cloud instance, and what should my
 /// program do about it?
@@ -39,6 +42,7 @@ const EXAMPLES: &str = "\
 Examples:
   tompion check            how good time is on this machine, in about 80 s
   tompion check --quick    a first look in half a minute
+  tompion measure stalls   why a busy loop stands still
   tompion report RUN       make the report of the run in directory RUN again
   tompion preload -- CMD   run a program with precise clocks and sleeps
 
@@ -49,6 +53,8 @@ inconclusive; 130 interrupted.";
 pub enum Command {
     /// Tell in about 80 s how good time is on this machine
     Check(Box<CheckOptions>),
+    /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
+    Measure(MeasureOptions),
     /// Make the report of a recorded run again
     Report(ReportOptions),
     /// Tell what this machine is: clock, hypervisor, container, kernel settings
@@ -63,104 +69,6 @@ pub enum Command {
     Man(ManOptions),
     /// Print completions for a shell
     Completions(CompletionOptions),
-}
-
-/// What to measure; defaults take about 80 s.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  tompion check
-  tompion check --quick --out /tmp/quick
-  tompion check --loads idle,cpu,io --targets 100us,1ms,10ms --duration 5m
-  tompion check --methods usleep,tompion-hybrid --loads idle,stress-ng:cpu=4
-  tompion check --policy fifo:50 --cpu 1
-  tompion check --require audio-48k-64 --require voip && echo fit
-  tompion check --json > check.json
-
-Exit status: 0 done; 1 error; 2 a --require profile failed; 3 a --require profile is
-inconclusive; 130 interrupted (what was measured is kept and reported).")]
-pub struct CheckOptions {
-    /// A first look in at most 30 s: loads idle and cpu, target 100us, 6 blocks
-    #[arg(long)]
-    pub quick: bool,
-
-    /// Directory for the run and its report; must be absent or empty
-    /// [default: tompion-run-DATE-TIME, with -2, -3, ... where that exists]
-    #[arg(short, long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-
-    /// Loads beside the measurement, comma-separated; see `tompion list`
-    /// [default: idle,cpu,network]
-    #[arg(
-        long,
-        visible_alias = "load",
-        value_name = "LOAD",
-        value_delimiter = ','
-    )]
-    pub loads: Vec<LoadSpec>,
-
-    /// Methods, comma-separated, of both probes; see `tompion list`
-    /// [default: all]
-    #[arg(long, value_name = "METHOD", value_delimiter = ',')]
-    pub methods: Vec<MethodName>,
-
-    /// Sleep targets, comma-separated, each with every wake-up method
-    /// [default: 100us with all, 1ms with four]
-    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = nanoseconds)]
-    pub targets: Vec<Nanoseconds>,
-
-    /// Timer slacks, comma-separated: `default` or a time; SCHED_OTHER only
-    #[arg(long, value_name = "SLACK", value_delimiter = ',', default_value = "default,1ns", value_parser = slack)]
-    pub slack: Vec<Slack>,
-
-    /// Scheduling policies of the measuring thread, comma-separated: other,
-    /// fifo:1..99, rr:1..99
-    #[arg(
-        short,
-        long,
-        value_name = "POLICY",
-        value_delimiter = ',',
-        default_value = "other"
-    )]
-    pub policy: Vec<Policy>,
-
-    /// Pin the measuring thread to this CPU
-    #[arg(long, value_name = "CPU")]
-    pub cpu: Option<u32>,
-
-    /// Time for all measurements together [default: 75s; 20s with --quick]
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
-    pub duration: Option<Duration>,
-
-    /// Passes over all cells in random order; a verdict needs 6
-    /// [default: 8; 6 with --quick]
-    #[arg(long, value_name = "N")]
-    pub blocks: Option<u32>,
-
-    /// Read-cost samples of each method at rest; a tenth under load
-    /// [default: 1000000; 200000 with --quick]
-    #[arg(long, value_name = "N", value_parser = samples)]
-    pub samples: Option<u64>,
-
-    /// Most wake-up samples of each cell
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = samples)]
-    pub wake_samples: u64,
-
-    /// Fail with status 2 unless this profile passes; may be given again
-    #[arg(long, value_name = "PROFILE")]
-    pub require: Vec<ProfileName>,
-
-    /// Seed of the random order [default: from the clock]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-
-    /// Where loads put their files [default: the run's directory]
-    #[arg(long, value_name = "DIR")]
-    pub load_dir: Option<PathBuf>,
-
-    /// What to print.
-    #[command(flatten)]
-    pub output: OutputOptions,
 }
 
 /// Make the report of a recorded run again.

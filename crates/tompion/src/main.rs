@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     };
     let result = match options.command {
         Command::Check(check) => commands::check(&check),
+        Command::Measure(measure) => commands::measure(&measure),
         Command::Report(report) => commands::report(&report),
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),

@@ -92,7 +92,7 @@ impl Bench for Planted {
         self.given.insert(cell.factors.to_string(), time);
         self.now += match cell.probe {
             ProbePlan::ReadCost(_) => Duration::from_millis(5),
-            ProbePlan::WakeUp { .. } => time,
+            _ => time,
         };
         let outcome = Outcome {
             data: TrialData {
@@ -115,6 +115,8 @@ impl Bench for Planted {
             ended: self.now,
             outcome,
             load: None,
+            stalls: None,
+            observation: None,
         })
     }
 }

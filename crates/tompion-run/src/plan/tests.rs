@@ -11,6 +11,8 @@ pub(crate) fn options() -> PlanOptions {
             (1_000_000, Some(vec![wake_up::Method::Usleep])),
         ],
         slacks: vec![Slack::Default, Slack::Ns(1)],
+        timer_events: None,
+        stalls: None,
         loads: vec!["idle".parse().unwrap(), "cpu".parse().unwrap()],
         policies: vec![Policy::Other],
         cpu: None,

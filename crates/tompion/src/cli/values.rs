@@ -34,6 +34,40 @@ pub(super) fn samples(text: &str) -> Result<u64, String> {
     }
 }
 
+/// CPUs by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CpuList {
+    /// All that this process may use.
+    All,
+    /// These.
+    These(Vec<u32>),
+}
+
+pub(super) fn cpu_list(text: &str) -> Result<CpuList, String> {
+    /// More CPUs than any machine has.
+    const MOST: u32 = 8192;
+    if text == "all" {
+        return Ok(CpuList::All);
+    }
+    let wrong = || format!("`{text}` is no list of CPUs; write one such as 0,2-3, or `all`");
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |t: &str| t.trim().parse().ok().filter(|n| *n < MOST);
+        let (first, last): (u32, u32) = (
+            number(first).ok_or_else(wrong)?,
+            number(last).ok_or_else(wrong)?,
+        );
+        if first > last {
+            return Err(wrong());
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(CpuList::These(cpus))
+}
+
 /// A method of either probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodName {

@@ -1,30 +1,13 @@
 //! `tompion check`: measure, save, report.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use anyhow::Context;
-use tompion_load::LoadSpec;
-use tompion_probe::{MeasuringThread, ThreadSettings, read_cost, wake_up};
-use tompion_record::{Error, RunHeader, RunWriter, now_utc};
-use tompion_run::{
-    Machine, MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
-};
+use tompion_probe::{read_cost, timer_events, wake_up};
+use tompion_run::{Plan, PlanOptions, StallOptions, TimerEventOptions};
 
-use super::progress::ProgressLine;
-use super::report::{self, Page};
+use super::session::{carry_out, plan_of_nothing};
 use crate::cli::{CheckOptions, MethodName};
 use crate::exit;
-
-/// What the loads may write over a whole run; with the samples of a default run
-/// (some 60 MB) it stays below 200 MB.
-const LOAD_BYTES: u64 = 100_000_000;
-
-/// How long a load runs before its first trial: a hundred threads on two CPUs
-/// need a round of the scheduler, 200 ms, to weigh evenly.
-const SETTLE: Duration = Duration::from_millis(300);
 
 /// Methods that are measured at 1 ms too.
 const AT_1_MS: [wake_up::Method; 4] = [
@@ -34,106 +17,36 @@ const AT_1_MS: [wake_up::Method; 4] = [
     wake_up::Method::TompionHybrid,
 ];
 
+/// The timer events that a check looks at.
+const EVENTS: [timer_events::Method; 3] = [
+    timer_events::Method::Timerfd,
+    timer_events::Method::ClockNanosleepAbs,
+    timer_events::Method::Ticker,
+];
+const EVENT_PERIOD_NS: u64 = 100_000;
+/// As many over all blocks as Adamczyk 2015 took.
+const EVENT_COUNT: u64 = 4_500;
+
+/// Iterations of the busy loop that count as stalls.
+const STALL_NS: u64 = 1_000;
+
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
     let plan = Plan::new(&plan_options(options))?;
-    try_settings(&plan)?;
-    let place = options.out.as_deref().unwrap_or(Path::new("."));
-    require_space(place, plan.bytes())?;
-    if plan.loads.iter().any(LoadSpec::writes_files) {
-        let load_place = options.load_dir.as_deref().unwrap_or(place);
-        require_space_for_loads(load_place, LOAD_BYTES)?;
-    }
-    if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {
-        exit::complain(&format!("warning: {warning}"));
-    }
-
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The first signal ends the run in order, the second at once.
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            i32::from(exit::INTERRUPTED),
-            Arc::clone(&stop),
-        )?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-
-    let existed = place.exists();
-    let mut writer = begin(options.out.as_deref(), &header(&plan))?;
-    let directory = writer.directory().to_path_buf();
-    let take_back = || remove_empty_run(&directory, options.out.is_some() && existed);
-    let settings = machine_settings(options, &plan, &directory)?;
-    let mut machine = Machine::new(&plan.loads, &settings).inspect_err(|_| take_back())?;
-    machine.guards().into_iter().for_each(|g| writer.guard(g));
-    machine.notes().into_iter().for_each(|n| writer.note(n));
-    let progress = ProgressLine::new(&plan, options.output.quiet);
-    let result = execute(&plan, &mut machine, &mut writer, &stop, |p| {
-        progress.show(&p);
-    });
-    // Loads end before the report is made.
-    drop(machine);
-    progress.clear();
-    if result.is_err() && writer.record().trials.is_empty() {
-        take_back();
-        return Ok(result.map(|_| 0)?);
-    }
-
     let required: Vec<&str> = options.require.iter().map(|r| r.0.as_str()).collect();
-    let page = Page::of_run(&directory);
-    let reported = report::make(&directory, &page, options.output, &required);
-    // What ended the run comes before what it did to the report.
-    result?;
-    Ok(if stop.load(Ordering::Relaxed) {
-        reported?;
-        exit::INTERRUPTED
-    } else {
-        reported?
-    })
-}
-
-/// Refuses a CPU or a policy that the system does not grant before anything is
-/// written.
-fn try_settings(plan: &Plan) -> anyhow::Result<()> {
-    let thread = MeasuringThread::start()?;
-    let mut tried: Vec<ThreadSettings> = Vec::new();
-    for cell in &plan.cells {
-        let settings = ThreadSettings {
-            slack_ns: None,
-            ..cell.thread
-        };
-        if !tried.contains(&settings) {
-            thread.run(settings, || Ok(()))?;
-            tried.push(settings);
-        }
-    }
-    Ok(())
-}
-
-/// Begins a run where the user says, or in the first free directory that is
-/// named after the present second.
-fn begin(out: Option<&Path>, header: &RunHeader) -> Result<RunWriter, Error> {
-    /// More runs than anybody begins within a second.
-    const MOST: u32 = 1000;
-    if let Some(out) = out {
-        return RunWriter::create(out, header.clone());
-    }
-    let name = default_name();
-    let mut number = 1;
-    loop {
-        let directory = match number {
-            1 => PathBuf::from(&name),
-            n => PathBuf::from(format!("{name}-{n}")),
-        };
-        match RunWriter::create(&directory, header.clone()) {
-            Err(Error::NotEmpty { .. } | Error::Taken { .. }) if number < MOST => number += 1,
-            result => return result,
-        }
-    }
+    carry_out(&plan, &options.run, &required)
 }
 
 fn plan_options(options: &CheckOptions) -> PlanOptions {
     let quick = options.quick;
+    let loads: &[&str] = if quick {
+        &["idle", "cpu"]
+    } else {
+        &["idle", "cpu", "network"]
+    };
+    let duration = Duration::from_secs(if quick { 20 } else { 95 });
+    let blocks = if quick { 6 } else { 8 };
+    let nothing = plan_of_nothing(&options.run, loads, duration, blocks);
     let mut read_methods: Vec<read_cost::Method> = Vec::new();
     let mut wake_methods: Vec<wake_up::Method> = Vec::new();
     for method in &options.methods {
@@ -142,7 +55,9 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
             MethodName::Wake(m) => wake_methods.push(*m),
         }
     }
-    if options.methods.is_empty() {
+    // Whoever names methods wants those and nothing else.
+    let whole = options.methods.is_empty();
+    if whole {
         read_methods.extend(read_cost::Method::available());
         wake_methods.extend(wake_up::Method::ALL);
     }
@@ -151,104 +66,27 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
         (true, true) => vec![(100_000, None)],
         (true, false) => vec![(100_000, None), (1_000_000, Some(AT_1_MS.to_vec()))],
     };
-    let loads = if options.loads.is_empty() {
-        let names: &[&str] = if quick {
-            &["idle", "cpu"]
-        } else {
-            &["idle", "cpu", "network"]
-        };
-        let parse = |n: &&str| n.parse::<LoadSpec>().expect("built-in names parse");
-        names.iter().map(parse).collect()
-    } else {
-        options.loads.clone()
-    };
+    let available = |m: &timer_events::Method| m.available().is_ok();
     PlanOptions {
         read_methods,
         wake_methods,
         targets,
         slacks: options.slack.clone(),
-        loads,
-        policies: options.policy.clone(),
-        cpu: options.cpu,
-        blocks: options.blocks.unwrap_or(if quick { 6 } else { 8 }),
+        timer_events: whole.then(|| TimerEventOptions {
+            methods: EVENTS.into_iter().filter(available).collect(),
+            forms: vec![timer_events::Form::Grid],
+            periods_ns: vec![EVENT_PERIOD_NS],
+            events: EVENT_COUNT.div_ceil(u64::from(nothing.blocks.max(1))),
+        }),
+        stalls: whole.then(|| StallOptions {
+            cpus: Vec::new(),
+            threshold_ns: STALL_NS,
+            weight: 4.0,
+        }),
         read_samples: options
             .samples
             .unwrap_or(if quick { 200_000 } else { 1_000_000 }),
         wake_samples: options.wake_samples,
-        duration: options
-            .duration
-            .unwrap_or(Duration::from_secs(if quick { 20 } else { 75 })),
-        settle: SETTLE,
-        seed: options.seed.unwrap_or_else(|| {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |d| d.as_nanos() as u64)
-        }),
-    }
-}
-
-fn default_name() -> String {
-    let stamp: String = now_utc()
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric())
-        .map(|c| if c == 'T' { '-' } else { c })
-        .filter(|c| *c != 'Z')
-        .collect();
-    format!("tompion-run-{stamp}")
-}
-
-fn header(plan: &Plan) -> RunHeader {
-    RunHeader {
-        command_line: std::env::args_os()
-            .map(|a| a.to_string_lossy().into_owned())
-            .collect(),
-        tool: concat!("tompion ", env!("CARGO_PKG_VERSION")).to_owned(),
-        started_at: now_utc(),
-        design: plan.design(),
-        environment: tompion_platform::detect(),
-        guards: vec![
-            "A fresh thread measures beside each load; every trial sets its policy and slack \
-             afresh."
-                .to_owned(),
-            "Sample buffers are written once before use and locked into memory where the limit \
-             on locked memory allows."
-                .to_owned(),
-            "Nothing but the operation under test stands between two time stamps.".to_owned(),
-            "Loads are separate processes, stopped while another load, or none, is measured."
-                .to_owned(),
-            format!(
-                "A load runs for {} ms before its first trial; the first samples of every trial \
-                 are marked as warm-up and left out.",
-                SETTLE.as_millis()
-            ),
-        ],
-    }
-}
-
-fn machine_settings(
-    options: &CheckOptions,
-    plan: &Plan,
-    directory: &Path,
-) -> anyhow::Result<MachineSettings> {
-    // Each may be on for the whole run, for all that is known beforehand.
-    let writing = plan.loads.iter().filter(|l| l.needs_directory()).count();
-    Ok(MachineSettings {
-        executable: std::env::current_exe().context("finding this program's own file")?,
-        load_directory: options
-            .load_dir
-            .clone()
-            .unwrap_or_else(|| directory.to_path_buf()),
-        write_budget_bytes: LOAD_BYTES / writing.max(1) as u64,
-        planned_load_time: plan.duration + Duration::from_secs(10),
-        settle: SETTLE,
-    })
-}
-
-/// Takes back what a run that could not begin has made.
-fn remove_empty_run(directory: &Path, keep_directory: bool) {
-    let _ = std::fs::remove_file(directory.join("run.json"));
-    let _ = std::fs::remove_dir(directory.join("samples"));
-    if !keep_directory {
-        let _ = std::fs::remove_dir(directory);
+        ..nothing
     }
 }

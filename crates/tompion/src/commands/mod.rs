@@ -3,15 +3,18 @@
 mod check;
 mod env;
 mod list;
+mod measure;
 mod pages;
 mod peer;
 mod preload;
 mod progress;
 mod report;
+mod session;
 
 pub use check::check;
 pub use env::env;
 pub use list::list;
+pub use measure::measure;
 pub use pages::{completions, man};
 pub use peer::peer;
 pub use preload::preload;

@@ -1,0 +1,98 @@
+//! One cell of a plan: what is measured, and how its trials share the run's time.
+
+use std::time::Duration;
+
+use tompion_probe::{ThreadSettings, read_cost, timer_events, wake_up};
+use tompion_record::Factors;
+
+/// What a cell's probe does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbePlan {
+    /// Read cost of one clock.
+    ReadCost(read_cost::Method),
+    /// Wake-up latency of one function at one target.
+    WakeUp {
+        /// The function.
+        method: wake_up::Method,
+        /// How far ahead it is told to wake, in nanoseconds.
+        target_ns: u64,
+    },
+    /// Periodic events of one mechanism.
+    TimerEvents {
+        /// The mechanism.
+        method: timer_events::Method,
+        /// A fixed grid, or re-armed after each event.
+        form: timer_events::Form,
+        /// The period in nanoseconds.
+        period_ns: u64,
+    },
+    /// Stalls of a busy loop.
+    Stalls {
+        /// Iterations longer than this are stalls, in nanoseconds.
+        threshold_ns: u64,
+    },
+}
+
+/// One cell of the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedCell {
+    /// Its key.
+    pub factors: Factors,
+    /// What is measured.
+    pub probe: ProbePlan,
+    /// How the measuring thread is set up.
+    pub thread: ThreadSettings,
+    /// Index into [`Plan::loads`].
+    pub load: usize,
+    /// Samples of one trial.
+    pub samples: u64,
+    /// Share of the run's time relative to other timed cells, beyond the least
+    /// that each one needs.
+    pub weight: f64,
+}
+
+impl PlannedCell {
+    /// Samples after the warm-up that every wake-up trial should have.
+    pub const FEW: u64 = 5;
+
+    /// The least time that a timed trial is worth making for: its warm-up and a
+    /// few samples, however long they sleep. Zero for read cost.
+    pub fn least_time(&self) -> Duration {
+        /// What a sleep takes beyond its target where timer slack is at its default.
+        const LATE_NS: u64 = 100_000;
+        /// Short sleeps are never so few.
+        const SHORTEST: Duration = Duration::from_millis(8);
+        /// A few dozen ticks of the kernel.
+        const SHORTEST_LOOP: Duration = Duration::from_millis(100);
+        let waiting = |each_ns: u64| {
+            let sleeps = wake_up::WARM_UP + self.samples.min(Self::FEW);
+            let ns = each_ns.saturating_add(LATE_NS).saturating_mul(sleeps);
+            Duration::from_nanos(ns).max(SHORTEST)
+        };
+        match self.probe {
+            ProbePlan::ReadCost(_) => Duration::ZERO,
+            ProbePlan::WakeUp { target_ns, .. } => waiting(target_ns),
+            ProbePlan::TimerEvents { period_ns, .. } => waiting(period_ns),
+            ProbePlan::Stalls { .. } => SHORTEST_LOOP,
+        }
+    }
+
+    /// The weight of a cell whose trials last as long as they are given; none for
+    /// read cost, which takes what it needs.
+    pub fn timed_weight(&self) -> Option<f64> {
+        match self.probe {
+            ProbePlan::ReadCost(_) => None,
+            _ => Some(self.weight),
+        }
+    }
+
+    /// How long the probe waits before it looks whether it should stop, in
+    /// nanoseconds; zero where it never waits.
+    pub fn wait_ns(&self) -> u64 {
+        match self.probe {
+            ProbePlan::WakeUp { target_ns, .. } => target_ns,
+            ProbePlan::TimerEvents { period_ns, .. } => period_ns,
+            ProbePlan::ReadCost(_) | ProbePlan::Stalls { .. } => 0,
+        }
+    }
+}

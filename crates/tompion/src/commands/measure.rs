@@ -1,0 +1,116 @@
+//! `tompion measure`: one thing, closely.
+
+use std::time::Duration;
+
+use tompion_probe::{read_cost, timer_events, wake_up};
+use tompion_run::{Plan, PlanOptions, StallOptions, TimerEventOptions};
+
+use super::session::{carry_out, plan_of_nothing};
+use crate::cli::{
+    CpuList, MeasureOptions, Measurement, ReadCostOptions, RunOptions, StallsOptions,
+    TimerEventsOptions, WakeUpOptions,
+};
+use crate::exit;
+
+/// Loads unless others are named.
+const LOADS: &[&str] = &["idle"];
+
+/// Blocks, from which intervals come.
+const BLOCKS: u32 = 6;
+
+/// Time unless another is named, where nothing tells what it takes.
+const DURATION: Duration = Duration::from_secs(60);
+
+/// Time of one busy loop unless another is named.
+const LOOP: Duration = Duration::from_secs(10);
+
+/// Carries out the command.
+pub fn measure(options: &MeasureOptions) -> exit::Result {
+    match &options.what {
+        Measurement::ReadCost(o) => finish(&o.run, &read_cost(o)),
+        Measurement::WakeUp(o) => finish(&o.run, &wake_up(o)),
+        Measurement::TimerEvents(o) => finish(&o.run, &timer_events(o)?),
+        Measurement::Stalls(o) => finish(&o.run, &stalls(o)?),
+    }
+}
+
+fn finish(run: &RunOptions, options: &PlanOptions) -> exit::Result {
+    carry_out(&Plan::new(options)?, run, &[])
+}
+
+fn read_cost(options: &ReadCostOptions) -> PlanOptions {
+    PlanOptions {
+        read_methods: if options.methods.is_empty() {
+            read_cost::Method::available().collect()
+        } else {
+            options.methods.clone()
+        },
+        read_samples: options.samples,
+        ..plan_of_nothing(&options.run, LOADS, DURATION, BLOCKS)
+    }
+}
+
+fn wake_up(options: &WakeUpOptions) -> PlanOptions {
+    PlanOptions {
+        wake_methods: if options.methods.is_empty() {
+            wake_up::Method::ALL.to_vec()
+        } else {
+            options.methods.clone()
+        },
+        targets: options.targets.iter().map(|t| (t.0, None)).collect(),
+        slacks: options.slack.clone(),
+        wake_samples: options.samples,
+        ..plan_of_nothing(&options.run, LOADS, DURATION, BLOCKS)
+    }
+}
+
+fn timer_events(options: &TimerEventsOptions) -> anyhow::Result<PlanOptions> {
+    for method in &options.methods {
+        method
+            .available()
+            .map_err(|why| anyhow::anyhow!("no such timer events here: {why}"))?;
+    }
+    let events = TimerEventOptions {
+        methods: if options.methods.is_empty() {
+            timer_events::Method::ALL
+                .into_iter()
+                .filter(|m| m.available().is_ok())
+                .collect()
+        } else {
+            options.methods.clone()
+        },
+        forms: options.forms.clone(),
+        periods_ns: options.periods.iter().map(|p| p.0).collect(),
+        events: options.events,
+    };
+    let mut plan = PlanOptions {
+        slacks: options.slack.clone(),
+        timer_events: Some(events),
+        ..plan_of_nothing(&options.run, LOADS, DURATION, 3)
+    };
+    if options.run.duration.is_none() {
+        plan.duration = plan.time_for_events();
+    }
+    Ok(plan)
+}
+
+fn stalls(options: &StallsOptions) -> anyhow::Result<PlanOptions> {
+    let cpus = match &options.cpus {
+        None => Vec::new(),
+        Some(CpuList::These(cpus)) => cpus.clone(),
+        Some(CpuList::All) => tompion_platform::usable_cpus(),
+    };
+    let mut plan = PlanOptions {
+        stalls: Some(StallOptions {
+            cpus,
+            threshold_ns: options.threshold.0,
+            weight: 1.0,
+        }),
+        ..plan_of_nothing(&options.run, LOADS, DURATION, 1)
+    };
+    if options.run.duration.is_none() {
+        let loops = Plan::new(&plan)?.trials();
+        plan.duration = LOOP * u32::try_from(loops).unwrap_or(u32::MAX);
+    }
+    Ok(plan)
+}

@@ -1,0 +1,226 @@
+//! What every command that measures does: a run directory, loads, the plan, a
+//! report.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use tompion_load::LoadSpec;
+use tompion_probe::{MeasuringThread, ThreadSettings};
+use tompion_record::{Error, RunHeader, RunWriter, now_utc};
+use tompion_run::{
+    Machine, MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
+};
+
+use super::progress::ProgressLine;
+use super::report::{self, Page};
+use crate::cli::RunOptions;
+use crate::exit;
+
+/// What the loads may write over a whole run; with the samples of a default run
+/// (some 60 MB) it stays below 200 MB.
+const LOAD_BYTES: u64 = 100_000_000;
+
+/// How long a load runs before its first trial: a hundred threads on two CPUs
+/// need a round of the scheduler, 200 ms, to weigh evenly.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// A plan of nothing yet, as the options of the run say; for a command to fill in.
+pub fn plan_of_nothing(
+    options: &RunOptions,
+    loads: &[&str],
+    duration: Duration,
+    blocks: u32,
+) -> PlanOptions {
+    let by_name = |n: &&str| n.parse::<LoadSpec>().expect("built-in names parse");
+    PlanOptions {
+        read_methods: Vec::new(),
+        wake_methods: Vec::new(),
+        targets: Vec::new(),
+        slacks: Vec::new(),
+        timer_events: None,
+        stalls: None,
+        loads: if options.loads.is_empty() {
+            loads.iter().map(by_name).collect()
+        } else {
+            options.loads.clone()
+        },
+        policies: options.policy.clone(),
+        cpu: options.cpu,
+        blocks: options.blocks.unwrap_or(blocks),
+        read_samples: 0,
+        wake_samples: 0,
+        duration: options.duration.unwrap_or(duration),
+        settle: SETTLE,
+        seed: options.seed.unwrap_or_else(|| {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_nanos() as u64)
+        }),
+    }
+}
+
+/// Carries out a plan where the options say, reports, and returns the exit status
+/// for the profiles that are required.
+pub fn carry_out(plan: &Plan, options: &RunOptions, required: &[&str]) -> exit::Result {
+    try_settings(plan)?;
+    let place = options.out.as_deref().unwrap_or(Path::new("."));
+    require_space(place, plan.bytes())?;
+    if plan.loads.iter().any(LoadSpec::writes_files) {
+        let load_place = options.load_dir.as_deref().unwrap_or(place);
+        require_space_for_loads(load_place, LOAD_BYTES)?;
+    }
+    if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {
+        exit::complain(&format!("warning: {warning}"));
+    }
+
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The first signal ends the run in order, the second at once.
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(exit::INTERRUPTED),
+            Arc::clone(&stop),
+        )?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+
+    let existed = place.exists();
+    let mut writer = begin(options.out.as_deref(), &header(plan))?;
+    let directory = writer.directory().to_path_buf();
+    let take_back = || remove_empty_run(&directory, options.out.is_some() && existed);
+    let settings = machine_settings(options, plan, &directory)?;
+    let mut machine = Machine::new(&plan.loads, &settings).inspect_err(|_| take_back())?;
+    machine.guards().into_iter().for_each(|g| writer.guard(g));
+    machine.notes().into_iter().for_each(|n| writer.note(n));
+    let progress = ProgressLine::new(plan, options.output.quiet);
+    let result = execute(plan, &mut machine, &mut writer, &stop, |p| {
+        progress.show(&p);
+    });
+    // Loads end before the report is made.
+    drop(machine);
+    progress.clear();
+    if result.is_err() && writer.record().trials.is_empty() {
+        take_back();
+        return Ok(result.map(|_| 0)?);
+    }
+
+    let page = Page::of_run(&directory);
+    let reported = report::make(&directory, &page, options.output, required);
+    // What ended the run comes before what it did to the report.
+    result?;
+    Ok(if stop.load(Ordering::Relaxed) {
+        reported?;
+        exit::INTERRUPTED
+    } else {
+        reported?
+    })
+}
+
+/// Refuses a CPU or a policy that the system does not grant before anything is
+/// written.
+fn try_settings(plan: &Plan) -> anyhow::Result<()> {
+    let thread = MeasuringThread::start()?;
+    let mut tried: Vec<ThreadSettings> = Vec::new();
+    for cell in &plan.cells {
+        let settings = ThreadSettings {
+            slack_ns: None,
+            ..cell.thread
+        };
+        if !tried.contains(&settings) {
+            thread.run(settings, || Ok(()))?;
+            tried.push(settings);
+        }
+    }
+    Ok(())
+}
+
+/// Begins a run where the user says, or in the first free directory that is
+/// named after the present second.
+fn begin(out: Option<&Path>, header: &RunHeader) -> Result<RunWriter, Error> {
+    /// More runs than anybody begins within a second.
+    const MOST: u32 = 1000;
+    if let Some(out) = out {
+        return RunWriter::create(out, header.clone());
+    }
+    let name = default_name();
+    let mut number = 1;
+    loop {
+        let directory = match number {
+            1 => PathBuf::from(&name),
+            n => PathBuf::from(format!("{name}-{n}")),
+        };
+        match RunWriter::create(&directory, header.clone()) {
+            Err(Error::NotEmpty { .. } | Error::Taken { .. }) if number < MOST => number += 1,
+            result => return result,
+        }
+    }
+}
+
+fn default_name() -> String {
+    let stamp: String = now_utc()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .map(|c| if c == 'T' { '-' } else { c })
+        .filter(|c| *c != 'Z')
+        .collect();
+    format!("tompion-run-{stamp}")
+}
+
+fn header(plan: &Plan) -> RunHeader {
+    RunHeader {
+        command_line: std::env::args_os()
+            .map(|a| a.to_string_lossy().into_owned())
+            .collect(),
+        tool: concat!("tompion ", env!("CARGO_PKG_VERSION")).to_owned(),
+        started_at: now_utc(),
+        design: plan.design(),
+        environment: tompion_platform::detect(),
+        guards: vec![
+            "A fresh thread measures beside each load; every trial sets its policy and slack \
+             afresh."
+                .to_owned(),
+            "Sample buffers are written once before use and locked into memory where the limit \
+             on locked memory allows."
+                .to_owned(),
+            "Nothing but the operation under test stands between two time stamps.".to_owned(),
+            "Loads are separate processes, stopped while another load, or none, is measured."
+                .to_owned(),
+            format!(
+                "A load runs for {} ms before its first trial; the first samples of every trial \
+                 are marked as warm-up and left out.",
+                SETTLE.as_millis()
+            ),
+        ],
+    }
+}
+
+fn machine_settings(
+    options: &RunOptions,
+    plan: &Plan,
+    directory: &Path,
+) -> anyhow::Result<MachineSettings> {
+    // Each may be on for the whole run, for all that is known beforehand.
+    let writing = plan.loads.iter().filter(|l| l.needs_directory()).count();
+    Ok(MachineSettings {
+        executable: std::env::current_exe().context("finding this program's own file")?,
+        load_directory: options
+            .load_dir
+            .clone()
+            .unwrap_or_else(|| directory.to_path_buf()),
+        write_budget_bytes: LOAD_BYTES / writing.max(1) as u64,
+        planned_load_time: plan.duration + Duration::from_secs(10),
+        settle: SETTLE,
+    })
+}
+
+/// Takes back what a run that could not begin has made.
+fn remove_empty_run(directory: &Path, keep_directory: bool) {
+    let _ = std::fs::remove_file(directory.join("run.json"));
+    let _ = std::fs::remove_dir(directory.join("samples"));
+    if !keep_directory {
+        let _ = std::fs::remove_dir(directory);
+    }
+}

@@ -1,0 +1,238 @@
+"""Stalls of known cause and length are found, and laid to their cause."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import polars
+import pytest
+
+from conftest import ROOT, TOMPION, tompion
+from test_time_limits import ROOT_ONLY, cpu_quota
+
+MS = 1_000_000
+ATTEMPTS = 4
+
+
+@pytest.fixture(scope="module")
+def hog(tmp_path_factory):
+    program = tmp_path_factory.mktemp("programs") / "hog"
+    source = ROOT / "tests/programs/hog.c"
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", program, source], check=True)
+    return program
+
+
+class Stalls:
+    """What a run of `tompion measure stalls` found in its first trial."""
+
+    def __init__(self, directory):
+        self.trial = json.loads((directory / "run.json").read_text())["trials"][0]
+        self.found = self.trial["stalls"]
+        self.parts = polars.read_parquet(directory / "samples/00000.stalls.parquet")
+        self.rows = polars.read_parquet(directory / "samples/00000.parquet")
+        evidence = self.trial["observation"]["evidence"]
+        self.missing = {e["name"]: e["missing"] for e in evidence if e["missing"]}
+
+    def longer_than(self, ns):
+        """Length of each stall above `ns`, and of each of its parts by cause."""
+        found = []
+        for (at,), parts in self.parts.group_by("at_ns", maintain_order=True):
+            length = parts["ns"].sum()
+            if length > ns:
+                causes = {}
+                for row in parts.iter_rows(named=True):
+                    causes[row["cause"]] = causes.get(row["cause"], 0) + row["ns"]
+                found.append((at, length, causes, set(parts["by"].drop_nulls())))
+        return found
+
+    def lost_to(self, cause):
+        return sum(c["ns"] for c in self.found["causes"] if c["cause"] == cause)
+
+
+def command(directory, seconds, *arguments):
+    return [
+        *(str(TOMPION), "measure", "stalls", "--out", str(directory)),
+        *("--duration", f"{seconds}s", "--quiet", *map(str, arguments)),
+    ]
+
+
+def measuring(directory, seconds, *arguments):
+    """Starts a measurement and returns when its loop runs."""
+    process = subprocess.Popen(
+        command(directory, seconds, *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
+    while not (directory / "run.json").exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.8)
+    return process
+
+
+def finished(process, directory):
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return Stalls(directory)
+
+
+def consistent(stalls):
+    """What holds of every measurement."""
+    found = stalls.found
+    assert found["rows_lost"] == 0
+    assert sum(c["ns"] for c in found["causes"]) == found["lost_ns"]
+    assert stalls.parts["ns"].sum() == found["lost_ns"]
+    assert found["observed_ns"] / found["wall_ns"] >= 0.999, found
+
+
+def test_every_stall_has_its_causes_and_nearly_all_time_is_observed(tmp_path):
+    tompion("measure", "stalls", "--out", tmp_path / "r", "--duration", "4s", check=0)
+    stalls = Stalls(tmp_path / "r")
+    consistent(stalls)
+    found = stalls.found
+    print(f"{found['iterations']} iterations, {found['observed_ns'] / found['wall_ns']:.5f}")
+    # 10^8 samples in half a minute at most.
+    assert found["iterations"] / (found["wall_ns"] / 1e9) > 100e6 / 30
+
+
+@ROOT_ONLY
+def test_a_cpu_quota_is_throttling_of_its_length(tmp_path):
+    evidence = []
+    for attempt in range(ATTEMPTS):
+        directory = tmp_path / str(attempt)
+        with cpu_quota(f"tompion-stalls-{os.getpid()}", 20_000, 100_000) as members:
+            done = subprocess.run(
+                ["bash", "-c", 'echo $$ > "$0"; exec "$@"', str(members)]
+                + command(directory, 4),
+                capture_output=True,
+                text=True,
+                timeout=60,
+                stdin=subprocess.DEVNULL,
+            )
+        assert done.returncode == 0, done.stderr
+        stalls = Stalls(directory)
+        assert sum(c["ns"] for c in stalls.found["causes"]) == stalls.found["lost_ns"]
+        long = stalls.longer_than(40 * MS)
+        lengths = sorted(length / MS for _, length, _, _ in long)
+        throttled = sum(causes.get("throttled", 0) for _, _, causes, _ in long)
+        share = throttled / max(1, sum(length for _, length, _, _ in long))
+        evidence.append(f"{len(long)} stalls over 40 ms, {lengths}, {share:.3f} throttled")
+        # 40 periods; the loop uses up each of them.
+        if len(long) >= 25 and 76 <= lengths[len(lengths) // 2] <= 84 and share > 0.95:
+            print(evidence[-1])
+            return
+    pytest.fail("\n".join(evidence))
+
+
+def test_a_stopped_process_is_one_stall_of_that_length(tmp_path):
+    evidence = []
+    for attempt in range(ATTEMPTS):
+        directory = tmp_path / str(attempt)
+        process = measuring(directory, 3)
+        before = time.monotonic_ns()
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(0.03)
+        os.kill(process.pid, signal.SIGCONT)
+        stopped = time.monotonic_ns() - before
+        stalls = finished(process, directory)
+        consistent(stalls)
+        long = stalls.longer_than(25 * MS)
+        evidence.append(f"stopped {stopped} ns, found {long}")
+        if len(long) != 1:
+            continue
+        _, length, causes, _ = long[0]
+        if abs(length - stopped) < 3 * MS and causes.get("stopped", 0) > 0.9 * length:
+            print(evidence[-1])
+            return
+    pytest.fail("\n".join(evidence))
+
+
+@ROOT_ONLY
+def test_a_real_time_hog_is_found_by_period_length_and_name(tmp_path, hog):
+    evidence = []
+    for attempt in range(ATTEMPTS):
+        directory = tmp_path / str(attempt)
+        # Longer than the measurement at both ends.
+        preemptor = subprocess.Popen(
+            ["chrt", "-f", "50", "taskset", "-c", "1", str(hog), "5000", "50000", "7000"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        process = measuring(directory, 5, "--cpu", 1)
+        stalls = finished(process, directory)
+        out, _ = preemptor.communicate(timeout=60)
+        consistent(stalls)
+        truth = {k: float(v) for k, v in re.findall(r"(\w+)=(.+)", out)}
+        long = [s for s in stalls.longer_than(3 * MS) if any("hog" in by for by in s[3])]
+        lengths = sorted(causes.get("preempted", 0) for _, _, causes, _ in long)
+        gaps = sorted(b[0] - a[0] for a, b in zip(long, long[1:]))
+        evidence.append(f"hog {truth}; {len(long)} stalls, lengths {lengths}, gaps {gaps}")
+        if len(long) < 80:
+            continue
+        length, gap = lengths[len(lengths) // 2], gaps[len(gaps) // 2]
+        near = lambda found, us: abs(found / (us * 1e3) - 1) < 0.05  # noqa: E731
+        if near(length, truth["busy_us"]) and near(gap, truth["period_us"]):
+            report = tompion("report", directory, check=0).stdout
+            assert "hog" in report and "preempted" in report, report
+            print(f"length {length / 1e6:.3f} ms, every {gap / 1e6:.3f} ms")
+            return
+    pytest.fail("\n".join(evidence))
+
+
+def steal_ticks():
+    """Stolen time of CPU 1 so far, in units of 10 ms."""
+    with open("/proc/stat") as stat:
+        return next(int(line.split()[8]) for line in stat if line.startswith("cpu1 "))
+
+
+def longest_by(kind, tmp_path):
+    """The longest stall on CPU 1 by one of the tools, in microseconds."""
+    if kind == "tompion":
+        directory = tmp_path / f"peer-{time.monotonic_ns()}"
+        tompion(*command(directory, 4, "--cpu", 1)[1:], check=0)
+        return Stalls(directory).rows["value_ps"].max() / 1e6
+    if kind == "oslat":
+        text = subprocess.run(
+            ["oslat", "--cpu-list", "1", "--duration", "4", "--quiet"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        ).stdout
+        return float(re.search(r"Maximum:\s+([\d.]+)", text)[1])
+    # Below the hog's priority, with a period much shorter than a burst.
+    text = subprocess.run(
+        ["cyclictest", "-q", "-i", "200", "-p", "40", "-a", "1", "-t", "1", "-D", "4"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    return float(re.search(r"Max:\s+(\d+)", text)[1])
+
+
+@ROOT_ONLY
+def test_oslat_and_cyclictest_find_the_same_hog(tmp_path, hog):
+    evidence = []
+    for _ in range(ATTEMPTS):
+        preemptor = subprocess.Popen(
+            ["chrt", "-f", "50", "taskset", "-c", "1", str(hog), "5000", "50000", "25000"],
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            before = steal_ticks()
+            found = {k: longest_by(k, tmp_path) for k in ("tompion", "oslat", "cyclictest")}
+            stolen = steal_ticks() - before
+        finally:
+            preemptor.terminate()
+            preemptor.wait()
+        evidence.append(f"{found}, {stolen * 10} ms stolen meanwhile")
+        print(evidence[-1])
+        ours = found["tompion"]
+        if all(abs(theirs / ours - 1) < 0.1 for theirs in found.values()):
+            return
+    pytest.fail("\n".join(evidence))
