@@ -9,6 +9,7 @@
 pub mod read_cost;
 mod sys;
 mod thread;
+pub mod timer_events;
 pub mod wake_up;
 
 pub use thread::{Controller, LONG_SLEEP, MeasuringThread, Policy, ThreadSettings};
