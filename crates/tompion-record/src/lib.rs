@@ -32,7 +32,7 @@ pub use observation::{EvidenceItem, Observation, ObservedReason};
 pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
 pub use recorder::Recorder;
 pub use run::{
-    Design, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, json_schema, now_utc,
+    Design, Hold, HoldAttempt, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, json_schema, now_utc,
 };
 pub use sample::{Mark, Sample};
 pub use stalls::{CauseTotal, StallPart, Stalls};

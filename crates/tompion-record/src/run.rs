@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Environment, Trial};
+use crate::{Environment, Factors, Trial};
 
 /// Version of the format written; readers refuse newer ones.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -63,6 +63,37 @@ pub struct Throttling {
     pub throttled_ns: u64,
 }
 
+/// The smallest period of timer events that a mechanism holds, found by search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Hold {
+    /// The mechanism, its form and its surroundings.
+    pub factors: Factors,
+    /// The smallest period held, in nanoseconds; absent where none was.
+    pub smallest_ns: Option<u64>,
+    /// The largest period below it that was not held, in nanoseconds; absent where
+    /// even the smallest tried was.
+    pub not_held_ns: Option<u64>,
+    /// Largest share of missed periods in a run that holds, 0 to 1.
+    pub most_missed: f64,
+    /// Every period in the order in which it was tried.
+    pub attempts: Vec<HoldAttempt>,
+    /// Whether the search ended before it was done.
+    pub ended_early: bool,
+}
+
+/// One period as it was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HoldAttempt {
+    /// The period in nanoseconds.
+    pub period_ns: u64,
+    /// Whether each run held it.
+    pub held: bool,
+    /// Periods of each run.
+    pub periods: Vec<u64>,
+    /// Periods missed in each run.
+    pub missed: Vec<u64>,
+}
+
 /// The content of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
@@ -82,6 +113,10 @@ pub struct RunRecord {
     pub header: RunHeader,
     /// Trials in the order of execution.
     pub trials: Vec<Trial>,
+    /// The smallest periods that mechanisms of timer events hold, where they were
+    /// searched for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<Hold>,
 }
 
 /// The JSON Schema of `run.json`; checked in as `schema/run.schema.json`.

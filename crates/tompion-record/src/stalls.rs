@@ -60,6 +60,8 @@ pub struct StallPart {
     pub cause: Cause,
     /// By whom or what, where known.
     pub by: Option<String>,
-    /// How that is known.
-    pub source: Source,
+    /// How that is known; nothing where the cause is unknown.
+    pub source: Option<Source>,
+    /// What the statement rests on, in a few words.
+    pub because: String,
 }

@@ -91,7 +91,8 @@ fn stalls_are_read_back_with_their_causes_and_disturbed_samples_count() {
         ns: 4_000,
         cause,
         by: by.map(str::to_owned),
-        source: Source::Event,
+        source: by.map(|_| Source::Event),
+        because: "planted".to_owned(),
     };
     let data = TrialData {
         samples: marked,

@@ -2,16 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use tompion_load::{Activity, LoadConfig, LoadProcess, LoadSpec, Observation, machine_activity};
+use tompion_load::{Activity, LoadConfig, LoadProcess, LoadSpec, machine_activity};
 use tompion_probe::{
-    Controller, LONG_SLEEP, Limits, MeasuringThread, Outcome, ThreadSettings, read_cost, wake_up,
+    Controller, LONG_SLEEP, Limits, MeasuringThread, Outcome, ThreadSettings, read_cost,
+    timer_events::{self, Found},
+    wake_up,
 };
-use tompion_record::{LoadEvidence, Throttling};
+use tompion_record::{LoadEvidence, Observation, Stalls, Throttling};
 use tompion_time::{Clock, Policy, Rate, Source};
 
-use crate::{Error, PlannedCell, ProbePlan};
+use crate::{Error, PlannedCell, PlannedSearch, ProbePlan};
 
 /// What the runner needs: time, loads, trials. Tests plant their own.
 pub trait Bench {
@@ -29,6 +32,9 @@ pub trait Bench {
 
     /// Measures one cell beside its load, which is on.
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error>;
+
+    /// Searches beside its load, which is on, until done or told to stop.
+    fn search(&mut self, search: &PlannedSearch, stop: &Arc<AtomicBool>) -> Result<Found, Error>;
 }
 
 /// One trial as it was carried out.
@@ -45,7 +51,7 @@ pub struct Trial {
     /// What a busy loop found; only for stalls.
     pub stalls: Option<Stalls>,
     /// What was watched beside it.
-    pub observation: Option<Observed>,
+    pub observation: Option<Observation>,
 }
 
 /// How the real machine is used.
@@ -185,6 +191,29 @@ impl Bench for Machine {
         }
     }
 
+    fn search(&mut self, search: &PlannedSearch, stop: &Arc<AtomicBool>) -> Result<Found, Error> {
+        let named = |source| Error::Probe {
+            cell: search.factors.to_string(),
+            source,
+        };
+        let settings = ThreadSettings {
+            slack_ns: search.thread.slack_ns.or(self.controller.default_slack_ns()),
+            ..search.thread
+        };
+        let load = &mut self.loads[search.load];
+        let thread = match &load.thread {
+            Some(thread) => thread,
+            None => load.thread.insert(MeasuringThread::start().map_err(named)?),
+        };
+        let (method, form, stop) = (search.method, search.form, Arc::clone(stop));
+        let what = PlannedSearch::search();
+        thread
+            .run(settings, move || {
+                timer_events::smallest_held(method, form, &what, &stop)
+            })
+            .map_err(named)
+    }
+
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error> {
         let named = |source| Error::Probe {
             cell: cell.factors.to_string(),
@@ -210,13 +239,18 @@ impl Bench for Machine {
         let measure = move || match probe {
             ProbePlan::ReadCost(method) => read_cost::measure(method, rate, &limits),
             ProbePlan::WakeUp { method, target_ns } => wake_up::measure(method, target_ns, &limits),
+            ProbePlan::TimerEvents {
+                method,
+                form,
+                period_ns,
+            } => timer_events::measure(method, form, period_ns, &limits),
+            ProbePlan::Stalls { .. } => unreachable!("measured above"),
         };
-        let mut outcome = match probe {
-            ProbePlan::WakeUp { target_ns, .. } if Duration::from_nanos(target_ns) > LONG_SLEEP => {
-                thread.run_stoppable(settings, &stop, measure)
-            }
+        let mut outcome = if Duration::from_nanos(cell.wait_ns()) > LONG_SLEEP {
+            thread.run_stoppable(settings, &stop, measure)
+        } else {
             // Between samples the probe looks for `stop` itself.
-            _ => thread.run(settings, measure),
+            thread.run(settings, measure)
         }
         .map_err(named)?;
         let ended = self.began.elapsed();
@@ -226,6 +260,8 @@ impl Bench for Machine {
             ended,
             outcome,
             load: since.evidence(&mut load.process)?,
+            stalls: None,
+            observation: None,
         })
     }
 }
@@ -233,7 +269,7 @@ impl Bench for Machine {
 /// The counters when a trial began.
 enum Since {
     Rest(Option<Activity>),
-    Loaded(Instant, Observation),
+    Loaded(Instant, tompion_load::Observation),
 }
 
 impl Since {

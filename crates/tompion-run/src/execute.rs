@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use tompion_load::LoadError;
 use tompion_probe::Limits;
-use tompion_record::{RunWriter, Status, Throttling, TrialDraft};
+use tompion_record::{Factors, RunWriter, Status, Throttling, TrialDraft};
 
 use crate::budget::Budget;
 use crate::fit::{as_option, in_words};
-use crate::{Bench, Error, Plan, PlannedCell, Trial};
+use crate::search::searches;
+use crate::{Bench, Error, Plan, PlannedCell, PlannedSearch, Trial};
 
 /// Where the run stands, told after every trial.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +21,8 @@ pub struct Progress<'a> {
     pub done: usize,
     /// Trials in all.
     pub total: usize,
-    /// The cell just measured.
-    pub cell: &'a PlannedCell,
+    /// The cell just measured, or the search that begins.
+    pub what: &'a Factors,
     /// Time used.
     pub elapsed: Duration,
 }
@@ -96,6 +97,7 @@ fn trials(
         stop,
         progress,
     };
+    let mut status = Status::Complete;
     for block in 0..plan.blocks {
         let mut turns: VecDeque<(usize, Vec<usize>)> = plan.order(block).into();
         let mut first_turns = turns.len();
@@ -124,10 +126,24 @@ fn trials(
         }
         run.writer.checkpoint()?;
         if run.time_is_up(block, bench.now()) {
-            return Ok(Status::TimeLimit);
+            status = Status::TimeLimit;
+            break;
         }
     }
-    Ok(Status::Complete)
+    let done = run.done;
+    let total = plan.trials();
+    let mut told = |search: &PlannedSearch, now: Duration| {
+        (run.progress)(Progress {
+            done,
+            total,
+            what: &search.factors,
+            elapsed: now - began,
+        });
+    };
+    Ok(match searches(plan, bench, run.writer, stop, &mut told)? {
+        true => status,
+        false => Status::Interrupted,
+    })
 }
 
 /// How the trials beside one load ended.
@@ -197,7 +213,7 @@ impl Run<'_> {
             (self.progress)(Progress {
                 done: self.done,
                 total: self.plan.trials(),
-                cell,
+                what: &cell.factors,
                 elapsed: now - self.began,
             });
         }

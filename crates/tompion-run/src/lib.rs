@@ -7,12 +7,13 @@ mod budget;
 mod execute;
 mod fit;
 mod plan;
+mod search;
 mod space;
 
 pub use bench::{Bench, Machine, MachineSettings, Trial};
 pub use execute::{Progress, execute};
 pub use plan::{
-    Plan, PlanOptions, PlannedCell, ProbePlan, Slack, StallOptions, TimerEventOptions,
+    Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions, TimerEventOptions,
 };
 pub use space::{require_space, require_space_for_loads};
 

@@ -12,7 +12,7 @@ use tompion_load::LoadSpec;
 use tompion_record::{Design, Factors};
 
 use crate::Error;
-pub use cell::{PlannedCell, ProbePlan};
+pub use cell::{PlannedCell, PlannedSearch, ProbePlan};
 pub use options::{PlanOptions, Slack, StallOptions, TimerEventOptions};
 
 /// A list of cells, each measured once a block.
@@ -20,6 +20,8 @@ pub use options::{PlanOptions, Slack, StallOptions, TimerEventOptions};
 pub struct Plan {
     /// The cells.
     pub cells: Vec<PlannedCell>,
+    /// Searches that follow the last block; they take time of their own.
+    pub searches: Vec<PlannedSearch>,
     /// The loads that cells refer to.
     pub loads: Vec<LoadSpec>,
     /// Passes over all cells.
@@ -44,6 +46,7 @@ impl Plan {
             return refuse("no load is named; use `idle` for none");
         }
         let mut cells = Vec::new();
+        let mut searches = Vec::new();
         for (load, spec) in options.loads.iter().enumerate() {
             if options.loads[..load].contains(spec) {
                 return Err(Error::Plan(format!(
@@ -53,6 +56,7 @@ impl Plan {
             }
             for &policy in &options.policies {
                 cells.extend(options.cells(load, spec, policy));
+                searches.extend(options.searches(load, spec, policy));
             }
         }
         if cells.is_empty() {
@@ -68,6 +72,7 @@ impl Plan {
         }
         let plan = Self {
             cells,
+            searches,
             loads: options.loads.clone(),
             blocks: options.blocks,
             duration: options.duration,

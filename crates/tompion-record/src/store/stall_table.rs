@@ -18,6 +18,7 @@ const STALLS: &str = "message stalls {
     optional binary cause (utf8);
     optional binary by (utf8);
     optional binary source (utf8);
+    optional binary because (utf8);
 }";
 
 const SOURCES: [(Source, &str); 3] = [
@@ -55,8 +56,11 @@ pub(super) fn write(
     let levels: Vec<i16> = parts.iter().map(|p| p.by.is_some().into()).collect();
     let by = text(&|p| p.by.as_deref().map(ByteArray::from));
     write_column::<ByteArrayType>(&mut group, &by, Some(&levels))?;
-    let sources = text(&|p| Some(ByteArray::from(source_name(p.source))));
-    write_column::<ByteArrayType>(&mut group, &sources, Some(&all))?;
+    let levels: Vec<i16> = parts.iter().map(|p| p.source.is_some().into()).collect();
+    let sources = text(&|p| p.source.map(|s| ByteArray::from(source_name(s))));
+    write_column::<ByteArrayType>(&mut group, &sources, Some(&levels))?;
+    let because = text(&|p| Some(ByteArray::from(p.because.as_str())));
+    write_column::<ByteArrayType>(&mut group, &because, Some(&all))?;
     group.close()?;
     file.close()?;
     Ok(())
@@ -68,24 +72,32 @@ pub(super) fn read(table: &Table) -> Result<Vec<StallPart>> {
     let read = || -> std::result::Result<Vec<StallPart>, ParquetError> {
         let (at, ns) = (table.int64(0, rows)?, table.int64(1, rows)?);
         let (causes, by) = (table.strings(2, rows)?, table.strings(3, rows)?);
-        let sources = table.strings(4, rows)?;
-        if [at.len(), ns.len(), causes.len(), by.len(), sources.len()] != [rows; 5] {
+        let (sources, because) = (table.strings(4, rows)?, table.strings(5, rows)?);
+        let lengths = [at.len(), ns.len(), causes.len(), by.len(), sources.len()];
+        if lengths != [rows; 5] || because.len() != rows {
             return Err(ParquetError::General("rows are missing".into()));
         }
         let unknown = |what: &str| ParquetError::General(format!("a {what} has no known name"));
         (0..rows)
             .map(|i| {
                 let cause = causes[i].as_deref().and_then(Cause::from_name);
-                let source = SOURCES
-                    .iter()
-                    .find(|s| Some(s.1) == sources[i].as_deref())
-                    .map(|s| s.0);
+                let source = match sources[i].as_deref() {
+                    None => None,
+                    Some(name) => Some(
+                        SOURCES
+                            .iter()
+                            .find(|s| s.1 == name)
+                            .map(|s| s.0)
+                            .ok_or_else(|| unknown("source"))?,
+                    ),
+                };
                 Ok(StallPart {
                     at_ns: at[i].cast_unsigned(),
                     ns: ns[i].cast_unsigned(),
                     cause: cause.ok_or_else(|| unknown("cause"))?,
                     by: by[i].clone(),
-                    source: source.ok_or_else(|| unknown("source"))?,
+                    source,
+                    because: because[i].clone().unwrap_or_default(),
                 })
             })
             .collect()

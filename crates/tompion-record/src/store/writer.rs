@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::reserve::Reserve;
 use super::{RUN_FILE, SAMPLES, atomic, bins_file, stall_table, stalls_file, tables};
 use crate::{
-    Error, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, Trial, TrialData,
+    Error, Hold, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, Trial, TrialData,
     TrialDraft, now_utc,
 };
 
@@ -55,6 +55,7 @@ impl RunWriter {
                 throttling: None,
                 header,
                 trials: Vec::new(),
+                holds: Vec::new(),
             },
             reserve: Reserve::take(directory),
         };
@@ -115,6 +116,11 @@ impl RunWriter {
     /// States what a CPU quota did during the run.
     pub fn throttling(&mut self, throttling: Option<Throttling>) {
         self.record.throttling = throttling;
+    }
+
+    /// Keeps what a search for the smallest period found.
+    pub fn hold(&mut self, hold: Hold) {
+        self.record.holds.push(hold);
     }
 
     /// What the run holds so far.

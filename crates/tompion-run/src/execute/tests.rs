@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use tompion_probe::Outcome;
+use tompion_probe::timer_events::Found;
 use tompion_record::{Environment, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData};
 
 use super::*;
@@ -21,6 +22,7 @@ struct Planted {
     on: Option<usize>,
     stop_after: Option<(usize, Arc<AtomicBool>)>,
     readings: u64,
+    searched: Vec<String>,
 }
 
 impl Planted {
@@ -35,6 +37,7 @@ impl Planted {
             on: None,
             stop_after: None,
             readings: 0,
+            searched: Vec::new(),
         }
     }
 }
@@ -63,6 +66,16 @@ impl Bench for Planted {
     fn load_off(&mut self, load: usize) -> Result<(), Error> {
         assert_eq!(self.on.take(), Some(load));
         Ok(())
+    }
+
+    fn search(&mut self, search: &PlannedSearch, _: &Arc<AtomicBool>) -> Result<Found, Error> {
+        assert_eq!(self.on, Some(search.load));
+        self.searched.push(search.factors.to_string());
+        Ok(Found {
+            smallest_ns: Some(7_000),
+            not_held_ns: Some(6_700),
+            ..Found::default()
+        })
     }
 
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error> {
@@ -318,4 +331,36 @@ fn long_targets_get_more_time_and_never_none() {
     // Warm-up and five samples at the very least.
     assert!(given("usleep", "10ms") > 0.08);
     assert!(given("usleep", "10ms") > 2.0 * given("usleep", "100us"));
+}
+
+#[test]
+fn searches_follow_the_last_block_beside_their_load() {
+    use tompion_probe::timer_events::{Form, Method};
+    let directory = tempfile::tempdir().unwrap();
+    let o = crate::PlanOptions {
+        timer_events: Some(crate::TimerEventOptions {
+            methods: vec![Method::Timerfd],
+            forms: vec![Form::Grid],
+            periods_ns: vec![100_000],
+            events: 10,
+            search: true,
+        }),
+        blocks: 1,
+        ..options()
+    };
+    let plan = Plan::new(&o).unwrap();
+    let mut bench = Planted::new();
+    let mut writer = writer(&directory.path().join("r"), &plan);
+    let status = execute(&plan, &mut bench, &mut writer, &Arc::default(), |_| ()).unwrap();
+    assert_eq!(status, Status::Complete);
+    assert_eq!(
+        bench.searched,
+        [
+            "timer-events/timerfd/form=grid/idle",
+            "timer-events/timerfd/form=grid/cpu"
+        ]
+    );
+    let run = Run::open(&directory.path().join("r")).unwrap();
+    let holds: Vec<_> = run.record().holds.iter().map(|h| h.smallest_ns).collect();
+    assert_eq!(holds, [Some(7_000), Some(7_000)]);
 }

@@ -96,3 +96,34 @@ impl PlannedCell {
         }
     }
 }
+
+/// A search for the smallest period that a mechanism holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedSearch {
+    /// Its key: that of the timer events, without a period.
+    pub factors: Factors,
+    /// The mechanism.
+    pub method: timer_events::Method,
+    /// A fixed grid, or re-armed after each event.
+    pub form: timer_events::Form,
+    /// How the measuring thread is set up.
+    pub thread: ThreadSettings,
+    /// Index into [`Plan::loads`](super::Plan::loads).
+    pub load: usize,
+}
+
+impl PlannedSearch {
+    /// What is searched for.
+    pub fn search() -> timer_events::Search {
+        timer_events::Search {
+            time_ns: Self::LONGEST.as_nanos() as u64,
+            ..timer_events::Search::default()
+        }
+    }
+
+    /// A search ends after this long, done or not.
+    pub const LONGEST: Duration = Duration::from_secs(20);
+
+    /// What a search usually takes.
+    pub const USUAL: Duration = Duration::from_secs(4);
+}

@@ -6,7 +6,7 @@ use tompion_load::LoadSpec;
 use tompion_probe::{Policy, ThreadSettings, read_cost, timer_events, wake_up};
 use tompion_record::{Factors, factor, format_duration};
 
-use super::{PlannedCell, ProbePlan};
+use super::{PlannedCell, PlannedSearch, ProbePlan};
 
 /// Timer slack of a wake-up cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct TimerEventOptions {
     pub periods_ns: Vec<u64>,
     /// Events of one trial.
     pub events: u64,
+    /// Whether to search for the smallest period that each mechanism holds.
+    pub search: bool,
 }
 
 /// Stalls of a busy loop (Perneel 2015).
@@ -114,6 +116,35 @@ impl PlanOptions {
             .saturating_mul(self.blocks)
             .saturating_mul(3)
             / 2
+    }
+
+    /// A search for each mechanism and form that is measured beside a load.
+    pub(super) fn searches(
+        &self,
+        load: usize,
+        spec: &LoadSpec,
+        policy: Policy,
+    ) -> Vec<PlannedSearch> {
+        if !self.timer_events.as_ref().is_some_and(|e| e.search) {
+            return Vec::new();
+        }
+        let mut searches: Vec<PlannedSearch> = Vec::new();
+        for cell in self.event_cells(load, spec, policy) {
+            let ProbePlan::TimerEvents { method, form, .. } = cell.probe else {
+                continue;
+            };
+            let factors = cell.factors.without(factor::TARGET);
+            if searches.iter().all(|s| s.factors != factors) {
+                searches.push(PlannedSearch {
+                    factors,
+                    method,
+                    form,
+                    thread: cell.thread,
+                    load,
+                });
+            }
+        }
+        searches
     }
 
     /// Every cell beside one load under one policy.

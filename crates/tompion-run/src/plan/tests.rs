@@ -1,5 +1,9 @@
 //! How options become cells, and which are refused.
 
+use tompion_probe::timer_events::{Form, Method};
+use tompion_probe::{Policy, read_cost, wake_up};
+use tompion_record::factor;
+
 use super::*;
 
 pub(crate) fn options() -> PlanOptions {
@@ -127,4 +131,74 @@ fn plans_without_sense_are_refused_in_one_line() {
         let text = Plan::new(&o).unwrap_err().to_string();
         assert!(text.contains(want) && !text.contains('\n'), "{text}");
     }
+}
+
+fn with_events(search: bool) -> PlanOptions {
+    PlanOptions {
+        timer_events: Some(TimerEventOptions {
+            methods: vec![Method::Timerfd, Method::ClockNanosleepAbs],
+            forms: vec![Form::Grid, Form::Rearmed],
+            periods_ns: vec![10_000, 150_000],
+            events: 4_500,
+            search,
+        }),
+        stalls: Some(StallOptions {
+            cpus: vec![0, 3],
+            threshold_ns: 1_000,
+            weight: 2.0,
+        }),
+        read_methods: vec![],
+        wake_methods: vec![],
+        loads: vec!["idle".parse().unwrap()],
+        slacks: vec![Slack::Ns(1)],
+        ..options()
+    }
+}
+
+#[test]
+fn timer_events_and_stalls_are_cells_like_others() {
+    let plan = Plan::new(&with_events(false)).unwrap();
+    let names: Vec<String> = plan.cells.iter().map(|c| c.factors.to_string()).collect();
+    assert_eq!(names.len(), 2 * 2 * 2 + 2);
+    assert_eq!(
+        [&names[0], &names[2], &names[8], &names[9]],
+        [
+            "timer-events/timerfd/10us/form=grid/idle",
+            "timer-events/clock-nanosleep-abs/10us/form=grid/timer-slack=1ns/idle",
+            "stalls/busy-loop/cpu=0/idle",
+            "stalls/busy-loop/cpu=3/idle",
+        ]
+    );
+    assert_eq!(plan.cells[9].thread.cpu, Some(3));
+    assert!(plan.searches.is_empty());
+}
+
+#[test]
+fn each_mechanism_and_form_is_searched_once_a_load() {
+    let plan = Plan::new(&with_events(true)).unwrap();
+    let names: Vec<String> = plan
+        .searches
+        .iter()
+        .map(|s| s.factors.to_string())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "timer-events/timerfd/form=grid/idle",
+            "timer-events/timerfd/form=rearmed/idle",
+            "timer-events/clock-nanosleep-abs/form=grid/timer-slack=1ns/idle",
+            "timer-events/clock-nanosleep-abs/form=rearmed/timer-slack=1ns/idle",
+        ]
+    );
+}
+
+#[test]
+fn the_time_foreseen_for_events_holds_all_of_them() {
+    let mut o = with_events(false);
+    o.stalls = None;
+    o.duration = o.time_for_events();
+    let plan = Plan::new(&o).unwrap();
+    assert_eq!(plan.warning(), None);
+    let events: u64 = plan.cells.iter().map(|c| c.samples * c.wait_ns()).sum();
+    assert!(o.duration > Duration::from_nanos(events * u64::from(o.blocks)));
 }

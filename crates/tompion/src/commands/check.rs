@@ -77,6 +77,7 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
             forms: vec![timer_events::Form::Grid],
             periods_ns: vec![EVENT_PERIOD_NS],
             events: EVENT_COUNT.div_ceil(u64::from(nothing.blocks.max(1))),
+            search: false,
         }),
         stalls: whole.then(|| StallOptions {
             cpus: Vec::new(),

@@ -82,6 +82,7 @@ fn timer_events(options: &TimerEventsOptions) -> anyhow::Result<PlanOptions> {
         forms: options.forms.clone(),
         periods_ns: options.periods.iter().map(|p| p.0).collect(),
         events: options.events,
+        search: !options.no_search,
     };
     let mut plan = PlanOptions {
         slacks: options.slack.clone(),

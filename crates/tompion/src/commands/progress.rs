@@ -51,7 +51,7 @@ impl ProgressLine {
         );
         self.bar.set_position(progress.done as u64);
         self.bar.set_prefix(in_words(left));
-        self.bar.set_message(progress.cell.factors.to_string());
+        self.bar.set_message(progress.what.to_string());
     }
 
     /// Takes the line away.
