@@ -190,24 +190,25 @@ impl Run<'_> {
                     .note("The run was interrupted by a signal; the trial under way was dropped.");
                 return Ok(Turn::Stopped);
             }
-            let trial = trial?;
-            let (started, ended) = (trial.started, trial.ended);
-            self.writer.save(
-                TrialDraft {
-                    factors: cell.factors.clone(),
-                    block,
-                    started_ns: (started - self.began).as_nanos() as u64,
-                    duration_ns: (ended - started).as_nanos() as u64,
-                    measurement: trial.outcome.measurement,
-                    load: trial.load,
-                    stalls: trial.stalls,
-                    observation: trial.observation,
-                    storage: trial.outcome.storage,
-                    missed_periods: trial.outcome.missed_periods,
-                },
-                &trial.outcome.data,
-            )?;
-            self.done += 1;
+            for trial in trial? {
+                let (started, ended) = (trial.started, trial.ended);
+                self.writer.save(
+                    TrialDraft {
+                        factors: trial.factors,
+                        block,
+                        started_ns: (started - self.began).as_nanos() as u64,
+                        duration_ns: (ended - started).as_nanos() as u64,
+                        measurement: trial.outcome.measurement,
+                        load: trial.load,
+                        stalls: trial.stalls,
+                        observation: trial.observation,
+                        storage: trial.outcome.storage,
+                        missed_periods: trial.outcome.missed_periods,
+                    },
+                    &trial.outcome.data,
+                )?;
+                self.done += 1;
+            }
             let now = bench.now();
             self.budget.spent(cell, now - trial_began, time);
             (self.progress)(Progress {
@@ -254,7 +255,7 @@ fn with_proof(
     cell: &PlannedCell,
     time: Duration,
     stop: &Arc<AtomicBool>,
-) -> Result<Trial, Error> {
+) -> Result<Vec<Trial>, Error> {
     let limits = Limits {
         samples: cell.samples,
         time_ns: time.as_nanos() as u64,

@@ -6,12 +6,14 @@ mod bench;
 mod budget;
 mod execute;
 mod fit;
+mod machine;
 mod plan;
 mod search;
 mod space;
 
-pub use bench::{Bench, Machine, MachineSettings, Trial};
+pub use bench::{Bench, Trial};
 pub use execute::{Progress, execute};
+pub use machine::{Machine, MachineSettings};
 pub use plan::{
     Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions, TimerEventOptions,
 };

@@ -114,13 +114,13 @@ impl Plan {
                 .to_owned(),
             seed: self.seed,
             blocks: self.blocks,
-            cells: self.cells.len() as u32,
+            cells: self.cells.iter().map(PlannedCell::trials).sum::<usize>() as u32,
         }
     }
 
     /// Trials in all.
     pub fn trials(&self) -> usize {
-        self.cells.len() * self.blocks as usize
+        self.cells.iter().map(PlannedCell::trials).sum::<usize>() * self.blocks as usize
     }
 }
 

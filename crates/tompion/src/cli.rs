@@ -20,7 +20,7 @@ pub use measure::{
 };
 pub use preload::{PreloadOptions, PreloadPolicy};
 pub use run::RunOptions;
-pub use values::{CpuList, MethodName, ProfileName};
+pub use values::{CpuList, MethodName};
 
 /// Can I trust time in this VM, container or cloud instance, and what should my
 /// program do about it?

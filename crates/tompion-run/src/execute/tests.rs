@@ -78,7 +78,7 @@ impl Bench for Planted {
         })
     }
 
-    fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Trial, Error> {
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
         assert_eq!(self.on, Some(cell.load));
         self.now += self.overhead;
         if let Some(left) = self.lazy_load.as_mut().filter(|left| **left > 0) {
@@ -123,14 +123,15 @@ impl Bench for Planted {
             missed_periods: None,
             began_ns: 0,
         };
-        Ok(Trial {
+        Ok(vec![Trial {
+            factors: cell.factors.clone(),
             started,
             ended: self.now,
             outcome,
             load: None,
             stalls: None,
             observation: None,
-        })
+        }])
     }
 }
 

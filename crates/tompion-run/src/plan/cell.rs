@@ -6,7 +6,7 @@ use tompion_probe::{ThreadSettings, read_cost, timer_events, wake_up};
 use tompion_record::Factors;
 
 /// What a cell's probe does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbePlan {
     /// Read cost of one clock.
     ReadCost(read_cost::Method),
@@ -26,10 +26,13 @@ pub enum ProbePlan {
         /// The period in nanoseconds.
         period_ns: u64,
     },
-    /// Stalls of a busy loop.
+    /// Stalls of busy loops.
     Stalls {
         /// Iterations longer than this are stalls, in nanoseconds.
         threshold_ns: u64,
+        /// One loop on each of these CPUs at once, each a trial of its own; empty
+        /// for one loop where the thread's settings put it.
+        cpus: Vec<u32>,
     },
 }
 
@@ -83,6 +86,14 @@ impl PlannedCell {
         match self.probe {
             ProbePlan::ReadCost(_) => None,
             _ => Some(self.weight),
+        }
+    }
+
+    /// How many trials it gives in each block.
+    pub fn trials(&self) -> usize {
+        match &self.probe {
+            ProbePlan::Stalls { cpus, .. } => cpus.len().max(1),
+            _ => 1,
         }
     }
 

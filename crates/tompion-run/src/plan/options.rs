@@ -44,7 +44,7 @@ pub struct TimerEventOptions {
 /// Stalls of a busy loop (Perneel 2015).
 #[derive(Clone, Debug)]
 pub struct StallOptions {
-    /// CPUs, each a cell of its own; empty for wherever the thread may run.
+    /// A loop on each of these CPUs at once; empty for one, wherever it may run.
     pub cpus: Vec<u32>,
     /// Iterations longer than this are stalls, in nanoseconds.
     pub threshold_ns: u64,
@@ -256,33 +256,17 @@ impl PlanOptions {
         let Some(stalls) = &self.stalls else {
             return Vec::new();
         };
-        let cpus: Vec<Option<u32>> = if stalls.cpus.is_empty() {
-            vec![self.cpu]
-        } else {
-            stalls.cpus.iter().copied().map(Some).collect()
-        };
-        let key = self.key("stalls", "busy-loop", spec, policy);
-        cpus.into_iter()
-            .map(|cpu| PlannedCell {
-                factors: match cpu {
-                    Some(cpu) if !stalls.cpus.is_empty() => {
-                        key.clone().with(factor::CPU, cpu.to_string())
-                    }
-                    _ => key.clone(),
-                },
-                probe: ProbePlan::Stalls {
-                    threshold_ns: stalls.threshold_ns,
-                },
-                thread: ThreadSettings {
-                    policy,
-                    slack_ns: None,
-                    cpu,
-                },
-                load,
-                samples: u64::MAX,
-                weight: stalls.weight,
-            })
-            .collect()
+        vec![PlannedCell {
+            factors: self.key("stalls", "busy-loop", spec, policy),
+            probe: ProbePlan::Stalls {
+                threshold_ns: stalls.threshold_ns,
+                cpus: stalls.cpus.clone(),
+            },
+            thread: self.thread(policy, None),
+            load,
+            samples: u64::MAX,
+            weight: stalls.weight,
+        }]
     }
 
     /// Real-time threads have no slack, and some methods none to vary.

@@ -1,0 +1,281 @@
+//! The real machine.
+
+mod since;
+mod stalls;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use tompion_load::{LoadConfig, LoadProcess, LoadSpec};
+use tompion_probe::timer_events::{self, Found};
+use tompion_probe::{
+    Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings, read_cost, wake_up,
+};
+use tompion_record::{Throttling, factor};
+use tompion_time::{Clock, Policy, Rate, Source};
+
+use self::since::Since;
+use crate::{Bench, Error, PlannedCell, PlannedSearch, ProbePlan, Trial};
+
+/// How the real machine is used.
+#[derive(Clone, Debug)]
+pub struct MachineSettings {
+    /// Program that is re-executed as load worker.
+    pub executable: PathBuf,
+    /// Where loads may put their files.
+    pub load_directory: PathBuf,
+    /// Bytes that each file-writing load may write over the run.
+    pub write_budget_bytes: u64,
+    /// Time that each load will be on, for pacing its writes.
+    pub planned_load_time: Duration,
+    /// How long a load runs before its first trial begins.
+    pub settle: Duration,
+}
+
+/// This machine.
+pub struct Machine {
+    began: Instant,
+    rate: Option<Rate>,
+    settle: Duration,
+    loads: Vec<Load>,
+    /// Whether the machine has been at rest since it settled.
+    rested: bool,
+    controller: Controller,
+}
+
+struct Load {
+    process: Option<LoadProcess>,
+    /// Measures while the load is on.
+    thread: Option<MeasuringThread>,
+}
+
+impl Machine {
+    /// Calibrates the clock and starts every load, switched off. Call it on a
+    /// thread that outlives the machine: loads end with that thread.
+    pub fn new(loads: &[LoadSpec], settings: &MachineSettings) -> Result<Self, Error> {
+        let config = LoadConfig {
+            executable: settings.executable.clone(),
+            directory: settings.load_directory.clone(),
+            write_budget_bytes: settings.write_budget_bytes,
+            planned_load_time: settings.planned_load_time,
+        };
+        let loads = loads
+            .iter()
+            .map(|spec| {
+                let process = if spec.is_idle() {
+                    None
+                } else {
+                    Some(LoadProcess::start(spec, &config)?)
+                };
+                Ok(Load {
+                    process,
+                    thread: None,
+                })
+            })
+            .collect::<Result<_, Error>>()?;
+        /// Brings the rate's error below one part per million.
+        const CALIBRATION: Duration = Duration::from_millis(200);
+        Clock::init(Policy::Auto);
+        // The counter serves as bracket even where the kernel distrusts it as a
+        // clock: brackets are short.
+        let rate = Rate::measure(CALIBRATION).map(|m| m.1);
+        Ok(Self {
+            began: Instant::now(),
+            rate,
+            settle: settings.settle,
+            loads,
+            rested: false,
+            // After the loads have started, so that none inherits it.
+            controller: Controller::raise(),
+        })
+    }
+}
+
+impl Machine {
+    /// What protects the measurement on this machine, beyond what always does.
+    pub fn guards(&self) -> Vec<String> {
+        let mut guards = vec![match Clock::source() {
+            Source::Counter => "Tompion's own clock and sleep read the CPU counter.".to_owned(),
+            Source::Kernel(why) => {
+                format!("Tompion's own clock and sleep read the kernel's clock, because {why}.")
+            }
+        }];
+        if self.controller.is_raised() {
+            guards.push(
+                "The controlling thread is real-time; it sleeps while a trial is measured."
+                    .to_owned(),
+            );
+        }
+        guards
+    }
+
+    /// What the reader of a run must know of this machine.
+    pub fn notes(&self) -> Vec<String> {
+        let slow = "The controlling thread could not be made real-time (that takes root or \
+                    CAP_SYS_NICE, and real-time run time in the CPU cgroup): heavy loads are switched slowly, and fewer samples are taken \
+                    beside them.";
+        if self.controller.is_raised() {
+            Vec::new()
+        } else {
+            vec![slow.to_owned()]
+        }
+    }
+}
+
+impl Bench for Machine {
+    fn now(&mut self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn throttling(&mut self) -> Option<Throttling> {
+        tompion_platform::throttling()
+    }
+
+    fn load_on(&mut self, load: usize) -> Result<(), Error> {
+        let load = &mut self.loads[load];
+        if let Some(process) = &mut load.process {
+            process.resume()?;
+        } else if self.rested {
+            // Nothing has happened that would have to die down.
+            return Ok(());
+        }
+        self.rested = load.process.is_none();
+        std::thread::sleep(self.settle);
+        Ok(())
+    }
+
+    fn load_off(&mut self, load: usize) -> Result<(), Error> {
+        let load = &mut self.loads[load];
+        // The next time begins with a thread that knows nothing of this one.
+        load.thread = None;
+        match &mut load.process {
+            Some(process) => Ok(process.pause()?),
+            None => Ok(()),
+        }
+    }
+
+    fn search(&mut self, search: &PlannedSearch, stop: &Arc<AtomicBool>) -> Result<Found, Error> {
+        let named = |source| Error::Probe {
+            cell: search.factors.to_string(),
+            source,
+        };
+        let settings = ThreadSettings {
+            slack_ns: search.thread.slack_ns.or(self.controller.default_slack_ns()),
+            ..search.thread
+        };
+        let load = &mut self.loads[search.load];
+        let thread = match &load.thread {
+            Some(thread) => thread,
+            None => load.thread.insert(MeasuringThread::start().map_err(named)?),
+        };
+        let (method, form, stop) = (search.method, search.form, Arc::clone(stop));
+        let what = PlannedSearch::search();
+        thread
+            .run(settings, move || {
+                timer_events::smallest_held(method, form, &what, &stop)
+            })
+            .map_err(named)
+    }
+
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
+        if let ProbePlan::Stalls { threshold_ns, cpus } = &cell.probe {
+            return self.stall_trials(cell, *threshold_ns, cpus, limits);
+        }
+        let named = |source| Error::Probe {
+            cell: cell.factors.to_string(),
+            source,
+        };
+        let settings = ThreadSettings {
+            slack_ns: cell.thread.slack_ns.or(self.controller.default_slack_ns()),
+            ..cell.thread
+        };
+        let (rate, probe) = (self.rate, cell.probe.clone());
+        let load = &mut self.loads[cell.load];
+        let limits = Limits {
+            granularity: load.process.is_none(),
+            ..limits.clone()
+        };
+        let thread = match &load.thread {
+            Some(thread) => thread,
+            None => load.thread.insert(MeasuringThread::start().map_err(named)?),
+        };
+        let since = Since::now(&mut load.process)?;
+        let started = self.began.elapsed();
+        let stop = Arc::clone(&limits.stop);
+        let measure = move || match probe {
+            ProbePlan::ReadCost(method) => read_cost::measure(method, rate, &limits),
+            ProbePlan::WakeUp { method, target_ns } => wake_up::measure(method, target_ns, &limits),
+            ProbePlan::TimerEvents {
+                method,
+                form,
+                period_ns,
+            } => timer_events::measure(method, form, period_ns, &limits),
+            ProbePlan::Stalls { .. } => unreachable!("measured above"),
+        };
+        let mut outcome = if Duration::from_nanos(cell.wait_ns()) > LONG_SLEEP {
+            thread.run_stoppable(settings, &stop, measure)
+        } else {
+            // Between samples the probe looks for `stop` itself.
+            thread.run(settings, measure)
+        }
+        .map_err(named)?;
+        let ended = self.began.elapsed();
+        outcome.measurement.pinned_cpu = cell.thread.cpu;
+        Ok(vec![Trial {
+            factors: cell.factors.clone(),
+            started,
+            ended,
+            outcome,
+            load: since.evidence(&mut load.process)?,
+            stalls: None,
+            observation: None,
+        }])
+    }
+}
+
+impl Machine {
+    /// One busy loop, or one on each of several CPUs.
+    fn stall_trials(
+        &mut self,
+        cell: &PlannedCell,
+        threshold_ns: u64,
+        cpus: &[u32],
+        limits: &Limits,
+    ) -> Result<Vec<Trial>, Error> {
+        let load = &mut self.loads[cell.load];
+        let mut placements = vec![cell.thread];
+        if !cpus.is_empty() {
+            let on = |&cpu: &u32| ThreadSettings {
+                cpu: Some(cpu),
+                ..cell.thread
+            };
+            placements = cpus.iter().map(on).collect();
+        }
+        let since = Since::now(&mut load.process)?;
+        let started = self.began.elapsed();
+        let measured = stalls::measure(&placements, threshold_ns, self.rate, limits);
+        let measured = measured.map_err(|source| Error::Probe {
+            cell: cell.factors.to_string(),
+            source,
+        })?;
+        let ended = self.began.elapsed();
+        let evidence = since.evidence(&mut load.process)?;
+        let trial = |m: stalls::Measured| Trial {
+            factors: match m.stalls.cpu {
+                Some(cpu) if !cpus.is_empty() => {
+                    cell.factors.clone().with(factor::CPU, cpu.to_string())
+                }
+                _ => cell.factors.clone(),
+            },
+            started,
+            ended,
+            outcome: m.outcome,
+            load: evidence.clone(),
+            stalls: Some(m.stalls),
+            observation: Some(m.observation),
+        };
+        Ok(measured.into_iter().map(trial).collect())
+    }
+}

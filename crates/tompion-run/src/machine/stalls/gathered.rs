@@ -1,0 +1,222 @@
+//! What one loop has brought, and the causes found for it.
+
+use std::collections::VecDeque;
+
+use tompion_cause::{Access, Evidence, Part, Span, Totals, attribute};
+use tompion_observe::events;
+use tompion_probe::Outcome;
+use tompion_probe::stalls::{Row, StallsOutcome};
+use tompion_record::{CauseTotal, Observation, Recorder, StallPart, Stalls, Storage};
+use tompion_stats::Bins;
+
+use super::spans::Spans;
+use super::{Measured, access};
+
+/// Parts of stalls that are kept one by one; of more, those of the longest stalls.
+const MOST_PARTS: usize = 1 << 20;
+
+/// The rows of one loop, and the causes found for them.
+pub struct Gathered {
+    /// Stalls whose events have not all been seen.
+    pub waiting: VecDeque<Row>,
+    spans: Spans,
+    overlapping: Vec<Span>,
+    rows: Recorder,
+    rows_limit: usize,
+    /// All rows, to tell those that were lost from those that were not.
+    row_bins: Bins,
+    /// Parts, with the beginning of their stall in nanoseconds of
+    /// `CLOCK_MONOTONIC`.
+    parts: Vec<StallPart>,
+    totals: Totals,
+}
+
+impl Gathered {
+    /// Nothing yet; at most `rows` rows are kept one by one.
+    pub fn new(rows: usize) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            spans: Spans::default(),
+            overlapping: Vec::new(),
+            rows: Recorder::new(rows, None),
+            rows_limit: rows,
+            row_bins: Bins::new(),
+            parts: Vec::new(),
+            totals: Totals::new(),
+        }
+    }
+
+    /// Takes new events, and finds the causes of the stalls that had ended by
+    /// `until_ns`, up to which all events are known.
+    pub fn settle(&mut self, spans: &[Span], until_ns: u64, recorder: &events::Recorder) {
+        self.spans.extend(spans);
+        while let Some(row) = self.waiting.front().copied() {
+            if row.stall.until_ns > until_ns {
+                break;
+            }
+            self.waiting.pop_front();
+            let access = access(recorder, row.stall.from_ns, row.stall.until_ns);
+            self.take(&row, &access);
+        }
+        let oldest = self.waiting.front().map(|row| row.stall.from_ns);
+        self.spans.forget(oldest.unwrap_or(until_ns).min(until_ns));
+    }
+
+    fn take(&mut self, row: &Row, access: &Access) {
+        self.spans.overlapping(&row.stall, &mut self.overlapping);
+        let parts = attribute(
+            &row.stall,
+            &Evidence {
+                before: row.before,
+                after: row.after,
+                elsewhere_ns: row.elsewhere_ns,
+                spans: &self.overlapping,
+                access,
+            },
+        );
+        self.totals.add(&parts);
+        self.keep(row, parts);
+    }
+
+    fn keep(&mut self, row: &Row, parts: Vec<Part>) {
+        }
+        if self.rows.is_full() {
+            self.rows.make_room();
+        }
+        if !row.own {
+            let length_ps = i64::try_from(row.length_ps).unwrap_or(i64::MAX);
+            // Beyond the bins: counted by the loop, in no bin there either.
+            let _ = self.row_bins.record(length_ps);
+        }
+        self.rows.push(row.sample(0));
+        self.parts.extend(parts.into_iter().map(|part| StallPart {
+            at_ns: row.stall.from_ns,
+            ns: part.ns,
+            cause: part.cause,
+            by: part.by,
+            source: part.source,
+            because: part.because.to_owned(),
+        }));
+        if self.parts.len() > MOST_PARTS {
+            self.forget_short_stalls();
+        }
+    }
+
+    /// Keeps the parts of the longest eighth of the stalls.
+    fn forget_short_stalls(&mut self) {
+        let mut lengths: Vec<u64> = self
+            .parts
+            .chunk_by(|a, b| a.at_ns == b.at_ns)
+            .map(|parts| parts.iter().map(|p| p.ns).sum())
+            .collect();
+        let keep_from = lengths.len() - lengths.len() / 8 - 1;
+        let (_, &mut least_ns, _) = lengths.select_nth_unstable(keep_from);
+        self.parts = self
+            .parts
+            .chunk_by(|a, b| a.at_ns == b.at_ns)
+            .filter(|parts| parts.iter().map(|p| p.ns).sum::<u64>() >= least_ns)
+            .flatten()
+            .cloned()
+            .collect();
+    }
+
+    /// The trial, when the loop has ended.
+    pub fn finish(
+        self,
+        cpu: Option<u32>,
+        threshold_ns: u64,
+        outcome: StallsOutcome,
+        observation: Observation,
+    ) -> Measured {
+        let (mut data, storage) = self.rows.finish();
+        // All times count from the loop's beginning.
+        for sample in &mut data.samples {
+            sample.at_ns = sample.at_ns.saturating_sub(outcome.began_ns);
+        }
+        let mut parts = self.parts;
+        for part in &mut parts {
+            part.at_ns = part.at_ns.saturating_sub(outcome.began_ns);
+        }
+        let mut bins = outcome.below.clone();
+        if let Some(binned) = &data.bins {
+            bins.merge(binned);
+        }
+        for (low, count) in difference(&outcome.above, &self.row_bins) {
+            // The same bins: nothing can be beyond them.
+            let _ = bins.record_many(low, count);
+        }
+        data.bins = Some(bins);
+        data.filled_bins = Some(Bins::new());
+        data.stall_parts = parts;
+        let threshold_ps = match storage {
+            Storage::Complete => threshold_ns as i64 * 1000 - 1,
+            Storage::Tail { threshold_ps, .. } => threshold_ps,
+        };
+        let mut measurement = outcome.measurement;
+        measurement.pinned_cpu = cpu;
+        Measured {
+            stalls: Stalls {
+                cpu,
+                threshold_ns,
+                iterations: outcome.iterations,
+                loop_period_ns: outcome.period_ns,
+                wall_ns: outcome.wall_ns,
+                observed_ns: outcome.observed_ns,
+                own_ns: outcome.own_ns,
+                stalls: outcome.stalls,
+                lost_ns: self.totals.lost_ns(),
+                rows_lost: outcome.lost_rows,
+                causes: causes(&self.totals),
+            },
+            outcome: Outcome {
+                data,
+                storage: Storage::Tail {
+                    limit_rows: self.rows_limit as u64,
+                    threshold_ps,
+                },
+                measurement,
+                missed_periods: None,
+                began_ns: outcome.began_ns,
+            },
+            observation,
+        }
+    }
+}
+
+/// What `whole` counts more often than `part`, bin by bin.
+fn difference(whole: &Bins, part: &Bins) -> Vec<(i64, u64)> {
+    let counted: std::collections::BTreeMap<i64, u64> = part
+        .occupied()
+        .into_iter()
+        .map(|(low, _, count)| (low, count))
+        .collect();
+    whole
+        .occupied()
+        .into_iter()
+        .map(|(low, _, count)| {
+            let seen = counted.get(&low).copied().unwrap_or(0);
+            (low, count.saturating_sub(seen))
+        })
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+/// Time lost by cause and by whom, the greatest first.
+fn causes(totals: &Totals) -> Vec<CauseTotal> {
+    let mut causes: Vec<CauseTotal> = totals
+        .by_cause()
+        .into_iter()
+        .flat_map(|(cause, _)| {
+            let by_whom = totals.by_whom(cause).into_iter();
+            by_whom.map(move |(by, total)| CauseTotal {
+                cause,
+                by,
+                ns: total.ns,
+                parts: total.count,
+                longest_ns: total.longest_ns,
+            })
+        })
+        .collect();
+    causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
+    causes
+}
