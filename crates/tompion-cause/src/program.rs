@@ -175,7 +175,10 @@ mod tests {
         })
     }
 
-    fn told(lost: &[Lost]) -> Vec<(u64, u64, Vec<(Cause, Option<&str>, u64)>)> {
+    type Brief<'a> = (Cause, Option<&'a str>, u64);
+
+    /// Beginnings, ends and parts, in milliseconds.
+    fn told(lost: &[Lost]) -> Vec<(u64, u64, Vec<Brief<'_>>)> {
         lost.iter()
             .map(|l| {
                 let parts = l

@@ -7,6 +7,7 @@
 //! page fault of ours.
 
 pub mod read_cost;
+pub mod stalls;
 mod sys;
 mod thread;
 pub mod timer_events;

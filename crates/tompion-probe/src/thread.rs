@@ -252,7 +252,7 @@ impl MeasuringThread {
     }
 
     /// Hands `body` to the thread; its result comes over the channel.
-    fn begin<T: Send + 'static>(
+    pub(crate) fn begin<T: Send + 'static>(
         &self,
         settings: ThreadSettings,
         body: impl FnOnce() -> Result<T, Error> + Send + 'static,

@@ -102,8 +102,10 @@ fn waiting_within_a_page_fault_is_the_fault_and_else_waiting() {
     assert_eq!(
         brief(&parts(5 * MS, &spans, None, &events())),
         [
-            (Cause::PageFault, None, 3_000),
-            (Cause::Waited, None, 2_000)
+            (Cause::PageFault, None, 2_990),
+            (Cause::Waited, None, 2_000),
+            // On its way there it was still on its CPU.
+            (Cause::PageFault, None, 10)
         ]
     );
 }

@@ -1,0 +1,407 @@
+//! The loop.
+
+use std::sync::atomic::Ordering;
+
+use tompion_cause::{Counters, Stall};
+use tompion_record::Measurement;
+use tompion_stats::Bins;
+use tompion_time::os::{self, ClockId};
+
+use super::{Producer, Row, Settings, StallsOutcome, Stamps};
+use crate::sys;
+
+/// Short intervals are counted by their exact ticks, up to this many: cheaper
+/// than bins, and no coarser.
+const EXACT: u64 = 1 << 16;
+
+/// Reading counters may take one part in this many of the time.
+const REFRESH_SHARE: u64 = 5_000;
+
+/// Own work of this length became so by a stall, in nanoseconds.
+const LONG_OWN_NS: u64 = 20_000;
+
+/// Runs the loop over any clock, planted ones included, until its time is over or
+/// `stop` is set.
+pub fn run(
+    stamps: &mut impl Stamps,
+    counters: impl FnMut() -> Counters,
+    settings: &Settings,
+    rows: &mut Producer,
+) -> StallsOutcome {
+    let mut watch = Watch::new(stamps, counters, settings, rows);
+    let memory_locked = sys::lock_memory(watch.buffer());
+    let cpu_before = os::now_ns(ClockId::ThreadCpu);
+    let ended_by_time = watch.go();
+    let cpu_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
+    if memory_locked {
+        sys::unlock_memory(watch.buffer());
+    }
+    let mut outcome = watch.finish();
+    outcome.measurement.memory_locked = memory_locked;
+    outcome.measurement.ended_by_time = ended_by_time;
+    outcome.measurement.cpu_per_operation_ns =
+        (outcome.iterations > 0).then(|| cpu_ns as f64 / outcome.iterations as f64);
+    outcome
+}
+
+/// The loop's period: the median of a few intervals, in picoseconds.
+pub(super) fn period_ps(stamps: &mut impl Stamps) -> u64 {
+    const READS: usize = 1001;
+    let mut intervals = [0; READS];
+    let mut last = stamps.now();
+    for interval in &mut intervals {
+        let now = stamps.now();
+        *interval = now.wrapping_sub(last);
+        last = now;
+    }
+    intervals.sort_unstable();
+    stamps.ps(intervals[READS / 2])
+}
+
+struct Watch<'a, S, C> {
+    stamps: &'a mut S,
+    counters: C,
+    settings: &'a Settings,
+    rows: &'a mut Producer,
+
+    /// How often an interval took exactly so many ticks; all of these are below
+    /// the threshold.
+    exact: Box<[u64]>,
+    below: Bins,
+    above: Bins,
+    threshold: u64,
+
+    /// The first stamp and the last.
+    began: u64,
+    last: u64,
+    /// In ticks after `began`: when to look up, to read counters, and to end.
+    due: u64,
+    read_due: u64,
+    end: u64,
+
+    /// The counters as last read, and the time lost to stalls since then.
+    known: Option<Counters>,
+    lost_since_ps: u64,
+    cpu: Option<u32>,
+    /// What reading the counters takes at best, in ticks.
+    reading: u64,
+
+    /// Settings in ticks: dividing takes time.
+    refresh: u64,
+    long_own: u64,
+
+    began_ns: u64,
+    lost_rows_before: u64,
+    tally: Tally,
+}
+
+/// Sums over the loop.
+#[derive(Default)]
+struct Tally {
+    /// Intervals that are not among the exact ones.
+    others: u64,
+    stalls: u64,
+    stalled_ps: u128,
+    longest_ps: u64,
+    beyond_bins: u64,
+    backward_steps: u64,
+    counter_reads: u64,
+    /// Ticks.
+    own: u64,
+    own_longest: u64,
+}
+
+impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
+    fn new(stamps: &'a mut S, counters: C, settings: &'a Settings, rows: &'a mut Producer) -> Self {
+        // Nine years: no sum of ticks overflows.
+        const LONGEST_NS: u64 = 1 << 58;
+        let threshold = stamps.ticks(settings.threshold_ns).max(1);
+        let size = usize::try_from(threshold.min(EXACT)).expect("65536 fits");
+        // First filled with something else than zero: the pages must be there.
+        let mut exact = vec![1; size].into_boxed_slice();
+        exact.fill(0);
+        let mut watch = Self {
+            threshold,
+            exact,
+            below: Bins::new(),
+            above: Bins::new(),
+            began: 0,
+            last: 0,
+            due: 0,
+            read_due: 0,
+            end: stamps.ticks(settings.time_ns.min(LONGEST_NS)),
+            known: None,
+            lost_since_ps: 0,
+            cpu: stamps.cpu(),
+            reading: u64::MAX,
+            refresh: stamps.ticks(settings.refresh_ns.max(1)),
+            long_own: stamps.ticks(LONG_OWN_NS.max(settings.threshold_ns)),
+            began_ns: 0,
+            lost_rows_before: rows.lost(),
+            tally: Tally::default(),
+            stamps,
+            counters,
+            settings,
+            rows,
+        };
+        // Twice, so that the first stall does not meet cold code and fresh pages.
+        for _ in 0..2 {
+            watch.read_counters();
+            watch.stamps.anchor();
+        }
+        watch
+    }
+
+    fn buffer(&self) -> (*const u8, usize) {
+        (self.exact.as_ptr().cast(), size_of_val(&*self.exact))
+    }
+
+    /// Returns whether the time was over, rather than the loop stopped.
+    fn go(&mut self) -> bool {
+        let anchor = self.stamps.anchor();
+        self.began = self.stamps.now();
+        self.began_ns = self.ns_at(anchor, self.began);
+        self.last = self.began;
+        self.due = self.after_refresh(0);
+        loop {
+            let now = self.spin();
+            let interval = now.wrapping_sub(self.last);
+            let stalled = self.count(interval);
+            self.last = now;
+            let elapsed = now.wrapping_sub(self.began);
+            // Not while the clock is back before the beginning.
+            let due = elapsed >= self.due && elapsed.cast_signed() >= 0;
+            if stalled || due {
+                let over = due && elapsed >= self.end;
+                let stopped = due && self.settings.stop.load(Ordering::Relaxed);
+                self.look_up(now, stalled.then_some(interval), due);
+                if over || stopped {
+                    return over;
+                }
+            }
+        }
+    }
+
+    /// The fast path: until an interval is long, or it is time to look up. That
+    /// interval ends at the stamp returned and is not counted yet.
+    #[inline]
+    fn spin(&mut self) -> u64 {
+        let (began, due) = (self.began, self.due);
+        let exact = &mut *self.exact;
+        let mut last = self.last;
+        loop {
+            let now = self.stamps.now();
+            let interval = now.wrapping_sub(last);
+            if now.wrapping_sub(began) >= due || interval >= exact.len() as u64 {
+                self.last = last;
+                return now;
+            }
+            exact[interval as usize] += 1;
+            last = now;
+        }
+    }
+
+    /// Counts one interval; returns whether it is a stall.
+    fn count(&mut self, interval: u64) -> bool {
+        if interval < self.exact.len() as u64 {
+            self.exact[interval as usize] += 1;
+            return false;
+        }
+        self.tally.others += 1;
+        if interval.cast_signed() < 0 {
+            self.tally.backward_steps += 1;
+            let back_ps = self.stamps.ps(interval.wrapping_neg());
+            let fits = i64::try_from(back_ps).is_ok_and(|ps| self.below.record(-ps).is_ok());
+            self.tally.beyond_bins += u64::from(!fits);
+            return false;
+        }
+        let ps = self.stamps.ps(interval);
+        let stalled = interval >= self.threshold;
+        let bins = if stalled {
+            self.tally.stalls += 1;
+            self.tally.stalled_ps += u128::from(ps);
+            self.tally.longest_ps = self.tally.longest_ps.max(ps);
+            &mut self.above
+        } else {
+            &mut self.below
+        };
+        let fits = i64::try_from(ps).is_ok_and(|ps| bins.record(ps).is_ok());
+        self.tally.beyond_bins += u64::from(!fits);
+        stalled
+    }
+
+    /// Own work after the stamp `now`; what it takes is in no interval.
+    fn look_up(&mut self, now: u64, stalled: Option<u64>, due: bool) {
+        let (known, mut elsewhere_ps) = (self.known, self.lost_since_ps);
+        let cpu = self.cpu;
+        if let Some(interval) = stalled {
+            let anchor = self.stamps.anchor();
+            let length_ps = self.stamps.ps(interval);
+            elsewhere_ps += length_ps;
+            self.report(now, anchor, length_ps);
+        }
+        let elapsed = now.wrapping_sub(self.began);
+        if due {
+            if elapsed >= self.read_due {
+                self.read_counters();
+            }
+            self.due = self.after_refresh(elapsed);
+        }
+        self.last = self.stamps.now();
+        let long_own = self
+            .stamps
+            .ticks(LONG_OWN_NS.max(self.settings.threshold_ns));
+        if self.last.wrapping_sub(now) >= long_own.max(self.reading.saturating_mul(4)) {
+            self.report_own(now, known, elsewhere_ps, cpu);
+        }
+        let own = self.last.wrapping_sub(now);
+        self.tally.own = self.tally.own.wrapping_add(own);
+        self.tally.own_longest = self.tally.own_longest.max(own);
+    }
+
+    /// Makes a row of the stall that ended at `now`.
+    fn report(&mut self, now: u64, anchor: (u64, u64), length_ps: u64) {
+        let until_ns = self.ns_at(anchor, now);
+        let cpu = self.stamps.cpu();
+        let mut row = Row {
+            stall: Stall {
+                from_ns: until_ns.saturating_sub(length_ps / 1000),
+                until_ns,
+            },
+            length_ps,
+            own: false,
+            cpu_before: self.cpu,
+            cpu_after: cpu,
+            before: self.known,
+            after: None,
+            elsewhere_ns: self.lost_since_ps / 1000,
+        };
+        self.cpu = cpu;
+        self.lost_since_ps += length_ps;
+        if length_ps / 1000 >= self.settings.counters_above_ns {
+            row.after = self.read_counters();
+        }
+        self.rows.push(row);
+    }
+
+    /// Makes a row of own work that began at `now` and took so long that it must
+    /// have been held up.
+    fn report_own(
+        &mut self,
+        now: u64,
+        before: Option<Counters>,
+        elsewhere_ps: u64,
+        cpu_before: Option<u32>,
+    ) {
+        let after = self.read_counters();
+        let anchor = self.stamps.anchor();
+        let cpu_after = self.stamps.cpu();
+        self.cpu = cpu_after;
+        self.last = self.stamps.now();
+        self.rows.push(Row {
+            stall: Stall {
+                from_ns: self.ns_at(anchor, now),
+                until_ns: self.ns_at(anchor, self.last),
+            },
+            length_ps: self.stamps.ps(self.last.wrapping_sub(now)),
+            own: true,
+            cpu_before,
+            cpu_after,
+            before,
+            after,
+            elsewhere_ns: elsewhere_ps / 1000,
+        });
+    }
+
+    fn read_counters(&mut self) -> Option<Counters> {
+        if self.settings.counters_above_ns == u64::MAX {
+            return None;
+        }
+        let from = self.stamps.now();
+        self.known = Some((self.counters)());
+        let until = self.stamps.now();
+        self.tally.counter_reads += 1;
+        self.lost_since_ps = 0;
+        let took = until.wrapping_sub(from);
+        self.reading = self.reading.min(took);
+        let pause = self.refresh.max(self.reading.saturating_mul(REFRESH_SHARE));
+        self.read_due = until.wrapping_sub(self.began).saturating_add(pause);
+        self.known
+    }
+
+    fn after_refresh(&self, elapsed: u64) -> u64 {
+        elapsed.saturating_add(self.refresh).min(self.end)
+    }
+
+    /// The stamp `ticks` in nanoseconds, by an anchor nearby.
+    fn ns_at(&self, (ticks, ns): (u64, u64), at: u64) -> u64 {
+        let ahead = at.wrapping_sub(ticks).cast_signed();
+        let distance_ns = self.stamps.ps(ahead.unsigned_abs()) / 1000;
+        if ahead < 0 {
+            ns.saturating_sub(distance_ns)
+        } else {
+            ns + distance_ns
+        }
+    }
+
+    /// The median interval: nearly always among the exact ones.
+    fn period_ns(&self, iterations: u64) -> f64 {
+        let mut seen = 0;
+        for (ticks, &count) in self.exact.iter().enumerate() {
+            seen += count;
+            if count > 0 && 2 * seen >= iterations {
+                return self.stamps.ps(ticks as u64) as f64 / 1000.0;
+            }
+        }
+        self.below.distribution().median().unwrap_or(0.0) / 1000.0
+    }
+
+    fn finish(mut self) -> StallsOutcome {
+        let anchor = self.stamps.anchor();
+        let ended_ns = self.ns_at(anchor, self.last);
+        let mut iterations = self.tally.others;
+        for (ticks, &count) in self.exact.iter().enumerate().filter(|(_, n)| **n > 0) {
+            iterations += count;
+            let ps = self.stamps.ps(ticks as u64);
+            // Below 2^16 ticks; a clock of 1 kHz would still fit.
+            let fits = i64::try_from(ps).is_ok_and(|ps| self.below.record_many(ps, count).is_ok());
+            self.tally.beyond_bins += if fits { 0 } else { count };
+        }
+        let tally = std::mem::take(&mut self.tally);
+        let observed = self.last.wrapping_sub(self.began).wrapping_sub(tally.own);
+        let period_ns = self.period_ns(iterations);
+        StallsOutcome {
+            iterations,
+            stalls: tally.stalls,
+            stalled_ns: u64::try_from(tally.stalled_ps / 1000).unwrap_or(u64::MAX),
+            longest_ps: tally.longest_ps,
+            observed_ns: self.stamps.ps(observed) / 1000,
+            wall_ns: ended_ns.saturating_sub(self.began_ns),
+            own_ns: self.stamps.ps(tally.own) / 1000,
+            own_longest_ns: self.stamps.ps(tally.own_longest) / 1000,
+            period_ns,
+            lost_rows: self.rows.lost() - self.lost_rows_before,
+            beyond_bins: tally.beyond_bins,
+            backward_steps: tally.backward_steps,
+            counter_reads: tally.counter_reads,
+            began_ns: self.began_ns,
+            cpu: self.stamps.cpu(),
+            below: self.below,
+            above: self.above,
+            measurement: Measurement {
+                technique: "intervals between successive time stamps of a busy loop; each stamp \
+                            ends one and begins the next"
+                    .into(),
+                clock: self.stamps.name().into(),
+                tick_rate_hz: Some(self.stamps.hz()),
+                floor_ns: Some(period_ns),
+                blind_spots: "stalls shorter than two iterations; Tompion's own work after a \
+                              stall (told apart; a row where it was held up); a time in which \
+                              the clock itself stood still, as in a paused guest; a CPU that \
+                              merely became slower"
+                    .into(),
+                ..Measurement::default()
+            },
+        }
+    }
+}
