@@ -57,6 +57,8 @@ pub struct MachineSettings {
     pub planned_load_time: Duration,
     /// How long a load runs before its first trial begins.
     pub settle: Duration,
+    /// CPU to which the measurement is pinned, for loads that ask for it.
+    pub measured_cpu: Option<u32>,
 }
 
 /// This machine.
@@ -85,6 +87,7 @@ impl Machine {
             directory: settings.load_directory.clone(),
             write_budget_bytes: settings.write_budget_bytes,
             planned_load_time: settings.planned_load_time,
+            measured_cpu: settings.measured_cpu,
         };
         let loads = loads
             .iter()
@@ -263,11 +266,9 @@ fn at_rest(before: &Activity, now: &Activity) -> LoadEvidence {
     LoadEvidence {
         load: "idle".to_owned(),
         driver: "none".to_owned(),
-        operations: None,
-        operation: None,
-        cpu_time_ns: 0,
         observed_ns: now.at.duration_since(before.at).as_nanos() as u64,
         context_switches_per_second: rates.context_switches_per_second,
         interrupts_per_second: rates.interrupts_per_second,
+        ..LoadEvidence::default()
     }
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use tompion_load::LoadSpec;
+use tompion_load::LoadList;
 use tompion_probe::Policy;
 use tompion_run::Slack;
 
@@ -94,10 +94,9 @@ pub struct CheckOptions {
     #[arg(
         long,
         visible_alias = "load",
-        value_name = "LOAD",
-        value_delimiter = ','
+        value_name = "LOAD"
     )]
-    pub loads: Vec<LoadSpec>,
+    pub loads: Vec<LoadList>,
 
     /// Methods, comma-separated, of both probes; see `tompion list`
     /// [default: all]

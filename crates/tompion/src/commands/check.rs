@@ -160,7 +160,8 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
         let parse = |n: &&str| n.parse::<LoadSpec>().expect("built-in names parse");
         names.iter().map(parse).collect()
     } else {
-        options.loads.clone()
+        let given = options.loads.iter();
+        given.flat_map(|list| list.0.clone()).collect()
     };
     PlanOptions {
         read_methods,
@@ -241,6 +242,7 @@ fn machine_settings(
         write_budget_bytes: LOAD_BYTES / writing.max(1) as u64,
         planned_load_time: plan.duration + Duration::from_secs(10),
         settle: SETTLE,
+        measured_cpu: options.cpu,
     })
 }
 
