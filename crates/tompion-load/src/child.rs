@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, Command};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,8 @@ pub struct LoadChild {
     keeper: Keeper,
     /// Only of a supervisor: everything ends when this pipe does.
     lifeline: Option<ChildStdin>,
+    /// Only of a supervisor that is being switched on: how that went.
+    switching_on: Option<Receiver<io::Result<()>>>,
     ended: bool,
 }
 
@@ -44,6 +46,7 @@ impl LoadChild {
             lifeline: child.stdin.take(),
             child,
             keeper,
+            switching_on: None,
             ended: false,
         })
     }
@@ -97,33 +100,50 @@ impl LoadChild {
         }
     }
 
-    /// Switches the load off; returns when it has stopped.
-    pub fn switch_off(&mut self) -> Result<(), LoadError> {
+    /// Begins to switch the load off.
+    pub fn begin_off(&mut self) -> Result<(), LoadError> {
+        if self.lifeline.is_some() {
+            // Its descendants are stopped one by one, below.
+            return Ok(());
+        }
+        kill(self.pid(), Signal::SIGSTOP).map_err(|e| self.system_error("switch it off", e.into()))
+    }
+
+    /// Returns when the load has stopped.
+    pub fn await_off(&mut self) -> Result<(), LoadError> {
         if self.lifeline.is_some() {
             return tree::stop_descendants(self.pid(), SWITCH_LIMIT)
                 .map_err(|e| self.system_error("switch it off", e));
         }
-        kill(self.pid(), Signal::SIGSTOP)
-            .map_err(|e| self.system_error("switch it off", e.into()))?;
         self.await_stop()
     }
 
-    /// Switches the load on; returns when it is, having slept meanwhile.
-    pub fn switch_on(&mut self) -> Result<(), LoadError> {
+    /// Begins to switch the load on, from another thread.
+    pub fn begin_on(&mut self) {
         let pid = self.pid();
         if self.lifeline.is_some() {
             let (done, result) = channel();
             self.keeper.run(move || {
                 let _ = done.send(tree::continue_descendants(pid, SWITCH_LIMIT));
             });
-            let result = result.recv().unwrap_or_else(|e| Err(io::Error::other(e)));
-            return result.map_err(|e| self.system_error("switch it on", e));
+            self.switching_on = Some(result);
+        } else {
+            self.keeper.run(move || {
+                // Failure shows when it is waited for.
+                let _ = kill(pid, Signal::SIGCONT);
+            });
         }
-        self.keeper.run(move || {
-            // Failure shows below.
-            let _ = kill(pid, Signal::SIGCONT);
-        });
-        self.await_change(WaitPidFlag::WCONTINUED, "switch it on")
+    }
+
+    /// Returns when the load is on, having slept meanwhile.
+    pub fn await_on(&mut self) -> Result<(), LoadError> {
+        match self.switching_on.take() {
+            Some(result) => {
+                let result = result.recv().unwrap_or_else(|e| Err(io::Error::other(e)));
+                result.map_err(|e| self.system_error("switch it on", e))
+            }
+            None => self.await_change(WaitPidFlag::WCONTINUED, "switch it on"),
+        }
     }
 
     /// Returns when the process has stopped: when each of its threads has.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
@@ -43,10 +43,13 @@ impl Counters {
         Counter(&self.0.slots()[thread])
     }
 
-    /// Operations of all threads.
-    pub fn total(&self) -> u64 {
-        let load = |slot: &Slot| slot.operations.load(Ordering::Relaxed);
-        self.0.slots().iter().map(load).sum()
+    /// Operations of all threads, and the bytes that they moved.
+    pub fn totals(&self) -> (u64, u64) {
+        let all = || self.0.slots().iter();
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let operations = all().map(|slot| load(&slot.operations)).sum();
+        let bytes = all().map(|slot| load(&slot.bytes)).sum();
+        (operations, bytes)
     }
 }
 
@@ -54,13 +57,21 @@ impl Counters {
 pub struct Counter<'a>(&'a Slot);
 
 impl Counter<'_> {
-    /// Counts operations.
+    /// Counts operations that move no bytes to speak of.
     pub fn add(&self, operations: u64) {
-        // One writer, so no atomic read-modify-write is needed.
-        let so_far = self.0.operations.load(Ordering::Relaxed);
-        let now = so_far.wrapping_add(operations);
-        self.0.operations.store(now, Ordering::Relaxed);
+        increase(&self.0.operations, operations);
     }
+
+    /// Counts moved bytes.
+    pub fn add_bytes(&self, bytes: u64) {
+        increase(&self.0.bytes, bytes);
+    }
+}
+
+/// One writer, so no atomic read-modify-write is needed.
+fn increase(counter: &AtomicU64, by: u64) {
+    let so_far = counter.load(Ordering::Relaxed);
+    counter.store(so_far.wrapping_add(by), Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -73,13 +84,19 @@ mod tests {
         assert!(Counters::open(&file).is_err(), "nothing there yet");
         let worker = Counters::create(&file, 3).unwrap();
         let parent = Counters::open(&file).unwrap();
-        assert_eq!(parent.total(), 0);
+        assert_eq!(parent.totals(), (0, 0));
         std::thread::scope(|scope| {
             for thread in 0..3 {
                 let worker = &worker;
-                scope.spawn(move || (0..1000).for_each(|_| worker.of_thread(thread).add(2)));
+                scope.spawn(move || {
+                    let counter = worker.of_thread(thread);
+                    (0..1000).for_each(|_| {
+                        counter.add(2);
+                        counter.add_bytes(5);
+                    });
+                });
             }
         });
-        assert_eq!(parent.total(), 6000);
+        assert_eq!(parent.totals(), (6000, 15_000));
     }
 }

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::spec::{Kind, split_peer};
-use crate::{LoadError, LoadSpec};
+use crate::LoadError;
+use crate::spec::{Kind, Part, split_peer};
 
 /// Port of an iperf3 server unless said otherwise.
 const IPERF3_PORT: &str = "5201";
@@ -29,7 +29,7 @@ pub struct Driver {
 ///
 /// # Errors
 /// If the program is not installed, or does not tell its version.
-pub fn version(spec: &LoadSpec) -> Result<Option<String>, LoadError> {
+pub fn version(spec: &Part) -> Result<Option<String>, LoadError> {
     let Some(program) = program(spec) else {
         return Ok(None);
     };
@@ -63,8 +63,8 @@ pub fn version(spec: &LoadSpec) -> Result<Option<String>, LoadError> {
     }
 }
 
-fn program(spec: &LoadSpec) -> Option<&'static str> {
-    match spec.0 {
+fn program(spec: &Part) -> Option<&'static str> {
+    match spec.kind {
         Kind::StressNg { .. } => Some("stress-ng"),
         Kind::Iperf3 { .. } => Some("iperf3"),
         _ => None,
@@ -84,8 +84,8 @@ fn version_number(text: &str) -> Option<&str> {
 ///
 /// # Errors
 /// If no port is free for a server.
-pub fn driver(spec: &LoadSpec, directory: &Path) -> io::Result<Option<Driver>> {
-    match &spec.0 {
+pub fn driver(spec: &Part, directory: &Path) -> io::Result<Option<Driver>> {
+    match &spec.kind {
         Kind::StressNg { options } => Ok(Some(stress_ng(options, directory))),
         Kind::Iperf3 { peer } => iperf3(peer.as_deref()).map(Some),
         _ => Ok(None),
@@ -160,6 +160,10 @@ mod tests {
         args.collect::<Vec<_>>().join(" ")
     }
 
+    fn part(text: &str) -> Part {
+        text.parse::<crate::LoadSpec>().unwrap().components()[0].clone()
+    }
+
     #[test]
     fn versions_are_found_in_what_the_programs_say() {
         let stress_ng = "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18)\n";
@@ -171,8 +175,11 @@ mod tests {
 
     #[test]
     fn options_become_options_of_stress_ng() {
-        let spec: LoadSpec = "stress-ng:cpu=4:vm-bytes=10%:aggressive".parse().unwrap();
-        let driver = driver(&spec, Path::new("here")).unwrap().unwrap();
+        let driver = driver(
+            &part("stress-ng:cpu=4:vm-bytes=10%:aggressive"),
+            Path::new("here"),
+        );
+        let driver = driver.unwrap().unwrap();
         let expected = "--timeout 0 --temp-path here --cpu 4 --vm-bytes 10% --aggressive";
         assert_eq!(line(&driver.main), expected);
         assert!(driver.server.is_none());
@@ -180,8 +187,7 @@ mod tests {
 
     #[test]
     fn built_in_loads_have_no_driver() {
-        let spec: LoadSpec = "cpu".parse().unwrap();
-        assert!(driver(&spec, Path::new(".")).unwrap().is_none());
-        assert_eq!(version(&spec).unwrap(), None);
+        assert!(driver(&part("cpu"), Path::new(".")).unwrap().is_none());
+        assert_eq!(version(&part("cpu")).unwrap(), None);
     }
 }

@@ -17,7 +17,7 @@ pub enum LoadError {
     /// The program that drives the load is not installed.
     #[error(
         "load '{load}' needs the program {program}, which is not installed (install the package \
-         {program}, or use a built-in load: cpu, io, hd, memory, memory-bus, network)"
+         {program}, or use a built-in load such as cpu, io, memory or network)"
     )]
     DriverMissing {
         /// The load as asked for.

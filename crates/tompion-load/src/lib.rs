@@ -1,6 +1,6 @@
 //! Loads that disturb a measurement, with proof that they ran.
 //!
-//! A [`LoadSpec`] names a load; a [`LoadProcess`] runs it beside a measurement,
+//! A [`LoadSpec`] names a load, or several that run together; a [`LoadProcess`] runs it beside a measurement,
 //! switched on and off at will, and gives the
 //! [`LoadEvidence`](tompion_record::LoadEvidence) that it ran.
 //!
@@ -13,15 +13,19 @@
 //!
 //! Loads run under SCHED_OTHER at nice 0 or above and with the usual timer slack,
 //! whatever their parent uses. They inherit the CPU affinity of the thread that
-//! starts them.
+//! starts them unless they are told other CPUs.
 #![deny(unsafe_code)]
 
 mod activity;
+mod affinity;
 mod child;
+mod component;
 mod counters;
 mod driver;
 mod error;
 mod headroom;
+mod irq;
+mod irq_guard;
 mod keeper;
 mod peer;
 mod process;
@@ -35,5 +39,5 @@ pub use activity::{Activity, ActivityRates, machine_activity};
 pub use error::LoadError;
 pub use peer::serve_peer;
 pub use process::{LoadConfig, LoadProcess, Observation};
-pub use spec::{LoadSpec, NAMES};
+pub use spec::{LoadList, LoadSpec, NAMES};
 pub use worker::{WORKER_ARG, worker_main};

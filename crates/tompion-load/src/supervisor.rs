@@ -23,7 +23,8 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid};
 
 use crate::driver::{Driver, driver};
-use crate::{LoadSpec, sys, tree};
+use crate::spec::Part;
+use crate::{sys, tree};
 
 /// How long a driver may take until it works.
 const START_LIMIT: Duration = Duration::from_secs(5);
@@ -40,7 +41,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 const WORDS_BYTES: usize = 2048;
 
 /// Runs the driver of a load until the pipe from the parent ends.
-pub fn run(spec: &LoadSpec) -> Result<(), String> {
+pub fn run(spec: &Part) -> Result<(), String> {
     let system = |action: &str, e: &dyn std::fmt::Display| format!("could not {action}: {e}");
     nix::sys::prctl::set_child_subreaper(true).map_err(|e| system("become a subreaper", &e))?;
     let directory = nix::unistd::mkdtemp("./.tompion-load-XXXXXX")

@@ -21,6 +21,8 @@ use nix::unistd::Pid;
 pub struct Slot {
     /// Operations done by one thread.
     pub operations: AtomicU64,
+    /// Bytes that they moved.
+    pub bytes: AtomicU64,
 }
 
 /// Counters mapped from a memory file shared by two processes.

@@ -112,7 +112,7 @@ pub struct Granularity {
 }
 
 /// Proof that a load ran while a trial was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadEvidence {
     /// The load as asked for, for example `cpu:threads=100`.
     pub load: String,
@@ -122,6 +122,10 @@ pub struct LoadEvidence {
     pub operations: Option<u64>,
     /// What one operation is.
     pub operation: Option<String>,
+    /// Bytes that the load moved during the trial, where the driver counts them:
+    /// read, written, copied, sent or received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// CPU time used by the load during the trial, in nanoseconds.
     pub cpu_time_ns: u64,
     /// Length of time over which this evidence was taken, in nanoseconds: from
@@ -131,6 +135,30 @@ pub struct LoadEvidence {
     pub context_switches_per_second: f64,
     /// Interrupts per second of the whole machine during the trial.
     pub interrupts_per_second: f64,
+    /// What has to be known about the way in which the load ran, each in one line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Each of several loads that ran together; empty for one alone. Their bytes
+    /// and CPU times add up to those above; operations of different kinds do not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<LoadEvidence>,
+}
+
+impl LoadEvidence {
+    /// Operations per second, where the driver counts them.
+    pub fn operations_per_second(&self) -> Option<f64> {
+        self.operations.map(|n| self.per_second(n))
+    }
+
+    /// Bytes per second, where the driver counts them.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        self.bytes.map(|n| self.per_second(n))
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        // Nothing observed is not infinitely much.
+        count as f64 / (self.observed_ns.max(1) as f64 / 1e9)
+    }
 }
 
 /// Whether the sample file holds every sample.

@@ -32,6 +32,8 @@ pub struct MachineSettings {
     pub planned_load_time: Duration,
     /// How long a load runs before its first trial begins.
     pub settle: Duration,
+    /// CPU to which the measurement is pinned, for loads that ask for it.
+    pub measured_cpu: Option<u32>,
 }
 
 /// This machine.
@@ -60,6 +62,7 @@ impl Machine {
             directory: settings.load_directory.clone(),
             write_budget_bytes: settings.write_budget_bytes,
             planned_load_time: settings.planned_load_time,
+            measured_cpu: settings.measured_cpu,
         };
         let loads = loads
             .iter()

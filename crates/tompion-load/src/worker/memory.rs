@@ -17,22 +17,22 @@ pub fn plan(threads: Option<u32>, size_bytes: Option<u64>) -> Result<Plan, Strin
     let bytes = block_bytes(threads as u64, size_bytes, memory_allowance_bytes()?, page)?;
     let block = usize::try_from(bytes).ok().and_then(NonZeroUsize::new);
     let block = block.ok_or("the block does not fit the address space")?;
-    Ok(Plan {
-        operation: format!("{} mapped, touched and freed", Size(bytes)),
-        jobs: (0..threads)
-            .map(|_| -> super::Job {
-                Box::new(move |counter, gate| {
-                    gate.pass();
-                    loop {
-                        if let Err(e) = sys::map_touch_unmap(block, page as usize) {
-                            return format!("could not map {}: {e}", Size(bytes));
-                        }
-                        counter.add(1);
-                    }
-                })
-            })
-            .collect(),
-    })
+    let job = || -> super::Job {
+        Box::new(move |counter, gate| {
+            gate.pass();
+            loop {
+                if let Err(e) = sys::map_touch_unmap(block, page as usize) {
+                    return format!("could not map {}: {e}", Size(bytes));
+                }
+                counter.add(1);
+                counter.add_bytes(bytes);
+            }
+        })
+    };
+    Ok(Plan::new(
+        format!("{} mapped, touched and freed", Size(bytes)),
+        (0..threads).map(|_| job()).collect(),
+    ))
 }
 
 /// Size of one block: what was asked for if all threads together may have it, or

@@ -22,32 +22,30 @@ pub fn plan() -> Result<Plan, String> {
         Some(_) => "last-level cache",
         None => "last-level cache unknown, assumed",
     };
-    Ok(Plan {
-        operation: format!(
-            "{} copied, in blocks of {} ({source} {})",
-            Size(STEP_BYTES),
-            Size(block),
-            Size(cache)
-        ),
-        jobs: (0..threads)
-            .map(|_| -> super::Job {
-                Box::new(move |counter, gate| {
-                    // In the thread that uses them, for the memory near its CPU.
-                    let from = vec![1_u8; block as usize];
-                    let mut to = vec![2_u8; block as usize];
-                    gate.pass();
-                    let step = STEP_BYTES as usize;
-                    loop {
-                        for (to, from) in to.chunks_exact_mut(step).zip(from.chunks_exact(step)) {
-                            to.copy_from_slice(std::hint::black_box(from));
-                            std::hint::black_box(to);
-                            counter.add(1);
-                        }
-                    }
-                })
-            })
-            .collect(),
-    })
+    let job = || -> super::Job {
+        Box::new(move |counter, gate| {
+            // In the thread that uses them, for the memory near its CPU.
+            let from = vec![1_u8; block as usize];
+            let mut to = vec![2_u8; block as usize];
+            gate.pass();
+            let step = STEP_BYTES as usize;
+            loop {
+                for (to, from) in to.chunks_exact_mut(step).zip(from.chunks_exact(step)) {
+                    to.copy_from_slice(std::hint::black_box(from));
+                    std::hint::black_box(to);
+                    counter.add(1);
+                    counter.add_bytes(STEP_BYTES);
+                }
+            }
+        })
+    };
+    let operation = format!(
+        "{} copied, in blocks of {} ({source} {})",
+        Size(STEP_BYTES),
+        Size(block),
+        Size(cache)
+    );
+    Ok(Plan::new(operation, (0..threads).map(|_| job()).collect()))
 }
 
 /// A quarter more than the cache, in whole steps.

@@ -3,10 +3,13 @@
 
 mod cpu;
 mod disk;
+mod disk_read;
+mod file_server;
 mod memory;
 mod memory_bus;
 mod network;
 mod pace;
+mod udp;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -17,9 +20,10 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, raise};
 use nix::unistd::{Pid, getppid};
 
+use crate::affinity::{self, Placement};
 use crate::counters::{Counter, Counters};
-use crate::spec::Kind;
-use crate::{LoadSpec, supervisor, sys};
+use crate::spec::{Kind, Part};
+use crate::{LoadSpec, irq_guard, supervisor, sys};
 use pace::Budget;
 
 pub(crate) use disk::file_name;
@@ -34,7 +38,19 @@ const STACK_BYTES: usize = 128 * 1024;
 /// What a load is going to do: one job a thread, and what they count.
 struct Plan {
     operation: String,
+    /// What the reader of the evidence has to know, each in one line.
+    notes: Vec<String>,
     jobs: Vec<Job>,
+}
+
+impl Plan {
+    fn new(operation: String, jobs: Vec<Job>) -> Self {
+        Self {
+            operation,
+            notes: Vec::new(),
+            jobs,
+        }
+    }
 }
 
 /// The work of one thread: prepares, passes the gate, and then works for as long
@@ -57,25 +73,38 @@ impl Gate {
 /// What the parent asks for, in the order of the arguments.
 struct Order {
     parent: Pid,
-    spec: LoadSpec,
+    part: Part,
     budget: Budget,
+    /// CPU of the measurement, if it has one of its own.
+    measured_cpu: Option<u32>,
 }
 
 impl Order {
     fn parse(args: &[String]) -> Option<Self> {
-        let [parent, spec, bytes, nanoseconds] = args else {
+        let [parent, spec, bytes, nanoseconds, measured] = args else {
+            return None;
+        };
+        let spec: LoadSpec = spec.parse().ok()?;
+        let [part] = spec.components() else {
             return None;
         };
         Some(Self {
             parent: Pid::from_raw(parent.parse().ok()?),
-            spec: spec.parse().ok()?,
+            part: part.clone(),
             budget: Budget {
                 bytes: bytes.parse().ok()?,
                 time: Duration::from_nanos(nanoseconds.parse().ok()?),
             },
+            measured_cpu: match measured.as_str() {
+                NO_CPU => None,
+                cpu => Some(cpu.parse().ok()?),
+            },
         })
     }
 }
+
+/// In place of the measured CPU's number.
+pub(crate) const NO_CPU: &str = "-";
 
 /// Runs as the worker; the executable calls this when its first argument is
 /// [`WORKER_ARG`], with the arguments after it.
@@ -83,6 +112,9 @@ impl Order {
 /// Not for use by hand: it talks to [`LoadProcess`](crate::LoadProcess) over the
 /// standard streams.
 pub fn worker_main(args: &[String]) -> ExitCode {
+    if let Some((irq_guard::ROLE, args)) = args.split_first().map(|(a, b)| (a.as_str(), b)) {
+        return irq_guard::run(args);
+    }
     let Some(order) = Order::parse(args) else {
         eprintln!("{WORKER_ARG} is started by this program itself and not meant to be called");
         return ExitCode::FAILURE;
@@ -102,12 +134,14 @@ fn run(order: &Order) -> Result<(), String> {
     let _ = nix::sys::prctl::set_timerslack(50_000);
     // If memory runs out, the load goes first. Best effort: it is a courtesy.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    if order.spec.is_driven() {
-        return supervisor::run(&order.spec);
+    if order.part.is_driven() {
+        return supervisor::run(&order.part);
     }
     die_with(order.parent)?;
-    let plan = plan(&order.spec, order.budget)?;
-    work(plan)
+    // Before the plan, which may count the usable CPUs.
+    let placement = affinity::settle(order.part.cpus.as_ref(), order.measured_cpu)?;
+    let plan = plan(&order.part.kind, order.budget)?;
+    work(plan, &placement)
 }
 
 /// Ends this process as soon as its parent ends, also while it is stopped.
@@ -121,17 +155,25 @@ fn die_with(parent: Pid) -> Result<(), String> {
     }
 }
 
-fn plan(spec: &LoadSpec, budget: Budget) -> Result<Plan, String> {
-    match &spec.0 {
-        Kind::Cpu { threads } => Ok(cpu::plan(*threads)),
+fn plan(kind: &Kind, budget: Budget) -> Result<Plan, String> {
+    match kind {
+        Kind::Cpu { threads, level } => Ok(cpu::plan(*threads, *level)),
         Kind::Io => disk::plan_io(budget),
         Kind::Hd => disk::plan_hd(budget),
+        Kind::DiskRead { size_bytes, .. } => disk_read::plan(*size_bytes, budget),
+        Kind::FileServer { peer } => file_server::plan(peer.as_deref(), budget),
+        Kind::Nfs { dir } => disk::plan_nfs(dir, budget),
         Kind::Memory {
             threads,
             size_bytes,
         } => memory::plan(*threads, *size_bytes),
         Kind::MemoryBus => memory_bus::plan(),
         Kind::Network { peer } => network::plan(peer.as_deref()),
+        Kind::Download { peer } => network::plan_download(peer.as_deref()),
+        Kind::Udp {
+            peer,
+            bits_per_second,
+        } => udp::plan(peer.as_deref(), *bits_per_second),
         Kind::Idle | Kind::StressNg { .. } | Kind::Iperf3 { .. } => {
             Err("not a load of the worker".to_owned())
         }
@@ -144,7 +186,7 @@ fn usable_cpus() -> usize {
 }
 
 /// Prepares all threads, reports the operation, stops, and works from then on.
-fn work(plan: Plan) -> Result<(), String> {
+fn work(plan: Plan, placement: &Placement) -> Result<(), String> {
     let threads = plan.jobs.len();
     let counters = Counters::create(io::stdin(), threads)
         .map_err(|e| format!("could not share its counters: {e}"))?;
@@ -160,6 +202,9 @@ fn work(plan: Plan) -> Result<(), String> {
             thread::Builder::new()
                 .stack_size(STACK_BYTES)
                 .spawn_scoped(scope, move || {
+                    placement
+                        .pin(number, threads)
+                        .unwrap_or_else(|e| fail(&format!("could not pin a thread: {e}")));
                     fail(&job(&counters.of_thread(number), gate));
                 })
                 .unwrap_or_else(|e| {
@@ -170,13 +215,18 @@ fn work(plan: Plan) -> Result<(), String> {
                 });
         }
         gate.ready.wait();
-        announce(&plan.operation).unwrap_or_else(|e| fail(&format!("could not report: {e}")));
+        let lines = [std::slice::from_ref(&plan.operation), &plan.notes].concat();
+        announce(&lines.join(SEPARATOR))
+            .unwrap_or_else(|e| fail(&format!("could not report: {e}")));
         // From here on the parent switches the load on and off.
         raise(Signal::SIGSTOP).unwrap_or_else(|e| fail(&format!("could not stop itself: {e}")));
         gate.open.wait();
     });
     Ok(())
 }
+
+/// Between the operation and the notes of a worker that is ready.
+pub(crate) const SEPARATOR: &str = "\t";
 
 /// One line to the parent.
 fn announce(line: &str) -> io::Result<()> {

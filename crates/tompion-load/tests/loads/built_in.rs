@@ -27,6 +27,11 @@ pub fn tests() -> Vec<Trial> {
         }),
         test("memory_bus", || switches_on_and_off("memory-bus")),
         test("network", || switches_on_and_off("network")),
+        test("download", || switches_on_and_off("download")),
+        test("udp", || switches_on_and_off("udp")),
+        test("disk_read", || switches_on_and_off("disk-read:size=1M")),
+        test("file_server", || switches_on_and_off("file-server")),
+        test("cpu_of_a_level", || switches_on_and_off("cpu:level=30")),
         test("network_with_a_peer", network_with_a_peer),
         test("cpu_has_its_threads", cpu_has_its_threads),
         test("a_load_that_dies_says_so", a_load_that_dies_says_so),
@@ -35,6 +40,10 @@ pub fn tests() -> Vec<Trial> {
         }),
         test("the_write_budget_of_hd_is_kept", || {
             write_budget_is_kept("hd")
+        }),
+        test("joined_loads_share_the_write_budget", || {
+            let error = start_error_with_budget("io+hd", 1_000_000, Duration::from_secs(1));
+            assert!(error.contains("need a budget of 512000 bytes"), "{error}");
         }),
         test("switching_twice_is_harmless", switching_twice_is_harmless),
     ]
@@ -75,7 +84,7 @@ fn network_with_a_peer() {
     drop(free);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let peer = scope.spawn(|| serve_peer(address, &stop));
+        let peer = scope.spawn(|| serve_peer(address, None, &stop));
         let directory = tempdir().unwrap();
         let spec = format!("network:peer={address}");
         let mut load: Option<LoadProcess> = None;
@@ -179,6 +188,15 @@ fn write_budget_is_kept(spec: &str) {
     assert!(most < 1_000_000 + 1000, "{most} bytes");
     load.stop().unwrap();
     assert_empty(&directory);
+}
+
+fn start_error_with_budget(spec: &str, bytes: u64, time: Duration) -> String {
+    let directory = tempdir().unwrap();
+    let mut config = config(directory.path());
+    config.write_budget_bytes = bytes;
+    config.planned_load_time = time;
+    let result = LoadProcess::start(&spec.parse().unwrap(), &config);
+    result.err().expect("should not start").to_string()
 }
 
 fn switching_twice_is_harmless() {

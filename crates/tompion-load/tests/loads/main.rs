@@ -9,6 +9,8 @@ mod support;
 
 mod built_in;
 mod driven;
+mod interrupts;
+mod known_truth;
 mod parent_killed;
 mod refused;
 
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
     match args.get(1).map(String::as_str) {
         Some(WORKER_ARG) => return worker_main(&args[2..]),
         Some(support::PARENT_ROLE) => return support::be_parent(&args[2..]),
+        Some(interrupts::GUARDED_ROLE) => return interrupts::be_guarded_parent(&args[2..]),
         _ => {}
     }
     let mut options = libtest_mimic::Arguments::from_args();
@@ -25,6 +28,8 @@ fn main() -> ExitCode {
     let tests = [
         built_in::tests(),
         driven::tests(),
+        interrupts::tests(),
+        known_truth::tests(),
         parent_killed::tests(),
         refused::tests(),
     ];

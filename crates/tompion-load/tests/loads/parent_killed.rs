@@ -21,6 +21,18 @@ pub fn tests() -> Vec<Trial> {
         test("killed_beside_a_running_io_load", || {
             leaves_nothing("io", "on")
         }),
+        test("killed_beside_a_running_disk_read", || {
+            leaves_nothing("disk-read:size=1M:irq=0", "on")
+        }),
+        test("killed_beside_a_running_file_server", || {
+            leaves_nothing("file-server", "on")
+        }),
+        test("killed_beside_running_joined_loads", || {
+            leaves_nothing("cpu:level=20+udp+download", "on")
+        }),
+        test("killed_beside_paused_joined_loads", || {
+            leaves_nothing("io+memory:size=1M+network", "off")
+        }),
         test("killed_beside_a_paused_network_load", || {
             leaves_nothing("network", "off")
         }),

@@ -20,6 +20,22 @@ pub fn tests() -> Vec<Trial> {
         test("a_peer_that_is_not_there", || {
             refused("network:peer=127.0.0.1:1", "far end")
         }),
+        test("a_udp_peer_that_is_not_there", || {
+            refused("udp:peer=127.0.0.1:1", "far end")
+        }),
+        test("nfs_on_another_file_system", || {
+            refused("nfs:dir=/proc", "not on an NFS mount")
+        }),
+        test("a_cpu_that_is_not_there", || {
+            refused("memory:cpus=0,1023", "usable are")
+        }),
+        test("no_measured_cpu", || {
+            refused("memory:cpus=others", "--cpu N");
+            refused("disk-read:size=1M:irq=measured", "--cpu N");
+        }),
+        test("a_file_larger_than_the_budget", || {
+            refused("disk-read:size=1G", "write budget")
+        }),
         test("no_directory", no_directory),
         test("a_budget_too_small", a_budget_too_small),
         test(
@@ -37,7 +53,7 @@ fn refused(spec: &str, why: &str) {
 }
 
 fn no_directory() {
-    for spec in ["io", "hd"] {
+    for spec in ["io", "hd", "disk-read:size=16M", "file-server"] {
         let error = start_error(spec, Path::new("/nonexistent/directory"));
         assert!(
             error.contains("/nonexistent/directory is not an existing directory"),

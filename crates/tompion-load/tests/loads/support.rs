@@ -32,6 +32,7 @@ pub fn config(directory: &Path) -> LoadConfig {
         directory: directory.to_owned(),
         write_budget_bytes: 50_000_000,
         planned_load_time: Duration::from_secs(20),
+        measured_cpu: None,
     }
 }
 

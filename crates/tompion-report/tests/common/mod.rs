@@ -56,6 +56,7 @@ pub fn draft(factors: Factors, block: u32) -> TrialDraft {
             observed_ns: 100_000_000,
             context_switches_per_second: 4_500.0,
             interrupts_per_second: 1_800.0,
+            ..LoadEvidence::default()
         });
     TrialDraft {
         factors,

@@ -44,11 +44,9 @@ fn at_rest(before: &Activity, now: &Activity) -> LoadEvidence {
     LoadEvidence {
         load: "idle".to_owned(),
         driver: "none".to_owned(),
-        operations: None,
-        operation: None,
-        cpu_time_ns: 0,
         observed_ns: now.at.duration_since(before.at).as_nanos() as u64,
         context_switches_per_second: rates.context_switches_per_second,
         interrupts_per_second: rates.interrupts_per_second,
+        ..LoadEvidence::default()
     }
 }

@@ -141,6 +141,7 @@ impl Hogs {
             directory: PathBuf::from("/"),
             write_budget_bytes: 0,
             planned_load_time: planned,
+            measured_cpu: None,
         };
         let group = || LoadProcess::start(&spec, &config).context("starting the CPU hogs");
         Ok(Self {

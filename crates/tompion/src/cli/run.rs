@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tompion_load::LoadSpec;
+use tompion_load::LoadList;
 use tompion_probe::Policy;
 
 use super::values::duration;
@@ -20,13 +20,8 @@ pub struct RunOptions {
 
     /// Loads beside the measurement, comma-separated; see `tompion list`
     /// [default: idle,cpu,network in `check`; idle in `measure`]
-    #[arg(
-        long,
-        visible_alias = "load",
-        value_name = "LOAD",
-        value_delimiter = ','
-    )]
-    pub loads: Vec<LoadSpec>,
+    #[arg(long, visible_alias = "load", value_name = "LOAD")]
+    pub loads: Vec<LoadList>,
 
     /// Scheduling policies of the measuring thread, comma-separated: other,
     /// fifo:1..99, rr:1..99

@@ -45,7 +45,8 @@ pub fn plan_of_nothing(
         loads: if options.loads.is_empty() {
             loads.iter().map(by_name).collect()
         } else {
-            options.loads.clone()
+            let given = options.loads.iter();
+            given.flat_map(|list| list.0.clone()).collect()
         },
         policies: options.policy.clone(),
         cpu: options.cpu,
@@ -213,6 +214,7 @@ fn machine_settings(
         write_budget_bytes: LOAD_BYTES / writing.max(1) as u64,
         planned_load_time: plan.duration + Duration::from_secs(10),
         settle: SETTLE,
+        measured_cpu: options.cpu,
     })
 }
 

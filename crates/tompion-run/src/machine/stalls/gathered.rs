@@ -79,7 +79,6 @@ impl Gathered {
     }
 
     fn keep(&mut self, row: &Row, parts: Vec<Part>) {
-        }
         if self.rows.is_full() {
             self.rows.make_room();
         }

@@ -23,7 +23,53 @@ fn canonical_text_and_level() {
         ("cpu", "cpu:threads=100", "cpu"),
         ("cpu:threads=100", "cpu:threads=100", "cpu"),
         ("cpu:threads=08", "cpu:threads=8", "cpu:threads=8"),
+        ("cpu:level=25", "cpu:level=25:period=10ms", "cpu:level=25"),
+        (
+            "cpu:cpus=3,0-1,2:period=500us:level=25%:threads=2",
+            "cpu:threads=2:level=25:period=500us:cpus=0-3",
+            "cpu:threads=2:level=25:period=500us:cpus=0-3",
+        ),
+        (
+            "cpu:level=5:threads=100:cpus=others",
+            "cpu:threads=100:level=5:period=10ms:cpus=others",
+            "cpu:threads=100:level=5:cpus=others",
+        ),
         ("io", "io", "io"),
+        ("io:cpus=7,1", "io:cpus=1,7", "io:cpus=1,7"),
+        ("disk-read", "disk-read:size=16M", "disk-read"),
+        (
+            "disk-read:irq=measured:size=1M",
+            "disk-read:size=1M:irq=measured",
+            "disk-read:size=1M:irq=measured",
+        ),
+        (
+            "disk-read:irq=3",
+            "disk-read:size=16M:irq=3",
+            "disk-read:irq=3",
+        ),
+        ("file-server", "file-server", "file-server"),
+        ("nfs:dir=/mnt/nfs", "nfs:dir=/mnt/nfs", "nfs:dir=/mnt/nfs"),
+        ("udp", "udp:rate=100M", "udp"),
+        (
+            "udp:rate=10000k:peer=[::1]:7000:cpus=measured",
+            "udp:peer=[::1]:7000:rate=10M:cpus=measured",
+            "udp:peer=[::1]:7000:rate=10M:cpus=measured",
+        ),
+        (
+            "download:peer=host:5210",
+            "download:peer=host:5210",
+            "download:peer=host:5210",
+        ),
+        (
+            "network+cpu:threads=4+io",
+            "cpu:threads=4+io+network",
+            "cpu:threads=4+io+network",
+        ),
+        (
+            "cpu:threads=2:cpus=1+cpu:threads=2:cpus=0",
+            "cpu:threads=2:cpus=0+cpu:threads=2:cpus=1",
+            "cpu:threads=2:cpus=0+cpu:threads=2:cpus=1",
+        ),
         ("hd", "hd", "hd"),
         ("memory", "memory", "memory"),
         ("memory:size=2048k", "memory:size=2M", "memory:size=2M"),
@@ -74,7 +120,7 @@ fn only_idle_is_idle() {
     assert!(spec("idle").is_idle());
     for (name, _) in NAMES
         .iter()
-        .filter(|(name, _)| !["idle", "stress-ng"].contains(name))
+        .filter(|(name, _)| !["idle", "stress-ng", "nfs"].contains(name))
     {
         assert!(!spec(name).is_idle(), "{name}");
     }
@@ -82,7 +128,7 @@ fn only_idle_is_idle() {
 
 #[test]
 fn an_unknown_name_lists_the_known_ones() {
-    for text in ["", "disk", "CPU", " cpu", "cpu "] {
+    for text in ["", "disk", "CPU", " cpu", "cpu ", "cpu+", "+", "cpu++io"] {
         let message = problem(text);
         for (name, _) in NAMES {
             assert!(message.contains(name), "{message} lists {name}");
@@ -118,21 +164,83 @@ fn options_out_of_range_say_what_would_be_right() {
     ] {
         assert!(problem(text).contains("from 1 to 65535"), "{text}");
     }
+    for (text, hint) in [
+        ("cpu:level=0", "from 1 to 100"),
+        ("cpu:level=101", "from 1 to 100"),
+        ("cpu:level=2.5", "from 1 to 100"),
+        ("cpu:level=5:period=1us", "from 100us to 10s"),
+        ("cpu:level=5:period=11s", "from 100us to 10s"),
+        ("cpu:level=5:period=5", "such as 100us"),
+        ("cpu:period=10ms", "needs level=PERCENT"),
+        ("cpu:cpus=0-", "such as 0,2-3"),
+        ("cpu:cpus=3-1", "such as 0,2-3"),
+        ("cpu:cpus=9999", "such as 0,2-3"),
+        ("cpu:cpus=all", "such as 0,2-3"),
+        ("disk-read:irq=x", "measured or the number"),
+        ("udp:rate=0", "from 100K to 1000G"),
+        ("udp:rate=9999G", "from 100K to 1000G"),
+        ("udp:rate=10Mbit", "from 100K to 1000G"),
+        ("nfs", "nfs:dir=MOUNTPOINT"),
+        ("nfs:dir=here", "absolute path"),
+    ] {
+        assert!(problem(text).contains(hint), "{}", problem(text));
+    }
+}
+
+#[test]
+fn joined_loads_say_which_is_wrong() {
+    for (text, hint) in [
+        ("cpu+idle", "combines with nothing"),
+        ("idle+idle", "combines with nothing"),
+        ("io+cpu+io", "io is given twice"),
+        ("cpu+cpu:threads=100", "cpu is given twice"),
+        ("cpu+memory:size=1", "64M"),
+    ] {
+        assert!(problem(text).contains(hint), "{}", problem(text));
+    }
+    let both = spec("network+cpu:threads=4");
+    let parts: Vec<String> = both.parts().map(|part| part.level()).collect();
+    assert_eq!(parts, ["cpu:threads=4", "network"]);
+    assert!(!both.is_idle() && !both.needs_directory());
+    assert!(spec("io+cpu").writes_files());
+}
+
+#[test]
+fn lists_of_loads_keep_lists_of_cpus_together() {
+    let levels = |text: &str| -> Vec<String> {
+        let list: LoadList = text.parse().unwrap();
+        list.0.iter().map(LoadSpec::level).collect()
+    };
+    assert_eq!(levels("idle"), ["idle"]);
+    assert_eq!(
+        levels("idle,cpu:threads=4:cpus=0,2-3,io:cpus=1,3,network+hd"),
+        [
+            "idle",
+            "cpu:threads=4:cpus=0,2-3",
+            "io:cpus=1,3",
+            "hd+network"
+        ]
+    );
+    for wrong in ["", "cpu,", ",cpu", "cpu,,io", "cpu,golf"] {
+        assert!(wrong.parse::<LoadList>().is_err(), "{wrong}");
+    }
 }
 
 #[test]
 fn unknown_misplaced_and_doubled_options_are_refused() {
     for (text, hint) in [
-        ("cpu:", "threads=..."),
-        ("cpu:8", "threads=..."),
-        ("cpu:threads", "threads=..."),
-        ("cpu:threads=", "threads=..."),
-        ("cpu:size=1M", "threads=..."),
-        ("memory:thread=1", "threads=... or size=..."),
+        ("cpu:", "threads=N"),
+        ("cpu:8", "level=PERCENT"),
+        ("cpu:threads", "threads=N"),
+        ("cpu:threads=", "threads=N"),
+        ("cpu:size=1M", "period=TIME"),
+        ("memory:thread=1", "threads=N or size=BYTES or cpus=LIST"),
         ("cpu:threads=1:threads=2", "threads is given twice"),
         ("idle:threads=1", "takes no options"),
-        ("io:", "takes no options"),
-        ("memory-bus:threads=2", "takes no options"),
+        ("io:", "cpus=LIST"),
+        ("memory-bus:threads=2", "should be cpus=LIST"),
+        ("udp:peer=host:1:rate=10M:rate=1M", "rate is given twice"),
+        ("udp:rate=10M:7000", "peer=HOST:PORT or rate=BITS"),
         ("network:10.0.0.1:5000", "peer=HOST:PORT"),
         ("network:peer=10.0.0.1", "peer=HOST:PORT"),
         ("network:peer=::1", "peer=HOST:PORT"),

@@ -1,0 +1,186 @@
+//! The text that names a load: `name`, or `name:key=value:key=value`, and several
+//! of them joined by `+`.
+
+mod options;
+mod part;
+mod values;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::LoadError;
+pub(crate) use part::{Kind, Level, Part};
+pub(crate) use values::{Bits, Cpus, Irq, Size, split_peer};
+
+/// Every load: its name, and one line of help with its options.
+pub const NAMES: &[(&str, &str)] = &[
+    (
+        "idle",
+        "nothing runs beside the measurement; any of the others combine with +, as in cpu+network",
+    ),
+    (
+        "cpu",
+        "100 threads of square roots, as in Kirova 2019; threads=N, level=PERCENT busy (then one \
+         thread a CPU) in each period=TIME (10ms), cpus=LIST",
+    ),
+    (
+        "io",
+        "one small block written and synced, over and over; cpus=LIST",
+    ),
+    ("hd", "files written, synced and unlinked; cpus=LIST"),
+    (
+        "disk-read",
+        "a file read in random order with its page cache dropped; size=BYTES (16M), irq=measured \
+         or irq=CPU moves the disk's interrupts there, cpus=LIST",
+    ),
+    (
+        "file-server",
+        "files written through a server over TCP, synced there and read back; peer=HOST:PORT of a \
+         `tompion peer --dir`, cpus=LIST",
+    ),
+    (
+        "nfs",
+        "files written, synced and read back on an NFS mount of yours; dir=MOUNTPOINT, cpus=LIST",
+    ),
+    (
+        "memory",
+        "blocks mapped, touched and freed, one thread a CPU; threads=N, size=BYTES of one block \
+         (K, M, G), cpus=LIST",
+    ),
+    (
+        "memory-bus",
+        "blocks larger than the last-level cache copied, one thread a CPU; cpus=LIST",
+    ),
+    (
+        "network",
+        "TCP both ways over loopback; peer=HOST:PORT to another machine, cpus=LIST",
+    ),
+    (
+        "download",
+        "TCP received over loopback; peer=HOST:PORT from another machine, cpus=LIST",
+    ),
+    (
+        "udp",
+        "UDP sent over loopback; peer=HOST:PORT to another machine, rate=BITS a second (100M), \
+         cpus=LIST",
+    ),
+    (
+        "stress-ng",
+        "the program stress-ng with these options, for example stress-ng:cpu=4:vm=1",
+    ),
+    (
+        "iperf3",
+        "the program iperf3, both ways over loopback; peer=HOST[:PORT] to an iperf3 server",
+    ),
+];
+
+/// A load as asked for: one, or several that run together.
+///
+/// `Display` gives the canonical text with all fixed defaults, for example
+/// `cpu:threads=100`; [`LoadSpec::level`] leaves them out. Both parse back to an
+/// equal value. The order in which loads are joined makes no difference.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LoadSpec(Vec<Part>);
+
+impl LoadSpec {
+    /// Whether this is the absence of load, which is never started.
+    pub fn is_idle(&self) -> bool {
+        self.0.iter().all(|part| part.kind == Kind::Idle)
+    }
+
+    /// The factor level: the canonical text without the defaults.
+    pub fn level(&self) -> String {
+        let levels: Vec<_> = self.0.iter().map(Part::level).collect();
+        levels.join("+")
+    }
+
+    /// Whether the load writes files to its directory, if only those that it reads.
+    pub fn writes_files(&self) -> bool {
+        self.0.iter().any(Part::writes_files)
+    }
+
+    /// How many of the loads that run together write files, wherever.
+    pub(crate) fn writers(&self) -> usize {
+        self.0.iter().filter(|part| part.spends_budget()).count()
+    }
+
+    /// Whether the load needs a directory for its files.
+    pub fn needs_directory(&self) -> bool {
+        self.0.iter().any(Part::needs_directory)
+    }
+
+    /// The loads that run together, each as a load of its own.
+    pub fn parts(&self) -> impl Iterator<Item = LoadSpec> + '_ {
+        self.0.iter().map(|part| Self(vec![part.clone()]))
+    }
+
+    /// The same, as the worker sees them.
+    pub(crate) fn components(&self) -> &[Part] {
+        &self.0
+    }
+}
+
+impl fmt::Display for LoadSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, part) in self.0.iter().enumerate() {
+            let joint = if number == 0 { "" } else { "+" };
+            write!(f, "{joint}{part}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for LoadSpec {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        parse(text).map(Self).map_err(|problem| LoadError::Spec {
+            text: text.to_owned(),
+            problem,
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Part>, String> {
+    let mut parts: Vec<Part> = text
+        .split('+')
+        .map(options::parse)
+        .collect::<Result<_, _>>()?;
+    if parts.len() > 1 && parts.iter().any(|part| part.kind == Kind::Idle) {
+        return Err("idle is the absence of load and combines with nothing".to_owned());
+    }
+    parts.sort_by_cached_key(|part| (part.rank(), part.to_string()));
+    match parts.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(twice) => Err(format!("{} is given twice", twice[0].level())),
+        None => Ok(parts),
+    }
+}
+
+/// Loads separated by commas, as an option's value: `idle,cpu:cpus=0,2-3,io`.
+///
+/// A comma before a digit goes on with a list of CPUs: no load's name begins with
+/// a digit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadList(pub Vec<LoadSpec>);
+
+impl FromStr for LoadList {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        let mut rest = text;
+        let mut loads = Vec::new();
+        while let Some(end) = rest
+            .match_indices(',')
+            .map(|(at, _)| at)
+            .find(|at| !rest[at + 1..].starts_with(|c: char| c.is_ascii_digit()))
+        {
+            loads.push(rest[..end].parse()?);
+            rest = &rest[end + 1..];
+        }
+        loads.push(rest.parse()?);
+        Ok(Self(loads))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! `file-server`: files written through a server over TCP, synced there and read
+//! back; the load of NFS (Adamczyk 2015) and of hosting, without installing either.
+
+use std::path::Path;
+
+use super::disk::{self, BLOCK_BYTES, MOST_FILE_BYTES, file_name, nameless_file, used_up};
+use super::network::loopback;
+use super::pace::Budget;
+use super::{Job, Plan};
+use crate::headroom::check_disk;
+use crate::peer::files::{Client, FILES, serve};
+use crate::peer::hello::{Service, connect};
+use crate::spec::Size;
+
+pub fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, String> {
+    let bytes = budget.operation_bytes(BLOCK_BYTES, MOST_FILE_BYTES)?;
+    let mut jobs = Vec::new();
+    let (stream, whose) = match peer {
+        Some(peer) => (connect(peer, Service::Files)?.0, ""),
+        None => {
+            check_disk(Path::new("."), bytes * u64::from(FILES))?;
+            // The first file shows whether the directory can be written to.
+            nameless_file().map_err(|e| format!("could not make a file: {e}"))?;
+            let [here, there] = loopback()?;
+            let server: Job = Box::new(move |_, gate| {
+                gate.pass();
+                let name = file_name(std::process::id());
+                match serve(&there, Path::new("."), &name, || true) {
+                    Ok(_) => "its client went away".to_owned(),
+                    Err(e) => format!("its server failed: {e}"),
+                }
+            });
+            jobs.push(server);
+            (here, disk::in_memory_note())
+        }
+    };
+    let mut client = Client::new(stream).map_err(|e| format!("could not set up TCP: {e}"))?;
+    let mut pace = budget.pace(bytes);
+    let client: Job = Box::new(move |counter, gate| {
+        let mut content = vec![0xa5_u8; bytes as usize];
+        gate.pass();
+        let mut file = 0;
+        while pace.wait() {
+            content[0] = content[0].wrapping_add(1);
+            let moved = client
+                .write(file, &content)
+                .and_then(|()| client.read(file, &content));
+            if let Err(e) = moved {
+                return format!("could not write and read a file through the server: {e}");
+            }
+            file = (file + 1) % FILES;
+            counter.add(1);
+            counter.add_bytes(2 * bytes);
+        }
+        used_up(budget)
+    });
+    jobs.push(client);
+    let operation = format!(
+        "file of {} written through a server over TCP, synced there{whose} and read back",
+        Size(bytes)
+    );
+    Ok(Plan::new(operation, jobs))
+}

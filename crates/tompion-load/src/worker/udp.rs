@@ -1,0 +1,106 @@
+//! `udp`: datagrams at a rate. Operations are those sent, bytes those that arrived.
+
+use std::io::ErrorKind;
+use std::net::{TcpStream, UdpSocket};
+use std::thread;
+use std::time::Instant;
+
+use super::{Job, Plan};
+use crate::peer::datagrams::{DATAGRAM_BYTES, Schedule, arrived_bytes, datagram, token_of};
+use crate::peer::hello::{Service, connect, read_line};
+use crate::spec::Bits;
+
+/// Of the load's own receiver.
+const OWN_TOKEN: u64 = 1;
+
+pub fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, String> {
+    let (socket, token, receiver) = match peer {
+        Some(peer) => remote(peer)?,
+        None => own()?,
+    };
+    let sender: Job = Box::new(move |counter, gate| {
+        let datagram = datagram(token);
+        let mut schedule = Schedule::new(bits_per_second);
+        gate.pass();
+        let begun = Instant::now();
+        loop {
+            let wait = schedule.next(begun.elapsed());
+            if !wait.is_zero() {
+                thread::sleep(wait);
+            }
+            match socket.send(&datagram) {
+                Ok(_) => counter.add(1),
+                // A full queue drops datagrams too, further down.
+                Err(e) if e.raw_os_error() == Some(nix::libc::ENOBUFS) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => {
+                    return format!("could not send over UDP: {e} (is the peer still there?)");
+                }
+            }
+        }
+    });
+    let operation = format!(
+        "datagram of {DATAGRAM_BYTES} bytes sent, {}bit/s in all; bytes are those that arrived",
+        Bits(bits_per_second)
+    );
+    Ok(Plan::new(operation, vec![sender, receiver]))
+}
+
+/// A receiver within this process.
+fn own() -> Result<(UdpSocket, u64, Job), String> {
+    let failed = |e: std::io::Error| format!("could not use UDP on 127.0.0.1: {e}");
+    let there = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
+    let here = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
+    here.connect(there.local_addr().map_err(failed)?)
+        .map_err(failed)?;
+    let receiver: Job = Box::new(move |counter, gate| {
+        let mut buffer = [0; 2048];
+        gate.pass();
+        loop {
+            match there.recv(&mut buffer) {
+                Ok(length) if token_of(&buffer[..length]) == Some(OWN_TOKEN) => {
+                    counter.add_bytes(length as u64);
+                }
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return format!("could not receive over UDP: {e}"),
+            }
+        }
+    });
+    Ok((here, OWN_TOKEN, receiver))
+}
+
+/// A far end that reports what arrives.
+fn remote(peer: &str) -> Result<(UdpSocket, u64, Job), String> {
+    let (control, answer) = connect(peer, Service::Datagrams)?;
+    let token = answer
+        .strip_prefix("token ")
+        .and_then(|token| u64::from_str_radix(token, 16).ok())
+        .ok_or_else(|| format!("the peer {peer} answers '{answer}' in place of a token"))?;
+    let socket = towards(&control).map_err(|e| format!("could not use UDP to {peer}: {e}"))?;
+    let receiver: Job = Box::new(move |counter, gate| {
+        gate.pass();
+        let mut known = 0;
+        loop {
+            let report = match read_line(&control, || true) {
+                Ok(report) => report,
+                Err(e) => return format!("the peer no longer counts: {e}"),
+            };
+            let Some(bytes) = arrived_bytes(&report) else {
+                return format!("the peer reports '{report}' in place of two numbers");
+            };
+            counter.add_bytes(bytes.saturating_sub(known));
+            known = bytes;
+        }
+    });
+    Ok((socket, token, receiver))
+}
+
+/// UDP to the address and port that TCP has reached.
+fn towards(control: &TcpStream) -> std::io::Result<UdpSocket> {
+    let mut here = control.local_addr()?;
+    here.set_port(0);
+    let socket = UdpSocket::bind(here)?;
+    socket.connect(control.peer_addr()?)?;
+    Ok(socket)
+}
