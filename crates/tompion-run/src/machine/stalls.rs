@@ -5,7 +5,7 @@ mod spans;
 
 use std::time::Duration;
 
-use tompion_cause::Access;
+use tompion_cause::{Access, Counters};
 use tompion_observe::{ThreadCounters, events};
 use tompion_probe::stalls::{Loops, Settings};
 use tompion_probe::{Error, Limits, Outcome, ThreadSettings};
@@ -17,6 +17,9 @@ use gathered::Gathered;
 
 /// How often stalls and events are brought together. Rings hold much more.
 const EVERY: Duration = Duration::from_millis(50);
+
+/// How long the last events may take to come.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Rows on their way from a loop: half a second of stalls every 2 us.
 const RING_ROWS: usize = 1 << 18;
@@ -38,17 +41,28 @@ pub(super) fn measure(
     let loops = Loops::prepare(placements)?;
     let tids = loops.tids().to_vec();
     let (mut recorder, _) = events::Recorder::attach(&tids, &watched_cpus(placements));
+    let counters: Result<Vec<ThreadCounters>, String> =
+        tids.iter().map(|tid| ThreadCounters::open(*tid)).collect();
+    let counted = match &counters {
+        Ok(counters) => counters.first().map_or_else(Vec::new, ThreadCounters::access),
+        Err(why) => vec![("counters of the thread".to_owned(), Err(why.clone()))],
+    };
+    let defaults = Settings::default();
     let settings = Settings {
         threshold_ns,
+        counters_above_ns: match counters {
+            Ok(_) => defaults.counters_above_ns,
+            Err(_) => u64::MAX,
+        },
         time_ns: limits.time_ns,
         stop: limits.stop.clone(),
-        ..Settings::default()
+        ..defaults
     };
     let cpu_before = os::now_ns(ClockId::ThreadCpu);
     let wall_before = os::now_ns(ClockId::Monotonic);
     let mut running = loops.begin(&settings, rate, RING_ROWS, |tid| {
-        let mut counters = ThreadCounters::open(tid);
-        move || counters.read()
+        let mut counters = ThreadCounters::open(tid).ok();
+        move || counters.as_mut().map_or_else(Counters::default, ThreadCounters::read)
     })?;
     let mut gathered: Vec<Gathered> = tids.iter().map(|_| Gathered::new(limits.rows)).collect();
     while !running.has_ended() {
@@ -60,13 +74,16 @@ pub(super) fn measure(
         }
     }
     let outcomes = running.finish(|index, row| gathered[index].waiting.push_back(row))?;
-    let drained = recorder.finish();
+    let ended_ns = os::now_ns(ClockId::Monotonic);
+    let drained = recorder.drain_past(ended_ns, PATIENCE);
     let own_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
     let wall_ns = os::now_ns(ClockId::Monotonic) - wall_before;
     for (gathered, tid) in gathered.iter_mut().zip(&tids) {
         gathered.settle(drained.thread(*tid), u64::MAX, &recorder);
     }
-    let mut observation = Observation::of_access(&access(&recorder, 0, u64::MAX));
+    let mut access = access(&recorder, 0, u64::MAX);
+    access.items.extend(counted);
+    let mut observation = Observation::of_access(&access);
     observation.own_cpu_share = own_ns as f64 / wall_ns.max(1) as f64;
     Ok(placements
         .iter()
@@ -87,9 +104,10 @@ fn watched_cpus(placements: &[ThreadSettings]) -> Vec<u32> {
 /// The recorder's evidence and what else is known.
 fn access(recorder: &events::Recorder, from_ns: u64, until_ns: u64) -> Access {
     let mut access = recorder.access_between(from_ns, until_ns);
-    let steal = tompion_observe::steal_is_accounted();
+    let steal = tompion_observe::steal::accounting();
     access.steal_is_accounted = steal.is_ok();
-    access.items.push(("steal accounting".to_owned(), steal));
+    let steal = steal.map(drop).map_err(str::to_owned);
+    access.items.push(("accounting of stolen time".to_owned(), steal));
     access
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::json;
-use tompion_probe::{read_cost, wake_up};
+use tompion_probe::{read_cost, timer_events, wake_up};
 
 use crate::cli::ListOptions;
 use crate::exit;
@@ -18,6 +18,13 @@ pub fn list(options: &ListOptions) -> exit::Result {
         .iter()
         .map(|m| (m.name(), m.about().to_owned()))
         .collect();
+    let events: Vec<(&str, String)> = timer_events::Method::ALL
+        .iter()
+        .map(|m| match m.available() {
+            Ok(()) => (m.name(), m.about().to_owned()),
+            Err(why) => (m.name(), format!("{} (not here: {why})", m.about())),
+        })
+        .collect();
     let loads: Vec<(&str, String)> = tompion_load::NAMES
         .iter()
         .map(|(name, about)| (*name, (*about).to_owned()))
@@ -27,8 +34,17 @@ pub fn list(options: &ListOptions) -> exit::Result {
         .map(|p| (p.name.as_str(), p.title.clone()))
         .collect();
     let sections = [
-        ("Read cost (--methods)", "read_cost_methods", reads),
-        ("Wake-up latency (--methods)", "wake_up_methods", wakes),
+        ("Read cost (check, measure read-cost --methods)", "read_cost_methods", reads),
+        (
+            "Wake-up latency (check, measure wake-up --methods)",
+            "wake_up_methods",
+            wakes,
+        ),
+        (
+            "Timer events (measure timer-events --methods)",
+            "timer_event_methods",
+            events,
+        ),
         ("Loads (--loads)", "loads", loads),
         ("Fitness profiles (--require)", "profiles", profiles),
     ];

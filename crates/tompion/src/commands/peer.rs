@@ -15,7 +15,7 @@ pub fn peer(options: &PeerOptions) -> exit::Result {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     exit::complain(&format!("listening on {}; Ctrl-C ends it", options.listen));
-    tompion_load::serve_peer(options.listen, &stop)
+    tompion_load::serve_peer(options.listen, None, &stop)
         .with_context(|| format!("listening on {}", options.listen))?;
     Ok(0)
 }
