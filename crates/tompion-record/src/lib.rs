@@ -15,6 +15,7 @@ mod environment;
 mod error;
 mod factors;
 mod observation;
+mod program;
 mod quantity;
 mod recorder;
 mod run;
@@ -29,10 +30,12 @@ pub use environment::*;
 pub use error::{Error, Result};
 pub use factors::{Factors, factor};
 pub use observation::{EvidenceItem, Observation, ObservedReason};
+pub use program::{ProgramStall, ProgramStalls, ProgramThread};
 pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
 pub use recorder::Recorder;
 pub use run::{
-    Design, Hold, HoldAttempt, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, json_schema, now_utc,
+    Design, Hold, HoldAttempt, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling,
+    json_schema, now_utc,
 };
 pub use sample::{Mark, Sample};
 pub use stalls::{CauseTotal, StallPart, Stalls};

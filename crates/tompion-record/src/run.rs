@@ -52,6 +52,16 @@ pub struct RunHeader {
     pub guards: Vec<String>,
 }
 
+impl RunHeader {
+    /// The start as the system's time; absent where it cannot be read.
+    pub fn started(&self) -> Option<std::time::SystemTime> {
+        self.started_at
+            .parse::<jiff::Timestamp>()
+            .ok()
+            .map(Into::into)
+    }
+}
+
 /// What a CPU quota did to this process's control group while the run went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Throttling {

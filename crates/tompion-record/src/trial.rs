@@ -222,7 +222,9 @@ impl TrialData {
             counts && ((s.n == 1) != (view == View::Batched))
         });
         let kept = match view {
-            View::Measured | View::Undisturbed | View::Batched => Distribution::from_values(chosen.map(|s| s.value_ps)),
+            View::Measured | View::Undisturbed | View::Batched => {
+                Distribution::from_values(chosen.map(|s| s.value_ps))
+            }
             View::Filled { period_ps } => Distribution::from_values(chosen.flat_map(|s| {
                 (0..=i64::from(s.missed)).map(move |back| s.value_ps - back * period_ps)
             })),

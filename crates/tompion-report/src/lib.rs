@@ -15,6 +15,7 @@ mod json;
 mod limitations;
 mod loads;
 mod plot;
+mod program;
 mod sections;
 mod series;
 mod terminal;
@@ -24,6 +25,7 @@ pub use data::ReportData;
 pub use environment::environment_text;
 pub use html::html;
 pub use json::{JSON_VERSION, json};
+pub use program::program_text;
 pub use terminal::terminal;
 
 /// Name of the page inside a run's directory.

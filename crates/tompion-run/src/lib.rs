@@ -8,15 +8,19 @@ mod execute;
 mod fit;
 mod machine;
 mod plan;
+mod program;
 mod search;
 mod space;
+mod totals;
 
 pub use bench::{Bench, Trial};
 pub use execute::{Progress, execute};
 pub use machine::{Machine, MachineSettings};
 pub use plan::{
-    Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions, TimerEventOptions,
+    Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions,
+    TimerEventOptions,
 };
+pub use program::watch_program;
 pub use space::{require_space, require_space_for_loads};
 
 /// Why a run could not begin or go on.

@@ -165,7 +165,10 @@ impl Bench for Machine {
             source,
         };
         let settings = ThreadSettings {
-            slack_ns: search.thread.slack_ns.or(self.controller.default_slack_ns()),
+            slack_ns: search
+                .thread
+                .slack_ns
+                .or(self.controller.default_slack_ns()),
             ..search.thread
         };
         let load = &mut self.loads[search.load];

@@ -23,14 +23,16 @@ pub fn searches(
             continue;
         }
         bench.load_on(load)?;
-        let result = of_load.into_iter().try_for_each(|search| -> Result<(), Error> {
-            if !stop.load(Ordering::Relaxed) {
-                told(search, bench.now());
-                let found = bench.search(search, stop)?;
-                writer.hold(hold(search, found));
-            }
-            Ok(())
-        });
+        let result = of_load
+            .into_iter()
+            .try_for_each(|search| -> Result<(), Error> {
+                if !stop.load(Ordering::Relaxed) {
+                    told(search, bench.now());
+                    let found = bench.search(search, stop)?;
+                    writer.hold(hold(search, found));
+                }
+                Ok(())
+            });
         // Whatever went wrong, the load is switched off.
         let off = bench.load_off(load);
         result?;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::reserve::Reserve;
 use super::{RUN_FILE, SAMPLES, atomic, bins_file, stall_table, stalls_file, tables};
 use crate::{
-    Error, Hold, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, Trial, TrialData,
-    TrialDraft, now_utc,
+    Error, Hold, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, Trial,
+    TrialData, TrialDraft, now_utc,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.

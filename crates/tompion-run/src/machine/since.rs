@@ -22,7 +22,10 @@ impl Since {
     }
 
     /// What has happened since; an error when a load did nothing.
-    pub(super) fn evidence(self, process: &mut Option<LoadProcess>) -> Result<Option<LoadEvidence>, Error> {
+    pub(super) fn evidence(
+        self,
+        process: &mut Option<LoadProcess>,
+    ) -> Result<Option<LoadEvidence>, Error> {
         match (self, process) {
             (Self::Loaded(began, since), Some(process)) => {
                 // Longer than one operation of any load, however short the trial.

@@ -44,7 +44,9 @@ pub(super) fn measure(
     let counters: Result<Vec<ThreadCounters>, String> =
         tids.iter().map(|tid| ThreadCounters::open(*tid)).collect();
     let counted = match &counters {
-        Ok(counters) => counters.first().map_or_else(Vec::new, ThreadCounters::access),
+        Ok(counters) => counters
+            .first()
+            .map_or_else(Vec::new, ThreadCounters::access),
         Err(why) => vec![("counters of the thread".to_owned(), Err(why.clone()))],
     };
     let defaults = Settings::default();
@@ -62,7 +64,11 @@ pub(super) fn measure(
     let wall_before = os::now_ns(ClockId::Monotonic);
     let mut running = loops.begin(&settings, rate, RING_ROWS, |tid| {
         let mut counters = ThreadCounters::open(tid).ok();
-        move || counters.as_mut().map_or_else(Counters::default, ThreadCounters::read)
+        move || {
+            counters
+                .as_mut()
+                .map_or_else(Counters::default, ThreadCounters::read)
+        }
     })?;
     let mut gathered: Vec<Gathered> = tids.iter().map(|_| Gathered::new(limits.rows)).collect();
     while !running.has_ended() {
@@ -107,7 +113,8 @@ fn access(recorder: &events::Recorder, from_ns: u64, until_ns: u64) -> Access {
     let steal = tompion_observe::steal::accounting();
     access.steal_is_accounted = steal.is_ok();
     let steal = steal.map(drop).map_err(str::to_owned);
-    access.items.push(("accounting of stolen time".to_owned(), steal));
+    access
+        .items
+        .push(("accounting of stolen time".to_owned(), steal));
     access
 }
-

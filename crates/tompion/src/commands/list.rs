@@ -34,7 +34,11 @@ pub fn list(options: &ListOptions) -> exit::Result {
         .map(|p| (p.name.as_str(), p.title.clone()))
         .collect();
     let sections = [
-        ("Read cost (check, measure read-cost --methods)", "read_cost_methods", reads),
+        (
+            "Read cost (check, measure read-cost --methods)",
+            "read_cost_methods",
+            reads,
+        ),
         (
             "Wake-up latency (check, measure wake-up --methods)",
             "wake_up_methods",

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_run::{Plan, PlanOptions, StallOptions, TimerEventOptions};
 
-use super::session::{carry_out, plan_of_nothing};
+use super::session::{self, carry_out, plan_of_nothing};
+use super::{hlog, program};
 use crate::cli::{
     CpuList, MeasureOptions, Measurement, ReadCostOptions, RunOptions, StallsOptions,
     TimerEventsOptions, WakeUpOptions,
@@ -30,12 +31,26 @@ pub fn measure(options: &MeasureOptions) -> exit::Result {
         Measurement::ReadCost(o) => finish(&o.run, &read_cost(o)),
         Measurement::WakeUp(o) => finish(&o.run, &wake_up(o)),
         Measurement::TimerEvents(o) => finish(&o.run, &timer_events(o)?),
-        Measurement::Stalls(o) => finish(&o.run, &stalls(o)?),
+        Measurement::Stalls(o) => match o.pid {
+            Some(pid) => program::watch(pid, &o.run),
+            None => busy_loop(o),
+        },
     }
 }
 
 fn finish(run: &RunOptions, options: &PlanOptions) -> exit::Result {
     carry_out(&Plan::new(options)?, run, &[])
+}
+
+/// Stalls of busy loops, and their interval log.
+fn busy_loop(options: &StallsOptions) -> exit::Result {
+    let Some(log) = &options.hlog else {
+        return finish(&options.run, &stalls(options)?);
+    };
+    // Refused before anything is measured.
+    hlog::try_place(log)?;
+    let plan = Plan::new(&stalls(options)?)?;
+    session::carry_out_and(&plan, &options.run, &[], |run| hlog::write(run, log))
 }
 
 fn read_cost(options: &ReadCostOptions) -> PlanOptions {

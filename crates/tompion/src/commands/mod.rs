@@ -2,11 +2,13 @@
 
 mod check;
 mod env;
+mod hlog;
 mod list;
 mod measure;
 mod pages;
 mod peer;
 mod preload;
+mod program;
 mod progress;
 mod report;
 mod session;

@@ -85,7 +85,7 @@ fn summary(data: &ReportData) -> String {
 }
 
 /// Columns to fill: those of the terminal, or 100 in a pipe.
-fn terminal_width() -> usize {
+pub fn terminal_width() -> usize {
     console::Term::stdout()
         .size_checked()
         .map_or(100, |(_, columns)| usize::from(columns).min(140))

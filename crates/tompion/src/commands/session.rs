@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use tompion_load::LoadSpec;
 use tompion_probe::{MeasuringThread, ThreadSettings};
-use tompion_record::{Error, RunHeader, RunWriter, now_utc};
+use tompion_record::{Error, Run, RunHeader, RunWriter, now_utc};
 use tompion_run::{
     Machine, MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
 };
@@ -66,6 +66,16 @@ pub fn plan_of_nothing(
 /// Carries out a plan where the options say, reports, and returns the exit status
 /// for the profiles that are required.
 pub fn carry_out(plan: &Plan, options: &RunOptions, required: &[&str]) -> exit::Result {
+    carry_out_and(plan, options, required, |_| Ok(()))
+}
+
+/// The same, and does something with the run before it is reported.
+pub fn carry_out_and(
+    plan: &Plan,
+    options: &RunOptions,
+    required: &[&str],
+    then: impl FnOnce(&Run) -> anyhow::Result<()>,
+) -> exit::Result {
     try_settings(plan)?;
     let place = options.out.as_deref().unwrap_or(Path::new("."));
     require_space(place, plan.bytes())?;
@@ -108,10 +118,14 @@ pub fn carry_out(plan: &Plan, options: &RunOptions, required: &[&str]) -> exit::
         return Ok(result.map(|_| 0)?);
     }
 
+    let then = Run::open(&directory)
+        .map_err(anyhow::Error::from)
+        .and_then(|run| then(&run));
     let page = Page::of_run(&directory);
     let reported = report::make(&directory, &page, options.output, required);
     // What ended the run comes before what it did to the report.
     result?;
+    then?;
     Ok(if stop.load(Ordering::Relaxed) {
         reported?;
         exit::INTERRUPTED

@@ -6,11 +6,12 @@ use tompion_cause::{Access, Evidence, Part, Span, Totals, attribute};
 use tompion_observe::events;
 use tompion_probe::Outcome;
 use tompion_probe::stalls::{Row, StallsOutcome};
-use tompion_record::{CauseTotal, Observation, Recorder, StallPart, Stalls, Storage};
+use tompion_record::{Observation, Recorder, StallPart, Stalls, Storage};
 use tompion_stats::Bins;
 
 use super::spans::Spans;
 use super::{Measured, access};
+use crate::totals::by_cause;
 
 /// Parts of stalls that are kept one by one; of more, those of the longest stalls.
 const MOST_PARTS: usize = 1 << 20;
@@ -165,7 +166,7 @@ impl Gathered {
                 stalls: outcome.stalls,
                 lost_ns: self.totals.lost_ns(),
                 rows_lost: outcome.lost_rows,
-                causes: causes(&self.totals),
+                causes: by_cause(&self.totals),
             },
             outcome: Outcome {
                 data,
@@ -198,24 +199,4 @@ fn difference(whole: &Bins, part: &Bins) -> Vec<(i64, u64)> {
         })
         .filter(|(_, count)| *count > 0)
         .collect()
-}
-
-/// Time lost by cause and by whom, the greatest first.
-fn causes(totals: &Totals) -> Vec<CauseTotal> {
-    let mut causes: Vec<CauseTotal> = totals
-        .by_cause()
-        .into_iter()
-        .flat_map(|(cause, _)| {
-            let by_whom = totals.by_whom(cause).into_iter();
-            by_whom.map(move |(by, total)| CauseTotal {
-                cause,
-                by,
-                ns: total.ns,
-                parts: total.count,
-                longest_ns: total.longest_ns,
-            })
-        })
-        .collect();
-    causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
-    causes
 }

@@ -1,0 +1,34 @@
+//! `tompion measure stalls --pid`: a running program, watched.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tompion_run::watch_program;
+
+use super::report::terminal_width;
+use crate::cli::RunOptions;
+use crate::exit;
+use crate::output::{print, print_json};
+
+/// Watched this long unless told otherwise.
+const DURATION: Duration = Duration::from_secs(10);
+
+/// Watches process `pid` and tells what held it up.
+pub fn watch(pid: i32, options: &RunOptions) -> exit::Result {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let found = watch_program(pid, options.duration.unwrap_or(DURATION), &stop)?;
+    if options.output.json {
+        print_json(&found)?;
+    } else if !options.output.quiet {
+        print(&tompion_report::program_text(&found, terminal_width()))?;
+    }
+    Ok(if stop.load(Ordering::Relaxed) {
+        exit::INTERRUPTED
+    } else {
+        0
+    })
+}
