@@ -2,8 +2,12 @@
 //! own times, and counters.
 #![deny(unsafe_code)]
 
+mod cgroup;
+pub mod counters;
 pub mod events;
+mod kept;
 pub mod steal;
 mod sys;
 
+pub use counters::ThreadCounters;
 pub use steal::is_accounted as steal_is_accounted;
