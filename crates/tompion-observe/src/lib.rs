@@ -1,2 +1,13 @@
 //! What happened on the machine while something was measured: events with their
 //! own times, and counters.
+#![deny(unsafe_code)]
+
+mod cgroup;
+pub mod counters;
+pub mod events;
+mod kept;
+pub mod steal;
+mod sys;
+
+pub use counters::ThreadCounters;
+pub use steal::is_accounted as steal_is_accounted;

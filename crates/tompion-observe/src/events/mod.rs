@@ -1,0 +1,83 @@
+//! Events with their own times, by `perf_event_open(2)`.
+//!
+//! Without privilege: the context switches and page faults of the watched threads.
+//! With it (root or CAP_PERFMON, and the tracefs of the kernel): everything that
+//! happens on the CPUs in question: which thread ran when, interrupts, softirqs,
+//! and who woke the watched threads when. Whatever is refused is told in
+//! [`Access`], never an error.
+//!
+//! # What it does not see
+//! * Non-maskable interrupts, exceptions other than page faults, and everything
+//!   below the kernel: firmware, hypervisor.
+//! * Threads that a watched process starts later, unless [`Recorder::watch`] is
+//!   told of them.
+//! * A frozen thread (control group freezer) looks as if it waited.
+//! * Without wake-up records the end of a wait and the wait for a CPU after it are
+//!   one span.
+//! * Within a PID namespace threads of other namespaces have no number of ours;
+//!   they appear under their own, negated. Wake-ups are not recorded there.
+
+mod assemble;
+mod decode;
+mod format;
+mod names;
+mod open;
+mod procfs;
+mod recorder;
+mod sources;
+mod tracefs;
+
+pub use assemble::Origin;
+pub use decode::Loss;
+pub use recorder::{Drained, Recorder};
+
+#[allow(unused)] pub(crate) use procfs::{initial_pid_namespace, online_cpus};
+
+/// How much is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Room for the records of each CPU, in bytes. 100 000 switches a second fill
+    /// the default in about 0.15 s.
+    pub cpu_ring_bytes: usize,
+    /// Room for the records of each thread, in bytes; less where the system allows
+    /// less.
+    pub thread_ring_bytes: usize,
+    /// Whether each page fault of the threads is recorded. It costs each fault
+    /// roughly a microsecond.
+    pub page_faults: bool,
+    /// Whether the CPUs' events are asked for at all.
+    pub cpu_events: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            cpu_ring_bytes: 2 << 20,
+            thread_ring_bytes: 128 << 10,
+            page_faults: true,
+            cpu_events: true,
+        }
+    }
+}
+
+/// Names of the evidence in [`tompion_cause::Access::items`].
+pub mod item {
+    /// Switches of the watched threads.
+    pub const THREAD_SWITCHES: &str = "context switches of the threads";
+    /// Their page faults.
+    pub const PAGE_FAULTS: &str = "page faults of the threads";
+    /// Anything at all about CPUs as a whole.
+    pub const CPU_EVENTS: &str = "events of the CPUs";
+    /// Switches of the CPUs by `sched_switch`, with the state of who left.
+    pub const SCHEDULER: &str = "scheduler tracepoint";
+    /// Switches of the CPUs without that state, where the tracepoint is missing.
+    pub const CPU_SWITCHES: &str = "context switches of the CPUs";
+    /// Interrupts of devices.
+    pub const INTERRUPTS: &str = "interrupt tracepoints";
+    /// Deferred work of interrupts.
+    pub const SOFTIRQS: &str = "softirq tracepoints";
+    /// Interrupts of the CPU's own: timer, calls between CPUs.
+    pub const VECTORS: &str = "interrupt vector tracepoints";
+    /// Who was woken when, and moved where.
+    pub const WAKES: &str = "wake-up tracepoints";
+}

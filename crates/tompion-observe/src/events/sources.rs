@@ -1,0 +1,194 @@
+//! Which events are recorded for threads and for CPUs.
+
+use std::ffi::CString;
+
+use perf_event_open_sys::bindings as abi;
+use tompion_cause::What;
+
+use super::assemble::{Assembler, Origin};
+use super::decode::{Decoder, Role, SwitchFields, interrupt};
+use super::format::Format;
+use super::open::{Beside, Channel};
+use super::tracefs::Tracefs;
+use super::{Settings, item};
+
+/// Whether something was to be had, else why not.
+pub(super) type Had = Result<(), String>;
+
+/// What is recorded of one thread: its switches and, if asked for, its faults.
+pub(super) fn of_thread(
+    tid: i32,
+    settings: &Settings,
+    decoder: &mut Decoder,
+) -> Result<(Channel, Had), String> {
+    let beside = Beside { switches: true, names: false };
+    let origin = Origin::Thread(tid);
+    let mut channel = Channel::open(origin, beside, settings.thread_ring_bytes, decoder)?;
+    if !settings.page_faults {
+        return Ok((channel, Err("not asked for".to_owned())));
+    }
+    // The kernel counts a fault when it begins, and once more, by its kind, when
+    // it is served.
+    let served = |channel: &mut Channel, decoder: &mut Decoder, kind| {
+        channel.add_software(kind, Role::Served, decoder)
+    };
+    let faults = channel
+        .add_software(abi::PERF_COUNT_SW_PAGE_FAULTS, Role::Fault, decoder)
+        .and_then(|()| served(&mut channel, decoder, abi::PERF_COUNT_SW_PAGE_FAULTS_MIN))
+        .and_then(|()| served(&mut channel, decoder, abi::PERF_COUNT_SW_PAGE_FAULTS_MAJ));
+    Ok((channel, faults))
+}
+
+/// The tracepoints that this kernel has.
+pub(super) struct Tracepoints {
+    switch: Option<(u64, SwitchFields)>,
+    interrupts: Vec<(u64, Role)>,
+    softirqs: Vec<(u64, Role)>,
+    vectors: Vec<(u64, Role)>,
+    wakes: Vec<(u64, Role)>,
+}
+
+impl Tracepoints {
+    pub(super) fn read(tracefs: &Tracefs, a: &mut Assembler, decoder: &mut Decoder) -> Self {
+        let format = |event: &str| Format::parse(&tracefs.format(event)?);
+        let switch = format("sched/sched_switch");
+        let entry = format("irq/softirq_entry");
+        for (vector, name) in entry.iter().flat_map(Format::words) {
+            decoder.softirqs.insert(vector as i64, a.label(What::Softirq { name }));
+        }
+        let irq = |f: &Format| f.field("irq");
+        let mut vectors = Vec::new();
+        for (group, named_alike) in [("irq_vectors", false), ("ipi", true)] {
+            for name in tracefs.names(group, "_entry") {
+                // The kernel refuses it: perf itself uses this interrupt.
+                if name == "irq_work" {
+                    continue;
+                }
+                // Arm has one event for all interrupts between CPUs.
+                let label = a.label(interrupt(if named_alike { "ipi" } else { &name }));
+                let number = |end: &str| Some(format(&format!("{group}/{name}_{end}"))?.id);
+                if let (Some(entry), Some(exit)) = (number("entry"), number("exit")) {
+                    vectors.push((entry, Role::VectorEntry(label)));
+                    vectors.push((exit, Role::VectorExit(label)));
+                }
+            }
+        }
+        Self {
+            switch: switch.and_then(|f| Some((f.id, SwitchFields::of(&f)?))),
+            interrupts: pair(
+                role(format("irq/irq_handler_entry"), |f| {
+                    Some(Role::IrqEntry { irq: irq(f)?, name: f.field("name")? })
+                }),
+                role(format("irq/irq_handler_exit"), |f| Some(Role::IrqExit { irq: irq(f)? })),
+            ),
+            softirqs: pair(
+                role(entry, |f| Some(Role::SoftirqEntry { vector: f.field("vec")? })),
+                role(format("irq/softirq_exit"), |f| {
+                    Some(Role::SoftirqExit { vector: f.field("vec")? })
+                }),
+            ),
+            vectors,
+            wakes: pair(
+                role(format("sched/sched_waking"), |f| {
+                    Some(Role::Waking { tid: f.field("pid")? })
+                }),
+                role(format("sched/sched_migrate_task"), |f| {
+                    Some(Role::Migrate { tid: f.field("pid")?, to_cpu: f.field("dest_cpu")? })
+                }),
+            ),
+        }
+    }
+
+    /// Opens all that happens on one CPU.
+    pub(super) fn open_cpu(
+        &self,
+        cpu: u32,
+        settings: &Settings,
+        decoder: &mut Decoder,
+        had: &mut Vec<(&'static str, Had)>,
+    ) -> Option<Channel> {
+        let beside = Beside { switches: self.switch.is_none(), names: self.switch.is_none() };
+        let origin = Origin::Cpu(cpu);
+        let mut channel = match Channel::open(origin, beside, settings.cpu_ring_bytes, decoder) {
+            Ok(channel) => channel,
+            Err(why) => {
+                had.push((item::CPU_EVENTS, Err(why)));
+                return None;
+            }
+        };
+        let mut add = |number, role| channel.add_tracepoint(number, None, role, decoder);
+        match &self.switch {
+            Some((number, fields)) => {
+                let role = Role::Switch(Box::new(fields.clone()));
+                had.push((item::SCHEDULER, add(*number, role)));
+            }
+            None => {
+                had.push((item::SCHEDULER, Err("this kernel does not describe it".to_owned())));
+                had.push((item::CPU_SWITCHES, Ok(())));
+            }
+        }
+        for (name, roles) in [
+            (item::INTERRUPTS, &self.interrupts),
+            (item::SOFTIRQS, &self.softirqs),
+            (item::VECTORS, &self.vectors),
+        ] {
+            let lacking = Err("this kernel does not describe them".to_owned());
+            let opened = match roles.is_empty() {
+                true => lacking,
+                false => roles.iter().try_for_each(|(n, role)| add(*n, role.clone())),
+            };
+            had.push((name, opened));
+        }
+        Some(channel)
+    }
+
+    /// Adds wake-ups and moves of the watched threads, which any CPU may cause.
+    pub(super) fn add_wakes(
+        &self,
+        channel: &mut Channel,
+        tids: &[i32],
+        decoder: &mut Decoder,
+    ) -> Had {
+        if self.wakes.is_empty() {
+            return Err("this kernel does not describe them".to_owned());
+        }
+        let filter = filter(tids);
+        self.wakes.iter().try_for_each(|(number, role)| {
+            channel.add_tracepoint(*number, filter.as_deref(), role.clone(), decoder)
+        })
+    }
+}
+
+impl Default for Tracepoints {
+    /// None: only what the kernel tells without them.
+    fn default() -> Self {
+        Self {
+            switch: None,
+            interrupts: Vec::new(),
+            softirqs: Vec::new(),
+            vectors: Vec::new(),
+            wakes: Vec::new(),
+        }
+    }
+}
+
+/// A filter of the kernel's trace events, which may be a page long; of more
+/// threads than fit, everything is recorded.
+fn filter(tids: &[i32]) -> Option<CString> {
+    let parts: Vec<_> = tids.iter().map(|tid| format!("pid=={tid}")).collect();
+    let filter = parts.join("||");
+    CString::new(filter).ok().filter(|f| f.count_bytes() < 4000)
+}
+
+fn role(
+    format: Option<Format>,
+    role: impl Fn(&Format) -> Option<Role>,
+) -> Option<(u64, Role)> {
+    let format = format?;
+    Some((format.id, role(&format)?))
+}
+
+/// One without the other tells nothing.
+fn pair(a: Option<(u64, Role)>, b: Option<(u64, Role)>) -> Vec<(u64, Role)> {
+    a.zip(b).map(|(a, b)| vec![a, b]).unwrap_or_default()
+}
