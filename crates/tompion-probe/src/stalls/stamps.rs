@@ -30,9 +30,8 @@ pub trait Stamps {
     fn name(&self) -> &'static str;
 }
 
-/// Half of a bracket around the kernel's clock that nothing disturbed, in
-/// nanoseconds at most (the vDSO; a system call is narrower than twice this).
-const USUAL_NS: u64 = 100;
+/// Uncertainty of an anchor that nothing disturbed, in nanoseconds at most.
+const USUAL_NS: u64 = 250;
 
 /// The CPU's counter. Its reads are not ordered: each ends one interval and
 /// begins the next, so that what one interval gains its neighbour loses.
@@ -61,7 +60,7 @@ impl Stamps for CounterStamps {
         // One bracket will do, unless something came into it.
         let mut anchor = Anchor::take(1);
         if self.0.ns(anchor.uncertainty_ticks) > USUAL_NS {
-            anchor = Anchor::take(4);
+            anchor = Anchor::take(3);
         }
         (anchor.ticks, anchor.ns)
     }

@@ -169,15 +169,12 @@ fn planted_stalls_come_out_exactly() {
 #[test]
 fn own_time_is_told_apart_and_a_stall_in_it_is_a_row() {
     // Each anchor takes 50 us once a stall was met: own work held up.
-    let mut stamps = planted(|read| if read == 500 { 2_000 } else { 0 });
+    let mut stamps = planted(|read| if read == 100_000 { 2_000 } else { 0 });
     stamps.anchor_ns = 50_000;
     let (mut producer, mut consumer) = ring(8);
     let counters = counters(&stamps.now);
     let outcome = run(&mut stamps, counters, &settings(5_000_000), &mut producer);
-    assert_eq!(
-        outcome.observed_ns + outcome.own_ns + 50_000,
-        outcome.wall_ns + 50_000
-    );
+    check_sums(&outcome);
     let rows = rows(&mut consumer);
     assert_eq!(rows.len(), 2);
     assert!(!rows[0].own && rows[1].own);
@@ -320,7 +317,7 @@ fn real_loops_observe_nearly_all_of_the_time() {
     for rate in [rate, None] {
         let mut best = 0.0_f64;
         // A disturbance of our own work is not the loop's fault: a few tries.
-        for _ in 0..5 {
+        for _ in 0..20 {
             let placements = [ThreadSettings::default(), ThreadSettings::default()];
             let loops = Loops::prepare(&placements).unwrap();
             assert!(loops.tids().iter().all(|tid| *tid > 0));

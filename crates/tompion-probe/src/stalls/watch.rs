@@ -17,6 +17,10 @@ const EXACT: u64 = 1 << 16;
 /// Reading counters may take one part in this many of the time.
 const REFRESH_SHARE: u64 = 5_000;
 
+/// An anchor holds for this long: even while the kernel's clock is slewed by 500
+/// parts per million it is then wrong by 0.5 us at most. In nanoseconds.
+const ANCHOR_NS: u64 = 1_000_000;
+
 /// Own work of this length became so by a stall, in nanoseconds.
 const LONG_OWN_NS: u64 = 20_000;
 
@@ -89,6 +93,9 @@ struct Watch<'a, S, C> {
     /// Settings in ticks: dividing takes time.
     refresh: u64,
     long_own: u64,
+    anchor_life: u64,
+    /// Taken last.
+    anchor: (u64, u64),
 
     began_ns: u64,
     lost_rows_before: u64,
@@ -136,6 +143,8 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
             reading: u64::MAX,
             refresh: stamps.ticks(settings.refresh_ns.max(1)),
             long_own: stamps.ticks(LONG_OWN_NS.max(settings.threshold_ns)),
+            anchor_life: stamps.ticks(ANCHOR_NS),
+            anchor: stamps.anchor(),
             began_ns: 0,
             lost_rows_before: rows.lost(),
             tally: Tally::default(),
@@ -147,7 +156,7 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         // Twice, so that the first stall does not meet cold code and fresh pages.
         for _ in 0..2 {
             watch.read_counters();
-            watch.stamps.anchor();
+            watch.take_anchor();
         }
         watch
     }
@@ -158,9 +167,9 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
 
     /// Returns whether the time was over, rather than the loop stopped.
     fn go(&mut self) -> bool {
-        let anchor = self.stamps.anchor();
+        self.take_anchor();
         self.began = self.stamps.now();
-        self.began_ns = self.ns_at(anchor, self.began);
+        self.began_ns = self.ns_at(self.began);
         self.last = self.began;
         self.due = self.after_refresh(0);
         loop {
@@ -235,10 +244,12 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         let (known, mut elsewhere_ps) = (self.known, self.lost_since_ps);
         let cpu = self.cpu;
         if let Some(interval) = stalled {
-            let anchor = self.stamps.anchor();
+            if now.wrapping_sub(self.anchor.0) > self.anchor_life {
+                self.take_anchor();
+            }
             let length_ps = self.stamps.ps(interval);
             elsewhere_ps += length_ps;
-            self.report(now, anchor, length_ps);
+            self.report(now, length_ps);
         }
         let elapsed = now.wrapping_sub(self.began);
         if due {
@@ -248,10 +259,9 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
             self.due = self.after_refresh(elapsed);
         }
         self.last = self.stamps.now();
-        let long_own = self
-            .stamps
-            .ticks(LONG_OWN_NS.max(self.settings.threshold_ns));
-        if self.last.wrapping_sub(now) >= long_own.max(self.reading.saturating_mul(4)) {
+        // A slow way to read counters is no stall.
+        let usual = self.reading.checked_mul(4).unwrap_or(0);
+        if self.last.wrapping_sub(now) >= self.long_own.max(usual) {
             self.report_own(now, known, elsewhere_ps, cpu);
         }
         let own = self.last.wrapping_sub(now);
@@ -260,8 +270,8 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
     }
 
     /// Makes a row of the stall that ended at `now`.
-    fn report(&mut self, now: u64, anchor: (u64, u64), length_ps: u64) {
-        let until_ns = self.ns_at(anchor, now);
+    fn report(&mut self, now: u64, length_ps: u64) {
+        let until_ns = self.ns_at(now);
         let cpu = self.stamps.cpu();
         let mut row = Row {
             stall: Stall {
@@ -294,14 +304,14 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         cpu_before: Option<u32>,
     ) {
         let after = self.read_counters();
-        let anchor = self.stamps.anchor();
+        self.take_anchor();
         let cpu_after = self.stamps.cpu();
         self.cpu = cpu_after;
         self.last = self.stamps.now();
         self.rows.push(Row {
             stall: Stall {
-                from_ns: self.ns_at(anchor, now),
-                until_ns: self.ns_at(anchor, self.last),
+                from_ns: self.ns_at(now),
+                until_ns: self.ns_at(self.last),
             },
             length_ps: self.stamps.ps(self.last.wrapping_sub(now)),
             own: true,
@@ -333,8 +343,13 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         elapsed.saturating_add(self.refresh).min(self.end)
     }
 
-    /// The stamp `ticks` in nanoseconds, by an anchor nearby.
-    fn ns_at(&self, (ticks, ns): (u64, u64), at: u64) -> u64 {
+    fn take_anchor(&mut self) {
+        self.anchor = self.stamps.anchor();
+    }
+
+    /// The stamp `at` in nanoseconds of `CLOCK_MONOTONIC`, by the last anchor.
+    fn ns_at(&self, at: u64) -> u64 {
+        let (ticks, ns) = self.anchor;
         let ahead = at.wrapping_sub(ticks).cast_signed();
         let distance_ns = self.stamps.ps(ahead.unsigned_abs()) / 1000;
         if ahead < 0 {
@@ -357,8 +372,8 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
     }
 
     fn finish(mut self) -> StallsOutcome {
-        let anchor = self.stamps.anchor();
-        let ended_ns = self.ns_at(anchor, self.last);
+        self.take_anchor();
+        let ended_ns = self.ns_at(self.last);
         let mut iterations = self.tally.others;
         for (ticks, &count) in self.exact.iter().enumerate().filter(|(_, n)| **n > 0) {
             iterations += count;
