@@ -18,17 +18,24 @@ pub(crate) struct LoadSummary {
     pub driver: String,
     /// Trials with evidence.
     pub trials: usize,
+    /// Whether it ran as a part of the load before.
+    pub is_part: bool,
     /// Operations per second, and what one is.
     pub operations: Option<(f64, String)>,
+    /// Bytes moved per second.
+    pub bytes_per_second: Option<f64>,
     /// CPUs kept busy on average.
     pub busy_cpus: f64,
     /// Context switches per second of the whole machine.
     pub context_switches_per_second: f64,
     /// Interrupts per second of the whole machine.
     pub interrupts_per_second: f64,
+    /// What has to be known about the way in which it ran.
+    pub notes: Vec<String>,
 }
 
-/// One summary a load, in reading order. Rates are means over time.
+/// One summary a load, in reading order, and after it those of its parts where
+/// several ran together. Rates are means over time.
 pub(crate) fn summaries(data: &ReportData) -> Vec<LoadSummary> {
     let mut by_load: BTreeMap<&str, Vec<&LoadEvidence>> = BTreeMap::new();
     for cell in data.cells() {
@@ -39,8 +46,21 @@ pub(crate) fn summaries(data: &ReportData) -> Vec<LoadSummary> {
     sort_loads(&mut levels);
     levels
         .into_iter()
-        .filter_map(|level| summary(level, &by_load[level]))
+        .flat_map(|level| with_parts(level, &by_load[level]))
         .collect()
+}
+
+fn with_parts(level: &str, evidence: &[&LoadEvidence]) -> Vec<LoadSummary> {
+    let parts = evidence.iter().map(|e| e.parts.len()).min().unwrap_or(0);
+    let parts = (0..parts).filter_map(|part| {
+        let of_part: Vec<_> = evidence.iter().map(|e| &e.parts[part]).collect();
+        let summary = summary(&of_part[0].load, &of_part)?;
+        Some(LoadSummary {
+            is_part: true,
+            ..summary
+        })
+    });
+    summary(level, evidence).into_iter().chain(parts).collect()
 }
 
 fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
@@ -55,11 +75,22 @@ fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
             / observed
     };
     let counted: Vec<u64> = evidence.iter().filter_map(|e| e.operations).collect();
+    let moved: Vec<u64> = evidence.iter().filter_map(|e| e.bytes).collect();
+    let mut notes: Vec<String> = Vec::new();
+    for note in evidence.iter().flat_map(|e| &e.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
     Some(LoadSummary {
         load: level.to_owned(),
         asked: first.load.clone(),
         driver: first.driver.clone(),
         trials: evidence.len(),
+        is_part: false,
+        bytes_per_second: (!moved.is_empty())
+            .then(|| moved.iter().map(|n| *n as f64).sum::<f64>() / (observed / 1e9)),
+        notes,
         operations: (!counted.is_empty()).then(|| {
             let sum: f64 = counted.iter().map(|n| *n as f64).sum();
             let unit = first
@@ -89,6 +120,7 @@ mod tests {
             observed_ns: 1_000_000_000,
             context_switches_per_second: 100.0,
             interrupts_per_second: 10.0,
+            ..LoadEvidence::default()
         };
         let two = LoadEvidence {
             observed_ns: 3_000_000_000,
@@ -99,6 +131,36 @@ mod tests {
         assert_eq!(s.context_switches_per_second, 400.0);
         assert_eq!(s.busy_cpus, 1.0);
         assert_eq!(s.operations, Some((1_500.0, "square root".into())));
+        assert_eq!(s.bytes_per_second, None);
         assert_eq!(summary("idle", &[]), None);
+    }
+
+    #[test]
+    fn parts_follow_their_load() {
+        let part = |load: &str, bytes| LoadEvidence {
+            load: load.into(),
+            bytes,
+            observed_ns: 2_000_000_000,
+            notes: vec!["slow disk".into()],
+            ..LoadEvidence::default()
+        };
+        let both = LoadEvidence {
+            parts: vec![part("cpu:threads=4", None), part("io", Some(8192))],
+            ..part("cpu:threads=4+io", Some(8192))
+        };
+        let s = with_parts("cpu:threads=4+io", &[&both, &both]);
+        let rows: Vec<_> = s.iter().map(|s| (s.load.as_str(), s.is_part)).collect();
+        assert_eq!(
+            rows,
+            [
+                ("cpu:threads=4+io", false),
+                ("cpu:threads=4", true),
+                ("io", true)
+            ]
+        );
+        assert_eq!(s[0].bytes_per_second, Some(4096.0));
+        assert_eq!((s[1].bytes_per_second, s[2].trials), (None, 2));
+        assert_eq!(s[2].notes, ["slow disk"], "told once");
+        assert_eq!(with_parts("idle", &[]), []);
     }
 }

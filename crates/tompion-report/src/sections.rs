@@ -32,7 +32,19 @@ const METHODS: [&str; 21] = [
     "busy-wait",
     "tompion-hybrid",
 ];
-const LOADS: [&str; 7] = ["idle", "cpu", "io", "hd", "memory", "memory-bus", "network"];
+const LOADS: [&str; 11] = [
+    "idle",
+    "cpu",
+    "io",
+    "hd",
+    "disk-read",
+    "file-server",
+    "memory",
+    "memory-bus",
+    "network",
+    "download",
+    "udp",
+];
 
 /// The probes Tompion itself knows.
 pub(crate) const READ_COST: &str = "read-cost";

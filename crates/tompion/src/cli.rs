@@ -1,6 +1,7 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
 mod check;
+mod load;
 mod measure;
 mod preload;
 mod run;
@@ -15,6 +16,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputOptions;
 pub use check::CheckOptions;
+pub use load::LoadOptions;
 pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
 };
@@ -63,7 +65,9 @@ pub enum Command {
     List(ListOptions),
     /// Run a program, unmodified, with Tompion's clock and sleeps
     Preload(PreloadOptions),
-    /// Be the far end of `--loads network:peer=HOST:PORT`
+    /// Run a load by itself, and tell what it did
+    Load(LoadOptions),
+    /// Be the far end of loads with `peer=HOST:PORT`
     Peer(PeerOptions),
     /// Write man pages
     Man(ManOptions),
@@ -117,18 +121,26 @@ pub struct ListOptions {
     pub json: bool,
 }
 
-/// Be the far end of a network load, until interrupted.
+/// Be the far end of loads, until interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   tompion peer --listen 192.0.2.7:5210
   tompion check --loads idle,network:peer=192.0.2.7:5210   (on the machine under test)
+  tompion peer --listen 192.0.2.7:5210 --dir /srv/scratch  (for file-server, too)
 
-It takes and sends bulk data to whoever connects: listen where only you can connect.")]
+It serves network, download and udp (over TCP and UDP on one port), and with --dir
+file-server. It takes and sends bulk data to whoever connects: listen where only you can
+connect.")]
 pub struct PeerOptions {
     /// Address and port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5210")]
     pub listen: SocketAddr,
+
+    /// Serve file-server too, with files in this directory: 4 MiB a client, and
+    /// nothing is left behind
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 /// Write man pages, one a command.

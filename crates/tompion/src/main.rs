@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),
         Command::Preload(preload) => commands::preload(&preload),
+        Command::Load(load) => commands::load(&load),
         Command::Peer(peer) => commands::peer(&peer),
         Command::Man(man) => commands::man(&man),
         Command::Completions(completions) => commands::completions(&completions),

@@ -99,6 +99,12 @@ impl LoadSpec {
         self.0.iter().any(Part::writes_files)
     }
 
+    /// Whether the load writes for as long as it runs, and ends when its write
+    /// budget is used up.
+    pub fn is_paced(&self) -> bool {
+        self.0.iter().any(Part::is_paced)
+    }
+
     /// How many of the loads that run together write files, wherever.
     pub(crate) fn writers(&self) -> usize {
         self.0.iter().filter(|part| part.spends_budget()).count()

@@ -123,7 +123,15 @@ impl Part {
 
     /// Whether it writes files here or elsewhere, and so needs a budget.
     pub fn spends_budget(&self) -> bool {
-        self.writes_files() || matches!(self.kind, Kind::FileServer { .. } | Kind::Nfs { .. })
+        self.is_paced() || matches!(self.kind, Kind::DiskRead { .. })
+    }
+
+    /// Whether it writes for as long as it runs.
+    pub fn is_paced(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Io | Kind::Hd | Kind::FileServer { .. } | Kind::Nfs { .. }
+        )
     }
 
     /// Whether it needs a directory for its files.

@@ -202,7 +202,8 @@ fn joined_loads_say_which_is_wrong() {
     let parts: Vec<String> = both.parts().map(|part| part.level()).collect();
     assert_eq!(parts, ["cpu:threads=4", "network"]);
     assert!(!both.is_idle() && !both.needs_directory());
-    assert!(spec("io+cpu").writes_files());
+    assert!(spec("io+cpu").writes_files() && spec("io+cpu").is_paced());
+    assert!(spec("disk-read").writes_files() && !spec("disk-read").is_paced());
 }
 
 #[test]

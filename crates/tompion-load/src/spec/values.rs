@@ -8,7 +8,7 @@ const MIN_SIZE_BYTES: u64 = 4096;
 /// Highest number of a CPU that Linux is built for.
 const MAX_CPU: u32 = 8191;
 
-/// Bytes, with an optional binary suffix.
+/// The value of `size=`.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let wrong =
         || format!("size={text} should be a whole number of bytes from 4K, with K, M or G (64M)");

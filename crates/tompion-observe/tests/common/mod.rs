@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::process::{Child, Command};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -33,8 +33,14 @@ pub fn a_cpu() -> u32 {
     // SAFETY: an all-zero set is empty; the set is valid for the call.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        assert_eq!(libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set), 0);
-        (0..1024).rev().find(|cpu| libc::CPU_ISSET(*cpu, &set)).unwrap() as u32
+        assert_eq!(
+            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set),
+            0
+        );
+        (0..1024)
+            .rev()
+            .find(|cpu| libc::CPU_ISSET(*cpu, &set))
+            .unwrap() as u32
     }
 }
 
@@ -48,7 +54,10 @@ pub struct Busy {
 impl Busy {
     /// Calls `step` again and again, pinned to a CPU.
     pub fn start(name: &str, cpu: u32, mut step: impl FnMut() + Send + 'static) -> Self {
-        let (tid, stop) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicBool::new(false)));
+        let (tid, stop) = (
+            Arc::new(AtomicI32::new(0)),
+            Arc::new(AtomicBool::new(false)),
+        );
         let (its_tid, its_stop) = (tid.clone(), stop.clone());
         let run = move || {
             pin_to(cpu);
@@ -57,11 +66,18 @@ impl Busy {
                 step();
             }
         };
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).unwrap();
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(run)
+            .unwrap();
         while tid.load(Ordering::Acquire) == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Self { tid, stop, thread: Some(thread) }
+        Self {
+            tid,
+            stop,
+            thread: Some(thread),
+        }
     }
 
     pub fn tid(&self) -> i32 {
@@ -89,7 +105,10 @@ pub struct Spinner(Child);
 
 impl Spinner {
     pub fn start() -> Self {
-        let child = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let child = Command::new("/bin/sh")
+            .args(["-c", "while :; do :; done"])
+            .spawn()
+            .unwrap();
         // The shell has started when it uses the CPU.
         std::thread::sleep(Duration::from_millis(100));
         Self(child)

@@ -22,19 +22,20 @@ pub(super) fn loads(data: &ReportData) -> Markup {
                 div.scroll tabindex="0" {
                     table.numbers {
                         thead { tr {
-                            th { "Load" } th.left { "asked for" } th.left { "driver" } th { "trials" } th { "operations/s" }
+                            th { "Load" } th.left { "asked for" } th.left { "driver" } th { "trials" } th { "operations/s" } th { "MB/s" }
                             th { "CPUs kept busy" } th { "context switches/s" } th { "interrupts/s" }
                         } }
                         tbody {
                             @for l in &loads {
                                 tr {
-                                    th scope="row" { (load_title(&l.load)) }
+                                    th scope="row" { @if l.is_part { "with " } (load_title(&l.load)) }
                                     td.left { code { (l.asked) } }
                                     td.left { (l.driver) }
                                     td { (count(l.trials as u64)) }
                                     td {
                                         @if let Some((rate, what)) = &l.operations { (real(*rate)) span.variant { (what) } } @else { (NONE) }
                                     }
+                                    td { @if let Some(rate) = l.bytes_per_second { (real(rate / 1e6)) } @else { (NONE) } }
                                     td { (real(l.busy_cpus)) }
                                     td { (real(l.context_switches_per_second)) }
                                     td { (real(l.interrupts_per_second)) }
@@ -42,6 +43,9 @@ pub(super) fn loads(data: &ReportData) -> Markup {
                             }
                         }
                     }
+                }
+                @for l in loads.iter().filter(|l| !l.notes.is_empty()) {
+                    p { b { (load_title(&l.load)) } ": " (l.notes.join("; ")) "." }
                 }
             }
         }

@@ -17,6 +17,19 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration_ns(text).map(Duration::from_nanos)
 }
 
+/// Bytes, with K, M or G for 1024 and its powers.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no number of bytes; write one such as 500M (K, M, G)");
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+        Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
 pub(super) fn slack(text: &str) -> Result<Slack, String> {
     match text {
         "default" => Ok(Slack::Default),
