@@ -2,8 +2,9 @@
 //!
 //! Values are signed 64-bit integers in whatever unit the caller chose (Tompion
 //! records picoseconds); results that need not be integers are `f64` in the
-//! same unit. Everything is computed from [`Distribution`]s, which are sorted
-//! `(value, count)` pairs, so that cost grows with distinct values.
+//! same unit. Distributions are computed from [`Distribution`]s, which are
+//! sorted `(value, count)` pairs, so that cost grows with distinct values.
+//! Series in time (timer events, stalls) are in nanoseconds, as their names say.
 //!
 //! ```
 //! use tompion_stats::Distribution;
@@ -17,11 +18,21 @@
 mod bins;
 mod bootstrap;
 mod distribution;
+mod hlog;
 mod interval;
+mod moments;
 mod ratio;
+mod stability;
+#[cfg(test)]
+mod test_noise;
+mod timer_events;
 
 pub use bins::{Bins, RangeError};
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
 pub use distribution::Distribution;
+pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
 pub use interval::{Interval, order_statistic_interval, samples_needed};
+pub use moments::Moments;
 pub use ratio::{mean_interval, ratio_interval};
+pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
+pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};

@@ -1,8 +1,6 @@
 //! Means over blocks, and paired ratios.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
-use crate::Interval;
+use crate::{Interval, Moments};
 
 /// The geometric mean of paired ratios `a/b` with its Student interval on the
 /// logarithms. Pairs with a non-positive side are left out; `None` below two.
@@ -27,24 +25,8 @@ pub fn ratio_interval(pairs: &[(f64, f64)], level: f64) -> Option<(f64, Interval
 
 /// The mean with its Student interval, for one value a block; `None` below two.
 pub fn mean_interval(values: &[f64], level: f64) -> Option<(f64, Interval)> {
-    let n = values.len();
-    if n < 2 {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / n as f64;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-    let t = StudentsT::new(0.0, 1.0, (n - 1) as f64)
-        .ok()?
-        .inverse_cdf(0.5 + level / 2.0);
-    let half = t * (variance / n as f64).sqrt();
-    Some((
-        mean,
-        Interval {
-            low: mean - half,
-            high: mean + half,
-            level,
-        },
-    ))
+    let moments = Moments::of(values.iter().copied());
+    Some((moments.mean()?, moments.mean_interval(level)?))
 }
 
 #[cfg(test)]
