@@ -8,6 +8,7 @@
 
 mod ccdf;
 mod data;
+mod disturbed;
 mod environment;
 mod figures;
 mod html;
@@ -17,7 +18,9 @@ mod loads;
 mod plot;
 mod sections;
 mod series;
+mod stalls;
 mod terminal;
+mod timer_events;
 mod verdicts;
 
 pub use data::ReportData;
