@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{Cell, Factors, Mark, Result, Run, RunRecord, Storage, Summary};
+use tompion_record::{Cell, Factors, Result, Run, RunRecord, Storage, Summary, Trial, TrialData, factor};
 use tompion_stats::{Distribution, Interval, quantile_interval};
 use tompion_verdict::Assessment;
 
 use crate::ccdf;
+use crate::disturbed::Disturbed;
+use crate::sections::{STALLS, TIMER_EVENTS};
 use crate::series::TrialSeries;
+use crate::stalls::{Bin, Evidence, StallsView, binary_bins};
+use crate::timer_events::TimerEvents;
 
 /// Resamples behind the interval printed beside a median. It decides nothing
 /// (verdicts compute their own), so half the usual number will do.
@@ -24,6 +28,7 @@ pub struct ReportData {
     cells: Vec<Cell>,
     views: Vec<CellView>,
     assessment: Assessment,
+    evidence: Evidence,
 }
 
 /// What is shown of one cell, computed once.
@@ -33,6 +38,9 @@ pub(crate) struct CellView {
     pub measured: Option<Summary>,
     /// The same with missed periods filled in.
     pub filled: Option<Summary>,
+    /// The same as measured, without disturbed samples; only where
+    /// disturbances were looked for.
+    pub undisturbed: Option<Summary>,
     /// Operations timed in batches.
     pub batched: Option<Summary>,
     /// Interval of the plotted median over blocks, in nanoseconds.
@@ -43,10 +51,18 @@ pub(crate) struct CellView {
     pub series: Vec<TrialSeries>,
     /// Samples that a logarithmic axis cannot show (zero or less).
     pub not_positive: u64,
-    /// Samples set apart as warm-up or otherwise marked.
-    pub marked: u64,
+    /// Samples left out of every summary, as warm-up or otherwise.
+    pub left_out: u64,
+    /// Disturbed samples, which count.
+    pub disturbed: Disturbed,
     /// Trials that keep only their largest samples one by one.
     pub tail_trials: u32,
+    /// Figures of periodic events; only for timer events.
+    pub timer: Option<TimerEvents>,
+    /// Where the time went; only for stalls.
+    pub stalls: Option<StallsView>,
+    /// Lengths in binary bins; only for stalls.
+    pub bins: Vec<Bin>,
 }
 
 impl CellView {
@@ -71,6 +87,15 @@ impl CellView {
         };
         let mut series = extra.series;
         series.sort_by_key(|s| s.block);
+        let undisturbed = extra.disturbed.observed.then(|| cell.undisturbed_summary());
+        let mut timer = extra.timer;
+        if let Some(t) = &mut timer {
+            t.series.sort_by_key(|s| s.block);
+        }
+        let mut stalls = extra.stalls;
+        if let Some(s) = &mut stalls {
+            s.traces.sort_by_key(|t| t.block);
+        }
         Self {
             measured: Summary::of_ps(&measured),
             filled: cell.filled_summary(),
@@ -80,8 +105,17 @@ impl CellView {
             ccdf: ccdf::steps(&plotted),
             series,
             not_positive: plotted.len() - plotted.count_above(0),
-            marked: extra.marked,
+            undisturbed: undisturbed.flatten(),
+            left_out: extra.left_out,
+            disturbed: extra.disturbed,
             tail_trials: extra.tail_trials,
+            timer,
+            bins: if stalls.is_some() {
+                binary_bins(&plotted)
+            } else {
+                Vec::new()
+            },
+            stalls,
         }
     }
 }
@@ -90,8 +124,31 @@ impl CellView {
 #[derive(Default)]
 struct Extra {
     series: Vec<TrialSeries>,
-    marked: u64,
+    left_out: u64,
+    disturbed: Disturbed,
     tail_trials: u32,
+    timer: Option<TimerEvents>,
+    stalls: Option<StallsView>,
+}
+
+impl Extra {
+    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
+        match trial.factors.level(factor::PROBE) {
+            TIMER_EVENTS => self
+                .timer
+                .get_or_insert_default()
+                .add(trial, data, blocks),
+            STALLS if trial.stalls.is_some() => self
+                .stalls
+                .get_or_insert_default()
+                .add(trial, data, blocks),
+            _ => {}
+        }
+        self.series.push(TrialSeries::of(trial, data, blocks));
+        self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;
+        self.disturbed.add(trial, data);
+        self.tail_trials += u32::from(matches!(trial.storage, Storage::Tail { .. }));
+    }
 }
 
 impl ReportData {
@@ -104,13 +161,11 @@ impl ReportData {
         let record = run.record().clone();
         let blocks = record.trials.iter().map(|t| t.block as usize + 1).max();
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
+        let mut evidence = Evidence::default();
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra
-                .series
-                .push(TrialSeries::of(trial, data, blocks.unwrap_or(1)));
-            extra.marked += data.samples.iter().filter(|s| s.mark != Mark::None).count() as u64;
-            extra.tail_trials += u32::from(matches!(trial.storage, Storage::Tail { .. }));
+            extra.add(trial, data, blocks.unwrap_or(1));
+            evidence.add(trial);
         })?;
         let seed = record.header.design.seed;
         let views = cells
@@ -123,6 +178,7 @@ impl ReportData {
             cells,
             views,
             assessment,
+            evidence,
         })
     }
 
@@ -139,6 +195,11 @@ impl ReportData {
     /// The run's description.
     pub fn record(&self) -> &RunRecord {
         &self.record
+    }
+
+    /// What evidence of disturbances there was.
+    pub(crate) fn evidence(&self) -> &Evidence {
+        &self.evidence
     }
 
     /// Cells with what is shown of them.

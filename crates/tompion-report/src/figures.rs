@@ -50,6 +50,30 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
+/// A share of 1 as a percentage; what would round to nothing says so.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if !p.is_finite() => NONE.to_owned(),
+        p if p > 0.0 && p < 0.005 => "< 0.01 %".to_owned(),
+        0.0 => "0 %".to_owned(),
+        // Not quite all must not read as all.
+        p if p > 99.99 && p < 100.0 => "> 99.99 %".to_owned(),
+        p if p > 99.9 && p < 100.0 => format!("{p:.2} %"),
+        p => format!("{} %", real(p)),
+    }
+}
+
+/// Nanoseconds as microseconds, the unit of Adamczyk 2015, to a nanosecond
+/// where that is not lost beside the rest.
+pub(crate) fn us(ns: f64) -> String {
+    let us = ns / 1e3;
+    match us.abs() {
+        a if a >= 99_999.5 => format!("{us:.0}"),
+        a if a >= 999.95 => format!("{us:.1}"),
+        _ => format!("{us:.3}"),
+    }
+}
+
 /// A quantile's name, for example `p99.9`.
 pub(crate) fn quantile_name(q: f64) -> String {
     let percent = format!("{:.4}", q * 100.0);
@@ -103,6 +127,14 @@ mod tests {
         assert_eq!(
             (real(0.5), real(45.67), real(4567.8)),
             ("0.50".into(), "45.7".into(), "4\u{202f}570".into())
+        );
+        assert_eq!(
+            (us(149_998.4), us(-12_345_678.0)),
+            ("149.998".into(), "-12345.7".into())
+        );
+        assert_eq!(
+            [0.012, 0.0, 0.000_01, 0.999_6, 0.999_999, 1.0].map(percent),
+            ["1.20 %", "0 %", "< 0.01 %", "99.96 %", "> 99.99 %", "100 %"]
         );
         assert_eq!(quantile_name(0.999), "p99.9");
         assert_eq!(quantile_name(0.99), "p99");

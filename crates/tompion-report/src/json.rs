@@ -54,7 +54,7 @@ fn cell(s: &Shown<'_>) -> Value {
             "high_ns": i.high,
         })),
         "missed_periods": cell.missed_periods,
-        "marked_samples": view.marked,
+        "marked_samples": view.left_out + view.disturbed.marked(),
         "not_positive_samples": view.not_positive,
         "trials_with_binned_samples": view.tail_trials,
         "trials_ended_by_time": cell.measurements.iter().filter(|m| m.ended_by_time).count(),

@@ -8,6 +8,7 @@
 
 mod ccdf;
 mod data;
+mod disturbed;
 mod environment;
 mod figures;
 mod html;
@@ -18,7 +19,9 @@ mod plot;
 mod program;
 mod sections;
 mod series;
+mod stalls;
 mod terminal;
+mod timer_events;
 mod verdicts;
 
 pub use data::ReportData;

@@ -9,7 +9,7 @@ use crate::data::{ReportData, Shown};
 
 /// Methods and loads in the order in which people expect them; others follow
 /// by name.
-const METHODS: [&str; 21] = [
+const METHODS: [&str; 27] = [
     "rdtsc",
     "rdtscp",
     "lfence-rdtsc",
@@ -26,11 +26,17 @@ const METHODS: [&str; 21] = [
     "usleep",
     "nanosleep",
     "clock-nanosleep-abs",
+    "clock-nanosleep-rel",
     "timerfd",
+    "posix-timer",
+    "io-uring",
+    "epoll",
     "ppoll",
     "std-sleep",
     "busy-wait",
     "tompion-hybrid",
+    "ticker",
+    "busy-loop",
 ];
 const LOADS: [&str; 11] = [
     "idle",
@@ -49,6 +55,15 @@ const LOADS: [&str; 11] = [
 /// The probes Tompion itself knows.
 pub(crate) const READ_COST: &str = "read-cost";
 pub(crate) const WAKE_UP: &str = "wake-up";
+pub(crate) const TIMER_EVENTS: &str = "timer-events";
+pub(crate) const STALLS: &str = "stalls";
+
+/// Factors of single probes.
+pub(crate) const FORM: &str = "form";
+pub(crate) const CPU: &str = "cpu";
+
+/// The form of timer events that arm one another.
+pub(crate) const REARMED: &str = "rearmed";
 
 /// One probe at one target.
 #[derive(Debug)]
@@ -92,9 +107,13 @@ impl Section<'_> {
     /// For example `Wake-up latency, target 100 µs`.
     pub(crate) fn title(&self) -> String {
         let probe = probe_title(self.probe);
+        let what = match self.probe {
+            TIMER_EVENTS => "period",
+            _ => "target",
+        };
         self.target.map_or_else(
             || probe.clone(),
-            |t| format!("{probe}, target {}", level(t)),
+            |t| format!("{probe}, {what} {}", level(t)),
         )
     }
 
@@ -122,6 +141,8 @@ pub(crate) fn probe_title(probe: &str) -> String {
     match probe {
         READ_COST => "Read cost".to_owned(),
         WAKE_UP => "Wake-up latency".to_owned(),
+        TIMER_EVENTS => "Timer events".to_owned(),
+        STALLS => "Stalls".to_owned(),
         "" => "Measurements without a named probe".to_owned(),
         other => other.to_owned(),
     }
@@ -146,6 +167,9 @@ pub(crate) fn variant(factors: &Factors) -> String {
             factor::SLACK => Some(format!("slack {}", level(l))),
             factor::POLICY if l == "other" => None,
             factor::POLICY => Some(l.to_owned()),
+            FORM if l == "grid" => Some("on a grid".to_owned()),
+            FORM if l == REARMED => Some("re-armed".to_owned()),
+            CPU => Some(format!("CPU {l}")),
             _ => Some(format!("{name} {l}")),
         })
         .collect();
@@ -207,7 +231,8 @@ pub(crate) fn sections(data: &ReportData) -> Vec<Section<'_>> {
             section(probe, target, &cells, &order)
         })
         .collect();
-    sections.sort_by_key(|s| (rank(&[READ_COST, WAKE_UP], s.probe), target_rank(s.target)));
+    const PROBES: [&str; 4] = [READ_COST, WAKE_UP, TIMER_EVENTS, STALLS];
+    sections.sort_by_key(|s| (rank(&PROBES, s.probe), target_rank(s.target)));
     sections
 }
 
@@ -266,6 +291,10 @@ mod tests {
         assert_eq!(variant(&f), "fifo:50");
         let f = f.with("timer-slack", "1ns").with("place", "a<b");
         assert_eq!(variant(&f), "place a<b, fifo:50, slack 1 ns");
+        let words = |name, l| variant(&Factors::new().with(name, l));
+        assert_eq!(words(FORM, "grid"), "on a grid");
+        assert_eq!(words(FORM, REARMED), "re-armed");
+        assert_eq!(words(CPU, "1"), "CPU 1");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Samples over time, thinned so that a plot stays small and hides no extreme.
 
-use tompion_record::{Mark, Trial, TrialData};
+use tompion_record::{Trial, TrialData};
 
 /// Ordinary samples kept beside the extremes of one column.
 const POINTS_PER_COLUMN: usize = 2;
@@ -34,28 +34,37 @@ pub(crate) struct TrialSeries {
 }
 
 impl TrialSeries {
-    /// The unmarked samples of one trial: single operations, or, where there
+    /// The samples of one trial that count: single operations, or, where there
     /// are none, operations timed in batches. `blocks` is how many trials share
     /// the width of a plot.
     pub(crate) fn of(trial: &Trial, data: &TrialData, blocks: usize) -> Self {
-        let unmarked = || data.samples.iter().filter(|s| s.mark == Mark::None);
-        let single = unmarked().any(|s| s.n == 1);
-        let mut points: Vec<Point> = unmarked()
+        let counting = || data.samples.iter().filter(|s| !s.mark.is_left_out());
+        let single = counting().any(|s| s.n == 1);
+        let points = counting()
             .filter(|s| (s.n == 1) == single)
             .map(|s| (s.at_ns, s.value_ps))
             .collect();
+        Self::of_points(trial.block, points, blocks)
+    }
+
+    /// What is drawn of any `points` in a trial of `block`.
+    pub(crate) fn of_points(block: u32, mut points: Vec<Point>, blocks: usize) -> Self {
         points.sort_by_key(|p| p.0);
         // Warm-up and batches take time in which nothing is drawn.
         let first = points.first().map_or(0, |p| p.0);
         points.iter_mut().for_each(|p| p.0 -= first);
         let span_ns = points.last().map_or(0, |p| p.0).max(1);
-        let columns = (COLUMNS_PER_CELL / blocks.max(1)).max(2);
         Self {
-            block: trial.block,
+            block,
             span_ns,
-            columns: decimate(&points, span_ns, columns),
+            columns: decimate(&points, span_ns, columns_for(blocks)),
         }
     }
+}
+
+/// Columns of one trial where `blocks` of them share the width of a plot.
+pub(crate) fn columns_for(blocks: usize) -> usize {
+    (COLUMNS_PER_CELL / blocks.max(1)).max(2)
 }
 
 /// Divides `span_ns` into at most `columns` stretches and keeps of each its

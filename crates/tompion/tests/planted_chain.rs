@@ -94,6 +94,8 @@ fn write_run(directory: &std::path::Path) {
             duration_ns: 1,
             measurement: outcome.measurement,
             load: None,
+            stalls: None,
+            observation: None,
             storage: outcome.storage,
             missed_periods: outcome.missed_periods,
         };

@@ -7,13 +7,16 @@ use crate::figures::{NONE, count, ns};
 use crate::plot::ccdf::{Curve, ranges};
 use crate::plot::time_series::{PANELS_PER_ROW, Panel};
 use crate::plot::{Drawn, Look, ccdf, time_series};
-use crate::sections::{Row, Section, load_title, probe_title};
+use crate::sections::{Row, Section, TIMER_EVENTS, load_title, probe_title};
 
 /// One CCDF a load; all share their axes, so that they compare at a glance.
 pub(super) fn ccdfs(section: &Section<'_>) -> Markup {
     let steps = section.cells().map(|s| s.view.ccdf.as_slice());
     let axes = ranges(steps.collect::<Vec<_>>().into_iter());
-    let what = probe_title(section.probe);
+    let what = match section.probe {
+        TIMER_EVENTS => "lateness, or interval less d".to_owned(),
+        probe => probe_title(probe),
+    };
     markup! {
         div.figures {
             @for (i, load) in section.loads.iter().enumerate() {
@@ -32,7 +35,7 @@ pub(super) fn ccdfs(section: &Section<'_>) -> Markup {
     }
 }
 
-fn heading(load: &str) -> String {
+pub(super) fn heading(load: &str) -> String {
     match load {
         "idle" => "Idle".to_owned(),
         other => format!("Under load: {}", load_title(other)),
@@ -132,7 +135,7 @@ fn notes(rows: &[Row<'_>]) -> Markup {
         rows.iter()
             .flat_map(|r| r.by_load.iter().flatten().map(|s| s.view))
     };
-    let marked: u64 = views().map(|v| v.marked).sum();
+    let marked: u64 = views().map(|v| v.left_out).sum();
     let flat: u64 = views().map(|v| v.not_positive).sum();
     let tail: u32 = views().map(|v| v.tail_trials).sum();
     markup! {
@@ -145,7 +148,7 @@ fn notes(rows: &[Row<'_>]) -> Markup {
 
 /// The drawing inside a container that scrolls on narrow screens, or why there
 /// is none.
-fn plot(drawn: Drawn) -> Markup {
+pub(super) fn plot(drawn: Drawn) -> Markup {
     markup! {
         @match drawn {
             Ok(svg) => div.scroll tabindex="0" { (PreEscaped(svg)) },

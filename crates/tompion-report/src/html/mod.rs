@@ -3,7 +3,9 @@
 mod environment;
 mod figure;
 mod measurements;
+mod stalls;
 mod tables;
+mod timer_events;
 mod verdict;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -44,7 +46,7 @@ pub fn html(data: &ReportData) -> String {
                     (verdict::findings(data))
                     (verdict::advice(data))
                     @for (i, probe) in probes.iter().enumerate() {
-                        (measurements::probe(i, probe, sections.iter().filter(|s| s.probe == *probe)))
+                        (measurements::probe(data, i, probe, sections.iter().filter(|s| s.probe == *probe)))
                     }
                     (environment::loads(data))
                     (environment::machine(data))

@@ -5,6 +5,7 @@ use tompion_record::{Summary, format_ns};
 
 use super::verdict::figure;
 use crate::data::Shown;
+use crate::disturbed::{Disturbed, Reason, cause_in_words, known_by};
 use crate::figures::{NONE, count, supported};
 use crate::sections::{Row, Section, load_title};
 
@@ -58,7 +59,7 @@ pub(super) fn short(section: &Section<'_>) -> Markup {
     }
 }
 
-fn name(row: &Row<'_>) -> Markup {
+pub(super) fn name(row: &Row<'_>) -> Markup {
     markup! {
         th scope="row" {
             (if row.method.is_empty() { NONE } else { row.method })
@@ -71,7 +72,7 @@ fn name(row: &Row<'_>) -> Markup {
 /// column that is empty throughout is left out.
 type Column = (&'static str, fn(&Shown<'_>) -> Option<String>);
 
-const COLUMNS: [Column; 20] = [
+const COLUMNS: [Column; 25] = [
     ("samples", |s| single(s).map(|m| count(m.samples))),
     ("median", |s| ns(s, |m| m.median_ns)),
     ("95 % interval", |s| {
@@ -91,6 +92,24 @@ const COLUMNS: [Column; 20] = [
     ("p99.9", |s| quantile(s, 0.999, |m| m.p99_9_ns)),
     ("p99.99", |s| quantile(s, 0.9999, |m| m.p99_99_ns)),
     ("max", |s| ns(s, |m| m.max_ns)),
+    ("disturbed", |s| watched(s).map(|d| count(d.marked()))),
+    ("undisturbed median", |s| {
+        without(s).map(|m| format_ns(m.median_ns))
+    }),
+    ("undisturbed p99", |s| {
+        without(s)
+            .and_then(|m| supported(m, 0.99, m.p99_ns))
+            .map(format_ns)
+    }),
+    ("undisturbed max", |s| without(s).map(|m| format_ns(m.max_ns))),
+    ("disturbed by", |s| {
+        let of = |r: &Reason| {
+            let cause = cause_in_words(r.cause);
+            format!("{cause} {} ({})", count(r.samples), known_by(r.source))
+        };
+        let all: Vec<String> = s.view.disturbed.reasons().iter().map(of).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }),
     ("missed periods", |s| s.cell.missed_periods.map(count)),
     ("p99, missed filled in", |s| {
         let f = s.view.filled.as_ref()?;
@@ -113,6 +132,16 @@ const COLUMNS: [Column; 20] = [
             .map(count)
     }),
 ];
+
+/// What was found where disturbances were looked for.
+fn watched<'a>(s: &Shown<'a>) -> Option<&'a Disturbed> {
+    s.view.disturbed.observed.then_some(&s.view.disturbed)
+}
+
+/// The figures without disturbed samples.
+fn without<'a>(s: &Shown<'a>) -> Option<&'a Summary> {
+    s.view.undisturbed.as_ref()
+}
 
 fn single<'a>(s: &Shown<'a>) -> Option<&'a Summary> {
     s.view.measured.as_ref()
@@ -168,7 +197,8 @@ pub(super) fn full(section: &Section<'_>) -> Markup {
             p.small {
                 "MAD is the median absolute deviation from the median, unscaled. ½ IQR is half the interquartile range, which "
                 "Kirova et al. 2019 print under the name MAD; both are given, named apart. Quantiles follow definition 7 of Hyndman and Fan 1996. "
-                "A dash stands for a quantile with less than one sample beyond it. Intervals are resampled over whole blocks."
+                "A dash stands for a quantile with less than one sample beyond it. Intervals are resampled over whole blocks. "
+                "Disturbed samples are those that something else overlapped; they count in all columns but those named undisturbed."
             }
         }
     }

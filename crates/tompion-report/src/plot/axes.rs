@@ -62,7 +62,7 @@ pub(crate) fn share_tick(share: &f64) -> String {
     }
 }
 
-fn superscript(n: i32) -> String {
+pub(super) fn superscript(n: i32) -> String {
     n.to_string()
         .chars()
         .map(|c| match c {

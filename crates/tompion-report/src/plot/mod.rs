@@ -4,8 +4,12 @@
 mod axes;
 mod backend;
 pub(crate) mod ccdf;
+pub(crate) mod curves;
+pub(crate) mod differences;
+pub(crate) mod histogram;
 mod theme;
 pub(crate) mod time_series;
+pub(crate) mod trace;
 
 use std::convert::Infallible;
 

@@ -60,6 +60,10 @@ pub(crate) enum Ink {
     End(Look),
     /// The median over time.
     Median(Look),
+    /// A bar of a histogram.
+    Bar(Look),
+    /// Nothing: the place of zero on a signed axis.
+    Zero,
 }
 
 impl Ink {
@@ -78,16 +82,20 @@ impl Ink {
             Self::Mean(l) => of(7, l),
             Self::End(l) => of(8, l),
             Self::Median(l) => of(9, l),
+            Self::Bar(l) => of(10, l),
+            Self::Zero => of(11, none),
         }
     }
 }
 
 /// The classes for a triple made by [`Ink::color`].
 pub(crate) fn classes((role, hue, dash): (u8, u8, u8)) -> String {
-    const ROLES: [&str; 10] = ["g", "t", "h", "b", "r", "p", "l", "m", "e", "n"];
+    const ROLES: [&str; 12] = [
+        "g", "t", "h", "b", "r", "p", "l", "m", "e", "n", "f", "z",
+    ];
     let name = ROLES.get(usize::from(role)).copied().unwrap_or("g");
     match name {
-        "g" | "t" | "h" | "b" => name.to_owned(),
+        "g" | "t" | "h" | "b" | "z" => name.to_owned(),
         // Only distributions are told apart by dashes.
         "l" => format!("l c{hue} d{dash}"),
         _ => format!("{name} c{hue}"),

@@ -151,7 +151,7 @@ fn one(
 
 /// A time on an axis of this length; empty near its right end, where it would
 /// run into the next panel.
-fn seconds_tick(s: f64, span: f64) -> String {
+pub(super) fn seconds_tick(s: f64, span: f64) -> String {
     if s > 0.94 * span {
         return String::new();
     }

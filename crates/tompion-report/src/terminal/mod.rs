@@ -1,15 +1,19 @@
 //! The summary that `tompion check` prints: verdict first.
 
+mod numbers;
 mod paint;
+mod stalls;
 mod tables;
+mod timer_events;
 
 use tompion_verdict::Outcome;
 
 use crate::data::ReportData;
+use crate::disturbed;
 use crate::environment::emulation;
 use crate::figures::{count, plain, plural, times};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
-use crate::sections::{factors_in_words, sections};
+use crate::sections::{STALLS, TIMER_EVENTS, factors_in_words, sections};
 use crate::verdicts::Judged;
 use paint::Paint;
 
@@ -26,15 +30,34 @@ pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
     let paint = Paint { color };
     let mut out = String::new();
     head(&mut out, data, width, paint);
-    for section in sections(data) {
-        tables::section(&mut out, &section, width, paint);
-    }
+    measurements(&mut out, data, width, paint);
     tables::cost_of_waiting(&mut out, data, width, paint);
     tables::footnotes(&mut out, data, width);
     hurts(&mut out, data, width, paint);
     advice(&mut out, data, width, paint);
     tables::profiles(&mut out, data, width, paint);
     out
+}
+
+/// The tables of every probe, and what its disturbed samples did to them.
+fn measurements(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
+    let tick_hz = data.record().header.environment.kernel.tick_rate_hz;
+    for probe in sections(data).chunk_by(|a, b| a.probe == b.probe) {
+        for section in probe {
+            if section.probe == STALLS && section.cells().any(|s| s.view.stalls.is_some()) {
+                stalls::section(out, section, tick_hz, width, paint);
+                continue;
+            }
+            tables::section(out, section, width, paint);
+            if section.probe == TIMER_EVENTS {
+                timer_events::figures(out, section, width, paint);
+            }
+        }
+        if let Some(sentence) = disturbed::sentence(data, probe[0].probe) {
+            out.push_str(&wrap(&plain(&sentence), width, "", ""));
+            out.push('\n');
+        }
+    }
 }
 
 fn head(out: &mut String, data: &ReportData, width: usize, paint: Paint) {

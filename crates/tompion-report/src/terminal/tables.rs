@@ -6,7 +6,8 @@ use tompion_record::{factor, format_ns};
 use super::{Paint, glyph, heading, judged_with, judgement, outcome, wrap};
 use crate::data::{ReportData, Shown};
 use crate::figures::{NONE, count, ns, plain, supported};
-use crate::sections::{Row, Section, load_title, sections};
+use super::timer_events;
+use crate::sections::{Row, Section, TIMER_EVENTS, load_title, sections};
 use crate::verdicts;
 
 /// A rule below the headings is all the frame a table has.
@@ -47,6 +48,9 @@ pub(super) fn section(out: &mut String, section: &Section<'_>, width: usize, pai
 /// CPU time per sleep and missed periods, where something sleeps.
 pub(super) fn cost_of_waiting(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
     for section in sections(data) {
+        if section.probe == TIMER_EVENTS {
+            continue; // Their own table has both.
+        }
         let costs = |r: &&Row<'_>| r.by_load.iter().flatten().any(has_cost);
         let rows: Vec<&Row<'_>> = section.rows.iter().filter(costs).collect();
         if rows.is_empty() {
@@ -174,7 +178,7 @@ fn block(
 }
 
 /// Method and variant; timer slack, the usual variant, by its value alone.
-fn label(row: &Row<'_>) -> String {
+pub(super) fn label(row: &Row<'_>) -> String {
     plain(&row.label().replace(", slack ", ", "))
 }
 
@@ -232,6 +236,9 @@ pub(super) fn footnotes(out: &mut String, data: &ReportData, width: usize) {
             "\u{2020} with the missed periods filled in, which verdicts and findings go by; the tables of latency are as measured."
                 .to_owned(),
         );
+    }
+    if any(|s| s.view.timer.is_some()) {
+        notes.push(timer_events::NOTE.to_owned());
     }
     if !notes.is_empty() {
         out.push('\n');
@@ -297,7 +304,7 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
 
 /// A table without frames. With `group`, all columns but the first hold
 /// numbers, aligned right, and every `group` of them stand apart.
-fn aligned(
+pub(super) fn aligned(
     heads: Vec<String>,
     rows: impl Iterator<Item = Vec<String>>,
     group: Option<usize>,

@@ -72,6 +72,8 @@ pub fn draft(factors: Factors, block: u32) -> TrialDraft {
             ..Measurement::default()
         },
         load,
+        stalls: None,
+        observation: None,
         storage: Storage::Complete,
         missed_periods: None,
     }

@@ -1,0 +1,156 @@
+//! Timer events on the page: the paper's table and plots, and stability.
+
+use maud::{Markup, html as markup};
+
+use super::figure::{heading, plot};
+use super::tables::name;
+use crate::figures::NONE;
+use crate::plot::curves::{Curve, ranges};
+use crate::plot::differences::{PANELS_PER_ROW, Panel};
+use crate::plot::{Look, curves, differences};
+use crate::sections::{Row, Section, load_title};
+use crate::timer_events::{TimerEvents, columns};
+
+/// The figures of every mechanism, form and load.
+pub(super) fn table(section: &Section<'_>) -> Markup {
+    let columns = columns(section);
+    markup! {
+        div.scroll tabindex="0" {
+            table.numbers.full {
+                thead { tr { th { "Mechanism" } @for c in &columns { th { (c.title) } } } }
+                @for (i, load) in section.loads.iter().enumerate() {
+                    tbody {
+                        tr.group { th colspan=(columns.len() + 1) { span { (load_title(load)) } } }
+                        @for row in &section.rows {
+                            @if let Some(shown) = &row.by_load[i] {
+                                tr {
+                                    (name(row))
+                                    @for c in &columns { td { ((c.of)(shown).as_deref().unwrap_or(NONE)) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the table needs said, once.
+pub(super) fn reading() -> Markup {
+    markup! {
+        p.small {
+            "All in microseconds. sd (n) is the standard deviation as the paper prints it, beside it the one with n\u{2212}1. "
+            "TIE is the time error against the ideal grid t₀ + k·d; a period that was missed counts as answered by the event that came late. "
+            "MTIE is the largest change of the time error within a stretch of τ, TDEV its deviation over τ "
+            "(ITU-T G.810; Riley, NIST SP 1065); both at d and at the longest τ of at most 1 s that every row reaches. "
+            "Trials are pooled: moments are merged, of |TIE| and MTIE the largest of any trial stands, TDEV is the root of the mean square. "
+            "Interrupts are those of the whole machine."
+        }
+    }
+}
+
+/// The difference from d over time, one figure a mechanism.
+pub(super) fn over_time(section: &Section<'_>) -> Markup {
+    markup! {
+        @for rows in section.rows.chunk_by(|a, b| a.method_index == b.method_index) {
+            @let panels: Vec<Panel<'_>> = panels(section, rows);
+            @if !panels.is_empty() {
+                @let method = rows[0].method;
+                @let columns = section.loads.len().min(panels.len()).clamp(1, PANELS_PER_ROW);
+                figure.wide {
+                    h4 { (if method.is_empty() { NONE } else { method }) }
+                    (plot(differences::draw(&panels, columns,
+                        &format!("{}, {method}: difference of each interval from the period over time", section.title()))))
+                    figcaption { (without(rows)) }
+                }
+            }
+        }
+    }
+}
+
+fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
+    let mut panels = Vec::new();
+    for row in rows {
+        for (load, shown) in section.loads.iter().zip(&row.by_load) {
+            let Some(timer) = shown.and_then(|s| s.view.timer.as_ref()) else {
+                continue;
+            };
+            let mut title = load_title(load).to_owned();
+            if !row.variant.is_empty() {
+                title = format!("{title}, {}", row.variant);
+            }
+            panels.push(Panel {
+                title,
+                look: Look::of(row.method_index, row.variant_index),
+                series: &timer.series,
+                values: &timer.distribution,
+            });
+        }
+    }
+    panels
+}
+
+/// Trials without figures.
+fn without(rows: &[Row<'_>]) -> Markup {
+    let timers = rows
+        .iter()
+        .flat_map(|r| r.by_load.iter().flatten())
+        .filter_map(|s| s.view.timer.as_ref());
+    let reasons: Vec<&String> = timers.flat_map(|t| &t.without).collect();
+    markup! {
+        @if let Some(first) = reasons.first() {
+            "Trials without figures: " (reasons.len()) " (" (first) ")."
+        }
+    }
+}
+
+/// MTIE and TDEV over tau, side by side for each load.
+pub(super) fn stability(section: &Section<'_>) -> Markup {
+    type Of = fn(&TimerEvents) -> Vec<(u64, f64)>;
+    let kinds: [(&str, Of); 2] = [("MTIE", TimerEvents::mtie), ("TDEV", TimerEvents::tdev)];
+    markup! {
+        div.figures {
+            @for (i, load) in section.loads.iter().enumerate() {
+                @for (name, of) in kinds {
+                    @let all: Vec<Vec<(String, Curve)>> = (0..section.loads.len()).map(|l| drawn(section, l, of)).collect();
+                    @let axes = ranges(all.iter().flatten().map(|c| &c.1));
+                    @let (labels, curves): (Vec<String>, Vec<Curve>) = drawn(section, i, of).into_iter().unzip();
+                    @if !curves.is_empty() {
+                        figure {
+                            h4 { (name) ", " (heading(load).to_lowercase()) }
+                            (plot(curves::draw(&curves, &axes, name,
+                                &format!("{} under {}: {name} over the observation interval, one line a mechanism", section.title(), load_title(load)))))
+                            figcaption {
+                                ul.legend {
+                                    @for (label, curve) in labels.iter().zip(&curves) {
+                                        li {
+                                            svg.key viewBox="0 0 30 10" aria-hidden="true" {
+                                                path class={ "l " (curve.look.classes()) } d="M1 5H29" {}
+                                            }
+                                            span { (label) }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn drawn(
+    section: &Section<'_>,
+    load: usize,
+    of: fn(&TimerEvents) -> Vec<(u64, f64)>,
+) -> Vec<(String, Curve)> {
+    let curve = |row: &Row<'_>| {
+        let timer = row.by_load[load].as_ref()?.view.timer.as_ref()?;
+        let points: Vec<(f64, f64)> = of(timer).into_iter().map(|(t, v)| (t as f64, v)).collect();
+        let look = Look::of(row.method_index, row.variant_index);
+        (!points.is_empty()).then(|| (row.label(), Curve { look, points }))
+    };
+    section.rows.iter().filter_map(curve).collect()
+}

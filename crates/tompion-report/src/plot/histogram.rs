@@ -1,0 +1,120 @@
+//! Lengths in two-level binary bins with counts on a logarithmic axis, as in
+//! Perneel 2015, figure 5.
+
+use std::ops::Range;
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axes::{decades, padded, span, text, time_tick};
+use super::backend::SCALE;
+use super::theme::{Ink, Look};
+use super::{Drawn, canvas};
+use crate::figures::percent;
+use crate::stalls::Bin;
+
+/// Size in SVG units.
+const SIZE: (u32, u32) = (500, 330);
+
+/// Room for the shares at the right.
+const RIGHT: i32 = 62;
+
+/// The foot of the bars, so that a single value is a bar.
+const FOOT: f64 = 0.6;
+
+/// The axes that fit all of `bins`: lengths and counts.
+pub(crate) fn ranges<'a>(bins: impl Iterator<Item = &'a Bin> + Clone) -> (Range<f64>, f64) {
+    let lengths = decades(bins.clone().flat_map(|b| [b.low_ns, b.high_ns]));
+    let most = bins.map(|b| b.count).max().unwrap_or(1) as f64;
+    (lengths, 10f64.powf((most * 1.02).log10().ceil().max(1.0)))
+}
+
+/// Draws `bins`; `label` names the figure.
+pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &str) -> Drawn {
+    let total: u64 = bins.iter().map(|b| b.count).sum();
+    let (width, height) = (SIZE.0 as i32, SIZE.1 as i32);
+    canvas(SIZE, label, "histogram", |root| {
+        let u = |units: i32| units * SCALE;
+        let counts = FOOT..most * 1.000_01;
+        let mut chart = ChartBuilder::on(root)
+            .margin_top(u(24))
+            .margin_right(u(RIGHT))
+            .margin_bottom(u(2))
+            .x_label_area_size(u(40))
+            .y_label_area_size(u(58))
+            .build_cartesian_2d(padded(lengths).log_scale(), counts.log_scale())?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .x_labels((span(lengths) + 1).min(9))
+            .x_label_formatter(&time_tick)
+            .y_labels(0)
+            .bold_line_style(Ink::Grid.color())
+            .light_line_style(TRANSPARENT)
+            .axis_style(Ink::Grid.color())
+            .set_all_tick_mark_size(u(3))
+            .label_style(text(Ink::Label, 12, HPos::Center, VPos::Center))
+            .axis_desc_style(text(Ink::Title, 12, HPos::Center, VPos::Center))
+            .x_desc("length of an iteration, binary bins")
+            .draw()?;
+        let area = chart.plotting_area();
+        let decades = most.log10().round() as i32;
+        // Plotters has no second axis of shares on the same lines.
+        for e in 0..=decades {
+            let n = 10f64.powi(e);
+            let line = vec![(lengths.start, n), (lengths.end, n)];
+            area.draw(&PathElement::new(line, Ink::Grid.color()))?;
+            let (left, y) = area.map_coordinate(&(lengths.start, n));
+            let (right, _) = area.map_coordinate(&(lengths.end, n));
+            let style = text(Ink::Label, 12, HPos::Right, VPos::Center);
+            root.draw_text(&count_tick(e), &style, (left - u(6), y))?;
+            let style = text(Ink::Label, 12, HPos::Left, VPos::Center);
+            let share = n / total.max(1) as f64;
+            if share <= 1.0 {
+                root.draw_text(&share_tick(share), &style, (right + u(6), y))?;
+            }
+        }
+        for b in bins {
+            let edge = |ns: f64| ns.clamp(lengths.start, lengths.end);
+            let corners = [
+                (edge(b.low_ns), FOOT),
+                (edge(b.high_ns), (b.count as f64).clamp(FOOT, *most)),
+            ];
+            area.draw(&Rectangle::new(corners, Ink::Bar(Look::of(1, 0)).color()))?;
+        }
+        let style = text(Ink::Title, 12, HPos::Left, VPos::Top);
+        root.draw_text("iterations", &style, (u(6), u(4)))?;
+        let style = text(Ink::Title, 12, HPos::Right, VPos::Top);
+        root.draw_text("share", &style, (u(width - 6), u(4)))?;
+        debug_assert!(height > 0);
+        Ok(())
+    })
+}
+
+fn count_tick(exponent: i32) -> String {
+    match exponent {
+        0..=3 => crate::figures::count(10u64.pow(exponent as u32)),
+        e => format!("10{}", super::axes::superscript(e)),
+    }
+}
+
+fn share_tick(share: f64) -> String {
+    if share < 0.000_05 {
+        let e = (share * 100.0).log10().floor() as i32;
+        let lead = share * 100.0 / 10f64.powi(e);
+        return format!("{lead:.0}·10{} %", super::axes::superscript(e));
+    }
+    percent(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_read_well() {
+        assert_eq!([0, 3, 7].map(count_tick), ["1", "1\u{202f}000", "10⁷"]);
+        assert_eq!(share_tick(0.012_3), "1.23 %");
+        assert_eq!(share_tick(2e-8), "2·10⁻⁶ %");
+    }
+}

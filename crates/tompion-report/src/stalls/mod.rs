@@ -1,0 +1,182 @@
+//! Stalls of one cell: where the time went, when, and in what pattern.
+
+mod evidence;
+mod histogram;
+mod structure;
+mod trace;
+
+use std::collections::BTreeMap;
+
+use tompion_cause::Cause;
+use tompion_record::{CauseTotal, Stalls, Trial, TrialData, format_ns};
+
+use crate::disturbed::cause_in_words;
+use crate::figures::{count, percent, plural};
+
+pub(crate) use evidence::Evidence;
+pub(crate) use histogram::{Bin, binary_bins};
+pub(crate) use structure::{Structure, sentences};
+pub(crate) use trace::BlockTrace;
+
+/// What is shown of one cell: its trials added up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StallsView {
+    /// Sums over trials; `loop_period_ns` is a mean over iterations, and
+    /// `threshold_ns` the largest. Its causes are in [`StallsView::causes`].
+    pub total: Stalls,
+    /// Time lost by cause, the greatest first.
+    pub causes: Vec<CauseTotal>,
+    /// The longest stall of all, in nanoseconds.
+    pub longest_ns: f64,
+    /// What is drawn over time, block by block.
+    pub traces: Vec<BlockTrace>,
+    /// Patterns in time and length.
+    pub structure: Structure,
+    /// What the causes rest on.
+    pub evidence: Evidence,
+}
+
+impl StallsView {
+    /// Takes in one trial; `blocks` is how many trials share a plot.
+    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
+        let Some(new) = &trial.stalls else { return };
+        let sum = &mut self.total;
+        let iterations = sum.iterations + new.iterations;
+        sum.loop_period_ns = if iterations == 0 {
+            0.0
+        } else {
+            (sum.loop_period_ns * sum.iterations as f64
+                + new.loop_period_ns * new.iterations as f64)
+                / iterations as f64
+        };
+        sum.iterations = iterations;
+        sum.cpu = new.cpu;
+        sum.threshold_ns = sum.threshold_ns.max(new.threshold_ns);
+        sum.wall_ns += new.wall_ns;
+        sum.observed_ns += new.observed_ns;
+        sum.own_ns += new.own_ns;
+        sum.stalls += new.stalls;
+        sum.lost_ns += new.lost_ns;
+        sum.rows_lost += new.rows_lost;
+        if new.stalls > 0
+            && let Some(summary) = &trial.summary.measured
+        {
+            self.longest_ns = self.longest_ns.max(summary.max_ns);
+        }
+        for c in &new.causes {
+            self.add_cause(c);
+        }
+        self.causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
+        let stalls = trace::stalls(data, new.threshold_ns);
+        self.structure.add(&stalls, new);
+        self.traces
+            .push(BlockTrace::of(trial.block, &stalls, new.wall_ns, blocks));
+        self.evidence.add(trial);
+    }
+
+    fn add_cause(&mut self, new: &CauseTotal) {
+        let same = |c: &&mut CauseTotal| c.cause == new.cause && c.by == new.by;
+        match self.causes.iter_mut().find(same) {
+            Some(c) => {
+                c.ns += new.ns;
+                c.parts += new.parts;
+                c.longest_ns = c.longest_ns.max(new.longest_ns);
+            }
+            None => self.causes.push(new.clone()),
+        }
+    }
+
+    /// Share of the observed time that was lost.
+    pub(crate) fn lost_share(&self) -> f64 {
+        ratio(self.total.lost_ns, self.total.observed_ns)
+    }
+
+    /// Share of wall time that lies in recorded intervals.
+    pub(crate) fn coverage(&self) -> f64 {
+        ratio(self.total.observed_ns, self.total.wall_ns)
+    }
+
+    /// Share of wall time that went into reading counters.
+    pub(crate) fn own_share(&self) -> f64 {
+        ratio(self.total.own_ns, self.total.wall_ns)
+    }
+
+    /// Share of the lost time.
+    pub(crate) fn share_of_lost(&self, ns: u64) -> f64 {
+        ratio(ns, self.total.lost_ns)
+    }
+
+    /// For example `1.93 % of the time lost in 12 034 stalls of more than
+    /// 1.00 µs, the longest 24.0 ms`.
+    pub(crate) fn in_words(&self) -> String {
+        let t = &self.total;
+        let threshold = format_ns(t.threshold_ns as f64);
+        if t.stalls == 0 {
+            return format!("no stall of more than {threshold}");
+        }
+        format!(
+            "{} of the time lost ({}) in {} {} of more than {threshold}, the longest {}",
+            percent(self.lost_share()),
+            format_ns(t.lost_ns as f64),
+            count(t.stalls),
+            plural(t.stalls, "stall", "stalls"),
+            format_ns(self.longest_ns),
+        )
+    }
+
+    /// How much of the time was observed, and by what steps.
+    pub(crate) fn coverage_in_words(&self) -> String {
+        let t = &self.total;
+        format!(
+            "{} of {} observed, in {} iterations of {}; another {} went into reading counters",
+            percent(self.coverage()),
+            format_ns(t.wall_ns as f64),
+            count(t.iterations),
+            format_ns(t.loop_period_ns),
+            percent(self.own_share()),
+        )
+    }
+
+    /// Lost time in stalls that found no room, and so have no cause.
+    pub(crate) fn without_cause_ns(&self) -> u64 {
+        let attributed: u64 = self.causes.iter().map(|c| c.ns).sum();
+        self.total.lost_ns.saturating_sub(attributed)
+    }
+}
+
+/// For example `preempted by hog[1234]` or `softirq: NET_RX`.
+pub(crate) fn cause_and_by(cause: Cause, by: Option<&str>) -> String {
+    let words = cause_in_words(cause);
+    match (cause, by) {
+        (_, None) => words.to_owned(),
+        (Cause::Preempted | Cause::Stopped, Some(by)) => format!("{words} by {by}"),
+        (_, Some(by)) => format!("{words}: {by}"),
+    }
+}
+
+/// Causes by the time lost to them in all `views`, the greatest first: the
+/// order of their colours.
+pub(crate) fn ranked<'a>(views: impl Iterator<Item = &'a StallsView>) -> Vec<Cause> {
+    let mut lost: BTreeMap<Cause, u64> = BTreeMap::new();
+    for view in views {
+        for c in &view.causes {
+            *lost.entry(c.cause).or_default() += c.ns;
+        }
+        for t in &view.traces {
+            for cause in t.by_cause.keys() {
+                lost.entry(*cause).or_default();
+            }
+        }
+    }
+    let mut ranked: Vec<(Cause, u64)> = lost.into_iter().collect();
+    ranked.sort_by_key(|r| std::cmp::Reverse(r.1));
+    ranked.into_iter().map(|r| r.0).collect()
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}

@@ -1,0 +1,38 @@
+//! Timer events: the paper's figures and stability, load by load.
+
+use super::numbers::{Line, table};
+use super::tables::label;
+use super::{Paint, heading, wrap};
+use crate::figures::plain;
+use crate::sections::{Section, load_title};
+use crate::timer_events::columns;
+
+/// One table a section: a row a mechanism and form, below its load.
+pub(super) fn figures(out: &mut String, section: &Section<'_>, width: usize, paint: Paint) {
+    let columns = columns(section);
+    if columns.is_empty() {
+        return;
+    }
+    let title = format!("{}: intervals and time error, in µs", section.title());
+    heading(out, &wrap(&plain(&title), width, "", ""), paint);
+    let mut titles = vec!["Mechanism".to_owned()];
+    titles.extend(columns.iter().map(|c| c.title.clone()));
+    let mut lines = Vec::new();
+    for (i, load) in section.loads.iter().enumerate() {
+        lines.push(Line::heading(plain(load_title(load))));
+        lines.extend(section.rows.iter().filter_map(|row| {
+            let shown = row.by_load[i].as_ref()?;
+            Some(Line {
+                label: format!("  {}", label(row)),
+                numbers: columns.iter().map(|c| (c.of)(shown)).collect(),
+            })
+        }));
+    }
+    table(out, &titles, &lines, width);
+}
+
+/// How to read the tables, once.
+pub(super) const NOTE: &str = "Timer events: sd (n) is the standard deviation as Adamczyk 2015 prints it. On a grid the mean is the period by \
+     construction; lateness and missed periods tell. TIE is the time error against the ideal grid, MTIE and TDEV are its \
+     largest change within and its deviation over the time named (ITU-T G.810). Trials are pooled: moments merged, the largest \
+     TIE and MTIE of any trial, TDEV as root mean square.";

@@ -1,0 +1,120 @@
+//! The table of timer events, as both the terminal and the page print it: in
+//! microseconds, as Adamczyk 2015 does.
+
+use tompion_record::{format_duration, level_in_words};
+
+use super::TimerEvents;
+use crate::data::Shown;
+use crate::figures::{count, percent, real, us};
+use crate::sections::Section;
+
+/// Longest tau that the table names, in nanoseconds.
+const LONGEST_TAU_NS: u64 = 1_000_000_000;
+
+/// A heading, and what stands below it for a cell.
+pub(crate) struct Column {
+    /// Heading.
+    pub title: String,
+    /// The entry; `None` where the cell has none.
+    pub of: Box<dyn Fn(&Shown<'_>) -> Option<String>>,
+}
+
+/// The columns that a section's table has. MTIE and TDEV are named at d and at
+/// the longest tau of at most one second that every cell reaches.
+pub(crate) fn columns(section: &Section<'_>) -> Vec<Column> {
+    let mut all = vec![
+        of("mean", |t| t.mean_ns().map(us)),
+        of("sd (n)", |t| {
+            t.differences.uncorrected_standard_deviation().map(us)
+        }),
+        of("sd (n\u{2212}1)", |t| {
+            t.differences.standard_deviation().map(us)
+        }),
+        of("99 % of the mean", |t| {
+            let (low, high) = t.mean_interval_ns()?;
+            Some(format!("[{}, {}]", us(low), us(high)))
+        }),
+        column("missed", |s| s.cell.missed_periods.map(count)),
+        column("missed, %", |s| missed_share(s).map(percent)),
+        of("max |TIE|", |t| (t.trials > 0).then(|| us(t.largest_tie_ns))),
+    ];
+    all.extend(at_taus(section, "MTIE", TimerEvents::mtie));
+    all.extend(at_taus(section, "TDEV", TimerEvents::tdev));
+    all.push(column("CPU", |s| s.cell.cpu_per_operation_ns().map(us)));
+    all.push(column("interrupts/s", |s| {
+        interrupts_per_second(s).map(real)
+    }));
+    all.retain(|c| section.cells().any(|s| (c.of)(&s).is_some()));
+    all
+}
+
+fn column(title: &str, of: fn(&Shown<'_>) -> Option<String>) -> Column {
+    Column {
+        title: title.to_owned(),
+        of: Box::new(of),
+    }
+}
+
+fn of(title: &str, of: fn(&TimerEvents) -> Option<String>) -> Column {
+    Column {
+        title: title.to_owned(),
+        of: Box::new(move |s| of(s.view.timer.as_ref()?)),
+    }
+}
+
+/// Missed periods among all that were due.
+pub(crate) fn missed_share(s: &Shown<'_>) -> Option<f64> {
+    let missed = s.cell.missed_periods? as f64;
+    let events = s.view.measured.as_ref()?.samples as f64;
+    Some(missed / (missed + events))
+}
+
+/// Interrupts of the whole machine per second during the trials.
+pub(crate) fn interrupts_per_second(s: &Shown<'_>) -> Option<f64> {
+    let observed: f64 = s.cell.loads.iter().map(|l| l.observed_ns as f64).sum();
+    let weighted = s
+        .cell
+        .loads
+        .iter()
+        .map(|l| l.interrupts_per_second * l.observed_ns as f64);
+    (observed > 0.0).then(|| weighted.sum::<f64>() / observed)
+}
+
+type Curve = fn(&TimerEvents) -> Vec<(u64, f64)>;
+
+fn at_taus(section: &Section<'_>, name: &str, curve: Curve) -> Vec<Column> {
+    let curves: Vec<Vec<(u64, f64)>> = section
+        .cells()
+        .filter_map(|s| s.view.timer.as_ref().map(curve))
+        .filter(|c| !c.is_empty())
+        .collect();
+    let longest = |c: &Vec<(u64, f64)>| {
+        c.iter()
+            .map(|p| p.0)
+            .filter(|tau| *tau <= LONGEST_TAU_NS)
+            .max()
+    };
+    let shortest = curves.iter().filter_map(|c| Some(c.first()?.0)).min();
+    let reached = curves.iter().filter_map(longest).min();
+    let mut taus: Vec<u64> = shortest.into_iter().chain(reached).collect();
+    taus.dedup();
+    taus.into_iter()
+        .map(|tau| Column {
+            title: format!("{name} {}", tau_in_words(tau)),
+            of: Box::new(move |s| {
+                let curve = curve(s.view.timer.as_ref()?);
+                curve.iter().find(|p| p.0 == tau).map(|p| us(p.1))
+            }),
+        })
+        .collect()
+}
+
+/// A tau, exact where it is short to say.
+fn tau_in_words(ns: u64) -> String {
+    let exact = level_in_words(&format_duration(ns));
+    if exact.chars().count() <= 6 {
+        exact
+    } else {
+        tompion_record::format_ns(ns as f64)
+    }
+}
