@@ -31,7 +31,8 @@ pub use assemble::Origin;
 pub use decode::Loss;
 pub use recorder::{Drained, Recorder};
 
-#[allow(unused)] pub(crate) use procfs::{initial_pid_namespace, online_cpus};
+#[cfg(test)]
+pub(crate) use procfs::online_cpus;
 
 /// How much is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
