@@ -40,7 +40,9 @@ impl Throttling {
 
     /// How long those groups stood still so far, all their CPUs added.
     pub(crate) fn throttled_ns(&mut self) -> Option<u64> {
-        self.files.iter_mut().try_fold(0, |sum, f| Some(sum + throttled_ns(f.read()?)?))
+        self.files
+            .iter_mut()
+            .try_fold(0, |sum, f| Some(sum + throttled_ns(f.read()?)?))
     }
 }
 
@@ -93,7 +95,10 @@ fn groups(mountinfo: &str, member: &str) -> Vec<PathBuf> {
     // Without a cgroup namespace a container is told its whole path but sees only
     // its own part of the tree.
     let group = Path::new(group);
-    let below = group.strip_prefix(top).or_else(|_| group.strip_prefix("/")).unwrap_or(group);
+    let below = group
+        .strip_prefix(top)
+        .or_else(|_| group.strip_prefix("/"))
+        .unwrap_or(group);
     let own = Path::new(point).join(below);
     own.ancestors()
         .take_while(|dir| dir.starts_with(point))
@@ -108,7 +113,10 @@ mod tests {
     #[test]
     fn both_versions_count() {
         assert_eq!(throttled_ns(b"nr_periods 3\nthrottled_time 77\n"), Some(77));
-        assert_eq!(throttled_ns(b"usage_usec 3\nthrottled_usec 77\n"), Some(77_000));
+        assert_eq!(
+            throttled_ns(b"usage_usec 3\nthrottled_usec 77\n"),
+            Some(77_000)
+        );
         assert_eq!(throttled_ns(b"usage_usec 3\n"), None);
     }
 
@@ -117,7 +125,11 @@ mod tests {
         let v1 = "25 20 0:22 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
                   26 20 0:23 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
         let member = "2:cpu,cpuacct:/a/b\n0::/x\n";
-        let expected = ["/sys/fs/cgroup/cpu/a/b", "/sys/fs/cgroup/cpu/a", "/sys/fs/cgroup/cpu"];
+        let expected = [
+            "/sys/fs/cgroup/cpu/a/b",
+            "/sys/fs/cgroup/cpu/a",
+            "/sys/fs/cgroup/cpu",
+        ];
         assert_eq!(groups(v1, member), expected.map(PathBuf::from));
         let v2 = "30 20 0:27 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         let own = groups(v2, "0::/docker/1\n");

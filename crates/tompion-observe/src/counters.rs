@@ -97,10 +97,19 @@ impl ThreadCounters {
         };
         let throttling = self.throttling.as_ref().map(drop).map_err(Clone::clone);
         vec![
-            ("run delay of the thread".to_owned(), had(self.schedstat.is_some())),
-            ("switches and faults of the thread".to_owned(), had(self.status.is_some())),
+            (
+                "run delay of the thread".to_owned(),
+                had(self.schedstat.is_some()),
+            ),
+            (
+                "switches and faults of the thread".to_owned(),
+                had(self.status.is_some()),
+            ),
             ("throttling of its control group".to_owned(), throttling),
-            ("system management interrupts".to_owned(), had(self.smi.is_some())),
+            (
+                "system management interrupts".to_owned(),
+                had(self.smi.is_some()),
+            ),
         ]
     }
 
@@ -124,7 +133,11 @@ impl ThreadCounters {
         } else {
             self.read_of_another(&mut counters);
         }
-        counters.throttled_ns = self.throttling.as_mut().ok().and_then(Throttling::throttled_ns);
+        counters.throttled_ns = self
+            .throttling
+            .as_mut()
+            .ok()
+            .and_then(Throttling::throttled_ns);
         counters.smi = self.smi.as_ref().and_then(read_msr);
         counters
     }
@@ -162,10 +175,15 @@ pub(crate) fn pair(text: &[u8]) -> Option<(u64, u64)> {
 /// The last two lines of `status`: voluntary, then other switches.
 pub(crate) fn switches(status: &[u8]) -> Option<(u64, u64)> {
     let of = |name: &[u8]| {
-        let line = status.rsplit(|b| *b == b'\n').find(|l| l.starts_with(name))?;
+        let line = status
+            .rsplit(|b| *b == b'\n')
+            .find(|l| l.starts_with(name))?;
         numbers(line).next()
     };
-    Some((of(b"voluntary_ctxt_switches:")?, of(b"nonvoluntary_ctxt_switches:")?))
+    Some((
+        of(b"voluntary_ctxt_switches:")?,
+        of(b"nonvoluntary_ctxt_switches:")?,
+    ))
 }
 
 /// Fields 10 and 12 of `stat`: minor and major faults.
@@ -201,7 +219,10 @@ mod tests {
         let before = counters.read();
         let began = Instant::now();
         while counters.read().cpu_time_ns < before.cpu_time_ns + 20_000_000 {
-            assert!(began.elapsed() < Duration::from_secs(20), "no CPU time in 20 s");
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "no CPU time in 20 s"
+            );
         }
         let middle = counters.read();
         std::thread::sleep(Duration::from_millis(50));
@@ -229,7 +250,10 @@ mod tests {
 
     #[test]
     fn another_process_is_read_from_its_files() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
         let mut counters = ThreadCounters::open(child.id() as i32).unwrap();
         let read = counters.read();
         child.kill().unwrap();

@@ -27,12 +27,12 @@ use tompion_cause::{Cause, Disturbance, Source};
 /// let marks = marks(&[(0, 100), (100, 200)], &[preempted]);
 /// assert_eq!(marks, [None, Some((Cause::Preempted, Source::Event))]);
 /// ```
-pub fn marks(
-    samples: &[(u64, u64)],
-    disturbances: &[Disturbance],
-) -> Vec<Option<(Cause, Source)>> {
+pub fn marks(samples: &[(u64, u64)], disturbances: &[Disturbance]) -> Vec<Option<(Cause, Source)>> {
     debug_assert!(samples.is_sorted_by_key(|s| s.0), "samples out of order");
-    debug_assert!(disturbances.is_sorted_by_key(|d| d.from_ns), "disturbances out of order");
+    debug_assert!(
+        disturbances.is_sorted_by_key(|d| d.from_ns),
+        "disturbances out of order"
+    );
     let mut waiting = disturbances.iter().peekable();
     // Begun, and not known to be over: a later sample may still overlap them.
     let mut open: Vec<&Disturbance> = Vec::new();
@@ -102,7 +102,13 @@ mod tests {
     use super::*;
 
     fn disturbance(from_ns: u64, until_ns: u64, cause: Cause, source: Source) -> Disturbance {
-        Disturbance { from_ns, until_ns, cause, by: None, source }
+        Disturbance {
+            from_ns,
+            until_ns,
+            cause,
+            by: None,
+            source,
+        }
     }
 
     #[test]
@@ -111,9 +117,15 @@ mod tests {
             disturbance(0, 100_000, Cause::Stolen, Source::Polled),
             disturbance(500, 510, Cause::Tick, Source::Event),
         ];
-        let marks = marks(&[(0, 400), (450, 550), (550, 600), (200_000, 200_010)], &all);
+        let marks = marks(
+            &[(0, 400), (450, 550), (550, 600), (200_000, 200_010)],
+            &all,
+        );
         let polled = Some((Cause::Stolen, Source::Polled));
-        assert_eq!(marks, [polled, Some((Cause::Tick, Source::Event)), polled, None]);
+        assert_eq!(
+            marks,
+            [polled, Some((Cause::Tick, Source::Event)), polled, None]
+        );
     }
 
     #[test]
@@ -123,7 +135,10 @@ mod tests {
             disturbance(30, 50, Cause::Tick, Source::Event),
             disturbance(60, 80, Cause::Tick, Source::Event),
         ];
-        assert_eq!(marks(&[(0, 100)], &all), [Some((Cause::Tick, Source::Event))]);
+        assert_eq!(
+            marks(&[(0, 100)], &all),
+            [Some((Cause::Tick, Source::Event))]
+        );
     }
 
     #[test]
@@ -146,16 +161,26 @@ mod tests {
         all.insert(0, disturbance(0, u64::MAX, Cause::Stolen, Source::Polled));
         let began = std::time::Instant::now();
         let marks = marks(&samples, &all);
-        assert!(marks.iter().all(|m| *m == Some((Cause::Tick, Source::Event))));
+        assert!(
+            marks
+                .iter()
+                .all(|m| *m == Some((Cause::Tick, Source::Event)))
+        );
         // Quadratic, this would be 10^11 steps.
         assert!(began.elapsed().as_secs() < 20);
     }
 
     fn any_disturbances() -> impl Strategy<Value = Vec<Disturbance>> {
         let cause = prop::sample::select(&Cause::ALL[..]);
-        let source = prop_oneof![Just(Source::Event), Just(Source::Counter), Just(Source::Polled)];
-        let one = (0..1000u64, 0..200u64, cause, source)
-            .prop_map(|(from, length, cause, source)| disturbance(from, from + length, cause, source));
+        let source = prop_oneof![
+            Just(Source::Event),
+            Just(Source::Counter),
+            Just(Source::Polled)
+        ];
+        let one =
+            (0..1000u64, 0..200u64, cause, source).prop_map(|(from, length, cause, source)| {
+                disturbance(from, from + length, cause, source)
+            });
         prop::collection::vec(one, 0..40).prop_map(|mut all| {
             all.sort_by_key(|d| d.from_ns);
             all

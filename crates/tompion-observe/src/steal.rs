@@ -43,11 +43,19 @@ struct Evidence {
 }
 
 fn decide(evidence: &Evidence) -> Result<&'static str, &'static str> {
-    let lacks = |config: &String| !config.lines().any(|l| l == "CONFIG_PARAVIRT_TIME_ACCOUNTING=y");
+    let lacks = |config: &String| {
+        !config
+            .lines()
+            .any(|l| l == "CONFIG_PARAVIRT_TIME_ACCOUNTING=y")
+    };
     if evidence.config.as_ref().is_some_and(lacks) {
         return Err("the kernel was built without accounting for steal time");
     }
-    if evidence.command_line.split_whitespace().any(|w| w == "no-steal-acc") {
+    if evidence
+        .command_line
+        .split_whitespace()
+        .any(|w| w == "no-steal-acc")
+    {
         return Err("the kernel was started with no-steal-acc");
     }
     if let Some(clock) = evidence.steal_clock {
@@ -62,7 +70,10 @@ fn decide(evidence: &Evidence) -> Result<&'static str, &'static str> {
 /// Field 8 of the line of all CPUs.
 fn total_steal(stat: &str) -> u64 {
     let line = stat.lines().next().unwrap_or_default();
-    line.split_whitespace().nth(8).and_then(|n| n.parse().ok()).unwrap_or(0)
+    line.split_whitespace()
+        .nth(8)
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(0)
 }
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -89,7 +100,9 @@ fn steal_clock() -> Option<&'static str> {
 fn kernel_config() -> Option<String> {
     if let Ok(packed) = fs::File::open("/proc/config.gz") {
         let mut text = String::new();
-        flate2::read::GzDecoder::new(packed).read_to_string(&mut text).ok()?;
+        flate2::read::GzDecoder::new(packed)
+            .read_to_string(&mut text)
+            .ok()?;
         return Some(text);
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
@@ -112,7 +125,10 @@ mod tests {
     #[test]
     fn a_steal_clock_or_counted_steal_tells() {
         assert!(decide(&evidence()).is_err());
-        let clock = Evidence { steal_clock: Some("a clock"), ..evidence() };
+        let clock = Evidence {
+            steal_clock: Some("a clock"),
+            ..evidence()
+        };
         assert_eq!(decide(&clock), Ok("a clock"));
         let stat = "cpu  1 2 3 4 5 6 7 8 0 0\n".to_owned();
         assert!(decide(&Evidence { stat, ..evidence() }).is_ok());
@@ -120,12 +136,28 @@ mod tests {
 
     #[test]
     fn a_kernel_that_does_not_account_overrules_the_clock() {
-        let clock = || Evidence { steal_clock: Some("a clock"), ..evidence() };
+        let clock = || Evidence {
+            steal_clock: Some("a clock"),
+            ..evidence()
+        };
         let config = Some("# CONFIG_PARAVIRT_TIME_ACCOUNTING is not set\n".to_owned());
         assert!(decide(&Evidence { config, ..clock() }).is_err());
         let command_line = "quiet no-steal-acc".to_owned();
-        assert!(decide(&Evidence { command_line, ..clock() }).is_err());
-        assert!(decide(&Evidence { config: None, ..clock() }).is_ok(), "unknown is no objection");
+        assert!(
+            decide(&Evidence {
+                command_line,
+                ..clock()
+            })
+            .is_err()
+        );
+        assert!(
+            decide(&Evidence {
+                config: None,
+                ..clock()
+            })
+            .is_ok(),
+            "unknown is no objection"
+        );
     }
 
     #[test]

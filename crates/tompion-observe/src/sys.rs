@@ -241,7 +241,11 @@ pub(crate) fn clock_state() -> Option<(i64, i64)> {
     let mut raw: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: `raw` is a valid timex to write to.
     let state = unsafe { libc::adjtimex(&mut raw) };
-    let unit = if raw.status & libc::STA_NANO == 0 { 1000 } else { 1 };
+    let unit = if raw.status & libc::STA_NANO == 0 {
+        1000
+    } else {
+        1
+    };
     (state >= 0).then(|| (i64::from(raw.freq), i64::from(raw.offset) * unit))
 }
 

@@ -162,9 +162,19 @@ impl Assembler {
 
     /// Takes one record in.
     pub(super) fn push(&mut self, record: Record) {
-        let Record { time_ns, cpu, event } = record;
+        let Record {
+            time_ns,
+            cpu,
+            event,
+        } = record;
         match event {
-            Event::Switch { prev, prev_comm, how, next, next_comm } => {
+            Event::Switch {
+                prev,
+                prev_comm,
+                how,
+                next,
+                next_comm,
+            } => {
                 self.names.learn(prev, prev_comm);
                 self.names.learn(next, next_comm);
                 self.end_turn(cpu, prev, time_ns);
@@ -201,7 +211,9 @@ impl Assembler {
             spans
         };
         let watched = self.watched.iter_mut();
-        let mut threads: Vec<_> = watched.map(|(tid, w)| (*tid, sorted(&mut w.spans))).collect();
+        let mut threads: Vec<_> = watched
+            .map(|(tid, w)| (*tid, sorted(&mut w.spans)))
+            .collect();
         let cpus = self.cpus.iter_mut();
         let mut cpus: Vec<_> = cpus.map(|(cpu, c)| (*cpu, sorted(&mut c.spans))).collect();
         threads.sort_by_key(|t| t.0);
@@ -223,7 +235,8 @@ impl Assembler {
             };
             let from_ns = ended.from_ns.max(since_ns);
             if from_ns < ended.until_ns || ended.from_ns == from_ns {
-                w.spans.push(span(from_ns, ended.until_ns, ended.what.clone()));
+                w.spans
+                    .push(span(from_ns, ended.until_ns, ended.what.clone()));
             }
         }
         if let Some(c) = self.cpus.get_mut(&cpu) {
@@ -234,9 +247,15 @@ impl Assembler {
     /// The thread's concern with its CPU ends: gives it its part of what goes on
     /// there.
     fn leave(&mut self, tid: i32, at_ns: u64) {
-        let Some(w) = self.watched.get_mut(&tid) else { return };
-        let Some(since_ns) = w.wants_since_ns.take() else { return };
-        let Some(c) = self.cpus.get(&w.cpu) else { return };
+        let Some(w) = self.watched.get_mut(&tid) else {
+            return;
+        };
+        let Some(since_ns) = w.wants_since_ns.take() else {
+            return;
+        };
+        let Some(c) = self.cpus.get(&w.cpu) else {
+            return;
+        };
         let part = |from_ns: u64, what| span(from_ns.max(since_ns), at_ns, what);
         if let Some(other) = c.tid.filter(|t| *t != tid) {
             let task = self.names.task(other);
@@ -249,7 +268,9 @@ impl Assembler {
     }
 
     fn end_turn(&mut self, cpu: u32, prev: i32, at_ns: u64) {
-        let Some(c) = self.cpus.get_mut(&cpu) else { return };
+        let Some(c) = self.cpus.get_mut(&cpu) else {
+            return;
+        };
         // The record says who ran; an own note of somebody else means that a
         // switch is missing, and then nobody knows since when.
         let since_ns = match c.tid {
@@ -278,14 +299,23 @@ impl Assembler {
     }
 
     fn find(&mut self, tid: i32, at_ns: u64, off: Option<OffCpu>) {
-        let Some(w) = self.watched.get_mut(&tid).filter(|w| !w.is_known) else { return };
+        let Some(w) = self.watched.get_mut(&tid).filter(|w| !w.is_known) else {
+            return;
+        };
         let told_by = [false; 2];
-        w.off = off.map(|how| Off { from_ns: at_ns, how, told_by, wake_ns: None });
+        w.off = off.map(|how| Off {
+            from_ns: at_ns,
+            how,
+            told_by,
+            wake_ns: None,
+        });
         w.wants_since_ns = off.is_none().then_some(at_ns);
     }
 
     fn out(&mut self, tid: i32, at_ns: u64, how: OffCpu, by: By) {
-        let Some(w) = self.watched.get_mut(&tid) else { return };
+        let Some(w) = self.watched.get_mut(&tid) else {
+            return;
+        };
         w.is_known = true;
         let mut told_by = [false; 2];
         match &mut w.off {
@@ -300,12 +330,18 @@ impl Assembler {
             }
             // Its return was lost: the moment is all that is left.
             Some(off) if off.told_by[by as usize] => {
-                w.spans.push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
+                w.spans
+                    .push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
             }
             _ => {}
         }
         told_by[by as usize] = true;
-        w.off = Some(Off { from_ns: at_ns, how, told_by, wake_ns: None });
+        w.off = Some(Off {
+            from_ns: at_ns,
+            how,
+            told_by,
+            wake_ns: None,
+        });
         self.may_rest(tid, at_ns, how);
     }
 
@@ -318,19 +354,24 @@ impl Assembler {
 
     fn come_in(&mut self, tid: i32, at_ns: u64, cpu: u32) {
         self.move_to(tid, at_ns, cpu);
-        let Some(w) = self.watched.get_mut(&tid) else { return };
+        let Some(w) = self.watched.get_mut(&tid) else {
+            return;
+        };
         w.is_known = true;
         w.wants_since_ns.get_or_insert(at_ns);
         let Some(off) = w.off.take() else { return };
         let wake_ns = off.wake_ns.unwrap_or(at_ns);
-        w.spans.push(span(off.from_ns, wake_ns, What::OffCpu(off.how)));
+        w.spans
+            .push(span(off.from_ns, wake_ns, What::OffCpu(off.how)));
         if wake_ns < at_ns {
             w.spans.push(span(wake_ns, at_ns, What::Runnable));
         }
     }
 
     fn wake(&mut self, tid: i32, at_ns: u64) {
-        let Some(w) = self.watched.get_mut(&tid) else { return };
+        let Some(w) = self.watched.get_mut(&tid) else {
+            return;
+        };
         if let Some(off) = &mut w.off
             && off.how != OffCpu::Preempted
             && off.wake_ns.is_none()
@@ -341,7 +382,9 @@ impl Assembler {
     }
 
     fn move_to(&mut self, tid: i32, at_ns: u64, to_cpu: u32) {
-        let Some(w) = self.watched.get(&tid) else { return };
+        let Some(w) = self.watched.get(&tid) else {
+            return;
+        };
         let (from_cpu, wanted) = (w.cpu, w.wants_since_ns.is_some());
         if from_cpu == to_cpu {
             return;
@@ -350,22 +393,33 @@ impl Assembler {
         if let Some(w) = self.watched.get_mut(&tid) {
             w.cpu = to_cpu;
             w.wants_since_ns = wanted.then_some(at_ns);
-            w.spans.push(span(at_ns, at_ns, What::Migration { from_cpu, to_cpu }));
+            w.spans
+                .push(span(at_ns, at_ns, What::Migration { from_cpu, to_cpu }));
         }
     }
 
     fn enter(&mut self, cpu: u32, at_ns: u64, kind: Kind, label: u32) {
-        let Some(c) = self.cpus.get_mut(&cpu) else { return };
+        let Some(c) = self.cpus.get_mut(&cpu) else {
+            return;
+        };
         // None interrupts itself: the earlier one has lost its end.
         let (stale, open) = c.open.drain(..).partition(|o: &Open| o.kind == kind);
         c.open = open;
-        c.open.push(Open { from_ns: at_ns, kind, label });
+        c.open.push(Open {
+            from_ns: at_ns,
+            kind,
+            label,
+        });
         self.end_unknown(cpu, stale);
     }
 
     fn exit(&mut self, cpu: u32, at_ns: u64, kind: Kind) {
-        let Some(c) = self.cpus.get_mut(&cpu) else { return };
-        let Some(at) = c.open.iter().rposition(|o| o.kind == kind) else { return };
+        let Some(c) = self.cpus.get_mut(&cpu) else {
+            return;
+        };
+        let Some(at) = c.open.iter().rposition(|o| o.kind == kind) else {
+            return;
+        };
         let open = c.open.remove(at);
         let what = self.labels[open.label as usize].clone();
         self.on_cpu(cpu, span(open.from_ns, at_ns, what));
@@ -380,7 +434,9 @@ impl Assembler {
     }
 
     fn fault(&mut self, tid: i32, at_ns: u64) {
-        let Some(w) = self.watched.get_mut(&tid) else { return };
+        let Some(w) = self.watched.get_mut(&tid) else {
+            return;
+        };
         if let Some(earlier) = w.fault_ns.replace(at_ns) {
             w.spans.push(span(earlier, earlier, What::PageFault));
         }
@@ -391,7 +447,8 @@ impl Assembler {
         let forget = |w: &mut Watched| {
             w.fault_ns = None;
             if let Some(off) = w.off.take() {
-                w.spans.push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
+                w.spans
+                    .push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
             }
             w.wants_since_ns = Some(at_ns);
         };
@@ -400,13 +457,17 @@ impl Assembler {
                 self.watched.get_mut(&tid).into_iter().for_each(forget);
             }
             Origin::Cpu(cpu) => {
-                let Some(c) = self.cpus.get_mut(&cpu) else { return };
+                let Some(c) = self.cpus.get_mut(&cpu) else {
+                    return;
+                };
                 c.tid = None;
                 c.since_ns = at_ns;
                 let opens = std::mem::take(&mut c.open);
                 self.end_unknown(cpu, opens);
                 let there = self.watched.values_mut();
-                there.filter(|w| w.cpu == cpu && !w.has_own_ring).for_each(forget);
+                there
+                    .filter(|w| w.cpu == cpu && !w.has_own_ring)
+                    .for_each(forget);
             }
         }
     }
@@ -414,7 +475,11 @@ impl Assembler {
 
 fn span(from_ns: u64, until_ns: u64, what: What) -> Span {
     let until_ns = until_ns.max(from_ns);
-    Span { from_ns, until_ns, what }
+    Span {
+        from_ns,
+        until_ns,
+        what,
+    }
 }
 
 #[cfg(test)]

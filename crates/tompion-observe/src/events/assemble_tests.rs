@@ -16,7 +16,11 @@ fn assembler() -> Assembler {
 }
 
 fn at(time_ns: u64, cpu: u32, event: Event) -> Record {
-    Record { time_ns, cpu, event }
+    Record {
+        time_ns,
+        cpu,
+        event,
+    }
 }
 
 fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
@@ -25,17 +29,29 @@ fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
         HOG => Some(to_comm("hog")),
         _ => None,
     };
-    Event::Switch { prev, prev_comm: comm(prev), how, next, next_comm: comm(next) }
+    Event::Switch {
+        prev,
+        prev_comm: comm(prev),
+        how,
+        next,
+        next_comm: comm(next),
+    }
 }
 
 fn spans_of(a: &mut Assembler, tid: i32) -> Vec<(u64, u64, What)> {
     let (threads, _) = a.take();
     let spans = threads.into_iter().find(|t| t.0 == tid).unwrap().1;
-    spans.into_iter().map(|s| (s.from_ns, s.until_ns, s.what)).collect()
+    spans
+        .into_iter()
+        .map(|s| (s.from_ns, s.until_ns, s.what))
+        .collect()
 }
 
 fn ran(tid: i32, name: &str) -> What {
-    What::Ran(Task { tid, name: Some(name.to_owned()) })
+    What::Ran(Task {
+        tid,
+        name: Some(name.to_owned()),
+    })
 }
 
 fn off(how: OffCpu) -> What {
@@ -48,13 +64,23 @@ use tompion_cause::Task;
 fn a_preemption_names_who_ran() {
     let mut a = assembler();
     a.push(at(1000, 0, switch(ME, OffCpu::Preempted, HOG)));
-    a.push(at(1001, 0, Event::Out { tid: ME, how: OffCpu::Preempted }));
+    a.push(at(
+        1001,
+        0,
+        Event::Out {
+            tid: ME,
+            how: OffCpu::Preempted,
+        },
+    ));
     assert_eq!(spans_of(&mut a, ME), [], "it has not ended");
     a.push(at(6000, 0, switch(HOG, OffCpu::Waiting, ME)));
     a.push(at(6001, 0, Event::In { tid: ME }));
     assert_eq!(
         spans_of(&mut a, ME),
-        [(1000, 6000, ran(HOG, "hog")), (1000, 6000, off(OffCpu::Preempted))]
+        [
+            (1000, 6000, ran(HOG, "hog")),
+            (1000, 6000, off(OffCpu::Preempted))
+        ]
     );
 }
 
@@ -82,16 +108,37 @@ fn without_the_cpus_events_the_threads_own_suffice() {
     let mut a = Assembler::new(Names::new(|_| None));
     a.watch(ME, 0, true);
     a.push(at(10, 0, Event::In { tid: ME }));
-    a.push(at(1000, 0, Event::Out { tid: ME, how: OffCpu::Left }));
+    a.push(at(
+        1000,
+        0,
+        Event::Out {
+            tid: ME,
+            how: OffCpu::Left,
+        },
+    ));
     a.push(at(31_000, 0, Event::In { tid: ME }));
-    a.push(at(32_000, 0, Event::Out { tid: ME, how: OffCpu::Preempted }));
+    a.push(at(
+        32_000,
+        0,
+        Event::Out {
+            tid: ME,
+            how: OffCpu::Preempted,
+        },
+    ));
     a.push(at(33_000, 1, Event::In { tid: ME }));
     assert_eq!(
         spans_of(&mut a, ME),
         [
             (1000, 31_000, off(OffCpu::Left)),
             (32_000, 33_000, off(OffCpu::Preempted)),
-            (33_000, 33_000, What::Migration { from_cpu: 0, to_cpu: 1 }),
+            (
+                33_000,
+                33_000,
+                What::Migration {
+                    from_cpu: 0,
+                    to_cpu: 1
+                }
+            ),
         ]
     );
 }
@@ -101,8 +148,19 @@ fn the_state_of_the_cpus_record_says_more_than_the_threads() {
     for cpu_first in [true, false] {
         let mut a = assembler();
         let of_cpu = at(1000, 0, switch(ME, OffCpu::Stopped, 0));
-        let of_thread = at(1000, 0, Event::Out { tid: ME, how: OffCpu::Left });
-        let records = if cpu_first { [of_cpu, of_thread] } else { [of_thread, of_cpu] };
+        let of_thread = at(
+            1000,
+            0,
+            Event::Out {
+                tid: ME,
+                how: OffCpu::Left,
+            },
+        );
+        let records = if cpu_first {
+            [of_cpu, of_thread]
+        } else {
+            [of_thread, of_cpu]
+        };
         records.into_iter().for_each(|r| a.push(r));
         a.push(at(31_000, 0, switch(0, OffCpu::Preempted, ME)));
         assert_eq!(spans_of(&mut a, ME), [(1000, 31_000, off(OffCpu::Stopped))]);
@@ -122,8 +180,22 @@ fn a_move_takes_its_share_of_both_cpus() {
         [
             (1000, 2000, ran(HOG, "hog")),
             (1000, 2600, off(OffCpu::Preempted)),
-            (2000, 2000, What::Migration { from_cpu: 0, to_cpu: 1 }),
-            (2000, 2600, What::Ran(Task { tid: 300, name: None })),
+            (
+                2000,
+                2000,
+                What::Migration {
+                    from_cpu: 0,
+                    to_cpu: 1
+                }
+            ),
+            (
+                2000,
+                2600,
+                What::Ran(Task {
+                    tid: 300,
+                    name: None
+                })
+            ),
         ]
     );
 }
@@ -132,20 +204,75 @@ fn a_move_takes_its_share_of_both_cpus() {
 fn interrupts_nest_and_belong_to_who_runs_there() {
     let mut a = assembler();
     let tick = a.label(super::super::decode::interrupt("local_timer"));
-    let net = a.label(What::Softirq { name: "NET_RX".to_owned() });
-    assert_eq!(a.label(What::Softirq { name: "NET_RX".to_owned() }), net, "known");
-    a.push(at(100, 0, Event::Enter { kind: Kind::Softirq(3), label: net }));
-    a.push(at(120, 0, Event::Enter { kind: Kind::Vector(tick), label: tick }));
-    a.push(at(150, 0, Event::Exit { kind: Kind::Vector(tick) }));
-    a.push(at(200, 0, Event::Exit { kind: Kind::Softirq(3) }));
-    a.push(at(250, 1, Event::Enter { kind: Kind::Vector(tick), label: tick }));
-    a.push(at(260, 1, Event::Exit { kind: Kind::Vector(tick) }));
+    let net = a.label(What::Softirq {
+        name: "NET_RX".to_owned(),
+    });
+    assert_eq!(
+        a.label(What::Softirq {
+            name: "NET_RX".to_owned()
+        }),
+        net,
+        "known"
+    );
+    a.push(at(
+        100,
+        0,
+        Event::Enter {
+            kind: Kind::Softirq(3),
+            label: net,
+        },
+    ));
+    a.push(at(
+        120,
+        0,
+        Event::Enter {
+            kind: Kind::Vector(tick),
+            label: tick,
+        },
+    ));
+    a.push(at(
+        150,
+        0,
+        Event::Exit {
+            kind: Kind::Vector(tick),
+        },
+    ));
+    a.push(at(
+        200,
+        0,
+        Event::Exit {
+            kind: Kind::Softirq(3),
+        },
+    ));
+    a.push(at(
+        250,
+        1,
+        Event::Enter {
+            kind: Kind::Vector(tick),
+            label: tick,
+        },
+    ));
+    a.push(at(
+        260,
+        1,
+        Event::Exit {
+            kind: Kind::Vector(tick),
+        },
+    ));
     let (threads, cpus) = a.take();
-    let times = |spans: &[Span]| spans.iter().map(|s| (s.from_ns, s.until_ns)).collect::<Vec<_>>();
+    let times = |spans: &[Span]| {
+        spans
+            .iter()
+            .map(|s| (s.from_ns, s.until_ns))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(times(&threads[0].1), [(100, 200), (120, 150)]);
     assert_eq!(times(&cpus[0].1), [(100, 200), (120, 150)]);
     assert_eq!(times(&cpus[1].1), [(250, 260)]);
-    assert!(matches!(threads[0].1[1].what, What::Interrupt { tick: true, .. }));
+    assert!(matches!(
+        threads[0].1[1].what,
+        What::Interrupt { tick: true, .. }
+    ));
 }
 
 #[test]
@@ -166,8 +293,21 @@ fn a_loss_forgets_what_was_open() {
     let mut a = assembler();
     let disk = a.label(super::super::decode::interrupt("disk"));
     a.push(at(50, 0, switch(HOG, OffCpu::Preempted, ME)));
-    a.push(at(100, 0, Event::Enter { kind: Kind::Irq(9), label: disk }));
-    a.push(at(500, 0, Event::Lost { origin: Origin::Cpu(0) }));
+    a.push(at(
+        100,
+        0,
+        Event::Enter {
+            kind: Kind::Irq(9),
+            label: disk,
+        },
+    ));
+    a.push(at(
+        500,
+        0,
+        Event::Lost {
+            origin: Origin::Cpu(0),
+        },
+    ));
     a.push(at(600, 0, Event::Exit { kind: Kind::Irq(9) }));
     a.push(at(700, 0, switch(HOG, OffCpu::Preempted, ME)));
     let (_, cpus) = a.take();
@@ -181,8 +321,21 @@ fn a_loss_forgets_what_was_open() {
 fn a_lost_return_leaves_a_moment() {
     let mut a = Assembler::new(Names::new(|_| None));
     a.watch(ME, 0, true);
-    a.push(at(1000, 0, Event::Out { tid: ME, how: OffCpu::Left }));
-    a.push(at(5000, 0, Event::Lost { origin: Origin::Thread(ME) }));
+    a.push(at(
+        1000,
+        0,
+        Event::Out {
+            tid: ME,
+            how: OffCpu::Left,
+        },
+    ));
+    a.push(at(
+        5000,
+        0,
+        Event::Lost {
+            origin: Origin::Thread(ME),
+        },
+    ));
     a.push(at(6000, 0, Event::In { tid: ME }));
     assert_eq!(spans_of(&mut a, ME), [(1000, 1000, off(OffCpu::Left))]);
 }
@@ -206,7 +359,14 @@ fn names_follow_exec_and_are_asked_for_once() {
     a.push(at(10, 0, bare(300, 0)));
     a.push(at(20, 0, bare(0, 300)));
     a.push(at(30, 0, bare(300, 0)));
-    a.push(at(35, 0, Event::Named { tid: 300, comm: to_comm("a-name-that-is-far-too-long") }));
+    a.push(at(
+        35,
+        0,
+        Event::Named {
+            tid: 300,
+            comm: to_comm("a-name-that-is-far-too-long"),
+        },
+    ));
     a.push(at(40, 0, bare(0, 300)));
     a.push(at(50, 0, bare(300, 0)));
     let (_, cpus) = a.take();
@@ -227,8 +387,22 @@ fn a_record_older_than_the_first_look_wins_over_it() {
     let mut a = Assembler::new(Names::new(|_| None));
     a.watch(ME, 0, true);
     a.push(at(10, 0, Event::In { tid: ME }));
-    a.push(at(20, 0, Event::Found { tid: ME, off: Some(OffCpu::Waiting) }));
-    a.push(at(30, 0, Event::Out { tid: ME, how: OffCpu::Left }));
+    a.push(at(
+        20,
+        0,
+        Event::Found {
+            tid: ME,
+            off: Some(OffCpu::Waiting),
+        },
+    ));
+    a.push(at(
+        30,
+        0,
+        Event::Out {
+            tid: ME,
+            how: OffCpu::Left,
+        },
+    ));
     a.push(at(40, 0, Event::In { tid: ME }));
     assert_eq!(spans_of(&mut a, ME), [(30, 40, off(OffCpu::Left))]);
 }
@@ -241,19 +415,28 @@ fn any_event() -> impl Strategy<Value = (u32, Event)> {
         Just(OffCpu::Waiting),
         Just(OffCpu::Left)
     ];
-    let kind = prop_oneof![Just(Kind::Irq(1)), Just(Kind::Softirq(1)), Just(Kind::Vector(0))];
+    let kind = prop_oneof![
+        Just(Kind::Irq(1)),
+        Just(Kind::Softirq(1)),
+        Just(Kind::Vector(0))
+    ];
     let event = prop_oneof![
         (tid.clone(), how.clone(), tid.clone()).prop_map(|(p, h, n)| switch(p, h, n)),
         (tid.clone(), how).prop_map(|(tid, how)| Event::Out { tid, how }),
         tid.clone().prop_map(|tid| Event::In { tid }),
         tid.clone().prop_map(|tid| Event::Wake { tid }),
         (tid.clone(), 0..2u32).prop_map(|(tid, to_cpu)| Event::Moved { tid, to_cpu }),
-        kind.clone().prop_map(|kind| Event::Enter { kind, label: 0 }),
+        kind.clone()
+            .prop_map(|kind| Event::Enter { kind, label: 0 }),
         kind.prop_map(|kind| Event::Exit { kind }),
         tid.clone().prop_map(|tid| Event::Fault { tid }),
         tid.clone().prop_map(|tid| Event::Served { tid }),
-        (0..2u32).prop_map(|cpu| Event::Lost { origin: Origin::Cpu(cpu) }),
-        tid.prop_map(|tid| Event::Lost { origin: Origin::Thread(tid) }),
+        (0..2u32).prop_map(|cpu| Event::Lost {
+            origin: Origin::Cpu(cpu)
+        }),
+        tid.prop_map(|tid| Event::Lost {
+            origin: Origin::Thread(tid)
+        }),
     ];
     (0..2u32, event)
 }

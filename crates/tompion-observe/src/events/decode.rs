@@ -16,12 +16,26 @@ pub(super) enum Role {
     /// Carries no samples, only what the kernel tells beside them.
     Beside,
     Switch(Box<SwitchFields>),
-    Waking { tid: Field },
-    Migrate { tid: Field, to_cpu: Field },
-    IrqEntry { irq: Field, name: Field },
-    IrqExit { irq: Field },
-    SoftirqEntry { vector: Field },
-    SoftirqExit { vector: Field },
+    Waking {
+        tid: Field,
+    },
+    Migrate {
+        tid: Field,
+        to_cpu: Field,
+    },
+    IrqEntry {
+        irq: Field,
+        name: Field,
+    },
+    IrqExit {
+        irq: Field,
+    },
+    SoftirqEntry {
+        vector: Field,
+    },
+    SoftirqExit {
+        vector: Field,
+    },
     /// An interrupt with an event of its own: its label.
     VectorEntry(u32),
     VectorExit(u32),
@@ -130,7 +144,10 @@ impl Decoder {
                 abi::PERF_RECORD_SWITCH => {
                     let tid = common.tid;
                     Some(match is_out(misc) {
-                        true => Event::Out { tid, how: how(misc) },
+                        true => Event::Out {
+                            tid,
+                            how: how(misc),
+                        },
                         false => Event::In { tid },
                     })
                 }
@@ -147,7 +164,10 @@ impl Decoder {
                 abi::PERF_RECORD_COMM => number(body, 4).map(|tid| {
                     let name = body.get(8..24).unwrap_or_default();
                     let name = name.split(|b| *b == 0).next().unwrap_or_default();
-                    Event::Named { tid, comm: to_comm(name) }
+                    Event::Named {
+                        tid,
+                        comm: to_comm(name),
+                    }
                 }),
                 abi::PERF_RECORD_LOST | abi::PERF_RECORD_THROTTLE => {
                     let lost = kind == abi::PERF_RECORD_LOST;
@@ -187,13 +207,19 @@ impl Decoder {
                 kind: Kind::Vector(*vector),
                 label: *vector,
             },
-            Role::VectorExit(vector) => Event::Exit { kind: Kind::Vector(*vector) },
-            Role::Waking { tid } => Event::Wake { tid: tid.number(raw)? as i32 },
+            Role::VectorExit(vector) => Event::Exit {
+                kind: Kind::Vector(*vector),
+            },
+            Role::Waking { tid } => Event::Wake {
+                tid: tid.number(raw)? as i32,
+            },
             Role::Migrate { tid, to_cpu } => Event::Moved {
                 tid: tid.number(raw)? as i32,
                 to_cpu: to_cpu.number(raw)? as u32,
             },
-            Role::IrqExit { irq } => Event::Exit { kind: Kind::Irq(irq.number(raw)? as i32) },
+            Role::IrqExit { irq } => Event::Exit {
+                kind: Kind::Irq(irq.number(raw)? as i32),
+            },
             Role::SoftirqEntry { vector } => {
                 let vector = vector.number(raw)?;
                 Event::Enter {
@@ -201,9 +227,9 @@ impl Decoder {
                     label: *self.softirqs.get(&vector)?,
                 }
             }
-            Role::SoftirqExit { vector } => {
-                Event::Exit { kind: Kind::Softirq(vector.number(raw)? as u32) }
-            }
+            Role::SoftirqExit { vector } => Event::Exit {
+                kind: Kind::Softirq(vector.number(raw)? as u32),
+            },
             Role::IrqEntry { irq, name } => {
                 let irq = irq.number(raw)? as i32;
                 let name = name.text(raw).unwrap_or_default();
@@ -216,7 +242,10 @@ impl Decoder {
                         label
                     }
                 };
-                Event::Enter { kind: Kind::Irq(irq), label }
+                Event::Enter {
+                    kind: Kind::Irq(irq),
+                    label,
+                }
             }
             Role::Switch(fields) => {
                 let (prev, next) = (fields.prev.number(raw)?, fields.next.number(raw)?);

@@ -41,7 +41,14 @@ fn decode(decoder: &mut Decoder, written: &Written) -> (Vec<Event>, Vec<Loss>) {
     let (mut records, mut losses, mut last_ns) = (Vec::new(), Vec::new(), 0);
     let origin = Origin::Cpu(1);
     let mut label = |_| 5;
-    decoder.decode(&written.0, origin, &mut last_ns, &mut label, &mut records, &mut losses);
+    decoder.decode(
+        &written.0,
+        origin,
+        &mut last_ns,
+        &mut label,
+        &mut records,
+        &mut losses,
+    );
     assert!(records.iter().all(|r| r.cpu == 1));
     (records.into_iter().map(|r| r.event).collect(), losses)
 }
@@ -81,9 +88,15 @@ fn switches_of_a_thread() {
     assert_eq!(
         events,
         [
-            Event::Out { tid: 42, how: OffCpu::Preempted },
+            Event::Out {
+                tid: 42,
+                how: OffCpu::Preempted
+            },
             Event::In { tid: 42 },
-            Event::Out { tid: 42, how: OffCpu::Left },
+            Event::Out {
+                tid: 42,
+                how: OffCpu::Left
+            },
         ]
     );
     assert!(losses.is_empty());
@@ -108,7 +121,16 @@ fn switches_of_a_cpu_without_tracepoints() {
         next: 77,
         next_comm: None,
     };
-    assert_eq!(events, [switch, Event::Named { tid: 42, comm: to_comm("new") }]);
+    assert_eq!(
+        events,
+        [
+            switch,
+            Event::Named {
+                tid: 42,
+                comm: to_comm("new")
+            }
+        ]
+    );
 }
 
 #[test]
@@ -121,7 +143,15 @@ fn losses_tell_their_window() {
     let (events, losses) = decode(&mut Decoder::default(), &written);
     let origin = Origin::Cpu(1);
     assert_eq!(events[1], Event::Lost { origin });
-    assert_eq!(losses, [Loss { origin, from_ns: 100, until_ns: 900, records: 12 }]);
+    assert_eq!(
+        losses,
+        [Loss {
+            origin,
+            from_ns: 100,
+            until_ns: 900,
+            records: 12
+        }]
+    );
 }
 
 #[test]
@@ -138,7 +168,13 @@ fn states_are_read_by_the_kernels_own_letters() {
         .0
         .into_iter()
         .map(|event| match event {
-            Event::Switch { prev: 42, next: 77, how, prev_comm, next_comm } => {
+            Event::Switch {
+                prev: 42,
+                next: 77,
+                how,
+                prev_comm,
+                next_comm,
+            } => {
                 assert_eq!(prev_comm, Some(to_comm("one")));
                 assert_eq!(next_comm, Some(to_comm("two")));
                 how
@@ -147,13 +183,19 @@ fn states_are_read_by_the_kernels_own_letters() {
         })
         .collect();
     use OffCpu::{Preempted, Stopped, Waiting};
-    assert_eq!(hows, [Preempted, Preempted, Waiting, Waiting, Stopped, Stopped]);
+    assert_eq!(
+        hows,
+        [Preempted, Preempted, Waiting, Waiting, Stopped, Stopped]
+    );
 }
 
 #[test]
 fn within_a_pid_namespace_numbers_are_translated_as_they_are_learnt() {
     let fields = SwitchFields::of(&switch_format()).unwrap();
-    let mut decoder = Decoder { translate: true, ..Decoder::default() };
+    let mut decoder = Decoder {
+        translate: true,
+        ..Decoder::default()
+    };
     decoder.roles.insert(9, Role::Switch(Box::new(fields)));
     // Ours is 7; the kernel's number for it is 5007. A stranger has none of ours.
     let written = Written::default()
@@ -184,5 +226,8 @@ fn truncated_and_unknown_records_are_passed_over() {
         assert_eq!(events.len(), usize::from(whole));
     }
     let zeros = Written(vec![0; 64]);
-    assert!(decode(&mut Decoder::default(), &zeros).0.is_empty(), "a size of zero ends it");
+    assert!(
+        decode(&mut Decoder::default(), &zeros).0.is_empty(),
+        "a size of zero ends it"
+    );
 }

@@ -50,7 +50,9 @@ impl Format {
     /// values, in their order.
     pub(super) fn words(&self) -> Vec<(u64, String)> {
         let pairs = self.print.split('{').skip(1);
-        pairs.filter_map(|p| parse_pair(p.split('}').next()?)).collect()
+        pairs
+            .filter_map(|p| parse_pair(p.split('}').next()?))
+            .collect()
     }
 }
 

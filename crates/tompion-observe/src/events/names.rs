@@ -29,7 +29,11 @@ impl Names {
     /// Notes what a record says.
     pub(super) fn learn(&mut self, tid: i32, comm: Option<Comm>) {
         let Some(comm) = comm else { return };
-        if self.known.get(&tid).is_some_and(|(known, _)| *known == comm) {
+        if self
+            .known
+            .get(&tid)
+            .is_some_and(|(known, _)| *known == comm)
+        {
             return;
         }
         if self.known.len() >= KEPT {

@@ -46,7 +46,12 @@ impl Channel {
         let ring = map(&event, ring_bytes)?;
         let id = sys::event_id(&event).map_err(|e| in_words(&e))?;
         decoder.roles.insert(id, Role::Beside);
-        Ok(Self { origin, events: vec![event], ring, last_ns: 0 })
+        Ok(Self {
+            origin,
+            events: vec![event],
+            ring,
+            last_ns: 0,
+        })
     }
 
     /// Adds a tracepoint; the filter restricts it.
@@ -99,7 +104,10 @@ impl Channel {
 
     /// Starts recording.
     pub(super) fn enable(&self) -> Result<(), String> {
-        self.events.iter().try_for_each(sys::enable).map_err(|e| in_words(&e))
+        self.events
+            .iter()
+            .try_for_each(sys::enable)
+            .map_err(|e| in_words(&e))
     }
 }
 

@@ -71,7 +71,10 @@ pub(super) fn monotonic_shift_ns() -> i64 {
 }
 
 fn parse_offsets(text: &str) -> Option<i64> {
-    let mut words = text.lines().find_map(|l| l.strip_prefix("monotonic"))?.split_whitespace();
+    let mut words = text
+        .lines()
+        .find_map(|l| l.strip_prefix("monotonic"))?
+        .split_whitespace();
     let mut next = || words.next()?.parse::<i64>().ok();
     Some(next()? * 1_000_000_000 + next()?)
 }

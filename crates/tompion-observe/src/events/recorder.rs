@@ -133,7 +133,11 @@ impl Recorder {
             // Takes its place among the records, some of which may be older.
             let time_ns = now_ns(ClockId::Monotonic);
             let event = Event::Found { tid, off };
-            self.pending.push(Record { time_ns, cpu, event });
+            self.pending.push(Record {
+                time_ns,
+                cpu,
+                event,
+            });
         }
     }
 
@@ -174,7 +178,9 @@ impl Recorder {
         let vectors = got(item::VECTORS) || !cfg!(any(target_arch = "x86", target_arch = "x86_64"));
         self.has_cpu_events = !cpus.is_empty()
             && !self.items.iter().any(|i| i.0 == item::CPU_EVENTS)
-            && [item::SCHEDULER, item::INTERRUPTS, item::SOFTIRQS].into_iter().all(got)
+            && [item::SCHEDULER, item::INTERRUPTS, item::SOFTIRQS]
+                .into_iter()
+                .all(got)
             && vectors;
     }
 
@@ -266,7 +272,9 @@ impl Recorder {
         let mut all = self.drain();
         while all.until_ns < ns && now_ns(ClockId::Monotonic) < give_up_ns {
             let wanted_ns = ns.saturating_add(SETTLING_NS + 100_000);
-            sleep_until_ns(wanted_ns.clamp(now_ns(ClockId::Monotonic) + 100_000, give_up_ns.max(1)));
+            sleep_until_ns(
+                wanted_ns.clamp(now_ns(ClockId::Monotonic) + 100_000, give_up_ns.max(1)),
+            );
             all.append(self.drain());
         }
         all
@@ -310,7 +318,12 @@ fn add_wakes(
         let origin = Origin::Cpu(cpu);
         if !channels.iter().any(|c| c.origin == origin) {
             let ring_bytes = 64 << 10;
-            channels.push(Channel::open(origin, Beside::default(), ring_bytes, decoder)?);
+            channels.push(Channel::open(
+                origin,
+                Beside::default(),
+                ring_bytes,
+                decoder,
+            )?);
         }
     }
     let mut all = channels.iter_mut();

@@ -21,7 +21,10 @@ pub(super) fn of_thread(
     settings: &Settings,
     decoder: &mut Decoder,
 ) -> Result<(Channel, Had), String> {
-    let beside = Beside { switches: true, names: false };
+    let beside = Beside {
+        switches: true,
+        names: false,
+    };
     let origin = Origin::Thread(tid);
     let mut channel = Channel::open(origin, beside, settings.thread_ring_bytes, decoder)?;
     if !settings.page_faults {
@@ -54,7 +57,9 @@ impl Tracepoints {
         let switch = format("sched/sched_switch");
         let entry = format("irq/softirq_entry");
         for (vector, name) in entry.iter().flat_map(Format::words) {
-            decoder.softirqs.insert(vector as i64, a.label(What::Softirq { name }));
+            decoder
+                .softirqs
+                .insert(vector as i64, a.label(What::Softirq { name }));
         }
         let irq = |f: &Format| f.field("irq");
         let mut vectors = Vec::new();
@@ -77,23 +82,39 @@ impl Tracepoints {
             switch: switch.and_then(|f| Some((f.id, SwitchFields::of(&f)?))),
             interrupts: pair(
                 role(format("irq/irq_handler_entry"), |f| {
-                    Some(Role::IrqEntry { irq: irq(f)?, name: f.field("name")? })
+                    Some(Role::IrqEntry {
+                        irq: irq(f)?,
+                        name: f.field("name")?,
+                    })
                 }),
-                role(format("irq/irq_handler_exit"), |f| Some(Role::IrqExit { irq: irq(f)? })),
+                role(format("irq/irq_handler_exit"), |f| {
+                    Some(Role::IrqExit { irq: irq(f)? })
+                }),
             ),
             softirqs: pair(
-                role(entry, |f| Some(Role::SoftirqEntry { vector: f.field("vec")? })),
+                role(entry, |f| {
+                    Some(Role::SoftirqEntry {
+                        vector: f.field("vec")?,
+                    })
+                }),
                 role(format("irq/softirq_exit"), |f| {
-                    Some(Role::SoftirqExit { vector: f.field("vec")? })
+                    Some(Role::SoftirqExit {
+                        vector: f.field("vec")?,
+                    })
                 }),
             ),
             vectors,
             wakes: pair(
                 role(format("sched/sched_waking"), |f| {
-                    Some(Role::Waking { tid: f.field("pid")? })
+                    Some(Role::Waking {
+                        tid: f.field("pid")?,
+                    })
                 }),
                 role(format("sched/sched_migrate_task"), |f| {
-                    Some(Role::Migrate { tid: f.field("pid")?, to_cpu: f.field("dest_cpu")? })
+                    Some(Role::Migrate {
+                        tid: f.field("pid")?,
+                        to_cpu: f.field("dest_cpu")?,
+                    })
                 }),
             ),
         }
@@ -107,7 +128,10 @@ impl Tracepoints {
         decoder: &mut Decoder,
         had: &mut Vec<(&'static str, Had)>,
     ) -> Option<Channel> {
-        let beside = Beside { switches: self.switch.is_none(), names: self.switch.is_none() };
+        let beside = Beside {
+            switches: self.switch.is_none(),
+            names: self.switch.is_none(),
+        };
         let origin = Origin::Cpu(cpu);
         let mut channel = match Channel::open(origin, beside, settings.cpu_ring_bytes, decoder) {
             Ok(channel) => channel,
@@ -123,7 +147,10 @@ impl Tracepoints {
                 had.push((item::SCHEDULER, add(*number, role)));
             }
             None => {
-                had.push((item::SCHEDULER, Err("this kernel does not describe it".to_owned())));
+                had.push((
+                    item::SCHEDULER,
+                    Err("this kernel does not describe it".to_owned()),
+                ));
                 had.push((item::CPU_SWITCHES, Ok(())));
             }
         }
@@ -180,10 +207,7 @@ fn filter(tids: &[i32]) -> Option<CString> {
     CString::new(filter).ok().filter(|f| f.count_bytes() < 4000)
 }
 
-fn role(
-    format: Option<Format>,
-    role: impl Fn(&Format) -> Option<Role>,
-) -> Option<(u64, Role)> {
+fn role(format: Option<Format>, role: impl Fn(&Format) -> Option<Role>) -> Option<(u64, Role)> {
     let format = format?;
     Some((format.id, role(&format)?))
 }

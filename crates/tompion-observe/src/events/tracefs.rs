@@ -6,9 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen,
-};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 /// The directory of trace events, mounted or not.
 #[derive(Debug)]
@@ -39,7 +37,13 @@ impl Tracefs {
     /// the event.
     pub(super) fn format(&self, event: &str) -> Option<String> {
         let path = format!("events/{event}/format");
-        let file = openat(&self.0, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let file = openat(
+            &self.0,
+            path,
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .ok()?;
         let mut text = String::new();
         File::from(file).read_to_string(&mut text).ok()?;
         Some(text)
@@ -54,7 +58,14 @@ impl Tracefs {
         let mut names: Vec<_> = dir
             .filter_map(|entry| {
                 let entry = entry.ok()?;
-                Some(entry.file_name().to_str().ok()?.strip_suffix(suffix)?.to_owned())
+                Some(
+                    entry
+                        .file_name()
+                        .to_str()
+                        .ok()?
+                        .strip_suffix(suffix)?
+                        .to_owned(),
+                )
             })
             .collect();
         names.sort();
@@ -80,7 +91,12 @@ fn mounted_tracefs(line: &str) -> Option<&str> {
 }
 
 fn detached() -> Result<Tracefs, String> {
-    let why = |e| format!("tracefs is not mounted, and mounting it privately failed: {}", in_words(e));
+    let why = |e| {
+        format!(
+            "tracefs is not mounted, and mounting it privately failed: {}",
+            in_words(e)
+        )
+    };
     let fs = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(why)?;
     fsconfig_create(&fs).map_err(why)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
@@ -116,8 +132,17 @@ mod tests {
         let before = mounts();
         match detached() {
             Ok(tracefs) => {
-                assert!(tracefs.format("sched/sched_switch").unwrap().contains("prev_state"));
-                assert!(tracefs.names("irq", "_entry").contains(&"softirq".to_owned()));
+                assert!(
+                    tracefs
+                        .format("sched/sched_switch")
+                        .unwrap()
+                        .contains("prev_state")
+                );
+                assert!(
+                    tracefs
+                        .names("irq", "_entry")
+                        .contains(&"softirq".to_owned())
+                );
                 assert_eq!(before, mounts());
             }
             Err(why) => eprintln!("skipped: {why}"),

@@ -18,10 +18,16 @@ pub(super) fn disturbances<'a>(
     spans: &'a [Span],
     own: &'a [i32],
 ) -> impl Iterator<Item = Disturbance> + 'a {
-    let mut wakes: Vec<_> =
-        spans.iter().filter(|s| s.what == What::Runnable).map(|s| s.from_ns).collect();
+    let mut wakes: Vec<_> = spans
+        .iter()
+        .filter(|s| s.what == What::Runnable)
+        .map(|s| s.from_ns)
+        .collect();
     wakes.sort_unstable();
-    let mut ran: Vec<_> = spans.iter().filter(|s| matches!(s.what, What::Ran(_))).collect();
+    let mut ran: Vec<_> = spans
+        .iter()
+        .filter(|s| matches!(s.what, What::Ran(_)))
+        .collect();
     ran.sort_unstable_by_key(|s| s.from_ns);
     spans.iter().filter_map(move |span| {
         let (cause, by) = match &span.what {
@@ -31,9 +37,10 @@ pub(super) fn disturbances<'a>(
             }
             What::OffCpu(OffCpu::Stopped) => (Cause::Stopped, None),
             What::PageFault => (Cause::PageFault, None),
-            What::Migration { from_cpu, to_cpu } => {
-                (Cause::Migration, Some(format!("CPU {from_cpu} to CPU {to_cpu}")))
-            }
+            What::Migration { from_cpu, to_cpu } => (
+                Cause::Migration,
+                Some(format!("CPU {from_cpu} to CPU {to_cpu}")),
+            ),
             What::Interrupt { .. } | What::Softirq { .. } if woke(&wakes, span) => return None,
             What::Interrupt { name, tick: true } => (Cause::Tick, Some(name.clone())),
             What::Interrupt { name, tick: false } => (Cause::HardInterrupt, Some(name.clone())),
@@ -65,13 +72,23 @@ fn woke(wakes: &[u64], span: &Span) -> bool {
 fn longest(ran: &[&Span], span: &Span, own: &[i32]) -> (Cause, Option<String>) {
     // Turns on the thread's CPU do not overlap: their ends are in order, too.
     let first = ran.partition_point(|r| r.until_ns <= span.from_ns);
-    let within = ran[first..].iter().take_while(|r| r.from_ns < span.until_ns);
+    let within = ran[first..]
+        .iter()
+        .take_while(|r| r.from_ns < span.until_ns);
     let shared = |r: &Span| r.until_ns.min(span.until_ns) - r.from_ns.max(span.from_ns);
     let Some(most) = within.max_by_key(|r| shared(r)) else {
         return (Cause::Preempted, None);
     };
-    let What::Ran(task) = &most.what else { return (Cause::Preempted, None) };
-    let by = || Some(format!("{}[{}]", task.name.as_deref().unwrap_or(""), task.tid));
+    let What::Ran(task) = &most.what else {
+        return (Cause::Preempted, None);
+    };
+    let by = || {
+        Some(format!(
+            "{}[{}]",
+            task.name.as_deref().unwrap_or(""),
+            task.tid
+        ))
+    };
     match task.tid {
         0 if shared(most) >= LEAST_IDLE_NS => (Cause::Throttled, None),
         0 => (Cause::Preempted, None),
@@ -87,11 +104,18 @@ mod tests {
     use super::*;
 
     fn span(from_us: u64, until_us: u64, what: What) -> Span {
-        Span { from_ns: from_us * 1000, until_ns: until_us * 1000, what }
+        Span {
+            from_ns: from_us * 1000,
+            until_ns: until_us * 1000,
+            what,
+        }
     }
 
     fn ran(tid: i32, name: &str) -> What {
-        What::Ran(Task { tid, name: Some(name.to_owned()) })
+        What::Ran(Task {
+            tid,
+            name: Some(name.to_owned()),
+        })
     }
 
     fn found(spans: &[Span]) -> Vec<(u64, Cause, Option<String>)> {
@@ -100,7 +124,10 @@ mod tests {
     }
 
     fn tick() -> What {
-        What::Interrupt { name: "local_timer".to_owned(), tick: true }
+        What::Interrupt {
+            name: "local_timer".to_owned(),
+            tick: true,
+        }
     }
 
     #[test]
@@ -127,7 +154,9 @@ mod tests {
 
     #[test]
     fn sleeping_and_being_woken_disturbs_nothing() {
-        let net = What::Softirq { name: "NET_RX".to_owned() };
+        let net = What::Softirq {
+            name: "NET_RX".to_owned(),
+        };
         let spans = [
             span(0, 1000, What::OffCpu(OffCpu::Waiting)),
             span(1000, 1005, tick()),
@@ -148,7 +177,10 @@ mod tests {
     #[test]
     fn a_long_wait_for_a_busy_cpu_disturbs() {
         let busy = [span(0, 400, What::Runnable), span(0, 400, ran(6, "hog"))];
-        assert_eq!(found(&busy), [(0, Cause::Preempted, Some("hog[6]".to_owned()))]);
+        assert_eq!(
+            found(&busy),
+            [(0, Cause::Preempted, Some("hog[6]".to_owned()))]
+        );
         let idle = [span(0, 400, What::Runnable), span(0, 400, ran(0, "idle"))];
         assert_eq!(found(&idle), [], "the way out of a deep idle state");
     }
@@ -158,7 +190,14 @@ mod tests {
         let spans = [
             span(0, 30_000, What::OffCpu(OffCpu::Stopped)),
             span(31_000, 31_002, What::PageFault),
-            span(32_000, 32_000, What::Migration { from_cpu: 0, to_cpu: 1 }),
+            span(
+                32_000,
+                32_000,
+                What::Migration {
+                    from_cpu: 0,
+                    to_cpu: 1,
+                },
+            ),
             span(33_000, 34_000, What::OffCpu(OffCpu::Left)),
         ];
         let causes: Vec<_> = found(&spans).into_iter().map(|f| f.1).collect();

@@ -34,11 +34,23 @@ pub(super) fn all(
         take(&format!("counters of thread {tid}"), Thread::open(*tid));
     }
     let throttling = threads.first().copied().unwrap_or_else(sys::own_tid);
-    take("throttling", Throttling::of(throttling).map(|t| Box::new(t) as Box<dyn Gauge>));
-    take("softirqs by kind", Table::open("/proc/softirqs", "softirq", cpus));
-    take("interrupts by line", Table::open("/proc/interrupts", "interrupt", cpus));
+    take(
+        "throttling",
+        Throttling::of(throttling).map(|t| Box::new(t) as Box<dyn Gauge>),
+    );
+    take(
+        "softirqs by kind",
+        Table::open("/proc/softirqs", "softirq", cpus),
+    );
+    take(
+        "interrupts by line",
+        Table::open("/proc/interrupts", "interrupt", cpus),
+    );
     for resource in ["cpu", "io", "memory"] {
-        take(&format!("pressure stall of {resource}"), Pressure::open(resource));
+        take(
+            &format!("pressure stall of {resource}"),
+            Pressure::open(resource),
+        );
     }
     take("network throughput", Network::open());
     take("disk throughput", Disks::open());
@@ -50,7 +62,12 @@ pub(super) fn all(
 }
 
 fn counter(name: String, unit: &'static str, role: Role) -> Column {
-    Column { name, unit, is_counter: true, role }
+    Column {
+        name,
+        unit,
+        is_counter: true,
+        role,
+    }
 }
 
 fn open(path: &str) -> Result<Kept, String> {
@@ -67,7 +84,11 @@ struct ProcStat {
 impl ProcStat {
     fn open(cpus: &[u32]) -> Result<Box<dyn Gauge>, String> {
         let tick_ns = (1_000_000_000 / sys::user_hz()) as i64;
-        Ok(Box::new(Self { file: open("/proc/stat")?, cpus: cpus.to_vec(), tick_ns }))
+        Ok(Box::new(Self {
+            file: open("/proc/stat")?,
+            cpus: cpus.to_vec(),
+            tick_ns,
+        }))
     }
 }
 
@@ -76,8 +97,16 @@ impl Gauge for ProcStat {
         let of_cpu = |cpu: &u32| {
             let cpu = *cpu;
             [
-                counter(format!("interrupt_time.cpu{cpu}"), "ns", Role::InterruptTime(cpu)),
-                counter(format!("softirq_time.cpu{cpu}"), "ns", Role::SoftirqTime(cpu)),
+                counter(
+                    format!("interrupt_time.cpu{cpu}"),
+                    "ns",
+                    Role::InterruptTime(cpu),
+                ),
+                counter(
+                    format!("softirq_time.cpu{cpu}"),
+                    "ns",
+                    Role::SoftirqTime(cpu),
+                ),
                 counter(format!("steal.cpu{cpu}"), "ns", Role::Steal(cpu)),
             ]
         };
@@ -198,7 +227,11 @@ impl Gauge for Pressure {
         let Some(text) = self.file.read() else { return };
         for (slot, line) in values.iter_mut().zip(text.split(|b| *b == b'\n')) {
             // `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`, in microseconds.
-            if let Some(us) = line.rsplit(|b| *b == b'=').next().and_then(|t| numbers(t).next()) {
+            if let Some(us) = line
+                .rsplit(|b| *b == b'=')
+                .next()
+                .and_then(|t| numbers(t).next())
+            {
                 *slot = us as i64 * 1000;
             }
         }
@@ -218,9 +251,8 @@ impl Gauge for Network {
     fn columns(&self) -> Vec<Column> {
         let columns = ["network", "loopback"].into_iter().flat_map(|net| {
             ["received", "sent"].into_iter().flat_map(move |way| {
-                [("bytes", "bytes"), ("packets", "")].map(|(of, unit)| {
-                    counter(format!("{net}_{way}_{of}"), unit, Role::Plain)
-                })
+                [("bytes", "bytes"), ("packets", "")]
+                    .map(|(of, unit)| counter(format!("{net}_{way}_{of}"), unit, Role::Plain))
             })
         });
         columns.collect()
@@ -230,7 +262,9 @@ impl Gauge for Network {
         let Some(text) = self.0.read() else { return };
         values.fill(0);
         for line in text.split(|b| *b == b'\n').skip(2) {
-            let Some(colon) = line.iter().position(|b| *b == b':') else { continue };
+            let Some(colon) = line.iter().position(|b| *b == b':') else {
+                continue;
+            };
             let slots = match line[..colon].trim_ascii() {
                 b"lo" => &mut values[4..8],
                 _ => &mut values[..4],
@@ -258,7 +292,10 @@ impl Disks {
         let whole = std::fs::read_dir("/sys/block").map_err(|e| format!("/sys/block: {e}"))?;
         let names = whole.filter_map(|e| e.ok()?.file_name().into_string().ok());
         let devices = names.map(String::into_bytes).collect();
-        Ok(Box::new(Self { file: open("/proc/diskstats")?, devices }))
+        Ok(Box::new(Self {
+            file: open("/proc/diskstats")?,
+            devices,
+        }))
     }
 }
 
@@ -294,14 +331,22 @@ struct Frequency {
 impl Frequency {
     fn open(cpu: u32) -> Result<Box<dyn Gauge>, String> {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
-        Ok(Box::new(Self { file: open(&path)?, cpu }))
+        Ok(Box::new(Self {
+            file: open(&path)?,
+            cpu,
+        }))
     }
 }
 
 impl Gauge for Frequency {
     fn columns(&self) -> Vec<Column> {
         let name = format!("frequency.cpu{}", self.cpu);
-        vec![Column { name, unit: "Hz", is_counter: false, role: Role::Plain }]
+        vec![Column {
+            name,
+            unit: "Hz",
+            is_counter: false,
+            role: Role::Plain,
+        }]
     }
 
     fn read(&mut self, values: &mut [i64]) {

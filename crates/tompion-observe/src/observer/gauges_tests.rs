@@ -9,7 +9,10 @@ fn read(gauge: &mut dyn Gauge) -> Vec<(String, i64)> {
 }
 
 fn value(read: &[(String, i64)], name: &str) -> i64 {
-    read.iter().find(|r| r.0 == name).unwrap_or_else(|| panic!("no {name}")).1
+    read.iter()
+        .find(|r| r.0 == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+        .1
 }
 
 #[test]
@@ -26,11 +29,17 @@ fn context_switches_grow_when_this_thread_sleeps() {
 fn a_threads_columns_follow_its_work() {
     let tid = sys::own_tid();
     let mut gauge = Thread::open(tid).unwrap();
-    let before = value(&read(&mut *gauge), &format!("voluntary_switches.thread{tid}"));
+    let before = value(
+        &read(&mut *gauge),
+        &format!("voluntary_switches.thread{tid}"),
+    );
     for _ in 0..20 {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    let after = value(&read(&mut *gauge), &format!("voluntary_switches.thread{tid}"));
+    let after = value(
+        &read(&mut *gauge),
+        &format!("voluntary_switches.thread{tid}"),
+    );
     assert!(after - before >= 20, "{before} {after}");
 }
 
@@ -53,18 +62,30 @@ fn the_clocks_differ_by_a_steady_offset() {
     let (first, second) = (read(&mut gauge), read(&mut gauge));
     let offset = |r| value(r, "clock_offset");
     let uncertainty = |r| value(r, "clock_offset_uncertainty");
-    let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let wall = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
     let expected = wall.as_nanos() as i64 - now_ns(ClockId::Monotonic) as i64;
     assert!((offset(&first) - expected).abs() < 1_000_000_000);
     let moved = (offset(&first) - offset(&second)).abs();
-    assert!(moved <= uncertainty(&first) + uncertainty(&second) + 1000, "{moved} ns");
+    assert!(
+        moved <= uncertainty(&first) + uncertainty(&second) + 1000,
+        "{moved} ns"
+    );
 }
 
 #[test]
 fn what_is_missing_is_named() {
     let (gauges, access) = all(&[sys::own_tid(), i32::MAX], &[0, 4_000_000]);
     assert!(!gauges.is_empty());
-    let missing: Vec<_> = access.iter().filter(|a| a.1.is_err()).map(|a| a.0.as_str()).collect();
-    assert!(missing.contains(&format!("counters of thread {}", i32::MAX).as_str()), "{missing:?}");
+    let missing: Vec<_> = access
+        .iter()
+        .filter(|a| a.1.is_err())
+        .map(|a| a.0.as_str())
+        .collect();
+    assert!(
+        missing.contains(&format!("counters of thread {}", i32::MAX).as_str()),
+        "{missing:?}"
+    );
     assert!(missing.contains(&"frequency of CPU 4000000"), "{missing:?}");
 }

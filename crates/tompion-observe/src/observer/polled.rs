@@ -68,7 +68,16 @@ pub(super) fn disturbances<'a>(
             _ => return None,
         };
         let source = Source::Polled;
-        Some((Disturbance { from_ns, until_ns, cause, by, source }, covered))
+        Some((
+            Disturbance {
+                from_ns,
+                until_ns,
+                cause,
+                by,
+                source,
+            },
+            covered,
+        ))
     })
 }
 
@@ -89,7 +98,12 @@ mod tests {
             Role::ClockOffset,
             Role::Plain,
         ];
-        let column = |role| Column { name: String::new(), unit: "", is_counter: true, role };
+        let column = |role| Column {
+            name: String::new(),
+            unit: "",
+            is_counter: true,
+            role,
+        };
         roles.map(column).to_vec()
     }
 
@@ -98,7 +112,10 @@ mod tests {
         let before = [0, 0, 0, 0, 0, 0, 0, 200];
         let found = disturbances(&columns, (1000, &before), (100_001_000, &after));
         let all: Vec<_> = found.collect();
-        assert!(all.iter().all(|(d, _)| d.from_ns == 1000 && d.until_ns == 100_001_000));
+        assert!(
+            all.iter()
+                .all(|(d, _)| d.from_ns == 1000 && d.until_ns == 100_001_000)
+        );
         assert!(all.iter().all(|(d, _)| d.source == Source::Polled));
         all.into_iter().map(|(d, c)| (d.cause, d.by, c)).collect()
     }
@@ -112,17 +129,42 @@ mod tests {
     fn each_rule_has_its_threshold() {
         let cpu = Some("CPU 3".to_owned());
         let cases = [
-            ([10 * MS, 0, 0, 0, 0, 0, 0, 200], Cause::Stolen, cpu.clone(), Covered::Never),
-            ([0, 2 * MS, 0, 0, 0, 0, 0, 200], Cause::Preempted, None, Covered::BySwitches),
-            ([0, 0, 1, 0, 0, 0, 0, 200], Cause::Throttled, None, Covered::Never),
+            (
+                [10 * MS, 0, 0, 0, 0, 0, 0, 200],
+                Cause::Stolen,
+                cpu.clone(),
+                Covered::Never,
+            ),
+            (
+                [0, 2 * MS, 0, 0, 0, 0, 0, 200],
+                Cause::Preempted,
+                None,
+                Covered::BySwitches,
+            ),
+            (
+                [0, 0, 1, 0, 0, 0, 0, 200],
+                Cause::Throttled,
+                None,
+                Covered::Never,
+            ),
             (
                 [0, 0, 0, 1, 0, 0, 0, 200],
                 Cause::PageFault,
                 Some("disk".to_owned()),
                 Covered::ByFaults,
             ),
-            ([0, 0, 0, 0, 10 * MS, 0, 0, 200], Cause::Softirq, cpu.clone(), Covered::ByCpuEvents),
-            ([0, 0, 0, 0, 0, 10 * MS, 0, 200], Cause::HardInterrupt, cpu, Covered::ByCpuEvents),
+            (
+                [0, 0, 0, 0, 10 * MS, 0, 0, 200],
+                Cause::Softirq,
+                cpu.clone(),
+                Covered::ByCpuEvents,
+            ),
+            (
+                [0, 0, 0, 0, 0, 10 * MS, 0, 200],
+                Cause::HardInterrupt,
+                cpu,
+                Covered::ByCpuEvents,
+            ),
             (
                 [0, 0, 0, 0, 0, 0, -50 * MS, 200],
                 Cause::ClockStep,

@@ -78,7 +78,8 @@ impl Series {
         let kept = self.at_ns.len().div_ceil(2);
         for row in 0..kept {
             self.at_ns[row] = self.at_ns[2 * row];
-            self.values.copy_within(2 * row * width..(2 * row + 1) * width, row * width);
+            self.values
+                .copy_within(2 * row * width..(2 * row + 1) * width, row * width);
         }
         self.at_ns.truncate(kept);
         self.values.truncate(kept * width);
@@ -89,7 +90,11 @@ impl Series {
     /// is no such column.
     pub fn values(&self, name: &str) -> Option<impl Iterator<Item = i64> + '_> {
         let column = self.columns.iter().position(|c| c.name == name)?;
-        Some(self.values.chunks_exact(self.columns.len()).map(move |row| row[column]))
+        Some(
+            self.values
+                .chunks_exact(self.columns.len())
+                .map(move |row| row[column]),
+        )
     }
 
     /// By how much a column grew from the first row to the last.
@@ -105,7 +110,12 @@ mod tests {
     use super::*;
 
     fn column(name: &str) -> Column {
-        Column { name: name.to_owned(), unit: "", is_counter: true, role: Role::Plain }
+        Column {
+            name: name.to_owned(),
+            unit: "",
+            is_counter: true,
+            role: Role::Plain,
+        }
     }
 
     #[test]

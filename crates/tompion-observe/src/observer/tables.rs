@@ -37,7 +37,13 @@ impl Table {
         let parsed = parse(text, cpus).ok_or_else(|| format!("{path} has no table of CPUs"))?;
         let (places, cpus, mut lines) = parsed;
         lines.truncate(MOST_COUNTS / places.len().max(1));
-        Ok(Box::new(Self { file, of, lines, places, cpus }))
+        Ok(Box::new(Self {
+            file,
+            of,
+            lines,
+            places,
+            cpus,
+        }))
     }
 }
 
@@ -47,24 +53,36 @@ fn parse(text: &[u8], wanted: &[u32]) -> Option<Parsed> {
     let mut all = text.split(|b| *b == b'\n');
     let header: Vec<_> = numbers(all.next()?).collect();
     let place = |cpu: &u32| header.iter().position(|n| *n == u64::from(*cpu));
-    let cpus: Vec<_> = wanted.iter().copied().filter(|c| place(c).is_some()).collect();
+    let cpus: Vec<_> = wanted
+        .iter()
+        .copied()
+        .filter(|c| place(c).is_some())
+        .collect();
     let places = cpus.iter().filter_map(place).collect();
     let lines = all.filter_map(|line| {
         let (key, rest) = split(line)?;
         // Lines without a count for each CPU (`ERR`, `MIS`) are left out.
-        let counts = rest.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
+        let counts = rest
+            .split(u8::is_ascii_whitespace)
+            .filter(|w| !w.is_empty());
         let numeric = |w: &&[u8]| w.iter().all(u8::is_ascii_digit);
         if counts.clone().take_while(numeric).count() < header.len() {
             return None;
         }
-        let words: Vec<_> = counts.skip(header.len()).map(String::from_utf8_lossy).collect();
+        let words: Vec<_> = counts
+            .skip(header.len())
+            .map(String::from_utf8_lossy)
+            .collect();
         let key_text = String::from_utf8_lossy(key);
         // Device interrupts end in their device; others are known by their key.
         let name = match words.last() {
             Some(device) if key.iter().all(u8::is_ascii_digit) => format!("{key_text}.{device}"),
             _ => key_text.into_owned(),
         };
-        Some(Line { key: key.to_vec(), name })
+        Some(Line {
+            key: key.to_vec(),
+            name,
+        })
     });
     Some((places, cpus, lines.collect()))
 }
@@ -94,7 +112,9 @@ impl Gauge for Table {
         let width = self.places.len();
         let mut next = 0;
         for line in text.split(|b| *b == b'\n').skip(1) {
-            let Some((key, rest)) = split(line) else { continue };
+            let Some((key, rest)) = split(line) else {
+                continue;
+            };
             // Lines keep their order; some may come and go.
             let Some(ahead) = self.lines[next..].iter().position(|l| l.key == key) else {
                 continue;
@@ -135,7 +155,11 @@ mod tests {
         let cpus = crate::events::online_cpus();
         let mut table = Table::open("/proc/softirqs", "softirq", &cpus).unwrap();
         let columns = table.columns();
-        assert!(columns.iter().any(|c| c.name == format!("softirq.TIMER.cpu{}", cpus[0])));
+        assert!(
+            columns
+                .iter()
+                .any(|c| c.name == format!("softirq.TIMER.cpu{}", cpus[0]))
+        );
         let mut values = vec![-1; columns.len()];
         table.read(&mut values);
         assert!(values.iter().all(|v| *v >= 0), "{values:?}");

@@ -37,7 +37,9 @@ pub(super) fn run(settings: Settings, stop: &Receiver<()>, begun: &Sender<()>) -
 /// any. Where this is refused it stays as it is.
 fn behave(watched: &[u32]) {
     let _ = sys::be_ordinary();
-    let Ok(allowed) = sched_getaffinity(None) else { return };
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return;
+    };
     let mut others = CpuSet::new();
     for cpu in (0..CpuSet::MAX_CPU).filter(|c| allowed.is_set(*c)) {
         if !watched.iter().any(|w| *w as usize == cpu) {
@@ -73,9 +75,9 @@ struct Observing {
 
 impl Observing {
     fn begin(settings: Settings) -> Self {
-        let recorder = settings.events.map(|events| {
-            Recorder::attach_with(&events, &settings.threads, &settings.cpus).0
-        });
+        let recorder = settings
+            .events
+            .map(|events| Recorder::attach_with(&events, &settings.threads, &settings.cpus).0);
         let (gauges, gauge_access) = gauges::all(&settings.threads, &settings.cpus);
         let mut columns = Vec::new();
         let with_width = |g: Box<dyn Gauge>| {
@@ -148,7 +150,8 @@ impl Observing {
         }
         let own = [self.own_tid];
         for (_, spans) in &drained.threads {
-            self.from_events.extend(from_events::disturbances(spans, &own));
+            self.from_events
+                .extend(from_events::disturbances(spans, &own));
         }
         self.events_until_ns = drained.until_ns;
         if self.from_events.len() > self.most {
@@ -160,13 +163,16 @@ impl Observing {
         self.look();
         let until_ns = self.row.0;
         let own_cpu_ns = sys::own_cpu_ns() - self.began_cpu_ns;
-        if let Some(last) = self.recorder.as_mut().map(|r| r.drain_past(until_ns, LAST_EVENTS)) {
+        if let Some(last) = self
+            .recorder
+            .as_mut()
+            .map(|r| r.drain_past(until_ns, LAST_EVENTS))
+        {
             self.take(&last);
         }
         let polled = std::mem::take(&mut self.polled);
-        let uncovered = |(d, covered): (Disturbance, Covered)| {
-            (!self.is_covered(&d, covered)).then_some(d)
-        };
+        let uncovered =
+            |(d, covered): (Disturbance, Covered)| (!self.is_covered(&d, covered)).then_some(d);
         let polled: Vec<_> = polled.into_iter().filter_map(uncovered).collect();
         let access = self.access();
         let mut disturbances = self.from_events;
@@ -186,12 +192,18 @@ impl Observing {
 
     /// Whether events tell of that time and kind, so that the counters need not.
     fn is_covered(&self, d: &Disturbance, covered: Covered) -> bool {
-        let Some(recorder) = &self.recorder else { return false };
+        let Some(recorder) = &self.recorder else {
+            return false;
+        };
         if d.from_ns < recorder.since_ns() || self.events_until_ns < d.until_ns {
             return false;
         }
         let access = recorder.access_between(d.from_ns, d.until_ns);
-        let faults = |a: &Access| a.items.iter().any(|i| i.0 == item::PAGE_FAULTS && i.1.is_ok());
+        let faults = |a: &Access| {
+            a.items
+                .iter()
+                .any(|i| i.0 == item::PAGE_FAULTS && i.1.is_ok())
+        };
         match covered {
             Covered::Never => false,
             Covered::BySwitches => access.has_switches,
@@ -212,8 +224,13 @@ impl Observing {
         access.items.extend(self.gauge_access.iter().cloned());
         if self.is_full {
             let until_s = (self.events_until_ns.saturating_sub(self.began_ns)) as f64 / 1e9;
-            let why = format!("more than {}: events were taken for {until_s:.1} s", self.most);
-            access.items.push(("room for disturbances".to_owned(), Err(why)));
+            let why = format!(
+                "more than {}: events were taken for {until_s:.1} s",
+                self.most
+            );
+            access
+                .items
+                .push(("room for disturbances".to_owned(), Err(why)));
             access.has_switches = false;
             access.has_cpu_events = false;
         }
