@@ -23,12 +23,13 @@ mod format;
 mod names;
 mod open;
 mod procfs;
+mod record;
 mod recorder;
 mod sources;
 mod tracefs;
 
-pub use assemble::Origin;
 pub use decode::Loss;
+pub use record::Origin;
 pub use recorder::{Drained, Recorder};
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use perf_event_open_sys::bindings as abi;
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use super::assemble::Origin;
 use super::decode::{Decoder, Role};
+use super::record::Origin;
 use crate::sys::{self, Ring};
 
 /// Events that write into one ring.

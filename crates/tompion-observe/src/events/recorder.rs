@@ -5,10 +5,11 @@ use std::time::Duration;
 use tompion_cause::{Access, Span};
 use tompion_time::os::{ClockId, now_ns, sleep_until_ns};
 
-use super::assemble::{Assembler, Event, Origin, Record};
+use super::assemble::Assembler;
 use super::decode::{Decoder, Loss};
 use super::names::Names;
 use super::open::{Beside, Channel};
+use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
 use super::{Settings, item, procfs};

@@ -5,10 +5,11 @@ use std::ffi::CString;
 use perf_event_open_sys::bindings as abi;
 use tompion_cause::What;
 
-use super::assemble::{Assembler, Origin};
+use super::assemble::Assembler;
 use super::decode::{Decoder, Role, SwitchFields, interrupt};
 use super::format::Format;
 use super::open::{Beside, Channel};
+use super::record::Origin;
 use super::tracefs::Tracefs;
 use super::{Settings, item};
 

@@ -4,6 +4,7 @@ use tompion_time::os::{ClockId, now_ns};
 
 use super::series::{Column, Role};
 use super::tables::Table;
+use super::throughput::{Disks, Network};
 use crate::cgroup::Throttling;
 use crate::counters::{faults, pair, switches};
 use crate::kept::{Kept, numbers};
@@ -15,11 +16,11 @@ pub(super) trait Gauge: Send {
     fn read(&mut self, values: &mut [i64]);
 }
 
+/// What there was to be had, by name; each `Err` says why not.
+pub(super) type Items = Vec<(String, Result<(), String>)>;
+
 /// All gauges that this system offers, and what it lacks.
-pub(super) fn all(
-    threads: &[i32],
-    cpus: &[u32],
-) -> (Vec<Box<dyn Gauge>>, Vec<(String, Result<(), String>)>) {
+pub(super) fn all(threads: &[i32], cpus: &[u32]) -> (Vec<Box<dyn Gauge>>, Items) {
     let mut gauges: Vec<Box<dyn Gauge>> = Vec::new();
     let mut access = Vec::new();
     let mut take = |name: &str, gauge: Result<Box<dyn Gauge>, String>| match gauge {
@@ -57,11 +58,11 @@ pub(super) fn all(
     for cpu in cpus {
         take(&format!("frequency of CPU {cpu}"), Frequency::open(*cpu));
     }
-    take("steps of the system clock", Ok(Box::new(Clocks::default())));
+    take("steps of the system clock", Ok(Box::new(Clocks)));
     (gauges, access)
 }
 
-fn counter(name: String, unit: &'static str, role: Role) -> Column {
+pub(super) fn counter(name: String, unit: &'static str, role: Role) -> Column {
     Column {
         name,
         unit,
@@ -70,7 +71,7 @@ fn counter(name: String, unit: &'static str, role: Role) -> Column {
     }
 }
 
-fn open(path: &str) -> Result<Kept, String> {
+pub(super) fn open(path: &str) -> Result<Kept, String> {
     Kept::open(path).ok_or_else(|| format!("{path} cannot be read"))
 }
 
@@ -238,90 +239,6 @@ impl Gauge for Pressure {
     }
 }
 
-/// `/proc/net/dev` of this network namespace, the loopback told apart.
-struct Network(Kept);
-
-impl Network {
-    fn open() -> Result<Box<dyn Gauge>, String> {
-        Ok(Box::new(Self(open("/proc/net/dev")?)))
-    }
-}
-
-impl Gauge for Network {
-    fn columns(&self) -> Vec<Column> {
-        let columns = ["network", "loopback"].into_iter().flat_map(|net| {
-            ["received", "sent"].into_iter().flat_map(move |way| {
-                [("bytes", "bytes"), ("packets", "")]
-                    .map(|(of, unit)| counter(format!("{net}_{way}_{of}"), unit, Role::Plain))
-            })
-        });
-        columns.collect()
-    }
-
-    fn read(&mut self, values: &mut [i64]) {
-        let Some(text) = self.0.read() else { return };
-        values.fill(0);
-        for line in text.split(|b| *b == b'\n').skip(2) {
-            let Some(colon) = line.iter().position(|b| *b == b':') else {
-                continue;
-            };
-            let slots = match line[..colon].trim_ascii() {
-                b"lo" => &mut values[4..8],
-                _ => &mut values[..4],
-            };
-            for (i, n) in numbers(&line[colon..]).enumerate() {
-                // Eight fields received, eight sent; bytes and packets lead each.
-                match i {
-                    0 | 1 => slots[i] += n as i64,
-                    8 | 9 => slots[i - 6] += n as i64,
-                    _ => {}
-                }
-            }
-        }
-    }
-}
-
-/// `/proc/diskstats`, whole devices.
-struct Disks {
-    file: Kept,
-    devices: Vec<Vec<u8>>,
-}
-
-impl Disks {
-    fn open() -> Result<Box<dyn Gauge>, String> {
-        let whole = std::fs::read_dir("/sys/block").map_err(|e| format!("/sys/block: {e}"))?;
-        let names = whole.filter_map(|e| e.ok()?.file_name().into_string().ok());
-        let devices = names.map(String::into_bytes).collect();
-        Ok(Box::new(Self {
-            file: open("/proc/diskstats")?,
-            devices,
-        }))
-    }
-}
-
-impl Gauge for Disks {
-    fn columns(&self) -> Vec<Column> {
-        ["disk_read_bytes", "disk_written_bytes"]
-            .map(|name| counter(name.to_owned(), "bytes", Role::Plain))
-            .to_vec()
-    }
-
-    fn read(&mut self, values: &mut [i64]) {
-        let Some(text) = self.file.read() else { return };
-        values.fill(0);
-        for line in text.split(|b| *b == b'\n') {
-            let mut words = line.split(|b| *b == b' ').filter(|w| !w.is_empty());
-            let Some(name) = words.nth(2) else { continue };
-            if !self.devices.iter().any(|d| d == name) {
-                continue;
-            }
-            let mut sectors = |skip| words.nth(skip).and_then(|w| numbers(w).next()).unwrap_or(0);
-            values[0] += sectors(2) as i64 * 512;
-            values[1] += sectors(3) as i64 * 512;
-        }
-    }
-}
-
 /// The governor's frequency of a CPU.
 struct Frequency {
     file: Kept,
@@ -359,7 +276,6 @@ impl Gauge for Frequency {
 /// What separates the wall clock from the monotonic one (only setting the clock
 /// changes it, since slewing moves both), how sure the figure is, and the rate at
 /// which the kernel slews.
-#[derive(Default)]
 struct Clocks;
 
 impl Gauge for Clocks {

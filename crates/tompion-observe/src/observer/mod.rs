@@ -25,6 +25,7 @@ mod polled;
 mod series;
 mod tables;
 mod thread;
+mod throughput;
 
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;

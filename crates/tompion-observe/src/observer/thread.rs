@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tompion_cause::{Access, Disturbance};
 use tompion_time::os::{ClockId, now_ns};
 
-use super::gauges::{self, Gauge};
+use super::gauges::{self, Gauge, Items};
 use super::polled::{self, Covered};
 use super::series::Series;
 use super::{Observations, OnDrained, Settings, from_events};
@@ -54,7 +54,7 @@ fn behave(watched: &[u32]) {
 struct Observing {
     period_ns: u64,
     gauges: Vec<(Box<dyn Gauge>, usize)>,
-    gauge_access: Vec<(String, Result<(), String>)>,
+    gauge_access: Items,
     series: Series,
     /// The latest row and the one before.
     row: (u64, Vec<i64>),

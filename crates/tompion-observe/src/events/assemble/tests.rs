@@ -1,12 +1,15 @@
-use proptest::prelude::*;
+//! Planted records of known meaning.
 
+use tompion_cause::{OffCpu, Task};
+
+use super::super::decode::interrupt;
 use super::super::names::to_comm;
 use super::*;
 
-const ME: i32 = 100;
-const HOG: i32 = 200;
+pub(super) const ME: i32 = 100;
+pub(super) const HOG: i32 = 200;
 
-fn assembler() -> Assembler {
+pub(super) fn assembler() -> Assembler {
     let mut a = Assembler::new(Names::new(|_| None));
     a.watch_cpu(0, 0);
     a.watch_cpu(1, 0);
@@ -15,7 +18,7 @@ fn assembler() -> Assembler {
     a
 }
 
-fn at(time_ns: u64, cpu: u32, event: Event) -> Record {
+pub(super) fn at(time_ns: u64, cpu: u32, event: Event) -> Record {
     Record {
         time_ns,
         cpu,
@@ -23,7 +26,7 @@ fn at(time_ns: u64, cpu: u32, event: Event) -> Record {
     }
 }
 
-fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
+pub(super) fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
     let comm = |tid| match tid {
         ME => Some(to_comm("me")),
         HOG => Some(to_comm("hog")),
@@ -57,8 +60,6 @@ fn ran(tid: i32, name: &str) -> What {
 fn off(how: OffCpu) -> What {
     What::OffCpu(how)
 }
-
-use tompion_cause::Task;
 
 #[test]
 fn a_preemption_names_who_ran() {
@@ -203,7 +204,7 @@ fn a_move_takes_its_share_of_both_cpus() {
 #[test]
 fn interrupts_nest_and_belong_to_who_runs_there() {
     let mut a = assembler();
-    let tick = a.label(super::super::decode::interrupt("local_timer"));
+    let tick = a.label(interrupt("local_timer"));
     let net = a.label(What::Softirq {
         name: "NET_RX".to_owned(),
     });
@@ -278,7 +279,7 @@ fn interrupts_nest_and_belong_to_who_runs_there() {
 #[test]
 fn an_interrupt_without_end_is_a_moment() {
     let mut a = assembler();
-    let disk = a.label(super::super::decode::interrupt("disk"));
+    let disk = a.label(interrupt("disk"));
     let kind = Kind::Irq(9);
     a.push(at(100, 0, Event::Enter { kind, label: disk }));
     a.push(at(900, 0, Event::Enter { kind, label: disk }));
@@ -291,7 +292,7 @@ fn an_interrupt_without_end_is_a_moment() {
 #[test]
 fn a_loss_forgets_what_was_open() {
     let mut a = assembler();
-    let disk = a.label(super::super::decode::interrupt("disk"));
+    let disk = a.label(interrupt("disk"));
     a.push(at(50, 0, switch(HOG, OffCpu::Preempted, ME)));
     a.push(at(
         100,
@@ -405,65 +406,4 @@ fn a_record_older_than_the_first_look_wins_over_it() {
     ));
     a.push(at(40, 0, Event::In { tid: ME }));
     assert_eq!(spans_of(&mut a, ME), [(30, 40, off(OffCpu::Left))]);
-}
-
-fn any_event() -> impl Strategy<Value = (u32, Event)> {
-    let tid = prop_oneof![Just(ME), Just(HOG), Just(0)];
-    let how = prop_oneof![
-        Just(OffCpu::Preempted),
-        Just(OffCpu::Stopped),
-        Just(OffCpu::Waiting),
-        Just(OffCpu::Left)
-    ];
-    let kind = prop_oneof![
-        Just(Kind::Irq(1)),
-        Just(Kind::Softirq(1)),
-        Just(Kind::Vector(0))
-    ];
-    let event = prop_oneof![
-        (tid.clone(), how.clone(), tid.clone()).prop_map(|(p, h, n)| switch(p, h, n)),
-        (tid.clone(), how).prop_map(|(tid, how)| Event::Out { tid, how }),
-        tid.clone().prop_map(|tid| Event::In { tid }),
-        tid.clone().prop_map(|tid| Event::Wake { tid }),
-        (tid.clone(), 0..2u32).prop_map(|(tid, to_cpu)| Event::Moved { tid, to_cpu }),
-        kind.clone()
-            .prop_map(|kind| Event::Enter { kind, label: 0 }),
-        kind.prop_map(|kind| Event::Exit { kind }),
-        tid.clone().prop_map(|tid| Event::Fault { tid }),
-        tid.clone().prop_map(|tid| Event::Served { tid }),
-        (0..2u32).prop_map(|cpu| Event::Lost {
-            origin: Origin::Cpu(cpu)
-        }),
-        tid.prop_map(|tid| Event::Lost {
-            origin: Origin::Thread(tid)
-        }),
-    ];
-    (0..2u32, event)
-}
-
-proptest! {
-    /// Whatever is lost or out of place: spans end after they begin, lie within
-    /// the time recorded, and no two turns on a CPU overlap.
-    #[test]
-    fn spans_are_sound_whatever_the_records(events in prop::collection::vec(any_event(), 0..200)) {
-        let mut a = assembler();
-        a.label(super::super::decode::interrupt("x"));
-        let end = events.len() as u64 * 10;
-        for (i, (cpu, event)) in events.into_iter().enumerate() {
-            a.push(at(10 * i as u64, cpu, event));
-        }
-        let (threads, cpus) = a.take();
-        for span in threads.iter().flat_map(|t| &t.1).chain(cpus.iter().flat_map(|c| &c.1)) {
-            prop_assert!(span.from_ns <= span.until_ns && span.until_ns <= end);
-        }
-        for (_, spans) in &cpus {
-            let turns: Vec<_> = spans.iter().filter(|s| matches!(s.what, What::Ran(_))).collect();
-            prop_assert!(turns.windows(2).all(|w| w[0].until_ns <= w[1].from_ns));
-        }
-        for (_, spans) in &threads {
-            let offs = |s: &&Span| matches!(s.what, What::OffCpu(_) | What::Runnable);
-            let offs: Vec<_> = spans.iter().filter(offs).collect();
-            prop_assert!(offs.windows(2).all(|w| w[0].until_ns <= w[1].from_ns));
-        }
-    }
 }
