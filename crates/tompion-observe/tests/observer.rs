@@ -152,7 +152,8 @@ fn when_there_are_too_many_disturbances_it_says_until_when_it_took_events() {
     );
 }
 
-/// A control group of its own with 20 ms of CPU time each 100 ms.
+/// A control group of its own with 5 ms of CPU time each 100 ms, little enough to
+/// be used up even where many compete for the CPUs.
 struct Group(PathBuf);
 
 impl Group {
@@ -172,9 +173,9 @@ impl Group {
         };
         if is_v1 {
             set("cpu.cfs_period_us", "100000")?;
-            set("cpu.cfs_quota_us", "20000")?;
+            set("cpu.cfs_quota_us", "5000")?;
         } else {
-            set("cpu.max", "20000 100000")?;
+            set("cpu.max", "5000 100000")?;
         }
         Ok(group)
     }
@@ -216,8 +217,9 @@ fn a_quota_throttles_and_is_marked() {
     let observed = observer.finish();
     let throttled_ns = after.throttled_ns.unwrap() - before.throttled_ns.unwrap();
     let cpu_ns = after.cpu_time_ns - before.cpu_time_ns;
-    // It gets 200 ms of the second at most, and a period's slack.
-    assert!(cpu_ns < 350_000_000, "{cpu_ns} ns of CPU time");
+    // It gets 50 ms of the second; the window, and slices of the quota handed out
+    // to CPUs, may stretch.
+    assert!(cpu_ns < 200_000_000, "{cpu_ns} ns of CPU time");
     assert!(throttled_ns > 200_000_000, "{throttled_ns} ns throttled");
     assert!(after.run_delay_ns.unwrap() - before.run_delay_ns.unwrap() > 200_000_000);
     let marked = observed

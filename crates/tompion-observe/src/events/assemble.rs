@@ -228,7 +228,6 @@ impl Assembler {
     /// What was open may have ended unseen.
     fn lose(&mut self, origin: Origin, at_ns: u64) {
         let forget = |w: &mut Watched| {
-            w.fault_ns = None;
             if let Some(off) = w.off.take() {
                 w.spans
                     .push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
@@ -236,6 +235,11 @@ impl Assembler {
             w.wants_since_ns = Some(at_ns);
         };
         match origin {
+            Origin::Faults(tid) => {
+                if let Some(w) = self.watched.get_mut(&tid) {
+                    w.fault_ns = None;
+                }
+            }
             Origin::Thread(tid) => {
                 self.watched.get_mut(&tid).into_iter().for_each(forget);
             }
@@ -267,5 +271,7 @@ fn span(from_ns: u64, until_ns: u64, what: What) -> Span {
 
 #[cfg(test)]
 mod any_records;
+#[cfg(test)]
+mod losses;
 #[cfg(test)]
 mod tests;

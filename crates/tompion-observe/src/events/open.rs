@@ -141,7 +141,7 @@ fn plain(kind: u32, config: u64) -> perf_event_attr {
 /// With what happens in the kernel where that is allowed, else without.
 fn open(mut attr: perf_event_attr, origin: Origin) -> io::Result<OwnedFd> {
     let (tid, cpu) = match origin {
-        Origin::Thread(tid) => (Some(tid), None),
+        Origin::Thread(tid) | Origin::Faults(tid) => (Some(tid), None),
         Origin::Cpu(cpu) => (None, Some(cpu)),
     };
     match sys::open_event(attr, tid, cpu) {

@@ -60,6 +60,8 @@ pub(super) enum Kind {
 pub enum Origin {
     /// All that happened on one CPU.
     Cpu(u32),
-    /// What one thread did.
+    /// The switches of one thread.
     Thread(i32),
+    /// Its page faults, which may be many and must not crowd its switches out.
+    Faults(i32),
 }

@@ -53,7 +53,9 @@ pub struct Busy {
 
 /// Puts the calling thread under SCHED_FIFO; false where that is forbidden.
 pub fn become_fifo() -> bool {
-    let parameter = libc::sched_param { sched_priority: 10 };
+    // SAFETY: plain numbers, for which zero is valid; musl has more of them.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = 10;
     // SAFETY: the parameter is valid; 0 means the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) == 0 }
 }

@@ -34,8 +34,11 @@ fn any_event() -> impl Strategy<Value = (u32, Event)> {
         (0..2u32).prop_map(|cpu| Event::Lost {
             origin: Origin::Cpu(cpu)
         }),
-        tid.prop_map(|tid| Event::Lost {
+        tid.clone().prop_map(|tid| Event::Lost {
             origin: Origin::Thread(tid)
+        }),
+        tid.prop_map(|tid| Event::Lost {
+            origin: Origin::Faults(tid)
         }),
     ];
     (0..2u32, event)

@@ -41,7 +41,7 @@ pub(super) fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
     }
 }
 
-fn spans_of(a: &mut Assembler, tid: i32) -> Vec<(u64, u64, What)> {
+pub(super) fn spans_of(a: &mut Assembler, tid: i32) -> Vec<(u64, u64, What)> {
     let (threads, _) = a.take();
     let spans = threads.into_iter().find(|t| t.0 == tid).unwrap().1;
     spans
@@ -57,7 +57,7 @@ fn ran(tid: i32, name: &str) -> What {
     })
 }
 
-fn off(how: OffCpu) -> What {
+pub(super) fn off(how: OffCpu) -> What {
     What::OffCpu(how)
 }
 
@@ -277,71 +277,6 @@ fn interrupts_nest_and_belong_to_who_runs_there() {
 }
 
 #[test]
-fn an_interrupt_without_end_is_a_moment() {
-    let mut a = assembler();
-    let disk = a.label(interrupt("disk"));
-    let kind = Kind::Irq(9);
-    a.push(at(100, 0, Event::Enter { kind, label: disk }));
-    a.push(at(900, 0, Event::Enter { kind, label: disk }));
-    a.push(at(950, 0, Event::Exit { kind }));
-    a.push(at(960, 0, Event::Exit { kind }));
-    let times: Vec<_> = spans_of(&mut a, ME).iter().map(|s| (s.0, s.1)).collect();
-    assert_eq!(times, [(100, 100), (900, 950)]);
-}
-
-#[test]
-fn a_loss_forgets_what_was_open() {
-    let mut a = assembler();
-    let disk = a.label(interrupt("disk"));
-    a.push(at(50, 0, switch(HOG, OffCpu::Preempted, ME)));
-    a.push(at(
-        100,
-        0,
-        Event::Enter {
-            kind: Kind::Irq(9),
-            label: disk,
-        },
-    ));
-    a.push(at(
-        500,
-        0,
-        Event::Lost {
-            origin: Origin::Cpu(0),
-        },
-    ));
-    a.push(at(600, 0, Event::Exit { kind: Kind::Irq(9) }));
-    a.push(at(700, 0, switch(HOG, OffCpu::Preempted, ME)));
-    let (_, cpus) = a.take();
-    let spans: Vec<_> = cpus[0].1.iter().map(|s| (s.from_ns, s.until_ns)).collect();
-    // The hog's first turn, the moment of the interrupt, and the hog again from
-    // where records begin again.
-    assert_eq!(spans, [(0, 50), (100, 100), (500, 700)]);
-}
-
-#[test]
-fn a_lost_return_leaves_a_moment() {
-    let mut a = Assembler::new(Names::new(|_| None));
-    a.watch(ME, 0, true);
-    a.push(at(
-        1000,
-        0,
-        Event::Out {
-            tid: ME,
-            how: OffCpu::Left,
-        },
-    ));
-    a.push(at(
-        5000,
-        0,
-        Event::Lost {
-            origin: Origin::Thread(ME),
-        },
-    ));
-    a.push(at(6000, 0, Event::In { tid: ME }));
-    assert_eq!(spans_of(&mut a, ME), [(1000, 1000, off(OffCpu::Left))]);
-}
-
-#[test]
 fn names_follow_exec_and_are_asked_for_once() {
     let asked = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
     let count = asked.clone();
@@ -381,29 +316,4 @@ fn names_follow_exec_and_are_asked_for_once() {
         .collect();
     assert_eq!(names, ["sh", "idle", "sh", "idle", "a-name-that-is-"]);
     assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), 1);
-}
-
-#[test]
-fn a_record_older_than_the_first_look_wins_over_it() {
-    let mut a = Assembler::new(Names::new(|_| None));
-    a.watch(ME, 0, true);
-    a.push(at(10, 0, Event::In { tid: ME }));
-    a.push(at(
-        20,
-        0,
-        Event::Found {
-            tid: ME,
-            off: Some(OffCpu::Waiting),
-        },
-    ));
-    a.push(at(
-        30,
-        0,
-        Event::Out {
-            tid: ME,
-            how: OffCpu::Left,
-        },
-    ));
-    a.push(at(40, 0, Event::In { tid: ME }));
-    assert_eq!(spans_of(&mut a, ME), [(30, 40, off(OffCpu::Left))]);
 }
