@@ -42,6 +42,8 @@ pub enum Cause {
     /// Nothing in the guest happened, and the hypervisor does not account for
     /// time it takes.
     Unseen,
+    /// The system clock was set.
+    ClockStep,
     /// Tompion itself.
     Own,
     /// The evidence at hand does not tell.
@@ -50,7 +52,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Preempted,
         Self::Throttled,
         Self::Stopped,
@@ -63,6 +65,7 @@ impl Cause {
         Self::Stolen,
         Self::Smi,
         Self::Unseen,
+        Self::ClockStep,
         Self::Own,
         Self::Unknown,
     ];
@@ -82,6 +85,7 @@ impl Cause {
             Self::Stolen => "stolen",
             Self::Smi => "smi",
             Self::Unseen => "unseen",
+            Self::ClockStep => "clock-step",
             Self::Own => "own",
             Self::Unknown => "unknown",
         }

@@ -6,8 +6,11 @@ mod cgroup;
 pub mod counters;
 pub mod events;
 mod kept;
+pub mod marks;
+pub mod observer;
 pub mod steal;
 mod sys;
 
 pub use counters::ThreadCounters;
+pub use observer::{Observations, Observer};
 pub use steal::is_accounted as steal_is_accounted;

@@ -248,3 +248,11 @@ pub(crate) fn clock_state() -> Option<(i64, i64)> {
     };
     (state >= 0).then(|| (i64::from(raw.freq), i64::from(raw.offset) * unit))
 }
+
+/// Puts the calling thread under the ordinary scheduling policy.
+pub(crate) fn be_ordinary() -> io::Result<()> {
+    // SAFETY: sched_param is plain numbers, for which zero is valid.
+    let parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the parameter is valid; 0 means the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameter) }).map(drop)
+}

@@ -3,96 +3,14 @@
 
 use std::collections::HashMap;
 
-use tompion_cause::{OffCpu, Span, What};
+use tompion_cause::{Span, What};
 
-use super::names::{Comm, Names};
+use super::names::Names;
+use super::record::{Event, Kind, Origin, Record};
 
-/// One thing that the kernel recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
-    pub time_ns: u64,
-    pub cpu: u32,
-    pub event: Event,
-}
+mod threads;
 
-/// What it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    /// A CPU went from one thread to another; from events of the CPU.
-    Switch {
-        prev: i32,
-        prev_comm: Option<Comm>,
-        how: OffCpu,
-        next: i32,
-        next_comm: Option<Comm>,
-    },
-    /// A watched thread left its CPU; from events of the thread.
-    Out { tid: i32, how: OffCpu },
-    /// A watched thread came to a CPU; from events of the thread.
-    In { tid: i32 },
-    /// A thread that waited may run again.
-    Wake { tid: i32 },
-    /// A thread was put into another CPU's queue.
-    Moved { tid: i32, to_cpu: u32 },
-    /// An interrupt or softirq begins; `label` says what to call it.
-    Enter { kind: Kind, label: u32 },
-    /// It ends.
-    Exit { kind: Kind },
-    /// A page fault begins.
-    Fault { tid: i32 },
-    /// It was served.
-    Served { tid: i32 },
-    /// How a thread stood when it began to be watched: off its CPU or not.
-    Found { tid: i32, off: Option<OffCpu> },
-    /// A thread has a new name.
-    Named { tid: i32, comm: Comm },
-    /// Records were lost, at some time since the one before in the same ring.
-    Lost { origin: Origin },
-}
-
-/// Tells interrupts apart that may interrupt each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Irq(i32),
-    Vector(u32),
-    Softirq(u32),
-}
-
-/// Whose records a ring holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Origin {
-    /// All that happened on one CPU.
-    Cpu(u32),
-    /// What one thread did.
-    Thread(i32),
-}
-
-/// Which of the two kinds of switch records told of a switch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
-    Cpu,
-    Thread,
-}
-
-struct Off {
-    from_ns: u64,
-    how: OffCpu,
-    told_by: [bool; 2],
-    wake_ns: Option<u64>,
-}
-
-struct Watched {
-    /// Whether anything but the beginning told how it stands.
-    is_known: bool,
-    /// The CPU whose events concern it: where it runs, or waits to run.
-    cpu: u32,
-    /// Since when they do; absent while it does not want to run.
-    wants_since_ns: Option<u64>,
-    off: Option<Off>,
-    fault_ns: Option<u64>,
-    has_own_ring: bool,
-    spans: Vec<Span>,
-}
+use threads::{By, Watched};
 
 struct Cpu {
     /// Who runs; unknown before the first switch.
@@ -107,6 +25,9 @@ struct Open {
     kind: Kind,
     label: u32,
 }
+
+/// Spans by thread or CPU.
+pub(super) type Spans<K> = Vec<(K, Vec<Span>)>;
 
 /// The state between records.
 pub(super) struct Assembler {
@@ -189,13 +110,7 @@ impl Assembler {
             Event::Enter { kind, label } => self.enter(cpu, time_ns, kind, label),
             Event::Exit { kind } => self.exit(cpu, time_ns, kind),
             Event::Fault { tid } => self.fault(tid, time_ns),
-            Event::Served { tid } => {
-                if let Some(w) = self.watched.get_mut(&tid)
-                    && let Some(from_ns) = w.fault_ns.take()
-                {
-                    w.spans.push(span(from_ns, time_ns, What::PageFault));
-                }
-            }
+            Event::Served { tid } => self.serve(tid, time_ns),
             Event::Found { tid, off } => self.find(tid, time_ns, off),
             Event::Named { tid, comm } => self.names.learn(tid, Some(comm)),
             Event::Lost { origin } => self.lose(origin, time_ns),
@@ -204,7 +119,7 @@ impl Assembler {
 
     /// All spans that have ended, in the order of their beginnings: those of each
     /// watched thread, those of each CPU.
-    pub(super) fn take(&mut self) -> (Vec<(i32, Vec<Span>)>, Vec<(u32, Vec<Span>)>) {
+    pub(super) fn take(&mut self) -> (Spans<i32>, Spans<u32>) {
         let sorted = |spans: &mut Vec<Span>| {
             let mut spans = std::mem::take(spans);
             spans.sort_by_key(|s| (s.from_ns, s.until_ns));
@@ -244,29 +159,6 @@ impl Assembler {
         }
     }
 
-    /// The thread's concern with its CPU ends: gives it its part of what goes on
-    /// there.
-    fn leave(&mut self, tid: i32, at_ns: u64) {
-        let Some(w) = self.watched.get_mut(&tid) else {
-            return;
-        };
-        let Some(since_ns) = w.wants_since_ns.take() else {
-            return;
-        };
-        let Some(c) = self.cpus.get(&w.cpu) else {
-            return;
-        };
-        let part = |from_ns: u64, what| span(from_ns.max(since_ns), at_ns, what);
-        if let Some(other) = c.tid.filter(|t| *t != tid) {
-            let task = self.names.task(other);
-            w.spans.push(part(c.since_ns, What::Ran(task)));
-        }
-        for open in &c.open {
-            let what = self.labels[open.label as usize].clone();
-            w.spans.push(part(open.from_ns, what));
-        }
-    }
-
     fn end_turn(&mut self, cpu: u32, prev: i32, at_ns: u64) {
         let Some(c) = self.cpus.get_mut(&cpu) else {
             return;
@@ -295,106 +187,6 @@ impl Assembler {
         if let Some(c) = self.cpus.get_mut(&cpu) {
             c.tid = Some(next);
             c.since_ns = at_ns;
-        }
-    }
-
-    fn find(&mut self, tid: i32, at_ns: u64, off: Option<OffCpu>) {
-        let Some(w) = self.watched.get_mut(&tid).filter(|w| !w.is_known) else {
-            return;
-        };
-        let told_by = [false; 2];
-        w.off = off.map(|how| Off {
-            from_ns: at_ns,
-            how,
-            told_by,
-            wake_ns: None,
-        });
-        w.wants_since_ns = off.is_none().then_some(at_ns);
-    }
-
-    fn out(&mut self, tid: i32, at_ns: u64, how: OffCpu, by: By) {
-        let Some(w) = self.watched.get_mut(&tid) else {
-            return;
-        };
-        w.is_known = true;
-        let mut told_by = [false; 2];
-        match &mut w.off {
-            // The other record of the same switch.
-            Some(off) if !off.told_by[by as usize] && off.told_by[1 - by as usize] => {
-                off.told_by[by as usize] = true;
-                if off.how == OffCpu::Left {
-                    off.how = how;
-                    self.may_rest(tid, at_ns, how);
-                }
-                return;
-            }
-            // Its return was lost: the moment is all that is left.
-            Some(off) if off.told_by[by as usize] => {
-                w.spans
-                    .push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
-            }
-            _ => {}
-        }
-        told_by[by as usize] = true;
-        w.off = Some(Off {
-            from_ns: at_ns,
-            how,
-            told_by,
-            wake_ns: None,
-        });
-        self.may_rest(tid, at_ns, how);
-    }
-
-    /// A thread that waits or is stopped does not want to run.
-    fn may_rest(&mut self, tid: i32, at_ns: u64, how: OffCpu) {
-        if matches!(how, OffCpu::Waiting | OffCpu::Stopped) {
-            self.leave(tid, at_ns);
-        }
-    }
-
-    fn come_in(&mut self, tid: i32, at_ns: u64, cpu: u32) {
-        self.move_to(tid, at_ns, cpu);
-        let Some(w) = self.watched.get_mut(&tid) else {
-            return;
-        };
-        w.is_known = true;
-        w.wants_since_ns.get_or_insert(at_ns);
-        let Some(off) = w.off.take() else { return };
-        let wake_ns = off.wake_ns.unwrap_or(at_ns);
-        w.spans
-            .push(span(off.from_ns, wake_ns, What::OffCpu(off.how)));
-        if wake_ns < at_ns {
-            w.spans.push(span(wake_ns, at_ns, What::Runnable));
-        }
-    }
-
-    fn wake(&mut self, tid: i32, at_ns: u64) {
-        let Some(w) = self.watched.get_mut(&tid) else {
-            return;
-        };
-        if let Some(off) = &mut w.off
-            && off.how != OffCpu::Preempted
-            && off.wake_ns.is_none()
-        {
-            off.wake_ns = Some(at_ns);
-            w.wants_since_ns.get_or_insert(at_ns);
-        }
-    }
-
-    fn move_to(&mut self, tid: i32, at_ns: u64, to_cpu: u32) {
-        let Some(w) = self.watched.get(&tid) else {
-            return;
-        };
-        let (from_cpu, wanted) = (w.cpu, w.wants_since_ns.is_some());
-        if from_cpu == to_cpu {
-            return;
-        }
-        self.leave(tid, at_ns);
-        if let Some(w) = self.watched.get_mut(&tid) {
-            w.cpu = to_cpu;
-            w.wants_since_ns = wanted.then_some(at_ns);
-            w.spans
-                .push(span(at_ns, at_ns, What::Migration { from_cpu, to_cpu }));
         }
     }
 
@@ -433,19 +225,9 @@ impl Assembler {
         }
     }
 
-    fn fault(&mut self, tid: i32, at_ns: u64) {
-        let Some(w) = self.watched.get_mut(&tid) else {
-            return;
-        };
-        if let Some(earlier) = w.fault_ns.replace(at_ns) {
-            w.spans.push(span(earlier, earlier, What::PageFault));
-        }
-    }
-
     /// What was open may have ended unseen.
     fn lose(&mut self, origin: Origin, at_ns: u64) {
         let forget = |w: &mut Watched| {
-            w.fault_ns = None;
             if let Some(off) = w.off.take() {
                 w.spans
                     .push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
@@ -453,6 +235,11 @@ impl Assembler {
             w.wants_since_ns = Some(at_ns);
         };
         match origin {
+            Origin::Faults(tid) => {
+                if let Some(w) = self.watched.get_mut(&tid) {
+                    w.fault_ns = None;
+                }
+            }
             Origin::Thread(tid) => {
                 self.watched.get_mut(&tid).into_iter().for_each(forget);
             }
@@ -483,5 +270,8 @@ fn span(from_ns: u64, until_ns: u64, what: What) -> Span {
 }
 
 #[cfg(test)]
-#[path = "assemble_tests.rs"]
+mod any_records;
+#[cfg(test)]
+mod losses;
+#[cfg(test)]
 mod tests;

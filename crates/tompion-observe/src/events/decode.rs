@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use perf_event_open_sys::bindings as abi;
 use tompion_cause::{OffCpu, What};
 
-use super::assemble::{Event, Kind, Origin, Record};
 use super::format::{Field, Format};
 use super::names::to_comm;
+use super::record::{Event, Kind, Origin, Record};
 
 /// What the records of an event are about.
 #[derive(Clone, Debug)]

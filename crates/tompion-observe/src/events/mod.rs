@@ -23,16 +23,17 @@ mod format;
 mod names;
 mod open;
 mod procfs;
+mod record;
 mod recorder;
 mod sources;
 mod tracefs;
 
-pub use assemble::Origin;
 pub use decode::Loss;
+pub use record::Origin;
 pub use recorder::{Drained, Recorder};
 
-#[allow(unused)]
-pub(crate) use procfs::{initial_pid_namespace, online_cpus};
+#[cfg(test)]
+pub(crate) use procfs::online_cpus;
 
 /// How much is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,9 @@ pub struct Settings {
     /// Room for the records of each CPU, in bytes. 100 000 switches a second fill
     /// the default in about 0.15 s.
     pub cpu_ring_bytes: usize,
-    /// Room for the records of each thread, in bytes; less where the system allows
-    /// less.
+    /// Room for the switches of each thread, in bytes, and as much again for its
+    /// page faults; less where the system allows less. The default holds 2300
+    /// switches and 1300 faults.
     pub thread_ring_bytes: usize,
     /// Whether each page fault of the threads is recorded. It costs each fault
     /// roughly a microsecond.

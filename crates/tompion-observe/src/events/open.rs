@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use perf_event_open_sys::bindings as abi;
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use super::assemble::Origin;
 use super::decode::{Decoder, Role};
+use super::record::Origin;
 use crate::sys::{self, Ring};
 
 /// Events that write into one ring.
@@ -141,7 +141,7 @@ fn plain(kind: u32, config: u64) -> perf_event_attr {
 /// With what happens in the kernel where that is allowed, else without.
 fn open(mut attr: perf_event_attr, origin: Origin) -> io::Result<OwnedFd> {
     let (tid, cpu) = match origin {
-        Origin::Thread(tid) => (Some(tid), None),
+        Origin::Thread(tid) | Origin::Faults(tid) => (Some(tid), None),
         Origin::Cpu(cpu) => (None, Some(cpu)),
     };
     match sys::open_event(attr, tid, cpu) {

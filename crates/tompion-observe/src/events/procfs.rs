@@ -54,7 +54,7 @@ fn parse_list(list: &str) -> Vec<u32> {
 
 /// Whether thread numbers here are those that tracepoints carry. The number is
 /// the kernel's PROC_PID_INIT_INO.
-pub(crate) fn initial_pid_namespace() -> bool {
+pub(super) fn initial_pid_namespace() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|n| n.as_os_str() == "pid:[4026531836]")
 }
 

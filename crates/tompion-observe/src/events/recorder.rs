@@ -5,10 +5,11 @@ use std::time::Duration;
 use tompion_cause::{Access, Span};
 use tompion_time::os::{ClockId, now_ns, sleep_until_ns};
 
-use super::assemble::{Assembler, Event, Origin, Record};
+use super::assemble::Assembler;
 use super::decode::{Decoder, Loss};
 use super::names::Names;
 use super::open::{Beside, Channel};
+use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
 use super::{Settings, item, procfs};
@@ -111,22 +112,16 @@ impl Recorder {
     /// Watches one more thread, for example one that a watched process has
     /// started. Its wake-ups are not recorded unless it was named at the start.
     pub fn watch(&mut self, tid: i32) {
-        let opened = sources::of_thread(tid, &self.settings, &mut self.decoder);
-        let opened = opened.and_then(|(channel, faults)| {
-            channel.enable()?;
-            Ok((channel, faults))
-        });
-        let has_own_ring = opened.is_ok();
-        match opened {
-            Ok((channel, faults)) => {
-                self.channels.push(channel);
-                self.note(item::THREAD_SWITCHES, Ok(()));
-                self.note(item::PAGE_FAULTS, faults);
-            }
-            Err(why) => {
-                self.has_switches = false;
-                self.note(item::THREAD_SWITCHES, Err(why));
-            }
+        let switches = sources::of_thread(tid, &self.settings, &mut self.decoder);
+        let faults = sources::faults_of(tid, &self.settings, &mut self.decoder);
+        let has_own_ring = switches.is_ok();
+        self.has_switches &= has_own_ring;
+        for (name, opened) in [
+            (item::THREAD_SWITCHES, switches),
+            (item::PAGE_FAULTS, faults),
+        ] {
+            let had = opened.map(|channel| self.channels.push(channel));
+            self.note(name, had);
         }
         if let Some((cpu, off)) = procfs::found(tid) {
             self.assembler.watch(tid, cpu, has_own_ring);
@@ -204,8 +199,13 @@ impl Recorder {
             let within = |l: &&Loss| l.from_ns < until_ns && from_ns < l.until_ns;
             self.losses.iter().filter(within).any(|l| of(l.origin))
         };
+        let mut items = self.items.clone();
+        if lost(&|o| matches!(o, Origin::Faults(_))) {
+            let lossy = items.iter_mut().filter(|i| i.0 == item::PAGE_FAULTS);
+            lossy.for_each(|i| i.1 = Err("some were lost for want of room".to_owned()));
+        }
         Access {
-            items: self.items.clone(),
+            items,
             steal_is_accounted: crate::steal::is_accounted(),
             has_switches: self.has_switches && !lost(&|o| matches!(o, Origin::Thread(_))),
             has_cpu_events: self.has_cpu_events && !lost(&|o| matches!(o, Origin::Cpu(_))),

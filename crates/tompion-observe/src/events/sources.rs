@@ -5,41 +5,51 @@ use std::ffi::CString;
 use perf_event_open_sys::bindings as abi;
 use tompion_cause::What;
 
-use super::assemble::{Assembler, Origin};
+use super::assemble::Assembler;
 use super::decode::{Decoder, Role, SwitchFields, interrupt};
 use super::format::Format;
 use super::open::{Beside, Channel};
+use super::record::Origin;
 use super::tracefs::Tracefs;
 use super::{Settings, item};
 
 /// Whether something was to be had, else why not.
 pub(super) type Had = Result<(), String>;
 
-/// What is recorded of one thread: its switches and, if asked for, its faults.
+/// A thread's switches.
 pub(super) fn of_thread(
     tid: i32,
     settings: &Settings,
     decoder: &mut Decoder,
-) -> Result<(Channel, Had), String> {
+) -> Result<Channel, String> {
     let beside = Beside {
         switches: true,
         names: false,
     };
     let origin = Origin::Thread(tid);
-    let mut channel = Channel::open(origin, beside, settings.thread_ring_bytes, decoder)?;
+    let channel = Channel::open(origin, beside, settings.thread_ring_bytes, decoder)?;
+    channel.enable()?;
+    Ok(channel)
+}
+
+/// Its page faults, if asked for.
+pub(super) fn faults_of(
+    tid: i32,
+    settings: &Settings,
+    decoder: &mut Decoder,
+) -> Result<Channel, String> {
     if !settings.page_faults {
-        return Ok((channel, Err("not asked for".to_owned())));
+        return Err("not asked for".to_owned());
     }
+    let (origin, beside) = (Origin::Faults(tid), Beside::default());
+    let mut channel = Channel::open(origin, beside, settings.thread_ring_bytes, decoder)?;
     // The kernel counts a fault when it begins, and once more, by its kind, when
     // it is served.
-    let served = |channel: &mut Channel, decoder: &mut Decoder, kind| {
-        channel.add_software(kind, Role::Served, decoder)
-    };
-    let faults = channel
-        .add_software(abi::PERF_COUNT_SW_PAGE_FAULTS, Role::Fault, decoder)
-        .and_then(|()| served(&mut channel, decoder, abi::PERF_COUNT_SW_PAGE_FAULTS_MIN))
-        .and_then(|()| served(&mut channel, decoder, abi::PERF_COUNT_SW_PAGE_FAULTS_MAJ));
-    Ok((channel, faults))
+    channel.add_software(abi::PERF_COUNT_SW_PAGE_FAULTS, Role::Fault, decoder)?;
+    channel.add_software(abi::PERF_COUNT_SW_PAGE_FAULTS_MIN, Role::Served, decoder)?;
+    channel.add_software(abi::PERF_COUNT_SW_PAGE_FAULTS_MAJ, Role::Served, decoder)?;
+    channel.enable()?;
+    Ok(channel)
 }
 
 /// The tracepoints that this kernel has.

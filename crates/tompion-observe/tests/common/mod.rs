@@ -51,6 +51,15 @@ pub struct Busy {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Puts the calling thread under SCHED_FIFO; false where that is forbidden.
+pub fn become_fifo() -> bool {
+    // SAFETY: plain numbers, for which zero is valid; musl has more of them.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = 10;
+    // SAFETY: the parameter is valid; 0 means the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) == 0 }
+}
+
 impl Busy {
     /// Calls `step` again and again, pinned to a CPU.
     pub fn start(name: &str, cpu: u32, mut step: impl FnMut() + Send + 'static) -> Self {
@@ -129,4 +138,46 @@ impl Drop for Spinner {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
+}
+
+/// A CPU hog of known turns: under SCHED_FIFO it runs 5 ms of every 50 and notes
+/// when. Absent where that policy is forbidden.
+pub struct Hog {
+    pub busy: Busy,
+    turns: Arc<std::sync::Mutex<Vec<(u64, u64)>>>,
+}
+
+impl Hog {
+    pub fn start(cpu: u32) -> Option<Self> {
+        let allowed = std::thread::spawn(become_fifo).join().unwrap();
+        if !allowed {
+            return None;
+        }
+        let turns = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let noted = turns.clone();
+        let mut is_fifo = false;
+        let busy = Busy::start("tompion-hog", cpu, move || {
+            is_fifo = is_fifo || become_fifo();
+            let from = monotonic_ns();
+            spin(Duration::from_millis(5));
+            noted.lock().unwrap().push((from, monotonic_ns()));
+            std::thread::sleep(Duration::from_millis(45));
+        });
+        Some(Self { busy, turns })
+    }
+
+    /// Its turns within a window.
+    pub fn turns(&self, from_ns: u64, until_ns: u64) -> Vec<(u64, u64)> {
+        let turns = self.turns.lock().unwrap();
+        turns
+            .iter()
+            .copied()
+            .filter(|t| t.0 > from_ns && t.1 < until_ns)
+            .collect()
+    }
+}
+
+/// Why a test was not made here.
+pub fn skip(why: &str) {
+    eprintln!("skipped: {why}");
 }

@@ -1,12 +1,15 @@
-use proptest::prelude::*;
+//! Planted records of known meaning.
 
+use tompion_cause::{OffCpu, Task};
+
+use super::super::decode::interrupt;
 use super::super::names::to_comm;
 use super::*;
 
-const ME: i32 = 100;
-const HOG: i32 = 200;
+pub(super) const ME: i32 = 100;
+pub(super) const HOG: i32 = 200;
 
-fn assembler() -> Assembler {
+pub(super) fn assembler() -> Assembler {
     let mut a = Assembler::new(Names::new(|_| None));
     a.watch_cpu(0, 0);
     a.watch_cpu(1, 0);
@@ -15,7 +18,7 @@ fn assembler() -> Assembler {
     a
 }
 
-fn at(time_ns: u64, cpu: u32, event: Event) -> Record {
+pub(super) fn at(time_ns: u64, cpu: u32, event: Event) -> Record {
     Record {
         time_ns,
         cpu,
@@ -23,7 +26,7 @@ fn at(time_ns: u64, cpu: u32, event: Event) -> Record {
     }
 }
 
-fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
+pub(super) fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
     let comm = |tid| match tid {
         ME => Some(to_comm("me")),
         HOG => Some(to_comm("hog")),
@@ -38,7 +41,7 @@ fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
     }
 }
 
-fn spans_of(a: &mut Assembler, tid: i32) -> Vec<(u64, u64, What)> {
+pub(super) fn spans_of(a: &mut Assembler, tid: i32) -> Vec<(u64, u64, What)> {
     let (threads, _) = a.take();
     let spans = threads.into_iter().find(|t| t.0 == tid).unwrap().1;
     spans
@@ -54,11 +57,9 @@ fn ran(tid: i32, name: &str) -> What {
     })
 }
 
-fn off(how: OffCpu) -> What {
+pub(super) fn off(how: OffCpu) -> What {
     What::OffCpu(how)
 }
-
-use tompion_cause::Task;
 
 #[test]
 fn a_preemption_names_who_ran() {
@@ -203,7 +204,7 @@ fn a_move_takes_its_share_of_both_cpus() {
 #[test]
 fn interrupts_nest_and_belong_to_who_runs_there() {
     let mut a = assembler();
-    let tick = a.label(super::super::decode::interrupt("local_timer"));
+    let tick = a.label(interrupt("local_timer"));
     let net = a.label(What::Softirq {
         name: "NET_RX".to_owned(),
     });
@@ -276,71 +277,6 @@ fn interrupts_nest_and_belong_to_who_runs_there() {
 }
 
 #[test]
-fn an_interrupt_without_end_is_a_moment() {
-    let mut a = assembler();
-    let disk = a.label(super::super::decode::interrupt("disk"));
-    let kind = Kind::Irq(9);
-    a.push(at(100, 0, Event::Enter { kind, label: disk }));
-    a.push(at(900, 0, Event::Enter { kind, label: disk }));
-    a.push(at(950, 0, Event::Exit { kind }));
-    a.push(at(960, 0, Event::Exit { kind }));
-    let times: Vec<_> = spans_of(&mut a, ME).iter().map(|s| (s.0, s.1)).collect();
-    assert_eq!(times, [(100, 100), (900, 950)]);
-}
-
-#[test]
-fn a_loss_forgets_what_was_open() {
-    let mut a = assembler();
-    let disk = a.label(super::super::decode::interrupt("disk"));
-    a.push(at(50, 0, switch(HOG, OffCpu::Preempted, ME)));
-    a.push(at(
-        100,
-        0,
-        Event::Enter {
-            kind: Kind::Irq(9),
-            label: disk,
-        },
-    ));
-    a.push(at(
-        500,
-        0,
-        Event::Lost {
-            origin: Origin::Cpu(0),
-        },
-    ));
-    a.push(at(600, 0, Event::Exit { kind: Kind::Irq(9) }));
-    a.push(at(700, 0, switch(HOG, OffCpu::Preempted, ME)));
-    let (_, cpus) = a.take();
-    let spans: Vec<_> = cpus[0].1.iter().map(|s| (s.from_ns, s.until_ns)).collect();
-    // The hog's first turn, the moment of the interrupt, and the hog again from
-    // where records begin again.
-    assert_eq!(spans, [(0, 50), (100, 100), (500, 700)]);
-}
-
-#[test]
-fn a_lost_return_leaves_a_moment() {
-    let mut a = Assembler::new(Names::new(|_| None));
-    a.watch(ME, 0, true);
-    a.push(at(
-        1000,
-        0,
-        Event::Out {
-            tid: ME,
-            how: OffCpu::Left,
-        },
-    ));
-    a.push(at(
-        5000,
-        0,
-        Event::Lost {
-            origin: Origin::Thread(ME),
-        },
-    ));
-    a.push(at(6000, 0, Event::In { tid: ME }));
-    assert_eq!(spans_of(&mut a, ME), [(1000, 1000, off(OffCpu::Left))]);
-}
-
-#[test]
 fn names_follow_exec_and_are_asked_for_once() {
     let asked = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
     let count = asked.clone();
@@ -380,90 +316,4 @@ fn names_follow_exec_and_are_asked_for_once() {
         .collect();
     assert_eq!(names, ["sh", "idle", "sh", "idle", "a-name-that-is-"]);
     assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), 1);
-}
-
-#[test]
-fn a_record_older_than_the_first_look_wins_over_it() {
-    let mut a = Assembler::new(Names::new(|_| None));
-    a.watch(ME, 0, true);
-    a.push(at(10, 0, Event::In { tid: ME }));
-    a.push(at(
-        20,
-        0,
-        Event::Found {
-            tid: ME,
-            off: Some(OffCpu::Waiting),
-        },
-    ));
-    a.push(at(
-        30,
-        0,
-        Event::Out {
-            tid: ME,
-            how: OffCpu::Left,
-        },
-    ));
-    a.push(at(40, 0, Event::In { tid: ME }));
-    assert_eq!(spans_of(&mut a, ME), [(30, 40, off(OffCpu::Left))]);
-}
-
-fn any_event() -> impl Strategy<Value = (u32, Event)> {
-    let tid = prop_oneof![Just(ME), Just(HOG), Just(0)];
-    let how = prop_oneof![
-        Just(OffCpu::Preempted),
-        Just(OffCpu::Stopped),
-        Just(OffCpu::Waiting),
-        Just(OffCpu::Left)
-    ];
-    let kind = prop_oneof![
-        Just(Kind::Irq(1)),
-        Just(Kind::Softirq(1)),
-        Just(Kind::Vector(0))
-    ];
-    let event = prop_oneof![
-        (tid.clone(), how.clone(), tid.clone()).prop_map(|(p, h, n)| switch(p, h, n)),
-        (tid.clone(), how).prop_map(|(tid, how)| Event::Out { tid, how }),
-        tid.clone().prop_map(|tid| Event::In { tid }),
-        tid.clone().prop_map(|tid| Event::Wake { tid }),
-        (tid.clone(), 0..2u32).prop_map(|(tid, to_cpu)| Event::Moved { tid, to_cpu }),
-        kind.clone()
-            .prop_map(|kind| Event::Enter { kind, label: 0 }),
-        kind.prop_map(|kind| Event::Exit { kind }),
-        tid.clone().prop_map(|tid| Event::Fault { tid }),
-        tid.clone().prop_map(|tid| Event::Served { tid }),
-        (0..2u32).prop_map(|cpu| Event::Lost {
-            origin: Origin::Cpu(cpu)
-        }),
-        tid.prop_map(|tid| Event::Lost {
-            origin: Origin::Thread(tid)
-        }),
-    ];
-    (0..2u32, event)
-}
-
-proptest! {
-    /// Whatever is lost or out of place: spans end after they begin, lie within
-    /// the time recorded, and no two turns on a CPU overlap.
-    #[test]
-    fn spans_are_sound_whatever_the_records(events in prop::collection::vec(any_event(), 0..200)) {
-        let mut a = assembler();
-        a.label(super::super::decode::interrupt("x"));
-        let end = events.len() as u64 * 10;
-        for (i, (cpu, event)) in events.into_iter().enumerate() {
-            a.push(at(10 * i as u64, cpu, event));
-        }
-        let (threads, cpus) = a.take();
-        for span in threads.iter().flat_map(|t| &t.1).chain(cpus.iter().flat_map(|c| &c.1)) {
-            prop_assert!(span.from_ns <= span.until_ns && span.until_ns <= end);
-        }
-        for (_, spans) in &cpus {
-            let turns: Vec<_> = spans.iter().filter(|s| matches!(s.what, What::Ran(_))).collect();
-            prop_assert!(turns.windows(2).all(|w| w[0].until_ns <= w[1].from_ns));
-        }
-        for (_, spans) in &threads {
-            let offs = |s: &&Span| matches!(s.what, What::OffCpu(_) | What::Runnable);
-            let offs: Vec<_> = spans.iter().filter(offs).collect();
-            prop_assert!(offs.windows(2).all(|w| w[0].until_ns <= w[1].from_ns));
-        }
-    }
 }

@@ -1,0 +1,239 @@
+//! What the observer's thread does.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use tompion_cause::{Access, Disturbance};
+use tompion_time::os::{ClockId, now_ns};
+
+use super::gauges::{self, Gauge, Items};
+use super::polled::{self, Covered};
+use super::series::Series;
+use super::{Observations, OnDrained, Settings, from_events};
+use crate::events::{Drained, Recorder, item};
+use crate::{steal, sys};
+
+/// How long the end waits for the last events.
+const LAST_EVENTS: Duration = Duration::from_millis(50);
+
+pub(super) fn run(settings: Settings, stop: &Receiver<()>, begun: &Sender<()>) -> Observations {
+    behave(&settings.cpus);
+    let mut observing = Observing::begin(settings);
+    // Whoever started it may have gone meanwhile.
+    let _ = begun.send(());
+    let mut next_ns = observing.began_ns;
+    loop {
+        let now = now_ns(ClockId::Monotonic);
+        next_ns = (next_ns + observing.period_ns).max(now);
+        match stop.recv_timeout(Duration::from_nanos(next_ns - now)) {
+            Err(RecvTimeoutError::Timeout) => observing.look(),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return observing.end(),
+        }
+    }
+}
+
+/// As any ordinary thread, and on other CPUs than the watched ones, if there are
+/// any. Where this is refused it stays as it is.
+fn behave(watched: &[u32]) {
+    let _ = sys::be_ordinary();
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return;
+    };
+    let mut others = CpuSet::new();
+    for cpu in (0..CpuSet::MAX_CPU).filter(|c| allowed.is_set(*c)) {
+        if !watched.iter().any(|w| *w as usize == cpu) {
+            others.set(cpu);
+        }
+    }
+    if others.count() > 0 {
+        let _ = sched_setaffinity(None, &others);
+    }
+}
+
+struct Observing {
+    period_ns: u64,
+    gauges: Vec<(Box<dyn Gauge>, usize)>,
+    gauge_access: Items,
+    series: Series,
+    /// The latest row and the one before.
+    row: (u64, Vec<i64>),
+    before: (u64, Vec<i64>),
+    recorder: Option<Recorder>,
+    on_drained: Option<OnDrained>,
+    from_events: Vec<Disturbance>,
+    polled: Vec<(Disturbance, Covered)>,
+    most: usize,
+    /// Until when events were taken.
+    events_until_ns: u64,
+    is_full: bool,
+    lost_records: u64,
+    own_tid: i32,
+    began_ns: u64,
+    began_cpu_ns: u64,
+}
+
+impl Observing {
+    fn begin(settings: Settings) -> Self {
+        let recorder = settings
+            .events
+            .map(|events| Recorder::attach_with(&events, &settings.threads, &settings.cpus).0);
+        let (gauges, gauge_access) = gauges::all(&settings.threads, &settings.cpus);
+        let mut columns = Vec::new();
+        let with_width = |g: Box<dyn Gauge>| {
+            let own = g.columns();
+            let width = own.len();
+            columns.extend(own);
+            (g, width)
+        };
+        let gauges: Vec<_> = gauges.into_iter().map(with_width).collect();
+        let width = columns.len();
+        let mut observing = Self {
+            period_ns: (1e9 / settings.rate_hz.clamp(0.1, 1000.0)) as u64,
+            gauges,
+            gauge_access,
+            series: Series::new(columns, settings.series_bytes),
+            row: (0, vec![0; width]),
+            before: (0, vec![0; width]),
+            recorder,
+            on_drained: settings.on_drained,
+            from_events: Vec::new(),
+            polled: Vec::new(),
+            most: settings.most_disturbances,
+            events_until_ns: 0,
+            is_full: false,
+            lost_records: 0,
+            own_tid: sys::own_tid(),
+            began_ns: 0,
+            began_cpu_ns: 0,
+        };
+        observing.read();
+        observing.began_ns = observing.row.0;
+        // What beginning cost is over before the measurement.
+        observing.began_cpu_ns = sys::own_cpu_ns();
+        observing
+    }
+
+    /// Reads all counters into `row`.
+    fn read(&mut self) {
+        self.row.0 = now_ns(ClockId::Monotonic);
+        let mut rest = &mut self.row.1[..];
+        for (gauge, width) in &mut self.gauges {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(*width);
+            gauge.read(own);
+            rest = others;
+        }
+        self.series.push(self.row.0, &self.row.1);
+    }
+
+    fn look(&mut self) {
+        self.before.0 = self.row.0;
+        self.before.1.copy_from_slice(&self.row.1);
+        self.read();
+        let (before, row) = (&self.before, &self.row);
+        let found =
+            polled::disturbances(&self.series.columns, (before.0, &before.1), (row.0, &row.1));
+        let room = self.most.saturating_sub(self.polled.len());
+        self.polled.extend(found.take(room));
+        if let Some(drained) = self.recorder.as_mut().map(Recorder::drain) {
+            self.take(&drained);
+        }
+    }
+
+    fn take(&mut self, drained: &Drained) {
+        self.lost_records += drained.lost.iter().map(|l| l.records).sum::<u64>();
+        if let Some(on_drained) = &mut self.on_drained {
+            on_drained(drained);
+        }
+        if self.is_full {
+            return;
+        }
+        let own = [self.own_tid];
+        for (_, spans) in &drained.threads {
+            self.from_events
+                .extend(from_events::disturbances(spans, &own));
+        }
+        self.events_until_ns = drained.until_ns;
+        if self.from_events.len() > self.most {
+            self.is_full = true;
+        }
+    }
+
+    fn end(mut self) -> Observations {
+        self.look();
+        let until_ns = self.row.0;
+        let own_cpu_ns = sys::own_cpu_ns() - self.began_cpu_ns;
+        if let Some(last) = self
+            .recorder
+            .as_mut()
+            .map(|r| r.drain_past(until_ns, LAST_EVENTS))
+        {
+            self.take(&last);
+        }
+        let polled = std::mem::take(&mut self.polled);
+        let uncovered =
+            |(d, covered): (Disturbance, Covered)| (!self.is_covered(&d, covered)).then_some(d);
+        let polled: Vec<_> = polled.into_iter().filter_map(uncovered).collect();
+        let access = self.access();
+        let mut disturbances = self.from_events;
+        disturbances.extend(polled);
+        disturbances.sort_by_key(|d| d.from_ns);
+        Observations {
+            disturbances,
+            series: self.series,
+            access,
+            own_cpu_share: own_cpu_ns as f64 / (until_ns - self.began_ns).max(1) as f64,
+            own_tid: self.own_tid,
+            records: self.recorder.as_ref().map_or(0, Recorder::records),
+            lost_records: self.lost_records,
+            window_ns: (self.began_ns, until_ns),
+        }
+    }
+
+    /// Whether events tell of that time and kind, so that the counters need not.
+    fn is_covered(&self, d: &Disturbance, covered: Covered) -> bool {
+        let Some(recorder) = &self.recorder else {
+            return false;
+        };
+        if d.from_ns < recorder.since_ns() || self.events_until_ns < d.until_ns {
+            return false;
+        }
+        let access = recorder.access_between(d.from_ns, d.until_ns);
+        let faults = |a: &Access| {
+            a.items
+                .iter()
+                .any(|i| i.0 == item::PAGE_FAULTS && i.1.is_ok())
+        };
+        match covered {
+            Covered::Never => false,
+            Covered::BySwitches => access.has_switches,
+            Covered::ByFaults => access.has_switches && faults(&access),
+            Covered::ByCpuEvents => access.has_cpu_events,
+        }
+    }
+
+    fn access(&self) -> Access {
+        let mut access = match &self.recorder {
+            Some(recorder) => recorder.access(),
+            None => Access {
+                items: vec![(item::CPU_EVENTS.to_owned(), Err("not asked for".to_owned()))],
+                steal_is_accounted: steal::is_accounted(),
+                ..Access::default()
+            },
+        };
+        access.items.extend(self.gauge_access.iter().cloned());
+        if self.is_full {
+            let until_s = (self.events_until_ns.saturating_sub(self.began_ns)) as f64 / 1e9;
+            let why = format!(
+                "more than {}: events were taken for {until_s:.1} s",
+                self.most
+            );
+            access
+                .items
+                .push(("room for disturbances".to_owned(), Err(why)));
+            access.has_switches = false;
+            access.has_cpu_events = false;
+        }
+        access
+    }
+}

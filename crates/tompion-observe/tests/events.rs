@@ -1,0 +1,355 @@
+//! What is recorded, against causes of known time and size.
+
+mod common;
+
+use std::process::Command;
+use std::time::Duration;
+
+use common::*;
+use tompion_cause::{Access, OffCpu, Span, What};
+use tompion_observe::events::{Recorder, Settings, item};
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn why_no_cpu_events(access: &Access) -> String {
+    let refused = access
+        .items
+        .iter()
+        .find_map(|i| Some(format!("{}: {}", i.0, i.1.clone().err()?)));
+    refused.unwrap_or_else(|| "CPU events are incomplete".to_owned())
+}
+
+fn got(access: &Access, name: &str) -> bool {
+    access.items.iter().any(|i| i.0 == name && i.1.is_ok())
+}
+
+#[test]
+fn a_preempting_thread_is_named_with_its_times() {
+    let cpu = a_cpu();
+    let Some(hog) = Hog::start(cpu) else {
+        return skip("SCHED_FIFO is forbidden");
+    };
+    let busy = Busy::start("tompion-busy", cpu, || spin(Duration::from_millis(1)));
+    let (mut recorder, access) = Recorder::attach(&[busy.tid()], &[cpu]);
+    if !access.has_cpu_events {
+        return skip(&why_no_cpu_events(&access));
+    }
+    let began = recorder.since_ns();
+    std::thread::sleep(Duration::from_millis(1000));
+    let ended = monotonic_ns();
+    let drained = recorder.drain_past(ended, PATIENCE);
+    assert!(drained.until_ns >= ended);
+    let turns = hog.turns(began + 60_000_000, ended - 60_000_000);
+    assert!(turns.len() >= 3, "the hog had {} turns only", turns.len());
+
+    let spans = drained.thread(busy.tid());
+    let by_hog = |s: &&Span| matches!(&s.what, What::Ran(t) if t.tid == hog.busy.tid());
+    let ran: Vec<_> = spans.iter().filter(by_hog).collect();
+    let named =
+        |s: &&&Span| matches!(&s.what, What::Ran(t) if t.name.as_deref() == Some("tompion-hog"));
+    assert_eq!(ran.iter().filter(named).count(), ran.len());
+    let off = |s: &&Span| s.what == What::OffCpu(OffCpu::Preempted);
+    let seen = turns.iter().filter(|(from, until)| {
+        // The span begins and ends around the turn, and closely.
+        let around = |s: &&Span| s.from_ns <= *from && s.until_ns >= *until;
+        let close = |s: &Span| from - s.from_ns < 1_000_000 && s.until_ns - until < 1_000_000;
+        let is_off = spans.iter().filter(off).any(|s| around(&s));
+        ran.iter().filter(|s| around(s)).any(|s| close(s)) && is_off
+    });
+    let seen = seen.count();
+    // Real-time throttling or another real-time thread may cut a turn in two.
+    assert!(
+        10 * seen >= 8 * turns.len(),
+        "{seen} of {} turns",
+        turns.len()
+    );
+}
+
+/// One stop of about 30 ms; its span, as `how` calls it.
+fn stopped_once(settings: &Settings, how: OffCpu) -> Result<(), String> {
+    let child = Spinner::start();
+    let (mut recorder, access) = Recorder::attach_with(settings, &[child.pid()], &[a_cpu(), 0]);
+    if how == OffCpu::Stopped && !got(&access, item::SCHEDULER) {
+        skip(&why_no_cpu_events(&access));
+        return Ok(());
+    }
+    assert!(access.has_switches, "{access:?}");
+    std::thread::sleep(Duration::from_millis(20));
+    let stop = monotonic_ns();
+    child.signal(libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(30));
+    let cont = monotonic_ns();
+    child.signal(libc::SIGCONT);
+    std::thread::sleep(Duration::from_millis(20));
+    let drained = recorder.drain_past(monotonic_ns(), PATIENCE);
+    // Others may take the CPU before the signal is seen, and when it goes on; a
+    // child that only computes is off its CPU for no third reason.
+    let stopped = |s: &&Span| {
+        let off = matches!(s.what, What::OffCpu(how) if how != OffCpu::Preempted);
+        off && s.until_ns > stop
+    };
+    let spans: Vec<_> = drained.thread(child.pid()).iter().filter(stopped).collect();
+    let [span] = spans[..] else {
+        return Err(format!("{spans:?}"));
+    };
+    assert_eq!(span.what, What::OffCpu(how));
+    assert!(
+        span.from_ns >= stop && span.until_ns >= cont,
+        "{stop} {cont} {span:?}"
+    );
+    // The wake-up tells its end to the microsecond; else it lasts until it runs.
+    let woken = got(&access, item::WAKES);
+    let (late, over) = (span.from_ns - stop, span.until_ns - cont);
+    match late < 20_000_000 && over < if woken { 2_000_000 } else { 40_000_000 } {
+        true => Ok(()),
+        false => Err(format!("began {late} ns late, ended {over} ns after")),
+    }
+}
+
+/// The machine may be busy otherwise: five tries.
+fn one_of_five(test: impl Fn() -> Result<(), String>) {
+    let failures: Vec<_> = (0..5).map_while(|_| test().err()).collect();
+    assert!(failures.len() < 5, "{failures:#?}");
+}
+
+#[test]
+fn a_stop_is_one_span_of_its_length() {
+    // All CPUs: the child may run on any.
+    one_of_five(|| stopped_once(&Settings::default(), OffCpu::Stopped));
+}
+
+#[test]
+fn without_the_cpus_events_the_stop_is_seen_and_not_named() {
+    let settings = Settings {
+        cpu_events: false,
+        ..Settings::default()
+    };
+    one_of_five(|| stopped_once(&settings, OffCpu::Left));
+}
+
+/// Local timer interrupts of a CPU, as the kernel counts them.
+fn local_timer_count(cpu: u32) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/interrupts").ok()?;
+    let place = text
+        .lines()
+        .next()?
+        .split_whitespace()
+        .position(|w| w == format!("CPU{cpu}"))?;
+    let line = text
+        .lines()
+        .find_map(|l| l.trim_start().strip_prefix("LOC:"))?;
+    line.split_whitespace().nth(place)?.parse().ok()
+}
+
+#[test]
+fn local_timer_interrupts_are_as_many_as_the_kernel_counts() {
+    let cpu = a_cpu();
+    let busy = Busy::start("tompion-busy", cpu, || spin(Duration::from_millis(1)));
+    let (mut recorder, access) = Recorder::attach(&[busy.tid()], &[cpu]);
+    if !access.has_cpu_events {
+        return skip(&why_no_cpu_events(&access));
+    }
+    let Some(before) = local_timer_count(cpu) else {
+        return skip("no LOC line here");
+    };
+    let from = monotonic_ns();
+    std::thread::sleep(Duration::from_millis(1000));
+    let after = local_timer_count(cpu).unwrap();
+    let until = monotonic_ns();
+    let drained = recorder.drain_past(until, PATIENCE);
+    let within = |s: &&Span| {
+        matches!(s.what, What::Interrupt { tick: true, .. })
+            && s.from_ns > from
+            && s.until_ns < until
+    };
+    let seen = drained.cpu(cpu).iter().filter(within).count() as u64;
+    let counted = after - before;
+    // A busy CPU ticks at least 100 times a second; the counts bracket the window
+    // by a few interrupts.
+    assert!(counted >= 90, "{counted}");
+    assert!(
+        seen.abs_diff(counted) <= 5 + counted / 50,
+        "{seen} seen, {counted} counted"
+    );
+}
+
+#[test]
+fn first_touches_are_page_faults_of_some_length() {
+    let (mut recorder, access) = Recorder::attach(&[own_tid()], &[]);
+    if !got(&access, item::PAGE_FAULTS) {
+        return skip(&format!("{access:?}"));
+    }
+    let pages = 200;
+    // SAFETY: a new private mapping, used within its bounds, unmapped below.
+    let (from, until) = unsafe {
+        let (bytes, prot) = (pages * 4096, libc::PROT_READ | libc::PROT_WRITE);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let start = libc::mmap(std::ptr::null_mut(), bytes, prot, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE);
+        let from = monotonic_ns();
+        for page in 0..pages {
+            start.cast::<u8>().add(page * 4096).write_volatile(1);
+        }
+        let until = monotonic_ns();
+        libc::munmap(start, bytes);
+        (from, until)
+    };
+    let drained = recorder.drain_past(until, PATIENCE);
+    let faults = drained.thread(own_tid()).iter().filter(|s| {
+        s.what == What::PageFault
+            && s.from_ns >= from
+            && s.until_ns <= until
+            && s.from_ns < s.until_ns
+    });
+    let (count, ns) = faults.fold((0, 0), |(n, ns), s| (n + 1, ns + s.until_ns - s.from_ns));
+    assert!((pages - 2..=pages + 20).contains(&count), "{count} faults");
+    assert!(ns < until - from, "they took {ns} ns of {}", until - from);
+}
+
+#[test]
+fn too_small_a_ring_is_told_as_a_loss() {
+    let settings = Settings {
+        cpu_ring_bytes: 1,
+        thread_ring_bytes: 1,
+        ..Settings::default()
+    };
+    let cpu = a_cpu();
+    let (mut recorder, access) = Recorder::attach_with(&settings, &[], &[cpu]);
+    if !access.has_cpu_events {
+        return skip(&why_no_cpu_events(&access));
+    }
+    let from = monotonic_ns();
+    let sleepy = Busy::start("tompion-sleepy", cpu, || {
+        std::thread::sleep(Duration::from_micros(50));
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    drop(sleepy);
+    recorder.drain();
+    std::thread::sleep(Duration::from_millis(100));
+    let lost = recorder.drain_past(monotonic_ns(), PATIENCE).lost;
+    let records: u64 = lost.iter().map(|l| l.records).sum();
+    assert!(records > 100, "{lost:?}");
+    assert!(
+        lost.iter()
+            .all(|l| l.from_ns <= l.until_ns && l.until_ns <= monotonic_ns())
+    );
+    assert!(!recorder.access().has_cpu_events);
+    assert!(
+        recorder
+            .access_between(0, from - 1_000_000_000)
+            .has_cpu_events,
+        "before the loss"
+    );
+}
+
+/// Gives up all rights of the calling thread alone (the C library would change
+/// the whole process).
+fn become_nobody() -> bool {
+    // SAFETY: takes numbers; other threads keep their rights.
+    unsafe {
+        libc::syscall(libc::SYS_setresgid, 65534, 65534, 65534) == 0
+            && libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) == 0
+    }
+}
+
+#[test]
+fn nobody_still_sees_own_switches_and_is_told_why_not_more() {
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    let paranoid: i32 = paranoid
+        .ok()
+        .and_then(|p| p.trim().parse().ok())
+        .unwrap_or(9);
+    if paranoid != 1 && paranoid != 2 {
+        return skip(&format!("kernel.perf_event_paranoid is {paranoid}"));
+    }
+    let test = || {
+        if !become_nobody() {
+            return skip("not root, cannot become nobody");
+        }
+        let (mut recorder, access) = Recorder::attach(&[own_tid()], &[a_cpu()]);
+        assert!(access.has_switches, "{access:?}");
+        assert!(!access.has_cpu_events);
+        let refused = access
+            .items
+            .iter()
+            .find(|i| i.0 == item::CPU_EVENTS)
+            .unwrap();
+        let why = refused.1.clone().unwrap_err();
+        assert!(
+            why.contains("not permitted") && why.contains("paranoid"),
+            "{why}"
+        );
+        std::thread::sleep(Duration::from_millis(30));
+        let drained = recorder.drain_past(monotonic_ns(), PATIENCE);
+        let slept = drained
+            .thread(own_tid())
+            .iter()
+            .any(|s| s.what == What::OffCpu(OffCpu::Left) && s.until_ns - s.from_ns >= 29_000_000);
+        assert!(slept, "{:?}", drained.threads);
+    };
+    std::thread::spawn(test).join().unwrap();
+}
+
+#[test]
+fn where_everything_is_forbidden_there_are_reasons_and_no_spans() {
+    if std::env::var_os("TOMPION_TEST_WITHOUT_PERF").is_some() {
+        let (mut recorder, access) = Recorder::attach(&[own_tid()], &[0]);
+        assert!(!access.has_switches && !access.has_cpu_events);
+        assert!(!access.items.is_empty() && access.items.iter().any(|i| i.1.is_err()));
+        std::thread::sleep(Duration::from_millis(10));
+        let drained = recorder.drain();
+        assert!(
+            drained.threads.iter().all(|t| t.1.is_empty()),
+            "{drained:?}"
+        );
+        return;
+    }
+    // The filter ends with the child.
+    use std::os::unix::process::CommandExt;
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again
+        .args([
+            "--exact",
+            "where_everything_is_forbidden_there_are_reasons_and_no_spans",
+        ])
+        .env("TOMPION_TEST_WITHOUT_PERF", "1");
+    // SAFETY: only system calls between fork and exec.
+    unsafe { again.pre_exec(forbid_perf) };
+    let output = again.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
+/// A seccomp filter as container engines have it: perf_event_open and fsopen are
+/// refused.
+fn forbid_perf() -> std::io::Result<()> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut steps = [
+        step(LOAD, 0, 0, 0),
+        step(EQUAL, 2, 0, libc::SYS_perf_event_open as u32),
+        step(EQUAL, 1, 0, libc::SYS_fsopen as u32),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+    ];
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: the program and its steps outlive the calls.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
+    };
+    if done {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error())
+    }
+}
