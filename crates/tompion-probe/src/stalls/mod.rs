@@ -15,6 +15,7 @@ mod outcome;
 mod ring;
 mod stamps;
 mod sys;
+mod tally;
 mod together;
 mod watch;
 

@@ -4,15 +4,11 @@ use std::sync::atomic::Ordering;
 
 use tompion_cause::{Counters, Stall};
 use tompion_record::Measurement;
-use tompion_stats::Bins;
 use tompion_time::os::{self, ClockId};
 
+use super::tally::{Counted, Tally};
 use super::{Producer, Row, Settings, StallsOutcome, Stamps};
 use crate::sys;
-
-/// Short intervals are counted by their exact ticks, up to this many: cheaper
-/// than bins, and no coarser.
-const EXACT: u64 = 1 << 16;
 
 /// Reading counters may take one part in this many of the time.
 const REFRESH_SHARE: u64 = 5_000;
@@ -33,12 +29,12 @@ pub fn run(
     rows: &mut Producer,
 ) -> StallsOutcome {
     let mut watch = Watch::new(stamps, counters, settings, rows);
-    let memory_locked = sys::lock_memory(watch.buffer());
+    let memory_locked = sys::lock_memory(watch.tally.buffer());
     let cpu_before = os::now_ns(ClockId::ThreadCpu);
     let ended_by_time = watch.go();
     let cpu_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
     if memory_locked {
-        sys::unlock_memory(watch.buffer());
+        sys::unlock_memory(watch.tally.buffer());
     }
     let mut outcome = watch.finish();
     outcome.measurement.memory_locked = memory_locked;
@@ -68,27 +64,24 @@ struct Watch<'a, S, C> {
     settings: &'a Settings,
     rows: &'a mut Producer,
 
-    /// How often an interval took exactly so many ticks; all of these are below
-    /// the threshold.
-    exact: Box<[u64]>,
-    below: Bins,
-    above: Bins,
-    threshold: u64,
+    tally: Tally,
 
     /// The first stamp and the last.
     began: u64,
     last: u64,
-    /// In ticks after `began`: when to look up, to read counters, and to end.
+    /// In ticks after `began`: when to look up, and to end.
     due: u64,
-    read_due: u64,
     end: u64,
 
     /// The counters as last read, and the time lost to stalls since then.
     known: Option<Counters>,
     lost_since_ps: u64,
     cpu: Option<u32>,
-    /// What reading the counters takes at best, in ticks.
+    /// When they were read, what that takes at best, and how long to wait until
+    /// they are read again; ticks.
+    read_at: u64,
     reading: u64,
+    read_pause: u64,
 
     /// Settings in ticks: dividing takes time.
     refresh: u64,
@@ -99,19 +92,6 @@ struct Watch<'a, S, C> {
 
     began_ns: u64,
     lost_rows_before: u64,
-    tally: Tally,
-}
-
-/// Sums over the loop.
-#[derive(Default)]
-struct Tally {
-    /// Intervals that are not among the exact ones.
-    others: u64,
-    stalls: u64,
-    stalled_ps: u128,
-    longest_ps: u64,
-    beyond_bins: u64,
-    backward_steps: u64,
     counter_reads: u64,
     /// Ticks.
     own: u64,
@@ -122,32 +102,27 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
     fn new(stamps: &'a mut S, counters: C, settings: &'a Settings, rows: &'a mut Producer) -> Self {
         // Nine years: no sum of ticks overflows.
         const LONGEST_NS: u64 = 1 << 58;
-        let threshold = stamps.ticks(settings.threshold_ns).max(1);
-        let size = usize::try_from(threshold.min(EXACT)).expect("65536 fits");
-        // First filled with something else than zero: the pages must be there.
-        let mut exact = vec![1; size].into_boxed_slice();
-        exact.fill(0);
         let mut watch = Self {
-            threshold,
-            exact,
-            below: Bins::new(),
-            above: Bins::new(),
+            tally: Tally::new(stamps.ticks(settings.threshold_ns)),
             began: 0,
             last: 0,
             due: 0,
-            read_due: 0,
             end: stamps.ticks(settings.time_ns.min(LONGEST_NS)),
             known: None,
             lost_since_ps: 0,
             cpu: stamps.cpu(),
+            read_at: 0,
             reading: u64::MAX,
+            read_pause: u64::MAX,
             refresh: stamps.ticks(settings.refresh_ns.max(1)),
             long_own: stamps.ticks(LONG_OWN_NS.max(settings.threshold_ns)),
             anchor_life: stamps.ticks(ANCHOR_NS),
             anchor: stamps.anchor(),
             began_ns: 0,
             lost_rows_before: rows.lost(),
-            tally: Tally::default(),
+            counter_reads: 0,
+            own: 0,
+            own_longest: 0,
             stamps,
             counters,
             settings,
@@ -161,10 +136,6 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         watch
     }
 
-    fn buffer(&self) -> (*const u8, usize) {
-        (self.exact.as_ptr().cast(), size_of_val(&*self.exact))
-    }
-
     /// Returns whether the time was over, rather than the loop stopped.
     fn go(&mut self) -> bool {
         self.take_anchor();
@@ -174,16 +145,15 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         self.due = self.after_refresh(0);
         loop {
             let now = self.spin();
-            let interval = now.wrapping_sub(self.last);
-            let stalled = self.count(interval);
+            let counted = self.tally.count(now.wrapping_sub(self.last), self.stamps);
             self.last = now;
             let elapsed = now.wrapping_sub(self.began);
             // Not while the clock is back before the beginning.
             let due = elapsed >= self.due && elapsed.cast_signed() >= 0;
-            if stalled || due {
+            if due || counted != Counted::Short {
                 let over = due && elapsed >= self.end;
                 let stopped = due && self.settings.stop.load(Ordering::Relaxed);
-                self.look_up(now, stalled.then_some(interval), due);
+                self.look_up(now, counted, due);
                 if over || stopped {
                     return over;
                 }
@@ -196,7 +166,7 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
     #[inline]
     fn spin(&mut self) -> u64 {
         let (began, due) = (self.began, self.due);
-        let exact = &mut *self.exact;
+        let exact = self.tally.exact();
         let mut last = self.last;
         loop {
             let now = self.stamps.now();
@@ -210,53 +180,22 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         }
     }
 
-    /// Counts one interval; returns whether it is a stall.
-    fn count(&mut self, interval: u64) -> bool {
-        if interval < self.exact.len() as u64 {
-            self.exact[interval as usize] += 1;
-            return false;
-        }
-        self.tally.others += 1;
-        if interval.cast_signed() < 0 {
-            self.tally.backward_steps += 1;
-            let back_ps = self.stamps.ps(interval.wrapping_neg());
-            let fits = i64::try_from(back_ps).is_ok_and(|ps| self.below.record(-ps).is_ok());
-            self.tally.beyond_bins += u64::from(!fits);
-            return false;
-        }
-        let ps = self.stamps.ps(interval);
-        let stalled = interval >= self.threshold;
-        let bins = if stalled {
-            self.tally.stalls += 1;
-            self.tally.stalled_ps += u128::from(ps);
-            self.tally.longest_ps = self.tally.longest_ps.max(ps);
-            &mut self.above
-        } else {
-            &mut self.below
-        };
-        let fits = i64::try_from(ps).is_ok_and(|ps| bins.record(ps).is_ok());
-        self.tally.beyond_bins += u64::from(!fits);
-        stalled
-    }
-
     /// Own work after the stamp `now`; what it takes is in no interval.
-    fn look_up(&mut self, now: u64, stalled: Option<u64>, due: bool) {
+    fn look_up(&mut self, now: u64, counted: Counted, due: bool) {
         let (known, mut elsewhere_ps) = (self.known, self.lost_since_ps);
         let cpu = self.cpu;
-        if let Some(interval) = stalled {
+        if let Counted::Stall(length_ps) = counted {
             if now.wrapping_sub(self.anchor.0) > self.anchor_life {
                 self.take_anchor();
             }
-            let length_ps = self.stamps.ps(interval);
             elsewhere_ps += length_ps;
             self.report(now, length_ps);
         }
-        let elapsed = now.wrapping_sub(self.began);
         if due {
-            if elapsed >= self.read_due {
+            if now.wrapping_sub(self.read_at).cast_signed() >= self.read_pause.cast_signed() {
                 self.read_counters();
             }
-            self.due = self.after_refresh(elapsed);
+            self.due = self.after_refresh(now.wrapping_sub(self.began));
         }
         self.last = self.stamps.now();
         // A slow way to read counters is no stall.
@@ -265,8 +204,8 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
             self.report_own(now, known, elsewhere_ps, cpu);
         }
         let own = self.last.wrapping_sub(now);
-        self.tally.own = self.tally.own.wrapping_add(own);
-        self.tally.own_longest = self.tally.own_longest.max(own);
+        self.own = self.own.wrapping_add(own);
+        self.own_longest = self.own_longest.max(own);
     }
 
     /// Makes a row of the stall that ended at `now`.
@@ -330,12 +269,12 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         let from = self.stamps.now();
         self.known = Some((self.counters)());
         let until = self.stamps.now();
-        self.tally.counter_reads += 1;
+        self.counter_reads += 1;
         self.lost_since_ps = 0;
-        let took = until.wrapping_sub(from);
-        self.reading = self.reading.min(took);
-        let pause = self.refresh.max(self.reading.saturating_mul(REFRESH_SHARE));
-        self.read_due = until.wrapping_sub(self.began).saturating_add(pause);
+        self.reading = self.reading.min(until.wrapping_sub(from));
+        self.read_at = until;
+        let share = self.reading.saturating_mul(REFRESH_SHARE);
+        self.read_pause = self.refresh.max(share).min(i64::MAX as u64);
         self.known
     }
 
@@ -359,50 +298,31 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         }
     }
 
-    /// The median interval: nearly always among the exact ones.
-    fn period_ns(&self, iterations: u64) -> f64 {
-        let mut seen = 0;
-        for (ticks, &count) in self.exact.iter().enumerate() {
-            seen += count;
-            if count > 0 && 2 * seen >= iterations {
-                return self.stamps.ps(ticks as u64) as f64 / 1000.0;
-            }
-        }
-        self.below.distribution().median().unwrap_or(0.0) / 1000.0
-    }
-
     fn finish(mut self) -> StallsOutcome {
         self.take_anchor();
         let ended_ns = self.ns_at(self.last);
-        let mut iterations = self.tally.others;
-        for (ticks, &count) in self.exact.iter().enumerate().filter(|(_, n)| **n > 0) {
-            iterations += count;
-            let ps = self.stamps.ps(ticks as u64);
-            // Below 2^16 ticks; a clock of 1 kHz would still fit.
-            let fits = i64::try_from(ps).is_ok_and(|ps| self.below.record_many(ps, count).is_ok());
-            self.tally.beyond_bins += if fits { 0 } else { count };
-        }
-        let tally = std::mem::take(&mut self.tally);
-        let observed = self.last.wrapping_sub(self.began).wrapping_sub(tally.own);
-        let period_ns = self.period_ns(iterations);
+        let observed = self.last.wrapping_sub(self.began).wrapping_sub(self.own);
+        let period_ns = self.tally.period_ns(self.stamps);
+        self.tally.settle(self.stamps);
+        let tally = self.tally;
         StallsOutcome {
-            iterations,
+            iterations: tally.iterations(),
             stalls: tally.stalls,
             stalled_ns: u64::try_from(tally.stalled_ps / 1000).unwrap_or(u64::MAX),
             longest_ps: tally.longest_ps,
             observed_ns: self.stamps.ps(observed) / 1000,
             wall_ns: ended_ns.saturating_sub(self.began_ns),
-            own_ns: self.stamps.ps(tally.own) / 1000,
-            own_longest_ns: self.stamps.ps(tally.own_longest) / 1000,
+            own_ns: self.stamps.ps(self.own) / 1000,
+            own_longest_ns: self.stamps.ps(self.own_longest) / 1000,
             period_ns,
             lost_rows: self.rows.lost() - self.lost_rows_before,
             beyond_bins: tally.beyond_bins,
             backward_steps: tally.backward_steps,
-            counter_reads: tally.counter_reads,
+            counter_reads: self.counter_reads,
             began_ns: self.began_ns,
             cpu: self.stamps.cpu(),
-            below: self.below,
-            above: self.above,
+            below: tally.below,
+            above: tally.above,
             measurement: Measurement {
                 technique: "intervals between successive time stamps of a busy loop; each stamp \
                             ends one and begins the next"
