@@ -283,13 +283,21 @@ struct Trial<'a> {
     form: Form,
     period_ns: u64,
     limits: &'a Limits,
+    /// It ends once more periods than these were missed.
+    most_missed: u64,
 }
 
 impl Task for Trial<'_> {
     type Output = Result<Outcome, Error>;
 
     fn perform(self, mechanism: &mut impl Mechanism) -> Self::Output {
-        run(mechanism, self.form, self.period_ns, self.limits)
+        event_loop::run_while_held(
+            mechanism,
+            self.form,
+            self.period_ns,
+            self.limits,
+            self.most_missed,
+        )
     }
 }
 
@@ -309,7 +317,12 @@ pub fn measure(
         form,
         period_ns,
         limits,
+        most_missed: u64::MAX,
     };
+    measure_trial(method, trial)
+}
+
+fn measure_trial(method: Method, trial: Trial<'_>) -> Result<Outcome, Error> {
     let mut outcome = method
         .with(trial)
         .map_err(|e| Error::system(format!("{method}{}", method.advice(&e)))(e))??;
