@@ -22,6 +22,17 @@ pub fn run<M: Mechanism>(
     period_ns: u64,
     limits: &Limits,
 ) -> Result<Outcome, Error> {
+    run_while_held(mechanism, form, period_ns, limits, u64::MAX)
+}
+
+/// As [`run`], ended as well once more than `most_missed` periods were missed.
+pub(super) fn run_while_held<M: Mechanism>(
+    mechanism: &mut M,
+    form: Form,
+    period_ns: u64,
+    limits: &Limits,
+    most_missed: u64,
+) -> Result<Outcome, Error> {
     if !(1..=MAX_PERIOD_NS).contains(&period_ns) {
         let refused = format!("a period of {period_ns} ns between timer events");
         let right = "it must lie between 1 ns and a day";
@@ -43,11 +54,14 @@ pub fn run<M: Mechanism>(
     let began = mechanism.now_ns();
     let mut trial = Trial {
         mechanism,
+        form,
         began,
         period_ns,
         wanted,
         limits,
         recorder: &mut recorder,
+        missed: 0,
+        most_missed,
     };
     let taken = match form {
         Form::Grid => trial.on_grid(),
@@ -100,13 +114,28 @@ fn floor(mechanism: &mut impl Mechanism) -> f64 {
     costs[READS / 2] as f64
 }
 
+/// Periods that a sample shows as missed; none for marked ones. Where each event
+/// arms the next, an interval of twice the period and more counts as one.
+#[inline(always)]
+pub(super) fn missed_by(form: Form, period_ns: u64, sample: &Sample) -> u64 {
+    match (sample.mark, form) {
+        (Mark::None, Form::Grid) => u64::from(sample.missed),
+        (Mark::None, Form::Rearmed) => u64::from(sample.value_ps >= period_ns as i64 * 1000),
+        _ => 0,
+    }
+}
+
 struct Trial<'a, M> {
     mechanism: &'a mut M,
+    form: Form,
     began: u64,
     period_ns: u64,
     wanted: u64,
     limits: &'a Limits,
     recorder: &'a mut Recorder,
+    /// Periods missed so far, by [`missed_by`].
+    missed: u64,
+    most_missed: u64,
 }
 
 impl<M: Mechanism> Trial<'_, M> {
@@ -128,7 +157,7 @@ impl<M: Mechanism> Trial<'_, M> {
             // Negative where the mechanism fired early.
             let late = now as i64 - target as i64;
             let missed = late.max(0) as u64 / self.period_ns;
-            self.push(taken, now, late, missed, after_pause);
+            self.push(self.sample(taken, now, late, missed, after_pause));
             point += missed + 1;
             target += self.period_ns * (missed + 1);
             after_pause = self.make_room(taken);
@@ -147,7 +176,8 @@ impl<M: Mechanism> Trial<'_, M> {
             }
             self.mechanism.rearm(target, self.period_ns)?;
             let now = self.mechanism.now_ns();
-            self.push(taken, now, now as i64 - target as i64, 0, after_pause);
+            let late = now as i64 - target as i64;
+            self.push(self.sample(taken, now, late, 0, after_pause));
             last = now;
             after_pause = self.make_room(taken);
             if after_pause {
@@ -162,12 +192,19 @@ impl<M: Mechanism> Trial<'_, M> {
     #[inline(always)]
     fn ends_before(&self, taken: u64, target: u64) -> bool {
         let counted = taken.saturating_sub(WARM_UP);
-        self.limits.ended(counted, target - self.began)
+        self.limits.ended(counted, target - self.began) || self.missed > self.most_missed
     }
 
     #[inline(always)]
-    fn push(&mut self, taken: u64, now: u64, late_ns: i64, missed: u64, after_pause: bool) {
-        self.recorder.push(Sample {
+    fn push(&mut self, sample: Sample) {
+        self.missed += missed_by(self.form, self.period_ns, &sample);
+        self.recorder.push(sample);
+    }
+
+    /// The sample of an event that came at `now`.
+    #[inline(always)]
+    fn sample(&self, taken: u64, now: u64, late_ns: i64, missed: u64, after_pause: bool) -> Sample {
+        Sample {
             at_ns: now - self.began,
             value_ps: late_ns * 1000,
             n: 1,
@@ -179,7 +216,7 @@ impl<M: Mechanism> Trial<'_, M> {
             } else {
                 Mark::None
             },
-        });
+        }
     }
 
     /// Makes room for more samples where it is needed; says whether it was.

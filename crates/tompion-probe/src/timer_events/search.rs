@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use tompion_record::{Mark, Sample};
 
-use super::{EVENTS, Form, Method, measure};
+use super::event_loop::missed_by;
+use super::{EVENTS, Form, Method, Trial, measure_trial};
 use crate::wake_up::WARM_UP;
 use crate::{Error, Limits};
 
@@ -49,10 +50,21 @@ impl Default for Search {
     }
 }
 
+impl Search {
+    /// Missed periods with which a run of all its events may still be within the
+    /// share: a grid has as many more periods as were missed.
+    fn allowed(&self) -> u64 {
+        let share = self.most_missed.clamp(0.0, 1.0);
+        // Saturates where the share is 1.
+        (share * self.events as f64 / (1.0 - share)).ceil() as u64
+    }
+}
+
 /// What one run of events with one period brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Periods that passed, missed ones included.
+    /// Periods that passed, missed ones included. A run ends before it has all of
+    /// its events once too many were missed.
     pub periods: u64,
     /// Those missed: points of the grid, or intervals of at least twice d where
     /// each event arms the next.
@@ -234,7 +246,7 @@ impl<E, R: FnMut(u64) -> Result<Held, E>> State<'_, R> {
 /// for longer.
 ///
 /// # Errors
-/// As [`measure`].
+/// As [`measure`](super::measure).
 pub fn smallest_held(
     method: Method,
     form: Form,
@@ -253,7 +265,13 @@ pub fn smallest_held(
                 cut: true,
             });
         }
-        let outcome = measure(method, form, period_ns, &limits)?;
+        let trial = Trial {
+            form,
+            period_ns,
+            limits: &limits,
+            most_missed: what.allowed(),
+        };
+        let outcome = measure_trial(method, trial)?;
         Ok(judge(
             form,
             period_ns,
@@ -284,20 +302,10 @@ fn run_limits(what: &Search, period_ns: u64, stop: &Arc<AtomicBool>) -> Limits {
 
 /// Counts what was missed, warm-up aside.
 fn judge(form: Form, period_ns: u64, samples: &[Sample], cut: bool) -> Held {
-    let counted = samples.iter().filter(|s| s.mark == Mark::None);
     let (mut periods, mut missed) = (0, 0);
-    for sample in counted {
-        match form {
-            Form::Grid => {
-                periods += 1 + u64::from(sample.missed);
-                missed += u64::from(sample.missed);
-            }
-            Form::Rearmed => {
-                periods += 1;
-                // The interval is the value and d; twice d is one d over.
-                missed += u64::from(sample.value_ps >= period_ns as i64 * 1000);
-            }
-        }
+    for sample in samples.iter().filter(|s| s.mark == Mark::None) {
+        periods += 1 + u64::from(sample.missed);
+        missed += missed_by(form, period_ns, sample);
     }
     Held {
         periods,

@@ -20,7 +20,7 @@ fn is_interrupted(error: &io::Error) -> bool {
 
 pub(super) fn timespec(ns: u64) -> libc::timespec {
     libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_sec: (ns / 1_000_000_000) as _,
         tv_nsec: (ns % 1_000_000_000) as _,
     }
 }
