@@ -92,7 +92,7 @@ def test_an_absent_cpu_is_refused_and_nothing_is_left(tmp_path):
 
 def test_every_command_has_help_with_examples():
     top = tompion("--help", check=0).stdout
-    for command in ("check", "report", "env", "list", "peer", "man", "completions"):
+    for command in ("check", "report", "env", "list", "load", "peer", "man", "completions"):
         assert command in top
         assert "Examples:" in tompion(command, "--help", check=0).stdout, command
     assert tompion("--version", check=0).stdout.startswith("tompion ")
@@ -196,7 +196,10 @@ def test_real_time_policy_has_no_slack_factor(tmp_path):
     assert all(("timer-slack" in k) == ("policy" not in k) for k in keys)
 
 
-@pytest.mark.parametrize("load", ["io", "hd", "memory", "memory-bus", "network", "stress-ng:cpu=1", "iperf3"])
+@pytest.mark.parametrize("load", [
+    *("io", "hd", "disk-read", "file-server", "memory", "memory-bus", "network", "download", "udp"),
+    *("cpu:threads=2+network", "stress-ng:cpu=1", "iperf3"),
+])
 def test_every_load_runs_beside_a_check_and_leaves_nothing(tmp_path, load):
     directory = tmp_path / "r"
     tompion(

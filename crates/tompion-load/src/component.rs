@@ -242,6 +242,9 @@ fn interrupts(
     let notes = irqs.iter().map(|irq| {
         let named = format!("interrupt {} ({}) of {disk}", irq.number, irq.name);
         match problems.iter().find(|(number, _)| *number == irq.number) {
+            Some((_, why)) if why.ends_with(&format!("stays on CPU {cpu}")) => {
+                format!("{named} arrives on CPU {cpu} anyway: {why}")
+            }
             Some((_, why)) => format!("{named} was not moved to CPU {cpu}: {why}"),
             None => format!("{named} arrives on CPU {cpu} while the load is on"),
         }

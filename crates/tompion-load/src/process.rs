@@ -11,7 +11,7 @@ use crate::{Activity, LoadError, LoadSpec, machine_activity};
 /// What a load may use.
 #[derive(Clone, Debug)]
 pub struct LoadConfig {
-    /// This program, which is started again with [`WORKER_ARG`]; its `main` must
+    /// This program, which is started again with [`WORKER_ARG`](crate::WORKER_ARG); its `main` must
     /// call [`worker_main`](crate::worker_main) then.
     pub executable: PathBuf,
     /// Existing directory for the files of loads, and for temporary ones of driver

@@ -1,5 +1,4 @@
-//! A small file server over TCP, and its client: the load of NFS and of hosting
-//! in the papers, without a server to install.
+//! A small file server over TCP, and its client: see `worker::file_server`.
 //!
 //! The client sends a file, the server writes and syncs it before it answers, as
 //! an NFS server does with a stable write, and sends it back when asked. A client

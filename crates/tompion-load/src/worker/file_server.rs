@@ -1,5 +1,6 @@
 //! `file-server`: files written through a server over TCP, synced there and read
-//! back; the load of NFS (Adamczyk 2015) and of hosting, without installing either.
+//! back; the load of an NFS server as in Kirova 2019, section 2.1.3 (typical of
+//! hosting), without installing one.
 
 use std::path::Path;
 

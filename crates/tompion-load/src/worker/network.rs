@@ -1,5 +1,5 @@
 //! `network`: TCP both ways at once (Whiteaker 2011: two streams of iperf), and
-//! `download`: TCP received.
+//! `download`: TCP received (Korniichuk 2017 downloads by RMDT, over UDP).
 
 use std::io;
 use std::net::{TcpListener, TcpStream};

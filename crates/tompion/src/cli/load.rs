@@ -37,7 +37,7 @@ pub struct LoadOptions {
     pub dir: PathBuf,
 
     /// Most that the load may write to files, such as 500M
-    /// [default: 2 MB a second, but at least 64 MB]
+    /// [default: 2 MB a second; at least 64 MB with disk-read]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub write_limit: Option<u64>,
 

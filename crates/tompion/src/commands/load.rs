@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use tompion_load::{LoadConfig, LoadProcess, Observation};
+use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation};
 use tompion_record::LoadEvidence;
 
 use crate::cli::LoadOptions;
@@ -18,9 +18,10 @@ use crate::output::{print, print_json};
 
 /// How often the load is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What loads may write where nothing is said: about as much as beside a check.
+/// What loads may write where nothing is said: about as much as beside a check,
+/// and what files that are only read may need at once.
 const WRITE_BYTES_PER_SECOND: f64 = 2e6;
-const LEAST_WRITE_BYTES: f64 = 64e6;
+const READ_FILES_BYTES: f64 = 64e6;
 /// How long a load runs that writes files, where nothing is said.
 const WRITING_TIME: Duration = Duration::from_secs(3600);
 
@@ -40,7 +41,13 @@ pub fn load(options: &LoadOptions) -> exit::Result {
     let time = options.time.or(writes);
     let planned = time.unwrap_or(Duration::ZERO).max(LOOK_EVERY);
     let write_limit = options.write_limit.unwrap_or_else(|| {
-        (WRITE_BYTES_PER_SECOND * planned.as_secs_f64()).max(LEAST_WRITE_BYTES) as u64
+        let reads = |part: LoadSpec| part.writes_files() && !part.is_paced();
+        let least = if options.load.parts().any(reads) {
+            READ_FILES_BYTES
+        } else {
+            0.0
+        };
+        (WRITE_BYTES_PER_SECOND * planned.as_secs_f64()).max(least) as u64
     });
     let config = LoadConfig {
         executable: std::env::current_exe().context("finding this program's own file")?,
