@@ -30,6 +30,9 @@ pub struct Gathered {
     /// `CLOCK_MONOTONIC`.
     parts: Vec<StallPart>,
     totals: Totals,
+    /// Stalls that fell into the loop's own work: they have rows like others, and
+    /// were observed.
+    within_own_ns: u64,
 }
 
 impl Gathered {
@@ -44,6 +47,7 @@ impl Gathered {
             row_bins: Bins::new(),
             parts: Vec::new(),
             totals: Totals::new(),
+            within_own_ns: 0,
         }
     }
 
@@ -83,7 +87,9 @@ impl Gathered {
         if self.rows.is_full() {
             self.rows.make_room();
         }
-        if !row.own {
+        if row.own {
+            self.within_own_ns += row.length_ps / 1000;
+        } else {
             let length_ps = i64::try_from(row.length_ps).unwrap_or(i64::MAX);
             // Beyond the bins: counted by the loop, in no bin there either.
             let _ = self.row_bins.record(length_ps);
@@ -161,8 +167,8 @@ impl Gathered {
                 iterations: outcome.iterations,
                 loop_period_ns: outcome.period_ns,
                 wall_ns: outcome.wall_ns,
-                observed_ns: outcome.observed_ns,
-                own_ns: outcome.own_ns,
+                observed_ns: outcome.observed_ns + self.within_own_ns,
+                own_ns: outcome.own_ns.saturating_sub(self.within_own_ns),
                 stalls: outcome.stalls,
                 lost_ns: self.totals.lost_ns(),
                 rows_lost: outcome.lost_rows,
