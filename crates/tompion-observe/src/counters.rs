@@ -255,7 +255,13 @@ mod tests {
             .spawn()
             .unwrap();
         let mut counters = ThreadCounters::open(child.id() as i32).unwrap();
-        let read = counters.read();
+        // A child just begun may not have used the CPU yet.
+        let began = Instant::now();
+        let mut read = counters.read();
+        while read.cpu_time_ns == 0 && began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+            read = counters.read();
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(read.voluntary_switches.is_some() && read.minor_faults.unwrap() > 0);

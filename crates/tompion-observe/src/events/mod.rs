@@ -4,7 +4,7 @@
 //! With it (root or CAP_PERFMON, and the tracefs of the kernel): everything that
 //! happens on the CPUs in question: which thread ran when, interrupts, softirqs,
 //! and who woke the watched threads when. Whatever is refused is told in
-//! [`Access`], never an error.
+//! [`Access`](tompion_cause::Access), never an error.
 //!
 //! # What it does not see
 //! * Non-maskable interrupts, exceptions other than page faults, and everything
