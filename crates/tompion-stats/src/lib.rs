@@ -23,6 +23,7 @@ mod interval;
 mod moments;
 mod ratio;
 mod stability;
+mod structure;
 #[cfg(test)]
 mod test_noise;
 mod timer_events;
@@ -35,4 +36,7 @@ pub use interval::{Interval, order_statistic_interval, samples_needed};
 pub use moments::Moments;
 pub use ratio::{mean_interval, ratio_interval};
 pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
+pub use structure::{
+    LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
+};
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
