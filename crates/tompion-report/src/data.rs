@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{Cell, Factors, Result, Run, RunRecord, Storage, Summary, Trial, TrialData, factor};
+use tompion_record::{
+    Cell, Factors, Result, Run, RunRecord, Storage, Summary, Trial, TrialData, factor,
+};
 use tompion_stats::{Distribution, Interval, quantile_interval};
 use tompion_verdict::Assessment;
 
 use crate::ccdf;
 use crate::disturbed::Disturbed;
+use crate::evidence::Evidence;
 use crate::sections::{STALLS, TIMER_EVENTS};
 use crate::series::TrialSeries;
-use crate::stalls::{Bin, Evidence, StallsView, binary_bins};
+use crate::stalls::{Bin, StallsView, binary_bins};
 use crate::timer_events::TimerEvents;
 
 /// Resamples behind the interval printed beside a median. It decides nothing
@@ -134,14 +137,10 @@ struct Extra {
 impl Extra {
     fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
         match trial.factors.level(factor::PROBE) {
-            TIMER_EVENTS => self
-                .timer
-                .get_or_insert_default()
-                .add(trial, data, blocks),
-            STALLS if trial.stalls.is_some() => self
-                .stalls
-                .get_or_insert_default()
-                .add(trial, data, blocks),
+            TIMER_EVENTS => self.timer.get_or_insert_default().add(trial, data, blocks),
+            STALLS if trial.stalls.is_some() => {
+                self.stalls.get_or_insert_default().add(trial, data, blocks)
+            }
             _ => {}
         }
         self.series.push(TrialSeries::of(trial, data, blocks));

@@ -35,7 +35,8 @@ pub(crate) struct Reason {
 impl Disturbed {
     /// Takes in the samples of one trial.
     pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData) {
-        self.observed |= trial.observation.is_some();
+        // Stalls are disturbances themselves, and named by their causes.
+        self.observed |= trial.observation.is_some() && trial.stalls.is_none();
         self.samples += data.bins.as_ref().map_or(0, Bins::len);
         for s in data.samples.iter().filter(|s| !s.mark.is_left_out()) {
             self.samples += 1;
@@ -159,7 +160,9 @@ fn effect(cells: &[Shown<'_>]) -> String {
         ),
         [(_, with, _)] => format!("without them the p99 stays at {}", format_ns(*with)),
         several => {
-            let worst = several.iter().max_by(|a, b| (a.1 - a.2).total_cmp(&(b.1 - b.2)));
+            let worst = several
+                .iter()
+                .max_by(|a, b| (a.1 - a.2).total_cmp(&(b.1 - b.2)));
             match worst {
                 Some((s, with, without)) if apart(*with, *without) => format!(
                     "without them the p99 changes most for {}: {} instead of {}",

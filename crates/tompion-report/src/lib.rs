@@ -10,6 +10,7 @@ mod ccdf;
 mod data;
 mod disturbed;
 mod environment;
+mod evidence;
 mod figures;
 mod html;
 mod json;

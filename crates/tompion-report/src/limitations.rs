@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use tompion_cause::Source;
 use tompion_record::{Status, Storage, format_ns};
 
 use crate::data::ReportData;
 use crate::environment::emulation;
-use crate::figures::count;
+use crate::figures::{count, percent};
 
 /// One sentence each.
 pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
@@ -18,6 +19,7 @@ pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
     all.extend(cpu_quota(data).map(|q| q.1));
     all.extend(trial_limits(data));
     all.extend(missing(data));
+    all.extend(evidence(data));
     all.extend(blind_spots(data));
     all
 }
@@ -147,6 +149,55 @@ fn missing(data: &ReportData) -> Vec<String> {
         all.push(format!(
             "{} samples are zero or negative; a logarithmic axis has no place for them, so plots show them at its lower edge.",
             count(flat)
+        ));
+    }
+    all
+}
+
+/// What evidence of disturbances was missing, and how far the rest goes.
+fn evidence(data: &ReportData) -> Vec<String> {
+    let e = data.evidence();
+    let mut all = Vec::new();
+    let missing = e.missing();
+    if !missing.is_empty() {
+        all.push(format!(
+            "Evidence of disturbances that was not to be had: {}. What it alone would tell is unknown here, and samples that \
+             it alone would mark bear no mark.",
+            missing.join("; ")
+        ));
+    }
+    if e.trials > e.steal_accounted {
+        all.push(format!(
+            "In {} of {} trials the hypervisor did not account for the time it takes: what it took cannot be told from other gaps.",
+            count(u64::from(e.trials - e.steal_accounted)),
+            count(u64::from(e.trials))
+        ));
+    }
+    let polled = |s: crate::data::Shown<'_>| {
+        let reasons = s.view.disturbed.reasons();
+        reasons.iter().any(|r| r.source == Source::Polled)
+    };
+    if data.shown().any(polled) {
+        all.push(
+            "Marks named polled rest on counters read several times a second: they cover whole windows, hence also samples that nothing disturbed."
+                .to_owned(),
+        );
+    }
+    if let Some(share) = e.own_cpu_share().filter(|s| *s > 0.0) {
+        all.push(format!(
+            "Observing beside the measurements took {} of a CPU itself.",
+            percent(share)
+        ));
+    }
+    let lost: u64 = data
+        .shown()
+        .filter_map(|s| s.view.stalls.as_ref())
+        .map(|s| s.total.rows_lost)
+        .sum();
+    if lost > 0 {
+        all.push(format!(
+            "{} stalls found no room for rows of their own: they are counted by length, and have no cause.",
+            count(lost)
         ));
     }
     all

@@ -51,7 +51,7 @@ pub(super) fn section(data: &ReportData, section: &Section<'_>) -> Markup {
     markup! {
         h3.minor { "Where the time went" }
         @for one in &all {
-            div.part {
+            div.load {
                 h4 { (one.name) }
                 p { (one.stalls.in_words()) "." }
                 p.small { (one.stalls.coverage_in_words()) "." }
@@ -147,14 +147,23 @@ fn over_time(section: &Section<'_>, all: &[One<'_>]) -> Markup {
         Look::of(rank.unwrap_or(HUES).min(HUES), 0)
     };
     let (own, rest) = ranked.split_at(ranked.len().min(HUES));
-    let mut keys: Vec<(Look, String)> = own
-        .iter()
-        .map(|c| (look(*c), cause_in_words(*c).to_owned()))
-        .collect();
-    if let Some(first) = rest.first() {
-        let words: Vec<&str> = rest.iter().map(|c| cause_in_words(*c)).collect();
-        keys.push((look(*first), words.join(", ")));
-    }
+    let keys = |one: &One<'_>| -> Vec<(Look, String)> {
+        let drawn = |c: &&Cause| one.stalls.traces.iter().any(|t| t.by_cause.contains_key(c));
+        let mut keys: Vec<(Look, String)> = own
+            .iter()
+            .filter(drawn)
+            .map(|c| (look(*c), cause_in_words(*c).to_owned()))
+            .collect();
+        let words: Vec<&str> = rest
+            .iter()
+            .filter(drawn)
+            .map(|c| cause_in_words(*c))
+            .collect();
+        if !words.is_empty() {
+            keys.push((Look::of(HUES, 0), words.join(", ")));
+        }
+        keys
+    };
     markup! {
         h3.minor { "Stalls over time" }
         p.lead {
@@ -169,7 +178,7 @@ fn over_time(section: &Section<'_>, all: &[One<'_>]) -> Markup {
                         &format!("{} under {}: length of each stall over time by cause", section.title(), load_title(&one.name)))))
                     figcaption {
                         ul.legend {
-                            @for (look, words) in &keys {
+                            @for (look, words) in keys(one) {
                                 li {
                                     svg.key viewBox="0 0 30 10" aria-hidden="true" {
                                         path class={ "e " (look.classes()) } d="M15 5h0" {}

@@ -101,7 +101,9 @@ const COLUMNS: [Column; 25] = [
             .and_then(|m| supported(m, 0.99, m.p99_ns))
             .map(format_ns)
     }),
-    ("undisturbed max", |s| without(s).map(|m| format_ns(m.max_ns))),
+    ("undisturbed max", |s| {
+        without(s).map(|m| format_ns(m.max_ns))
+    }),
     ("disturbed by", |s| {
         let of = |r: &Reason| {
             let cause = cause_in_words(r.cause);

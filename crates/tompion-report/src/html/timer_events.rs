@@ -110,7 +110,7 @@ pub(super) fn stability(section: &Section<'_>) -> Markup {
     type Of = fn(&TimerEvents) -> Vec<(u64, f64)>;
     let kinds: [(&str, Of); 2] = [("MTIE", TimerEvents::mtie), ("TDEV", TimerEvents::tdev)];
     markup! {
-        div.figures {
+        div.figures.two {
             @for (i, load) in section.loads.iter().enumerate() {
                 @for (name, of) in kinds {
                     @let all: Vec<Vec<(String, Curve)>> = (0..section.loads.len()).map(|l| drawn(section, l, of)).collect();

@@ -27,7 +27,10 @@ pub(crate) struct Curve {
 /// The axes that fit all of `curves`: tau and values.
 pub(crate) fn ranges<'a>(curves: impl Iterator<Item = &'a Curve> + Clone) -> Axes {
     let points = || curves.clone().flat_map(|c| &c.points);
-    (decades(points().map(|p| p.0)), decades(points().map(|p| p.1)))
+    (
+        decades(points().map(|p| p.0)),
+        decades(points().map(|p| p.1)),
+    )
 }
 
 /// The range of tau and that of the values.

@@ -115,7 +115,11 @@ fn one(area: &DrawingArea<CompactSvg<'_>, Shift>, panel: &Panel<'_>) -> Result<(
             let line = vec![(x, value(c.min.1)), (x, value(c.max.1))];
             area.draw(&PathElement::new(line, Ink::Range(panel.look).color()))?;
         }
-        for p in block.columns.iter().flat_map(|c| c.points.iter().chain([&c.min, &c.max])) {
+        for p in block
+            .columns
+            .iter()
+            .flat_map(|c| c.points.iter().chain([&c.min, &c.max]))
+        {
             let dot = (at(p.0), value(p.1));
             area.draw(&Circle::new(dot, 1, Ink::Dots(panel.look).color()))?;
         }
@@ -161,7 +165,7 @@ fn extent(values: &Distribution, axis: &Range<f64>) -> String {
     let extremes = format!("{} to {} µs", signed(least), signed(most));
     match beyond {
         0 => extremes,
-        n => format!("{extremes}; {} on the edge lie beyond it", count(n)),
+        n => format!("{extremes}; {} beyond the axis", count(n)),
     }
 }
 
@@ -184,10 +188,7 @@ mod tests {
         let d = Distribution::from_values(usual.clone().chain([20_000_000]));
         let a = axis(&d);
         assert!(a.start < 0.0 && a.end > 1.5 && a.end < 2.0, "{a:?}");
-        assert_eq!(
-            extent(&d, &a),
-            "+1.000 to +20000.0 µs; 1 on the edge lie beyond it"
-        );
+        assert_eq!(extent(&d, &a), "+1.000 to +20000.0 µs; 1 beyond the axis");
         let near = Distribution::from_values(usual.chain([-1_200]));
         assert_eq!(extent(&near, &axis(&near)), "\u{2212}1.200 to +1.499 µs");
     }

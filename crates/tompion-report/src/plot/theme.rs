@@ -90,9 +90,7 @@ impl Ink {
 
 /// The classes for a triple made by [`Ink::color`].
 pub(crate) fn classes((role, hue, dash): (u8, u8, u8)) -> String {
-    const ROLES: [&str; 12] = [
-        "g", "t", "h", "b", "r", "p", "l", "m", "e", "n", "f", "z",
-    ];
+    const ROLES: [&str; 12] = ["g", "t", "h", "b", "r", "p", "l", "m", "e", "n", "f", "z"];
     let name = ROLES.get(usize::from(role)).copied().unwrap_or("g");
     match name {
         "g" | "t" | "h" | "b" | "z" => name.to_owned(),

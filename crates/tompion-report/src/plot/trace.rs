@@ -19,7 +19,11 @@ const SIZE: (u32, u32) = (1040, 230);
 /// The axis of lengths that fits all of `traces`.
 pub(crate) fn range<'a>(traces: impl Iterator<Item = &'a BlockTrace>) -> Range<f64> {
     let columns = traces.flat_map(|t| t.by_cause.values().flatten());
-    decades(columns.flat_map(|c| [c.min.1, c.max.1]).map(|ps| ps as f64 / 1e3))
+    decades(
+        columns
+            .flat_map(|c| [c.min.1, c.max.1])
+            .map(|ps| ps as f64 / 1e3),
+    )
 }
 
 /// Draws the blocks of one cell; `look` gives the colour of a cause.
@@ -31,7 +35,7 @@ pub(crate) fn draw(
 ) -> Drawn {
     let span_ns: u64 = traces.iter().map(|t| t.span_ns).sum();
     let seconds = span_ns.max(1) as f64 / 1e9;
-    canvas(SIZE, label, "time", |root| {
+    canvas(SIZE, label, "time trace", |root| {
         let u = |units: i32| units * SCALE;
         let mut chart = ChartBuilder::on(root)
             .margin_top(u(10))
@@ -73,7 +77,10 @@ pub(crate) fn draw(
                     area.draw(&PathElement::new(line, ink))?;
                 }
                 let ink = Ink::Dots(look(cause)).color();
-                for p in columns.iter().flat_map(|c| c.points.iter().chain([&c.min, &c.max])) {
+                for p in columns
+                    .iter()
+                    .flat_map(|c| c.points.iter().chain([&c.min, &c.max]))
+                {
                     area.draw(&Circle::new((at(p.0), value(p.1)), 1, ink))?;
                 }
             }

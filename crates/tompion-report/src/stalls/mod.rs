@@ -1,6 +1,5 @@
 //! Stalls of one cell: where the time went, when, and in what pattern.
 
-mod evidence;
 mod histogram;
 mod structure;
 mod trace;
@@ -11,11 +10,11 @@ use tompion_cause::Cause;
 use tompion_record::{CauseTotal, Stalls, Trial, TrialData, format_ns};
 
 use crate::disturbed::cause_in_words;
+use crate::evidence::Evidence;
 use crate::figures::{count, percent, plural};
 
-pub(crate) use evidence::Evidence;
 pub(crate) use histogram::{Bin, binary_bins};
-pub(crate) use structure::{Structure, sentences};
+pub(crate) use structure::{Mode, Periodic, Structure, sentences};
 pub(crate) use trace::BlockTrace;
 
 /// What is shown of one cell: its trials added up.

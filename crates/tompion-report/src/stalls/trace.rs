@@ -140,9 +140,6 @@ mod tests {
             .map(|s| (s.at_ns, s.cause))
             .collect();
         // The first row is no stall, nobody knows the cause of the last.
-        assert_eq!(
-            found,
-            [(10_000, Cause::Softirq), (37_000, Cause::Unknown)]
-        );
+        assert_eq!(found, [(10_000, Cause::Softirq), (37_000, Cause::Unknown)]);
     }
 }

@@ -23,8 +23,7 @@ pub(super) fn section(
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for (i, load) in section.loads.iter().enumerate() {
         for row in &section.rows {
-            let Some(stalls) = row.by_load[i].and_then(|s| s.view.stalls.as_ref())
-            else {
+            let Some(stalls) = row.by_load[i].and_then(|s| s.view.stalls.as_ref()) else {
                 continue;
             };
             let mut name = load_title(load).to_owned();
@@ -42,19 +41,17 @@ pub(super) fn section(
     let alone = said.len() == 1;
     for (names, evidence) in said {
         let text = evidence.join(" ");
-        let text = if alone { text } else { format!("{names}: {text}") };
+        let text = if alone {
+            text
+        } else {
+            format!("{names}: {text}")
+        };
         out.push_str(&paint.dim(&wrap(&plain(&text), width, "", "  ")));
         out.push('\n');
     }
 }
 
-fn one(
-    out: &mut String,
-    name: &str,
-    stalls: &StallsView,
-    tick_hz: Option<u32>,
-    width: usize,
-) {
+fn one(out: &mut String, name: &str, stalls: &StallsView, tick_hz: Option<u32>, width: usize) {
     let mut line = |text: &str, first: &str| {
         out.push_str(&wrap(&plain(text), width, first, &format!("{first}  ")));
         out.push('\n');
@@ -86,7 +83,11 @@ fn one(
                 Some(format_ns(ns as f64)),
                 Some(percent(stalls.share_of_lost(ns))),
                 Some(count(further.iter().map(|c| c.parts).sum())),
-                further.iter().map(|c| c.longest_ns).max().map(|l| format_ns(l as f64)),
+                further
+                    .iter()
+                    .map(|c| c.longest_ns)
+                    .max()
+                    .map(|l| format_ns(l as f64)),
             ],
         });
     }

@@ -3,10 +3,10 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use tompion_record::{factor, format_ns};
 
+use super::timer_events;
 use super::{Paint, glyph, heading, judged_with, judgement, outcome, wrap};
 use crate::data::{ReportData, Shown};
 use crate::figures::{NONE, count, ns, plain, supported};
-use super::timer_events;
 use crate::sections::{Row, Section, TIMER_EVENTS, load_title, sections};
 use crate::verdicts;
 

@@ -15,8 +15,8 @@ pub(super) fn figures(out: &mut String, section: &Section<'_>, width: usize, pai
     }
     let title = format!("{}: intervals and time error, in µs", section.title());
     heading(out, &wrap(&plain(&title), width, "", ""), paint);
-    let mut titles = vec!["Mechanism".to_owned()];
-    titles.extend(columns.iter().map(|c| c.title.clone()));
+    let mut titles = vec!["\nMechanism".to_owned()];
+    titles.extend(columns.iter().map(|c| on_two_lines(&c.title)));
     let mut lines = Vec::new();
     for (i, load) in section.loads.iter().enumerate() {
         lines.push(Line::heading(plain(load_title(load))));
@@ -29,6 +29,14 @@ pub(super) fn figures(out: &mut String, section: &Section<'_>, width: usize, pai
         }));
     }
     table(out, &titles, &lines, width);
+}
+
+/// A heading as wide as the numbers below it: broken at its first space.
+fn on_two_lines(title: &str) -> String {
+    match title.split_once(' ') {
+        Some((name, rest)) if name != "99" => format!("{name}\n{rest}"),
+        _ => format!("\n{title}"),
+    }
 }
 
 /// How to read the tables, once.

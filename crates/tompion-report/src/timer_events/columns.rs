@@ -36,7 +36,9 @@ pub(crate) fn columns(section: &Section<'_>) -> Vec<Column> {
         }),
         column("missed", |s| s.cell.missed_periods.map(count)),
         column("missed, %", |s| missed_share(s).map(percent)),
-        of("max |TIE|", |t| (t.trials > 0).then(|| us(t.largest_tie_ns))),
+        of("max |TIE|", |t| {
+            (t.trials > 0).then(|| us(t.largest_tie_ns))
+        }),
     ];
     all.extend(at_taus(section, "MTIE", TimerEvents::mtie));
     all.extend(at_taus(section, "TDEV", TimerEvents::tdev));

@@ -4,6 +4,8 @@
 
 pub mod page;
 mod realistic;
+mod stalls;
+mod timer_events;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -16,7 +18,9 @@ use tompion_record::{
 use tompion_report::ReportData;
 use tompion_verdict::Assessment;
 
-pub use realistic::realistic;
+pub use realistic::{Random, realistic};
+pub use stalls::*;
+pub use timer_events::*;
 pub use verdicts::assessment;
 
 pub fn header(blocks: u32, cells: u32) -> RunHeader {
@@ -119,6 +123,24 @@ pub fn run(trials: Vec<(Factors, TrialData)>, status: Status) -> (TempDir, Run) 
         writer.save(draft, &data).unwrap();
     }
     writer.finish(status).unwrap();
+    let run = Run::open(&path).unwrap();
+    (directory, run)
+}
+
+/// A run of trials as they are.
+pub fn run_of(trials: &[(TrialDraft, TrialData)]) -> (TempDir, Run) {
+    run_with(header(8, 99), trials)
+}
+
+/// The same on a machine of one's own.
+pub fn run_with(header: RunHeader, trials: &[(TrialDraft, TrialData)]) -> (TempDir, Run) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("run");
+    let mut writer = RunWriter::create(&path, header).unwrap();
+    for (draft, data) in trials {
+        writer.save(draft.clone(), data).unwrap();
+    }
+    writer.finish(Status::Complete).unwrap();
     let run = Run::open(&path).unwrap();
     (directory, run)
 }

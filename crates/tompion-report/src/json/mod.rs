@@ -1,5 +1,8 @@
 //! The summary for machines: `--json`.
 
+mod stalls;
+mod timer_events;
+
 use serde_json::{Map, Value, json};
 use tompion_record::{Status, Summary};
 
@@ -32,6 +35,7 @@ pub fn json(data: &ReportData) -> Value {
         "environment": header.environment,
         "emulation": emulation(&header.environment),
         "guards": header.guards,
+        "evidence": stalls::evidence(data.evidence()),
         "limitations": limitations(data),
         "cells": data.shown().map(|s| cell(&s)).collect::<Vec<_>>(),
     })
@@ -45,6 +49,7 @@ fn cell(s: &Shown<'_>) -> Value {
         "factors": cell.factors,
         "blocks": cell.blocks.len(),
         "measured": summary(view.measured.as_ref()),
+        "undisturbed": summary(view.undisturbed.as_ref()),
         "missed_filled": summary(view.filled.as_ref()),
         "batched": summary(view.batched.as_ref()),
         "median_interval": view.median_interval.map(|i| json!({
@@ -55,6 +60,8 @@ fn cell(s: &Shown<'_>) -> Value {
         })),
         "missed_periods": cell.missed_periods,
         "marked_samples": view.left_out + view.disturbed.marked(),
+        "disturbed_samples": view.disturbed.observed.then(|| view.disturbed.marked()),
+        "marked_by_reason": stalls::marked_by_reason(&view.disturbed),
         "not_positive_samples": view.not_positive,
         "trials_with_binned_samples": view.tail_trials,
         "trials_ended_by_time": cell.measurements.iter().filter(|m| m.ended_by_time).count(),
@@ -66,6 +73,8 @@ fn cell(s: &Shown<'_>) -> Value {
             zero_steps: a.zero_steps.max(b.zero_steps),
             backward_steps: a.backward_steps + b.backward_steps,
         }),
+        "timer_events": timer_events::timer_events(s),
+        "stalls": stalls::stalls(s),
         "load": cell.loads,
     })
 }

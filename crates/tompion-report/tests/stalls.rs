@@ -1,0 +1,237 @@
+//! Planted stalls come out of every form with their causes.
+
+mod common;
+
+use common::page::{as_xml, check_page, class, paths, plots};
+use common::{header, nothing, run_of, run_with, stalls_key, stalls_trial, tick_and_hog};
+use roxmltree::Document;
+use serde_json::json;
+use tompion_cause::Cause;
+use tompion_record::{TrialData, TrialDraft};
+use tompion_report::{ReportData, html, json, terminal};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {
+    let (_keep, run) = run_of(trials);
+    ReportData::gather(&run, |_| nothing()).unwrap()
+}
+
+/// Two trials: 10 ms preempted and 40 µs of a tick, then 30 ms preempted.
+fn two_trials() -> Vec<(TrialDraft, TrialData)> {
+    let hog = (Cause::Preempted, Some("hog[7]"), 10_000_000);
+    let tick = (Cause::Tick, Some("local_timer"), 40_000);
+    let first = vec![(100_000_000, vec![hog, tick])];
+    let second = vec![(300_000_000, vec![(hog.0, hog.1, 30_000_000)])];
+    let key = || stalls_key("1", "cpu");
+    vec![
+        stalls_trial(key(), 0, SECOND, &first),
+        stalls_trial(key(), 1, SECOND, &second),
+    ]
+}
+
+#[test]
+fn time_lost_by_cause_adds_up_over_trials() {
+    let report = report(&two_trials());
+    let s = &json(&report)["cells"][0]["stalls"];
+    assert_eq!(s["lost_ns"], 40_040_000);
+    assert_eq!(
+        (&s["stalls"], &s["longest_ns"]),
+        (&json!(2), &json!(30_000_000.0))
+    );
+    let preempted = &s["causes"][0];
+    assert_eq!(
+        (&preempted["cause"], &preempted["by"], &preempted["lost_ns"]),
+        (&json!("preempted"), &json!("hog[7]"), &json!(40_000_000))
+    );
+    assert_eq!(
+        (&preempted["parts"], &preempted["longest_ns"]),
+        (&json!(2), &json!(30_000_000))
+    );
+    let lost: u64 = s["causes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["lost_ns"].as_u64().unwrap())
+        .sum();
+    assert_eq!((lost, &s["without_cause_ns"]), (40_040_000, &json!(0)));
+    let coverage = s["observed_ns"].as_f64().unwrap() / s["wall_ns"].as_f64().unwrap();
+    assert_eq!(s["coverage"], coverage);
+
+    // 40.04 ms of 2 s less 0.6 ms a second.
+    let text = terminal(&report, 200, false);
+    assert!(
+        text.contains("cpu, CPU 1: 2.00 % of the time lost (40.0 ms) in 2 stalls"),
+        "{text}"
+    );
+    let line = text
+        .lines()
+        .find(|l| l.contains("preempted by hog[7]"))
+        .unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[3..], ["40.0", "ms", "99.90", "%", "2", "30.0", "ms"]);
+    assert!(text.contains("99.94 % of 2.00 s observed"), "{text}");
+    assert!(
+        text.contains("another 0.05 % went into reading counters"),
+        "{text}"
+    );
+    let page = html(&report);
+    check_page(&page);
+    assert!(page.contains("<td class=\"left\">hog[7]</td><td>40.0 ms</td>"));
+}
+
+#[test]
+fn stalls_without_room_are_told_apart_from_causes() {
+    let mut trials = two_trials();
+    let stalls = trials[0].0.stalls.as_mut().unwrap();
+    stalls.rows_lost = 3;
+    stalls.lost_ns += 6_000_000;
+    let report = report(&trials);
+    assert_eq!(
+        json(&report)["cells"][0]["stalls"]["without_cause_ns"],
+        6_000_000
+    );
+    let text = terminal(&report, 100, false);
+    let line = text
+        .lines()
+        .find(|l| l.contains("no room for a cause"))
+        .unwrap();
+    assert!(line.contains("6.00 ms") && line.contains('3'), "{line}");
+    assert!(html(&report).contains("3 stalls found no room for rows of their own"));
+}
+
+#[test]
+fn evidence_had_and_missing_is_told_with_reasons() {
+    let mut trials = two_trials();
+    let missing = "irq tracepoints (tracefs is not readable)";
+    let said = terminal(&report(&trials), 200, false);
+    assert!(
+        said.contains("Evidence: context switches of the thread, counters of the thread."),
+        "{said}"
+    );
+    assert!(said.contains(&format!("Missing: {missing}.")), "{said}");
+    // Missing in one trial only, where the hypervisor accounts for nothing.
+    let o = trials[0].0.observation.as_mut().unwrap();
+    o.evidence[2].missing = None;
+    o.steal_is_accounted = false;
+    let report = report(&trials);
+    let said = terminal(&report, 200, false);
+    assert!(
+        said.contains("irq tracepoints in 1 of 2 trials (tracefs is not readable)"),
+        "{said}"
+    );
+    let limits = json(&report)["limitations"].to_string();
+    assert!(
+        limits.contains("Evidence of disturbances that was not to be had: irq"),
+        "{limits}"
+    );
+    assert!(
+        limits.contains("In 1 of 2 trials the hypervisor did not account"),
+        "{limits}"
+    );
+    // Stalls themselves are not samples that something disturbed.
+    assert!(!said.contains("overlapped a disturbance"));
+}
+
+#[test]
+fn patterns_are_named_with_the_kernels_own_tick() {
+    let mut header = header(2, 2);
+    header.environment.kernel.tick_rate_hz = Some(250);
+    let trial = |block| {
+        let planted = tick_and_hog(5 + u64::from(block), 4 * SECOND, false);
+        stalls_trial(stalls_key("1", "idle"), block, 4 * SECOND, &planted)
+    };
+    let (_keep, run) = run_with(header, &[trial(0), trial(1)]);
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let text = terminal(&report, 200, false);
+    let tick = text
+        .lines()
+        .find(|l| l.trim().starts_with("every 4.000 ms"))
+        .unwrap();
+    assert!(
+        tick.ends_with("probably the kernel tick at 250 Hz"),
+        "{tick}"
+    );
+    let periodic = &json(&report)["cells"][0]["stalls"]["structure"]["periodic"][0];
+    let period = periodic["period_ns"].as_f64().unwrap();
+    assert!((period / 4e6 - 1.0).abs() < 1e-6, "{period}");
+    assert_eq!(periodic["trials"], 2);
+    assert!(html(&report).contains("probably the kernel tick at 250 Hz"));
+}
+
+#[test]
+fn lengths_and_times_are_drawn_for_each_load() {
+    let trials: Vec<_> = [("idle", false), ("cpu", true)]
+        .into_iter()
+        .flat_map(|(load, hog)| {
+            (0..2).map(move |block| {
+                let planted = tick_and_hog(9 + u64::from(block), SECOND, hog);
+                stalls_trial(stalls_key("1", load), block, SECOND, &planted)
+            })
+        })
+        .collect();
+    let report = report(&trials);
+    let page = html(&report);
+    check_page(&page);
+    let xml = as_xml(&page);
+    let document = Document::parse(&xml).unwrap();
+    let histograms = plots(&document, "histogram");
+    assert_eq!(histograms.len(), 2);
+    // A bar a bin: as many outlines as the summary has bins.
+    for (plot, cell) in histograms.iter().zip(["idle", "cpu"]) {
+        let cells = json(&report)["cells"].clone();
+        let own = cells
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|c| c["factors"]["load"] == cell);
+        let bins = own.unwrap()["stalls"]["bins"].as_array().unwrap().len();
+        let bars: usize = paths(plot, "f")
+            .iter()
+            .map(|d| d.matches('M').count())
+            .sum();
+        assert_eq!(bars, bins, "{cell}");
+        let text: Vec<&str> = plot.descendants().filter_map(|n| n.text()).collect();
+        assert!(
+            text.iter().any(|t| t.ends_with('%')) && text.contains(&"100"),
+            "{text:?}"
+        );
+    }
+    let traces = plots(&document, "trace");
+    assert_eq!(traces.len(), 2);
+    // Ticks have a colour of their own, the hog another.
+    let colours = |i: usize| {
+        let dots = traces[i]
+            .descendants()
+            .filter(|n| class(n).starts_with("p "));
+        dots.map(|n| class(&n).to_owned())
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    assert!(!colours(0).contains("p c0") && colours(1).contains("p c0"));
+    for width in [40, 64, 80, 100] {
+        for line in terminal(&report, width, false).lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_never_stood_still_says_so() {
+    let report = report(&[stalls_trial(stalls_key("0", "idle"), 0, SECOND, &[])]);
+    let text = terminal(&report, 100, false);
+    assert!(
+        text.contains("idle, CPU 0: no stall of more than 1.00 µs"),
+        "{text}"
+    );
+    check_page(&html(&report));
+}
+
+#[test]
+fn hostile_names_of_tasks_stay_text() {
+    let hostile = "<b>\u{1b}[31m&";
+    let planted = vec![(5_000, vec![(Cause::Preempted, Some(hostile), 9_000)])];
+    let report = report(&[stalls_trial(stalls_key("1", "idle"), 0, SECOND, &planted)]);
+    assert!(!terminal(&report, 100, false).contains('\u{1b}'));
+    assert!(html(&report).contains("&lt;b&gt;"));
+    check_page(&html(&report).replace('\u{1b}', ""));
+}
