@@ -53,6 +53,7 @@ pub fn describe_cause(cause: Cause, by: Option<&str>) -> String {
         Cause::Stolen => ("stolen by the hypervisor", ", "),
         Cause::Smi => ("system management mode", ", "),
         Cause::Unseen => ("unseen by the guest", ", "),
+        Cause::ClockStep => ("a step of the system clock", ", "),
         Cause::Own => ("Tompion itself", ", "),
         Cause::Unknown => ("unknown", ", "),
     };

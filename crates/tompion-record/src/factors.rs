@@ -22,6 +22,8 @@ pub mod factor {
     pub const FORM: &str = "form";
     /// CPU of a busy loop, where several are measured.
     pub const CPU: &str = "cpu";
+    /// What was watched beside the measurement, where that varies.
+    pub const OBSERVE: &str = "observe";
     /// Load beside the measurement: `idle`, `cpu`, ...
     pub const LOAD: &str = "load";
 }

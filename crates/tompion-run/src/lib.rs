@@ -17,7 +17,7 @@ pub use bench::{Bench, Trial};
 pub use execute::{Progress, execute};
 pub use machine::{Machine, MachineSettings};
 pub use plan::{
-    Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions,
+    Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions,
     TimerEventOptions,
 };
 pub use program::watch_program;

@@ -1,5 +1,6 @@
 //! The real machine.
 
+mod observed;
 mod since;
 mod stalls;
 
@@ -16,8 +17,12 @@ use tompion_probe::{
 use tompion_record::{Throttling, factor};
 use tompion_time::{Clock, Policy, Rate, Source};
 
+use self::observed::Observed;
 use self::since::Since;
-use crate::{Bench, Error, PlannedCell, PlannedSearch, ProbePlan, Trial};
+use crate::{Bench, Error, Observe, PlannedCell, PlannedSearch, ProbePlan, Trial};
+
+/// How often counters are read while a trial goes on.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How the real machine is used.
 #[derive(Clone, Debug)]
@@ -51,6 +56,8 @@ struct Load {
     process: Option<LoadProcess>,
     /// Measures while the load is on.
     thread: Option<MeasuringThread>,
+    /// Watches that thread, as the cells so far asked for it.
+    observed: Option<(Observe, Observed)>,
 }
 
 impl Machine {
@@ -75,6 +82,7 @@ impl Machine {
                 Ok(Load {
                     process,
                     thread: None,
+                    observed: None,
                 })
             })
             .collect::<Result<_, Error>>()?;
@@ -153,6 +161,7 @@ impl Bench for Machine {
         let load = &mut self.loads[load];
         // The next time begins with a thread that knows nothing of this one.
         load.thread = None;
+        load.observed = None;
         match &mut load.process {
             Some(process) => Ok(process.pause()?),
             None => Ok(()),
@@ -207,6 +216,14 @@ impl Bench for Machine {
             Some(thread) => thread,
             None => load.thread.insert(MeasuringThread::start().map_err(named)?),
         };
+        if load.observed.as_ref().map(|o| o.0) != Some(cell.observe) {
+            let cpus = match cell.thread.cpu {
+                Some(cpu) => vec![cpu],
+                None => tompion_platform::usable_cpus(),
+            };
+            let observed = Observed::begin(cell.observe, thread.tid(), cpus);
+            load.observed = observed.map(|o| (cell.observe, o));
+        }
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
         let stop = Arc::clone(&limits.stop);
@@ -220,14 +237,21 @@ impl Bench for Machine {
             } => timer_events::measure(method, form, period_ns, &limits),
             ProbePlan::Stalls { .. } => unreachable!("measured above"),
         };
+        let mut observed = load.observed.as_mut().map(|o| &mut o.1);
+        if let Some(observed) = &mut observed {
+            observed.begin_window();
+        }
         let mut outcome = if Duration::from_nanos(cell.wait_ns()) > LONG_SLEEP {
             thread.run_stoppable(settings, &stop, measure)
+        } else if let Some(observed) = &mut observed {
+            thread.run_beside(settings, LOOK_EVERY, || observed.look(), measure)
         } else {
             // Between samples the probe looks for `stop` itself.
             thread.run(settings, measure)
         }
         .map_err(named)?;
         let ended = self.began.elapsed();
+        let observation = observed.map(|o| o.end_window(&mut outcome));
         outcome.measurement.pinned_cpu = cell.thread.cpu;
         Ok(vec![Trial {
             factors: cell.factors.clone(),
@@ -236,7 +260,7 @@ impl Bench for Machine {
             outcome,
             load: since.evidence(&mut load.process)?,
             stalls: None,
-            observation: None,
+            observation,
         }])
     }
 }

@@ -26,6 +26,7 @@ mod series;
 mod tables;
 mod thread;
 mod throughput;
+mod watch;
 
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -35,6 +36,7 @@ use tompion_cause::{Access, Disturbance};
 use crate::events::{self, Drained};
 
 pub use series::{Column, Series};
+pub use watch::Watch;
 
 /// Called with everything that was recorded, for who wants more of it than
 /// disturbances.

@@ -51,7 +51,7 @@ fn behave(watched: &[u32]) {
     }
 }
 
-struct Observing {
+pub(super) struct Observing {
     period_ns: u64,
     gauges: Vec<(Box<dyn Gauge>, usize)>,
     gauge_access: Items,
@@ -74,7 +74,7 @@ struct Observing {
 }
 
 impl Observing {
-    fn begin(settings: Settings) -> Self {
+    pub(super) fn begin(settings: Settings) -> Self {
         let recorder = settings
             .events
             .map(|events| Recorder::attach_with(&events, &settings.threads, &settings.cpus).0);
@@ -126,7 +126,7 @@ impl Observing {
         self.series.push(self.row.0, &self.row.1);
     }
 
-    fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         self.before.0 = self.row.0;
         self.before.1.copy_from_slice(&self.row.1);
         self.read();
@@ -160,9 +160,37 @@ impl Observing {
     }
 
     fn end(mut self) -> Observations {
+        let own_cpu_ns = sys::own_cpu_ns() - self.began_cpu_ns;
+        let disturbances = self.collect();
+        let until_ns = self.row.0;
+        Observations {
+            disturbances,
+            access: self.access(),
+            own_cpu_share: own_cpu_ns as f64 / (until_ns - self.began_ns).max(1) as f64,
+            own_tid: self.own_tid,
+            records: self.recorder.as_ref().map_or(0, Recorder::records),
+            lost_records: self.lost_records,
+            window_ns: (self.began_ns, until_ns),
+            series: self.series,
+        }
+    }
+
+    /// Begins a window: what happened before belongs to nobody.
+    pub(super) fn begin_window(&mut self) {
+        self.read();
+        if let Some(drained) = self.recorder.as_mut().map(Recorder::drain) {
+            self.events_until_ns = drained.until_ns;
+        }
+        self.from_events.clear();
+        self.polled.clear();
+        self.is_full = false;
+    }
+
+    /// Looks a last time and gives all disturbances, in the order of their
+    /// beginnings.
+    pub(super) fn collect(&mut self) -> Vec<Disturbance> {
         self.look();
         let until_ns = self.row.0;
-        let own_cpu_ns = sys::own_cpu_ns() - self.began_cpu_ns;
         if let Some(last) = self
             .recorder
             .as_mut()
@@ -174,20 +202,10 @@ impl Observing {
         let uncovered =
             |(d, covered): (Disturbance, Covered)| (!self.is_covered(&d, covered)).then_some(d);
         let polled: Vec<_> = polled.into_iter().filter_map(uncovered).collect();
-        let access = self.access();
-        let mut disturbances = self.from_events;
+        let mut disturbances = std::mem::take(&mut self.from_events);
         disturbances.extend(polled);
         disturbances.sort_by_key(|d| d.from_ns);
-        Observations {
-            disturbances,
-            series: self.series,
-            access,
-            own_cpu_share: own_cpu_ns as f64 / (until_ns - self.began_ns).max(1) as f64,
-            own_tid: self.own_tid,
-            records: self.recorder.as_ref().map_or(0, Recorder::records),
-            lost_records: self.lost_records,
-            window_ns: (self.began_ns, until_ns),
-        }
+        disturbances
     }
 
     /// Whether events tell of that time and kind, so that the counters need not.
@@ -212,7 +230,7 @@ impl Observing {
         }
     }
 
-    fn access(&self) -> Access {
+    pub(super) fn access(&self) -> Access {
         let mut access = match &self.recorder {
             Some(recorder) => recorder.access(),
             None => Access {

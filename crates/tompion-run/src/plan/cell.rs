@@ -5,6 +5,49 @@ use std::time::Duration;
 use tompion_probe::{ThreadSettings, read_cost, timer_events, wake_up};
 use tompion_record::Factors;
 
+/// What is watched beside a measurement (the feedback mechanism of Whiteaker 2011,
+/// section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Observe {
+    /// Nothing.
+    Off,
+    /// The machine's counters, ten times a second.
+    Counters,
+    /// The measuring thread's own switches and faults, too.
+    #[default]
+    Threads,
+    /// Everything that happens on its CPUs, too; takes privilege.
+    Cpus,
+}
+
+impl Observe {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Counters, Self::Threads, Self::Cpus];
+
+    /// The name on the command line and the level of the factor `observe`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Counters => "counters",
+            Self::Threads => "threads",
+            Self::Cpus => "cpus",
+        }
+    }
+}
+
+impl std::str::FromStr for Observe {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|o| o.name() == text)
+            .ok_or_else(|| {
+                format!("`{text}` is nothing to observe; use off, counters, threads or cpus")
+            })
+    }
+}
+
 /// What a cell's probe does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbePlan {
@@ -47,6 +90,8 @@ pub struct PlannedCell {
     pub thread: ThreadSettings,
     /// Index into [`Plan::loads`].
     pub load: usize,
+    /// What is watched meanwhile.
+    pub observe: Observe,
     /// Samples of one trial.
     pub samples: u64,
     /// Share of the run's time relative to other timed cells, beyond the least

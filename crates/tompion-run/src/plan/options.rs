@@ -6,7 +6,7 @@ use tompion_load::LoadSpec;
 use tompion_probe::{Policy, ThreadSettings, read_cost, timer_events, wake_up};
 use tompion_record::{Factors, factor, format_duration};
 
-use super::{PlannedCell, PlannedSearch, ProbePlan};
+use super::{Observe, PlannedCell, PlannedSearch, ProbePlan};
 
 /// Timer slack of a wake-up cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,9 @@ pub struct PlanOptions {
     pub policies: Vec<Policy>,
     /// CPU to pin the measuring thread to.
     pub cpu: Option<u32>,
+    /// What is watched meanwhile. Several, or one named twice, become levels of a
+    /// factor: so observing is tested for its own effect.
+    pub observe: Vec<Observe>,
     /// Passes over all cells.
     pub blocks: u32,
     /// Read-cost samples of a cell at rest, over all blocks; a tenth under load.
@@ -152,6 +155,15 @@ impl PlanOptions {
         let mut cells = self.read_cells(load, spec, policy);
         cells.extend(self.wake_cells(load, spec, policy));
         cells.extend(self.event_cells(load, spec, policy));
+        let others = match self.observe.as_slice() {
+            [] => cells,
+            [one] => cells
+                .into_iter()
+                .map(|c| PlannedCell { observe: *one, ..c })
+                .collect(),
+            several => crossed(&cells, several),
+        };
+        let mut cells = others;
         cells.extend(self.stall_cells(load, spec, policy));
         cells
     }
@@ -185,6 +197,7 @@ impl PlanOptions {
                     cpu: self.cpu,
                 },
                 load,
+                observe: Observe::default(),
                 samples: (of_cell / method.sample_divisor())
                     .div_ceil(u64::from(self.blocks))
                     .max(1),
@@ -212,6 +225,7 @@ impl PlanOptions {
                     },
                     thread: self.thread(policy, slack),
                     load,
+                    observe: Observe::default(),
                     samples: self.wake_samples.div_ceil(u64::from(self.blocks)).max(1),
                     weight: weight(method, *target_ns),
                 }));
@@ -242,6 +256,7 @@ impl PlanOptions {
                             },
                             thread: self.thread(policy, slack),
                             load,
+                            observe: Observe::default(),
                             samples: events.events.max(1),
                             weight: (period_ns as f64 / 1e5).max(1.0),
                         });
@@ -264,6 +279,7 @@ impl PlanOptions {
             },
             thread: self.thread(policy, None),
             load,
+            observe: Observe::default(),
             samples: u64::MAX,
             weight: stalls.weight,
         }]
@@ -288,6 +304,25 @@ impl PlanOptions {
             cpu: self.cpu,
         }
     }
+}
+
+/// Each cell once for each thing to observe; one named again is another level, for
+/// comparison with itself.
+fn crossed(cells: &[PlannedCell], several: &[Observe]) -> Vec<PlannedCell> {
+    let level = |i: usize| match several[..i].iter().filter(|o| **o == several[i]).count() {
+        0 => several[i].name().to_owned(),
+        1 => format!("{} again", several[i].name()),
+        n => format!("{} again {n}", several[i].name()),
+    };
+    let with = |cell: &PlannedCell, i: usize| PlannedCell {
+        factors: cell.factors.clone().with(factor::OBSERVE, level(i)),
+        observe: several[i],
+        ..cell.clone()
+    };
+    cells
+        .iter()
+        .flat_map(|cell| (0..several.len()).map(move |i| with(cell, i)))
+        .collect()
 }
 
 fn with_slack(key: &Factors, slack: Option<Slack>) -> Factors {

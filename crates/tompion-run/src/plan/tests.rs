@@ -20,6 +20,7 @@ pub(crate) fn options() -> PlanOptions {
         loads: vec!["idle".parse().unwrap(), "cpu".parse().unwrap()],
         policies: vec![Policy::Other],
         cpu: None,
+        observe: vec![Observe::Off],
         blocks: 4,
         read_samples: 4000,
         wake_samples: 400,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tompion_load::LoadList;
 use tompion_probe::Policy;
+use tompion_run::Observe;
 
 use super::values::duration;
 use crate::output::OutputOptions;
@@ -33,6 +34,17 @@ pub struct RunOptions {
         default_value = "other"
     )]
     pub policy: Vec<Policy>,
+
+    /// What is watched meanwhile, to mark the samples that something disturbed: off,
+    /// counters, threads (the measuring thread's switches) or cpus (all that happens
+    /// on its CPUs; takes root). Several, comma-separated, are compared
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        default_value = "threads"
+    )]
+    pub observe: Vec<Observe>,
 
     /// Pin the measuring thread to this CPU
     #[arg(long, value_name = "CPU")]

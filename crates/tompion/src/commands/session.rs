@@ -50,6 +50,7 @@ pub fn plan_of_nothing(
         },
         policies: options.policy.clone(),
         cpu: options.cpu,
+        observe: options.observe.clone(),
         blocks: options.blocks.unwrap_or(blocks),
         read_samples: 0,
         wake_samples: 0,

@@ -1,0 +1,41 @@
+//! The observer without a thread of its own.
+
+use tompion_cause::{Access, Disturbance};
+
+use super::Settings;
+use super::thread::Observing;
+
+/// Observes window by window, on the thread of a caller who looks himself: one that
+/// is real-time gets its turn beside loads of a hundred threads, where an ordinary
+/// thread waits for hundreds of milliseconds.
+pub struct Watch(Observing);
+
+impl Watch {
+    /// Opens all counters and begins recording. The rate of `settings` is the
+    /// caller's affair: it says how often to [`look`](Self::look).
+    pub fn begin(settings: Settings) -> Self {
+        Self(Observing::begin(settings))
+    }
+
+    /// Begins a window.
+    pub fn begin_window(&mut self) {
+        self.0.begin_window();
+    }
+
+    /// Reads the counters and takes the events so far; to be called some ten times
+    /// a second within a window.
+    pub fn look(&mut self) {
+        self.0.look();
+    }
+
+    /// Ends the window: what disturbed the threads in it, in the order of its
+    /// beginnings. Takes some milliseconds, until the last events have arrived.
+    pub fn end_window(&mut self) -> Vec<Disturbance> {
+        self.0.collect()
+    }
+
+    /// What there is to be observed; each `Err` says why not.
+    pub fn access(&self) -> Access {
+        self.0.access()
+    }
+}
