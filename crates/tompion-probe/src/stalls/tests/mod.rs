@@ -177,8 +177,8 @@ fn own_time_is_told_apart_and_a_stall_in_it_is_a_row() {
     assert_eq!(rows.len(), 2);
     assert!(!rows[0].own && rows[1].own);
     assert_eq!(rows[1].stall.from_ns, rows[0].stall.until_ns);
-    // The first anchor and one reading of the counters; then they are read again.
-    assert_eq!(rows[1].length_ps, 53_080_000);
+    // The anchor and two stamps; then the counters are read.
+    assert_eq!(rows[1].length_ps, 50_040_000);
     assert!(rows[1].after.unwrap().at_ns >= rows[1].stall.until_ns);
     assert!(outcome.own_longest_ns >= 100_000);
     assert_eq!(rows[1].elsewhere_ns, 2_020);
