@@ -64,6 +64,7 @@ pub(crate) fn explain(
         throttled,
         faults: line.fault_moments,
         migrated: line.migrated,
+        perhaps_ns: 0,
     };
     let (delay_ns, left_ns) = stall.events(line);
     if let Some(growth) = growth {
@@ -83,6 +84,8 @@ struct Open<'a> {
     throttled: Throttled,
     faults: u64,
     migrated: bool,
+    /// Of the rest: what the counters' growth may explain or other stalls.
+    perhaps_ns: u64,
 }
 
 impl Open<'_> {
@@ -187,7 +190,7 @@ impl Open<'_> {
                 self.delayed(share, "its run delay grew");
             }
         }
-        let share = growth.share(off_ns, self.rest_ns);
+        let share = growth.share(off_ns, self.rest_ns - self.perhaps_ns);
         if share == Share::default() {
             return;
         }
@@ -249,8 +252,7 @@ impl Open<'_> {
 
     fn charge(&mut self, verdict: Verdict, share: Share) {
         self.say(verdict, share.sure_ns);
-        let because = "counters grew, but other stalls between their readings may be the reason";
-        self.say(Verdict::unknown(because), share.perhaps_ns);
+        self.perhaps_ns += share.perhaps_ns;
     }
 
     /// The rest was on the CPU as far as the guest knows.
@@ -294,6 +296,8 @@ impl Open<'_> {
 
     /// No cause was found within the guest.
     fn uncovered(&mut self) {
+        let because = "counters grew, but other stalls between their readings may be the reason";
+        self.say(Verdict::unknown(because), self.perhaps_ns.min(self.rest_ns));
         let access = self.evidence.access;
         let verdict = if self.migrated && self.rest_ns <= MIGRATION_NS {
             let because = "it came from another CPU, which is taken to cost up to 50 us";

@@ -38,7 +38,7 @@
 //! Counters are read some time before and right after a stall. What they grew by
 //! belongs to the stall as long as other stalls between the readings are below a
 //! tenth of it; beyond that only the growth that those cannot explain, and the
-//! rest is unknown. Growth below 5 us is noise of the readings.
+//! rest is unknown unless page faults or SMI explain it. Growth below 5 us is noise of the readings.
 //!
 //! # What it cannot tell
 //! * Where the kernel subtracts interrupts from CPU time

@@ -79,7 +79,7 @@ struct Watch<'a, S, C> {
     cpu: Option<u32>,
     /// When they were read, what that takes at best, and how long to wait until
     /// they are read again; ticks.
-    read_at: u64,
+    read_from: u64,
     reading: u64,
     read_pause: u64,
 
@@ -111,7 +111,7 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
             known: None,
             lost_since_ps: 0,
             cpu: stamps.cpu(),
-            read_at: 0,
+            read_from: 0,
             reading: u64::MAX,
             read_pause: u64::MAX,
             refresh: stamps.ticks(settings.refresh_ns.max(1)),
@@ -183,7 +183,7 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
     /// Own work after the stamp `now`; what it takes is in no interval.
     fn look_up(&mut self, now: u64, counted: Counted, due: bool) {
         let (known, mut elsewhere_ps) = (self.known, self.lost_since_ps);
-        let cpu = self.cpu;
+        let (cpu, reads) = (self.cpu, self.counter_reads);
         if let Counted::Stall(length_ps) = counted {
             if now.wrapping_sub(self.anchor.0) > self.anchor_life {
                 self.take_anchor();
@@ -192,16 +192,19 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
             self.report(now, length_ps);
         }
         if due {
-            if now.wrapping_sub(self.read_at).cast_signed() >= self.read_pause.cast_signed() {
+            if now.wrapping_sub(self.read_from).cast_signed() >= self.read_pause.cast_signed() {
                 self.read_counters();
             }
             self.due = self.after_refresh(now.wrapping_sub(self.began));
         }
         self.last = self.stamps.now();
-        // A slow way to read counters is no stall.
-        let usual = self.reading.checked_mul(4).unwrap_or(0);
-        if self.last.wrapping_sub(now) >= self.long_own.max(usual) {
+        if self.last.wrapping_sub(now) >= self.long_own() {
             self.report_own(now, known, elsewhere_ps, cpu);
+        }
+        // What held us up since the last reading belongs to no later stall.
+        let since = self.last.wrapping_sub(self.read_from);
+        if self.counter_reads > reads && since >= self.long_own() {
+            self.lost_since_ps += self.stamps.ps(since);
         }
         let own = self.last.wrapping_sub(now);
         self.own = self.own.wrapping_add(own);
@@ -229,12 +232,16 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         self.lost_since_ps += length_ps;
         if length_ps / 1000 >= self.settings.counters_above_ns {
             row.after = self.read_counters();
+            let between = self.read_from.wrapping_sub(now);
+            if between >= self.long_own() {
+                row.elsewhere_ns += self.stamps.ps(between) / 1000;
+            }
         }
         self.rows.push(row);
     }
 
     /// Makes a row of own work that began at `now` and took so long that it must
-    /// have been held up.
+    /// have been held up. It ends where the counters are read again.
     fn report_own(
         &mut self,
         now: u64,
@@ -242,7 +249,11 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         elsewhere_ps: u64,
         cpu_before: Option<u32>,
     ) {
+        let mut until = self.last;
         let after = self.read_counters();
+        if after.is_some() {
+            until = self.read_from;
+        }
         self.take_anchor();
         let cpu_after = self.stamps.cpu();
         self.cpu = cpu_after;
@@ -250,9 +261,9 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         self.rows.push(Row {
             stall: Stall {
                 from_ns: self.ns_at(now),
-                until_ns: self.ns_at(self.last),
+                until_ns: self.ns_at(until),
             },
-            length_ps: self.stamps.ps(self.last.wrapping_sub(now)),
+            length_ps: self.stamps.ps(until.wrapping_sub(now)),
             own: true,
             cpu_before,
             cpu_after,
@@ -262,20 +273,34 @@ impl<'a, S: Stamps, C: FnMut() -> Counters> Watch<'a, S, C> {
         });
     }
 
+    /// Reads them again if something came in between: they must all be of one
+    /// moment.
     fn read_counters(&mut self) -> Option<Counters> {
+        const TRIES: usize = 3;
         if self.settings.counters_above_ns == u64::MAX {
             return None;
         }
-        let from = self.stamps.now();
-        self.known = Some((self.counters)());
-        let until = self.stamps.now();
-        self.counter_reads += 1;
+        for _ in 0..TRIES {
+            self.read_from = self.stamps.now();
+            self.known = Some((self.counters)());
+            self.counter_reads += 1;
+            let took = self.stamps.now().wrapping_sub(self.read_from);
+            self.reading = self.reading.min(took);
+            if took < self.long_own() {
+                break;
+            }
+        }
         self.lost_since_ps = 0;
-        self.reading = self.reading.min(until.wrapping_sub(from));
-        self.read_at = until;
         let share = self.reading.saturating_mul(REFRESH_SHARE);
         self.read_pause = self.refresh.max(share).min(i64::MAX as u64);
         self.known
+    }
+
+    /// Own work that takes so many ticks was held up: a slow way to read counters
+    /// is no stall.
+    fn long_own(&self) -> u64 {
+        let usual = self.reading.checked_mul(4).unwrap_or(0);
+        self.long_own.max(usual)
     }
 
     fn after_refresh(&self, elapsed: u64) -> u64 {

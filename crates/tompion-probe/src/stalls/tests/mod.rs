@@ -177,11 +177,47 @@ fn own_time_is_told_apart_and_a_stall_in_it_is_a_row() {
     assert_eq!(rows.len(), 2);
     assert!(!rows[0].own && rows[1].own);
     assert_eq!(rows[1].stall.from_ns, rows[0].stall.until_ns);
-    assert!(rows[1].length_ps >= 100_000_000 && outcome.own_longest_ns >= 100_000);
+    // The anchor and two stamps; then the counters are read.
+    assert_eq!(rows[1].length_ps, 50_040_000);
+    assert!(rows[1].after.unwrap().at_ns >= rows[1].stall.until_ns);
+    assert!(outcome.own_longest_ns >= 100_000);
     assert_eq!(rows[1].elsewhere_ns, 2_020);
     assert!(rows[1].after.unwrap().at_ns > rows[1].before.unwrap().at_ns);
     // It is no stall of the loop.
     assert_eq!((outcome.stalls, outcome.above.len()), (1, 1));
+}
+
+#[test]
+fn counters_read_in_the_middle_of_a_disturbance_are_read_again() {
+    // The reading after the stall is held up for 7 ms, once.
+    let mut stamps = planted(|read| if read == 100_000 { 90_000 } else { 0 });
+    let (mut producer, mut consumer) = ring(8);
+    let (now, mut readings) = (Rc::clone(&stamps.now), 0);
+    let counters = || {
+        readings += 1;
+        // Two before the loop.
+        now.set(now.get() + if readings == 3 { 7_000_000 } else { 3_000 });
+        Counters {
+            at_ns: now.get() + OFFSET,
+            cpu_time_ns: readings,
+            ..Counters::default()
+        }
+    };
+    let outcome = run(&mut stamps, counters, &settings(15_000_000), &mut producer);
+    check_sums(&outcome);
+    let rows = rows(&mut consumer);
+    assert_eq!(
+        rows.iter().map(|r| r.own).collect::<Vec<_>>(),
+        [false, true]
+    );
+    // The fourth reading counts, and what came between is not this stall's.
+    assert_eq!(rows[0].after.unwrap().cpu_time_ns, 4);
+    assert!((7_000_000..7_001_000).contains(&rows[0].elsewhere_ns));
+    // It is a row of its own, between the same counters and fresh ones.
+    assert_eq!(rows[1].before, rows[0].before);
+    assert_eq!(rows[1].elsewhere_ns, 90_020);
+    assert!((7_000_000_000..7_010_000_000).contains(&rows[1].length_ps));
+    assert_eq!(rows[1].after.unwrap().cpu_time_ns, 5);
 }
 
 #[test]
