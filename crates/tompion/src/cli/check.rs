@@ -6,7 +6,7 @@ use tompion_run::Slack;
 use super::RunOptions;
 use super::values::{MethodName, Nanoseconds, ProfileName, nanoseconds, samples, slack};
 
-/// What to measure; defaults take about 80 s.
+/// What to measure; defaults take about 100 s.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
