@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::*;
 use tompion_cause::{Access, OffCpu, Span, What};
-use tompion_observe::events::{Recorder, Settings, item};
+use tompion_observe::events::{CpuEvents, Recorder, Settings, item};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -121,7 +121,7 @@ fn a_stop_is_one_span_of_its_length() {
 #[test]
 fn without_the_cpus_events_the_stop_is_seen_and_not_named() {
     let settings = Settings {
-        cpu_events: false,
+        cpu_events: CpuEvents::None,
         ..Settings::default()
     };
     one_of_five(|| stopped_once(&settings, OffCpu::Left));

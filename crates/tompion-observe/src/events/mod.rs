@@ -48,8 +48,21 @@ pub struct Settings {
     /// Whether each page fault of the threads is recorded. It costs each fault
     /// roughly a microsecond.
     pub page_faults: bool,
-    /// Whether the CPUs' events are asked for at all.
-    pub cpu_events: bool,
+    /// Which events of the CPUs are asked for.
+    pub cpu_events: CpuEvents,
+}
+
+/// How much is recorded of what happens on the CPUs. Each record costs the CPU a
+/// fraction of a microsecond, of which a timed wake-up makes some ten with all of
+/// them; the example `observe_cost` measures what that does to a short sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CpuEvents {
+    /// Nothing: switches and faults of the watched threads alone.
+    None,
+    /// Who ran when, and who was woken.
+    Switches,
+    /// Interrupts and softirqs as well.
+    All,
 }
 
 impl Default for Settings {
@@ -58,7 +71,7 @@ impl Default for Settings {
             cpu_ring_bytes: 2 << 20,
             thread_ring_bytes: 128 << 10,
             page_faults: true,
-            cpu_events: true,
+            cpu_events: CpuEvents::All,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::open::{Beside, Channel};
 use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
-use super::{Settings, item, procfs};
+use super::{CpuEvents, Settings, item, procfs};
 
 /// Records younger than this may still be on their way: a CPU takes the time, is
 /// interrupted or taken away, and writes the record later.
@@ -97,7 +97,7 @@ impl Recorder {
             bytes: Vec::new(),
             records: 0,
         };
-        if settings.cpu_events {
+        if settings.cpu_events > CpuEvents::None {
             recorder.attach_cpus(cpus, threads);
         }
         for tid in threads {
