@@ -40,9 +40,11 @@ fn main() {
     drop(child);
 
     println!("a sleep of 100 us, observed in several ways in turn (ns):");
-    let of = |cpu_events| {
+    let of = |cpu_events, thread_switches, page_faults| {
         Some(events::Settings {
             cpu_events,
+            thread_switches,
+            page_faults,
             ..events::Settings::default()
         })
     };
@@ -50,9 +52,23 @@ fn main() {
         ("alone", None),
         ("alone again", None),
         ("counters only", Some(None)),
-        ("and the thread's events", Some(of(CpuEvents::None))),
-        ("and the CPU's switches", Some(of(CpuEvents::Switches))),
-        ("and its interrupts", Some(of(CpuEvents::All))),
+        (
+            "the thread's switches",
+            Some(of(CpuEvents::None, true, false)),
+        ),
+        (
+            "the thread's switches and faults",
+            Some(of(CpuEvents::None, true, true)),
+        ),
+        (
+            "the CPU's switches",
+            Some(of(CpuEvents::Switches, false, false)),
+        ),
+        (
+            "the CPU's switches and interrupts",
+            Some(of(CpuEvents::All, false, false)),
+        ),
+        ("all of these", Some(of(CpuEvents::All, true, true))),
     ];
     let mut took = ways.map(|_| Vec::new());
     let mut last = ways.map(|_| None);

@@ -45,6 +45,10 @@ pub struct Settings {
     /// page faults; less where the system allows less. The default holds 2300
     /// switches and 1300 faults.
     pub thread_ring_bytes: usize,
+    /// Whether the threads' own switch records are taken even where the CPUs'
+    /// records tell the same. They cost each switch more than a CPU's do. Without
+    /// them a thread is followed only on the CPUs named: for pinned threads.
+    pub thread_switches: bool,
     /// Whether each page fault of the threads is recorded. It costs each fault
     /// roughly a microsecond.
     pub page_faults: bool,
@@ -70,6 +74,7 @@ impl Default for Settings {
         Self {
             cpu_ring_bytes: 2 << 20,
             thread_ring_bytes: 128 << 10,
+            thread_switches: true,
             page_faults: true,
             cpu_events: CpuEvents::All,
         }
