@@ -8,8 +8,13 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Spinner, a_cpu, own_tid, pin_to};
+use tompion_observe::events::{self, CpuEvents};
 use tompion_observe::observer::Settings;
 use tompion_observe::{Observer, ThreadCounters};
+
+/// How often each way takes its turn, and how many sleeps a turn has.
+const BLOCKS: usize = 8;
+const SLEEPS: usize = 2000;
 
 fn main() {
     let cpu = a_cpu();
@@ -34,36 +39,79 @@ fn main() {
     }
     drop(child);
 
-    println!("a sleep of 100 us, again and again, medians of the time that it took:");
-    for round in 1..=3 {
-        let alone = sleeps();
-        let settings = Settings {
-            threads: vec![own_tid()],
-            cpus: vec![cpu],
-            ..Settings::default()
-        };
-        let Ok(observer) = Observer::start(settings) else {
-            return;
-        };
-        let observed = sleeps();
-        let seen = observer.finish();
-        let seconds = (seen.window_ns.1 - seen.window_ns.0) as f64 / 1e9;
-        println!("round {round}: alone {alone} ns, observed {observed} ns");
-        println!(
-            "  observer: {:.2} % of a CPU, {:.0} records a second, {} lost, {} disturbances",
-            100.0 * seen.own_cpu_share,
-            seen.records as f64 / seconds,
-            seen.lost_records,
-            seen.disturbances.len(),
-        );
-        if round == 1 {
-            for (item, had) in &seen.access.items {
-                println!(
-                    "  {item}: {}",
-                    had.as_ref().map_or_else(String::as_str, |()| "yes")
-                );
-            }
+    println!("a sleep of 100 us, observed in several ways in turn (ns):");
+    let of = |cpu_events, thread_switches, page_faults| {
+        Some(events::Settings {
+            cpu_events,
+            thread_switches,
+            page_faults,
+            ..events::Settings::default()
+        })
+    };
+    let ways = [
+        ("alone", None),
+        ("alone again", None),
+        ("counters only", Some(None)),
+        (
+            "the thread's switches",
+            Some(of(CpuEvents::None, true, false)),
+        ),
+        (
+            "the thread's switches and faults",
+            Some(of(CpuEvents::None, true, true)),
+        ),
+        (
+            "the CPU's switches",
+            Some(of(CpuEvents::Switches, false, false)),
+        ),
+        (
+            "the CPU's switches and interrupts",
+            Some(of(CpuEvents::All, false, false)),
+        ),
+        ("all of these", Some(of(CpuEvents::All, true, true))),
+    ];
+    let mut took = ways.map(|_| Vec::new());
+    let mut last = ways.map(|_| None);
+    for _ in 0..BLOCKS {
+        for ((way, took), last) in ways.iter().zip(&mut took).zip(&mut last) {
+            let observer = way.1.map(|events| {
+                Observer::start(Settings {
+                    threads: vec![own_tid()],
+                    cpus: vec![cpu],
+                    events,
+                    ..Settings::default()
+                })
+            });
+            took.extend(
+                (0..SLEEPS).map(|_| timed(|| std::thread::sleep(Duration::from_micros(100)))),
+            );
+            *last = observer.and_then(Result::ok).map(Observer::finish);
         }
+    }
+    for ((way, took), last) in ways.iter().zip(&mut took).zip(&last) {
+        took.sort_unstable();
+        let (p50, p95) = (took[took.len() / 2], took[took.len() * 95 / 100]);
+        println!("  {}: median {p50}, p95 {p95}", way.0);
+        if let Some(seen) = last {
+            let seconds = (seen.window_ns.1 - seen.window_ns.0) as f64 / 1e9;
+            println!(
+                "    observer: {:.2} % of a CPU, {:.0} records a second, {} lost, {} disturbances",
+                100.0 * seen.own_cpu_share,
+                seen.records as f64 / seconds,
+                seen.lost_records,
+                seen.disturbances.len(),
+            );
+        }
+    }
+    for (item, had) in last
+        .iter()
+        .flatten()
+        .last()
+        .iter()
+        .flat_map(|l| &l.access.items)
+    {
+        let had = had.as_ref().map_or_else(String::as_str, |()| "yes");
+        println!("{item}: {had}");
     }
 }
 
@@ -71,10 +119,6 @@ fn timed(work: impl FnOnce()) -> u64 {
     let began = Instant::now();
     work();
     began.elapsed().as_nanos() as u64
-}
-
-fn sleeps() -> u64 {
-    median((0..10_000).map(|_| timed(|| std::thread::sleep(Duration::from_micros(100)))))
 }
 
 fn median(values: impl Iterator<Item = u64>) -> u64 {

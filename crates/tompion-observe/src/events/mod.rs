@@ -45,11 +45,28 @@ pub struct Settings {
     /// page faults; less where the system allows less. The default holds 2300
     /// switches and 1300 faults.
     pub thread_ring_bytes: usize,
+    /// Whether the threads' own switch records are taken even where the CPUs'
+    /// records tell the same. They cost each switch more than a CPU's do. Without
+    /// them a thread is followed only on the CPUs named: for pinned threads.
+    pub thread_switches: bool,
     /// Whether each page fault of the threads is recorded. It costs each fault
     /// roughly a microsecond.
     pub page_faults: bool,
-    /// Whether the CPUs' events are asked for at all.
-    pub cpu_events: bool,
+    /// Which events of the CPUs are asked for.
+    pub cpu_events: CpuEvents,
+}
+
+/// How much is recorded of what happens on the CPUs. Each record costs the CPU a
+/// fraction of a microsecond, of which a timed wake-up makes some ten with all of
+/// them; the example `observe_cost` measures what that does to a short sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CpuEvents {
+    /// Nothing: switches and faults of the watched threads alone.
+    None,
+    /// Who ran when, and who was woken.
+    Switches,
+    /// Interrupts and softirqs as well.
+    All,
 }
 
 impl Default for Settings {
@@ -57,8 +74,9 @@ impl Default for Settings {
         Self {
             cpu_ring_bytes: 2 << 20,
             thread_ring_bytes: 128 << 10,
+            thread_switches: true,
             page_faults: true,
-            cpu_events: true,
+            cpu_events: CpuEvents::All,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::open::{Beside, Channel};
 use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
-use super::{Settings, item, procfs};
+use super::{CpuEvents, Settings, item, procfs};
 
 /// Records younger than this may still be on their way: a CPU takes the time, is
 /// interrupted or taken away, and writes the record later.
@@ -32,6 +32,8 @@ pub struct Recorder {
     settings: Settings,
     items: Vec<(String, Had)>,
     has_switches: bool,
+    /// Switches of threads are known from the CPUs' records alone.
+    relies_on_cpus: bool,
     has_cpu_events: bool,
     losses: Vec<Loss>,
     since_ns: u64,
@@ -89,6 +91,7 @@ impl Recorder {
             settings: *settings,
             items: Vec::new(),
             has_switches: !threads.is_empty(),
+            relies_on_cpus: false,
             has_cpu_events: false,
             losses: Vec::new(),
             since_ns: 0,
@@ -97,7 +100,7 @@ impl Recorder {
             bytes: Vec::new(),
             records: 0,
         };
-        if settings.cpu_events {
+        if settings.cpu_events > CpuEvents::None {
             recorder.attach_cpus(cpus, threads);
         }
         for tid in threads {
@@ -112,10 +115,15 @@ impl Recorder {
     /// Watches one more thread, for example one that a watched process has
     /// started. Its wake-ups are not recorded unless it was named at the start.
     pub fn watch(&mut self, tid: i32) {
-        let switches = sources::of_thread(tid, &self.settings, &mut self.decoder);
+        let told_by_cpus = !self.settings.thread_switches && self.got(item::SCHEDULER);
+        let switches = match told_by_cpus {
+            true => Err("told by the CPUs".to_owned()),
+            false => sources::of_thread(tid, &self.settings, &mut self.decoder),
+        };
         let faults = sources::faults_of(tid, &self.settings, &mut self.decoder);
         let has_own_ring = switches.is_ok();
-        self.has_switches &= has_own_ring;
+        self.has_switches &= has_own_ring || told_by_cpus;
+        self.relies_on_cpus |= told_by_cpus;
         for (name, opened) in [
             (item::THREAD_SWITCHES, switches),
             (item::PAGE_FAULTS, faults),
@@ -169,7 +177,7 @@ impl Recorder {
         }
         self.channels.extend(channels);
         had.into_iter().for_each(|(name, had)| self.note(name, had));
-        let got = |name| self.items.iter().any(|i| i.0 == name && i.1.is_ok());
+        let got = |name| self.got(name);
         let vectors = got(item::VECTORS) || !cfg!(any(target_arch = "x86", target_arch = "x86_64"));
         self.has_cpu_events = !cpus.is_empty()
             && !self.items.iter().any(|i| i.0 == item::CPU_EVENTS)
@@ -177,6 +185,10 @@ impl Recorder {
                 .into_iter()
                 .all(got)
             && vectors;
+    }
+
+    fn got(&self, name: &str) -> bool {
+        self.items.iter().any(|i| i.0 == name && i.1.is_ok())
     }
 
     /// Notes an item once; a refusal for one thread or CPU stands for all.
@@ -204,10 +216,15 @@ impl Recorder {
             let lossy = items.iter_mut().filter(|i| i.0 == item::PAGE_FAULTS);
             lossy.for_each(|i| i.1 = Err("some were lost for want of room".to_owned()));
         }
+        let switches = |o| match o {
+            Origin::Thread(_) => true,
+            Origin::Cpu(_) => self.relies_on_cpus,
+            Origin::Faults(_) => false,
+        };
         Access {
             items,
             steal_is_accounted: crate::steal::is_accounted(),
-            has_switches: self.has_switches && !lost(&|o| matches!(o, Origin::Thread(_))),
+            has_switches: self.has_switches && !lost(&switches),
             has_cpu_events: self.has_cpu_events && !lost(&|o| matches!(o, Origin::Cpu(_))),
         }
     }

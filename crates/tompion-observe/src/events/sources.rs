@@ -11,7 +11,7 @@ use super::format::Format;
 use super::open::{Beside, Channel};
 use super::record::Origin;
 use super::tracefs::Tracefs;
-use super::{Settings, item};
+use super::{CpuEvents, Settings, item};
 
 /// Whether something was to be had, else why not.
 pub(super) type Had = Result<(), String>;
@@ -169,10 +169,13 @@ impl Tracepoints {
             (item::SOFTIRQS, &self.softirqs),
             (item::VECTORS, &self.vectors),
         ] {
-            let lacking = Err("this kernel does not describe them".to_owned());
-            let opened = match roles.is_empty() {
-                true => lacking,
-                false => roles.iter().try_for_each(|(n, role)| add(*n, role.clone())),
+            let opened = if settings.cpu_events < CpuEvents::All {
+                Err("not asked for".to_owned())
+            } else if roles.is_empty() {
+                Err("this kernel does not describe them".to_owned())
+            } else {
+                let mut roles = roles.iter();
+                roles.try_for_each(|(n, role)| add(*n, role.clone()))
             };
             had.push((name, opened));
         }
