@@ -140,8 +140,12 @@ fn of_disk(disk: &Path, table: &[Irq]) -> Vec<Irq> {
         if !messages.is_empty() {
             return messages;
         }
+        // 0 is none: IDE controllers use lines that PCI knows nothing of.
         let line = fs::read_to_string(device.join("irq")).ok();
-        if let Some(irq) = line.and_then(|line| by_number(line.trim().parse().ok()?)) {
+        let line = line
+            .and_then(|line| line.trim().parse().ok())
+            .filter(|line| *line > 0);
+        if let Some(irq) = line.and_then(by_number) {
             return vec![irq];
         }
         if let Ok(driver) = fs::canonicalize(device.join("driver")) {
@@ -178,6 +182,7 @@ mod tests {
     use super::*;
 
     const TABLE: &str = "           CPU0       CPU1
+  0:       130          0   IO-APIC   2-edge      timer
  14:      4016          0   IO-APIC  14-edge      ata_piix
  35:         0          1 PCI-MSIX-0000:00:02.0   0-edge      virtio1-config
  36:         0    2280787 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0
@@ -221,6 +226,10 @@ NMI:         0          0   Non-maskable interrupts
         fs::create_dir_all(&drivers).unwrap();
         std::os::unix::fs::symlink(&drivers, device.join("driver")).unwrap();
         assert_eq!(of_disk(&disk, &table)[0].number, 14);
+        fs::write(device.join("irq"), "0\n").unwrap();
+        assert_eq!(of_disk(&disk, &table)[0].number, 14, "not the timer");
+        fs::write(device.join("irq"), "35\n").unwrap();
+        assert_eq!(of_disk(&disk, &table)[0].number, 35);
         fs::create_dir_all(device.join("msi_irqs/37")).unwrap();
         assert_eq!(of_disk(&disk, &table)[0].number, 37);
     }
