@@ -12,6 +12,7 @@ pub use groups::{LengthGroup, length_groups};
 pub use modes::{Mode, modes};
 
 use crate::{Distribution, Interval, order_statistic_interval};
+use candidates::Candidate;
 use comb::{Comb, Found};
 
 /// Components found by chance are expected to be fewer than this a call.
@@ -296,8 +297,18 @@ fn best(times: &[u64], span_ns: u64, tests: u32) -> Option<Found> {
         let period_ns = refine::refine(times, span_ns, candidate);
         best = better(best, fitted(times, span_ns, period_ns, tests));
     }
-    // A multiple of a period is a frequent lag, too, and may come first.
+    // A period that is slightly off passes for a noisy one: look again.
     let mut best = best?;
+    for part in [32.0, 256.0] {
+        let again = Candidate {
+            period_ns: best.comb.period_ns,
+            tolerance_ns: best.comb.period_ns / part,
+            score: 0.0,
+        };
+        let period_ns = refine::refine(times, span_ns, again);
+        best = better(Some(best), fitted(times, span_ns, period_ns, tests))?;
+    }
+    // A multiple of a period is a frequent lag, too, and may come first.
     while let Some(finer) = FACTORS
         .iter()
         .filter(|f| comb::denser_means_more(times, span_ns, &best, **f, tests))

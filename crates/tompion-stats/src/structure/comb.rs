@@ -19,6 +19,10 @@ const WIDTHS: [f64; 5] = [
 /// on their lattice coincidences are common.
 const NARROWEST_NS: f64 = 500.0;
 
+/// A second fit changes the logarithm of the false alarms by less than this
+/// where they are not few already.
+const HOPELESS: f64 = 15.0;
+
 /// Equally spaced times: `phase_ns + k period_ns`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Comb {
@@ -47,8 +51,11 @@ pub(super) struct Found {
 impl Comb {
     /// The number of the nearest tooth, and how much later than it `t` is.
     pub fn nearest(&self, t: u64) -> (i64, f64) {
+        // Rounds by the unit of the last place of 1.5 * 2^52: `round` is a call
+        // into libm on most targets, and this is where the time goes.
+        const ROUND: f64 = 6_755_399_441_055_744.0;
         let turns = (t as f64 - self.phase_ns) / self.period_ns;
-        let tooth = turns.round();
+        let tooth = (turns + ROUND) - ROUND;
         (tooth as i64, (turns - tooth) * self.period_ns)
     }
 
@@ -101,6 +108,9 @@ pub(super) fn fit(times: &[u64], span_ns: u64, period_ns: f64, tests: u32) -> Op
             // where the comb's own events end and strangers begin.
             best = most_meaningful(times, span_ns, comb, tests)?;
             reach = (2.0 * best.1).min(comb.period_ns / 16.0);
+            if best.0 > HOPELESS {
+                return None;
+            }
         }
     }
     let line = line?;
@@ -132,17 +142,22 @@ pub(super) fn denser_means_more(
         ..found.comb
     };
     let share = (2.0 * found.reach_ns / comb.period_ns).min(WIDTHS[0]);
-    log_false_alarms(times, span_ns, comb, share, tests) < found.log_false_alarms
+    let nearest: Vec<(i64, f64)> = times.iter().map(|&t| comb.nearest(t)).collect();
+    log_false_alarms(times, &nearest, span_ns, comb, share, tests) < found.log_false_alarms
 }
 
 /// The width of teeth with the fewest false alarms: their logarithm, and half
 /// the width in ns.
 fn most_meaningful(times: &[u64], span_ns: u64, comb: Comb, tests: u32) -> Option<(f64, f64)> {
+    let nearest: Vec<(i64, f64)> = times.iter().map(|&t| comb.nearest(t)).collect();
     WIDTHS
         .iter()
         .map(|share| (share, share * comb.period_ns / 2.0))
         .filter(|(_, half)| *half >= NARROWEST_NS)
-        .map(|(&share, half)| (log_false_alarms(times, span_ns, comb, share, tests), half))
+        .map(|(&share, half)| {
+            let log = log_false_alarms(times, &nearest, span_ns, comb, share, tests);
+            (log, half)
+        })
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
@@ -151,7 +166,8 @@ fn crowded_phase(times: &[u64], period_ns: f64) -> Option<f64> {
     const BINS: usize = 64;
     let mut bins = [0u32; BINS];
     for &t in times {
-        let share = (t as f64 / period_ns).fract();
+        let turns = t as f64 / period_ns;
+        let share = turns - (turns as u64) as f64;
         bins[((share * BINS as f64) as usize).min(BINS - 1)] += 1;
     }
     let two = |i: usize| bins[i] + bins[(i + 1) % BINS];
@@ -234,7 +250,14 @@ fn least_squares(hits: &[(i64, f64)]) -> Option<Line> {
 /// number of false alarms (Desolneux, Moisan and Morel, "Meaningful
 /// Alignments", International Journal of Computer Vision 40, 2000), however
 /// the candidate was chosen.
-fn log_false_alarms(times: &[u64], span_ns: u64, comb: Comb, share: f64, tests: u32) -> f64 {
+fn log_false_alarms(
+    times: &[u64],
+    nearest: &[(i64, f64)],
+    span_ns: u64,
+    comb: Comb,
+    share: f64,
+    tests: u32,
+) -> f64 {
     let half = share * comb.period_ns / 2.0;
     // A fit is off the nearest of the counted combs by up to half a half-width.
     let counted = 1.5 * half;
@@ -242,8 +265,7 @@ fn log_false_alarms(times: &[u64], span_ns: u64, comb: Comb, share: f64, tests: 
     let (mut cell, mut hit, mut until) = (i64::MIN, i64::MIN, f64::MIN);
     let bins = ((1.0 / share) as usize).min(1024);
     let mut phases = vec![0u32; bins];
-    for &t in times {
-        let (tooth, off) = comb.nearest(t);
+    for (&t, &(tooth, off)) in times.iter().zip(nearest) {
         if tooth != cell {
             cell = tooth;
             cells += 1;

@@ -5,8 +5,9 @@ use super::candidates::{Candidate, median, sampler};
 /// Bins across the window in which a multiple of the period is sought.
 const BINS: usize = 64;
 
-/// Events from which pairs are formed at each step, at most about.
+/// Events from which pairs are formed at each step, and pairs, at most about.
 const REFERENCES: u64 = 20_000;
+const PAIRS: f64 = 500_000.0;
 
 /// The period of a candidate, as sharp as the events allow.
 ///
@@ -55,7 +56,10 @@ fn measure(times: &[u64], near: f64, window: f64) -> Option<Lag> {
     let window = window.max(BINS as f64);
     let (from, until) = ((near - window).max(1.0), near + window);
     let scale = BINS as f64 / (until - from);
-    let kept = sampler(REFERENCES, times.len() as u64);
+    let spread = times.last()?.saturating_sub(times[0]).max(1) as f64;
+    let partners = 1.0 + times.len() as f64 * (until - from) / spread;
+    let references = REFERENCES.min((PAIRS / partners) as u64 + 1);
+    let kept = sampler(references, times.len() as u64);
     let mut bins = [0.0f64; BINS];
     let (mut low, mut high) = (0, 0);
     for (i, &t) in times.iter().enumerate().filter(|(i, _)| kept(*i)) {
@@ -97,7 +101,8 @@ fn measure(times: &[u64], near: f64, window: f64) -> Option<Lag> {
     let extent_ns = (last - first + 1) as f64 / 2.0 / scale;
     Some(Lag {
         at_ns: from + moment / weight / scale,
-        error_ns: (extent_ns / weight.sqrt()).max(1.0 / scale),
+        // Generous: a peak that is lost is dearer than a wide window.
+        error_ns: (3.0 * extent_ns / weight.sqrt()).max(1.0 / scale),
         extent_ns,
     })
 }

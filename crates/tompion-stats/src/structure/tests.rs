@@ -148,6 +148,23 @@ fn ticks_of_two_lengths_are_one_component() {
 }
 
 #[test]
+fn a_period_is_sharp_though_ticks_are_missing_among_random_stalls() {
+    for seed in 20..32 {
+        let found = Scene::new(seed, 20 * SECOND)
+            .comb(3_333_333.0, 3e3, 0.55, 3e3)
+            .random(250.0, 5e3)
+            .find();
+        expect(&found, &[3_333_333.0]);
+        // A period slightly off would show as noise of tens of microseconds.
+        assert!(
+            (found[0].phase_noise_ns / 3e3 - 1.0).abs() < 0.2,
+            "{seed}: {found:?}"
+        );
+        assert!((found[0].period_ns - 3_333_333.0).abs() < 1.0);
+    }
+}
+
+#[test]
 fn neither_half_nor_double_the_period_is_reported() {
     for (seed, period) in [
         (5, 1.0 * MS),
