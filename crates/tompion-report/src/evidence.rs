@@ -73,7 +73,7 @@ impl Evidence {
         }
         if self.steal_accounted < self.trials {
             all.push(
-                "The hypervisor does not account for the time it takes: what it took shows as unseen by the guest or unknown."
+                "No hypervisor accounts here for the time it takes: such time shows as unseen by the guest, or as unknown."
                     .to_owned(),
             );
         }

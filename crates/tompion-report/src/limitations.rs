@@ -168,7 +168,7 @@ fn evidence(data: &ReportData) -> Vec<String> {
     }
     if e.trials > e.steal_accounted {
         all.push(format!(
-            "In {} of {} trials the hypervisor did not account for the time it takes: what it took cannot be told from other gaps.",
+            "In {} of {} trials no hypervisor accounted for the time it takes: such time cannot be told from other gaps.",
             count(u64::from(e.trials - e.steal_accounted)),
             count(u64::from(e.trials))
         ));

@@ -1,6 +1,7 @@
 //! Stalls of one cell: where the time went, when, and in what pattern.
 
 mod histogram;
+mod patterns;
 mod structure;
 mod trace;
 
@@ -14,7 +15,8 @@ use crate::evidence::Evidence;
 use crate::figures::{count, percent, plural};
 
 pub(crate) use histogram::{Bin, binary_bins};
-pub(crate) use structure::{Mode, Periodic, Structure, sentences};
+pub(crate) use patterns::sentences;
+pub(crate) use structure::{Mode, Periodic, Structure};
 pub(crate) use trace::BlockTrace;
 
 /// What is shown of one cell: its trials added up.
@@ -39,6 +41,7 @@ impl StallsView {
     /// Takes in one trial; `blocks` is how many trials share a plot.
     pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
         let Some(new) = &trial.stalls else { return };
+        let first = self.traces.is_empty();
         let sum = &mut self.total;
         let iterations = sum.iterations + new.iterations;
         sum.loop_period_ns = if iterations == 0 {
@@ -49,7 +52,7 @@ impl StallsView {
                 / iterations as f64
         };
         sum.iterations = iterations;
-        sum.cpu = new.cpu;
+        sum.cpu = new.cpu.filter(|_| first || sum.cpu == new.cpu);
         sum.threshold_ns = sum.threshold_ns.max(new.threshold_ns);
         sum.wall_ns += new.wall_ns;
         sum.observed_ns += new.observed_ns;
@@ -127,9 +130,10 @@ impl StallsView {
     pub(crate) fn coverage_in_words(&self) -> String {
         let t = &self.total;
         format!(
-            "{} of {} observed, in {} iterations of {}; another {} went into reading counters",
+            "{} of {} observed{}, in {} iterations of {}; another {} went into reading counters",
             percent(self.coverage()),
             format_ns(t.wall_ns as f64),
+            t.cpu.map(|c| format!(" on CPU {c}")).unwrap_or_default(),
             count(t.iterations),
             format_ns(t.loop_period_ns),
             percent(self.own_share()),

@@ -64,7 +64,7 @@ pub(super) fn stalls(data: &TrialData, threshold_ns: u64) -> Vec<TracedStall> {
     let mut all: Vec<TracedStall> = data
         .samples
         .iter()
-        .filter(|s| !s.mark.is_left_out() && s.n == 1 && s.value_ps > threshold_ps)
+        .filter(|s| !s.mark.is_left_out() && s.n == 1 && s.value_ps >= threshold_ps)
         .map(|s| {
             let length_ns = (s.value_ps / 1000).unsigned_abs();
             let at_ns = s.at_ns.saturating_sub(length_ns);

@@ -11,12 +11,15 @@ use crate::sections::Section;
 /// Longest tau that the table names, in nanoseconds.
 const LONGEST_TAU_NS: u64 = 1_000_000_000;
 
-/// A heading, and what stands below it for a cell.
+/// What stands in a column for a cell.
+type Entry = dyn Fn(&Shown<'_>) -> Option<String>;
+
+/// A heading, and what stands below it.
 pub(crate) struct Column {
     /// Heading.
     pub title: String,
     /// The entry; `None` where the cell has none.
-    pub of: Box<dyn Fn(&Shown<'_>) -> Option<String>>,
+    pub of: Box<Entry>,
 }
 
 /// The columns that a section's table has. MTIE and TDEV are named at d and at

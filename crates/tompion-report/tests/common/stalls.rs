@@ -88,6 +88,7 @@ pub fn stalls_trial(
     bins.record_many(410_000, short / 100_000).unwrap();
     let mut causes: Vec<CauseTotal> = causes.into_values().collect();
     causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
+    let cpu = factors.get("cpu").and_then(|c| c.parse().ok());
     let mut d = draft(factors, block);
     d.duration_ns = wall_ns;
     d.storage = Storage::Tail {
@@ -95,7 +96,7 @@ pub fn stalls_trial(
         threshold_ps: THRESHOLD_NS as i64 * 1000,
     };
     d.stalls = Some(Stalls {
-        cpu: Some(1),
+        cpu,
         threshold_ns: THRESHOLD_NS,
         iterations: short + samples.len() as u64,
         loop_period_ns: 26.0,
@@ -121,7 +122,7 @@ pub fn stalls_trial(
 pub fn tick_and_hog(seed: u64, wall_ns: u64, hog: bool) -> Vec<Planted> {
     let mut r = Random(seed);
     let mut all: Vec<Planted> = Vec::new();
-    let mut near = |at: u64, r: &mut Random| at + (1_500.0 * r.uniform()) as u64;
+    let near = |at: u64, r: &mut Random| at + (1_500.0 * r.uniform()) as u64;
     for k in 1..wall_ns / 4_000_000 {
         let ns = 2_900.0 * (0.1 * r.normal()).exp();
         let at = near(k * 4_000_000, &mut r);
