@@ -28,7 +28,7 @@ impl Observed {
             Observe::Off => return None,
             Observe::Counters => None,
             Observe::Threads => Some(events::Settings {
-                cpu_events: false,
+                cpu_events: events::CpuEvents::None,
                 ..events::Settings::default()
             }),
             Observe::Cpus => Some(events::Settings::default()),
