@@ -105,7 +105,9 @@ fn stopped_once(settings: &Settings, how: OffCpu) -> Result<(), String> {
     let [span] = spans[..] else {
         return Err(format!("{spans:?}"));
     };
-    assert_eq!(span.what, What::OffCpu(how));
+    if span.what != What::OffCpu(how) {
+        return Err(format!("{span:?}, lost {:?}", drained.lost));
+    }
     assert!(
         span.from_ns >= stop && span.until_ns >= cont,
         "{stop} {cont} {span:?}"
