@@ -12,6 +12,7 @@ mod disturbed;
 mod environment;
 mod evidence;
 mod figures;
+mod holds;
 mod html;
 mod json;
 mod limitations;

@@ -216,13 +216,14 @@ impl Bench for Machine {
             Some(thread) => thread,
             None => load.thread.insert(MeasuringThread::start().map_err(named)?),
         };
-        if load.observed.as_ref().map(|o| o.0) != Some(cell.observe) {
+        let observe = cell.observe.beside(&cell.probe);
+        if observe != Observe::Off && load.observed.as_ref().map(|o| o.0) != Some(observe) {
             let cpus = match cell.thread.cpu {
                 Some(cpu) => vec![cpu],
                 None => tompion_platform::usable_cpus(),
             };
-            let observed = Observed::begin(cell.observe, thread.tid(), cpus);
-            load.observed = observed.map(|o| (cell.observe, o));
+            let observed = Observed::begin(observe, thread.tid(), cpus);
+            load.observed = observed.map(|o| (observe, o));
         }
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
@@ -238,6 +239,9 @@ impl Bench for Machine {
             ProbePlan::Stalls { .. } => unreachable!("measured above"),
         };
         let mut observed = load.observed.as_mut().map(|o| &mut o.1);
+        if observe == Observe::Off {
+            observed = None;
+        }
         if let Some(observed) = &mut observed {
             observed.begin_window();
         }

@@ -20,6 +20,7 @@ pub(super) fn probe<'a>(
             p.lead { (introduction(probe)) }
             @if let Some(sentence) = disturbed::sentence(data, probe) { p.lead { (sentence) } }
             @for (i, section) in sections.enumerate() { (one(data, section, i == 0)) }
+            @if probe == TIMER_EVENTS { (timer_events::holds(data)) }
         }
     }
 }

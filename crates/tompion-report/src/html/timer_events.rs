@@ -4,7 +4,9 @@ use maud::{Markup, html as markup};
 
 use super::figure::{heading, plot};
 use super::tables::name;
+use crate::data::ReportData;
 use crate::figures::NONE;
+use crate::holds;
 use crate::plot::curves::{Curve, ranges};
 use crate::plot::differences::{PANELS_PER_ROW, Panel};
 use crate::plot::{Look, curves, differences};
@@ -153,4 +155,33 @@ fn drawn(
         (!points.is_empty()).then(|| (row.label(), Curve { look, points }))
     };
     section.rows.iter().filter_map(curve).collect()
+}
+
+/// What the searches found.
+pub(super) fn holds(data: &ReportData) -> Markup {
+    let rows = holds::rows(data);
+    markup! {
+        @if !rows.is_empty() {
+            div.part id="smallest-period" {
+                h3 { "Smallest period held" }
+                p.lead { (holds::NOTE) }
+                div.scroll tabindex="0" {
+                    table.numbers {
+                        thead { tr { th { "Mechanism" } th { "Load" } th { "Held" } th { "Not held" } th { "Periods tried" } } }
+                        tbody {
+                            @for row in &rows {
+                                tr {
+                                    th { (row.mechanism) }
+                                    td.left { (row.load) }
+                                    td { (row.smallest) }
+                                    td { (row.not_held) }
+                                    td { (row.tried) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

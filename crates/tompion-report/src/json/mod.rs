@@ -37,6 +37,7 @@ pub fn json(data: &ReportData) -> Value {
         "guards": header.guards,
         "evidence": stalls::evidence(data.evidence()),
         "limitations": limitations(data),
+        "holds": record.holds,
         "cells": data.shown().map(|s| cell(&s)).collect::<Vec<_>>(),
     })
 }

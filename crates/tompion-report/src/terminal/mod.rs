@@ -6,6 +6,7 @@ mod stalls;
 mod tables;
 mod timer_events;
 
+use tompion_record::factor;
 use tompion_verdict::Outcome;
 
 use crate::data::ReportData;
@@ -13,7 +14,7 @@ use crate::disturbed;
 use crate::environment::emulation;
 use crate::figures::{count, plain, plural, times};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
-use crate::sections::{STALLS, TIMER_EVENTS, factors_in_words, sections};
+use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, factors_in_words, sections};
 use crate::verdicts::Judged;
 use paint::Paint;
 
@@ -35,7 +36,14 @@ pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
     tables::footnotes(&mut out, data, width);
     hurts(&mut out, data, width, paint);
     advice(&mut out, data, width, paint);
-    tables::profiles(&mut out, data, width, paint);
+    // Where nothing slept there is nothing to judge.
+    if data
+        .cells()
+        .iter()
+        .any(|c| c.factors.level(factor::PROBE) == WAKE_UP)
+    {
+        tables::profiles(&mut out, data, width, paint);
+    }
     out
 }
 
@@ -52,6 +60,9 @@ fn measurements(out: &mut String, data: &ReportData, width: usize, paint: Paint)
             if section.probe == TIMER_EVENTS {
                 timer_events::figures(out, section, width, paint);
             }
+        }
+        if probe[0].probe == TIMER_EVENTS {
+            timer_events::holds(out, data, width, paint);
         }
         if let Some(sentence) = disturbed::sentence(data, probe[0].probe) {
             out.push_str(&wrap(&plain(&sentence), width, "", ""));

@@ -3,7 +3,9 @@
 use super::numbers::{Line, table};
 use super::tables::label;
 use super::{Paint, heading, wrap};
+use crate::data::ReportData;
 use crate::figures::plain;
+use crate::holds;
 use crate::sections::{Section, load_title};
 use crate::timer_events::columns;
 
@@ -29,6 +31,31 @@ pub(super) fn figures(out: &mut String, section: &Section<'_>, width: usize, pai
         }));
     }
     table(out, &titles, &lines, width);
+}
+
+/// What the searches found.
+pub(super) fn holds(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
+    let rows = holds::rows(data);
+    if rows.is_empty() {
+        return;
+    }
+    heading(out, "Smallest period held", paint);
+    let titles = ["Mechanism", "load", "held", "not held", "tried"].map(str::to_owned);
+    let lines: Vec<Line> = rows
+        .into_iter()
+        .map(|row| Line {
+            label: plain(&row.mechanism),
+            numbers: vec![
+                Some(plain(&row.load)),
+                Some(row.smallest),
+                Some(row.not_held),
+                Some(row.tried.to_string()),
+            ],
+        })
+        .collect();
+    table(out, &titles, &lines, width);
+    out.push_str(&wrap(holds::NOTE, width, "", ""));
+    out.push('\n');
 }
 
 /// A heading as wide as the numbers below it: broken at its first space.

@@ -26,7 +26,7 @@ impl Observed {
     pub fn begin(what: Observe, tid: i32, cpus: Vec<u32>) -> Option<Self> {
         let events = match what {
             Observe::Off => return None,
-            Observe::Counters => None,
+            Observe::Auto | Observe::Counters => None,
             Observe::Threads => Some(events::Settings {
                 cpu_events: events::CpuEvents::None,
                 ..events::Settings::default()

@@ -9,12 +9,15 @@ use tompion_record::Factors;
 /// section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Observe {
+    /// The thread's switches where the probe hardly switches, else counters alone:
+    /// a record of each sleep's two switches costs it a microsecond or two.
+    #[default]
+    Auto,
     /// Nothing.
     Off,
     /// The machine's counters, ten times a second.
     Counters,
     /// The measuring thread's own switches and faults, too.
-    #[default]
     Threads,
     /// Everything that happens on its CPUs, too; takes privilege.
     Cpus,
@@ -22,15 +25,33 @@ pub enum Observe {
 
 impl Observe {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Off, Self::Counters, Self::Threads, Self::Cpus];
+    pub const ALL: [Self; 5] = [
+        Self::Auto,
+        Self::Off,
+        Self::Counters,
+        Self::Threads,
+        Self::Cpus,
+    ];
 
     /// The name on the command line and the level of the factor `observe`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Off => "off",
             Self::Counters => "counters",
             Self::Threads => "threads",
             Self::Cpus => "cpus",
+        }
+    }
+}
+
+impl Observe {
+    /// What `Auto` means for a probe.
+    pub fn beside(self, probe: &ProbePlan) -> Self {
+        match (self, probe) {
+            (Self::Auto, ProbePlan::ReadCost(_) | ProbePlan::Stalls { .. }) => Self::Threads,
+            (Self::Auto, _) => Self::Counters,
+            (other, _) => other,
         }
     }
 }
@@ -43,7 +64,7 @@ impl std::str::FromStr for Observe {
             .into_iter()
             .find(|o| o.name() == text)
             .ok_or_else(|| {
-                format!("`{text}` is nothing to observe; use off, counters, threads or cpus")
+                format!("`{text}` is nothing to observe; use auto, off, counters, threads or cpus")
             })
     }
 }

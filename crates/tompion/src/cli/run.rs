@@ -35,14 +35,15 @@ pub struct RunOptions {
     )]
     pub policy: Vec<Policy>,
 
-    /// What is watched meanwhile, to mark the samples that something disturbed: off,
-    /// counters, threads (the measuring thread's switches) or cpus (all that happens
-    /// on its CPUs; takes root). Several, comma-separated, are compared
+    /// What is watched meanwhile, to mark the samples that something disturbed: off;
+    /// counters of the machine; threads: the measuring thread's switches, too; cpus:
+    /// all that happens on its CPUs (root); auto: counters beside sleeps, else threads.
+    /// Several, comma-separated, are compared
     #[arg(
         long,
         value_name = "WHAT",
         value_delimiter = ',',
-        default_value = "threads"
+        default_value = "auto"
     )]
     pub observe: Vec<Observe>,
 
