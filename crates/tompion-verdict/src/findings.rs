@@ -40,8 +40,8 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
 /// Methods that suffer from the same causes in the same way.
 pub fn kind(factors: &Factors) -> &'static str {
     match (factors.level(factor::PROBE), factors.level(factor::METHOD)) {
-        ("wake-up", "busy-wait" | "tompion-hybrid") => "spinning",
-        ("wake-up", _) => "sleeping",
+        ("wake-up" | "timer-events", "busy-wait" | "tompion-hybrid" | "ticker") => "spinning",
+        ("wake-up" | "timer-events", _) => "sleeping",
         ("read-cost", _) => "reading",
         _ => "other",
     }
@@ -57,7 +57,10 @@ pub fn at_rest<'a>(cells: &'a [Cell], cell: &Cell) -> Option<&'a Cell> {
 fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
     let loaded = cells
         .iter()
-        .filter(|c| c.factors.level(factor::LOAD) != "idle");
+        .filter(|c| c.factors.level(factor::LOAD) != "idle")
+        // Of a busy loop's iterations few are stalls: their quantiles say nothing, and
+        // the report has a section on them.
+        .filter(|c| c.factors.level(factor::PROBE) != "stalls");
     loaded
         .filter_map(|cell| {
             let rest = at_rest(cells, cell)?;

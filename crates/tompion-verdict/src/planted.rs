@@ -72,6 +72,7 @@ impl Planted {
             factors: self.factors,
             measurements: vec![measurement; blocks.len()],
             blocks,
+            undisturbed_blocks: Vec::new(),
             filled_blocks: Vec::new(),
             batched_blocks: Vec::new(),
             missed_periods,

@@ -107,6 +107,8 @@ pub(crate) fn quantity_name(probe: &str) -> &str {
     match probe {
         "wake-up" => "wake-up latency",
         "read-cost" => "read cost",
+        "timer-events" => "lateness of timer events",
+        "stalls" => "length of a loop's iteration",
         other => other,
     }
 }

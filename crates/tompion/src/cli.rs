@@ -42,7 +42,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tompion check            how good time is on this machine, in about 100 s
+  tompion check            how good time is on this machine, in less than two minutes
   tompion check --quick    a first look in half a minute
   tompion measure stalls   why a busy loop stands still
   tompion report RUN       make the report of the run in directory RUN again
@@ -53,7 +53,7 @@ inconclusive; 130 interrupted.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Tell in about 100 s how good time is on this machine
+    /// Tell in less than two minutes how good time is on this machine
     Check(Box<CheckOptions>),
     /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
     Measure(MeasureOptions),

@@ -110,7 +110,8 @@ mod tests {
             ns,
             cause,
             by: None,
-            source: Source::Event,
+            source: Some(Source::Event),
+            because: "planted".to_owned(),
         }
     }
 

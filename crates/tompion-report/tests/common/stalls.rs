@@ -63,7 +63,8 @@ pub fn stalls_trial(
                 ns,
                 cause,
                 by: by.map(str::to_owned),
-                source: Source::Event,
+                source: Some(Source::Event),
+                because: "planted".to_owned(),
             });
             let total = causes.entry((cause, by)).or_insert_with(|| CauseTotal {
                 cause,

@@ -61,7 +61,6 @@ pub(super) fn measure(
             .map_or_else(Vec::new, ThreadCounters::access),
         Err(why) => vec![("counters of the thread".to_owned(), Err(why.clone()))],
     };
-    let defaults = Settings::default();
     let has_cpu_events = had.has_cpu_events;
     let settings = Settings {
         threshold_ns,
@@ -74,7 +73,6 @@ pub(super) fn measure(
         refresh_ns: REFRESH_NS,
         time_ns: limits.time_ns,
         stop: limits.stop.clone(),
-        ..defaults
     };
     let cpu_before = os::now_ns(ClockId::ThreadCpu);
     let wall_before = os::now_ns(ClockId::Monotonic);

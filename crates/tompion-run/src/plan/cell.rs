@@ -109,7 +109,7 @@ pub struct PlannedCell {
     pub probe: ProbePlan,
     /// How the measuring thread is set up.
     pub thread: ThreadSettings,
-    /// Index into [`Plan::loads`].
+    /// Index into [`Plan::loads`](super::Plan::loads).
     pub load: usize,
     /// What is watched meanwhile.
     pub observe: Observe,

@@ -51,7 +51,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u32>,
 
-    /// Time for all measurements together [default: 95s in `check`, 20s with
+    /// Time for all measurements together [default: 105s in `check`, 20s with
     /// --quick; in `measure` what it takes, 10s for stalls]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,

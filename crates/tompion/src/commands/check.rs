@@ -44,7 +44,7 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
     } else {
         &["idle", "cpu", "network"]
     };
-    let duration = Duration::from_secs(if quick { 20 } else { 95 });
+    let duration = Duration::from_secs(if quick { 20 } else { 105 });
     let blocks = if quick { 6 } else { 8 };
     let nothing = plan_of_nothing(&options.run, loads, duration, blocks);
     let mut read_methods: Vec<read_cost::Method> = Vec::new();
@@ -82,7 +82,7 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
         stalls: whole.then(|| StallOptions {
             cpus: Vec::new(),
             threshold_ns: STALL_NS,
-            weight: 4.0,
+            weight: 1.5,
         }),
         read_samples: options
             .samples

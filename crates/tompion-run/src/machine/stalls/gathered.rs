@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tompion_cause::{Access, Evidence, Part, Span, Totals, attribute};
+use tompion_cause::{Access, Counters, Evidence, Part, Span, Totals, attribute};
 use tompion_observe::events;
 use tompion_probe::Outcome;
 use tompion_probe::stalls::{Row, StallsOutcome};
@@ -24,7 +24,7 @@ const LATER_NS: u64 = 300_000_000;
 
 /// Counters of a stall that were read some time after it.
 enum Later {
-    Told(Row),
+    Told { after: Counters, elsewhere_ns: u64 },
     NotYet,
     NotNeeded,
 }
@@ -76,7 +76,14 @@ impl Gathered {
                 break;
             }
             let row = match self.counted_later(&row) {
-                Later::Told(row) => row,
+                Later::Told {
+                    after,
+                    elsewhere_ns,
+                } => Row {
+                    after: Some(after),
+                    elsewhere_ns,
+                    ..row
+                },
                 Later::NotYet if until_ns.saturating_sub(row.stall.until_ns) < LATER_NS => break,
                 Later::NotYet | Later::NotNeeded => row,
             };
@@ -111,11 +118,10 @@ impl Gathered {
         let told = self.recent.iter().filter(|r| within(r.0)).map(|r| r.1);
         let to_tell = self.waiting.iter().filter(|r| within(r.stall.until_ns));
         let lost_ns: u64 = told.sum::<u64>() + to_tell.map(|r| r.length_ps / 1000).sum::<u64>();
-        Later::Told(Row {
-            after: Some(after),
+        Later::Told {
+            after,
             elsewhere_ns: lost_ns.saturating_sub(row.length_ps / 1000),
-            ..*row
-        })
+        }
     }
 
     fn take(&mut self, row: &Row, access: &Access) {
