@@ -103,7 +103,13 @@ def test_env_and_list_print_tables_and_json():
     assert environment["hostname"] == os.uname().nodename
     assert os.uname().release in tompion("env", check=0).stdout
     names = json.loads(tompion("list", "--json", check=0).stdout)
-    assert {"read_cost_methods", "wake_up_methods", "loads", "profiles"} == set(names)
+    assert {
+        "read_cost_methods",
+        "wake_up_methods",
+        "timer_event_methods",
+        "loads",
+        "profiles",
+    } == set(names)
     text = tompion("list", check=0).stdout
     for section in names.values():
         for entry in section:
@@ -159,7 +165,7 @@ def test_the_static_binary_runs_alone(tmp_path):
     assert "statically linked" in dynamic.stdout + dynamic.stderr + kind.stdout or (
         "not a dynamic executable" in dynamic.stderr
     )
-    arguments = ("check", "--loads", "idle,cpu:threads=4", "--duration", "8s", "--blocks", "2")
+    arguments = ("check", "--loads", "idle,cpu:threads=4", "--duration", "14s", "--blocks", "2")
     if os.geteuid() != 0:
         tompion(*arguments, "--out", tmp_path / "r", program=static, check=0)
         return
