@@ -86,11 +86,18 @@ install:
 test: test-packages lint unit guest cross build static acceptance
 	@echo "make test: all parts passed"
 
-# The long experiments too, about twelve minutes more: ten minutes beside the
-# kernel's clock, 10^9 reads by all CPUs.
+# The long experiments too, some twenty minutes more: ten minutes beside the
+# kernel's clock, 10^9 reads by all CPUs, and what observing costs.
 test-full: test
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
+	$(VENV)/bin/python benches/observer.py --check
+
+# Sleeps with the observer and without, in about eight minutes; best on a machine
+# that does nothing else.
+.PHONY: bench-observer
+bench-observer: build $(VENV)/ready
+	$(VENV)/bin/python benches/observer.py $(ARGS)
 
 # The clock and the sleeps of tompion-time beside their peers, about 11 minutes;
 # best on a machine that does nothing else: make bench-time ARGS='--only read'

@@ -243,3 +243,130 @@ def test_oslat_and_cyclictest_find_the_same_hog(tmp_path, hog):
         if all(abs(theirs / ours - 1) < 0.1 for theirs in found.values()):
             return
     pytest.fail("\n".join(evidence))
+
+
+# Who ran on CPU 1 and when, by the kernel's own tracer, in a mount namespace and a trace
+# instance of its own; nothing stays behind.
+TRACER = r"""
+import os, subprocess, sys, time
+root = sys.argv[1]
+subprocess.run(["mount", "-t", "tracefs", "tracefs", root], check=True)
+instance = f"{root}/instances/tompion-test-{os.getpid()}"
+os.mkdir(instance)
+def put(name, text):
+    with open(f"{instance}/{name}", "w") as file:
+        file.write(text)
+try:
+    put("trace_clock", "mono")
+    put("tracing_cpumask", "2")
+    put("buffer_size_kb", "8192")
+    put("events/sched/sched_switch/enable", "1")
+    time.sleep(float(sys.argv[2]))
+    put("tracing_on", "0")
+    with open(f"{instance}/trace") as trace:
+        sys.stdout.write(trace.read())
+finally:
+    put("events/sched/sched_switch/enable", "0")
+    os.rmdir(instance)
+"""
+
+
+def runs_of(pid, trace):
+    """Lengths of the turns of a thread in a scheduler trace, in nanoseconds."""
+    pattern = re.compile(r"\s(\d+\.\d+): sched_switch: .*prev_pid=(\d+) .*next_pid=(\d+)")
+    began, lengths = None, []
+    for line in trace.splitlines():
+        found = pattern.search(line)
+        if not found:
+            continue
+        at = float(found[1]) * 1e9
+        if int(found[2]) == pid and began is not None:
+            lengths.append(at - began)
+            began = None
+        if int(found[3]) == pid:
+            began = at
+    return sorted(lengths)
+
+
+@ROOT_ONLY
+def test_the_mode_of_stall_length_is_the_run_length_of_a_neighbour(tmp_path):
+    mount = tmp_path / "tracing"
+    mount.mkdir()
+    evidence = []
+    for attempt in range(ATTEMPTS):
+        directory = tmp_path / str(attempt)
+        neighbour = subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"])
+        try:
+            process = measuring(directory, 5, "--cpu", 1)
+            traced = subprocess.run(
+                ["unshare", "-m", "python3", "-c", TRACER, str(mount), "3"],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert traced.returncode == 0, traced.stderr
+            consistent(finished(process, directory))
+        finally:
+            neighbour.kill()
+            neighbour.wait()
+        report = json.loads(tompion("report", directory, "--json", check=0).stdout)
+        modes = report["cells"][0]["stalls"]["structure"]["stall_length_modes"]
+        # The turns that the scheduler grants: what interrupts cut short is left aside.
+        turns = [ns for ns in runs_of(neighbour.pid, traced.stdout) if ns > MS]
+        if not turns or not modes:
+            evidence.append(f"{len(turns)} turns, modes {modes}")
+            continue
+        turn = turns[len(turns) // 2]
+        long = [m for m in modes if m["at_ns"] > MS]
+        mode = max(long, key=lambda m: m["count"]) if long else {"at_ns": 0}
+        evidence.append(f"turns of {turn / MS:.3f} ms ({len(turns)}), modes {long}")
+        if abs(mode["at_ns"] / turn - 1) < 0.2:
+            print(evidence[-1])
+            return
+    pytest.fail("\n".join(evidence))
+
+
+@ROOT_ONLY
+def test_a_running_program_is_watched_and_its_preemptor_named(hog):
+    evidence = []
+    for _ in range(ATTEMPTS):
+        program = subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"])
+        preemptor = subprocess.Popen(
+            ["chrt", "-f", "50", "taskset", "-c", "1", str(hog), "5000", "50000", "5000"],
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            time.sleep(0.3)
+            watched = ("--pid", program.pid, "--duration", "3s", "--json")
+            found = json.loads(tompion("measure", "stalls", *watched, check=0).stdout)
+        finally:
+            for process in (program, preemptor):
+                process.kill()
+                process.wait()
+        by_hog = [c for c in found["causes"] if "hog" in (c["by"] or "")]
+        evidence.append(f"{by_hog}")
+        assert sum(c["ns"] for c in found["causes"]) == found["lost_ns"]
+        # 5 ms in each of some sixty periods.
+        if by_hog and abs(by_hog[0]["ns"] / (60 * 5 * MS) - 1) < 0.1:
+            assert by_hog[0]["cause"] == "preempted"
+            print(evidence[-1])
+            return
+    pytest.fail("\n".join(evidence))
+
+
+def test_a_program_that_is_not_there_is_one_line():
+    done = tompion("measure", "stalls", "--pid", 2**22 - 1, check=1)
+    assert done.stderr.count("\n") == 1 and "no such process" in done.stderr
+
+
+def test_an_interval_log_has_one_line_a_trial(tmp_path):
+    log = tmp_path / "stalls.hlog"
+    arguments = ("--duration", "1s", "--out", tmp_path / "r", "--hlog", log, "--quiet")
+    tompion("measure", "stalls", *arguments, check=0)
+    lines = [line for line in log.read_text().splitlines() if not line.startswith("#")]
+    # Start, length and maximum, then the histogram in its usual encoding.
+    assert len(lines) == 1
+    assert re.fullmatch(r"[\d.]+,[\d.]+,[\d.]+,HIST[\w+/=]+", lines[0])
+    missing = tompion("measure", "stalls", "--hlog", tmp_path / "no/where", check=1)
+    assert "no such directory" in missing.stderr and missing.stderr.count("\n") == 1
+    assert not list(tmp_path.glob("tompion-run*"))

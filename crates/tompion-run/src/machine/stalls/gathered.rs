@@ -14,7 +14,7 @@ use super::{Measured, access};
 use crate::totals::by_cause;
 
 /// Parts of stalls that are kept one by one; of more, those of the longest stalls.
-const MOST_PARTS: usize = 1 << 20;
+const MOST_PARTS: usize = 1 << 18;
 
 /// Below this length the growth of counters is noise.
 const SHORTEST_COUNTED_NS: u64 = 10_000;
