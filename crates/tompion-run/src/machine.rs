@@ -216,7 +216,11 @@ impl Bench for Machine {
             Some(thread) => thread,
             None => load.thread.insert(MeasuringThread::start().map_err(named)?),
         };
-        let observe = cell.observe.beside(&cell.probe);
+        let mut observe = cell.observe.beside(&cell.probe);
+        if cell.observe == Observe::Auto && !self.controller.is_raised() && load.process.is_some() {
+            // Descriptors of events are closed slowly beside a heavy load.
+            observe = Observe::Counters;
+        }
         if observe != Observe::Off && load.observed.as_ref().map(|o| o.0) != Some(observe) {
             let cpus = match cell.thread.cpu {
                 Some(cpu) => vec![cpu],
@@ -289,7 +293,8 @@ impl Machine {
         }
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
-        let measured = stalls::measure(&placements, threshold_ns, self.rate, limits);
+        let quick = self.controller.is_raised() || load.process.is_none();
+        let measured = stalls::measure(&placements, threshold_ns, self.rate, quick, limits);
         let measured = measured.map_err(|source| Error::Probe {
             cell: cell.factors.to_string(),
             source,

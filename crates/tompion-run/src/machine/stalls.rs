@@ -42,17 +42,29 @@ pub(super) struct Measured {
     pub observation: Observation,
 }
 
-/// Runs a loop at each placement for the time that `limits` gives.
+/// Runs a loop at each placement for the time that `limits` gives. Events of whole CPUs
+/// are recorded with `cpu_events` alone: closing each of some eighty descriptors waits
+/// in the kernel, and an ordinary thread gets the CPU back late each time.
 pub(super) fn measure(
     placements: &[ThreadSettings],
     threshold_ns: u64,
     rate: Option<Rate>,
+    cpu_events: bool,
     limits: &Limits,
 ) -> Result<Vec<Measured>, Error> {
     let loops = Loops::prepare(placements)?;
     let _elsewhere = Elsewhere::than(placements);
     let tids = loops.tids().to_vec();
-    let (mut recorder, had) = events::Recorder::attach(&tids, &watched_cpus(placements));
+    let wanted = events::Settings {
+        cpu_events: if cpu_events {
+            events::CpuEvents::All
+        } else {
+            events::CpuEvents::None
+        },
+        ..events::Settings::default()
+    };
+    let (mut recorder, had) =
+        events::Recorder::attach_with(&wanted, &tids, &watched_cpus(placements));
     let counters: Result<Vec<ThreadCounters>, String> =
         tids.iter().map(|tid| ThreadCounters::open(*tid)).collect();
     let counted = match &counters {
