@@ -10,13 +10,12 @@ again tells what this machine can resolve.
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from scipy import stats
+from preload import interval
 
 ROOT = Path(__file__).resolve().parents[1]
 TOMPION = ROOT / "target/release/tompion"
@@ -38,7 +37,7 @@ def measure(directory, minutes, blocks):
 
 
 def ratios(trials, method, one, other, key):
-    """log(one / other), block by block."""
+    """one / other, block by block."""
     by = {}
     for trial in trials:
         factors = trial["factors"]
@@ -47,14 +46,7 @@ def ratios(trials, method, one, other, key):
             by[trial["block"], factors["observe"]] = summary[key]
     blocks = sorted({block for block, _ in by})
     pairs = [(by.get((b, one)), by.get((b, other))) for b in blocks]
-    return [math.log(a / b) for a, b in pairs if a and b]
-
-
-def interval(values):
-    """Geometric mean and its 95 % interval (Student), as shares of change."""
-    mean = sum(values) / len(values)
-    half = stats.sem(values) * stats.t.ppf(0.975, len(values) - 1)
-    return [math.expm1(x) for x in (mean, mean - half, mean + half)]
+    return [a / b for a, b in pairs if a and b]
 
 
 def main():
@@ -70,7 +62,8 @@ def main():
     for method in METHODS.split(","):
         for name, one in [("observed / not", "auto"), ("not again / not", "off again")]:
             for quantile, key in QUANTILES.items():
-                change, low, high = interval(ratios(trials, method, one, "off", key))
+                found = interval(ratios(trials, method, one, "off", key))
+                change, low, high = (ratio - 1 for ratio in found)
                 limit = LIMITS[quantile]
                 within = -limit <= low and high <= limit
                 failed |= one == "auto" and not within

@@ -44,7 +44,7 @@ impl Imports {
 /// effort: hardware-specific variants and what `LD_PRELOAD` names are left out.
 pub fn imports(program: &Program) -> Imports {
     let search = Search {
-        library_path: std::env::var_os("LD_LIBRARY_PATH"),
+        search_path: std::env::var_os("LD_LIBRARY_PATH"),
         cache: Cache::of_system(),
     };
     let file = fs::canonicalize(program.file()).unwrap_or_else(|_| program.file().to_owned());
@@ -89,7 +89,7 @@ impl Loaded {
 }
 
 struct Search {
-    library_path: Option<OsString>,
+    search_path: Option<OsString>,
     cache: Cache,
 }
 
@@ -107,7 +107,7 @@ impl Search {
                 next = loaded.by.as_ref();
             }
         }
-        directories.extend(list(self.library_path.as_deref(), &by.file));
+        directories.extend(list(self.search_path.as_deref(), &by.file));
         directories.extend(list(by.image.runpath.as_deref(), &by.file));
         let system = ["lib64", "lib", "usr/lib64", "usr/lib"].map(|d| Path::new("/").join(d));
         directories

@@ -22,7 +22,7 @@ pub struct Launch<'a> {
     /// What it is called and its arguments, as the user gave them.
     pub command: &'a [OsString],
     /// The preload library.
-    pub library: &'a Library,
+    pub preload: &'a Library,
     /// What the library is told.
     pub settings: &'a Settings,
 }
@@ -31,7 +31,7 @@ impl Launch<'_> {
     /// The value of [`LIBRARIES_VARIABLE`]: what this process has there is kept.
     pub fn libraries(&self) -> OsString {
         let present = std::env::var_os(LIBRARIES_VARIABLE);
-        libraries(self.library, self.program.sanitizers(), present.as_deref())
+        libraries(self.preload, self.program.sanitizers(), present.as_deref())
     }
 
     /// Replaces this process by the program: its status, signals, terminal and

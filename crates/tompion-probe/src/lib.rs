@@ -73,6 +73,18 @@ impl Limits {
     }
 }
 
+/// The clock read that every value contains: median of back-to-back reads.
+fn floor(mut now_ns: impl FnMut() -> u64) -> f64 {
+    const READS: usize = 255;
+    let mut costs = [0u64; READS];
+    for cost in &mut costs {
+        let before = now_ns();
+        *cost = now_ns().saturating_sub(before);
+    }
+    costs.sort_unstable();
+    costs[READS / 2] as f64
+}
+
 /// Why a trial could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -4,6 +4,7 @@
 
 mod bench;
 mod budget;
+mod evidence;
 mod execute;
 mod fit;
 mod machine;

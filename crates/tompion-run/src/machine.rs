@@ -293,8 +293,8 @@ impl Machine {
         }
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
-        let quick = self.controller.is_raised() || load.process.is_none();
-        let measured = stalls::measure(&placements, threshold_ns, self.rate, quick, limits);
+        let cpu_events = self.controller.is_raised() || load.process.is_none();
+        let measured = stalls::measure(&placements, threshold_ns, self.rate, cpu_events, limits);
         let measured = measured.map_err(|source| Error::Probe {
             cell: cell.factors.to_string(),
             source,

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use tompion_cause::{Access, Counters, Lost, Span, Totals, describe_stall, lost};
 use tompion_observe::{ThreadCounters, events};
-use tompion_record::{Observation, ProgramStall, ProgramStalls, ProgramThread};
+use tompion_record::{ProgramStall, ProgramStalls, ProgramThread};
 use tompion_time::os::{self, ClockId};
 
-use crate::Error;
 use crate::totals::by_cause;
+use crate::{Error, evidence};
 
 /// How often events are taken, counters read and new threads looked for.
 const EVERY: Duration = Duration::from_millis(100);
@@ -75,7 +75,7 @@ pub fn watch_program(
             drained.until_ns.saturating_sub(LAG_NS)
         };
         for (tid, thread) in &mut watched {
-            let access = access(&recorder, thread.settled_ns, until_ns);
+            let access = recorder.access_between(thread.settled_ns, until_ns);
             thread.settle(drained.thread(*tid), until_ns, &access);
         }
         if is_over {
@@ -86,9 +86,7 @@ pub fn watch_program(
     }
     let wall_ns = os::now_ns(ClockId::Monotonic) - began_ns;
     let own_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
-    let mut access = access(&recorder, 0, u64::MAX);
-    access.items.extend(counted);
-    let observation = Observation::of_access(&access);
+    let observation = evidence::of(&recorder, counted);
     let mut totals = Totals::new();
     let mut longest: Vec<ProgramStall> = Vec::new();
     let mut threads: Vec<ProgramThread> = Vec::new();
@@ -136,17 +134,6 @@ fn threads_of(pid: i32) -> Vec<i32> {
         .flatten()
         .filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok())
         .collect()
-}
-
-fn access(recorder: &events::Recorder, from_ns: u64, until_ns: u64) -> Access {
-    let mut access = recorder.access_between(from_ns, until_ns);
-    let steal = tompion_observe::steal::accounting();
-    access.steal_is_accounted = steal.is_ok();
-    access.items.push((
-        "accounting of stolen time".to_owned(),
-        steal.map(drop).map_err(str::to_owned),
-    ));
-    access
 }
 
 /// One thread of the program.

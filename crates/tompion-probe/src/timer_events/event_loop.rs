@@ -7,7 +7,7 @@ use tompion_time::os::{self, ClockId};
 
 use super::{Form, Mechanism};
 use crate::wake_up::WARM_UP;
-use crate::{Error, Limits, Outcome, sys};
+use crate::{Error, Limits, Outcome, floor, sys};
 
 /// The longest period: a day, in nanoseconds.
 pub const MAX_PERIOD_NS: u64 = 86_400_000_000_000;
@@ -48,7 +48,7 @@ pub(super) fn run_while_held<M: Mechanism>(
     let grid = form == Form::Grid;
     let mut recorder = Recorder::new(rows, grid.then_some(period_ns as i64 * 1000));
     let memory_locked = sys::lock_memory(recorder.buffer());
-    let floor_ns = floor(mechanism);
+    let floor_ns = floor(|| mechanism.now_ns());
 
     let cpu_before = os::now_ns(ClockId::ThreadCpu);
     let began = mechanism.now_ns();
@@ -100,18 +100,6 @@ pub(super) fn run_while_held<M: Mechanism>(
             ..Measurement::default()
         },
     })
-}
-
-/// The clock read that every value contains: median of back-to-back reads.
-fn floor(mechanism: &mut impl Mechanism) -> f64 {
-    const READS: usize = 255;
-    let mut costs = [0u64; READS];
-    for cost in &mut costs {
-        let before = mechanism.now_ns();
-        *cost = mechanism.now_ns().saturating_sub(before);
-    }
-    costs.sort_unstable();
-    costs[READS / 2] as f64
 }
 
 /// Periods that a sample shows as missed; none for marked ones. Where each event

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use tompion_record::{Mark, Measurement, Recorder, Sample};
 use tompion_time::os::{self, ClockId};
 
-use crate::{Error, Limits, Outcome, sys};
+use crate::{Error, Limits, Outcome, floor, sys};
 
 /// A function that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,7 +144,7 @@ pub fn run<W: Waiter>(waiter: &mut W, target_ns: u64, limits: &Limits) -> Result
     let period_ps = W::GRID.then_some(target_ns as i64 * 1000);
     let mut recorder = Recorder::new(rows, period_ps);
     let memory_locked = sys::lock_memory(recorder.buffer());
-    let floor_ns = floor(waiter);
+    let floor_ns = floor(|| waiter.now_ns());
 
     let cpu_before = os::now_ns(ClockId::ThreadCpu);
     let began = waiter.now_ns();
@@ -186,18 +186,6 @@ pub fn run<W: Waiter>(waiter: &mut W, target_ns: u64, limits: &Limits) -> Result
             ..Measurement::default()
         },
     })
-}
-
-/// The clock read that every latency contains: median of back-to-back reads.
-fn floor<W: Waiter>(waiter: &mut W) -> f64 {
-    const READS: usize = 255;
-    let mut costs = [0u64; READS];
-    for cost in &mut costs {
-        let before = waiter.now_ns();
-        *cost = waiter.now_ns().saturating_sub(before);
-    }
-    costs.sort_unstable();
-    costs[READS / 2] as f64
 }
 
 fn mark(taken: u64, after_pause: bool) -> Mark {

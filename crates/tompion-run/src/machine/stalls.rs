@@ -6,7 +6,7 @@ mod spans;
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use tompion_cause::{Access, Counters};
+use tompion_cause::Counters;
 use tompion_observe::{ThreadCounters, events};
 use tompion_probe::stalls::{Loops, Settings};
 use tompion_probe::{Error, Limits, Outcome, ThreadSettings};
@@ -15,6 +15,8 @@ use tompion_time::Rate;
 use tompion_time::os::{self, ClockId};
 
 use gathered::Gathered;
+
+use crate::evidence;
 
 /// How often stalls and events are brought together. Rings hold much more.
 const EVERY: Duration = Duration::from_millis(100);
@@ -113,9 +115,7 @@ pub(super) fn measure(
     for (gathered, tid) in gathered.iter_mut().zip(&tids) {
         gathered.settle(drained.thread(*tid), u64::MAX, &recorder);
     }
-    let mut access = access(&recorder, 0, u64::MAX);
-    access.items.extend(counted);
-    let mut observation = Observation::of_access(&access);
+    let mut observation = evidence::of(&recorder, counted);
     observation.own_cpu_share = own_ns as f64 / wall_ns.max(1) as f64;
     Ok(placements
         .iter()
@@ -160,16 +160,4 @@ impl Drop for Elsewhere {
 fn watched_cpus(placements: &[ThreadSettings]) -> Vec<u32> {
     let pinned: Option<Vec<u32>> = placements.iter().map(|p| p.cpu).collect();
     pinned.unwrap_or_else(tompion_platform::usable_cpus)
-}
-
-/// The recorder's evidence and what else is known.
-fn access(recorder: &events::Recorder, from_ns: u64, until_ns: u64) -> Access {
-    let mut access = recorder.access_between(from_ns, until_ns);
-    let steal = tompion_observe::steal::accounting();
-    access.steal_is_accounted = steal.is_ok();
-    let steal = steal.map(drop).map_err(str::to_owned);
-    access
-        .items
-        .push(("accounting of stolen time".to_owned(), steal));
-    access
 }

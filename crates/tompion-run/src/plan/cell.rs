@@ -200,7 +200,4 @@ impl PlannedSearch {
 
     /// A search ends after this long, done or not.
     pub const LONGEST: Duration = Duration::from_secs(20);
-
-    /// What a search usually takes.
-    pub const USUAL: Duration = Duration::from_secs(4);
 }

@@ -50,8 +50,8 @@ pub struct PreloadOptions {
 
     /// The preload library [default: libtompion_preload.so beside this program or in
     /// ../lib, ../lib/tompion]
-    #[arg(long, value_name = "FILE")]
-    pub library: Option<PathBuf>,
+    #[arg(long = "library", value_name = "FILE")]
+    pub file: Option<PathBuf>,
 
     /// The program and its arguments
     #[arg(

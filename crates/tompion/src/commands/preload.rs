@@ -21,7 +21,7 @@ const SHOWN_WITH: &str = "true";
 /// Carries out the command: it becomes the program, or tells why not.
 pub fn preload(options: &PreloadOptions) -> exit::Result {
     let mut settings = settings(options)?;
-    let library = match &options.library {
+    let library = match &options.file {
         Some(file) => Library::at(file)?,
         None => Library::installed()?,
     };
@@ -45,7 +45,7 @@ pub fn preload(options: &PreloadOptions) -> exit::Result {
     let launch = Launch {
         program: &program,
         command,
-        library: &library,
+        preload: &library,
         settings: &settings,
     };
     if options.explain {
@@ -114,7 +114,7 @@ fn explanation(launch: &Launch<'_>, in_general: bool) -> String {
         let script = step.script.display();
         row("", &format!("runs {script} (#! {})", step.line));
     }
-    row("library", &launch.library.file().display().to_string());
+    row("library", &launch.preload.file().display().to_string());
     let variable = |name: &str, value: &str| format!("{name}={value}");
     row(
         "variables",

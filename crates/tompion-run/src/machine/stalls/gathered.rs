@@ -9,8 +9,8 @@ use tompion_probe::stalls::{Row, StallsOutcome};
 use tompion_record::{Observation, Recorder, StallPart, Stalls, Storage};
 use tompion_stats::Bins;
 
+use super::Measured;
 use super::spans::Spans;
-use super::{Measured, access};
 use crate::totals::by_cause;
 
 /// Parts of stalls that are kept one by one; of more, those of the longest stalls.
@@ -90,7 +90,7 @@ impl Gathered {
             self.waiting.pop_front();
             self.recent
                 .push_back((row.stall.until_ns, row.length_ps / 1000));
-            let access = access(recorder, row.stall.from_ns, row.stall.until_ns);
+            let access = recorder.access_between(row.stall.from_ns, row.stall.until_ns);
             self.take(&row, &access);
         }
         let oldest = self.waiting.front().map(|row| row.stall.from_ns);
