@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::{Dependence, Distribution, Interval, order_statistic_interval, samples_needed};
 
-/// Up to this autocorrelation time, which independent samples hardly ever
-/// exceed by chance, samples count as independent.
+/// Up to this autocorrelation time samples count as independent; of series that
+/// are, some 95 % stay below it by chance, the others get a block bootstrap.
 const INDEPENDENT: f64 = 1.5;
 
 /// How an interval was found.
@@ -195,6 +195,7 @@ mod tests {
     use super::*;
     use crate::test_noise::{Noise, autoregressive};
     use proptest::prelude::*;
+    use rand::Rng;
 
     fn series(seed: u64, n: usize, phi: f64) -> Vec<i64> {
         let values = autoregressive(&mut Noise::new(seed), n, phi);
@@ -221,7 +222,7 @@ mod tests {
     #[test]
     fn independent_samples_get_order_statistics_that_cover() {
         let (covered, ordered) = coverage(0.0, 0.5, 0.0, 400);
-        assert!(ordered >= 380, "{ordered}");
+        assert!(ordered >= 368, "{ordered}"); // 99 % bound of 95 %
         assert!(covered >= 369, "{covered}"); // 99 % bound of 380 of 400
     }
 

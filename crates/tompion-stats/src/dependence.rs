@@ -67,15 +67,11 @@ impl Dependence {
 ///
 /// `None` for a constant series, which has none.
 pub fn autocorrelation(values: &[f64], max_lag: usize) -> Option<Vec<f64>> {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let centred: Vec<f64> = values.iter().map(|v| v - mean).collect();
-    let products = |lag: usize| -> f64 { centred.iter().zip(&centred[lag..]).map(|(a, b)| a * b).sum() };
-    let variance = products(0);
-    if values.iter().all(|v| *v == values[0]) || variance <= 0.0 {
-        return None;
-    }
+    variance(values)?;
+    let centred = centred(values);
+    let whole = products(&centred, 0);
     let lags = max_lag.min(values.len() - 1);
-    Some((0..=lags).map(|lag| products(lag) / variance).collect())
+    Some((0..=lags).map(|lag| products(&centred, lag) / whole).collect())
 }
 
 /// The integrated autocorrelation time 1 + 2 (rho_1 + rho_2 + ...), at least 1.
@@ -95,23 +91,52 @@ pub(crate) fn integrated_time(series: &[f64]) -> f64 {
     let mut largest = 1.0f64;
     let mut scale = series.to_vec();
     let mut of_samples = 1.0;
-    loop {
-        let (Some(rho), Some(coarse)) = (autocorrelation(&scale, LAGS), self::variance(&scale))
-        else {
-            return largest;
-        };
-        let positive: f64 = rho
-            .chunks_exact(2)
-            .map(|pair| pair[0] + pair[1])
-            .take_while(|sum| *sum > 0.0)
-            .sum();
-        largest = largest.max(of_samples * coarse / variance * (2.0 * positive - 1.0));
+    while let Some(coarse) = self::variance(&scale) {
+        let time = 2.0 * positive_sequence(&scale, coarse) - 1.0;
+        largest = largest.max(of_samples * coarse / variance * time);
         if scale.len() / 2 < LEAST_POINTS {
-            return largest;
+            break;
         }
         scale = means(&scale, 2);
         of_samples *= 2.0;
     }
+    largest
+}
+
+/// The sum of autocorrelations from lag 0 on, in pairs, until one is not positive.
+fn positive_sequence(series: &[f64], variance: f64) -> f64 {
+    let centred = centred(series);
+    let scale = variance * series.len() as f64;
+    (0..LAGS.min(series.len() - 1))
+        .step_by(2)
+        .map(|lag| (products(&centred, lag) + products(&centred, lag + 1)) / scale)
+        .take_while(|sum| *sum > 0.0)
+        .sum()
+}
+
+fn centred(series: &[f64]) -> Vec<f64> {
+    let mean = series.iter().sum::<f64>() / series.len() as f64;
+    series.iter().map(|v| v - mean).collect()
+}
+
+/// The sum of products of values `lag` apart, in four sums at once: one alone
+/// would wait for each addition.
+fn products(centred: &[f64], lag: usize) -> f64 {
+    let later = &centred[lag..];
+    let (fours, rest) = (centred[..later.len()].chunks_exact(4), later.chunks_exact(4));
+    let tail: f64 = fours
+        .remainder()
+        .iter()
+        .zip(rest.remainder())
+        .map(|(a, b)| a * b)
+        .sum();
+    let sums = fours.zip(rest).fold([0.0; 4], |mut sums, (a, b)| {
+        for i in 0..4 {
+            sums[i] += a[i] * b[i];
+        }
+        sums
+    });
+    sums.iter().sum::<f64>() + tail
 }
 
 /// Means of whole groups of `size` neighbours; what is left over is dropped.
@@ -124,13 +149,8 @@ pub(crate) fn means(series: &[f64], size: usize) -> Vec<f64> {
 
 /// The variance with divisor n; `None` where nothing varies.
 fn variance(series: &[f64]) -> Option<f64> {
-    let mean = series.iter().sum::<f64>() / series.len() as f64;
-    let squares = series.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
-    series
-        .iter()
-        .any(|v| *v != series[0])
-        .then_some(squares / series.len() as f64)
-        .filter(|v| *v > 0.0)
+    series.iter().any(|v| *v != series[0]).then_some(())?;
+    Some(products(&centred(series), 0) / series.len() as f64).filter(|v| *v > 0.0)
 }
 
 /// Mid-ranks in time order.

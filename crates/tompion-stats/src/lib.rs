@@ -33,6 +33,8 @@ mod stretches;
 mod structure;
 #[cfg(test)]
 mod test_noise;
+#[cfg(test)]
+mod explore;
 mod timer_events;
 
 pub use bins::{Bins, RangeError};
@@ -51,7 +53,7 @@ pub use permutation::{
 };
 pub use ratio::{mean_interval, ratio_interval};
 pub use replicates::{Comparison, Outcome, compare_replicates};
-pub use series::{SeriesComparison, SeriesOutcome, compare_series};
+pub use series::{SeriesComparison, compare_series};
 pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
 pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{

@@ -4,9 +4,10 @@
 /// autocorrelation times long.
 ///
 /// Means of neighbouring stretches of c autocorrelation times correlate by
-/// 1 / (4 c) where correlation fades exponentially: 2.5 % at 10. The rule is that
-/// of batch means in simulation (Law and Carson 1979; Schmeiser 1982).
-pub const STRETCH_FACTOR: f64 = 10.0;
+/// 1 / (4 c) where correlation fades exponentially: at most 5 % at 5, less in
+/// series that are longer than the least. The rule is that of batch means in
+/// simulation (Law and Carson 1979; Schmeiser 1982).
+pub const STRETCH_FACTOR: f64 = 5.0;
 
 /// How a series was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +68,8 @@ mod tests {
     fn cuts_into_as_few_as_allowed() {
         let cut = |samples| Stretches::cut(samples, 19.0, 1, 4, 10);
         assert_eq!(cut(5_000), Stretches::Cut { count: 10, length: 500 });
-        assert_eq!(cut(1_000), Stretches::Cut { count: 5, length: 200 });
-        assert_eq!(cut(700), Stretches::TooShort { have: 700, need: 760 });
+        assert_eq!(cut(700), Stretches::Cut { count: 7, length: 100 });
+        assert_eq!(cut(379), Stretches::TooShort { have: 379, need: 380 });
     }
 
     #[test]
