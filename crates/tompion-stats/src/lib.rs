@@ -16,26 +16,46 @@
 #![forbid(unsafe_code)]
 
 mod bins;
+mod block_bootstrap;
 mod bootstrap;
+mod dependence;
 mod distribution;
 mod hlog;
 mod interval;
 mod moments;
+mod permutation;
+mod persistence;
 mod ratio;
+mod replicates;
+mod series;
 mod stability;
+mod stretches;
 mod structure;
 #[cfg(test)]
 mod test_noise;
+#[cfg(test)]
+mod explore;
 mod timer_events;
 
 pub use bins::{Bins, RangeError};
+pub use block_bootstrap::{
+    IntervalMethod, SeriesInterval, block_bootstrap, series_quantile_interval,
+};
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
+pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
 pub use interval::{Interval, order_statistic_interval, samples_needed};
 pub use moments::Moments;
+pub use permutation::{
+    Design, Method, PermutationTest, ReplicateError, Shift, least_p, permutation_test,
+    replicates_needed, shift_interval,
+};
 pub use ratio::{mean_interval, ratio_interval};
+pub use replicates::{Comparison, Outcome, compare_replicates};
+pub use series::{SeriesComparison, compare_series};
 pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
+pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
 };

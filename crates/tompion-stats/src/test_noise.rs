@@ -27,3 +27,15 @@ impl Noise {
         -(1.0 - self.uniform()).ln()
     }
 }
+
+/// A stationary autoregression of the first order with variance 1.
+pub(crate) fn autoregressive(noise: &mut Noise, n: usize, phi: f64) -> Vec<f64> {
+    let mut value = noise.normal();
+    let step = (1.0 - phi * phi).sqrt();
+    (0..n)
+        .map(|_| {
+            value = phi * value + step * noise.normal();
+            value
+        })
+        .collect()
+}

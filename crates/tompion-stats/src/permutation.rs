@@ -1,0 +1,170 @@
+//! Exact permutation tests of replicates: is `b` shifted against `a`?
+//!
+//! A replicate is one figure (a median, a 99th percentile) of one trial. If the
+//! two groups do not differ, every way of dealing the same figures out to the
+//! groups was equally likely, and the share of deals at least as extreme as the
+//! one seen is the p-value: no assumption about the shape of the figures enters
+//! (Fisher 1935, The Design of Experiments, §21; Pitman 1937).
+//!
+//! The statistic is the sum of mid-ranks, not the difference of means. One
+//! replicate that a stall spoiled moves it by one rank; its interval for the
+//! shift is made of the same comparisons, so that test and interval agree; and
+//! where the figures are normal it loses at most 13.6 % of the efficiency, 5 % as
+//! a rule (Hodges and Lehmann 1956). Its whole null distribution is counted, ties
+//! included: no normal approximation.
+
+mod null;
+mod shift;
+
+use std::fmt;
+
+pub use shift::{Shift, shift_interval};
+
+/// How the replicates of two groups belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// Two runs of their own: all C(n+m, n) ways to deal the figures out.
+    Independent,
+    /// One figure of each group in each block, in the same order: all 2^n ways
+    /// to swap the two within their blocks.
+    Paired,
+}
+
+/// How the null distribution was gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Every relabelling was counted.
+    Exact,
+    /// Too many to count: `relabelings` random ones with this seed, and the one
+    /// observed counted among them (Phipson and Smyth 2010).
+    MonteCarlo {
+        /// Random relabellings.
+        relabelings: u32,
+        /// Seed of their generator.
+        seed: u64,
+    },
+}
+
+/// What a permutation test found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PermutationTest {
+    /// Two-sided p-value, twice the smaller tail, in 0 < p <= 1.
+    pub p: f64,
+    /// The smallest p that so many replicates can give at all.
+    pub least_p: f64,
+    /// Counted or sampled.
+    pub method: Method,
+}
+
+/// Replicates that no test can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplicateError {
+    /// A paired design with groups of different sizes.
+    Unpaired {
+        /// Replicates of the first group.
+        a: usize,
+        /// Replicates of the second.
+        b: usize,
+    },
+    /// A figure that is infinite or not a number.
+    NotFinite,
+}
+
+impl fmt::Display for ReplicateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unpaired { a, b } => write!(
+                f,
+                "a paired design needs as many replicates on both sides, not {a} and {b}"
+            ),
+            Self::NotFinite => write!(f, "every replicate's figure must be a finite number"),
+        }
+    }
+}
+
+impl std::error::Error for ReplicateError {}
+
+/// Tests whether the figures of `b` are shifted against those of `a`.
+///
+/// Figures closer than eight units in the last place of the largest are ties.
+/// Paired differences of zero keep their rank and never flip (Pratt 1959). With
+/// an empty group p is 1: nothing can be told.
+///
+/// # Errors
+/// Groups that do not pair, figures that are not finite.
+pub fn permutation_test(
+    a: &[f64],
+    b: &[f64],
+    design: Design,
+) -> Result<PermutationTest, ReplicateError> {
+    check(a, b, design)?;
+    let (p, method) = null::p_at(a, b, design, 0.0);
+    Ok(PermutationTest {
+        p,
+        least_p: least_p(design, a.len(), b.len()),
+        method,
+    })
+}
+
+fn check(a: &[f64], b: &[f64], design: Design) -> Result<(), ReplicateError> {
+    if design == Design::Paired && a.len() != b.len() {
+        return Err(ReplicateError::Unpaired {
+            a: a.len(),
+            b: b.len(),
+        });
+    }
+    match a.iter().chain(b).all(|x| x.is_finite()) {
+        true => Ok(()),
+        false => Err(ReplicateError::NotFinite),
+    }
+}
+
+/// The smallest two-sided p that `a` and `b` replicates can give: 2 / C(a+b, a),
+/// or 2 / 2^n of n pairs (the smaller of `a` and `b`); 1 where nothing can be told.
+pub fn least_p(design: Design, a: usize, b: usize) -> f64 {
+    let (small, large) = (a.min(b), a.max(b));
+    let p = match design {
+        Design::Independent => (1..=small).fold(2.0, |p, i| p * i as f64 / (large + i) as f64),
+        Design::Paired => 2.0 * 0.5f64.powi(small.min(1100) as i32),
+    };
+    // So many that the share underflows still give a positive p.
+    p.clamp(f64::MIN_POSITIVE, 1.0)
+}
+
+/// Replicates needed in each group (pairs, for a paired design) before a p-value
+/// can reach `level` even as the smallest of a family of `family` tests under
+/// Holm's adjustment (1979), which multiplies it by `family`.
+///
+/// `None` when `level` is not between 0 and 1, or a family beyond all counting.
+pub fn replicates_needed(design: Design, level: f64, family: usize) -> Option<usize> {
+    if !(level > 0.0 && level < 1.0) {
+        return None;
+    }
+    (1..1000).find(|&n| reaches(design, n, n, level, family))
+}
+
+/// Whether so many replicates can reach `level` within a family.
+pub(crate) fn reaches(design: Design, a: usize, b: usize, level: f64, family: usize) -> bool {
+    // 2/40 as a product of fractions may end a bit above 0.05.
+    least_p(design, a, b) * family.max(1) as f64 <= level * (1.0 + 1e-12)
+}
+
+/// The share of comparisons in which `b` is the larger, ties counted half.
+pub(crate) fn larger_share(a: &[f64], b: &[f64], design: Design) -> f64 {
+    let score = |(x, y): (&f64, &f64)| match y.total_cmp(x) {
+        std::cmp::Ordering::Less => 0.0,
+        std::cmp::Ordering::Equal => 0.5,
+        std::cmp::Ordering::Greater => 1.0,
+    };
+    let scores: Vec<f64> = match design {
+        Design::Independent => a
+            .iter()
+            .flat_map(|x| b.iter().map(move |y| score((x, y))))
+            .collect(),
+        Design::Paired => a.iter().zip(b).map(score).collect(),
+    };
+    scores.iter().sum::<f64>() / scores.len() as f64
+}
+
+#[cfg(test)]
+mod tests;

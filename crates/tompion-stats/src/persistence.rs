@@ -1,0 +1,155 @@
+//! Drift slower than any stretch: how it is measured, and what it costs.
+//!
+//! Stretches in disorder tell how much the figure of one stretch scatters. They
+//! do not tell how far the machine moves between two series taken at different
+//! times, if slow movements outlive the stretches: then the difference of two
+//! series scatters more than their stretches say, without limit as these get
+//! shorter. How much more follows from the memory parameter d of long-range
+//! dependence: means of L samples scatter as L^(d - 1/2); independence is d = 0,
+//! 1/f noise d = 1/2.
+
+use std::f64::consts::TAU;
+
+use crate::dependence::means;
+
+/// Points of the averaged series whose spectrum is taken.
+const POINTS: usize = 256;
+
+/// How many of the lowest Fourier frequencies tell of drift: periods from the
+/// whole series down to a twelfth, about a stretch.
+const FREQUENCIES: usize = 12;
+
+/// The largest memory that is told from a series that has no level at all (0.5).
+const MOST: f64 = 0.49;
+
+/// The memory parameter d of several series that share it, 0 to 0.49. A series
+/// that wanders without a level is refused for its autocorrelation time.
+///
+/// Local Whittle estimate (Künsch 1987; Robinson 1995): the d under which the
+/// periodogram at the lowest `frequencies` Fourier frequencies is flattest after
+/// multiplication by frequency^(2d). Each series has a level and a power of its
+/// own; one that does not vary says nothing.
+pub(crate) fn memory(series: &[&[f64]]) -> f64 {
+    let spectra: Vec<Vec<f64>> = series
+        .iter()
+        .map(|s| periodogram(&means(s, s.len().div_ceil(POINTS).max(1))))
+        .filter(|s| s.iter().any(|p| *p > 0.0))
+        .collect();
+    let contrast = |d: f64| -> f64 {
+        spectra
+            .iter()
+            .map(|s| {
+                let m = s.len() as f64;
+                let logs: f64 = (1..=s.len()).map(|j| (j as f64).ln()).sum();
+                let flat: f64 = s
+                    .iter()
+                    .zip(1..)
+                    .map(|(p, j)| p * f64::from(j).powf(2.0 * d))
+                    .sum();
+                m * (flat / m).ln() - 2.0 * d * logs
+            })
+            .sum()
+    };
+    (0..=100)
+        .map(|step| MOST * f64::from(step) / 100.0)
+        .map(|d| (contrast(d), d))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or(0.0, |(_, d)| d)
+}
+
+/// The periodogram at the lowest Fourier frequencies, without its scale.
+fn periodogram(series: &[f64]) -> Vec<f64> {
+    let n = series.len();
+    let mean = series.iter().sum::<f64>() / n as f64;
+    (1..=FREQUENCIES.min((n - 1) / 2))
+        .map(|j| {
+            let turn = TAU * j as f64 / n as f64;
+            let (re, im) = series.iter().zip(0..).fold((0.0, 0.0), |(re, im), (v, t)| {
+                let angle = turn * t as f64;
+                (re + (v - mean) * angle.cos(), im + (v - mean) * angle.sin())
+            });
+            re * re + im * im
+        })
+        .collect()
+}
+
+/// By what factor the difference of two series far apart scatters more than
+/// their `count` stretches each say, with memory `d` below 0.5.
+///
+/// Means of n samples have variance proportional to n^(2d-1); of that of one
+/// stretch, the scatter of `count` stretches about their own mean, with divisor
+/// count - 1, shows the share (1 - count^(2d-1)) count / (count - 1) (Beran 1994,
+/// Statistics for Long-Memory Processes, §8.3).
+pub(crate) fn widening(d: f64, count: usize) -> f64 {
+    let count = count as f64;
+    let of_all = count.powf(2.0 * d - 1.0);
+    let seen = (1.0 - of_all) * count / (count - 1.0);
+    (of_all * count / seen).sqrt().max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_noise::{Noise, autoregressive};
+
+    /// Noise of nearly equal power in every octave: autoregressions of times 1, 4,
+    /// 16 ... 65536, d close to 0.5.
+    fn pink(noise: &mut Noise, n: usize) -> Vec<f64> {
+        let mut sum = vec![0.0; n];
+        for octave in 0..9 {
+            let phi = (-(4.0f64.powi(-octave))).exp();
+            for (s, v) in sum.iter_mut().zip(autoregressive(noise, n, phi)) {
+                *s += v;
+            }
+        }
+        sum
+    }
+
+    fn mean_memory(series: impl Fn(&mut Noise) -> Vec<f64>) -> f64 {
+        let found = (0..100).map(|seed| {
+            let mut noise = Noise::new(seed);
+            let (a, b) = (series(&mut noise), series(&mut noise));
+            memory(&[&a, &b])
+        });
+        found.sum::<f64>() / 100.0
+    }
+
+    #[test]
+    fn memory_tells_drift_from_short_dependence() {
+        let short = mean_memory(|noise| autoregressive(noise, 4_000, 0.9));
+        assert!(short < 0.1, "{short}");
+        let long = mean_memory(|noise| pink(noise, 4_000));
+        assert!(long > 0.35, "{long}");
+        assert_eq!(memory(&[&[1.0; 50], &[2.0; 50]]), 0.0);
+    }
+
+    #[test]
+    fn widening_by_hand() {
+        // Independence: none. d = 0.25 and 16 stretches: 16^-0.5 = 1/4, seen
+        // 3/4 * 16/15 = 0.8, so sqrt(0.25 * 16 / 0.8) = sqrt(5).
+        assert!((widening(0.0, 10) - 1.0).abs() < 1e-12);
+        assert!((widening(0.25, 16) - 5.0f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn widening_is_the_scatter_between_distant_series() {
+        // Means of ten stretches of pink noise against means of other series.
+        let count = 10;
+        let (mut within, mut between) = (0.0, 0.0);
+        for seed in 0..400 {
+            let mut noise = Noise::new(seed);
+            let series = [pink(&mut noise, 1_000), pink(&mut noise, 1_000)];
+            let means = series.map(|s| crate::dependence::means(&s, 100));
+            let moments = means.map(crate::Moments::of);
+            let variance = |i: usize| moments[i].standard_deviation().unwrap().powi(2);
+            within += (variance(0) + variance(1)) / count as f64;
+            between += (moments[0].mean().unwrap() - moments[1].mean().unwrap()).powi(2);
+        }
+        let factor = (between / within).sqrt();
+        // A memory of 0.45 and what lies between 0.4 and 0.47.
+        assert!(
+            (widening(0.4, count)..widening(0.47, count)).contains(&factor),
+            "{factor}"
+        );
+    }
+}
