@@ -19,18 +19,22 @@ mod bins;
 mod block_bootstrap;
 mod bootstrap;
 mod dependence;
+mod counting;
 mod distribution;
+mod factorial;
 mod hlog;
 mod interval;
 mod moments;
 mod permutation;
 mod persistence;
+mod ranks;
 mod ratio;
 mod replicates;
 mod series;
 mod stability;
 mod stretches;
 mod structure;
+mod tails;
 #[cfg(test)]
 mod test_noise;
 #[cfg(test)]
@@ -44,12 +48,21 @@ pub use block_bootstrap::{
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
+pub use factorial::{
+    Assumptions, Effect, FactorTable, Factorial, FactorialError, aligned_rank_transform,
+    scheirer_ray_hare,
+};
 pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
 pub use interval::{Interval, order_statistic_interval, samples_needed};
 pub use moments::Moments;
 pub use permutation::{
-    Design, Method, PermutationTest, ReplicateError, Shift, least_p, permutation_test,
-    replicates_needed, shift_interval,
+    Design, Method, PermutationTest, ReplicateError, Shift as ReplicateShift, least_p,
+    permutation_test, replicates_needed, shift_interval,
+};
+pub use ranks::{
+    Adjustment, KruskalWallis, MannWhitney, NullMethod, PairComparison, PooledRanks, RankError,
+    Shift, StudentizedRange, Superiority, SuperiorityMethod, Tail, dunn, epsilon_squared_interval,
+    kruskal_wallis, mann_whitney, shift, superiority, tukey_on_ranks,
 };
 pub use ratio::{mean_interval, ratio_interval};
 pub use replicates::{Comparison, Outcome, compare_replicates};

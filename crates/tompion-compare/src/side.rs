@@ -1,0 +1,142 @@
+//! One side of a comparison: the trials of a run, cell by cell.
+
+use std::collections::BTreeMap;
+
+use tompion_record::{Factors, Mark, Run, RunHeader, Storage, Summary, Trial, factor};
+
+use crate::parameters::Parameters;
+use crate::{Error, Result};
+
+/// A run, or the trials of a run that have one level of a factor.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What the user calls it: the run's directory, or the level.
+    pub name: String,
+    /// The machine, the program and the plan.
+    pub header: RunHeader,
+    /// Replicates of each cell.
+    pub cells: BTreeMap<Factors, Replicates>,
+}
+
+/// The trials of one cell.
+#[derive(Clone, Debug, Default)]
+pub struct Replicates {
+    /// In the order of their blocks.
+    pub trials: Vec<Replicate>,
+    /// All samples of the first trial in time order, in picoseconds, where trials are
+    /// too few to be replicates: then stretches of it may be. Empty otherwise.
+    pub series: Vec<i64>,
+    /// How the values came about.
+    pub(crate) parameters: Parameters,
+}
+
+/// One trial.
+#[derive(Clone, Debug)]
+pub struct Replicate {
+    /// Its block.
+    pub block: u32,
+    /// Its samples as measured, without warm-up; `None` where there are none.
+    pub summary: Option<Summary>,
+    /// Periods of the grid that it missed; `None` without a grid.
+    pub missed: Option<u64>,
+    /// Nanoseconds lost in stalls and observed; `None` but for stalls.
+    pub stalls: Option<(u64, u64)>,
+}
+
+/// Trials below which the series itself is read: two groups of three reach no
+/// p-value below 0.1.
+const FEW: usize = 4;
+
+impl Side {
+    /// A whole run as one side.
+    pub fn of_run(name: &str, run: &Run) -> Result<Self> {
+        Self::gather(name, run, |f| Some(f.clone()))
+    }
+
+    /// The levels of a factor within one run, a side each, without that factor in
+    /// the keys of their cells. Trials without the factor are in none.
+    pub fn of_levels(run: &Run, by: &str) -> Result<Vec<Self>> {
+        let trials = &run.record().trials;
+        let mut levels: Vec<&str> = Vec::new();
+        for level in trials.iter().filter_map(|t| t.factors.get(by)) {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        if levels.len() < 2 {
+            let mut varied: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            for (name, level) in trials.iter().flat_map(|t| t.factors.iter()) {
+                let known = varied.entry(name).or_default();
+                if !known.contains(&level) {
+                    known.push(level);
+                }
+            }
+            let names: Vec<&str> = varied
+                .iter()
+                .filter(|(name, levels)| levels.len() > 1 && **name != factor::PROBE)
+                .map(|(name, _)| *name)
+                .collect();
+            return Err(Error::Wish(format!(
+                "{}: factor `{by}` has {} here; {}",
+                run.directory().display(),
+                match levels.len() {
+                    0 => "no level".to_owned(),
+                    _ => format!("the one level `{}`", levels[0]),
+                },
+                match names.len() {
+                    0 => "no factor of this run has several".to_owned(),
+                    _ => format!("factors with several are {}", names.join(", ")),
+                }
+            )));
+        }
+        levels.sort_unstable();
+        levels
+            .into_iter()
+            .map(|level| {
+                Self::gather(level, run, |f| {
+                    (f.get(by) == Some(level)).then(|| f.clone().without(by))
+                })
+            })
+            .collect()
+    }
+
+    fn gather(name: &str, run: &Run, key: impl Fn(&Factors) -> Option<Factors>) -> Result<Self> {
+        let record = run.record();
+        let mut cells: BTreeMap<Factors, Replicates> = BTreeMap::new();
+        let mut first: BTreeMap<Factors, &Trial> = BTreeMap::new();
+        for trial in &record.trials {
+            let Some(key) = key(&trial.factors) else {
+                continue;
+            };
+            first.entry(key.clone()).or_insert(trial);
+            let cell = cells.entry(key).or_default();
+            cell.parameters.add(trial);
+            cell.trials.push(Replicate {
+                block: trial.block,
+                summary: trial.summary.measured.clone(),
+                missed: trial.summary.missed_periods,
+                stalls: trial.stalls.as_ref().map(|s| (s.lost_ns, s.observed_ns)),
+            });
+        }
+        for (key, cell) in &mut cells {
+            cell.trials.sort_by_key(|t| t.block);
+            let trial = first[key];
+            if cell.trials.len() < FEW && trial.storage == Storage::Complete {
+                cell.series = series(run, trial)?;
+            }
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            header: record.header.clone(),
+            cells,
+        })
+    }
+}
+
+/// Values of single operations in time order.
+fn series(run: &Run, trial: &Trial) -> Result<Vec<i64>> {
+    let data = run.data(trial)?;
+    let counts = |mark: Mark| !mark.is_left_out();
+    let chosen = data.samples.iter().filter(|s| s.n == 1 && counts(s.mark));
+    Ok(chosen.map(|s| s.value_ps).collect())
+}

@@ -1,0 +1,116 @@
+//! `tompion compare`.
+
+use std::collections::HashSet;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use tompion_compare::{Judgement, Settings, Side, beside, compare as held, differences, mismatches};
+use tompion_record::Run;
+use tompion_report::{CompareView, compare_json, compare_text};
+
+use super::report::terminal_width;
+use crate::cli::CompareOptions;
+use crate::exit;
+use crate::output::{print, print_json};
+
+/// How published results are named among the runs.
+const PUBLISHED: &str = "published:";
+
+/// Carries out the command.
+pub fn compare(options: &CompareOptions) -> exit::Result {
+    let (published, runs): (Vec<&str>, Vec<&str>) = options
+        .runs
+        .iter()
+        .map(String::as_str)
+        .partition(|r| r.starts_with(PUBLISHED));
+    let sides = sides(&runs, options.by.as_deref())?;
+    anyhow::ensure!(
+        sides.len() > 1 || !published.is_empty(),
+        "one run alone: give another run, published:NAME, or --by FACTOR"
+    );
+    let settings = Settings {
+        figures: Some(options.figures.clone()).filter(|f| !f.is_empty()),
+        level: options.level,
+        paired: options.by.is_some(),
+    };
+    let mismatches = match options.by {
+        // A factor such as the CPU may be what makes the difference.
+        Some(_) => Vec::new(),
+        None => mismatches(&sides),
+    };
+    if let Some(m) = mismatches.first()
+        && !options.allow_mixed
+    {
+        anyhow::bail!(
+            "{}: {} is `{}` in {} and `{}` in {}{}; --allow-mixed compares all the same",
+            m.cell,
+            m.what,
+            m.values.0,
+            m.sides.0,
+            m.values.1,
+            m.sides.1,
+            match mismatches.len() {
+                1 => String::new(),
+                n => format!(", and {} more such differences", n - 1),
+            }
+        );
+    }
+    anyhow::ensure!(
+        sides.len() > 1 || options.fail_if.is_empty(),
+        "--fail-if needs two runs: published results have no replicates to judge by"
+    );
+    let comparison = match sides.len() {
+        1 => None,
+        _ => Some(held(&sides, &settings)?),
+    };
+    let mut gates = Vec::new();
+    for gate in &options.fail_if {
+        gates.extend(gate.judge(&sides, &settings)?);
+    }
+    let mut besides = Vec::new();
+    for name in published {
+        for side in &sides {
+            besides.push(beside(side, &name[PUBLISHED.len()..])?);
+        }
+    }
+    let worst = gates.iter().map(|g| g.judgement).max();
+    let view = CompareView {
+        environment: differences(&sides),
+        mismatches,
+        by: options.by.clone(),
+        comparison,
+        gates,
+        beside: besides,
+    };
+    if options.json {
+        print_json(&compare_json(&view))?;
+    } else {
+        let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        print(&compare_text(&view, terminal_width(), color))?;
+    }
+    Ok(match worst {
+        Some(Judgement::Fail) => exit::FAILED,
+        Some(Judgement::Inconclusive) => exit::INCONCLUSIVE,
+        Some(Judgement::Pass) | None => 0,
+    })
+}
+
+fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
+    if let Some(by) = by {
+        let [run] = runs else {
+            anyhow::bail!(
+                "--by compares levels within one run; {} runs are given",
+                runs.len()
+            );
+        };
+        return Ok(Side::of_levels(&Run::open(Path::new(run))?, by)?);
+    }
+    anyhow::ensure!(!runs.is_empty(), "no run is given, only published results");
+    let mut seen = HashSet::new();
+    runs.iter()
+        .map(|name| {
+            anyhow::ensure!(seen.insert(name), "{name} is given twice");
+            Ok(Side::of_run(name, &Run::open(Path::new(name))?)?)
+        })
+        .collect()
+}
