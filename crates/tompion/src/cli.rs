@@ -4,6 +4,7 @@ mod check;
 mod load;
 mod measure;
 mod preload;
+mod published;
 mod run;
 mod values;
 
@@ -21,6 +22,7 @@ pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
 };
 pub use preload::{PreloadOptions, PreloadPolicy};
+pub use published::PublishedOptions;
 pub use run::RunOptions;
 pub use values::{CpuList, MethodName};
 
@@ -63,6 +65,8 @@ pub enum Command {
     Env(EnvOptions),
     /// List methods, loads and fitness profiles by name
     List(ListOptions),
+    /// Print the published results that Tompion is held against
+    Published(PublishedOptions),
     /// Run a program, unmodified, with Tompion's clock and sleeps
     Preload(PreloadOptions),
     /// Run a load by itself, and tell what it did

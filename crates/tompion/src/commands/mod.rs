@@ -11,6 +11,7 @@ mod peer;
 mod preload;
 mod program;
 mod progress;
+mod published;
 mod report;
 mod session;
 
@@ -22,4 +23,5 @@ pub use measure::measure;
 pub use pages::{completions, man};
 pub use peer::peer;
 pub use preload::preload;
+pub use published::published;
 pub use report::report;
