@@ -8,6 +8,7 @@
 
 mod causes;
 mod ccdf;
+mod compare;
 mod data;
 mod disturbed;
 mod environment;
@@ -28,13 +29,14 @@ mod terminal;
 mod timer_events;
 mod verdicts;
 
+pub use compare::CompareView;
 pub use data::ReportData;
 pub use environment::environment_text;
 pub use html::html;
 pub use interval_log::{IntervalLogError, interval_log};
-pub use json::{JSON_VERSION, json, published_json, published_list_json};
+pub use json::{JSON_VERSION, compare_json, json, published_json, published_list_json};
 pub use program::program_text;
-pub use terminal::{published_list, published_table, terminal};
+pub use terminal::{compare_text, published_list, published_table, terminal};
 
 /// Name of the page inside a run's directory.
 pub const REPORT_FILE: &str = "report.html";

@@ -1,6 +1,7 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
 mod check;
+mod compare;
 mod load;
 mod measure;
 mod preload;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputOptions;
+pub use compare::CompareOptions;
 pub use check::CheckOptions;
 pub use load::LoadOptions;
 pub use measure::{
@@ -61,6 +63,8 @@ pub enum Command {
     Measure(MeasureOptions),
     /// Make the report of a recorded run again
     Report(ReportOptions),
+    /// Hold recorded runs against each other, or against published results
+    Compare(CompareOptions),
     /// Tell what this machine is: clock, hypervisor, container, kernel settings
     Env(EnvOptions),
     /// List methods, loads and fitness profiles by name

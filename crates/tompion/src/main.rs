@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check(&check),
         Command::Measure(measure) => commands::measure(&measure),
         Command::Report(report) => commands::report(&report),
+        Command::Compare(compare) => commands::compare(&compare),
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),
         Command::Published(published) => commands::published(&published),

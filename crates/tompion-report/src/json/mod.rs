@@ -1,9 +1,11 @@
 //! The summary for machines: `--json`.
 
 mod published;
+mod compare;
 mod stalls;
 mod timer_events;
 
+pub use compare::compare_json;
 use serde_json::{Map, Value, json};
 use tompion_record::{Status, Summary};
 

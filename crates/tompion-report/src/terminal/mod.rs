@@ -1,5 +1,6 @@
 //! The summary that `tompion check` prints: verdict first.
 
+mod compare;
 mod numbers;
 mod paint;
 mod published;
@@ -18,6 +19,7 @@ use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, factors_in_words, sections};
 use crate::verdicts::Judged;
 use paint::Paint;
+pub use compare::compare_text;
 pub use published::{published_list, published_table};
 
 /// Columns for the longest name of a method and one number beside it.

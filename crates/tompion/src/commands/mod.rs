@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod compare;
 mod env;
 mod hlog;
 mod list;
@@ -16,6 +17,7 @@ mod report;
 mod session;
 
 pub use check::check;
+pub use compare::compare;
 pub use env::env;
 pub use list::list;
 pub use load::load;
