@@ -239,12 +239,13 @@ fn by_trials(x: &[f64], y: &[f64], settings: &Settings, family: usize) -> Verdic
         Outcome::Decided(found) => {
             let positive = x.iter().chain(y).all(|v| *v > 0.0);
             let logs = |v: &[f64]| v.iter().map(|v| v.ln()).collect::<Vec<f64>>();
-            let ratio = positive
-                .then(|| test(&logs(x), &logs(y)))
-                .and_then(|outcome| match outcome {
-                    Outcome::Decided(d) => Some((d.shift.exp(), exp(d.interval))),
-                    Outcome::NotDecidable { .. } => None,
-                });
+            let ratio =
+                positive
+                    .then(|| test(&logs(x), &logs(y)))
+                    .and_then(|outcome| match outcome {
+                        Outcome::Decided(d) => Some((d.shift.exp(), exp(d.interval))),
+                        Outcome::NotDecidable { .. } => None,
+                    });
             found_by(found, ratio, Basis::Trials, (x.len(), y.len()), family)
         }
     }
@@ -433,7 +434,10 @@ pub(crate) mod tests {
         assert!(f.interval.low <= f.shift && f.shift <= f.interval.high);
         assert!(f.interval.high < 0.0 && f.a_hat == 0.0);
         let (ratio, interval) = f.ratio.unwrap();
-        assert!((ratio - 0.08).abs() < 0.01 && interval.high < 0.1, "{ratio}");
+        assert!(
+            (ratio - 0.08).abs() < 0.01 && interval.high < 0.1,
+            "{ratio}"
+        );
         // 2 / C(16, 8), alone in its family.
         assert!((f.p - 2.0 / 12870.0).abs() < 1e-12 && f.p_adjusted == f.p);
         assert!(row.differs(0.05));
@@ -452,7 +456,14 @@ pub(crate) mod tests {
         let sides = [side("a", &SLOW[..3]), side("b", &FAST[..3])];
         let row = &compare(&sides, &Settings::usual()).unwrap().rows[0];
         assert!(
-            matches!(row.verdict, Verdict::TooFew { basis: Basis::Trials, have: 3, need: 4 }),
+            matches!(
+                row.verdict,
+                Verdict::TooFew {
+                    basis: Basis::Trials,
+                    have: 3,
+                    need: 4
+                }
+            ),
             "{row:?}"
         );
     }
@@ -461,7 +472,11 @@ pub(crate) mod tests {
     fn three_sides_are_three_pairs_in_one_family() {
         let sides = [side("a", &SLOW), side("b", &FAST), side("c", &SLOW)];
         let all = compare(&sides, &Settings::usual()).unwrap();
-        let medians: Vec<&Row> = all.rows.iter().filter(|r| r.figure == Figure::Median).collect();
+        let medians: Vec<&Row> = all
+            .rows
+            .iter()
+            .filter(|r| r.figure == Figure::Median)
+            .collect();
         let pairs: Vec<_> = medians.iter().map(|r| r.sides).collect();
         assert_eq!(pairs, [(0, 1), (0, 2), (1, 2)]);
         assert!(medians.iter().all(|r| found(r).family == 3));
@@ -485,7 +500,10 @@ pub(crate) mod tests {
         };
         let f = found(&compare(&sides, &settings).unwrap().rows[0]);
         assert_eq!(f.replicates, (7, 7));
-        assert!((f.shift - 1.0).abs() < 1e-9 && (f.p - 2.0 / 128.0).abs() < 1e-12, "{f:?}");
+        assert!(
+            (f.shift - 1.0).abs() < 1e-9 && (f.p - 2.0 / 128.0).abs() < 1e-12,
+            "{f:?}"
+        );
         let unpaired = found(&compare(&sides, &Settings::usual()).unwrap().rows[0]);
         assert!(unpaired.p > 0.5);
     }
@@ -494,7 +512,9 @@ pub(crate) mod tests {
     fn nothing_in_common_is_an_error_and_partial_cells_are_named() {
         let mut other = side("b", &FAST);
         let (cell, replicates) = other.cells.pop_first().unwrap();
-        other.cells.insert(cell.with(factor::LOAD, "cpu"), replicates);
+        other
+            .cells
+            .insert(cell.with(factor::LOAD, "cpu"), replicates);
         let error = compare(&[side("a", &SLOW), other.clone()], &Settings::usual()).unwrap_err();
         assert!(error.to_string().contains("no cell in common"));
         let third = side("c", &SLOW);

@@ -119,19 +119,28 @@ mod tests {
     fn what_bears_on_timing_comes_first_and_the_moment_is_left_out() {
         let (mut a, mut b) = (side("a", &[1.0]), side("b", &[1.0]));
         assert!(differences(&[a.clone(), b.clone()]).is_empty());
-        for (side, release, slack, host) in [(&mut a, "6.1", 1, "x"), (&mut b, "6.12", 50_000, "y")] {
+        for (side, release, slack, host) in [(&mut a, "6.1", 1, "x"), (&mut b, "6.12", 50_000, "y")]
+        {
             let environment = &mut side.header.environment;
             environment.hostname = host.to_owned();
             environment.kernel.release = Some(release.to_owned());
             environment.clock.timer_slack_ns = Some(slack);
             environment.virtualization.steal_ms = Some(slack);
         }
-        b.header.environment.mitigations.insert("spectre_v2".into(), "off".into());
+        b.header
+            .environment
+            .mitigations
+            .insert("spectre_v2".into(), "off".into());
         let found = differences(&[a, b]);
         let told: Vec<&str> = found.iter().map(|d| d.what.as_str()).collect();
         assert_eq!(
             told,
-            ["kernel release", "clock timer slack ns", "mitigations spectre v2", "hostname"]
+            [
+                "kernel release",
+                "clock timer slack ns",
+                "mitigations spectre v2",
+                "hostname"
+            ]
         );
         assert_eq!(found[2].values, [None, Some("off".to_owned())]);
     }

@@ -174,7 +174,10 @@ mod tests {
     fn a_quantile_beyond_which_no_sample_lies_is_none() {
         assert_eq!(Figure::P99.of(&trial((0..99).map(|v| v * 1000))), None);
         assert!(Figure::P99.of(&trial((0..100).map(|v| v * 1000))).is_some());
-        assert_eq!(Figure::Median.of(&trial((0..3).map(|v| v * 1000))), Some(1.0));
+        assert_eq!(
+            Figure::Median.of(&trial((0..3).map(|v| v * 1000))),
+            Some(1.0)
+        );
     }
 
     #[test]

@@ -132,7 +132,9 @@ fn limit_of(text: &str, figure: Figure) -> std::result::Result<Limit, String> {
         };
     }
     if figure.is_share() {
-        return Err(format!("{figure} is a share: give % or percentage points (pp)"));
+        return Err(format!(
+            "{figure} is a share: give % or percentage points (pp)"
+        ));
     }
     if number(size) == Some(0.0) {
         return Ok(Limit::Shift(0.0));
@@ -261,9 +263,15 @@ mod tests {
     fn a_selector_that_fits_nothing_is_an_error() {
         let sides = [side("a", &BEFORE), side("b", &BEFORE)];
         let gate: Gate = "wake-up/nanosleep median > +20%".parse().unwrap();
-        let error = gate.judge(&sides, &Settings::usual()).unwrap_err().to_string();
+        let error = gate
+            .judge(&sides, &Settings::usual())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no cell of a fits"), "{error}");
-        assert!(error.ends_with("such as wake-up/usleep/100us/idle"), "{error}");
+        assert!(
+            error.ends_with("such as wake-up/usleep/100us/idle"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -35,7 +35,11 @@ impl Parameters {
             let all: Vec<String> = set
                 .iter()
                 .map(|v| {
-                    let text = format!("{v:?}");
+                    let text = match format!("{v:?}").as_str() {
+                        "true" => "yes".to_owned(),
+                        "false" => "no".to_owned(),
+                        other => other.to_owned(),
+                    };
                     let inner = text.strip_prefix("Some(").and_then(|t| t.strip_suffix(')'));
                     inner.unwrap_or(&text).trim_matches('"').to_owned()
                 })

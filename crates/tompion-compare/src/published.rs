@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use tompion_published::{Counterpart, Fit, Quality, Statistic, Table, counterparts_of_cell, tables_of};
+use tompion_published::{
+    Counterpart, Fit, Quality, Statistic, Table, counterparts_of_cell, tables_of,
+};
 use tompion_record::{Factors, Summary, factor};
 
 use crate::{Error, Replicates, Result, Side};
@@ -137,9 +139,12 @@ fn row(
 fn label(c: &Counterpart) -> String {
     match c.figure.row.level("platform") {
         Some(platform) => {
-            let more = c.figure.table.factors.iter().filter(|f| {
-                !["platform", "function", "load"].contains(&f.name.as_str())
-            });
+            let more = c
+                .figure
+                .table
+                .factors
+                .iter()
+                .filter(|f| !["platform", "function", "load"].contains(&f.name.as_str()));
             let more = more.filter_map(|f| c.figure.row.level(&f.name));
             let words: Vec<&str> = std::iter::once(platform).chain(more).collect();
             words.join(" ")

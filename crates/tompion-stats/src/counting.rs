@@ -71,7 +71,8 @@ fn by_table(values: &[i64]) -> Option<Vec<(i64, u64)>> {
             (count > 0).then(|| (first.wrapping_add(place as i64), count))
         })
     };
-    let mut pairs = Vec::with_capacity(runs(below).count() + inside().count() + runs(above).count());
+    let mut pairs =
+        Vec::with_capacity(runs(below).count() + inside().count() + runs(above).count());
     pairs.extend(runs(below).chain(inside()).chain(runs(above)));
     Some(pairs)
 }
@@ -79,7 +80,11 @@ fn by_table(values: &[i64]) -> Option<Vec<(i64, u64)>> {
 /// Where a range of `width` values begins that holds most of an even sample, if
 /// any holds three quarters of it.
 fn densest(values: &[i64], width: u64) -> Option<i64> {
-    let mut sample: Vec<i64> = values.iter().step_by(values.len() / SAMPLE).copied().collect();
+    let mut sample: Vec<i64> = values
+        .iter()
+        .step_by(values.len() / SAMPLE)
+        .copied()
+        .collect();
     sample.sort_unstable();
     let mut best = (0, sample[0]);
     let mut end = 0;

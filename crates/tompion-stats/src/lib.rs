@@ -18,9 +18,11 @@
 mod bins;
 mod block_bootstrap;
 mod bootstrap;
-mod dependence;
 mod counting;
+mod dependence;
 mod distribution;
+#[cfg(test)]
+mod explore;
 mod factorial;
 mod hlog;
 mod interval;
@@ -37,8 +39,6 @@ mod structure;
 mod tails;
 #[cfg(test)]
 mod test_noise;
-#[cfg(test)]
-mod explore;
 mod timer_events;
 
 pub use bins::{Bins, RangeError};

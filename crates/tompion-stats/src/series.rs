@@ -88,15 +88,8 @@ pub fn compare_series(
                     stretches: (a.len(), b.len()),
                     memory,
                     widening,
-                    outcome: compare_widened(
-                        &a,
-                        &b,
-                        Design::Independent,
-                        level,
-                        family,
-                        widening,
-                    )
-                    .ok()?,
+                    outcome: compare_widened(&a, &b, Design::Independent, level, family, widening)
+                        .ok()?,
                 }
             }
         },

@@ -67,15 +67,39 @@ mod tests {
     #[test]
     fn cuts_into_as_few_as_allowed() {
         let cut = |samples| Stretches::cut(samples, 19.0, 1, 4, 10);
-        assert_eq!(cut(5_000), Stretches::Cut { count: 10, length: 500 });
-        assert_eq!(cut(700), Stretches::Cut { count: 7, length: 100 });
-        assert_eq!(cut(379), Stretches::TooShort { have: 379, need: 380 });
+        assert_eq!(
+            cut(5_000),
+            Stretches::Cut {
+                count: 10,
+                length: 500
+            }
+        );
+        assert_eq!(
+            cut(700),
+            Stretches::Cut {
+                count: 7,
+                length: 100
+            }
+        );
+        assert_eq!(
+            cut(379),
+            Stretches::TooShort {
+                have: 379,
+                need: 380
+            }
+        );
     }
 
     #[test]
     fn a_rare_quantile_asks_for_longer_stretches() {
         let cut = Stretches::cut(3_999, 1.0, 1_000, 4, 10);
-        assert_eq!(cut, Stretches::TooShort { have: 3_999, need: 4_000 });
+        assert_eq!(
+            cut,
+            Stretches::TooShort {
+                have: 3_999,
+                need: 4_000
+            }
+        );
     }
 
     proptest! {

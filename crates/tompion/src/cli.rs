@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputOptions;
-pub use compare::CompareOptions;
 pub use check::CheckOptions;
+pub use compare::CompareOptions;
 pub use load::LoadOptions;
 pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,

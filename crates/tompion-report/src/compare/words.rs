@@ -55,11 +55,6 @@ pub(crate) fn relative(ratio: f64) -> String {
     }
 }
 
-/// `[low, high]` of a ratio.
-pub(crate) fn relatives(interval: Interval) -> String {
-    format!("[{}, {}]", relative(interval.low), relative(interval.high))
-}
-
 /// A p-value; what is very small says so.
 pub(crate) fn p_value(p: f64) -> String {
     match p {
@@ -72,7 +67,7 @@ pub(crate) fn p_value(p: f64) -> String {
 /// One plain sentence about a row.
 pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
     let (first, second) = (&all.sides[row.sides.0], &all.sides[row.sides.1]);
-    let what = format!("{} of {}", figure_in_words(row.figure), cell(row));
+    let what = what(row);
     match &row.verdict {
         Verdict::NoFigure => format!(
             "The {what} cannot be told: too few samples in each trial, or none of this kind."
@@ -93,7 +88,7 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
                 (false, true) => "smaller",
             };
             format!(
-                "The {what} is {} {way} with {second} than with {first}{}: {} against {}.",
+                "The {what} is {} {way} with {second}{}: {} against {} with {first}.",
                 amount(row.figure, found),
                 times(found),
                 own(row.figure, row.values.1),
@@ -102,11 +97,7 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
         }
         Verdict::Found(found) => {
             let range = match found.ratio {
-                Some((_, ratio)) => format!(
-                    "{} and {}",
-                    relative(ratio.low),
-                    relative(ratio.high)
-                ),
+                Some((_, ratio)) => format!("{} and {}", relative(ratio.low), relative(ratio.high)),
                 None => format!(
                     "{} and {}",
                     change(row.figure, found.interval.low),
@@ -114,7 +105,7 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
                 ),
             };
             format!(
-                "No difference was found in the {what}: with {second} it lies between {range} of {first}'s."
+                "No difference was found in the {what}: with {second} it is between {range} of that with {first}."
             )
         }
     }
@@ -139,19 +130,29 @@ fn own(figure: Figure, of: Option<f64>) -> String {
     of.map_or_else(|| NONE.to_owned(), |v| value(figure, v))
 }
 
-fn figure_in_words(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Missed => "share of missed periods",
-        Figure::Lost => "share of time lost in stalls",
-        Figure::Max => "maximum",
-        Figure::Min => "minimum",
-        other => other.name(),
-    }
-}
-
-fn cell(row: &Row) -> String {
+/// For example `p99 of the wake-up latency of usleep, 100 µs, idle`.
+fn what(row: &Row) -> String {
     let probe = row.cell.level(tompion_record::factor::PROBE);
-    format!("{probe} by {}", factors_in_words(&row.cell))
+    let quantity = match (row.figure, probe) {
+        (Figure::Lost, _) => "share of time lost in stalls".to_owned(),
+        (Figure::Missed, _) => "share of missed periods".to_owned(),
+        (figure, probe) => format!(
+            "{} of the {}",
+            match figure {
+                Figure::Max => "maximum",
+                Figure::Min => "minimum",
+                other => other.name(),
+            },
+            match probe {
+                "wake-up" => "wake-up latency",
+                "read-cost" => "read cost",
+                "timer-events" => "lateness of timer events",
+                "stalls" => "iterations",
+                other => other,
+            }
+        ),
+    };
+    format!("{quantity} of {}", factors_in_words(&row.cell))
 }
 
 /// What a gate says of one cell, in one line.

@@ -62,7 +62,11 @@ fn row(all: &Comparison, row: &Row) -> Value {
             "basis": basis(f.basis),
             "replicates": [f.replicates.0, f.replicates.1],
         }),
-        Verdict::TooFew { basis: b, have, need } => json!({
+        Verdict::TooFew {
+            basis: b,
+            have,
+            need,
+        } => json!({
             "outcome": "not-decidable",
             "basis": basis(*b),
             "have": have,

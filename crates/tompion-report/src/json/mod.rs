@@ -1,7 +1,7 @@
 //! The summary for machines: `--json`.
 
-mod published;
 mod compare;
+mod published;
 mod stalls;
 mod timer_events;
 

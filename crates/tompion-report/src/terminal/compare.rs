@@ -13,6 +13,9 @@ use crate::sections::factors_in_words;
 /// Sentences printed; `--json` has one for each row.
 const MOST: usize = 12;
 
+/// Names of cells are broken at this width.
+const CELL: usize = 28;
+
 /// Values of an environment longer than this are cut.
 const WIDEST: usize = 36;
 
@@ -52,15 +55,29 @@ fn head(out: &mut String, view: &CompareView, all: &Comparison, width: usize, pa
     out.push_str(&paint.bold(&plain(&kind)));
     out.push('\n');
     for (i, side) in all.sides.iter().enumerate() {
-        out.push_str(&wrap(&plain(&format!("{} = {side}", letter(i))), width, "  ", "      "));
+        out.push_str(&wrap(
+            &plain(&format!("{} = {side}", letter(i))),
+            width,
+            "  ",
+            "      ",
+        ));
         out.push('\n');
     }
     let how = format!(
-        "Replicates are trials; p by {} permutation of them, adjusted by Holm's method within \
-         each probe, method and load; intervals at {:.0} %. A > B: share of pairs of trials in \
-         which the second is the larger.",
-        if all.paired { "exact paired" } else { "exact" },
-        100.0 * (1.0 - all.level)
+        "Replicates are trials. change: the middle of all differences between {}, with its \
+         {:.0} % interval; A < B: share of {} in which B is the larger; p: by exact permutation \
+         of trials, adjusted by Holm's method within each probe, method and load.",
+        if all.paired {
+            "trials of a block"
+        } else {
+            "trials"
+        },
+        100.0 * (1.0 - all.level),
+        if all.paired {
+            "blocks"
+        } else {
+            "pairs of trials"
+        },
     );
     out.push_str(&paint.dim(&wrap(&how, width, "", "")));
     out.push('\n');
@@ -117,27 +134,48 @@ fn cut(text: &str) -> String {
 }
 
 fn rows(out: &mut String, all: &Comparison, width: usize, paint: Paint) {
-    let mut probes: Vec<&str> = all.rows.iter().map(|r| r.cell.level(factor::PROBE)).collect();
+    let mut probes: Vec<&str> = all
+        .rows
+        .iter()
+        .map(|r| r.cell.level(factor::PROBE))
+        .collect();
     probes.dedup();
     for probe in probes {
         let of_probe = |r: &&Row| r.cell.level(factor::PROBE) == probe;
-        let mut pairs: Vec<(usize, usize)> = all.rows.iter().filter(of_probe).map(|r| r.sides).collect();
+        let mut pairs: Vec<(usize, usize)> =
+            all.rows.iter().filter(of_probe).map(|r| r.sides).collect();
         pairs.sort_unstable();
         pairs.dedup();
         for (i, j) in pairs {
             let (a, b) = (letter(i), letter(j));
             heading(out, &format!("{}: {b} against {a}", title(probe)), paint);
             let titles = [
-                "Cell", "", &a, &b, "change", "interval", "relative", "interval ", &format!("{a} > {b}").replace('>', "<"), "p",
+                "Cell",
+                &a,
+                &b,
+                "change",
+                "interval",
+                "relative",
+                &format!("{a} < {b}"),
+                "p  ",
             ]
             .map(str::to_owned);
-            let lines: Vec<Line> = all
+            let mut lines: Vec<Line> = Vec::new();
+            let mut last = None;
+            for row in all
                 .rows
                 .iter()
                 .filter(of_probe)
                 .filter(|r| r.sides == (i, j))
-                .map(|r| line(all, r))
-                .collect();
+            {
+                if last != Some(&row.cell) {
+                    // Broken, so that the heading does not widen the column of labels.
+                    let name = plain(&factors_in_words(&row.cell));
+                    lines.push(Line::heading(wrap(&name, CELL, "", "")));
+                    last = Some(&row.cell);
+                }
+                lines.push(line(all, row));
+            }
             table(out, &titles, &lines, width);
         }
     }
@@ -153,11 +191,7 @@ fn title(probe: &str) -> String {
 
 fn line(all: &Comparison, row: &Row) -> Line {
     let value = |v: Option<f64>| v.map(|v| words::value(row.figure, v));
-    let mut numbers = vec![
-        Some(row.figure.name().to_owned()),
-        value(row.values.0),
-        value(row.values.1),
-    ];
+    let mut numbers = vec![value(row.values.0), value(row.values.1)];
     match &row.verdict {
         Verdict::Found(f) => {
             let star = if row.differs(all.level) { " *" } else { "  " };
@@ -165,19 +199,18 @@ fn line(all: &Comparison, row: &Row) -> Line {
                 Some(words::change(row.figure, f.shift)),
                 Some(words::changes(row.figure, f.interval)),
                 f.ratio.map(|(r, _)| words::relative(r)),
-                f.ratio.map(|(_, i)| words::relatives(i)),
                 Some(format!("{:.2}", f.a_hat)),
                 Some(format!("{}{star}", words::p_value(f.p_adjusted))),
             ]);
         }
         Verdict::TooFew { have, need, .. } => {
-            let told = format!("{have} of {need}");
-            numbers.extend([None, None, None, None, None, Some(told)]);
+            let told = format!("{have} of {need}  ");
+            numbers.extend([None, None, None, None, Some(told)]);
         }
-        Verdict::NoFigure => numbers.extend([None, None, None, None, None, None]),
+        Verdict::NoFigure => numbers.extend([None, None, None, None, None]),
     }
     Line {
-        label: plain(&factors_in_words(&row.cell)),
+        label: format!("  {}", row.figure.name()),
         numbers,
     }
 }
@@ -226,9 +259,8 @@ fn sentences(out: &mut String, all: &Comparison, width: usize, paint: Paint) {
         out.push_str(&wrap(&plain(&text), width, "· ", "  "));
         out.push('\n');
     }
-    let stretches = |r: &&Row| {
-        matches!(&r.verdict, Verdict::Found(f) if f.basis == Basis::Stretches)
-    };
+    let stretches =
+        |r: &&Row| matches!(&r.verdict, Verdict::Found(f) if f.basis == Basis::Stretches);
     let n = all.rows.iter().filter(stretches).count() as u64;
     if n > 0 {
         let text = format!(
@@ -247,7 +279,12 @@ fn gates(out: &mut String, view: &CompareView, sides: &[String], width: usize, p
     let mut last = "";
     for judged in &view.gates {
         if judged.gate != last {
-            out.push_str(&wrap(&plain(&format!("fail if {}", judged.gate)), width, "", "  "));
+            out.push_str(&wrap(
+                &plain(&format!("fail if {}", judged.gate)),
+                width,
+                "",
+                "  ",
+            ));
             out.push('\n');
             last = &judged.gate;
         }

@@ -18,8 +18,8 @@ use crate::figures::{count, plain, plural, times};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, factors_in_words, sections};
 use crate::verdicts::Judged;
-use paint::Paint;
 pub use compare::compare_text;
+use paint::Paint;
 pub use published::{published_list, published_table};
 
 /// Columns for the longest name of a method and one number beside it.

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use tompion_compare::{Judgement, Settings, Side, beside, compare as held, differences, mismatches};
+use tompion_compare::{
+    Judgement, Settings, Side, beside, compare as held, differences, mismatches,
+};
 use tompion_record::Run;
 use tompion_report::{CompareView, compare_json, compare_text};
 
@@ -42,7 +44,7 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         && !options.allow_mixed
     {
         anyhow::bail!(
-            "{}: {} is `{}` in {} and `{}` in {}{}; --allow-mixed compares all the same",
+            "{} was measured differently ({}: {} in {}, {} in {}{}); --allow-mixed compares all the same",
             m.cell,
             m.what,
             m.values.0,
@@ -51,7 +53,7 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
             m.sides.1,
             match mismatches.len() {
                 1 => String::new(),
-                n => format!(", and {} more such differences", n - 1),
+                n => format!("; and {} more", n - 1),
             }
         );
     }

@@ -1,0 +1,176 @@
+"""Runs held against each other: planted shifts are found, gates judge by intervals."""
+
+import ctypes
+import json
+import subprocess
+
+import pytest
+
+from conftest import TOMPION, tompion
+
+PR_SET_TIMERSLACK = 29
+# Far above what a busy machine adds to a median, far below a scheduler's round.
+PLANTED_NS = 2_000_000
+
+
+def slack_of(nanoseconds):
+    def prepare():
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0)
+
+    return prepare
+
+
+def record(directory, *arguments, slack_ns=50_000, levels="default"):
+    """A run whose process has this timer slack, which kernels add to sleeps."""
+    command = [TOMPION, "measure", "wake-up", "--methods", "usleep", "--targets", "100us"]
+    subprocess.run(
+        [*command, "--slack", levels, "--quiet", "--out", directory, *arguments],
+        preexec_fn=slack_of(slack_ns),
+        check=True,
+        timeout=60,
+    )
+    return directory
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs alike and one whose sleeps take up to two milliseconds longer, taken in
+    turns so that the machine's mood falls on all."""
+    base = tmp_path_factory.mktemp("compare")
+    usual = ("--blocks", "8", "--duration", "4s")
+    return {
+        "before": record(base / "before", *usual),
+        "slow": record(base / "slow", *usual, slack_ns=PLANTED_NS),
+        "again": record(base / "again", *usual),
+        "one": record(base / "one", "--blocks", "1", "--duration", "2s"),
+        "other": record(base / "other", "--blocks", "1", "--duration", "2s", slack_ns=PLANTED_NS),
+        "tiny": record(base / "tiny", "--blocks", "1", "--samples", "20"),
+        "levels": record(base / "levels", "--blocks", "8", "--duration", "6s", levels="default,1ms"),
+    }
+
+
+def compared(*arguments, status=0):
+    done = tompion("compare", *arguments, "--json", check=status)
+    return json.loads(done.stdout)
+
+
+def test_a_planted_shift_is_found_with_its_size_and_its_cause_is_listed(runs):
+    found = compared(runs["before"], runs["slow"])
+    slack = [d for d in found["environment_differences"] if d["what"] == "clock timer slack ns"]
+    assert slack[0]["values"] == ["50000", str(PLANTED_NS)]
+    [median] = [c for c in found["comparisons"] if c["figure"] == "median"]
+    assert median["outcome"] == "differs" and median["basis"] == "trials"
+    assert median["replicates"] == [8, 8] and median["vargha_delaney_a"] == 1.0
+    # The kernel uses all of the slack where no other timer ends the sleep earlier.
+    assert 0.3 * PLANTED_NS < median["shift"] < 1.1 * PLANTED_NS, median
+    low, high = median["shift_interval"]
+    assert 0 < low <= median["shift"] <= high
+    assert median["p"] == pytest.approx(2 / 12870)
+    assert "longer with" in median["sentence"]
+
+
+def test_gates_judge_by_intervals(runs):
+    cell = "wake-up/usleep/100us/idle"
+    slower = (runs["before"], runs["slow"], "--fail-if")
+    assert compared(*slower, f"{cell} median > +100%", status=2)["gates"][0]["judgement"] == "fail"
+    passed = compared(*slower, f"{cell} median > +10ms", "--fail-if", "usleep median > +90000%")
+    assert [g["judgement"] for g in passed["gates"]] == ["pass", "pass"]
+    few = compared(runs["tiny"], runs["other"], "--fail-if", f"{cell} median > +50%", status=3)
+    assert few["gates"][0]["judgement"] == "inconclusive"
+    # Several gates: the worst tells.
+    both = ("--fail-if", f"{cell} median > +10ms", "--fail-if", f"{cell} median > +1us")
+    assert tompion("compare", runs["before"], runs["slow"], *both).returncode == 2
+    done = tompion("compare", *slower, "wake-up/nanosleep median > +10%", check=1)
+    assert "no cell of" in done.stderr and done.stderr.count("\n") == 1
+    # One that fits several cells requires all of them.
+    several = ("compare", runs["levels"], "--by", "probe", "--fail-if", "usleep median > 0")
+    assert tompion(*several).returncode == 1
+
+
+def test_two_runs_alike_pass_a_wide_gate(runs):
+    evidence = []
+    for other in ("again", "levels"):
+        gate = "timer-slack=default/idle median > +100%"
+        done = compared(runs["before"], runs[other], "--fail-if", gate)
+        evidence.append(done["gates"][0])
+        if done["gates"][0]["judgement"] == "pass":
+            return
+    pytest.fail(str(evidence))
+
+
+def test_levels_of_one_run_are_paired_by_block(runs):
+    found = compared(runs["levels"], "--by", "timer-slack")
+    assert found["paired"] and found["sides"] == ["1ms", "default"]
+    [median] = [c for c in found["comparisons"] if c["figure"] == "median"]
+    assert median["outcome"] == "differs" and median["shift"] < -300_000
+    assert median["p"] == pytest.approx(2 / 256) and median["replicates"] == [8, 8]
+
+
+def test_single_trials_rest_on_stretches_or_are_not_decidable(runs):
+    def median(a, b):
+        found = compared(runs[a], runs[b], "--figures", "median")["comparisons"]
+        assert len(found) == 1
+        return found[0]
+
+    long = median("one", "other")
+    # How long a stretch has to be, the machine's unrest at the moment decides.
+    assert long["basis"] == "stretches", long
+    if long["outcome"] == "not-decidable":
+        assert long["need"] > long["have"] > 100
+    else:
+        assert 0.3 * PLANTED_NS < long["shift"] < 1.1 * PLANTED_NS
+    few = median("one", "tiny")
+    assert (few["outcome"], few["basis"]) == ("not-decidable", "stretches"), few
+    assert few["need"] > few["have"] and "not decidable with so few" in few["sentence"]
+
+
+def test_a_run_stands_beside_published_figures(runs):
+    found = compared(runs["before"], "published:kirova-2019")
+    [beside] = found["published"]
+    assert found["comparisons"] is None and "Kirova" in beside["citation"]
+    rows = {r["statistic"]: r for r in beside["rows"]}
+    host = [p for p in rows["median_ns"]["published"] if p["label"] == "host"]
+    # Table 2, uSleep on the host at rest, in the paper's own digits.
+    printed = json.loads(tompion("published", "kirova-2019/table-2", "--json", check=0).stdout)
+    assert host and host[0]["source"].startswith("kirova-2019/table-2 usleep/host/idle")
+    assert str(host[0]["value_ns"]).split(".")[0] in json.dumps(printed)
+    assert len(beside["caveats"]) > 3
+    text = tompion("compare", runs["before"], "published:kirova-2019", check=0).stdout
+    assert "virtualbox" in text and "half interquartile range" in text
+
+
+def test_the_terminal_form_says_it_in_words(runs):
+    done = tompion("compare", runs["before"], runs["slow"], "--fail-if", "usleep p90 > +1us")
+    assert done.returncode == 2
+    assert "clock timer slack ns" in done.stdout and "✗ fail" in done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines()), done.stdout
+    assert "longer with" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("{before}",), "one run alone"),
+        (("{before}", "{before}"), "given twice"),
+        (("published:kirova-2019",), "no run is given"),
+        (("{before}", "published:nobody-1900"), "known papers are"),
+        (("{before}", "{again}", "--by", "load"), "within one run"),
+        (("{before}", "--by", "load"), "the one level `idle`"),
+        (("{before}", "--by", "colour"), "has no level"),
+        (("{before}", "{again}", "--fail-if", "idle p98 > +5%"), "is no figure"),
+        (("{before}", "{again}", "--figures", "p98"), "is no figure"),
+        (("{before}", "{again}", "--level", "2"), "a level is a number"),
+        (("{before}", "/nowhere"), "/nowhere"),
+    ],
+)
+def test_mistakes_are_one_line(runs, arguments, says):
+    done = tompion("compare", *(a.format(**runs) for a in arguments), check=1)
+    assert says in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_different_parameters_are_refused_unless_told(runs, tmp_path):
+    pinned = record(tmp_path / "pinned", "--blocks", "8", "--duration", "4s", "--cpu", "0")
+    done = tompion("compare", runs["before"], pinned, check=1)
+    assert "pinned to a CPU: no in" in done.stderr and done.stderr.count("\n") == 1
+    found = compared(runs["before"], pinned, "--allow-mixed")
+    assert found["parameter_mismatches"][0]["what"] == "pinned to a CPU"
