@@ -29,14 +29,19 @@ def ask():
 
 
 def r(code):
-    """What R prints: lines of a name and numbers, as lists by name."""
+    """What R shows, as lists by name."""
+    return dict(r_lines(code))
+
+
+def r_lines(code):
+    """What R shows: names with lists of numbers, in order."""
     show = "show <- function(name, x) cat(name, sprintf('%.17g', x), '\\n')\n"
     done = subprocess.run(
         ["R", "--vanilla", "--no-echo"], input=show + code, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     lines = (line.split() for line in done.stdout.splitlines())
-    return {name: [float(x) for x in numbers] for name, *numbers in lines}
+    return [(name, [float(x) for x in numbers]) for name, *numbers in lines]
 
 
 def vector(values):
