@@ -92,20 +92,30 @@ fn analyse(groups: &[Distribution]) -> Result<Value, Box<dyn std::error::Error>>
             let ccdf: Vec<(i64, f64)> = d.ccdf().collect();
             let mean_share = ccdf.iter().map(|c| c.1).sum::<f64>() / ccdf.len() as f64;
             json!([
-                d.len(), d.mean(), d.standard_deviation(), quantiles, ccdf.len(), mean_share
+                d.len(),
+                d.mean(),
+                d.standard_deviation(),
+                quantiles,
+                ccdf.len(),
+                mean_share
             ])
         })
         .collect();
     let ranks = PooledRanks::of(groups)?;
     let all = kruskal_wallis(&ranks);
-    let pairs: Vec<f64> = dunn(&ranks, Adjustment::Holm).iter().map(|c| c.p_adjusted).collect();
+    let pairs: Vec<f64> = dunn(&ranks, Adjustment::Holm)
+        .iter()
+        .map(|c| c.p_adjusted)
+        .collect();
     Ok(json!({ "summaries": summaries, "h": all.h, "p": all.p, "dunn": pairs }))
 }
 
 /// A line of this process's memory, in KiB.
 fn memory_kib(line: &str) -> Result<u64, Box<dyn std::error::Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let found = status.lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(':'));
+    let found = status
+        .lines()
+        .find_map(|l| l.strip_prefix(line)?.strip_prefix(':'));
     let number = found.and_then(|l| l.split_whitespace().next());
     Ok(number.ok_or("no such line in /proc/self/status")?.parse()?)
 }

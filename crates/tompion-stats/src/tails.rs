@@ -144,7 +144,10 @@ mod tests {
         // With df1 = 2: (1 + 2 f / df2)^(-df2/2); with df2 = 2: 1 - (1 + 2/(df1 f))^(-df1/2).
         close(f_upper(3.0, 2.0, 10.0), 1.6f64.powi(-5));
         close(f_upper(1e60, 2.0, 10.0), (2e59f64).powi(-5));
-        close(f_upper(5.0, 2.0, 200_000.0), (-(100_000.0 * 5e-5f64.ln_1p())).exp());
+        close(
+            f_upper(5.0, 2.0, 200_000.0),
+            (-(100_000.0 * 5e-5f64.ln_1p())).exp(),
+        );
         close(f_upper(0.7, 4.0, 2.0), 1.0 - (1.0 + 2.0 / 2.8f64).powi(-2));
     }
 
@@ -161,8 +164,14 @@ mod tests {
     #[test]
     fn student_agrees_with_closed_forms() {
         // One degree of freedom is Cauchy; with two t = (2 p - 1) / sqrt(2 p (1 - p)).
-        close(student_half_width(0.9, 1.0), (0.45 * std::f64::consts::PI).tan());
-        close(student_half_width(0.95, 2.0), 0.95 / (2.0f64 * 0.975 * 0.025).sqrt());
+        close(
+            student_half_width(0.9, 1.0),
+            (0.45 * std::f64::consts::PI).tan(),
+        );
+        close(
+            student_half_width(0.95, 2.0),
+            0.95 / (2.0f64 * 0.975 * 0.025).sqrt(),
+        );
         let normal = normal_half_width(0.99);
         // The first term of the expansion in 1 / df.
         let near = normal + (normal.powi(3) + normal) / 4e7;

@@ -82,7 +82,12 @@ fn one_value_per_cell_leaves_the_highest_interaction_untested() {
         assert_eq!(found.effects.len(), 6);
         assert!(found.effect(&["A", "B", "C"]).is_none());
         assert!(found.effects.iter().all(|e| e.error_df == 8));
-        assert!(found.assumptions.to_string().contains("A:B:C cannot be tested"));
+        assert!(
+            found
+                .assumptions
+                .to_string()
+                .contains("A:B:C cannot be tested")
+        );
     }
     let found = aligned_rank_transform(&t);
     assert!(found.effect(&["A"]).unwrap().p < 1e-3, "{found:?}");
@@ -105,7 +110,12 @@ fn aligning_finds_an_interaction_that_plain_ranks_miss() {
 fn no_scatter_at_all() {
     let flat = table(&[2, 3], 2, |_| 4.0);
     for found in [aligned_rank_transform(&flat), scheirer_ray_hare(&flat)] {
-        assert!(found.effects.iter().all(|e| e.statistic == 0.0 && e.p == 1.0));
+        assert!(
+            found
+                .effects
+                .iter()
+                .all(|e| e.statistic == 0.0 && e.p == 1.0)
+        );
         assert_eq!(found.assumptions.ties_share, 1.0);
     }
     let step = aligned_rank_transform(&table(&[2, 2], 3, |p| p[0] as f64));
@@ -129,7 +139,10 @@ fn refuses_what_is_not_balanced() {
     );
     rows.extend([row("cpu", "y", 4.0), row("cpu", "y", 5.0)]);
     let error = of(rows).unwrap_err().to_string();
-    assert!(error.contains("1 for load=idle host=x but 2 for load=cpu host=y"), "{error}");
+    assert!(
+        error.contains("1 for load=idle host=x but 2 for load=cpu host=y"),
+        "{error}"
+    );
     let one = of(vec![row("idle", "x", 1.0), row("cpu", "x", 1.0)]);
     assert_eq!(one, Err(FactorialError::OneLevel("host".to_owned())));
     let bad = of(vec![row("idle", "x", f64::NAN)]);
@@ -142,7 +155,11 @@ fn refuses_what_is_not_balanced() {
 
 /// Shape, values per cell, and a seed for the values.
 fn designs() -> impl Strategy<Value = (Vec<usize>, usize, u64)> {
-    (prop::collection::vec(2usize..=4, 2..=3), 1usize..5, any::<u64>())
+    (
+        prop::collection::vec(2usize..=4, 2..=3),
+        1usize..5,
+        any::<u64>(),
+    )
 }
 
 fn random(shape: &[usize], per_cell: usize, seed: u64) -> FactorTable {
@@ -156,7 +173,10 @@ fn random(shape: &[usize], per_cell: usize, seed: u64) -> FactorTable {
 fn same(a: &Factorial, b: &Factorial) -> Result<(), TestCaseError> {
     for (x, y) in a.effects.iter().zip(&b.effects) {
         let near = |u: f64, v: f64| (u - v).abs() <= 1e-9 * (1.0 + u.abs()) || u == v;
-        prop_assert!(near(x.statistic, y.statistic) && near(x.p, y.p), "{x:?} {y:?}");
+        prop_assert!(
+            near(x.statistic, y.statistic) && near(x.p, y.p),
+            "{x:?} {y:?}"
+        );
     }
     Ok(())
 }

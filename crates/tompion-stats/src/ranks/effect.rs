@@ -71,7 +71,10 @@ pub fn superiority(
                 SuperiorityMethod::LogitBrunnerMunzel,
             )
         }
-        _ => (newcombe(a, n as f64, m as f64, level), SuperiorityMethod::Newcombe),
+        _ => (
+            newcombe(a, n as f64, m as f64, level),
+            SuperiorityMethod::Newcombe,
+        ),
     };
     Ok(Superiority {
         a,
@@ -152,7 +155,10 @@ mod tests {
         let found = of(&[11, 12, 13, 14, 15], &[1, 2, 3, 4, 5]);
         assert_eq!((found.a, found.method), (1.0, SuperiorityMethod::Newcombe));
         assert_eq!(found.interval.high, 1.0);
-        assert!(found.interval.low > 0.5 && found.interval.low < 0.8, "{found:?}");
+        assert!(
+            found.interval.low > 0.5 && found.interval.low < 0.8,
+            "{found:?}"
+        );
     }
 
     #[test]
