@@ -44,6 +44,21 @@ ADJUSTMENTS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "benjam
 
 
 @every
+def test_counting(ask, name):
+    for values in GROUPS[name]:
+        got = ask("summary", groups=[values])
+        distinct, counts = numpy.unique(values, return_counts=True)
+        assert got["ccdf_values"] == distinct.tolist()
+        close(got["ccdf_shares"], (counts[::-1].cumsum()[::-1] / len(values)).tolist())
+        close([got["count"], got["mean"]], [len(values), values.mean()])
+        if len(values) > 1:
+            close(got["sd"], values.std(ddof=1))
+        else:
+            assert got["sd"] is None
+        close(got["quantiles"], numpy.quantile(values, [0.5, 0.9, 0.99, 0.999]).tolist())
+
+
+@every
 def test_kruskal_wallis(ask, name):
     groups = GROUPS[name]
     got = ask("kruskal", groups=groups)
@@ -287,7 +302,7 @@ def summed_tail(groups, df, q):
     s, z = 30 / q * (nodes + 1), 40 * inner_nodes
     at = z[:, None] - q * s
     lower = stats.norm.logcdf(z)[:, None]
-    kept = numpy.expm1((groups - 1) * numpy.log1p(-numpy.exp((stats.norm.logcdf(at) - lower).clip(max=-1e-300))))
+    kept = numpy.expm1((groups - 1) * numpy.log1p(-numpy.exp((stats.norm.logcdf(at) - lower).clip(max=-1e-15))))
     inner = -40 * inner_weights @ (stats.norm.pdf(z)[:, None] * numpy.exp((groups - 1) * lower) * kept)
     density = stats.chi.pdf(s * math.sqrt(df), df) * math.sqrt(df)
     return groups * 30 / q * weights @ (density * inner)
