@@ -29,20 +29,24 @@ fn near(got: f64, want: f64, digits: f64) {
     assert!((got - want).abs() <= digits, "{got} {want}");
 }
 
+/// A table of two factors from a data file: comments, names, then rows.
+fn published(csv: &'static str) -> FactorTable {
+    let mut lines = csv.lines().filter(|l| !l.starts_with('#'));
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let rows = lines.map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (cells[..2].to_vec(), cells[2].parse().unwrap())
+    });
+    FactorTable::new(&names[..2], rows).unwrap()
+}
+
 #[test]
 fn scheirer_ray_hare_of_the_rats() {
-    // Sokal and Rohlf 1995, fresh and rancid fat eaten by male and female rats.
-    let values = [709, 679, 699, 657, 594, 677, 592, 538, 476, 508, 505, 539];
-    let rows = values.iter().enumerate().map(|(i, &v)| {
-        let sex = if i / 3 % 2 == 0 { "male" } else { "female" };
-        let fat = if i < 6 { "fresh" } else { "rancid" };
-        (vec![sex, fat], f64::from(v))
-    });
-    let found = scheirer_ray_hare(&FactorTable::new(&["sex", "fat"], rows).unwrap());
+    let found = scheirer_ray_hare(&published(include_str!("../../tests/data/rats.csv")));
     for (factors, squares, h, p) in [
-        (vec!["sex"], 8.3333, 0.64103, 0.42334),
-        (vec!["fat"], 108.0, 8.3077, 0.0039478),
-        (vec!["fat", "sex"], 5.3333, 0.41026, 0.52184),
+        (vec!["Sex"], 8.3333, 0.64103, 0.42334),
+        (vec!["Fat"], 108.0, 8.3077, 0.0039478),
+        (vec!["Fat", "Sex"], 5.3333, 0.41026, 0.52184),
     ] {
         let effect = found.effect(&factors).unwrap();
         near(effect.sum_of_squares, squares, 5e-5);
@@ -50,6 +54,22 @@ fn scheirer_ray_hare_of_the_rats() {
         near(effect.p, p, 5e-6);
         near(effect.error_sum_of_squares, 21.333, 5e-4);
         assert_eq!((effect.df, effect.error_df), (1, 8));
+    }
+}
+
+#[test]
+fn aligned_ranks_of_the_midichlorians() {
+    let table = published(include_str!("../../tests/data/midichlorians.csv"));
+    let found = aligned_rank_transform(&table);
+    for (factors, df, f, p) in [
+        (vec!["Tribe"], 1, 3.0606, 0.099364),
+        (vec!["Location"], 3, 34.6201, 3.1598e-7),
+        (vec!["Tribe", "Location"], 3, 29.9354, 8.4929e-7),
+    ] {
+        let effect = found.effect(&factors).unwrap();
+        near(effect.statistic, f, 5e-5);
+        near(effect.p / p, 1.0, 2e-5);
+        assert_eq!((effect.df, effect.error_df), (df, 16));
     }
 }
 
