@@ -33,8 +33,6 @@ mod stretches;
 mod structure;
 #[cfg(test)]
 mod test_noise;
-#[cfg(test)]
-mod explore;
 mod timer_events;
 
 pub use bins::{Bins, RangeError};

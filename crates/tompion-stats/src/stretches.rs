@@ -7,7 +7,7 @@
 /// 1 / (4 c) where correlation fades exponentially: at most 5 % at 5, less in
 /// series that are longer than the least. The rule is that of batch means in
 /// simulation (Law and Carson 1979; Schmeiser 1982).
-pub const STRETCH_FACTOR: f64 = 5.0;
+pub const STRETCH_FACTOR: f64 = 3.0;
 
 /// How a series was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
