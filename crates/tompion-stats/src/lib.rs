@@ -46,7 +46,7 @@ pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlo
 pub use interval::{Interval, order_statistic_interval, samples_needed};
 pub use moments::Moments;
 pub use permutation::{
-    Design, Method, PermutationTest, ReplicateError, Shift, least_p, permutation_test,
+    Design, Relabelings, PermutationTest, ReplicateError, ReplicateShift, least_p, permutation_test,
     replicates_needed, shift_interval,
 };
 pub use ratio::{mean_interval, ratio_interval};
