@@ -14,7 +14,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn answer(request: &Value) -> Result<Value, Box<dyn std::error::Error>> {
     let group = |name: &str| -> Result<Vec<f64>, String> {
-        let figures = request[name].as_array().and_then(|v| v.iter().map(Value::as_f64).collect());
+        let figures = request[name]
+            .as_array()
+            .and_then(|v| v.iter().map(Value::as_f64).collect());
         figures.ok_or_else(|| format!("{name}: expected a list of numbers"))
     };
     let (a, b) = (group("a")?, group("b")?);
@@ -23,7 +25,9 @@ fn answer(request: &Value) -> Result<Value, Box<dyn std::error::Error>> {
         Some("paired") => Design::Paired,
         _ => return Err("design: expected \"independent\" or \"paired\"".into()),
     };
-    let confidence = request["confidence"].as_f64().ok_or("confidence: expected a number")?;
+    let confidence = request["confidence"]
+        .as_f64()
+        .ok_or("confidence: expected a number")?;
     let test = permutation_test(&a, &b, design)?;
     let shift = shift_interval(&a, &b, design, confidence)?;
     let interval = shift.and_then(|s| s.interval);

@@ -182,7 +182,11 @@ impl Drawn {
                 None => continue,
             };
             if rank + 1 < seen || rank + 1 == self.total {
-                let above = if rank + 1 == self.total { below } else { values[i] };
+                let above = if rank + 1 == self.total {
+                    below
+                } else {
+                    values[i]
+                };
                 return below as f64 + (position - rank as f64) * (above - below) as f64;
             }
         }

@@ -50,10 +50,7 @@ impl Dependence {
         if samples < LEAST_SAMPLES {
             return None;
         }
-        let autocorrelation_time = faces
-            .iter()
-            .map(|f| integrated_time(f))
-            .fold(1.0, f64::max);
+        let autocorrelation_time = faces.iter().map(|f| integrated_time(f)).fold(1.0, f64::max);
         Some(Self {
             samples,
             autocorrelation_time,
@@ -71,7 +68,11 @@ pub fn autocorrelation(values: &[f64], max_lag: usize) -> Option<Vec<f64>> {
     let centred = centred(values);
     let whole = products(&centred, 0);
     let lags = max_lag.min(values.len() - 1);
-    Some((0..=lags).map(|lag| products(&centred, lag) / whole).collect())
+    Some(
+        (0..=lags)
+            .map(|lag| products(&centred, lag) / whole)
+            .collect(),
+    )
 }
 
 /// The integrated autocorrelation time 1 + 2 (rho_1 + rho_2 + ...), at least 1.
@@ -123,7 +124,10 @@ fn centred(series: &[f64]) -> Vec<f64> {
 /// would wait for each addition.
 fn products(centred: &[f64], lag: usize) -> f64 {
     let later = &centred[lag..];
-    let (fours, rest) = (centred[..later.len()].chunks_exact(4), later.chunks_exact(4));
+    let (fours, rest) = (
+        centred[..later.len()].chunks_exact(4),
+        later.chunks_exact(4),
+    );
     let tail: f64 = fours
         .remainder()
         .iter()

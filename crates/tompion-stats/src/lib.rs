@@ -46,8 +46,8 @@ pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlo
 pub use interval::{Interval, order_statistic_interval, samples_needed};
 pub use moments::Moments;
 pub use permutation::{
-    Design, Relabelings, PermutationTest, ReplicateError, ReplicateShift, least_p, permutation_test,
-    replicates_needed, shift_interval,
+    Design, PermutationTest, Relabelings, ReplicateError, ReplicateShift, least_p,
+    permutation_test, replicates_needed, shift_interval,
 };
 pub use ratio::{mean_interval, ratio_interval};
 pub use replicates::{Comparison, Outcome, compare_replicates};

@@ -26,7 +26,7 @@ const MOST: f64 = 0.49;
 /// that wanders without a level is refused for its autocorrelation time.
 ///
 /// Local Whittle estimate (Künsch 1987; Robinson 1995): the d under which the
-/// periodogram at the lowest `frequencies` Fourier frequencies is flattest after
+/// periodogram at the lowest Fourier frequencies is flattest after
 /// multiplication by frequency^(2d). Each series has a level and a power of its
 /// own; one that does not vary says nothing.
 pub(crate) fn memory(series: &[&[f64]]) -> f64 {

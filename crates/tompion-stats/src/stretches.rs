@@ -67,16 +67,46 @@ mod tests {
     #[test]
     fn cuts_into_as_few_as_allowed() {
         let cut = |samples| Stretches::cut(samples, 19.0, 1, 4, 10);
-        assert_eq!(cut(5_000), Stretches::Cut { count: 10, length: 500 });
-        assert_eq!(cut(700), Stretches::Cut { count: 10, length: 70 });
-        assert_eq!(cut(300), Stretches::Cut { count: 5, length: 60 });
-        assert_eq!(cut(227), Stretches::TooShort { have: 227, need: 228 });
+        assert_eq!(
+            cut(5_000),
+            Stretches::Cut {
+                count: 10,
+                length: 500
+            }
+        );
+        assert_eq!(
+            cut(700),
+            Stretches::Cut {
+                count: 10,
+                length: 70
+            }
+        );
+        assert_eq!(
+            cut(300),
+            Stretches::Cut {
+                count: 5,
+                length: 60
+            }
+        );
+        assert_eq!(
+            cut(227),
+            Stretches::TooShort {
+                have: 227,
+                need: 228
+            }
+        );
     }
 
     #[test]
     fn a_rare_quantile_asks_for_longer_stretches() {
         let cut = Stretches::cut(3_999, 1.0, 1_000, 4, 10);
-        assert_eq!(cut, Stretches::TooShort { have: 3_999, need: 4_000 });
+        assert_eq!(
+            cut,
+            Stretches::TooShort {
+                have: 3_999,
+                need: 4_000
+            }
+        );
     }
 
     proptest! {

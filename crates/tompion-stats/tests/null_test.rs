@@ -34,8 +34,14 @@ impl Tally {
     /// All draws are decidable by design: long enough for as many stretches as
     /// the level needs, of three times the true autocorrelation time.
     fn assert_level_is_held(&self, name: &str) {
-        println!("{name}: {self:?}, at most {} rejections", most_rejections(self.decided));
-        assert!(self.rejected <= most_rejections(self.decided), "{name}: {self:?}");
+        println!(
+            "{name}: {self:?}, at most {} rejections",
+            most_rejections(self.decided)
+        );
+        assert!(
+            self.rejected <= most_rejections(self.decided),
+            "{name}: {self:?}"
+        );
         assert!(self.refused <= DRAWS / 10, "{name}: {self:?}");
     }
 }
@@ -125,7 +131,10 @@ fn mann_whitney_z(a: &[i64], b: &[i64]) -> f64 {
     pooled.extend(b.iter().map(|v| (*v, true)));
     pooled.sort_unstable();
     let ranks = pooled.iter().zip(1u64..);
-    let sum: u64 = ranks.filter(|((_, of_b), _)| *of_b).map(|(_, rank)| rank).sum();
+    let sum: u64 = ranks
+        .filter(|((_, of_b), _)| *of_b)
+        .map(|(_, rank)| rank)
+        .sum();
     let (n, m) = (a.len() as f64, b.len() as f64);
     let expected = m * (n + m + 1.0) / 2.0;
     (sum as f64 - expected) / (n * m * (n + m + 1.0) / 12.0).sqrt()

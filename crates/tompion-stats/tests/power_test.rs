@@ -13,8 +13,13 @@ fn found(outcome: Outcome) -> bool {
 fn assert_power(name: &str, stated: f64, rounds: u64, find: impl Fn(&mut Noise) -> bool) {
     let from: u64 = std::env::var("SEED").map_or(0, |v| v.parse().unwrap());
     let rounds: u64 = std::env::var("ROUNDS").map_or(rounds, |v| v.parse().unwrap());
-    let found = (from..from + rounds).filter(|s| find(&mut Noise::new(*s))).count() as u64;
-    println!("{name}: found {found} of {rounds} = {:.4}, stated {stated}", found as f64 / rounds as f64);
+    let found = (from..from + rounds)
+        .filter(|s| find(&mut Noise::new(*s)))
+        .count() as u64;
+    println!(
+        "{name}: found {found} of {rounds} = {:.4}, stated {stated}",
+        found as f64 / rounds as f64
+    );
     assert!(found >= least_findings(stated, rounds), "{name}: {found}");
 }
 
@@ -61,10 +66,10 @@ fn a_series_finds_four_tenths_of_a_standard_deviation() {
 fn on_the_recorded_machine_a_doubled_median_is_found() {
     let series = recorded();
     for percent in [20, 50, 100, 200] {
-    assert_power("recorded, +%", 0.01, 200, |noise| {
-        let (a, b) = draw(noise, &series, 20_000);
-        let b: Vec<i64> = b.iter().map(|v| v + 940 * percent).collect();
-        found(compare_series(a, &b, 0.5, LEVEL, 1).unwrap().outcome)
-    });
+        assert_power("recorded, +%", 0.01, 200, |noise| {
+            let (a, b) = draw(noise, &series, 20_000);
+            let b: Vec<i64> = b.iter().map(|v| v + 940 * percent).collect();
+            found(compare_series(a, &b, 0.5, LEVEL, 1).unwrap().outcome)
+        });
     }
 }

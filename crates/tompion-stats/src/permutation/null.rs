@@ -20,7 +20,11 @@ pub(super) fn p_at(a: &[f64], b: &[f64], design: Design, shift: f64) -> (f64, Re
     let tolerance = tolerance(a, b, shift);
     match design {
         Design::Independent => {
-            let pooled: Vec<f64> = a.iter().copied().chain(b.iter().map(|x| x - shift)).collect();
+            let pooled: Vec<f64> = a
+                .iter()
+                .copied()
+                .chain(b.iter().map(|x| x - shift))
+                .collect();
             let ranks = doubled_mid_ranks(&pooled, tolerance);
             // The smaller group's sum tells all: the other is what is left.
             let (group, size) = match a.len() <= b.len() {

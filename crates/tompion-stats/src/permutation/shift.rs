@@ -123,9 +123,10 @@ impl<'a> Inversion<'a> {
             true => place.checked_sub(by),
             false => Some(place + by).filter(|p| *p <= far),
         };
-        while let Some(next) = outwards(inside, 1).filter(|p| self.accepted(*p)).or_else(|| {
-            outwards(inside, 2).filter(|p| self.accepted(*p))
-        }) {
+        while let Some(next) = outwards(inside, 1)
+            .filter(|p| self.accepted(*p))
+            .or_else(|| outwards(inside, 2).filter(|p| self.accepted(*p)))
+        {
             inside = next;
         }
         Some(inside)

@@ -34,7 +34,11 @@ fn brute_paired(a: &[i32], b: &[i32]) -> f64 {
         (0..d.len())
             .map(|i| {
                 let sign = i64::from(d[i].signum());
-                if flip >> i & 1 == 1 { -sign * ranks[i] } else { sign * ranks[i] }
+                if flip >> i & 1 == 1 {
+                    -sign * ranks[i]
+                } else {
+                    sign * ranks[i]
+                }
             })
             .sum()
     };
@@ -55,10 +59,21 @@ fn floats(v: &[i32]) -> Vec<f64> {
 #[test]
 fn tables_of_the_textbook() {
     // Complete separation of 4 and 4: 2 of 70; of 6 pairs: 2 of 64.
-    let t = permutation_test(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], Design::Independent).unwrap();
-    assert!((t.p - 2.0 / 70.0).abs() < 1e-15 && (t.p - t.least_p).abs() < 1e-15, "{t:?}");
+    let t = permutation_test(
+        &[1.0, 2.0, 3.0, 4.0],
+        &[5.0, 6.0, 7.0, 8.0],
+        Design::Independent,
+    )
+    .unwrap();
+    assert!(
+        (t.p - 2.0 / 70.0).abs() < 1e-15 && (t.p - t.least_p).abs() < 1e-15,
+        "{t:?}"
+    );
     let t = permutation_test(&[0.0; 6], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Design::Paired).unwrap();
-    assert!((t.p - 2.0 / 64.0).abs() < 1e-15 && t.p == t.least_p, "{t:?}");
+    assert!(
+        (t.p - 2.0 / 64.0).abs() < 1e-15 && t.p == t.least_p,
+        "{t:?}"
+    );
     // Table A9 of Lehmann 1975 / qsignrank: W+ <= 8 of n = 10 has 0.0244.
     let d = [-8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0, 10.0];
     let t = permutation_test(&[0.0; 10], &d, Design::Paired).unwrap();
@@ -98,14 +113,23 @@ fn refusals_name_the_reason() {
 #[test]
 fn the_interval_of_a_textbook_shift() {
     // 4 against 4 at 95 %: the interval is all of the differences.
-    let s = shift_interval(&[1.0, 2.0, 4.0, 8.0], &[16.0, 32.0, 64.0, 128.0], Design::Independent, 0.95);
+    let s = shift_interval(
+        &[1.0, 2.0, 4.0, 8.0],
+        &[16.0, 32.0, 64.0, 128.0],
+        Design::Independent,
+        0.95,
+    );
     let s = s.unwrap().unwrap();
     let i = s.interval.unwrap();
     assert_eq!((i.low, i.high), (8.0, 127.0));
     // wilcox.test(conf.int = TRUE) of 10 pairs: Walsh averages 9 and 47 of 55.
     let d = [0.8, 1.7, 2.9, 4.1, 5.6, 7.7, 9.3, 12.0, 14.6, 18.1];
-    let s = shift_interval(&[0.0; 10], &d, Design::Paired, 0.95).unwrap().unwrap();
-    let mut walsh: Vec<f64> = (0..10).flat_map(|i| (i..10).map(move |j| 0.5 * (d[i] + d[j]))).collect();
+    let s = shift_interval(&[0.0; 10], &d, Design::Paired, 0.95)
+        .unwrap()
+        .unwrap();
+    let mut walsh: Vec<f64> = (0..10)
+        .flat_map(|i| (i..10).map(move |j| 0.5 * (d[i] + d[j])))
+        .collect();
     walsh.sort_unstable_by(f64::total_cmp);
     let i = s.interval.unwrap();
     assert_eq!((i.low, i.high), (walsh[8], walsh[46]));
@@ -114,15 +138,25 @@ fn the_interval_of_a_textbook_shift() {
 
 #[test]
 fn too_few_replicates_have_a_shift_without_interval() {
-    let s = shift_interval(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], Design::Independent, 0.95);
+    let s = shift_interval(
+        &[1.0, 2.0, 3.0],
+        &[4.0, 5.0, 6.0],
+        Design::Independent,
+        0.95,
+    );
     let s = s.unwrap().unwrap();
     assert_eq!((s.estimate, s.interval), (3.0, None));
-    assert_eq!(shift_interval(&[], &[1.0], Design::Independent, 0.9), Ok(None));
+    assert_eq!(
+        shift_interval(&[], &[1.0], Design::Independent, 0.9),
+        Ok(None)
+    );
 }
 
 #[test]
 fn constant_groups_shift_by_a_point() {
-    let s = shift_interval(&[5.0; 4], &[7.0; 4], Design::Independent, 0.95).unwrap().unwrap();
+    let s = shift_interval(&[5.0; 4], &[7.0; 4], Design::Independent, 0.95)
+        .unwrap()
+        .unwrap();
     let i = s.interval.unwrap();
     assert_eq!((s.estimate, i.low, i.high), (2.0, 2.0, 2.0));
 }
@@ -136,7 +170,9 @@ fn intervals_cover_the_shift_as_often_as_they_say() {
         .filter(|_| {
             let a: Vec<f64> = (0..7).map(|_| noise.normal()).collect();
             let b: Vec<f64> = (0..9).map(|_| 3.0 + noise.normal()).collect();
-            let shift = shift_interval(&a, &b, Design::Independent, 0.9).unwrap().unwrap();
+            let shift = shift_interval(&a, &b, Design::Independent, 0.9)
+                .unwrap()
+                .unwrap();
             !shift.interval.unwrap().contains(3.0)
         })
         .count();
@@ -150,7 +186,10 @@ fn sampling_agrees_with_counting() {
     let a: Vec<f64> = (0..250).map(|_| noise.normal()).collect();
     let b: Vec<f64> = (0..250).map(|_| 0.15 + noise.normal()).collect();
     let t = permutation_test(&a, &b, Design::Independent).unwrap();
-    assert!(matches!(t.relabelings, Relabelings::Sampled { count: 99_999, .. }));
+    assert!(matches!(
+        t.relabelings,
+        Relabelings::Sampled { count: 99_999, .. }
+    ));
     let larger = larger_share(&a, &b, Design::Independent) * 62_500.0;
     let z = (larger - 31_250.0).abs() / (62_500.0f64 * 501.0 / 12.0).sqrt();
     let normal = statrs::function::erf::erfc(z / 2.0f64.sqrt());

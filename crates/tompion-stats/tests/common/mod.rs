@@ -47,7 +47,11 @@ pub(crate) fn ar_with_stalls(noise: &mut Noise, n: usize) -> Vec<i64> {
 }
 
 /// Two disjoint stretches of `length` samples at random places, in random order.
-pub(crate) fn draw<'a>(noise: &mut Noise, series: &'a [i64], length: usize) -> (&'a [i64], &'a [i64]) {
+pub(crate) fn draw<'a>(
+    noise: &mut Noise,
+    series: &'a [i64],
+    length: usize,
+) -> (&'a [i64], &'a [i64]) {
     let free = (series.len() - 2 * length) as f64;
     let (x, y) = (noise.uniform() * free, noise.uniform() * free);
     let first = &series[x.min(y) as usize..][..length];
