@@ -1,7 +1,7 @@
 //! Comparing two series of single trials by their stretches.
 
 use crate::dependence::{above_quantile, sample_quantile};
-use crate::persistence::{memory, widening};
+use crate::persistence::Drift;
 use crate::replicates::compare_widened;
 use crate::{Dependence, Design, Outcome, Stretches, replicates_needed};
 
@@ -66,7 +66,8 @@ pub fn compare_series(
     let least = replicates_needed(Design::Independent, level, family)?;
     let of_a = Dependence::at_quantile(a, q)?.autocorrelation_time;
     let time = of_a.max(Dependence::at_quantile(b, q)?.autocorrelation_time);
-    let memory = memory(&[&above_quantile(a, q)?, &above_quantile(b, q)?]);
+    let faces = [above_quantile(a, q)?, above_quantile(b, q)?];
+    let drift = |count| Drift::of(&[&faces[0], &faces[1]], count);
     let beyond = (BEYOND / q.min(1.0 - q)).ceil().min(1e15) as usize;
     let samples = a.len().min(b.len());
     Some(
@@ -75,12 +76,12 @@ pub fn compare_series(
                 autocorrelation_time: time,
                 stretch_length: 0,
                 stretches: (0, 0),
-                memory,
+                memory: drift(least).memory,
                 widening: 1.0,
                 outcome: Outcome::NotDecidable { have, need },
             },
             Stretches::Cut { length, count } => {
-                let widening = widening(memory, count);
+                let Drift { memory, widening } = drift(count);
                 let (a, b) = (figures(a, length, q)?, figures(b, length, q)?);
                 SeriesComparison {
                     autocorrelation_time: time,

@@ -92,7 +92,7 @@ fn machine(name: &str, q: f64) {
     let mut tally = Tally::default();
     for _ in 0..DRAWS {
         let samples = series.len() as f64;
-        let n = length(&mut noise, 0.1 * samples, 0.4 * samples);
+        let e = |k: &str| std::env::var(k).unwrap().parse::<f64>().unwrap(); let n = length(&mut noise, e("LO") * samples, e("HI") * samples);
         let (a, b) = draw(&mut noise, &series, n);
         tally.add(a, b, q);
     }
