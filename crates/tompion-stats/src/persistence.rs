@@ -15,9 +15,13 @@ use crate::dependence::means;
 /// Points of the averaged series whose spectrum is taken.
 const POINTS: usize = 256;
 
-/// How many of the lowest Fourier frequencies tell of drift: periods from the
-/// whole series down to a twelfth, about a stretch.
-const FREQUENCIES: usize = 12;
+/// How many of the lowest Fourier frequencies tell of drift: at least so many, with
+/// periods from the whole series down to a stretch, ...
+const FEWEST: usize = 12;
+
+/// ... and at most so many, where a series is long enough that their periods are
+/// still ten autocorrelation times: faster movements are no drift.
+const MOST_FREQUENCIES: usize = 32;
 
 /// The largest memory that is told from a series that has no level at all (0.5).
 /// One that wanders so is refused for its autocorrelation time.
@@ -45,10 +49,14 @@ impl Drift {
     /// 1995). So few frequencies leave d uncertain by 0.1; the widening is
     /// therefore that of the expected variance, over all d by their likelihood,
     /// not that of the likeliest d.
-    pub(crate) fn of(series: &[&[f64]], count: usize) -> Self {
+    pub(crate) fn of(series: &[&[f64]], autocorrelation_time: f64, count: usize) -> Self {
         let spectra: Vec<Vec<f64>> = series
             .iter()
-            .map(|s| periodogram(&means(s, s.len().div_ceil(POINTS).max(1))))
+            .map(|s| {
+                let slow = s.len() as f64 / (10.0 * autocorrelation_time);
+                let frequencies = (slow as usize).clamp(FEWEST, MOST_FREQUENCIES);
+                periodogram(&means(s, s.len().div_ceil(POINTS).max(1)), frequencies)
+            })
             .filter(|s| s.iter().any(|p| *p > 0.0))
             .collect();
         if spectra.is_empty() {
@@ -87,10 +95,10 @@ fn log_likelihood(spectrum: &[f64], d: f64) -> f64 {
 }
 
 /// The periodogram at the lowest Fourier frequencies, without its scale.
-fn periodogram(series: &[f64]) -> Vec<f64> {
+fn periodogram(series: &[f64], frequencies: usize) -> Vec<f64> {
     let n = series.len();
     let mean = series.iter().sum::<f64>() / n as f64;
-    (1..=FREQUENCIES.min((n - 1) / 2))
+    (1..=frequencies.min((n - 1) / 2))
         .map(|j| {
             let turn = TAU * j as f64 / n as f64;
             let (re, im) = series.iter().zip(0..).fold((0.0, 0.0), |(re, im), (v, t)| {
@@ -138,7 +146,7 @@ mod tests {
         let found = (0..100).map(|seed| {
             let mut noise = Noise::new(seed);
             let (a, b) = (series(&mut noise), series(&mut noise));
-            Drift::of(&[&a, &b], 10).memory
+            Drift::of(&[&a, &b], 19.0, 10).memory
         });
         found.sum::<f64>() / 100.0
     }
@@ -149,7 +157,7 @@ mod tests {
         assert!(short < 0.1, "{short}");
         let long = mean_memory(|noise| pink(noise, 4_000));
         assert!(long > 0.35, "{long}");
-        assert_eq!(Drift::of(&[&[1.0; 50], &[2.0; 50]], 10).widening, 1.0);
+        assert_eq!(Drift::of(&[&[1.0; 50], &[2.0; 50]], 1.0, 10).widening, 1.0);
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn compare_series(
     let of_a = Dependence::at_quantile(a, q)?.autocorrelation_time;
     let time = of_a.max(Dependence::at_quantile(b, q)?.autocorrelation_time);
     let faces = [above_quantile(a, q)?, above_quantile(b, q)?];
-    let drift = |count| Drift::of(&[&faces[0], &faces[1]], count);
+    let drift = |count| Drift::of(&[&faces[0], &faces[1]], time, count);
     let beyond = (BEYOND / q.min(1.0 - q)).ceil().min(1e15) as usize;
     let samples = a.len().min(b.len());
     Some(
