@@ -21,8 +21,6 @@ mod bootstrap;
 mod counting;
 mod dependence;
 mod distribution;
-#[cfg(test)]
-mod explore;
 mod factorial;
 mod hlog;
 mod interval;
@@ -56,7 +54,7 @@ pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlo
 pub use interval::{Interval, order_statistic_interval, samples_needed};
 pub use moments::Moments;
 pub use permutation::{
-    Design, Method, PermutationTest, ReplicateError, Shift as ReplicateShift, least_p,
+    Design, PermutationTest, Relabelings, ReplicateError, ReplicateShift, least_p,
     permutation_test, replicates_needed, shift_interval,
 };
 pub use ranks::{

@@ -18,7 +18,7 @@ mod shift;
 
 use std::fmt;
 
-pub use shift::{Shift, shift_interval};
+pub use shift::{ReplicateShift, shift_interval};
 
 /// How the replicates of two groups belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,16 +30,16 @@ pub enum Design {
     Paired,
 }
 
-/// How the null distribution was gone through.
+/// Which relabellings a test went through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Every relabelling was counted.
-    Exact,
-    /// Too many to count: `relabelings` random ones with this seed, and the one
-    /// observed counted among them (Phipson and Smyth 2010).
-    MonteCarlo {
+pub enum Relabelings {
+    /// Every one was counted.
+    All,
+    /// Too many to count, beyond some 150 replicates in each group: `count` random
+    /// ones, and the one observed among them (Phipson and Smyth 2010).
+    Sampled {
         /// Random relabellings.
-        relabelings: u32,
+        count: u32,
         /// Seed of their generator.
         seed: u64,
     },
@@ -52,8 +52,8 @@ pub struct PermutationTest {
     pub p: f64,
     /// The smallest p that so many replicates can give at all.
     pub least_p: f64,
-    /// Counted or sampled.
-    pub method: Method,
+    /// All counted, or sampled.
+    pub relabelings: Relabelings,
 }
 
 /// Replicates that no test can take.
@@ -84,7 +84,12 @@ impl fmt::Display for ReplicateError {
 
 impl std::error::Error for ReplicateError {}
 
-/// Tests whether the figures of `b` are shifted against those of `a`.
+/// Tests whether the figures of `b` are shifted against those of `a`: the share of
+/// all relabellings whose sum of mid-ranks is at least as extreme.
+///
+/// The whole null distribution is counted, ties included, without a normal
+/// approximation. Ranks, not means: one replicate that a stall spoiled moves them
+/// by one, and [`shift_interval`] inverts the very same test.
 ///
 /// Figures closer than eight units in the last place of the largest are ties.
 /// Paired differences of zero keep their rank and never flip (Pratt 1959). With
@@ -98,11 +103,11 @@ pub fn permutation_test(
     design: Design,
 ) -> Result<PermutationTest, ReplicateError> {
     check(a, b, design)?;
-    let (p, method) = null::p_at(a, b, design, 0.0);
+    let (p, relabelings) = null::p_at(a, b, design, 0.0);
     Ok(PermutationTest {
         p,
         least_p: least_p(design, a.len(), b.len()),
-        method,
+        relabelings,
     })
 }
 

@@ -15,53 +15,90 @@ use crate::dependence::means;
 /// Points of the averaged series whose spectrum is taken.
 const POINTS: usize = 256;
 
-/// How many of the lowest Fourier frequencies tell of drift: periods from the
-/// whole series down to a twelfth, about a stretch.
-const FREQUENCIES: usize = 12;
+/// How many of the lowest Fourier frequencies tell of drift: at least so many, with
+/// periods from the whole series down to a stretch, ...
+const FEWEST: usize = 12;
+
+/// ... and at most so many, where a series is long enough that their periods are
+/// still ten autocorrelation times: faster movements are no drift.
+const MOST_FREQUENCIES: usize = 32;
 
 /// The largest memory that is told from a series that has no level at all (0.5).
+/// One that wanders so is refused for its autocorrelation time.
 const MOST: f64 = 0.49;
 
-/// The memory parameter d of several series that share it, 0 to 0.49. A series
-/// that wanders without a level is refused for its autocorrelation time.
-///
-/// Local Whittle estimate (Künsch 1987; Robinson 1995): the d under which the
-/// periodogram at the lowest `frequencies` Fourier frequencies is flattest after
-/// multiplication by frequency^(2d). Each series has a level and a power of its
-/// own; one that does not vary says nothing.
-pub(crate) fn memory(series: &[&[f64]]) -> f64 {
-    let spectra: Vec<Vec<f64>> = series
-        .iter()
-        .map(|s| periodogram(&means(s, s.len().div_ceil(POINTS).max(1))))
-        .filter(|s| s.iter().any(|p| *p > 0.0))
-        .collect();
-    let contrast = |d: f64| -> f64 {
-        spectra
+/// Values of d that are weighed.
+const STEPS: u32 = 49;
+
+/// What slow movements do to the comparison of two series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Drift {
+    /// The memory parameter d that is to be expected, 0 to 0.49.
+    pub(crate) memory: f64,
+    /// By what factor the difference of the series scatters more than their
+    /// stretches say.
+    pub(crate) widening: f64,
+}
+
+impl Drift {
+    /// Drift of series that share its memory, but not their level and power, when
+    /// each is cut into `count` stretches. One that does not vary says nothing.
+    ///
+    /// Every d has the likelihood of Whittle's approximation at the lowest Fourier
+    /// frequencies, where power falls as frequency^(-2d) (Künsch 1987; Robinson
+    /// 1995). So few frequencies leave d uncertain by 0.1; the widening is
+    /// therefore that of the expected variance, over all d by their likelihood,
+    /// not that of the likeliest d.
+    pub(crate) fn of(series: &[&[f64]], autocorrelation_time: f64, count: usize) -> Self {
+        let spectra: Vec<Vec<f64>> = series
             .iter()
             .map(|s| {
-                let m = s.len() as f64;
-                let logs: f64 = (1..=s.len()).map(|j| (j as f64).ln()).sum();
-                let flat: f64 = s
-                    .iter()
-                    .zip(1..)
-                    .map(|(p, j)| p * f64::from(j).powf(2.0 * d))
-                    .sum();
-                m * (flat / m).ln() - 2.0 * d * logs
+                let slow = s.len() as f64 / (10.0 * autocorrelation_time);
+                let frequencies = (slow as usize).clamp(FEWEST, MOST_FREQUENCIES);
+                periodogram(&means(s, s.len().div_ceil(POINTS).max(1)), frequencies)
             })
-            .sum()
-    };
-    (0..=100)
-        .map(|step| MOST * f64::from(step) / 100.0)
-        .map(|d| (contrast(d), d))
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or(0.0, |(_, d)| d)
+            .filter(|s| s.iter().any(|p| *p > 0.0))
+            .collect();
+        if spectra.is_empty() {
+            return Self {
+                memory: 0.0,
+                widening: 1.0,
+            };
+        }
+        let weighed: Vec<(f64, f64)> = (0..=STEPS)
+            .map(|step| MOST * f64::from(step) / f64::from(STEPS))
+            .map(|d| (d, spectra.iter().map(|s| log_likelihood(s, d)).sum()))
+            .collect();
+        let best = weighed.iter().fold(f64::MIN, |m, (_, l)| m.max(*l));
+        let expected = |of: &dyn Fn(f64) -> f64| -> f64 {
+            let (sum, weights) = weighed.iter().fold((0.0, 0.0), |(sum, weights), (d, l)| {
+                let weight = (l - best).exp();
+                (sum + weight * of(*d), weights + weight)
+            });
+            sum / weights
+        };
+        Self {
+            memory: expected(&|d| d),
+            widening: expected(&|d| widening(d, count).powi(2)).sqrt(),
+        }
+    }
+}
+
+/// The log-likelihood of memory `d`, at the best power for it, but for a constant.
+fn log_likelihood(spectrum: &[f64], d: f64) -> f64 {
+    let (flat, logs) = spectrum.iter().zip(1..).fold((0.0, 0.0), |(flat, logs), (p, j)| {
+        let j = f64::from(j);
+        (flat + p * j.powf(2.0 * d), logs + j.ln())
+    });
+    let m = spectrum.len() as f64;
+    2.0 * d * logs - m * (flat / m).ln()
 }
 
 /// The periodogram at the lowest Fourier frequencies, without its scale.
-fn periodogram(series: &[f64]) -> Vec<f64> {
+fn periodogram(series: &[f64], frequencies: usize) -> Vec<f64> {
     let n = series.len();
     let mean = series.iter().sum::<f64>() / n as f64;
-    (1..=FREQUENCIES.min((n - 1) / 2))
+    (1..=frequencies.min((n - 1) / 2))
         .map(|j| {
             let turn = TAU * j as f64 / n as f64;
             let (re, im) = series.iter().zip(0..).fold((0.0, 0.0), |(re, im), (v, t)| {
@@ -80,7 +117,7 @@ fn periodogram(series: &[f64]) -> Vec<f64> {
 /// stretch, the scatter of `count` stretches about their own mean, with divisor
 /// count - 1, shows the share (1 - count^(2d-1)) count / (count - 1) (Beran 1994,
 /// Statistics for Long-Memory Processes, §8.3).
-pub(crate) fn widening(d: f64, count: usize) -> f64 {
+fn widening(d: f64, count: usize) -> f64 {
     let count = count as f64;
     let of_all = count.powf(2.0 * d - 1.0);
     let seen = (1.0 - of_all) * count / (count - 1.0);
@@ -109,7 +146,7 @@ mod tests {
         let found = (0..100).map(|seed| {
             let mut noise = Noise::new(seed);
             let (a, b) = (series(&mut noise), series(&mut noise));
-            memory(&[&a, &b])
+            Drift::of(&[&a, &b], 19.0, 10).memory
         });
         found.sum::<f64>() / 100.0
     }
@@ -120,7 +157,7 @@ mod tests {
         assert!(short < 0.1, "{short}");
         let long = mean_memory(|noise| pink(noise, 4_000));
         assert!(long > 0.35, "{long}");
-        assert_eq!(memory(&[&[1.0; 50], &[2.0; 50]]), 0.0);
+        assert_eq!(Drift::of(&[&[1.0; 50], &[2.0; 50]], 1.0, 10).widening, 1.0);
     }
 
     #[test]

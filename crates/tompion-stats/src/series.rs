@@ -1,7 +1,7 @@
 //! Comparing two series of single trials by their stretches.
 
 use crate::dependence::{above_quantile, sample_quantile};
-use crate::persistence::{memory, widening};
+use crate::persistence::Drift;
 use crate::replicates::compare_widened;
 use crate::{Dependence, Design, Outcome, Stretches, replicates_needed};
 
@@ -66,7 +66,8 @@ pub fn compare_series(
     let least = replicates_needed(Design::Independent, level, family)?;
     let of_a = Dependence::at_quantile(a, q)?.autocorrelation_time;
     let time = of_a.max(Dependence::at_quantile(b, q)?.autocorrelation_time);
-    let memory = memory(&[&above_quantile(a, q)?, &above_quantile(b, q)?]);
+    let faces = [above_quantile(a, q)?, above_quantile(b, q)?];
+    let drift = |count| Drift::of(&[&faces[0], &faces[1]], time, count);
     let beyond = (BEYOND / q.min(1.0 - q)).ceil().min(1e15) as usize;
     let samples = a.len().min(b.len());
     Some(
@@ -75,12 +76,12 @@ pub fn compare_series(
                 autocorrelation_time: time,
                 stretch_length: 0,
                 stretches: (0, 0),
-                memory,
+                memory: drift(least).memory,
                 widening: 1.0,
                 outcome: Outcome::NotDecidable { have, need },
             },
             Stretches::Cut { length, count } => {
-                let widening = widening(memory, count);
+                let Drift { memory, widening } = drift(count);
                 let (a, b) = (figures(a, length, q)?, figures(b, length, q)?);
                 SeriesComparison {
                     autocorrelation_time: time,
@@ -100,4 +101,102 @@ pub fn compare_series(
 fn figures(series: &[i64], length: usize, q: f64) -> Option<Vec<f64>> {
     let stretches = series.chunks_exact(length);
     stretches.map(|s| sample_quantile(s, q)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_noise::{Noise, autoregressive};
+    use proptest::prelude::*;
+
+    fn whole(series: &[f64]) -> Vec<i64> {
+        series.iter().map(|v| (v * 1e6) as i64).collect()
+    }
+
+    fn noise(seed: u64, n: usize) -> Vec<i64> {
+        whole(&autoregressive(&mut Noise::new(seed), n, 0.5))
+    }
+
+    fn p(a: &[i64], b: &[i64]) -> f64 {
+        match compare_series(a, b, 0.5, 0.05, 1).unwrap().outcome {
+            Outcome::Decided(c) => c.p,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_planted_shift_is_found_and_measured() {
+        let (a, b) = (noise(1, 4_000), noise(2, 4_000));
+        let b: Vec<i64> = b.iter().map(|v| v + 700_000).collect();
+        let found = compare_series(&a, &b, 0.5, 0.05, 1).unwrap();
+        let Outcome::Decided(c) = found.outcome else {
+            panic!("{found:?}")
+        };
+        assert_eq!((found.stretches, found.stretch_length), ((10, 10), 400));
+        assert!(c.p < 0.05 && c.interval.contains(700_000.0), "{c:?}");
+        assert!(c.a_hat > 0.9, "{c:?}");
+    }
+
+    #[test]
+    fn wandering_series_are_refused_or_kept() {
+        // Random walks from one start: any two differ, none of them by a shift.
+        let walk = |noise: &mut Noise| {
+            let mut at = 0.0;
+            let steps = (0..3_000).map(|_| {
+                at += noise.normal();
+                at
+            });
+            whole(&steps.collect::<Vec<f64>>())
+        };
+        let (mut refused, mut rejected) = (0, 0);
+        for seed in 0..200 {
+            let mut noise = Noise::new(seed);
+            let (a, b) = (walk(&mut noise), walk(&mut noise));
+            match compare_series(&a, &b, 0.5, 0.05, 1).unwrap().outcome {
+                Outcome::NotDecidable { .. } => refused += 1,
+                Outcome::Decided(c) => rejected += u32::from(c.p <= 0.05),
+            }
+        }
+        assert!(refused > 150 && rejected <= 10, "{refused} {rejected}");
+    }
+
+    #[test]
+    fn series_of_different_length_are_cut_alike() {
+        let found = compare_series(&noise(1, 2_000), &noise(2, 6_100), 0.5, 0.05, 1).unwrap();
+        assert_eq!((found.stretches, found.stretch_length), ((10, 30), 200));
+    }
+
+    #[test]
+    fn too_short_series_say_how_many_samples_it_takes() {
+        let outcome = |n, q, family| {
+            let found = compare_series(&noise(1, n), &noise(2, n), q, 0.05, family);
+            found.unwrap().outcome
+        };
+        // p99 needs 500 samples in each of 4 stretches, of 6 in a family of 10.
+        let need = |need| Outcome::NotDecidable { have: 1_500, need };
+        assert_eq!(outcome(1_500, 0.99, 1), need(2_000));
+        assert_eq!(outcome(1_500, 0.99, 10), need(3_000));
+        assert!(matches!(outcome(2_000, 0.99, 1), Outcome::Decided(_)));
+        assert!(compare_series(&[1; 15], &[1; 15], 0.5, 0.05, 1).is_none());
+        assert!(compare_series(&[1; 99], &[1; 99], 1.0, 0.05, 1).is_none());
+        assert!(compare_series(&[1; 99], &[1; 99], 0.5, 0.0, 1).is_none());
+    }
+
+    #[test]
+    fn constant_series_do_not_differ_from_themselves() {
+        assert_eq!(p(&[5; 200], &[5; 200]), 1.0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn place_scale_and_order_of_the_series_do_not_matter(seed in 0u64..1000, by in -1_000_000i64..1_000_000, times in 1i64..9) {
+            let (a, b) = (noise(seed, 600), noise(seed + 1000, 600));
+            let moved = |v: &[i64]| v.iter().map(|x| x * times + by).collect::<Vec<_>>();
+            let want = p(&a, &b);
+            prop_assert!(want > 0.0 && want <= 1.0);
+            prop_assert!((p(&moved(&a), &moved(&b)) - want).abs() < 1e-9);
+            prop_assert!((p(&b, &a) - want).abs() < 1e-9);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Design, Method};
+use super::{Design, Relabelings};
 
 /// Additions that a counted distribution may cost: some 0.2 s, reached by two
 /// groups of about 150 replicates.
@@ -16,7 +16,7 @@ const RELABELINGS: u32 = 99_999;
 const SEED: u64 = 0x7065_726d;
 
 /// Two-sided p of "`b` lies higher than `a` by `shift`".
-pub(super) fn p_at(a: &[f64], b: &[f64], design: Design, shift: f64) -> (f64, Method) {
+pub(super) fn p_at(a: &[f64], b: &[f64], design: Design, shift: f64) -> (f64, Relabelings) {
     let tolerance = tolerance(a, b, shift);
     match design {
         Design::Independent => {
@@ -83,9 +83,9 @@ fn doubled_mid_ranks(values: &[f64], tolerance: f64) -> Vec<u64> {
     ranks
 }
 
-fn independent(mut ranks: Vec<u64>, choose: usize, mut observed: u64) -> (f64, Method) {
+fn independent(mut ranks: Vec<u64>, choose: usize, mut observed: u64) -> (f64, Relabelings) {
     if choose == 0 {
-        return (1.0, Method::Exact);
+        return (1.0, Relabelings::All);
     }
     halve(&mut ranks, &mut observed);
     let mut sorted = ranks.clone();
@@ -94,7 +94,7 @@ fn independent(mut ranks: Vec<u64>, choose: usize, mut observed: u64) -> (f64, M
     let additions = ranks.len() as u64 * choose as u64 * largest_sum;
     if additions <= MOST_ADDITIONS {
         let counts = counted_sums(&sorted, choose, largest_sum as usize);
-        (two_sided(&counts, observed), Method::Exact)
+        (two_sided(&counts, observed), Relabelings::All)
     } else {
         sampled(observed, |random| {
             // The first steps of a Fisher-Yates shuffle deal out one group.
@@ -109,7 +109,7 @@ fn independent(mut ranks: Vec<u64>, choose: usize, mut observed: u64) -> (f64, M
     }
 }
 
-fn paired(mut ranks: Vec<u64>, mut observed: u64) -> (f64, Method) {
+fn paired(mut ranks: Vec<u64>, mut observed: u64) -> (f64, Relabelings) {
     halve(&mut ranks, &mut observed);
     let total: u64 = ranks.iter().sum();
     if ranks.len() as u64 * total <= MOST_ADDITIONS {
@@ -125,7 +125,7 @@ fn paired(mut ranks: Vec<u64>, mut observed: u64) -> (f64, Method) {
                 shares[sum] = 0.5 * (shares[sum] + with);
             }
         }
-        (two_sided(&shares, observed), Method::Exact)
+        (two_sided(&shares, observed), Relabelings::All)
     } else {
         sampled(observed, |random| {
             ranks.iter().filter(|_| random.random::<bool>()).sum()
@@ -171,7 +171,7 @@ fn two_sided(weights: &[f64], observed: u64) -> f64 {
     (2.0 * below.min(above) / total).min(1.0)
 }
 
-fn sampled(observed: u64, mut draw: impl FnMut(&mut ChaCha8Rng) -> u64) -> (f64, Method) {
+fn sampled(observed: u64, mut draw: impl FnMut(&mut ChaCha8Rng) -> u64) -> (f64, Relabelings) {
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     let (mut below, mut above) = (1u32, 1u32);
     for _ in 0..RELABELINGS {
@@ -180,9 +180,9 @@ fn sampled(observed: u64, mut draw: impl FnMut(&mut ChaCha8Rng) -> u64) -> (f64,
         above += u32::from(sum >= observed);
     }
     let p = 2.0 * f64::from(below.min(above)) / f64::from(RELABELINGS + 1);
-    let method = Method::MonteCarlo {
-        relabelings: RELABELINGS,
+    let relabelings = Relabelings::Sampled {
+        count: RELABELINGS,
         seed: SEED,
     };
-    (p.min(1.0), method)
+    (p.min(1.0), relabelings)
 }

@@ -5,7 +5,7 @@ use crate::Interval;
 
 /// A shift of `b` against `a`, in the unit of the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shift {
+pub struct ReplicateShift {
     /// The Hodges-Lehmann estimate: the median of all differences b - a, or of
     /// the Walsh averages of the paired differences.
     pub estimate: f64,
@@ -29,7 +29,7 @@ pub fn shift_interval(
     b: &[f64],
     design: Design,
     confidence: f64,
-) -> Result<Option<Shift>, ReplicateError> {
+) -> Result<Option<ReplicateShift>, ReplicateError> {
     check(a, b, design)?;
     let all = differences(a, b, design);
     if all.is_empty() {
@@ -40,7 +40,7 @@ pub fn shift_interval(
         true => Inversion::new(a, b, design, &all, confidence).interval(),
         false => None,
     };
-    Ok(Some(Shift { estimate, interval }))
+    Ok(Some(ReplicateShift { estimate, interval }))
 }
 
 /// All pairwise differences or Walsh averages, ascending.

@@ -187,11 +187,8 @@ fn sampling_agrees_with_counting() {
     let b: Vec<f64> = (0..250).map(|_| 0.15 + noise.normal()).collect();
     let t = permutation_test(&a, &b, Design::Independent).unwrap();
     assert!(matches!(
-        t.method,
-        Method::MonteCarlo {
-            relabelings: 99_999,
-            ..
-        }
+        t.relabelings,
+        Relabelings::Sampled { count: 99_999, .. }
     ));
     let larger = larger_share(&a, &b, Design::Independent) * 62_500.0;
     let z = (larger - 31_250.0).abs() / (62_500.0f64 * 501.0 / 12.0).sqrt();

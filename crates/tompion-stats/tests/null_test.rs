@@ -1,0 +1,141 @@
+//! Where nothing differs, comparisons reject no more often than their level says,
+//! although the samples depend on one another.
+//!
+//! Each draw compares two disjoint contiguous stretches of one series.
+
+mod common;
+
+use common::{DRAWS, LEVEL, Noise, ar, ar_with_stalls, draw, most_rejections, recorded};
+use tompion_stats::{Outcome, compare_series};
+
+#[derive(Debug, Default)]
+struct Tally {
+    rejected: u64,
+    decided: u64,
+    refused: u64,
+}
+
+impl Tally {
+    fn add(&mut self, a: &[i64], b: &[i64], q: f64) {
+        match compare_series(a, b, q, LEVEL, 1).unwrap().outcome {
+            Outcome::Decided(c) => {
+                self.decided += 1;
+                self.rejected += u64::from(c.p <= LEVEL);
+                // Test and interval tell the same.
+                assert_eq!(c.p <= LEVEL, !c.interval.contains(0.0), "{c:?}");
+            }
+            Outcome::NotDecidable { have, need } => {
+                assert!(have == a.len() && need > have);
+                self.refused += 1;
+            }
+        }
+    }
+
+    /// All draws are decidable by design: long enough for as many stretches as
+    /// the level needs, of three times the true autocorrelation time.
+    fn assert_level_is_held(&self, name: &str) {
+        println!(
+            "{name}: {self:?}, at most {} rejections",
+            most_rejections(self.decided)
+        );
+        assert!(
+            self.rejected <= most_rejections(self.decided),
+            "{name}: {self:?}"
+        );
+        assert!(self.refused <= DRAWS / 10, "{name}: {self:?}");
+    }
+}
+
+/// Lengths from 500 samples, 26 autocorrelation times of the generated series.
+fn length(noise: &mut Noise, shortest: f64, longest: f64) -> usize {
+    (shortest * (longest / shortest).powf(noise.uniform())) as usize
+}
+
+fn generated(name: &str, q: f64, series: fn(&mut Noise, usize) -> Vec<i64>) {
+    let mut tally = Tally::default();
+    for seed in 0..DRAWS {
+        let mut noise = Noise::new(seed);
+        let n = length(&mut noise, 500.0, 5_000.0);
+        let series = series(&mut noise, 3 * n);
+        let (a, b) = draw(&mut noise, &series, n);
+        tally.add(a, b, q);
+    }
+    tally.assert_level_is_held(name);
+}
+
+#[test]
+fn an_autoregression_median() {
+    generated("AR(1), median", 0.5, ar);
+}
+
+#[test]
+fn an_autoregression_p95() {
+    generated("AR(1), p95", 0.95, ar);
+}
+
+#[test]
+fn an_autoregression_with_clustered_stalls_median() {
+    generated("AR(1) with stalls, median", 0.5, ar_with_stalls);
+}
+
+#[test]
+fn an_autoregression_with_clustered_stalls_p95() {
+    generated("AR(1) with stalls, p95", 0.95, ar_with_stalls);
+}
+
+/// Stretches of a recorded machine, on which builds began and ended. They last
+/// a tenth to two fifths of the recording: shorter than a build takes, they would
+/// be compared on two machines, a busy and an idle one.
+fn machine(name: &str, q: f64) {
+    let series = recorded();
+    let mut noise = Noise::new(1);
+    let mut tally = Tally::default();
+    for _ in 0..DRAWS {
+        let samples = series.len() as f64;
+        let e = |k: &str| std::env::var(k).unwrap().parse::<f64>().unwrap(); let n = length(&mut noise, e("LO") * samples, e("HI") * samples);
+        let (a, b) = draw(&mut noise, &series, n);
+        tally.add(a, b, q);
+    }
+    tally.assert_level_is_held(name);
+}
+
+#[test]
+fn a_recorded_machine_median() {
+    machine("recorded machine, median", 0.5);
+}
+
+#[test]
+fn a_recorded_machine_p99() {
+    machine("recorded machine, p99", 0.99);
+}
+
+/// The counter-example: the same draws of the autoregression, every sample taken
+/// for independent, by the normal approximation of Mann and Whitney (1947).
+#[test]
+fn taking_every_sample_as_independent_fails() {
+    let mut rejected = 0;
+    for seed in 0..DRAWS {
+        let mut noise = Noise::new(seed);
+        let n = length(&mut noise, 500.0, 5_000.0);
+        let series = ar(&mut noise, 3 * n);
+        let (a, b) = draw(&mut noise, &series, n);
+        rejected += u64::from(mann_whitney_z(a, b).abs() > 1.959_964);
+    }
+    println!("every sample independent: {rejected} of {DRAWS} rejected");
+    assert!(rejected > most_rejections(DRAWS), "{rejected}");
+}
+
+/// How many standard deviations the rank sum is off; ties do not matter here.
+fn mann_whitney_z(a: &[i64], b: &[i64]) -> f64 {
+    let mut pooled: Vec<(i64, bool)> = a.iter().map(|v| (*v, false)).collect();
+    pooled.extend(b.iter().map(|v| (*v, true)));
+    pooled.sort_unstable();
+    let ranks = pooled.iter().zip(1u64..);
+    let sum: u64 = ranks
+        .filter(|((_, of_b), _)| *of_b)
+        .map(|(_, rank)| rank)
+        .sum();
+    let (n, m) = (a.len() as f64, b.len() as f64);
+    let expected = m * (n + m + 1.0) / 2.0;
+    (sum as f64 - expected) / (n * m * (n + m + 1.0) / 12.0).sqrt()
+}
