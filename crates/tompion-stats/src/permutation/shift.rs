@@ -71,6 +71,7 @@ struct Inversion<'a> {
     /// The place of the median difference.
     middle: usize,
     confidence: f64,
+    untied: null::Untied,
 }
 
 impl<'a> Inversion<'a> {
@@ -89,6 +90,7 @@ impl<'a> Inversion<'a> {
             middle: 2 * steps.partition_point(|s| *s < all[(all.len() - 1) / 2] - tolerance) + 1,
             steps,
             confidence,
+            untied: null::Untied::new(),
         }
     }
 
@@ -110,15 +112,20 @@ impl<'a> Inversion<'a> {
             return None;
         }
         let (mut out, mut inside) = (far, middle);
-        while out.abs_diff(inside) > 1 {
-            let between = (out + inside) / 2;
+        // Among the gaps, which mostly share one null distribution.
+        loop {
+            let between = (out + inside).div_ceil(2).next_multiple_of(2);
+            let between = between.min(out.max(inside).saturating_sub(1) / 2 * 2);
+            if between <= out.min(inside) {
+                break;
+            }
             match self.accepted(between) {
                 true => inside = between,
                 false => out = between,
             }
         }
-        // With ties p is not quite monotone: an accepted difference may stand
-        // just outside a rejected gap.
+        // The differences beside them; with ties p is not quite monotone, and an
+        // accepted difference may stand just outside a rejected gap.
         let outwards = |place: usize, by: usize| match far < middle {
             true => place.checked_sub(by),
             false => Some(place + by).filter(|p| *p <= far),
@@ -133,7 +140,7 @@ impl<'a> Inversion<'a> {
     }
 
     fn accepted(&self, place: usize) -> bool {
-        let p = null::p_at(self.a, self.b, self.design, self.shift(place)).0;
+        let p = null::p_at(self.a, self.b, self.design, self.shift(place), &self.untied).0;
         // Rounding must not make a level unreachable that is reached exactly.
         p > (1.0 - self.confidence) * (1.0 + 1e-9)
     }
