@@ -55,7 +55,7 @@ pub struct SeriesComparison {
 /// autoregression with coefficient 0.9, worth 263 independent ones, find a shift
 /// of 0.4 standard deviations in 82 % of cases. Drift costs more than that: on a
 /// recorded machine beside builds that begin and end, series of 200 s find a
-/// doubled median wake-up latency in 84 % of cases, one a fifth longer in 10 %.
+/// doubled median wake-up latency in 84 % of cases, one a fifth longer in 13 %.
 ///
 /// `None` below 16 samples or with `q` or `level` not between 0 and 1.
 ///

@@ -111,18 +111,23 @@ impl<'a> Inversion<'a> {
         if self.accepted(far) || !self.accepted(middle) {
             return None;
         }
-        let (mut out, mut inside) = (far, middle);
-        // Among the gaps, which mostly share one null distribution.
-        loop {
-            let between = (out + inside).div_ceil(2).next_multiple_of(2);
-            let between = between.min(out.max(inside).saturating_sub(1) / 2 * 2);
-            if between <= out.min(inside) {
-                break;
+        // Among the gaps first, which mostly share one null distribution.
+        let mut out = far / 2;
+        let mut gap = if far < middle {
+            middle / 2
+        } else {
+            middle / 2 + 1
+        };
+        let mut inside = middle;
+        if self.accepted(2 * gap) {
+            while out.abs_diff(gap) > 1 {
+                let between = (out + gap) / 2;
+                match self.accepted(2 * between) {
+                    true => gap = between,
+                    false => out = between,
+                }
             }
-            match self.accepted(between) {
-                true => inside = between,
-                false => out = between,
-            }
+            inside = 2 * gap;
         }
         // The differences beside them; with ties p is not quite monotone, and an
         // accepted difference may stand just outside a rejected gap.
