@@ -34,13 +34,13 @@ pub struct SeriesInterval {
 
 /// An interval for the `q`-quantile of a series in time order.
 ///
-/// Order statistics where the samples are independent as far as can be seen;
-/// else the circular block bootstrap with blocks of the length that the
-/// autocorrelation time asks for; of its 95 % intervals for the median and p90 of 4000
-/// samples of an autoregression with coefficient 0.9, 93 to 94 % hold the truth,
-/// where order statistics would hold it in some 35 %. `None` where the effective samples are fewer than
-/// [`samples_needed`], or `q` or `level` lie outside their ranges. The same seed
-/// gives the same interval.
+/// Order statistics where the samples are independent as far as can be seen; else
+/// the circular block bootstrap with blocks of the length that the autocorrelation
+/// time asks for. Of its 95 % intervals for the median and p90 of 4000 samples of an
+/// autoregression with coefficient 0.9, 93 to 94 % hold the truth.
+///
+/// `None` where the effective samples are fewer than [`samples_needed`], or `q` or
+/// `level` lie outside their ranges. The same seed gives the same interval.
 pub fn series_quantile_interval(
     values: &[i64],
     q: f64,
