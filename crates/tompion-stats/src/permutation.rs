@@ -103,7 +103,7 @@ pub fn permutation_test(
     design: Design,
 ) -> Result<PermutationTest, ReplicateError> {
     check(a, b, design)?;
-    let (p, relabelings) = null::p_at(a, b, design, 0.0);
+    let (p, relabelings) = null::p_at(a, b, design, 0.0, &null::Untied::new());
     Ok(PermutationTest {
         p,
         least_p: least_p(design, a.len(), b.len()),

@@ -86,10 +86,13 @@ impl Drift {
 
 /// The log-likelihood of memory `d`, at the best power for it, but for a constant.
 fn log_likelihood(spectrum: &[f64], d: f64) -> f64 {
-    let (flat, logs) = spectrum.iter().zip(1..).fold((0.0, 0.0), |(flat, logs), (p, j)| {
-        let j = f64::from(j);
-        (flat + p * j.powf(2.0 * d), logs + j.ln())
-    });
+    let (flat, logs) = spectrum
+        .iter()
+        .zip(1..)
+        .fold((0.0, 0.0), |(flat, logs), (p, j)| {
+            let j = f64::from(j);
+            (flat + p * j.powf(2.0 * d), logs + j.ln())
+        });
     let m = spectrum.len() as f64;
     2.0 * d * logs - m * (flat / m).ln()
 }

@@ -43,12 +43,19 @@ pub struct SeriesComparison {
 ///
 /// Drift that outlives a stretch makes two series differ by more than their
 /// stretches show. It is measured (the memory parameter d of "above the quantile",
-/// from the lowest 12 frequencies of both series) and paid for: the interval is
-/// widened by what long-range dependence with that d makes of the scatter between
-/// two times far apart, and p raised accordingly. Drift in excess of that, such as
-/// a machine that became another one between the two series, no method can tell
-/// from a difference of what is compared: interleave the trials and use
-/// [`crate::compare_replicates`] with [`Design::Paired`] where you can.
+/// from the slowest movements of both series) and paid for: the interval is
+/// widened by what long-range dependence makes of the scatter between two times
+/// far apart, and p raised accordingly. So the level is held where stretches see
+/// the machine in all its states (`tests/null_test.rs`); a machine that went over
+/// to another state for good between the two series differs, and is found to.
+/// Where you can, interleave the trials instead, and use
+/// [`crate::compare_replicates`] with [`Design::Paired`].
+///
+/// Power at level 0.05 (`tests/power_test.rs`): series of 5000 samples of an
+/// autoregression with coefficient 0.9, worth 263 independent ones, find a shift
+/// of 0.4 standard deviations in 82 % of cases. Drift costs more than that: on a
+/// recorded machine beside builds that begin and end, series of 200 s find a
+/// doubled median wake-up latency in 84 % of cases, one a fifth longer in 13 %.
 ///
 /// `None` below 16 samples or with `q` or `level` not between 0 and 1.
 ///

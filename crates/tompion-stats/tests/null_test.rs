@@ -31,8 +31,8 @@ impl Tally {
         }
     }
 
-    /// All draws are decidable by design: long enough for as many stretches as
-    /// the level needs, of three times the true autocorrelation time.
+    /// All draws count as decidable by design: they have the samples for as many
+    /// stretches as the level needs.
     fn assert_level_is_held(&self, name: &str) {
         println!(
             "{name}: {self:?}, at most {} rejections",
@@ -46,7 +46,9 @@ impl Tally {
     }
 }
 
-/// Lengths from 500 samples, 26 autocorrelation times of the generated series.
+/// A length, all orders of magnitude alike. The shortest of the generated series,
+/// 500 samples, are 26 of their autocorrelation times; the level needs 4 stretches
+/// of 3.
 fn length(noise: &mut Noise, shortest: f64, longest: f64) -> usize {
     (shortest * (longest / shortest).powf(noise.uniform())) as usize
 }
@@ -83,16 +85,14 @@ fn an_autoregression_with_clustered_stalls_p95() {
     generated("AR(1) with stalls, p95", 0.95, ar_with_stalls);
 }
 
-/// Stretches of a recorded machine, on which builds began and ended. They last
-/// a tenth to two fifths of the recording: shorter than a build takes, they would
-/// be compared on two machines, a busy and an idle one.
+/// Stretches of a recorded machine on which builds began and ended, from 20 s to
+/// 7 min long.
 fn machine(name: &str, q: f64) {
     let series = recorded();
     let mut noise = Noise::new(1);
     let mut tally = Tally::default();
     for _ in 0..DRAWS {
-        let samples = series.len() as f64;
-        let e = |k: &str| std::env::var(k).unwrap().parse::<f64>().unwrap(); let n = length(&mut noise, e("LO") * samples, e("HI") * samples);
+        let n = length(&mut noise, 2_000.0, 40_000.0);
         let (a, b) = draw(&mut noise, &series, n);
         tally.add(a, b, q);
     }

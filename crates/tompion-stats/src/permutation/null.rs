@@ -1,5 +1,7 @@
 //! The null distribution of a sum of mid-ranks, counted or sampled.
 
+use std::cell::OnceCell;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -15,8 +17,18 @@ const RELABELINGS: u32 = 99_999;
 /// Their seed; the same figures give the same p.
 const SEED: u64 = 0x7065_726d;
 
-/// Two-sided p of "`b` lies higher than `a` by `shift`".
-pub(super) fn p_at(a: &[f64], b: &[f64], design: Design, shift: f64) -> (f64, Relabelings) {
+/// The counted distribution of two groups without ties, which many shifts share.
+pub(super) type Untied = OnceCell<Vec<f64>>;
+
+/// Two-sided p of "`b` lies higher than `a` by `shift`"; `untied` belongs to the
+/// sizes of `a` and `b`.
+pub(super) fn p_at(
+    a: &[f64],
+    b: &[f64],
+    design: Design,
+    shift: f64,
+    untied: &Untied,
+) -> (f64, Relabelings) {
     let tolerance = tolerance(a, b, shift);
     match design {
         Design::Independent => {
@@ -32,7 +44,7 @@ pub(super) fn p_at(a: &[f64], b: &[f64], design: Design, shift: f64) -> (f64, Re
                 false => (&ranks[a.len()..], b.len()),
             };
             let observed = group.iter().sum();
-            independent(ranks.clone(), size, observed)
+            independent(ranks.clone(), size, observed, untied)
         }
         Design::Paired => {
             let differences: Vec<f64> = a.iter().zip(b).map(|(x, y)| y - x - shift).collect();
@@ -83,7 +95,12 @@ fn doubled_mid_ranks(values: &[f64], tolerance: f64) -> Vec<u64> {
     ranks
 }
 
-fn independent(mut ranks: Vec<u64>, choose: usize, mut observed: u64) -> (f64, Relabelings) {
+fn independent(
+    mut ranks: Vec<u64>,
+    choose: usize,
+    mut observed: u64,
+    untied: &Untied,
+) -> (f64, Relabelings) {
     if choose == 0 {
         return (1.0, Relabelings::All);
     }
@@ -93,8 +110,12 @@ fn independent(mut ranks: Vec<u64>, choose: usize, mut observed: u64) -> (f64, R
     let largest_sum: u64 = sorted.iter().rev().take(choose).sum();
     let additions = ranks.len() as u64 * choose as u64 * largest_sum;
     if additions <= MOST_ADDITIONS {
-        let counts = counted_sums(&sorted, choose, largest_sum as usize);
-        (two_sided(&counts, observed), Relabelings::All)
+        let count = || counted_sums(&sorted, choose, largest_sum as usize);
+        let p = match sorted.iter().copied().eq(1..=ranks.len() as u64) {
+            true => two_sided(untied.get_or_init(count), observed),
+            false => two_sided(&count(), observed),
+        };
+        (p, Relabelings::All)
     } else {
         sampled(observed, |random| {
             // The first steps of a Fisher-Yates shuffle deal out one group.

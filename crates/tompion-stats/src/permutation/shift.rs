@@ -71,6 +71,7 @@ struct Inversion<'a> {
     /// The place of the median difference.
     middle: usize,
     confidence: f64,
+    untied: null::Untied,
 }
 
 impl<'a> Inversion<'a> {
@@ -89,6 +90,7 @@ impl<'a> Inversion<'a> {
             middle: 2 * steps.partition_point(|s| *s < all[(all.len() - 1) / 2] - tolerance) + 1,
             steps,
             confidence,
+            untied: null::Untied::new(),
         }
     }
 
@@ -109,16 +111,26 @@ impl<'a> Inversion<'a> {
         if self.accepted(far) || !self.accepted(middle) {
             return None;
         }
-        let (mut out, mut inside) = (far, middle);
-        while out.abs_diff(inside) > 1 {
-            let between = (out + inside) / 2;
-            match self.accepted(between) {
-                true => inside = between,
-                false => out = between,
+        // Among the gaps first, which mostly share one null distribution.
+        let mut out = far / 2;
+        let mut gap = if far < middle {
+            middle / 2
+        } else {
+            middle / 2 + 1
+        };
+        let mut inside = middle;
+        if self.accepted(2 * gap) {
+            while out.abs_diff(gap) > 1 {
+                let between = (out + gap) / 2;
+                match self.accepted(2 * between) {
+                    true => gap = between,
+                    false => out = between,
+                }
             }
+            inside = 2 * gap;
         }
-        // With ties p is not quite monotone: an accepted difference may stand
-        // just outside a rejected gap.
+        // The differences beside them; with ties p is not quite monotone, and an
+        // accepted difference may stand just outside a rejected gap.
         let outwards = |place: usize, by: usize| match far < middle {
             true => place.checked_sub(by),
             false => Some(place + by).filter(|p| *p <= far),
@@ -133,7 +145,7 @@ impl<'a> Inversion<'a> {
     }
 
     fn accepted(&self, place: usize) -> bool {
-        let p = null::p_at(self.a, self.b, self.design, self.shift(place)).0;
+        let p = null::p_at(self.a, self.b, self.design, self.shift(place), &self.untied).0;
         // Rounding must not make a level unreachable that is reached exactly.
         p > (1.0 - self.confidence) * (1.0 + 1e-9)
     }

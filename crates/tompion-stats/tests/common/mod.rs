@@ -1,6 +1,8 @@
 //! Series with known and with recorded dependence, and how often a test may err.
+#![allow(dead_code)] // Each test uses its part.
 
 #[path = "../../src/test_noise.rs"]
+#[allow(dead_code)]
 mod test_noise;
 
 use statrs::distribution::{Binomial, DiscreteCDF};
