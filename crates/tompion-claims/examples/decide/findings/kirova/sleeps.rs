@@ -1,0 +1,284 @@
+//! Wake-up latencies: sections 3.2.1 to 3.2.3 against Table 2.
+
+use super::reads::longer_tails;
+use crate::findings::book::{Book, effect, least, most, sig, sign_test, tested};
+use crate::findings::grid::{Beside, FOUR, Grid, LOADS, PLATFORMS};
+
+const TEXT: &str = "kirova-2019/text";
+
+pub fn decide(book: &mut Book) {
+    idle(book);
+    figures(book);
+    cpu(book);
+    io_medians(book);
+    io_spreads(book);
+}
+
+/// A claim that lists figures: all must agree with the table as rounded.
+pub fn text_figures(book: &mut Book, name: &str, figures: Vec<Beside>) {
+    let odd: Vec<String> = figures
+        .iter()
+        .filter(|b| !b.agrees)
+        .map(|b| format!("{}: {} in the text, {} in the table", b.what, b.text, b.table))
+        .collect();
+    let agree = figures.len() - odd.len();
+    let because = if odd.is_empty() {
+        format!("All {agree} figures agree with the table, as rounded.")
+    } else {
+        format!("{agree} of {} agree; in ns: {}.", figures.len(), odd.join("; "))
+    };
+    let far = figures.iter().map(|b| 100.0 * (b.text / b.table - 1.0));
+    let farthest = far.fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
+    let effects = vec![
+        effect("figures that agree", agree as f64, "1"),
+        effect("largest departure of the text from the table", farthest, "%"),
+    ];
+    book.holds(name, odd.is_empty(), because, effects);
+}
+
+/// How much later the standard sleep ends than the two-phase sleep.
+fn gain(t: Grid, p: &str, l: &str) -> f64 {
+    t.median("usleep", p, l) / t.median("hptsleep", p, l)
+}
+
+fn idle(book: &mut Book) {
+    let t = Grid::sleeps();
+    let largest = most(Grid::cells().map(|(p, l)| gain(t, p, l)));
+    let above = Grid::cells().filter(|(p, l)| gain(t, p, l) >= 1000.0).count();
+    book.holds(
+        "thousands-of-times-less-miss",
+        largest >= 1000.0,
+        format!("Up to {} times; 1000 and more in {above} of 15 cells.", sig(largest)),
+        vec![effect("largest ratio of medians", largest, "1")],
+    );
+    let hybrid = |p| t.median("hptsleep", p, "idle");
+    let (low, high) = (least(FOUR.map(hybrid)), most(FOUR.map(hybrid)));
+    book.holds(
+        "idle-hybrid-range",
+        low >= 79.5 && high < 116.5,
+        format!("{low} to {high} ns; the lower end is 82, said as 80."),
+        vec![
+            effect("least median of the four", low, "ns"),
+            effect("largest median of the four", high, "ns"),
+        ],
+    );
+    let orders = |p| gain(t, p, "idle").log10();
+    let fits = |o: f64| (2.5..=3.5).contains(&o);
+    let ratios = FOUR.map(|p| gain(t, p, "idle"));
+    book.holds(
+        "idle-three-orders",
+        FOUR.iter().all(|p| fits(orders(p))),
+        format!("{} to {} times.", sig(least(ratios)), sig(most(ratios))),
+        vec![
+            effect("smallest ratio of medians", least(ratios), "1"),
+            effect("largest ratio of medians", most(ratios), "1"),
+        ],
+    );
+    let there = gain(t, "virtualbox", "idle");
+    book.holds(
+        "idle-three-orders-virtualbox",
+        fits(there.log10()),
+        format!("{} times.", sig(there)),
+        vec![effect("ratio of medians on VirtualBox", there, "1")],
+    );
+}
+
+fn figures(book: &mut Book) {
+    let t = Grid::sleeps();
+    let of = |functions: &[&str], load: &str| -> Vec<Beside> {
+        let beside = |f: &&str| PLATFORMS.map(|p| t.beside_text(TEXT, f, p, load));
+        functions.iter().flat_map(beside).collect()
+    };
+    text_figures(book, "idle-sleep-figures", of(&t.functions, "idle"));
+    text_figures(book, "cpu-load-hybrid-figures", of(&["hptsleep"], "cpu"));
+    text_figures(book, "cpu-load-usleep-figures", of(&["usleep"], "cpu"));
+    text_figures(book, "io-load-usleep-figures", of(&["usleep"], "io-network"));
+}
+
+fn cpu(book: &mut Book) {
+    let t = Grid::sleeps();
+    let max = |f, p| t.at("max", f, p, "cpu");
+    let ratios = PLATFORMS.map(|p| max("hptsleep", p) / max("usleep", p));
+    let longer = ratios.iter().filter(|r| **r > 1.0).count();
+    book.holds(
+        "cpu-load-hybrid-longer-tails",
+        longer == 5,
+        format!(
+            "On {longer} of 5 platforms, {} to {} times; the longest are whole ticks of 4 ms on the host and QEMU, so that they look like turns of other threads.",
+            sig(least(ratios)),
+            sig(most(ratios))
+        ),
+        vec![
+            tested("platforms with the longer maximum", longer as f64, sign_test(longer, 5), "sign test"),
+            effect("smallest ratio of maxima", least(ratios), "1"),
+        ],
+    );
+    let median = |f, p| t.median(f, p, "cpu");
+    let within = |x: f64, about: f64| (about / 1.5..=about * 1.5).contains(&x);
+    let (hybrid, standard) = (median("hptsleep", "virtualbox"), median("usleep", "virtualbox"));
+    book.holds(
+        "cpu-load-median-sizes",
+        within(hybrid, 7.6e6)
+            && FOUR.iter().all(|p| within(median("hptsleep", p), 100.0))
+            && FOUR.iter().all(|p| within(median("usleep", p), 50e3)),
+        format!(
+            "VirtualBox: {} us with the two-phase sleep, {} ms with the standard one; Xen's standard sleep {} us.",
+            sig(hybrid / 1e3),
+            sig(standard / 1e6),
+            sig(median("usleep", "xen") / 1e3)
+        ),
+        vec![
+            effect("VirtualBox, two-phase sleep", hybrid, "ns"),
+            effect("VirtualBox, standard sleep", standard, "ns"),
+            effect("Xen, standard sleep", median("usleep", "xen"), "ns"),
+        ],
+    );
+    for (name, f, limit) in [
+        ("hybrid-differs-15-percent", "hptsleep", 15.5),
+        ("usleep-differs-45-percent", "usleep", 45.5),
+    ] {
+        let (low, high) = (least(FOUR.map(|p| median(f, p))), most(FOUR.map(|p| median(f, p))));
+        let share = 100.0 * (high - low) / high;
+        book.holds(
+            name,
+            share < limit,
+            format!("{} to {} ns: {} % of the larger.", sig(low), sig(high), sig(share)),
+            vec![effect("difference as a share of the larger", share, "%")],
+        );
+    }
+    let high = most(FOUR.map(|p| median("hptsleep", p)));
+    let name = "cpu-load-hybrid-p99-9";
+    let effects = vec![effect("largest of the four medians", high, "ns")];
+    if high > 120.0 {
+        book.holds(name, false, format!("A median of {high} ns."), effects);
+    } else {
+        book.open(name, "No median speaks against it.".to_owned(), effects);
+    }
+}
+
+fn io_medians(book: &mut Book) {
+    let t = Grid::sleeps();
+    let load = "io-network";
+    let smallest = least(PLATFORMS.map(|p| gain(t, p, load)));
+    book.holds(
+        "io-load-hybrid-lower",
+        smallest >= 10.0,
+        format!("At least {} times lower on every platform.", sig(smallest)),
+        vec![
+            effect("smallest ratio of medians", smallest, "1"),
+            tested("platforms of 5 on which it is lower", 5.0, sign_test(5, 5), "sign test"),
+        ],
+    );
+    let tens = |f, unit: f64| {
+        let fits = |p: &&str| (10.0 * unit..100.0 * unit).contains(&t.median(f, p, load));
+        PLATFORMS.iter().filter(fits).count()
+    };
+    let (hybrid, standard) = (tens("hptsleep", 1.0), tens("usleep", 1e3));
+    book.holds(
+        "io-load-tens-of-ns",
+        hybrid == 5 && standard == 5,
+        format!("{hybrid} of 5 medians are tens of ns, {standard} of 5 tens of us."),
+        vec![
+            effect("two-phase medians of 10 to 100 ns", hybrid as f64, "1"),
+            effect("standard medians of 10 to 100 us", standard as f64, "1"),
+        ],
+    );
+    let moved = |p| {
+        let of = LOADS.map(|l| t.median("hptsleep", p, l));
+        most(of) / least(of)
+    };
+    let stay = PLATFORMS.iter().filter(|p| moved(p) <= 1.1).count();
+    let farthest = most(PLATFORMS.map(moved));
+    book.holds(
+        "hybrid-medians-stay",
+        stay == 5,
+        format!(
+            "Within 10 % on {stay} of 5 platforms; the largest over the smallest is {} on the host, {} on Xen, {} on ESXi, {} on QEMU.",
+            sig(moved("host")),
+            sig(moved("xen")),
+            sig(moved("esxi")),
+            sig(moved("qemu"))
+        ),
+        vec![
+            effect("platforms of 5 that stay within 10 %", stay as f64, "1"),
+            effect("largest over smallest median by load", farthest, "1"),
+        ],
+    );
+    let (longer, smallest) = longer_tails(t, load, "cpu");
+    let (cpu, _) = longer_tails(t, "cpu", load);
+    book.holds(
+        "io-load-greatest-on-tails",
+        longer == 10,
+        format!(
+            "The larger maximum is the I/O and network load's in {longer} of 10 pairs and the CPU load's in {cpu}."
+        ),
+        vec![
+            tested("pairs of 10 with the larger maximum beside the CPU load", cpu as f64, sign_test(cpu, 10), "sign test"),
+            effect("smallest ratio of I/O and network to CPU", smallest, "1"),
+        ],
+    );
+}
+
+fn io_spreads(book: &mut Book) {
+    let t = Grid::sleeps();
+    let of = |column, f, p| t.at(column, f, p, "io-network");
+    let range = |f, p| of("max", f, p) - of("min", f, p);
+    let lowest = |by: &dyn Fn(&'static str) -> f64| {
+        *PLATFORMS.iter().min_by(|a, b| by(a).total_cmp(&by(b))).expect("five")
+    };
+    let highest = |by: &dyn Fn(&'static str) -> f64| {
+        *PLATFORMS.iter().max_by(|a, b| by(a).total_cmp(&by(b))).expect("five")
+    };
+    let mad = |p| of("mad", "hptsleep", p);
+    let spread = |p| range("hptsleep", p);
+    book.holds(
+        "io-load-esxi-hybrid-tightest",
+        lowest(&mad) == "esxi" || lowest(&spread) == "esxi",
+        format!(
+            "The least MAD is that of {} ({} ns; ESXi {}), the least range that of {}.",
+            lowest(&mad),
+            mad(lowest(&mad)),
+            mad("esxi"),
+            lowest(&spread)
+        ),
+        vec![
+            effect("ESXi's MAD over the least", mad("esxi") / mad(lowest(&mad)), "1"),
+            effect("ESXi's range over the least", spread("esxi") / spread(lowest(&spread)), "1"),
+        ],
+    );
+    book.holds(
+        "io-load-xen-hybrid-widest",
+        highest(&mad) == "xen" || highest(&spread) == "xen",
+        format!("The largest MAD is that of {}, the largest range that of {}.", highest(&mad), highest(&spread)),
+        vec![
+            effect("Xen's MAD over the largest", mad("xen") / mad(highest(&mad)), "1"),
+            effect("Xen's range over the largest", spread("xen") / spread(highest(&spread)), "1"),
+        ],
+    );
+    let relative = |p| mad(p) / t.median("hptsleep", p, "io-network");
+    let below = PLATFORMS.iter().filter(|p| relative(p) > relative("virtualbox")).count();
+    let near = of("max", "hptsleep", "virtualbox") / of("max", "hptsleep", "xen");
+    book.holds(
+        "io-load-virtualbox-hybrid",
+        below >= 2 && (1.0 / 1.5..=1.5).contains(&near),
+        format!(
+            "MAD is {} % of the median, more on {below} of the four others; the maximum is {} times Xen's.",
+            sig(100.0 * relative("virtualbox")),
+            sig(near)
+        ),
+        vec![
+            effect("MAD over median on VirtualBox", 100.0 * relative("virtualbox"), "%"),
+            effect("VirtualBox's maximum over Xen's", near, "1"),
+        ],
+    );
+    let mad = |p| of("mad", "usleep", p);
+    let spread = |p| range("usleep", p);
+    book.open(
+        "io-load-xen-usleep-tightest",
+        format!("The least range is that of {}, the least MAD that of {}.", lowest(&spread), lowest(&mad)),
+        vec![
+            effect("Xen's range over the next", spread("xen") / least(["host", "esxi", "qemu", "virtualbox"].map(spread)), "1"),
+            effect("Xen's MAD over the least", mad("xen") / mad(lowest(&mad)), "1"),
+        ],
+    );
+}
