@@ -17,13 +17,17 @@
 
 mod bins;
 mod bootstrap;
+mod counting;
 mod distribution;
+mod factorial;
 mod hlog;
 mod interval;
 mod moments;
+mod ranks;
 mod ratio;
 mod stability;
 mod structure;
+mod tails;
 #[cfg(test)]
 mod test_noise;
 mod timer_events;
@@ -31,9 +35,18 @@ mod timer_events;
 pub use bins::{Bins, RangeError};
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
 pub use distribution::Distribution;
+pub use factorial::{
+    Assumptions, Effect, FactorTable, Factorial, FactorialError, aligned_rank_transform,
+    scheirer_ray_hare,
+};
 pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
 pub use interval::{Interval, order_statistic_interval, samples_needed};
 pub use moments::Moments;
+pub use ranks::{
+    Adjustment, KruskalWallis, MannWhitney, NullMethod, PairComparison, PooledRanks, RankError,
+    Shift, StudentizedRange, Superiority, SuperiorityMethod, Tail, dunn, epsilon_squared_interval,
+    kruskal_wallis, mann_whitney, shift, superiority, tukey_on_ranks,
+};
 pub use ratio::{mean_interval, ratio_interval};
 pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
 pub use structure::{
