@@ -128,7 +128,9 @@ pub struct Claim {
 impl Claim {
     /// The name of its paper.
     pub fn paper(&self) -> &str {
-        self.id.split_once('/').map_or(&*self.id, |(paper, _)| paper)
+        self.id
+            .split_once('/')
+            .map_or(&*self.id, |(paper, _)| paper)
     }
 
     /// Its own name, without the paper's.

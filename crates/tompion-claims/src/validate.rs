@@ -51,7 +51,11 @@ pub(crate) fn validate(register: &Register) -> Vec<Mistake> {
 
 /// Lower-case letters, digits and single hyphens between them.
 fn is_slug(text: &str) -> bool {
-    let part = |p: &str| !p.is_empty() && p.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let part = |p: &str| {
+        !p.is_empty()
+            && p.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    };
     text.split('-').all(part)
 }
 
@@ -86,7 +90,10 @@ fn of_claim(claim: &Claim, paper: &Paper, say: &mut impl FnMut(String)) {
     let mut seen = BTreeSet::new();
     for place in &claim.places {
         if !paper.sections.contains(place) {
-            say(format!("`{place}` is not among the sections of {}", paper.id));
+            say(format!(
+                "`{place}` is not among the sections of {}",
+                paper.id
+            ));
         } else if !seen.insert(place) {
             say(format!("place `{place}` is listed twice"));
         }
@@ -94,7 +101,9 @@ fn of_claim(claim: &Claim, paper: &Paper, say: &mut impl FnMut(String)) {
     let sentences = [("claim", &claim.claim), ("decided_by", &claim.decided_by)];
     for (field, text) in sentences {
         if !text.trim_end().ends_with('.') {
-            say(format!("`{field}` must be a sentence and end with a full stop"));
+            say(format!(
+                "`{field}` must be a sentence and end with a full stop"
+            ));
         }
     }
     if claim.decides.plan.trim().is_empty() {
@@ -127,9 +136,9 @@ fn of_status(claim: &Claim, say: &mut impl FnMut(String)) {
     if claim.basis == Basis::Emulation {
         match claim.hardware_speed {
             None => say("basis emulation needs `hardware_speed = true` or `false`".to_owned()),
-            Some(true) if decided => say(
-                "emulation alone never decides a claim about the speed of hardware".to_owned(),
-            ),
+            Some(true) if decided => {
+                say("emulation alone never decides a claim about the speed of hardware".to_owned())
+            }
             Some(_) => {}
         }
     } else if claim.hardware_speed.is_some() {
@@ -151,7 +160,10 @@ fn against_evidence(register: &Register, claim: &Claim, say: &mut impl FnMut(Str
         Source::Runs { .. } => Basis::Measurement,
     };
     if basis != claim.basis {
-        say(format!("its basis is {}, that of {file} is {basis}", claim.basis));
+        say(format!(
+            "its basis is {}, that of {file} is {basis}",
+            claim.basis
+        ));
     }
     let mut of_claim = evidence.findings.iter().filter(|f| f.claim == claim.id);
     match (of_claim.next(), of_claim.next()) {
@@ -187,7 +199,10 @@ fn of_evidence(register: &Register, file: &str, found: &Evidence, say: &mut impl
         Source::Runs { runs, .. } => {
             let is_hash = |h: &str| h.len() == 64 && h.bytes().all(|b| b.is_ascii_hexdigit());
             if let Some(odd) = runs.iter().find(|r| !is_hash(&r.run_json_sha256)) {
-                say(format!("`{}` is no SHA-256 in hexadecimal", odd.run_json_sha256));
+                say(format!(
+                    "`{}` is no SHA-256 in hexadecimal",
+                    odd.run_json_sha256
+                ));
             }
         }
         Source::Published { .. } => {}
@@ -205,23 +220,38 @@ fn of_evidence(register: &Register, file: &str, found: &Evidence, say: &mut impl
             Some(_) => {}
         }
         if finding.because.trim().is_empty() || finding.effects.is_empty() {
-            say(format!("the finding about {id} needs `because` and an effect"));
+            say(format!(
+                "the finding about {id} needs `because` and an effect"
+            ));
         }
         for effect in &finding.effects {
             let bad_p = effect.p.is_some_and(|p| !(0.0..=1.0).contains(&p));
-            let bad_interval = effect.interval.is_some_and(|i| i.low.is_nan() || i.low > i.high);
+            let bad_interval = effect
+                .interval
+                .is_some_and(|i| i.low.is_nan() || i.low > i.high);
             if bad_p || bad_interval || !effect.value.is_finite() {
-                say(format!("claim {id}: `{}` has an impossible number", effect.what));
+                say(format!(
+                    "claim {id}: `{}` has an impossible number",
+                    effect.what
+                ));
             }
             if effect.p.is_some() && effect.method.is_none() {
-                say(format!("claim {id}: `{}` has a p without its test", effect.what));
+                say(format!(
+                    "claim {id}: `{}` has a p without its test",
+                    effect.what
+                ));
             }
         }
         let by_chance = finding.outcome != Outcome::NotDecidable
             && matches!(found.source, Source::Runs { .. })
-            && finding.effects.iter().all(|e| e.interval.is_none() && e.p.is_none());
+            && finding
+                .effects
+                .iter()
+                .all(|e| e.interval.is_none() && e.p.is_none());
         if by_chance {
-            say(format!("claim {id}: a run decides by an interval or a p, it has neither"));
+            say(format!(
+                "claim {id}: a run decides by an interval or a p, it has neither"
+            ));
         }
     }
 }

@@ -66,18 +66,30 @@ pub fn virtualbox_first(book: &mut Book, name: &str, columns: &[&'static str]) {
         let ratios: Vec<f64> = all().map(ratio).collect();
         let first = ratios.iter().filter(|r| **r > 1.0).count();
         held &= first == 12;
-        effects.push(effect(format!("combinations of 12 with the largest {column}"), first as f64, "1"));
-        effects.push(effect(format!("{column}, smallest ratio to the next platform"), least(ratios), "1"));
+        effects.push(effect(
+            format!("combinations of 12 with the largest {column}"),
+            first as f64,
+            "1",
+        ));
+        effects.push(effect(
+            format!("{column}, smallest ratio to the next platform"),
+            least(ratios),
+            "1",
+        ));
     }
-    let told: Vec<String> = effects.iter().map(|e| format!("{}: {}", e.what, sig(e.value))).collect();
+    let told: Vec<String> = effects
+        .iter()
+        .map(|e| format!("{}: {}", e.what, sig(e.value)))
+        .collect();
     book.holds(name, held, format!("{}.", told.join("; ")), effects);
 }
 
 fn method_outweighs_platform(book: &mut Book) {
     let t = Grid::sleeps();
-    let by_method = least(FOUR.into_iter().flat_map(|p| {
-        LOADS.map(|l| t.median("usleep", p, l) / t.median("hptsleep", p, l))
-    }));
+    let by_method = least(
+        FOUR.into_iter()
+            .flat_map(|p| LOADS.map(|l| t.median("usleep", p, l) / t.median("hptsleep", p, l))),
+    );
     let by_platform = most(t.functions.into_iter().flat_map(|f| {
         LOADS.map(|l| {
             let of = FOUR.map(|p| t.median(f, p, l));
@@ -104,7 +116,9 @@ pub fn virtualbox_hundredfold(book: &mut Book, name: &str) {
     let t = Grid::sleeps();
     let ratios: Vec<f64> = FOUR
         .into_iter()
-        .flat_map(|p| LOADS.map(|l| t.median("hptsleep", "virtualbox", l) / t.median("hptsleep", p, l)))
+        .flat_map(|p| {
+            LOADS.map(|l| t.median("hptsleep", "virtualbox", l) / t.median("hptsleep", p, l))
+        })
         .collect();
     let (low, high) = (least(ratios.clone()), most(ratios.clone()));
     book.holds(
@@ -120,7 +134,11 @@ pub fn virtualbox_hundredfold(book: &mut Book, name: &str) {
 
 /// Bare-metal hypervisors against hosted ones: two of each, which no test can part.
 pub fn hypervisor_kinds(book: &mut Book, name: &str) {
-    let below = |a: &str, b: &str| all().filter(|(t, f, l)| t.median(f, a, l) < t.median(f, b, l)).count();
+    let below = |a: &str, b: &str| {
+        all()
+            .filter(|(t, f, l)| t.median(f, a, l) < t.median(f, b, l))
+            .count()
+    };
     let (xen, esxi) = (below("xen", "qemu"), below("esxi", "qemu"));
     let p_least = 2.0 / 6.0;
     book.open(
@@ -139,9 +157,16 @@ pub fn hypervisor_kinds(book: &mut Book, name: &str) {
 fn loads_affect_spread(book: &mut Book) {
     let typical = |column: &str| {
         let change = |(t, f, l): (Grid, &str, &str)| {
-            PLATFORMS.map(|p| (t.at(column, f, p, l) / t.at(column, f, p, "idle")).ln().abs())
+            PLATFORMS.map(|p| {
+                (t.at(column, f, p, l) / t.at(column, f, p, "idle"))
+                    .ln()
+                    .abs()
+            })
         };
-        let mut all: Vec<f64> = all().filter(|(_, _, l)| *l != "idle").flat_map(change).collect();
+        let mut all: Vec<f64> = all()
+            .filter(|(_, _, l)| *l != "idle")
+            .flat_map(change)
+            .collect();
         all.sort_by(f64::total_cmp);
         let half = all.len() / 2;
         (0.5 * (all[half - 1] + all[half])).exp()
@@ -156,37 +181,54 @@ fn loads_affect_spread(book: &mut Book) {
                 })
                 .count()
         };
-        all().filter(|(_, _, l)| *l != "idle").map(far).sum::<usize>()
+        all()
+            .filter(|(_, _, l)| *l != "idle")
+            .map(far)
+            .sum::<usize>()
     };
     let (median, min, max) = (typical("median"), typical("min"), typical("max"));
     let cells = (beyond("median"), beyond("min"));
     let farthest = farthest(Grid::sleeps(), "median", "cpu");
     book.holds(
         "iv-loads-affect-spread",
-        cells == (0, 0) && max > median,
+        max > 2.0 && median < 2.0 && min < 2.0,
         format!(
-            "Under load the middle change is {} times for medians, {} for minima and {} for maxima. Of 40 cells {} median and {} minimum change more than twofold; the farthest median is {} times.",
+            "Under load the middle change is {} times for medians, {} for minima and {} for maxima, either way.",
             sig(median),
             sig(min),
-            sig(max),
-            cells.0,
-            cells.1,
-            sig(farthest)
+            sig(max)
         ),
         vec![
             effect("middle change of the maximum, either way", max, "1"),
             effect("middle change of the median, either way", median, "1"),
             effect("middle change of the minimum, either way", min, "1"),
+        ],
+    );
+    book.holds(
+        "iv-medians-never-change-much",
+        cells == (0, 0),
+        format!(
+            "Of 40 cells {} median and {} minimum change more than twofold; the farthest median is {} times that at rest.",
+            cells.0,
+            cells.1,
+            sig(farthest)
+        ),
+        vec![
             effect("medians of 40 that change more than twofold", cells.0 as f64, "1"),
             effect("minima of 40 that change more than twofold", cells.1 as f64, "1"),
+            effect("farthest median over that at rest", farthest, "1"),
         ],
     );
 }
 
 /// At least ten times the host's medians with the precise functions.
 pub fn virtualbox_unfit(book: &mut Book, name: &str) {
-    let ratio = |t: Grid, f| least(LOADS.map(|l| t.median(f, "virtualbox", l) / t.median(f, "host", l)));
-    let (reads, sleeps) = (ratio(Grid::reads(), "tsc"), ratio(Grid::sleeps(), "hptsleep"));
+    let ratio =
+        |t: Grid, f| least(LOADS.map(|l| t.median(f, "virtualbox", l) / t.median(f, "host", l)));
+    let (reads, sleeps) = (
+        ratio(Grid::reads(), "tsc"),
+        ratio(Grid::sleeps(), "hptsleep"),
+    );
     book.holds(
         name,
         reads.min(sleeps) >= 10.0,
@@ -204,7 +246,10 @@ pub fn virtualbox_unfit(book: &mut Book, name: &str) {
 
 fn microseconds(book: &mut Book) {
     let t = Grid::sleeps();
-    let medians = || FOUR.into_iter().flat_map(|p| LOADS.map(|l| t.median("hptsleep", p, l)));
+    let medians = || {
+        FOUR.into_iter()
+            .flat_map(|p| LOADS.map(|l| t.median("hptsleep", p, l)))
+    };
     let (low, high) = (least(medians()), most(medians()));
     book.holds(
         "busy-wait-precision-microseconds",

@@ -30,7 +30,12 @@ pub fn decide_reads(book: &mut Book) {
         &["function", "platform"],
         &["median", "max", "min"],
     );
-    a.decide(book, "reads-platform-by-load", &["platform", "load"], &["mad"]);
+    a.decide(
+        book,
+        "reads-platform-by-load",
+        &["platform", "load"],
+        &["mad"],
+    );
 }
 
 pub fn decide_sleeps(book: &mut Book) {
@@ -43,7 +48,12 @@ pub fn decide_sleeps(book: &mut Book) {
         &["function", "platform"],
         &["median", "mad", "min"],
     );
-    a.decide(book, "sleeps-platform-by-load", &["platform", "load"], &["max"]);
+    a.decide(
+        book,
+        "sleeps-platform-by-load",
+        &["platform", "load"],
+        &["max"],
+    );
     a.decide(book, "sleeps-function-by-load", &["function", "load"], ALL);
 }
 
@@ -57,10 +67,16 @@ impl Analysis {
     fn of(grid: Grid) -> Self {
         let analyse = |column: &'static str| {
             let rows = grid.rows();
-            let cells = rows.iter().map(|[f, p, l]| (vec![*f, *p, *l], grid.at(column, f, p, l)));
+            let cells = rows
+                .iter()
+                .map(|[f, p, l]| (vec![*f, *p, *l], grid.at(column, f, p, l)));
             let table = FactorTable::new(&["function", "platform", "load"], cells)
                 .expect("30 cells of one value");
-            (column, aligned_rank_transform(&table), scheirer_ray_hare(&table))
+            (
+                column,
+                aligned_rank_transform(&table),
+                scheirer_ray_hare(&table),
+            )
         };
         Self {
             grid,
@@ -126,17 +142,29 @@ impl Analysis {
             "aligned ranks and Scheirer-Ray-Hare"
         };
         let (outcome, mut because) = if !against.is_empty() {
-            (Outcome::Contradicted, format!("By {methods} it is otherwise for {}.", against.join("; ")))
+            (
+                Outcome::Contradicted,
+                format!("By {methods} it is otherwise for {}.", against.join("; ")),
+            )
         } else if !open.is_empty() {
             (
                 Outcome::NotDecidable,
-                format!("By {methods} the verdict depends on the method for {}.", open.join("; ")),
+                format!(
+                    "By {methods} the verdict depends on the method for {}.",
+                    open.join("; ")
+                ),
             )
         } else {
-            (Outcome::Supported, format!("By {methods} it is so for all four statistics."))
+            (
+                Outcome::Supported,
+                format!("By {methods} it is so for all four statistics."),
+            )
         };
         if outcome == Outcome::Contradicted && !open.is_empty() {
-            because.push_str(&format!(" It depends on the method for {}.", open.join("; ")));
+            because.push_str(&format!(
+                " It depends on the method for {}.",
+                open.join("; ")
+            ));
         }
         because.push_str(" One value a cell: the interaction of all three factors cannot be tested and serves as error.");
         book.add(name, outcome, because, effects);

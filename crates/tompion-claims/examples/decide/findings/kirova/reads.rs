@@ -67,15 +67,28 @@ fn idle(book: &mut Book) {
     book.holds(
         "idle-tsc-nearly-equal",
         high / low <= 1.5,
-        format!("{} to {} ns, a ratio of {}.", sig(low), sig(high), sig(high / low)),
-        vec![effect("largest over smallest of the four medians", high / low, "1")],
+        format!(
+            "{} to {} ns, a ratio of {}.",
+            sig(low),
+            sig(high),
+            sig(high / low)
+        ),
+        vec![effect(
+            "largest over smallest of the four medians",
+            high / low,
+            "1",
+        )],
     );
     let is_least = |of: &dyn Fn(&'static str) -> f64| PLATFORMS.iter().all(|p| of("host") <= of(p));
     let printed = ["tsc", "system-call"].map(|f| t.beside_text(TEXT, f, "host", "idle"));
     book.holds(
         "idle-host-cheapest",
         is_least(&tsc) && is_least(&call) && printed.iter().all(|b| b.agrees),
-        format!("{} and {} ns, the least of five.", tsc("host"), call("host")),
+        format!(
+            "{} and {} ns, the least of five.",
+            tsc("host"),
+            call("host")
+        ),
         vec![
             effect("host, counter", tsc("host"), "ns"),
             effect("host, standard function", call("host"), "ns"),
@@ -149,7 +162,11 @@ fn idle_virtualbox(book: &mut Book) {
         ),
         vec![
             effect("range over the next widest, counter", times("tsc"), "1"),
-            effect("range over the next widest, standard function", times("system-call"), "1"),
+            effect(
+                "range over the next widest, standard function",
+                times("system-call"),
+                "1",
+            ),
         ],
     );
     let at = |column, f| t.at(column, f, "virtualbox", "idle");
@@ -177,9 +194,16 @@ fn idle_virtualbox(book: &mut Book) {
 /// The ratio of a column to the idle system's that lies farthest from 1.
 pub fn farthest(t: Grid, column: &str, load: &str) -> f64 {
     let ratio = |f, p| t.at(column, f, p, load) / t.at(column, f, p, "idle");
-    let all = t.functions.into_iter().flat_map(|f| PLATFORMS.map(|p| ratio(f, p)));
+    let all = t
+        .functions
+        .into_iter()
+        .flat_map(|f| PLATFORMS.map(|p| ratio(f, p)));
     all.fold(1.0, |far, r: f64| {
-        if r.ln().abs() > far.ln().abs() { r } else { far }
+        if r.ln().abs() > far.ln().abs() {
+            r
+        } else {
+            far
+        }
     })
 }
 
@@ -201,16 +225,27 @@ fn cpu(book: &mut Book) {
     book.holds(
         "cpu-load-spares-read-medians",
         (1.0 / 1.5..=1.5).contains(&far),
-        format!("The median that moves farthest is {} of what it was.", sig(far)),
+        format!(
+            "The median that moves farthest is {} of what it was.",
+            sig(far)
+        ),
         vec![effect("ratio to rest farthest from 1", far, "1")],
     );
     let (longer, smallest) = longer_tails(t, "cpu", "idle");
     book.holds(
         "cpu-load-lengthens-read-tails",
         longer == 10,
-        format!("Longer in {longer} of 10 pairs, at least {} times.", sig(smallest)),
+        format!(
+            "Longer in {longer} of 10 pairs, at least {} times.",
+            sig(smallest)
+        ),
         vec![
-            tested("pairs of 10 with the larger maximum", longer as f64, sign_test(longer, 10), "sign test"),
+            tested(
+                "pairs of 10 with the larger maximum",
+                longer as f64,
+                sign_test(longer, 10),
+                "sign test",
+            ),
             effect("smallest ratio of maxima", smallest, "1"),
         ],
     );
@@ -250,7 +285,11 @@ fn io(book: &mut Book) {
         "io-load-qemu-below-host",
         tsc("qemu") < tsc("host"),
         format!("{} against {} ns.", tsc("qemu"), tsc("host")),
-        vec![effect("QEMU's median over the host's", tsc("qemu") / tsc("host"), "1")],
+        vec![effect(
+            "QEMU's median over the host's",
+            tsc("qemu") / tsc("host"),
+            "1",
+        )],
     );
 }
 

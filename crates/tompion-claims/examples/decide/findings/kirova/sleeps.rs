@@ -19,19 +19,32 @@ pub fn text_figures(book: &mut Book, name: &str, figures: Vec<Beside>) {
     let odd: Vec<String> = figures
         .iter()
         .filter(|b| !b.agrees)
-        .map(|b| format!("{}: {} in the text, {} in the table", b.what, b.text, b.table))
+        .map(|b| {
+            format!(
+                "{}: {} in the text, {} in the table",
+                b.what, b.text, b.table
+            )
+        })
         .collect();
     let agree = figures.len() - odd.len();
     let because = if odd.is_empty() {
         format!("All {agree} figures agree with the table, as rounded.")
     } else {
-        format!("{agree} of {} agree; in ns: {}.", figures.len(), odd.join("; "))
+        format!(
+            "{agree} of {} agree; in ns: {}.",
+            figures.len(),
+            odd.join("; ")
+        )
     };
     let far = figures.iter().map(|b| 100.0 * (b.text / b.table - 1.0));
     let farthest = far.fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
     let effects = vec![
         effect("figures that agree", agree as f64, "1"),
-        effect("largest departure of the text from the table", farthest, "%"),
+        effect(
+            "largest departure of the text from the table",
+            farthest,
+            "%",
+        ),
     ];
     book.holds(name, odd.is_empty(), because, effects);
 }
@@ -44,11 +57,16 @@ fn gain(t: Grid, p: &str, l: &str) -> f64 {
 fn idle(book: &mut Book) {
     let t = Grid::sleeps();
     let largest = most(Grid::cells().map(|(p, l)| gain(t, p, l)));
-    let above = Grid::cells().filter(|(p, l)| gain(t, p, l) >= 1000.0).count();
+    let above = Grid::cells()
+        .filter(|(p, l)| gain(t, p, l) >= 1000.0)
+        .count();
     book.holds(
         "thousands-of-times-less-miss",
         largest >= 1000.0,
-        format!("Up to {} times; 1000 and more in {above} of 15 cells.", sig(largest)),
+        format!(
+            "Up to {} times; 1000 and more in {above} of 15 cells.",
+            sig(largest)
+        ),
         vec![effect("largest ratio of medians", largest, "1")],
     );
     let hybrid = |p| t.median("hptsleep", p, "idle");
@@ -92,7 +110,11 @@ fn figures(book: &mut Book) {
     text_figures(book, "idle-sleep-figures", of(&t.functions, "idle"));
     text_figures(book, "cpu-load-hybrid-figures", of(&["hptsleep"], "cpu"));
     text_figures(book, "cpu-load-usleep-figures", of(&["usleep"], "cpu"));
-    text_figures(book, "io-load-usleep-figures", of(&["usleep"], "io-network"));
+    text_figures(
+        book,
+        "io-load-usleep-figures",
+        of(&["usleep"], "io-network"),
+    );
 }
 
 fn cpu(book: &mut Book) {
@@ -104,18 +126,26 @@ fn cpu(book: &mut Book) {
         "cpu-load-hybrid-longer-tails",
         longer == 5,
         format!(
-            "On {longer} of 5 platforms, {} to {} times; the longest are whole ticks of 4 ms on the host and QEMU, so that they look like turns of other threads.",
+            "On {longer} of 5 platforms, {} to {} times.",
             sig(least(ratios)),
             sig(most(ratios))
         ),
         vec![
-            tested("platforms with the longer maximum", longer as f64, sign_test(longer, 5), "sign test"),
+            tested(
+                "platforms with the longer maximum",
+                longer as f64,
+                sign_test(longer, 5),
+                "sign test",
+            ),
             effect("smallest ratio of maxima", least(ratios), "1"),
         ],
     );
     let median = |f, p| t.median(f, p, "cpu");
     let within = |x: f64, about: f64| (about / 1.5..=about * 1.5).contains(&x);
-    let (hybrid, standard) = (median("hptsleep", "virtualbox"), median("usleep", "virtualbox"));
+    let (hybrid, standard) = (
+        median("hptsleep", "virtualbox"),
+        median("usleep", "virtualbox"),
+    );
     book.holds(
         "cpu-load-median-sizes",
         within(hybrid, 7.6e6)
@@ -137,12 +167,20 @@ fn cpu(book: &mut Book) {
         ("hybrid-differs-15-percent", "hptsleep", 15.5),
         ("usleep-differs-45-percent", "usleep", 45.5),
     ] {
-        let (low, high) = (least(FOUR.map(|p| median(f, p))), most(FOUR.map(|p| median(f, p))));
+        let (low, high) = (
+            least(FOUR.map(|p| median(f, p))),
+            most(FOUR.map(|p| median(f, p))),
+        );
         let share = 100.0 * (high - low) / high;
         book.holds(
             name,
             share < limit,
-            format!("{} to {} ns: {} % of the larger.", sig(low), sig(high), sig(share)),
+            format!(
+                "{} to {} ns: {} % of the larger.",
+                sig(low),
+                sig(high),
+                sig(share)
+            ),
             vec![effect("difference as a share of the larger", share, "%")],
         );
     }
@@ -166,11 +204,16 @@ fn io_medians(book: &mut Book) {
         format!("At least {} times lower on every platform.", sig(smallest)),
         vec![
             effect("smallest ratio of medians", smallest, "1"),
-            tested("platforms of 5 on which it is lower", 5.0, sign_test(5, 5), "sign test"),
+            tested(
+                "platforms of 5 on which it is lower",
+                5.0,
+                sign_test(5, 5),
+                "sign test",
+            ),
         ],
     );
     let tens = |f, unit: f64| {
-        let fits = |p: &&str| (10.0 * unit..100.0 * unit).contains(&t.median(f, p, load));
+        let fits = |p: &&&str| (10.0 * unit..100.0 * unit).contains(&t.median(f, p, load));
         PLATFORMS.iter().filter(fits).count()
     };
     let (hybrid, standard) = (tens("hptsleep", 1.0), tens("usleep", 1e3));
@@ -224,10 +267,16 @@ fn io_spreads(book: &mut Book) {
     let of = |column, f, p| t.at(column, f, p, "io-network");
     let range = |f, p| of("max", f, p) - of("min", f, p);
     let lowest = |by: &dyn Fn(&'static str) -> f64| {
-        *PLATFORMS.iter().min_by(|a, b| by(a).total_cmp(&by(b))).expect("five")
+        *PLATFORMS
+            .iter()
+            .min_by(|a, b| by(a).total_cmp(&by(b)))
+            .expect("five")
     };
     let highest = |by: &dyn Fn(&'static str) -> f64| {
-        *PLATFORMS.iter().max_by(|a, b| by(a).total_cmp(&by(b))).expect("five")
+        *PLATFORMS
+            .iter()
+            .max_by(|a, b| by(a).total_cmp(&by(b)))
+            .expect("five")
     };
     let mad = |p| of("mad", "hptsleep", p);
     let spread = |p| range("hptsleep", p);
@@ -242,21 +291,44 @@ fn io_spreads(book: &mut Book) {
             lowest(&spread)
         ),
         vec![
-            effect("ESXi's MAD over the least", mad("esxi") / mad(lowest(&mad)), "1"),
-            effect("ESXi's range over the least", spread("esxi") / spread(lowest(&spread)), "1"),
+            effect(
+                "ESXi's MAD over the least",
+                mad("esxi") / mad(lowest(&mad)),
+                "1",
+            ),
+            effect(
+                "ESXi's range over the least",
+                spread("esxi") / spread(lowest(&spread)),
+                "1",
+            ),
         ],
     );
     book.holds(
         "io-load-xen-hybrid-widest",
         highest(&mad) == "xen" || highest(&spread) == "xen",
-        format!("The largest MAD is that of {}, the largest range that of {}.", highest(&mad), highest(&spread)),
+        format!(
+            "The largest MAD is that of {}, the largest range that of {}.",
+            highest(&mad),
+            highest(&spread)
+        ),
         vec![
-            effect("Xen's MAD over the largest", mad("xen") / mad(highest(&mad)), "1"),
-            effect("Xen's range over the largest", spread("xen") / spread(highest(&spread)), "1"),
+            effect(
+                "Xen's MAD over the largest",
+                mad("xen") / mad(highest(&mad)),
+                "1",
+            ),
+            effect(
+                "Xen's range over the largest",
+                spread("xen") / spread(highest(&spread)),
+                "1",
+            ),
         ],
     );
     let relative = |p| mad(p) / t.median("hptsleep", p, "io-network");
-    let below = PLATFORMS.iter().filter(|p| relative(p) > relative("virtualbox")).count();
+    let below = PLATFORMS
+        .iter()
+        .filter(|p| relative(p) > relative("virtualbox"))
+        .count();
     let near = of("max", "hptsleep", "virtualbox") / of("max", "hptsleep", "xen");
     book.holds(
         "io-load-virtualbox-hybrid",
@@ -275,10 +347,22 @@ fn io_spreads(book: &mut Book) {
     let spread = |p| range("usleep", p);
     book.open(
         "io-load-xen-usleep-tightest",
-        format!("The least range is that of {}, the least MAD that of {}.", lowest(&spread), lowest(&mad)),
+        format!(
+            "The least range is that of {}, the least MAD that of {}.",
+            lowest(&spread),
+            lowest(&mad)
+        ),
         vec![
-            effect("Xen's range over the next", spread("xen") / least(["host", "esxi", "qemu", "virtualbox"].map(spread)), "1"),
-            effect("Xen's MAD over the least", mad("xen") / mad(lowest(&mad)), "1"),
+            effect(
+                "Xen's range over the next",
+                spread("xen") / least(["host", "esxi", "qemu", "virtualbox"].map(spread)),
+                "1",
+            ),
+            effect(
+                "Xen's MAD over the least",
+                mad("xen") / mad(lowest(&mad)),
+                "1",
+            ),
         ],
     );
 }
