@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod ccdf;
+mod claims;
 mod data;
 mod disturbed;
 mod environment;
@@ -27,6 +28,7 @@ mod terminal;
 mod timer_events;
 mod verdicts;
 
+pub use claims::{CLAIMS_JSON_VERSION, claim_json, claim_text, claims_json, claims_text};
 pub use data::ReportData;
 pub use environment::environment_text;
 pub use html::html;

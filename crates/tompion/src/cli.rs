@@ -1,6 +1,7 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
 mod check;
+mod claims;
 mod load;
 mod measure;
 mod preload;
@@ -16,6 +17,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputOptions;
 pub use check::CheckOptions;
+pub use claims::ClaimsOptions;
 pub use load::LoadOptions;
 pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
@@ -63,6 +65,8 @@ pub enum Command {
     Env(EnvOptions),
     /// List methods, loads and fitness profiles by name
     List(ListOptions),
+    /// Print what the papers claim, how each claim stands, and what would decide it
+    Claims(ClaimsOptions),
     /// Run a program, unmodified, with Tompion's clock and sleeps
     Preload(PreloadOptions),
     /// Run a load by itself, and tell what it did

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Report(report) => commands::report(&report),
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),
+        Command::Claims(claims) => commands::claims(&claims),
         Command::Preload(preload) => commands::preload(&preload),
         Command::Load(load) => commands::load(&load),
         Command::Peer(peer) => commands::peer(&peer),

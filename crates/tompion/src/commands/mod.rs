@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod claims;
 mod env;
 mod hlog;
 mod list;
@@ -15,6 +16,7 @@ mod report;
 mod session;
 
 pub use check::check;
+pub use claims::claims;
 pub use env::env;
 pub use list::list;
 pub use load::load;
