@@ -6,7 +6,7 @@ mod json;
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use tompion_claims::{Claim, Paper, Standing, coverage};
+use tompion_claims::{Claim, Paper, Standing, Status, coverage};
 
 pub use detail::claim_text;
 pub use json::{CLAIMS_JSON_VERSION, claim_json, claims_json};
@@ -117,14 +117,29 @@ fn list(out: &mut String, paper: &Paper, width: usize) {
         );
         for claim in claims {
             let kind_of = claim.kind.to_string();
-            if width < NARROW {
+            let (head, indent) = if width < NARROW {
                 let _ = writeln!(out, "  {} ({kind_of})", claim.name());
-                out.push_str(&wrap(&claim.claim, width, "      ", "      "));
+                ("      ".to_owned(), "      ".to_owned())
             } else {
                 let head = format!("  {:<name$}  {kind_of:<kind$}  ", claim.name());
                 let indent = " ".repeat(head.len());
-                out.push_str(&wrap(&claim.claim, width, &head, &indent));
+                (head, indent)
+            };
+            out.push_str(&wrap(&claim.claim, width, &head, &indent));
+            if let Some(remark) = remark(claim) {
+                out.push_str(&wrap(&remark, width, &indent, &indent));
             }
+        }
+    }
+}
+
+/// Why we differ, or what would decide it, where the standing leaves that open.
+fn remark(claim: &Claim) -> Option<String> {
+    match claim.status {
+        Status::Supported => None,
+        Status::Contradicted => claim.why.as_ref().map(|why| format!("But: {why}")),
+        Status::NotDecidableHere | Status::NotYetImplemented => {
+            Some(format!("Would decide it: {}", claim.decided_by))
         }
     }
 }
