@@ -33,9 +33,9 @@ pub use data::ReportData;
 pub use environment::environment_text;
 pub use html::html;
 pub use interval_log::{IntervalLogError, interval_log};
-pub use json::{JSON_VERSION, json};
+pub use json::{JSON_VERSION, json, published_json, published_list_json};
 pub use program::program_text;
-pub use terminal::terminal;
+pub use terminal::{published_list, published_table, terminal};
 
 /// Name of the page inside a run's directory.
 pub const REPORT_FILE: &str = "report.html";

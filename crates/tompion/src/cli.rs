@@ -5,6 +5,7 @@ mod claims;
 mod load;
 mod measure;
 mod preload;
+mod published;
 mod run;
 mod values;
 
@@ -23,6 +24,7 @@ pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
 };
 pub use preload::{PreloadOptions, PreloadPolicy};
+pub use published::PublishedOptions;
 pub use run::RunOptions;
 pub use values::{CpuList, MethodName};
 
@@ -67,6 +69,8 @@ pub enum Command {
     List(ListOptions),
     /// Print what the papers claim, how each claim stands, and what would decide it
     Claims(ClaimsOptions),
+    /// Print the published results that Tompion is held against
+    Published(PublishedOptions),
     /// Run a program, unmodified, with Tompion's clock and sleeps
     Preload(PreloadOptions),
     /// Run a load by itself, and tell what it did

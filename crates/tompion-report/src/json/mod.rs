@@ -1,10 +1,13 @@
 //! The summary for machines: `--json`.
 
+mod published;
 mod stalls;
 mod timer_events;
 
 use serde_json::{Map, Value, json};
 use tompion_record::{Status, Summary};
+
+pub use published::{published_json, published_list_json};
 
 use crate::data::{LEVEL, ReportData, Shown};
 use crate::environment::emulation;

@@ -2,6 +2,7 @@
 
 mod numbers;
 mod paint;
+mod published;
 mod stalls;
 mod tables;
 mod timer_events;
@@ -17,6 +18,7 @@ use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, factors_in_words, sections};
 use crate::verdicts::Judged;
 use paint::Paint;
+pub use published::{published_list, published_table};
 
 /// Columns for the longest name of a method and one number beside it.
 const NARROWEST: usize = 40;

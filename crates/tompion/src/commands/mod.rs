@@ -12,6 +12,7 @@ mod peer;
 mod preload;
 mod program;
 mod progress;
+mod published;
 mod report;
 mod session;
 
@@ -24,4 +25,5 @@ pub use measure::measure;
 pub use pages::{completions, man};
 pub use peer::peer;
 pub use preload::preload;
+pub use published::published;
 pub use report::report;
