@@ -13,8 +13,8 @@ ARGS ?=
 # Everything is Rust; a C compiler is needed only as its linker.
 RUN_PACKAGES := gcc libc6-dev
 TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake fonts-dejavu-core g++ iperf3 iproute2 \
-	libjemalloc2 man-db mount perl pkg-config python3 python3-venv qemu-system-x86 rt-tests \
-	stress-ng util-linux
+	libjemalloc2 man-db mount perl pkg-config python3 python3-venv qemu-system-x86 r-base-core \
+	rt-tests stress-ng util-linux
 
 # Static programs that run in the test guests, and the crates of which they are
 # examples.
@@ -110,6 +110,12 @@ bench-time: require-rust run-packages
 .PHONY: bench-preload
 bench-preload: build $(VENV)/ready
 	$(VENV)/bin/python benches/preload.py $(ARGS)
+
+# Statistics of raw samples beside SciPy and scikit-posthocs, in about three minutes.
+.PHONY: bench-stats
+bench-stats: require-rust run-packages $(VENV)/ready
+	$(CARGO) build --release --locked -p tompion-stats --example bench_stats
+	$(VENV)/bin/python benches/stats.py --check $(ARGS)
 
 lint: require-rust run-packages
 	$(CARGO) fmt --all --check

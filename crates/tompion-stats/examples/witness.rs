@@ -91,24 +91,32 @@ fn answer(request: &Value) -> Result<Value, Failure> {
 }
 
 fn text<'a>(request: &'a Value, key: &str) -> Result<&'a str, Failure> {
-    Ok(request[key].as_str().ok_or(format!("{key}: a text is wanted"))?)
+    Ok(request[key]
+        .as_str()
+        .ok_or(format!("{key}: a text is wanted"))?)
 }
 
 fn numbers(request: &Value, key: &str) -> Result<Vec<f64>, Failure> {
-    let list = request[key].as_array().ok_or(format!("{key}: a list is wanted"))?;
+    let list = request[key]
+        .as_array()
+        .ok_or(format!("{key}: a list is wanted"))?;
     list.iter()
         .map(|v| Ok(v.as_f64().ok_or(format!("{key}: not a number: {v}"))?))
         .collect()
 }
 
 fn groups(request: &Value) -> Result<Vec<Distribution>, Failure> {
-    let lists = request["groups"].as_array().ok_or("groups: a list of lists is wanted")?;
+    let lists = request["groups"]
+        .as_array()
+        .ok_or("groups: a list of lists is wanted")?;
     lists
         .iter()
         .map(|list| {
             let list = list.as_array().ok_or("a group is a list")?;
             let values: Option<Vec<i64>> = list.iter().map(Value::as_i64).collect();
-            Ok(Distribution::from_slice(&values.ok_or("values are whole numbers")?))
+            Ok(Distribution::from_slice(
+                &values.ok_or("values are whole numbers")?,
+            ))
         })
         .collect()
 }

@@ -6,8 +6,6 @@ const FEW: usize = 1 << 10;
 const MOST_PLACES: usize = 1 << 22;
 /// Values looked at to find where most of them lie.
 const SAMPLE: usize = 1 << 10;
-/// Values counted at a time, so that a count fits 32 bits.
-const CHUNK: usize = 1 << 31;
 
 /// The sorted distinct values with their counts.
 pub(crate) fn count(values: &[i64]) -> Vec<(i64, u64)> {
@@ -35,43 +33,29 @@ fn runs(sorted: &[i64]) -> impl Iterator<Item = (i64, u64)> {
 /// Counts the values of the densest range by indexing and sorts the few others;
 /// `None` where no such range holds most of them.
 fn by_table(values: &[i64]) -> Option<Vec<(i64, u64)>> {
-    if values.len() < FEW {
+    // Counts are kept in 32 bits: half the memory to go through.
+    if values.len() < FEW || u32::try_from(values.len()).is_err() {
         return None;
     }
     let places = values.len().next_power_of_two().min(MOST_PLACES);
     let first = densest(values, places as u64)?;
-    let mut table = vec![0u64; 0];
-    let mut narrow = vec![0u32; places];
+    let mut table = vec![0u32; places];
     let mut others = Vec::new();
-    for chunk in values.chunks(CHUNK) {
-        for &value in chunk {
-            // Wraps to a large place for values below the first.
-            let place = value.wrapping_sub(first) as u64 as usize;
-            match narrow.get_mut(place) {
-                Some(count) => *count += 1,
-                None => others.push(value),
-            }
-        }
-        if values.len() > CHUNK {
-            table.resize(places, 0);
-            for (sum, count) in table.iter_mut().zip(&mut narrow) {
-                *sum += u64::from(std::mem::take(count));
-            }
+    for &value in values {
+        // Wraps to a large place for values below the first.
+        match table.get_mut(value.wrapping_sub(first) as u64 as usize) {
+            Some(count) => *count += 1,
+            None => others.push(value),
         }
     }
     others.sort_unstable();
     let (below, above) = others.split_at(others.partition_point(|&v| v < first));
-    let counts = |place: usize| match table.get(place) {
-        Some(&count) => count,
-        None => u64::from(narrow[place]),
-    };
     let inside = || {
-        (0..places).filter_map(|place| {
-            let count = counts(place);
-            (count > 0).then(|| (first.wrapping_add(place as i64), count))
-        })
+        let counted = table.iter().enumerate().filter(|(_, count)| **count > 0);
+        counted.map(|(place, &count)| (first.wrapping_add(place as i64), u64::from(count)))
     };
-    let mut pairs = Vec::with_capacity(runs(below).count() + inside().count() + runs(above).count());
+    let mut pairs =
+        Vec::with_capacity(runs(below).count() + inside().count() + runs(above).count());
     pairs.extend(runs(below).chain(inside()).chain(runs(above)));
     Some(pairs)
 }
@@ -79,7 +63,11 @@ fn by_table(values: &[i64]) -> Option<Vec<(i64, u64)>> {
 /// Where a range of `width` values begins that holds most of an even sample, if
 /// any holds three quarters of it.
 fn densest(values: &[i64], width: u64) -> Option<i64> {
-    let mut sample: Vec<i64> = values.iter().step_by(values.len() / SAMPLE).copied().collect();
+    let mut sample: Vec<i64> = values
+        .iter()
+        .step_by(values.len() / SAMPLE)
+        .copied()
+        .collect();
     sample.sort_unstable();
     let mut best = (0, sample[0]);
     let mut end = 0;

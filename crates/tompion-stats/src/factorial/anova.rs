@@ -64,7 +64,11 @@ impl Anova {
     }
 
     fn cleaned(&self, squares: f64) -> f64 {
-        if squares <= self.rounding { 0.0 } else { squares }
+        if squares <= self.rounding {
+            0.0
+        } else {
+            squares
+        }
     }
 
     /// What the effect adds in a cell.
@@ -97,7 +101,9 @@ fn squares(values: &[f64]) -> f64 {
 fn marginal_means(cell_means: &[f64], places: &[Vec<usize>], effect: usize) -> Vec<f64> {
     let agree = |a: &[usize], b: &[usize]| {
         let both = a.iter().zip(b).enumerate();
-        both.fold(true, |same, (i, (x, y))| same && (effect >> i & 1 == 0 || x == y))
+        both.fold(true, |same, (i, (x, y))| {
+            same && (effect >> i & 1 == 0 || x == y)
+        })
     };
     places
         .iter()

@@ -101,7 +101,10 @@ impl fmt::Display for Assumptions {
         }
         if self.ties_share > 0.0 {
             let percent = 100.0 * self.ties_share;
-            write!(f, "\n{percent:.1} % of the values equal another; equal values share their mean rank.")?;
+            write!(
+                f,
+                "\n{percent:.1} % of the values equal another; equal values share their mean rank."
+            )?;
         }
         match self.largest_aligned_f {
             Some(largest) if largest > ALIGNED_LIMIT => write!(
@@ -144,7 +147,10 @@ impl fmt::Display for FactorialError {
                 "row {row} (counted from 0) names {n} levels: one for each factor is wanted"
             ),
             Self::BadValue(row) => {
-                write!(f, "row {row} (counted from 0): the value is not a finite number")
+                write!(
+                    f,
+                    "row {row} (counted from 0): the value is not a finite number"
+                )
             }
             Self::OneLevel(factor) => write!(
                 f,

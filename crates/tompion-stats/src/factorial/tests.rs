@@ -29,20 +29,24 @@ fn near(got: f64, want: f64, digits: f64) {
     assert!((got - want).abs() <= digits, "{got} {want}");
 }
 
+/// A table of two factors from a data file: comments, names, then rows.
+fn published(csv: &'static str) -> FactorTable {
+    let mut lines = csv.lines().filter(|l| !l.starts_with('#'));
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let rows = lines.map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (cells[..2].to_vec(), cells[2].parse().unwrap())
+    });
+    FactorTable::new(&names[..2], rows).unwrap()
+}
+
 #[test]
 fn scheirer_ray_hare_of_the_rats() {
-    // Sokal and Rohlf 1995, fresh and rancid fat eaten by male and female rats.
-    let values = [709, 679, 699, 657, 594, 677, 592, 538, 476, 508, 505, 539];
-    let rows = values.iter().enumerate().map(|(i, &v)| {
-        let sex = if i / 3 % 2 == 0 { "male" } else { "female" };
-        let fat = if i < 6 { "fresh" } else { "rancid" };
-        (vec![sex, fat], f64::from(v))
-    });
-    let found = scheirer_ray_hare(&FactorTable::new(&["sex", "fat"], rows).unwrap());
+    let found = scheirer_ray_hare(&published(include_str!("../../tests/data/rats.csv")));
     for (factors, squares, h, p) in [
-        (vec!["sex"], 8.3333, 0.64103, 0.42334),
-        (vec!["fat"], 108.0, 8.3077, 0.0039478),
-        (vec!["fat", "sex"], 5.3333, 0.41026, 0.52184),
+        (vec!["Sex"], 8.3333, 0.64103, 0.42334),
+        (vec!["Fat"], 108.0, 8.3077, 0.0039478),
+        (vec!["Fat", "Sex"], 5.3333, 0.41026, 0.52184),
     ] {
         let effect = found.effect(&factors).unwrap();
         near(effect.sum_of_squares, squares, 5e-5);
@@ -50,6 +54,22 @@ fn scheirer_ray_hare_of_the_rats() {
         near(effect.p, p, 5e-6);
         near(effect.error_sum_of_squares, 21.333, 5e-4);
         assert_eq!((effect.df, effect.error_df), (1, 8));
+    }
+}
+
+#[test]
+fn aligned_ranks_of_the_midichlorians() {
+    let table = published(include_str!("../../tests/data/midichlorians.csv"));
+    let found = aligned_rank_transform(&table);
+    for (factors, df, f, p) in [
+        (vec!["Tribe"], 1, 3.0606, 0.099364),
+        (vec!["Location"], 3, 34.6201, 3.1598e-7),
+        (vec!["Tribe", "Location"], 3, 29.9354, 8.4929e-7),
+    ] {
+        let effect = found.effect(&factors).unwrap();
+        near(effect.statistic, f, 5e-5);
+        near(effect.p / p, 1.0, 2e-5);
+        assert_eq!((effect.df, effect.error_df), (df, 16));
     }
 }
 
@@ -62,7 +82,12 @@ fn one_value_per_cell_leaves_the_highest_interaction_untested() {
         assert_eq!(found.effects.len(), 6);
         assert!(found.effect(&["A", "B", "C"]).is_none());
         assert!(found.effects.iter().all(|e| e.error_df == 8));
-        assert!(found.assumptions.to_string().contains("A:B:C cannot be tested"));
+        assert!(
+            found
+                .assumptions
+                .to_string()
+                .contains("A:B:C cannot be tested")
+        );
     }
     let found = aligned_rank_transform(&t);
     assert!(found.effect(&["A"]).unwrap().p < 1e-3, "{found:?}");
@@ -85,7 +110,12 @@ fn aligning_finds_an_interaction_that_plain_ranks_miss() {
 fn no_scatter_at_all() {
     let flat = table(&[2, 3], 2, |_| 4.0);
     for found in [aligned_rank_transform(&flat), scheirer_ray_hare(&flat)] {
-        assert!(found.effects.iter().all(|e| e.statistic == 0.0 && e.p == 1.0));
+        assert!(
+            found
+                .effects
+                .iter()
+                .all(|e| e.statistic == 0.0 && e.p == 1.0)
+        );
         assert_eq!(found.assumptions.ties_share, 1.0);
     }
     let step = aligned_rank_transform(&table(&[2, 2], 3, |p| p[0] as f64));
@@ -109,7 +139,10 @@ fn refuses_what_is_not_balanced() {
     );
     rows.extend([row("cpu", "y", 4.0), row("cpu", "y", 5.0)]);
     let error = of(rows).unwrap_err().to_string();
-    assert!(error.contains("1 for load=idle host=x but 2 for load=cpu host=y"), "{error}");
+    assert!(
+        error.contains("1 for load=idle host=x but 2 for load=cpu host=y"),
+        "{error}"
+    );
     let one = of(vec![row("idle", "x", 1.0), row("cpu", "x", 1.0)]);
     assert_eq!(one, Err(FactorialError::OneLevel("host".to_owned())));
     let bad = of(vec![row("idle", "x", f64::NAN)]);
@@ -122,7 +155,11 @@ fn refuses_what_is_not_balanced() {
 
 /// Shape, values per cell, and a seed for the values.
 fn designs() -> impl Strategy<Value = (Vec<usize>, usize, u64)> {
-    (prop::collection::vec(2usize..=4, 2..=3), 1usize..5, any::<u64>())
+    (
+        prop::collection::vec(2usize..=4, 2..=3),
+        1usize..5,
+        any::<u64>(),
+    )
 }
 
 fn random(shape: &[usize], per_cell: usize, seed: u64) -> FactorTable {
@@ -136,7 +173,10 @@ fn random(shape: &[usize], per_cell: usize, seed: u64) -> FactorTable {
 fn same(a: &Factorial, b: &Factorial) -> Result<(), TestCaseError> {
     for (x, y) in a.effects.iter().zip(&b.effects) {
         let near = |u: f64, v: f64| (u - v).abs() <= 1e-9 * (1.0 + u.abs()) || u == v;
-        prop_assert!(near(x.statistic, y.statistic) && near(x.p, y.p), "{x:?} {y:?}");
+        prop_assert!(
+            near(x.statistic, y.statistic) && near(x.p, y.p),
+            "{x:?} {y:?}"
+        );
     }
     Ok(())
 }

@@ -123,8 +123,14 @@ mod tests {
                 let upper = (all - seen) as f64 / all as f64;
                 seen += count;
                 let lower = seen as f64 / all as f64;
-                assert!((exact.at_most(u as u64) - lower).abs() < 1e-15, "{n} {m} {u}");
-                assert!((exact.at_least(u as u64) - upper).abs() < 1e-15, "{n} {m} {u}");
+                assert!(
+                    (exact.at_most(u as u64) - lower).abs() < 1e-15,
+                    "{n} {m} {u}"
+                );
+                assert!(
+                    (exact.at_least(u as u64) - upper).abs() < 1e-15,
+                    "{n} {m} {u}"
+                );
             }
         }
     }

@@ -158,9 +158,7 @@ mod tests {
         let covered = (0..100)
             .filter(|&seed| {
                 let mut draw = |by: i64| {
-                    Distribution::from_values(
-                        (0..200).map(|_| (noise.uniform() * 1e6) as i64 + by),
-                    )
+                    Distribution::from_values((0..200).map(|_| (noise.uniform() * 1e6) as i64 + by))
                 };
                 let (a, b) = (draw(0), draw(500_000));
                 epsilon_squared_interval(&[&a, &b], 0.9, 200, seed)

@@ -46,7 +46,10 @@ impl fmt::Display for RankError {
             Self::TooFewGroups(n) => write!(f, "{n} groups: ranks compare at least two"),
             Self::EmptyGroup(i) => write!(f, "group {i} (counted from 0) has no values"),
             Self::TiesForbidExact => {
-                write!(f, "values are tied: an exact p needs distinct values, use the normal one")
+                write!(
+                    f,
+                    "values are tied: an exact p needs distinct values, use the normal one"
+                )
             }
             Self::TooLargeForExact(n, m) => write!(
                 f,

@@ -60,7 +60,10 @@ pub fn tukey_on_ranks(ranks: &PooledRanks) -> Result<Vec<PairComparison>, RankEr
             // Fourfold, n * sum r^2 - (sum r)^2; in integers, since with 10^6
             // values the two agree in all digits that matter.
             let n = u128::from(g.len);
-            match (n.checked_mul(g.doubled_squares), g.doubled_sum.checked_pow(2)) {
+            match (
+                n.checked_mul(g.doubled_squares),
+                g.doubled_sum.checked_pow(2),
+            ) {
                 (Some(a), Some(b)) => (a - b) as f64 / g.len as f64 / 4.0,
                 _ => {
                     let sum = g.doubled_sum as f64;
@@ -72,7 +75,10 @@ pub fn tukey_on_ranks(ranks: &PooledRanks) -> Result<Vec<PairComparison>, RankEr
     let mean_square = within / df as f64;
     let range = StudentizedRange::new(k as u32, df as f64);
     Ok(all_pairs(ranks, |difference, a, b| {
-        let q = ratio(difference.abs(), (mean_square / 2.0 * (1.0 / a + 1.0 / b)).sqrt());
+        let q = ratio(
+            difference.abs(),
+            (mean_square / 2.0 * (1.0 / a + 1.0 / b)).sqrt(),
+        );
         (q, range.upper(q))
     }))
 }

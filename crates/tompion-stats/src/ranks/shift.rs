@@ -28,11 +28,7 @@ pub struct Shift {
 /// values and groups that differ by a shift alone. The differences are never
 /// formed: a halving search counts those below a value in one pass over both
 /// groups' distinct values.
-pub fn shift(
-    first: &Distribution,
-    second: &Distribution,
-    level: f64,
-) -> Result<Shift, RankError> {
+pub fn shift(first: &Distribution, second: &Distribution, level: f64) -> Result<Shift, RankError> {
     check_level(level)?;
     let ranks = PooledRanks::of([first, second])?;
     let differences = Differences { first, second };

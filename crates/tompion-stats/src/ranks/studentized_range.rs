@@ -118,7 +118,11 @@ impl StudentizedRange {
         let term = |i: i64| {
             let t = i as f64 * step;
             let d = density(t);
-            if d == 0.0 { (d, 0.0) } else { (d, d * tail(q * t.exp())) }
+            if d == 0.0 {
+                (d, 0.0)
+            } else {
+                (d, d * tail(q * t.exp()))
+            }
         };
         let mut sum = 0.0;
         for direction in [-1, 1] {
@@ -255,10 +259,20 @@ mod tests {
 
     #[test]
     fn tails_add_up_and_quantiles_invert() {
-        for (k, df) in [(2, 2.0), (3, 5.0), (10, 30.0), (40, 7.5), (100, 1e5), (100, f64::INFINITY)] {
+        for (k, df) in [
+            (2, 2.0),
+            (3, 5.0),
+            (10, 30.0),
+            (40, 7.5),
+            (100, 1e5),
+            (100, f64::INFINITY),
+        ] {
             let range = StudentizedRange::new(k, df);
             for q in [0.5, 1.5, 3.0, 6.0, 12.0] {
-                assert!((range.lower(q) + range.upper(q) - 1.0).abs() < 1e-12, "{k} {df} {q}");
+                assert!(
+                    (range.lower(q) + range.upper(q) - 1.0).abs() < 1e-12,
+                    "{k} {df} {q}"
+                );
             }
             for p in [1e-10, 0.05, 0.6, 0.99] {
                 let q = range.upper_quantile(p).unwrap();
