@@ -132,7 +132,7 @@ fn cpu(book: &mut Book) {
         ),
         vec![
             tested(
-                "platforms with the longer maximum",
+                "platforms of 5 with the longer maximum",
                 longer as f64,
                 sign_test(longer, 5),
                 "sign test",
