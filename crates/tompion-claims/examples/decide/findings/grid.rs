@@ -55,8 +55,7 @@ impl Grid {
             ("platform", platform),
             ("load", load),
         ];
-        let rows = self.table.rows.iter().filter(|r| r.has(&wanted));
-        let row = rows.last()?;
+        let row = self.table.rows.iter().find(|r| r.has(&wanted))?;
         Some(Figure {
             table: self.table,
             row,

@@ -6,6 +6,7 @@ mod factors;
 mod pairs;
 mod reads;
 mod sleeps;
+mod sleeps_io;
 
 pub use conclusions::{
     hypervisor_kinds, overhead_of, virtualbox_first, virtualbox_hundredfold, virtualbox_unfit,
@@ -32,6 +33,7 @@ pub fn evidence() -> Evidence {
     factors::decide_reads(&mut book);
     pairs::decide_reads(&mut book);
     sleeps::decide(&mut book);
+    sleeps_io::decide(&mut book);
     factors::decide_sleeps(&mut book);
     pairs::decide_sleeps(&mut book);
     conclusions::decide(&mut book);
