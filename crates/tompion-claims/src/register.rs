@@ -34,7 +34,9 @@ const EVIDENCE: &[Text<'static>] = files!["../../../claims/evidence/":
     "perneel-2015.json",
     "adamczyk-2015.json",
     "korniichuk-2017.json",
+    "korniichuk-2017-packet-rate.json",
     "kirova-2019.json",
+    "kirova-2019-packet-rate.json",
 ];
 
 static REGISTER: LazyLock<Register> = LazyLock::new(|| {
