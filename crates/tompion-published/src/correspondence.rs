@@ -76,7 +76,8 @@ pub struct Counterpart {
     pub value_ns: f64,
     /// How well it fits.
     pub fit: Fit,
-    /// How it differs.
+    /// How it differs, where it is near; see [`comparison_notes`] for what holds of the
+    /// whole table.
     pub notes: Vec<&'static str>,
 }
 
@@ -125,6 +126,11 @@ pub fn correspondences(table: &'static Table) -> (Vec<Counterpart>, Vec<Absent>)
         }
     }
     found
+}
+
+/// What to know before comparing anything of a table with a run.
+pub fn comparison_notes(table: &Table) -> &'static [String] {
+    rules::of(table).map_or(&[], |r| &r.notes)
 }
 
 /// The figures of a table that have counterparts, one entry for each kind of cell.

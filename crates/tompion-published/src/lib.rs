@@ -24,7 +24,8 @@ mod unit;
 mod value;
 
 pub use correspondence::{
-    Absent, Counterpart, Fit, Statistic, correspondences, counterparts, counterparts_of_cell,
+    Absent, Counterpart, Fit, Statistic, comparison_notes, correspondences, counterparts,
+    counterparts_of_cell,
 };
 pub use paper::{Paper, paper, papers};
 pub use table::{Column, Factor, Figure, Observation, Row, Table, table, tables, tables_of};

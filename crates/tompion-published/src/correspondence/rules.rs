@@ -25,7 +25,8 @@ pub(super) fn of(table: &Table) -> Option<&'static Rules> {
 pub(super) struct Rules {
     id: String,
     machine: Vec<String>,
-    notes: Vec<String>,
+    /// What to know before comparing anything of the table.
+    pub(super) notes: Vec<String>,
     columns: BTreeMap<String, Statistic>,
     #[serde(default)]
     none: BTreeMap<String, String>,
@@ -63,7 +64,7 @@ impl Rules {
             statistic,
             value_ns,
             fit: Fit::Same,
-            notes: self.notes.iter().map(String::as_str).collect(),
+            notes: Vec::new(),
         }];
         for factor in &figure.table.factors {
             if self.machine.contains(&factor.name) {

@@ -1,7 +1,7 @@
 //! Published tables for machines.
 
 use serde_json::{Value, json};
-use tompion_published::{Figure, Table, correspondences, paper, papers, tables};
+use tompion_published::{Figure, Table, comparison_notes, correspondences, paper, papers, tables};
 
 /// Version of the form; raised when a reader of the old form would misread the
 /// new one.
@@ -54,6 +54,7 @@ fn whole(table: &'static Table) -> Value {
             "notes": c.notes,
         })
     });
+    value["comparison_notes"] = json!(comparison_notes(table));
     value["counterparts"] = counterparts.collect();
     value["without_counterpart"] = without.iter().map(|a| absent(&a.figure, a.why)).collect();
     value
