@@ -44,6 +44,21 @@ ADJUSTMENTS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "benjam
 
 
 @every
+def test_counting(ask, name):
+    for values in GROUPS[name]:
+        got = ask("summary", groups=[values])
+        distinct, counts = numpy.unique(values, return_counts=True)
+        assert got["ccdf_values"] == distinct.tolist()
+        close(got["ccdf_shares"], (counts[::-1].cumsum()[::-1] / len(values)).tolist())
+        close([got["count"], got["mean"]], [len(values), values.mean()])
+        if len(values) > 1:
+            close(got["sd"], values.std(ddof=1))
+        else:
+            assert got["sd"] is None
+        close(got["quantiles"], numpy.quantile(values, [0.5, 0.9, 0.99, 0.999]).tolist())
+
+
+@every
 def test_kruskal_wallis(ask, name):
     groups = GROUPS[name]
     got = ask("kruskal", groups=groups)
@@ -254,7 +269,7 @@ def test_studentized_range(ask):
 
 
 def test_far_tails_of_the_studentized_range(ask):
-    """Two groups are Student's t; more with known spread are one integral."""
+    """Two groups are Student's t; more with known spread are one integral, else a plain sum."""
     q = [3.0, 10.0, 30.0, 300.0]
     for df in (2, 7, 50, 100_000):
         got = ask("studentized-range", groups=2, df=df, q=q, p=[1e-30])
@@ -275,6 +290,22 @@ def test_far_tails_of_the_studentized_range(ask):
 
             whole = integrate.quad(part, w / 2 - 9, w / 2 + 9, epsabs=0, epsrel=1e-11, limit=500)[0]
             close(ours, groups * whole * math.exp(-w * w / 4) / math.sqrt(2 * math.pi), rel=1e-9)
+    for groups, df, q in ((3, 5, 200.0), (10, 20, 40.0), (100, 60, 25.0), (50, 3, 1e4)):
+        got = ask("studentized-range", groups=groups, df=df, q=[q], p=[])
+        close(got["upper"][0], summed_tail(groups, df, q), rel=1e-9)
+
+
+def summed_tail(groups, df, q):
+    """Both integrals by Gauss and Legendre: spreads s of q s < 60, then the largest mean."""
+    nodes, weights = numpy.polynomial.legendre.leggauss(300)
+    inner_nodes, inner_weights = numpy.polynomial.legendre.leggauss(1000)
+    s, z = 30 / q * (nodes + 1), 40 * inner_nodes
+    at = z[:, None] - q * s
+    lower = stats.norm.logcdf(z)[:, None]
+    kept = numpy.expm1((groups - 1) * numpy.log1p(-numpy.exp((stats.norm.logcdf(at) - lower).clip(max=-1e-15))))
+    inner = -40 * inner_weights @ (stats.norm.pdf(z)[:, None] * numpy.exp((groups - 1) * lower) * kept)
+    density = stats.chi.pdf(s * math.sqrt(df), df) * math.sqrt(df)
+    return groups * 30 / q * weights @ (density * inner)
 
 
 @pytest.mark.parametrize("name", [n for n in GROUPS if n != "all apart"])

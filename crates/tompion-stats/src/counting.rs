@@ -1,6 +1,6 @@
 //! Counting raw values: into a table where they lie close together, else by sorting.
 
-/// Below this sorting is fastest.
+/// Fewer values are simply sorted.
 const FEW: usize = 1 << 10;
 /// Most places of the table; 16 MiB.
 const MOST_PLACES: usize = 1 << 22;
@@ -43,7 +43,8 @@ fn by_table(values: &[i64]) -> Option<Vec<(i64, u64)>> {
     let mut others = Vec::new();
     for &value in values {
         // Wraps to a large place for values below the first.
-        match table.get_mut(value.wrapping_sub(first) as u64 as usize) {
+        let place = usize::try_from(value.wrapping_sub(first) as u64).ok();
+        match place.and_then(|place| table.get_mut(place)) {
             Some(count) => *count += 1,
             None => others.push(value),
         }

@@ -20,7 +20,8 @@ impl FactorTable {
     ///
     /// Refuses an unbalanced table: with unequal cells the sums of squares
     /// overlap, aligning no longer takes the other effects out, and neither
-    /// analysis has one answer.
+    /// analysis has one answer. A factor of one level is refused too, so that even
+    /// one value per cell leaves an error to hold effects against.
     pub fn new<S: AsRef<str>>(
         factors: &[S],
         rows: impl IntoIterator<Item = (Vec<S>, f64)>,
