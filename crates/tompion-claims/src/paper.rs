@@ -8,10 +8,8 @@ use crate::validate::Mistake;
 /// A paper with its claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paper {
-    /// Its name, `kirova-2019`, which begins the names of its claims.
+    /// Its name in the published data, `kirova-2019`, which begins the names of its claims.
     pub id: String,
-    /// Authors, title, venue, year.
-    pub citation: String,
     /// All sections in the paper's order, those without a claim too.
     pub sections: Vec<String>,
     /// Its claims.
@@ -19,18 +17,10 @@ pub struct Paper {
 }
 
 impl Paper {
-    /// Authors' first and year, `Kirova 2019`.
-    pub fn short(&self) -> String {
-        let mut words = self.id.splitn(2, '-');
-        let author = words.next().unwrap_or_default();
-        let mut letters = author.chars();
-        let capital = letters.next().map(|c| c.to_uppercase().to_string());
-        format!(
-            "{}{} {}",
-            capital.unwrap_or_default(),
-            letters.as_str(),
-            words.next().unwrap_or_default()
-        )
+    /// Who wrote it and where it appeared.
+    pub fn cited(&self) -> &'static tompion_published::Paper {
+        // `validate` refuses papers that are not cited.
+        tompion_published::paper(&self.id).expect("every paper of the register is cited")
     }
 
     /// Reads the text of `claims/NAME.toml`. What cannot be read at all is one mistake;
@@ -47,7 +37,6 @@ impl Paper {
         #[serde(deny_unknown_fields)]
         struct Head {
             id: String,
-            citation: String,
             sections: Vec<String>,
         }
         let read: File = toml::from_str(text).map_err(|e| {
@@ -58,7 +47,6 @@ impl Paper {
         })?;
         Ok(Self {
             id: read.paper.id,
-            citation: read.paper.citation,
             sections: read.paper.sections,
             claims: read.claim,
         })

@@ -61,11 +61,12 @@ fn is_slug(text: &str) -> bool {
 
 fn of_paper(paper: &Paper, found: &mut Vec<Mistake>) {
     let mut say = |what: &str| found.push(Mistake::new(&paper.id, what));
-    if !is_slug(&paper.id) {
-        say("a paper's id has lower-case letters, digits and hyphens: author-year");
-    }
-    if paper.citation.trim().is_empty() {
-        say("`citation` is empty");
+    if tompion_published::paper(&paper.id).is_none() {
+        let known = tompion_published::papers().iter().map(|p| &*p.id);
+        let known = known.collect::<Vec<_>>().join(", ");
+        say(&format!(
+            "no paper of this id is among the published ones: {known}"
+        ));
     }
     if paper.sections.is_empty() {
         say("`sections` is empty: list all sections of the paper");

@@ -4,12 +4,11 @@ use tompion_claims::{Register, Text};
 
 const PAPER: &str = r#"
 [paper]
-id = "smith-2020"
-citation = "A. Smith: On Clocks. 2020."
+id = "whiteaker-2011"
 sections = ["Abstract", "1. Results"]
 
 [[claim]]
-id = "smith-2020/clocks-tick"
+id = "whiteaker-2011/clocks-tick"
 places = ["Abstract", "1. Results"]
 kind = "headline"
 claim = "Clocks tick."
@@ -22,7 +21,7 @@ evidence = "smith.json"
 
 const EVIDENCE: &str = r#"{
   "schema_version": 1,
-  "paper": "smith-2020",
+  "paper": "whiteaker-2011",
   "tompion_version": "0.1.0",
   "command": "tompion measure read-cost",
   "source": {
@@ -35,7 +34,7 @@ const EVIDENCE: &str = r#"{
     }]
   },
   "findings": [{
-    "claim": "smith-2020/clocks-tick",
+    "claim": "whiteaker-2011/clocks-tick",
     "outcome": "supported",
     "because": "It was heard.",
     "effects": [{"what": "ticks", "value": 60.0, "unit": "1/min", "p": 0.001, "method": "sign test"}]
@@ -67,20 +66,25 @@ fn each_mistake_gets_one_line_that_says_where_and_what_would_be_right() {
         (
             "kind = \"headline\"",
             "kind = \"big\"",
-            "smith.toml, line 10: unknown variant `big`",
+            "smith.toml, line 9: unknown variant `big`",
         ),
         ("[paper]", "[papers]", "smith.toml, line 2"),
-        ("plan = \"listen\"", "plans = \"listen\"", "line 13"),
+        ("plan = \"listen\"", "plans = \"listen\"", "line 12"),
         (
             "\"because\"",
             "\"reason\"",
             "smith.json: unknown field `reason`",
         ),
+        (
+            "id = \"whiteaker-2011\"",
+            "id = \"jones-2020\"",
+            "no paper of this id is among the published ones: whiteaker-2011",
+        ),
         // Claims by themselves.
         (
-            "id = \"smith-2020/clocks-tick\"",
+            "id = \"whiteaker-2011/clocks-tick\"",
             "id = \"clocks-tick\"",
-            "must be `smith-2020/`",
+            "must be `whiteaker-2011/`",
         ),
         (
             "/clocks-tick\"\nplaces",
@@ -167,14 +171,14 @@ fn each_mistake_gets_one_line_that_says_where_and_what_would_be_right() {
             "that of smith.json is emulation",
         ),
         (
-            "\"claim\": \"smith-2020/clocks-tick\"",
-            "\"claim\": \"smith-2020/clocks\"",
+            "\"claim\": \"whiteaker-2011/clocks-tick\"",
+            "\"claim\": \"whiteaker-2011/clocks\"",
             "no finding about it",
         ),
         (
-            "\"claim\": \"smith-2020/clocks-tick\"",
-            "\"claim\": \"smith-2020/clocks\"",
-            "there is no claim `smith-2020/clocks`",
+            "\"claim\": \"whiteaker-2011/clocks-tick\"",
+            "\"claim\": \"whiteaker-2011/clocks\"",
+            "there is no claim `whiteaker-2011/clocks`",
         ),
         // Evidence by itself.
         (
@@ -198,7 +202,7 @@ fn each_mistake_gets_one_line_that_says_where_and_what_would_be_right() {
         (", \"p\": 0.001", "", "a run decides by an interval or a p"),
         ("\"It was heard.\"", "\"\"", "needs `because`"),
         (
-            "\"paper\": \"smith-2020\"",
+            "\"paper\": \"whiteaker-2011\"",
             "\"paper\": \"jones-2020\"",
             "is not of paper jones-2020",
         ),

@@ -15,7 +15,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct OnePaper<'a> {
     id: &'a str,
-    citation: &'a str,
+    citation: String,
     sections: Vec<Section<'a>>,
     claims: Vec<Entry<'a>>,
 }
@@ -52,7 +52,7 @@ struct Found<'a> {
 pub fn claims_json<'a>(register: &'a Register, papers: &[&'a Paper]) -> impl Serialize + 'a {
     let of_paper = |paper: &&'a Paper| OnePaper {
         id: &paper.id,
-        citation: &paper.citation,
+        citation: paper.cited().citation(),
         sections: coverage(paper)
             .into_iter()
             .map(|c| Section {

@@ -25,8 +25,8 @@ pub fn claims_text(papers: &[&Paper], width: usize) -> String {
     let width = width.max(60);
     let mut out = preamble(papers, width);
     for paper in papers {
-        heading(&mut out, &paper.short());
-        out.push_str(&wrap(&paper.citation, width, "", ""));
+        heading(&mut out, &paper.cited().short());
+        out.push_str(&wrap(&paper.cited().citation(), width, "", ""));
         list(&mut out, paper, width);
     }
     heading(&mut out, "Coverage: each section and what it claims");
@@ -66,7 +66,7 @@ fn preamble(papers: &[&Paper], width: usize) -> String {
     };
     let mut rows: Vec<Vec<String>> = papers
         .iter()
-        .map(|p| row(p.short(), &p.claims.iter().collect::<Vec<_>>()))
+        .map(|p| row(p.cited().short(), &p.claims.iter().collect::<Vec<_>>()))
         .collect();
     if papers.len() > 1 {
         rows.push(row("all".to_owned(), &all));
@@ -151,7 +151,7 @@ fn sections(out: &mut String, paper: &Paper, width: usize) {
     let _ = write!(
         out,
         "\n{}: {} of {} sections make claims.",
-        paper.short(),
+        paper.cited().short(),
         covered.len() - silent,
         covered.len()
     );

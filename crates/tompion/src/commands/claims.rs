@@ -42,7 +42,7 @@ fn unknown(register: &Register, name: &str) -> String {
     match of {
         Some(paper) => format!(
             "{} has no claim `{name}`; `tompion claims {}` lists its claims",
-            paper.short(),
+            paper.cited().short(),
             paper.id
         ),
         None => {

@@ -281,6 +281,17 @@ fn io(book: &mut Book) {
             effect("maximum, ESXi over the least other", of("max", "esxi") / least(others.map(|p| of("max", p))), "1"),
         ],
     );
+    let next = most(others.map(tsc));
+    book.holds(
+        "io-load-esxi-median-highest",
+        tsc("esxi") > next,
+        format!("{} ns, the next {}.", tsc("esxi"), next),
+        vec![effect(
+            "ESXi's median over the next",
+            tsc("esxi") / next,
+            "1",
+        )],
+    );
     book.holds(
         "io-load-qemu-below-host",
         tsc("qemu") < tsc("host"),

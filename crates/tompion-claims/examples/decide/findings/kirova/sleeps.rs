@@ -137,6 +137,17 @@ fn cpu(book: &mut Book) {
             effect("smallest ratio of maxima", least(ratios), "1"),
         ],
     );
+    let moved = |p| t.median("hptsleep", p, "cpu") / t.median("hptsleep", p, "idle");
+    let far = most(PLATFORMS.map(|p| f64::ln(moved(p)).abs())).exp();
+    book.holds(
+        "cpu-load-hybrid-like-idle",
+        far <= 1.5,
+        format!(
+            "The largest change of a median is {} times, either way.",
+            sig(far)
+        ),
+        vec![effect("largest change of a median, either way", far, "1")],
+    );
     let median = |f, p| t.median(f, p, "cpu");
     let within = |x: f64, about: f64| (about / 1.5..=about * 1.5).contains(&x);
     let (hybrid, standard) = (

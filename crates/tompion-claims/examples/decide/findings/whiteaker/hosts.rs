@@ -63,6 +63,25 @@ fn linux(book: &mut Book) {
             effect("user over kernel share, 99th percentile", ratio[1], "1"),
         ],
     );
+    let grown: Vec<f64> = BOTH
+        .into_iter()
+        .flat_map(|c| {
+            ["host", "vserver"].map(|p| ms(c, p, "user", "network") / ms(c, p, "user", "idle"))
+        })
+        .collect();
+    book.holds(
+        "network-raises-user-share",
+        least(grown.clone()) >= 10.0,
+        format!(
+            "{} to {} times.",
+            sig(least(grown.clone())),
+            sig(most(grown.clone()))
+        ),
+        vec![
+            effect("smallest ratio to rest", least(grown.clone()), "1"),
+            effect("largest ratio to rest", most(grown), "1"),
+        ],
+    );
     let shares: Vec<f64> = BOTH
         .into_iter()
         .flat_map(|c| ["host", "vserver"].map(|p| (c, p)))
