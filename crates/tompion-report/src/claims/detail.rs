@@ -55,9 +55,11 @@ fn source(evidence: &Evidence) -> String {
             runs,
         } => {
             let kind = if *emulated { "emulated " } else { "" };
-            let hashes: Vec<&str> = runs.iter().map(|r| &*r.run_json_sha256).collect();
+            // The beginning tells runs apart; the JSON has the whole.
+            let start = |hash: &str| hash.chars().take(12).collect::<String>() + "…";
+            let hashes: Vec<String> = runs.iter().map(|r| start(&r.run_json_sha256)).collect();
             format!(
-                "{} of {kind}{}, {}, Linux {}, clocksource {}: run.json {}",
+                "{} of {kind}{}, {}, Linux {}, clocksource {}: SHA-256 of run.json {}",
                 if runs.len() == 1 { "a run" } else { "runs" },
                 machine.cpu,
                 machine.virtualization,
