@@ -35,8 +35,11 @@ unexport CARGO_TARGET_DIR
 run: build
 	target/release/tompion check $(ARGS)
 
+# Linked with the C library inside: one file that runs on any Linux of this
+# architecture, without Rust. Only the last step knows; what else is built is shared.
 build: require-rust run-packages preload-library
-	$(CARGO) build --release --locked -p tompion
+	$(CARGO) rustc --release --locked -p tompion --bin tompion -- \
+		-C target-feature=+crt-static
 
 # Beside the program, where `tompion preload` looks for it.
 preload-library: require-rust run-packages
@@ -44,12 +47,9 @@ preload-library: require-rust run-packages
 	.ci/link-shared target/release/libtompion_preload.a crates/tompion-preload/exports.map \
 		libtompion_preload.so target/release/libtompion_preload.so
 
-# One file that runs on any Linux of this architecture, without Rust.
-static: require-rust run-packages
-	CARGO_PROFILE_RELEASE_STRIP=symbols RUSTFLAGS='-C target-feature=+crt-static' \
-		$(CARGO) build --release --locked -p tompion --target $(HOST)
-	@mkdir -p dist
-	cp target/$(HOST)/release/tompion dist/tompion
+# The same without what only profilers and debuggers read.
+static: build
+	install -Ds target/release/tompion dist/tompion
 	@echo "static binary: dist/tompion"
 
 # The C library, laid out in dist/ as it will lie in PREFIX.
@@ -134,12 +134,13 @@ guest: require-rust test-packages guest-kernel static preload-library
 	@mkdir -p $(GUEST)/bin
 	install target/$(HOST)/release/tompion-guest-init \
 		$(GUEST_PAYLOADS:%=target/$(HOST)/release/examples/%) $(GUEST)/bin
+	install dist/tompion $(GUEST)/bin
 	set -e; for name in $(GUEST_PROGRAMS); do \
 		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
 	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \
 		-o $(GUEST)/bin/$$name.so tests/programs/$$name.c; done
 	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked -p tompion-lab --test boot \
-		--test clock --test programs --test preload -- \
+		--test clock --test programs --test preload --test stalls -- \
 		--ignored --test-threads=2
 else
 guest: require-rust

@@ -191,12 +191,7 @@ def signals_of(done):
         (["SIGPIPE", "SIGXFSZ", "SIGINT", "SIGCHLD"], ["SIGTERM", "SIGRTMIN"]),
     ],
 )
-@pytest.mark.parametrize("static", [False, True])
-def test_ignored_and_blocked_signals_are_handed_on(bench, ignored, blocked, static):
-    program = ROOT / "dist/tompion" if static else TOMPION
-    if not program.exists():
-        pytest.skip(f"{program} is not built")
-
+def test_ignored_and_blocked_signals_are_handed_on(bench, ignored, blocked):
     def prepare():
         for name in ("SIGPIPE", "SIGXFSZ"):
             signal.signal(signal.Signals[name], signal.SIG_DFL)
@@ -206,7 +201,7 @@ def test_ignored_and_blocked_signals_are_handed_on(bench, ignored, blocked, stat
 
     show = ["grep", "^Sig[BI]", "/proc/self/status"]
     plain = subprocess.run(show, preexec_fn=prepare, restore_signals=False, capture_output=True)
-    under = [program, "preload", "--library", bench / "stand_in.so", "--policy", "tsc", "--"]
+    under = [TOMPION, "preload", "--library", bench / "stand_in.so", "--policy", "tsc", "--"]
     done = subprocess.run(
         [*under, *show], preexec_fn=prepare, restore_signals=False, capture_output=True
     )

@@ -308,7 +308,7 @@ def summed_tail(groups, df, q):
     return groups * 30 / q * weights @ (density * inner)
 
 
-@pytest.mark.parametrize("name", [n for n in GROUPS if n != "all apart"])
+@every
 def test_tukey_on_ranks(ask, name):
     groups = GROUPS[name]
     found = r(

@@ -9,6 +9,8 @@ import time
 
 import polars
 import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
 
 from conftest import ROOT, TOMPION, tompion
 from test_time_limits import ROOT_ONLY, cpu_quota
@@ -367,6 +369,16 @@ def test_an_interval_log_has_one_line_a_trial(tmp_path):
     # Start, length and maximum, then the histogram in its usual encoding.
     assert len(lines) == 1
     assert re.fullmatch(r"[\d.]+,[\d.]+,[\d.]+,HIST[\w+/=]+", lines[0])
+    # HdrHistogram's own reader finds the samples of the run, bin by bin.
+    reader = HistogramLogReader(str(log), HdrHistogram(1, 3_600_000_000_000, 3))
+    read = reader.get_next_interval_histogram()
+    report = json.loads(tompion("report", tmp_path / "r", "--json", check=0).stdout)
+    cell = report["cells"][0]
+    measured = cell["measured"]
+    assert read.get_total_count() == measured["samples"]
+    assert read.get_value_at_percentile(50) == pytest.approx(measured["median_ns"], abs=1)
+    assert read.get_max_value() == pytest.approx(measured["max_ns"], rel=0.01)
+    assert reader.get_next_interval_histogram() is None
     missing = tompion("measure", "stalls", "--hlog", tmp_path / "no/where", check=1)
     assert "no such directory" in missing.stderr and missing.stderr.count("\n") == 1
     assert not list(tmp_path.glob("tompion-run*"))

@@ -6,6 +6,7 @@
 //! means comes from `tompion-verdict`; nothing is judged here.
 #![forbid(unsafe_code)]
 
+mod causes;
 mod ccdf;
 mod claims;
 mod data;

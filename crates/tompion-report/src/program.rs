@@ -4,6 +4,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use tompion_cause::describe_cause;
 use tompion_record::{ProgramStalls, format_ns};
 
+use crate::causes::by_name;
 use crate::figures::{NONE, count, plain};
 
 /// Rows printed of each table; `--json` has all.
@@ -34,7 +35,7 @@ pub fn program_text(found: &ProgramStalls, width: usize) -> String {
         )),
     }
     if !found.causes.is_empty() {
-        let rows = found.causes.iter().take(MOST).map(|c| {
+        let rows = by_name(&found.causes).into_iter().take(MOST).map(|c| {
             vec![
                 plain(&describe_cause(c.cause, c.by.as_deref())),
                 format_ns(c.ns as f64),

@@ -4,6 +4,8 @@
 //! records picoseconds); results that need not be integers are `f64` in the
 //! same unit. Distributions are computed from [`Distribution`]s, which are
 //! sorted `(value, count)` pairs, so that cost grows with distinct values.
+//! Tests by rank suppose independent values, which the samples of one trial are not:
+//! give them one figure for each replicate, or read them as descriptions.
 //! Series in time (timer events, stalls) are in nanoseconds, as their names say.
 //!
 //! ```

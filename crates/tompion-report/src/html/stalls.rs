@@ -5,6 +5,7 @@ use tompion_cause::Cause;
 use tompion_record::format_ns;
 
 use super::figure::plot;
+use crate::causes::by_name;
 use crate::data::{ReportData, Shown};
 use crate::disturbed::cause_in_words;
 use crate::figures::{NONE, count, percent};
@@ -75,7 +76,7 @@ fn causes(stalls: &StallsView) -> Markup {
                         th { "parts" } th { "longest" }
                     } }
                     tbody {
-                        @for c in &stalls.causes {
+                        @for c in &by_name(&stalls.causes) {
                             tr {
                                 th scope="row" { (cause_in_words(c.cause)) }
                                 td.left { (c.by.as_deref().unwrap_or(NONE)) }

@@ -2,6 +2,7 @@
 
 use super::numbers::{Line, table};
 use super::{Paint, heading, wrap};
+use crate::causes::by_name;
 use crate::figures::{count, percent, plain, plural};
 use crate::sections::{Section, load_title};
 use crate::stalls::{StallsView, cause_and_by, sentences};
@@ -59,8 +60,8 @@ fn one(out: &mut String, name: &str, stalls: &StallsView, tick_hz: Option<u32>, 
     line(&format!("{name}: {}", stalls.in_words()), "");
     line(&stalls.coverage_in_words(), "  ");
     let titles = ["  Cause", "lost", "of lost", "parts", "longest"].map(str::to_owned);
-    let mut lines: Vec<Line> = stalls
-        .causes
+    let causes = by_name(&stalls.causes);
+    let mut lines: Vec<Line> = causes
         .iter()
         .take(MOST)
         .map(|c| Line {
@@ -73,7 +74,7 @@ fn one(out: &mut String, name: &str, stalls: &StallsView, tick_hz: Option<u32>, 
             ],
         })
         .collect();
-    let further = &stalls.causes[lines.len()..];
+    let further = &causes[lines.len()..];
     if !further.is_empty() {
         let ns: u64 = further.iter().map(|c| c.ns).sum();
         let n = further.len() as u64;

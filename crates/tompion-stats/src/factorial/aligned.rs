@@ -11,10 +11,10 @@ use crate::tails::f_upper;
 /// Source: Wobbrock, Findlater, Gergle and Higgins, "The Aligned Rank Transform for
 /// Nonparametric Factorial Analyses Using Only ANOVA Procedures", CHI 2011, steps 1
 /// to 5, and its check of the other effects. Aligned values closer than 10^-11 of
-/// the values' range are ties, since aligning rounds. With one value per cell the paper's residuals
-/// are all 0; here the highest interaction then serves as residual, in aligning
-/// and as error, and the result says so. No error variance at all makes F infinite,
-/// no effect either makes it 0. It supposes independent values whose scale is the
+/// the values' range are ties, since aligning rounds. With one value per cell the
+/// paper's residuals are all 0; here the highest interaction then serves as residual,
+/// in aligning and as error, and the result says so. No error variance at all makes F
+/// infinite, no effect either makes it 0. It supposes independent values whose scale is the
 /// same in all cells.
 pub fn aligned_rank_transform(table: &FactorTable) -> Factorial {
     let raw = Anova::of(table, &table.values);

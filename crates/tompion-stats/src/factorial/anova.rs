@@ -4,7 +4,7 @@ use super::FactorTable;
 
 /// The analysis of variance of one response over a balanced table.
 ///
-/// Source: Sokal and Rohlf, Biometry (3rd ed., 1995), §11.2 and §12.1. An effect
+/// Source: Sokal and Rohlf, Biometry (3rd ed., 1995), chapters 11 and 12. An effect
 /// is a set of factors, given by its bits. With equal cells the effects are
 /// orthogonal, so that sums of squares of type I, II and III are one.
 pub(super) struct Anova {

@@ -8,10 +8,10 @@ use crate::tails::chi_squared_upper;
 /// effect's sum of squares over the total mean square, held against chi-squared.
 ///
 /// Source: Scheirer, Ray and Hare, Biometrics 32 (1976); Sokal and Rohlf, Biometry
-/// (3rd ed., 1995), §13.12. The total mean square is that of the mid-ranks, which corrects
-/// for ties. It finds interactions seldom, and less so the larger the main effects
-/// are, since those swell the total; the aligned rank transform does not suffer from
-/// that. All values equal: every H is 0. It supposes independent values.
+/// (3rd ed., 1995), chapter 13. The total mean square is that of the mid-ranks, which
+/// corrects for ties. The larger the main effects are, the more seldom it finds an
+/// interaction, since those swell the total; the aligned rank transform does not
+/// suffer from that. All values equal: every H is 0. It supposes independent values.
 pub fn scheirer_ray_hare(table: &FactorTable) -> Factorial {
     let ranks = anova::mid_ranks(&table.values, 0.0);
     let found = Anova::of(table, &ranks);

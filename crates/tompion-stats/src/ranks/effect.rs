@@ -39,8 +39,8 @@ impl Superiority {
 /// Sources: Vargha and Delaney, "A Critique and Improvement of the CL Common
 /// Language Effect Size Statistics", J. Educ. Behav. Stat. 25 (2000); Brunner and
 /// Munzel, "The Nonparametric Behrens-Fisher Problem", Biometrical Journal 42
-/// (2000), equations 3.1 and 4.7, on the logit scale as Pauly, Asendorf and Konietschke,
-/// Biometrical Journal 58 (2016), §4; Newcombe, Statistics in Medicine 25 (2006), 559.
+/// (2000), on the logit scale as Pauly, Asendorf and Konietschke,
+/// Biometrical Journal 58 (2016); Newcombe, Statistics in Medicine 25 (2006), 559.
 /// It supposes independent values.
 pub fn superiority(
     first: &Distribution,

@@ -28,7 +28,7 @@ impl ExactU {
         }
         // The counts are the coefficients of the Gaussian binomial, the product
         // over i of (1 - q^(many + i)) / (1 - q^i) (Andrews, The Theory of
-        // Partitions, 1976, §3.2). Sums on the way may wrap; since the counts
+        // Partitions, 1976, chapter 3). Sums on the way may wrap; since the counts
         // themselves fit, they come out right modulo 2^128.
         let mut counts = vec![0u128; (most / 2 + 1) as usize];
         counts[0] = 1;

@@ -24,7 +24,7 @@ pub struct KruskalWallis {
     pub ties_share: f64,
 }
 
-/// Kruskal and Wallis, JASA 47 (1952), equations 1.1 to 1.3, in centred form:
+/// Kruskal and Wallis, JASA 47 (1952), §1, in centred form:
 /// the usual one takes the difference of two large numbers.
 ///
 /// Epsilon squared is H / (N - 1) (Tomczak and Tomczak, "The need to report
@@ -96,7 +96,7 @@ pub fn epsilon_squared_interval(
 }
 
 /// As many values as `d` has, drawn from it with replacement: a multinomial as a
-/// chain of binomials (Devroye, Non-Uniform Random Variate Generation, 1986, §XI.1.4).
+/// chain of binomials (Devroye, Non-Uniform Random Variate Generation, 1986, chapter XI).
 fn redraw(d: &Distribution, random: &mut ChaCha8Rng) -> Distribution {
     let (mut values, mut draws) = (d.len(), d.len());
     Distribution::from_pairs(d.pairs().iter().map_while(|&(value, count)| {

@@ -12,7 +12,7 @@ use crate::Distribution;
 ///
 /// Equal values share the mean of the ranks they take up (mid-ranks; Kruskal and
 /// Wallis, "Use of Ranks in One-Criterion Variance Analysis", JASA 47 (1952),
-/// §1.2). Everything is summed in integers (twice the rank is one), so it is
+/// §1). Everything is summed in integers (twice the rank is one), so it is
 /// exact; cost grows with the distinct values, not with their counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PooledRanks {
@@ -105,7 +105,7 @@ impl PooledRanks {
     }
 
     /// What ties leave of the variance of ranks: 1 without ties, 0 when all
-    /// values are equal (Kruskal and Wallis 1952, equation 1.3).
+    /// values are equal (Kruskal and Wallis 1952, §1).
     pub fn tie_correction(&self) -> f64 {
         let untied = cube_less_one(self.len) - self.tie_sum;
         untied as f64 / cube_less_one(self.len) as f64
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn ranks_of_the_textbook() {
-        // Kruskal and Wallis 1952, §1.1: bottle caps of three machines.
+        // Kruskal and Wallis 1952: bottle caps of three machines.
         let groups = [
             Distribution::from_values([340, 345, 330, 342, 338]),
             Distribution::from_values([339, 333, 344]),

@@ -22,7 +22,7 @@ pub struct Shift {
 /// two of their order statistics, all exact.
 ///
 /// Sources: Hodges and Lehmann, "Estimates of Location Based on Rank Tests", Annals
-/// of Mathematical Statistics 34 (1963), equation 1.3; the interval after Hollander,
+/// of Mathematical Statistics 34 (1963); the interval after Hollander,
 /// Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), §4.3, whose
 /// large-sample rank leaves ties out and so errs wide. It supposes independent
 /// values and groups that differ by a shift alone. The differences are never

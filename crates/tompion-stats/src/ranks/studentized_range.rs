@@ -8,12 +8,13 @@ use crate::tails::{normal_density, normal_upper, stirling_remainder};
 /// range of that many standard normal values over an independent estimate of
 /// their standard deviation.
 ///
-/// Source: Tukey, "The Problem of Multiple Comparisons" (1953); the double
-/// integral as in Copenhaver and Holland, J. Stat. Comput. Simul. 30 (1988),
-/// equations 1 and 2. Both integrals are evaluated by the trapezoidal rule over the
-/// whole line (the outer one over the logarithm of the spread), whose error falls
-/// exponentially for such integrands (Trefethen and Weideman, SIAM Review 56, 2014,
-/// §5). Each tail is integrated for itself, so that it keeps its relative precision.
+/// Source: Tukey, "The Problem of Multiple Comparisons" (1953); the double integral
+/// as in Copenhaver and Holland, J. Stat. Comput. Simul. 30 (1988). Both are evaluated
+/// by the trapezoidal rule over the whole line (the outer one over the logarithm of
+/// the spread), whose error falls exponentially for such integrands (Trefethen and
+/// Weideman, SIAM Review 56, 2014). Each tail is integrated for itself, so that it
+/// keeps its relative precision.
+///
 /// Error bounds for 2 to 100 groups and 2 to infinitely many degrees of freedom, as
 /// far as other sources reach: 1e-9 absolute, 1e-9 relative in upper tails down to
 /// 1e-290, 1e-6 relative for quantiles. (R's ptukey and qtukey are themselves off by 1e-6,
@@ -25,7 +26,7 @@ pub struct StudentizedRange {
     df: f64,
 }
 
-/// Step of the inner integral; half of it changes no result of 100 groups by 1e-12.
+/// Step of the inner integral; half of it changes no probability by 1e-12.
 const STEP: f64 = 0.125;
 /// Points of the inner integral, from -9 on; beyond 40 the density is 0.
 const POINTS: usize = 393;
