@@ -9,6 +9,7 @@
 mod causes;
 mod ccdf;
 mod compare;
+mod claims;
 mod data;
 mod disturbed;
 mod environment;
@@ -30,6 +31,7 @@ mod timer_events;
 mod verdicts;
 
 pub use compare::CompareView;
+pub use claims::{CLAIMS_JSON_VERSION, claim_json, claim_text, claims_json, claims_text};
 pub use data::ReportData;
 pub use environment::environment_text;
 pub use html::html;

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod claims;
 mod load;
 mod measure;
 mod preload;
@@ -19,6 +20,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::output::OutputOptions;
 pub use check::CheckOptions;
 pub use compare::CompareOptions;
+pub use claims::ClaimsOptions;
 pub use load::LoadOptions;
 pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
@@ -49,6 +51,7 @@ Examples:
   tompion check            how good time is on this machine, in less than two minutes
   tompion check --quick    a first look in half a minute
   tompion measure stalls   why a busy loop stands still
+  tompion compare A B      what differs between two runs, by how much, how surely
   tompion report RUN       make the report of the run in directory RUN again
   tompion preload -- CMD   run a program with precise clocks and sleeps
 
@@ -69,6 +72,8 @@ pub enum Command {
     Env(EnvOptions),
     /// List methods, loads and fitness profiles by name
     List(ListOptions),
+    /// Print what the papers claim, how each claim stands, and what would decide it
+    Claims(ClaimsOptions),
     /// Print the published results that Tompion is held against
     Published(PublishedOptions),
     /// Run a program, unmodified, with Tompion's clock and sleeps

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Compare(compare) => commands::compare(&compare),
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),
+        Command::Claims(claims) => commands::claims(&claims),
         Command::Published(published) => commands::published(&published),
         Command::Preload(preload) => commands::preload(&preload),
         Command::Load(load) => commands::load(&load),

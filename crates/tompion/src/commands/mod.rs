@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod claims;
 mod env;
 mod hlog;
 mod list;
@@ -18,6 +19,7 @@ mod session;
 
 pub use check::check;
 pub use compare::compare;
+pub use claims::claims;
 pub use env::env;
 pub use list::list;
 pub use load::load;
