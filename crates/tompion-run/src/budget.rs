@@ -15,6 +15,8 @@ const SHORTEST_READ: Duration = Duration::from_millis(10);
 /// seen in the run soon outweighs them.
 const READ_GUESS: f64 = 0.03;
 const TIMED_GUESS: f64 = 0.01;
+/// Opening and closing the events of whole CPUs; each close waits in the kernel.
+const STALLS_GUESS: f64 = 0.6;
 const SWITCH_GUESS: f64 = 0.02;
 
 /// Shares the run's time among the trials left. Read-cost trials take what they
@@ -73,7 +75,10 @@ impl Side {
             least_left: least * f64::from(plan.blocks),
             switch_length: Mean::starting_at(settle + SWITCH_GUESS),
             read_length: Mean::starting_at(READ_GUESS),
-            timed_overhead: Mean::starting_at(TIMED_GUESS),
+            timed_overhead: Mean::starting_at(match cells().any(|c| c.is_stalls()) {
+                true => STALLS_GUESS,
+                false => TIMED_GUESS,
+            }),
             seen: false,
         }
     }
