@@ -361,6 +361,23 @@ def test_a_program_that_is_not_there_is_one_line():
     assert done.stderr.count("\n") == 1 and "no such process" in done.stderr
 
 
+def test_an_interrupted_loop_is_kept_as_far_as_it_got(tmp_path):
+    process = measuring(tmp_path / "r", 600, "--hlog", tmp_path / "r.hlog")
+    time.sleep(4)
+    # As `timeout` does it: a second signal at once is the same wish.
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 130
+    stalls = Stalls(tmp_path / "r")
+    assert 1e9 < stalls.found["wall_ns"] < 20e9 and stalls.found["iterations"] > 1e6
+    consistent(stalls)
+    record = json.loads((tmp_path / "r/run.json").read_text())
+    assert record["status"] == "interrupted" and "kept" in record["notes"][-1]
+    assert (tmp_path / "r/report.html").exists()
+    reader = HistogramLogReader(str(tmp_path / "r.hlog"), HdrHistogram(1, 3_600_000_000_000, 3))
+    assert reader.get_next_interval_histogram().get_total_count() > 1e6
+
+
 def test_an_interval_log_has_one_line_a_trial(tmp_path):
     log = tmp_path / "stalls.hlog"
     arguments = ("--duration", "1s", "--out", tmp_path / "r", "--hlog", log, "--quiet")

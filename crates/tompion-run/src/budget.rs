@@ -15,6 +15,8 @@ const SHORTEST_READ: Duration = Duration::from_millis(10);
 /// seen in the run soon outweighs them.
 const READ_GUESS: f64 = 0.03;
 const TIMED_GUESS: f64 = 0.01;
+/// Opening and closing the events of whole CPUs; each close waits in the kernel.
+const STALLS_GUESS: f64 = 0.6;
 const SWITCH_GUESS: f64 = 0.02;
 
 /// Shares the run's time among the trials left. Read-cost trials take what they
@@ -56,6 +58,13 @@ impl Side {
         let cells = || plan.cells.iter().filter(|c| c.load == load);
         let timed = cells().filter(|c| c.timed_weight().is_some()).count() as u32;
         let reads = cells().count() as u32 - timed;
+        let timed_cells = cells().filter(|c| c.timed_weight().is_some());
+        let overhead: f64 = timed_cells
+            .map(|c| match c.is_stalls() {
+                true => STALLS_GUESS,
+                false => TIMED_GUESS,
+            })
+            .sum();
         let least = cells().map(|c| c.least_time().as_secs_f64()).sum::<f64>();
         // Nothing has to settle where nothing is ever switched.
         let settle = if plan.is_at_rest_throughout() {
@@ -73,7 +82,7 @@ impl Side {
             least_left: least * f64::from(plan.blocks),
             switch_length: Mean::starting_at(settle + SWITCH_GUESS),
             read_length: Mean::starting_at(READ_GUESS),
-            timed_overhead: Mean::starting_at(TIMED_GUESS),
+            timed_overhead: Mean::starting_at(overhead / f64::from(timed.max(1))),
             seen: false,
         }
     }

@@ -185,12 +185,28 @@ impl Run<'_> {
             }
             let time = self.budget.time_for(cell, trial_began);
             let trial = with_proof(bench, cell, time, self.stop);
-            if self.stop.load(Ordering::Relaxed) {
-                self.writer
-                    .note("The run was interrupted by a signal; the trial under way was dropped.");
-                return Ok(Turn::Stopped);
+            let stopped = self.stop.load(Ordering::Relaxed);
+            let trials = match trial {
+                trial if !stopped => trial?,
+                // A loop may have run for hours, and is as good as one of that length;
+                // half a trial of another kind would weigh as much as the whole ones.
+                Ok(mut trials) => {
+                    let saw = |t: &Trial| t.stalls.as_ref().is_some_and(|s| s.iterations > 0);
+                    trials.retain(saw);
+                    trials
+                }
+                Err(_) => Vec::new(),
+            };
+            if stopped {
+                let what = match trials.len() {
+                    0 => "was dropped",
+                    _ => "is kept as far as it got",
+                };
+                self.writer.note(format!(
+                    "The run was interrupted by a signal; the trial under way {what}."
+                ));
             }
-            for trial in trial? {
+            for trial in trials {
                 let (started, ended) = (trial.started, trial.ended);
                 self.writer.save(
                     TrialDraft {
@@ -208,6 +224,9 @@ impl Run<'_> {
                     &trial.outcome.data,
                 )?;
                 self.done += 1;
+            }
+            if stopped {
+                return Ok(Turn::Stopped);
             }
             let now = bench.now();
             self.budget.spent(cell, now - trial_began, time);
@@ -230,6 +249,9 @@ impl Run<'_> {
             return false;
         }
         let pass = self.budget.pass();
+        // What a block takes at least is no more than a guess for one that takes its
+        // share of the time.
+        let needed = pass.max(self.plan.duration / done.max(1));
         let reached = if cut {
             format!(
                 "Time ran out within block {done} of {planned}, before {} of its {} cells",
@@ -241,8 +263,8 @@ impl Run<'_> {
         };
         self.writer.note(format!(
             "{reached}: one block takes about {} here, so that --duration {} holds {planned}.",
-            in_words(pass),
-            as_option(pass.saturating_mul(planned)),
+            in_words(needed),
+            as_option(needed.saturating_mul(planned)),
         ));
         true
     }

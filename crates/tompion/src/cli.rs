@@ -214,7 +214,9 @@ fn one_line(rendered: &str) -> String {
         format!("{text} (--help tells more)")
     } else {
         // Called without a command: clap renders the whole help.
-        "no command given; try `tompion check`, or `tompion --help`".to_owned()
+        "no command given; try `tompion check`, or `tompion measure stalls`, wake-up, timer-events \
+         or read-cost (--help tells more)"
+            .to_owned()
     }
 }
 

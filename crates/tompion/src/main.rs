@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod exit;
 mod output;
+mod stop;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -30,11 +30,16 @@ const MAX_CONNECTIONS: usize = 16;
 /// is dropped: listen only on networks that are meant to be loaded. UDP goes to
 /// the port of the same number. Files are served where `files` names a directory
 /// for them; a client takes up to 4 MiB of it. Returns within about a fifth of a
-/// second of `stop`.
+/// second of `stop`. `ready` is called as soon as clients can connect.
 ///
 /// # Errors
 /// If the address cannot be listened on, or the listener fails.
-pub fn serve_peer(listen: SocketAddr, files: Option<&Path>, stop: &AtomicBool) -> io::Result<()> {
+pub fn serve_peer(
+    listen: SocketAddr,
+    files: Option<&Path>,
+    stop: &AtomicBool,
+    ready: impl FnOnce(),
+) -> io::Result<()> {
     let listener = TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;
     let socket = UdpSocket::bind(listener.local_addr()?)?;
@@ -45,6 +50,7 @@ pub fn serve_peer(listen: SocketAddr, files: Option<&Path>, stop: &AtomicBool) -
         numbers: AtomicU64::new(seed()),
     };
     let connections = AtomicUsize::new(0);
+    ready();
     thread::scope(|scope| {
         scope.spawn(|| far_end.datagrams.run(stop));
         while !stop.load(Ordering::Relaxed) {

@@ -11,7 +11,7 @@ fn with_far_end(files: Option<&Path>, talk: impl FnOnce(SocketAddr, &AtomicBool)
     drop(free);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let server = scope.spawn(|| serve_peer(address, files, &stop));
+        let server = scope.spawn(|| serve_peer(address, files, &stop, || ()));
         // Also when `talk` fails, or the test would never end.
         let ended = SetOnDrop(&stop);
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -131,5 +131,5 @@ fn an_older_far_end_is_told_apart() {
 fn an_address_in_use_is_an_error() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let stop = AtomicBool::new(false);
-    assert!(serve_peer(taken.local_addr().unwrap(), None, &stop).is_err());
+    assert!(serve_peer(taken.local_addr().unwrap(), None, &stop, || ()).is_err());
 }

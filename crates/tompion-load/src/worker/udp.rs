@@ -40,7 +40,7 @@ pub fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, String> {
         }
     });
     let operation = format!(
-        "datagram of {DATAGRAM_BYTES} bytes sent, {}bit/s in all; bytes are those that arrived",
+        "datagram of {DATAGRAM_BYTES} bytes sent, {}bit/s",
         Bits(bits_per_second)
     );
     Ok(Plan::new(operation, vec![sender, receiver]))

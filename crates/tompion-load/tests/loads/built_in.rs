@@ -84,7 +84,7 @@ fn network_with_a_peer() {
     drop(free);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let peer = scope.spawn(|| serve_peer(address, None, &stop));
+        let peer = scope.spawn(|| serve_peer(address, None, &stop, || ()));
         let directory = tempdir().unwrap();
         let spec = format!("network:peer={address}");
         let mut load: Option<LoadProcess> = None;

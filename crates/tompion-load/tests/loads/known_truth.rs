@@ -252,7 +252,7 @@ fn with_peer(files: Option<&Path>, talk: impl FnOnce(SocketAddr)) {
     drop(free);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| serve_peer(address, files, &stop).unwrap());
+        scope.spawn(|| serve_peer(address, files, &stop, || ()).unwrap());
         let _ended = SetOnDrop(&stop);
         until("the peer listens", || {
             std::net::TcpStream::connect(address).is_ok()

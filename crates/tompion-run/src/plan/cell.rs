@@ -155,6 +155,11 @@ impl PlannedCell {
         }
     }
 
+    /// Whether a busy loop is watched.
+    pub(crate) fn is_stalls(&self) -> bool {
+        matches!(self.probe, ProbePlan::Stalls { .. })
+    }
+
     /// How many trials it gives in each block.
     pub fn trials(&self) -> usize {
         match &self.probe {

@@ -167,7 +167,7 @@ pub struct StallsOptions {
 
     /// Watch this running program instead: when it did not run though it wanted to,
     /// and why
-    #[arg(long, value_name = "PID", conflicts_with_all = ["cpus", "hlog", "threshold", "out", "loads", "policy", "cpu", "blocks", "seed", "load_dir"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["cpus", "hlog", "threshold", "out", "loads", "policy", "cpu", "blocks", "seed", "load_dir", "observe"])]
     pub pid: Option<i32>,
 
     /// Where, beside what, how long.

@@ -21,6 +21,11 @@ pub fn try_place(file: &Path) -> anyhow::Result<()> {
         "{}: a directory; --hlog takes a file",
         file.display()
     );
+    // As it will be written: under a temporary name, and renamed.
+    tempfile::Builder::new()
+        .prefix(".tompion-")
+        .tempfile_in(directory)
+        .with_context(|| format!("{}: --hlog cannot be written there", file.display()))?;
     Ok(())
 }
 

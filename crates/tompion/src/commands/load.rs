@@ -2,7 +2,6 @@
 
 mod text;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,16 +26,7 @@ const WRITING_TIME: Duration = Duration::from_secs(3600);
 
 /// Carries out the command.
 pub fn load(options: &LoadOptions) -> exit::Result {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The first signal ends the load in order, the second at once.
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            i32::from(exit::INTERRUPTED),
-            Arc::clone(&stop),
-        )?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = crate::stop::on_signals()?;
     let writes = options.load.is_paced().then_some(WRITING_TIME);
     let time = options.time.or(writes);
     let planned = time.unwrap_or(Duration::ZERO).max(LOOK_EVERY);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tompion_probe::{read_cost, timer_events, wake_up};
-use tompion_run::{Plan, PlanOptions, StallOptions, TimerEventOptions};
+use tompion_run::{Observe, Plan, PlanOptions, StallOptions, TimerEventOptions};
 
 use super::session::{self, carry_out, plan_of_nothing};
 use super::{hlog, program};
@@ -22,6 +22,9 @@ const BLOCKS: u32 = 6;
 /// Time unless another is named, where nothing tells what it takes.
 const DURATION: Duration = Duration::from_secs(60);
 
+/// A run that takes longer is begun only where its --duration is given.
+const LONGEST_UNASKED: Duration = Duration::from_secs(3600);
+
 /// Time of one busy loop unless another is named.
 const LOOP: Duration = Duration::from_secs(10);
 
@@ -33,7 +36,14 @@ pub fn measure(options: &MeasureOptions) -> exit::Result {
         Measurement::TimerEvents(o) => finish(&o.run, &timer_events(o)?),
         Measurement::Stalls(o) => match o.pid {
             Some(pid) => program::watch(pid, &o.run),
-            None => busy_loop(o),
+            None => {
+                anyhow::ensure!(
+                    o.run.observe == [Observe::Auto],
+                    "--observe: stalls are always watched with all the evidence there is; \
+                     leave it out"
+                );
+                busy_loop(o)
+            }
         },
     }
 }
@@ -106,6 +116,12 @@ fn timer_events(options: &TimerEventsOptions) -> anyhow::Result<PlanOptions> {
     };
     if options.run.duration.is_none() {
         plan.duration = plan.time_for_events();
+        anyhow::ensure!(
+            plan.duration <= LONGEST_UNASKED,
+            "these periods and events take about {:.0} hours; give --duration to run so long, \
+             or fewer --events",
+            plan.duration.as_secs_f64() / 3600.0
+        );
     }
     Ok(plan)
 }

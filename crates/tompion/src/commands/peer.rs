@@ -17,8 +17,8 @@ pub fn peer(options: &PeerOptions) -> exit::Result {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    exit::complain(&format!("listening on {}; Ctrl-C ends it", options.listen));
-    tompion_load::serve_peer(options.listen, options.dir.as_deref(), &stop)
+    let ready = || exit::complain(&format!("listening on {}; Ctrl-C ends it", options.listen));
+    tompion_load::serve_peer(options.listen, options.dir.as_deref(), &stop, ready)
         .with_context(|| format!("listening on {}", options.listen))?;
     Ok(0)
 }

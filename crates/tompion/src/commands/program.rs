@@ -1,7 +1,6 @@
 //! `tompion measure stalls --pid`: a running program, watched.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tompion_run::watch_program;
@@ -16,10 +15,7 @@ const DURATION: Duration = Duration::from_secs(10);
 
 /// Watches process `pid` and tells what held it up.
 pub fn watch(pid: i32, options: &RunOptions) -> exit::Result {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = crate::stop::on_signals()?;
     let found = watch_program(pid, options.duration.unwrap_or(DURATION), &stop)?;
     if options.output.json {
         print_json(&found)?;

@@ -48,6 +48,8 @@ pub struct Gathered {
     /// Stalls that fell into the loop's own work: they have rows like others, and
     /// were observed.
     within_own_ns: u64,
+    /// How many they are.
+    within_own: u64,
 }
 
 impl Gathered {
@@ -64,6 +66,7 @@ impl Gathered {
             parts: Vec::new(),
             totals: Totals::new(),
             within_own_ns: 0,
+            within_own: 0,
         }
     }
 
@@ -146,6 +149,7 @@ impl Gathered {
         }
         if row.own {
             self.within_own_ns += row.length_ps / 1000;
+            self.within_own += 1;
         } else {
             let length_ps = i64::try_from(row.length_ps).unwrap_or(i64::MAX);
             // Beyond the bins: counted by the loop, in no bin there either.
@@ -226,7 +230,7 @@ impl Gathered {
                 wall_ns: outcome.wall_ns,
                 observed_ns: outcome.observed_ns + self.within_own_ns,
                 own_ns: outcome.own_ns.saturating_sub(self.within_own_ns),
-                stalls: outcome.stalls,
+                stalls: outcome.stalls + self.within_own,
                 lost_ns: self.totals.lost_ns(),
                 rows_lost: outcome.lost_rows,
                 causes: by_cause(&self.totals),

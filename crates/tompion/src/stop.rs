@@ -1,0 +1,37 @@
+//! Ending on a signal: the first in order, a second one at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::exit;
+
+/// A signal so soon after the first is the same wish: `timeout` sends its signal to the
+/// program and then to its group.
+const THE_SAME: Duration = Duration::from_secs(1);
+
+/// A flag that SIGINT or SIGTERM sets. One that comes more than a second after the first
+/// ends the process at once.
+pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let (stop, at_once) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    for signal in [SIGINT, SIGTERM] {
+        let status = i32::from(exit::INTERRUPTED);
+        signal_hook::flag::register_conditional_shutdown(signal, status, Arc::clone(&at_once))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    // Sleeps until there is a signal, and so disturbs no measurement.
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            if signals.forever().next().is_some() {
+                thread::sleep(THE_SAME);
+                at_once.store(true, Ordering::Relaxed);
+            }
+        })?;
+    Ok(stop)
+}
