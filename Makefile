@@ -29,8 +29,8 @@ GUEST := $(CACHE)/guest
 # What is built is looked for in target/.
 unexport CARGO_TARGET_DIR
 
-.PHONY: run build preload-library static lib install test test-full lint unit cross guest \
-	guest-kernel acceptance docs clean require-rust run-packages test-packages
+.PHONY: run build preload-library static lib install test venv-meanwhile test-full lint unit \
+	cross guest guest-kernel acceptance docs clean require-rust run-packages test-packages
 
 run: build
 	target/release/tompion check $(ARGS)
@@ -83,8 +83,14 @@ install:
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' dist/lib/pkgconfig/tompion.pc \
 		>"$(INTO)"/lib/pkgconfig/tompion.pc
 
-test: test-packages lint unit guest cross build static acceptance
+test: test-packages venv-meanwhile lint unit guest cross build static acceptance
 	@echo "make test: all parts passed"
+
+# Downloads while others compile; `acceptance` waits for it, or does it again and tells
+# what is wrong.
+venv-meanwhile: test-packages
+	@mkdir -p $(CACHE)
+	@.ci/venv $(VENV) tests/acceptance/requirements.txt >$(CACHE)/venv.log 2>&1 &
 
 # The long experiments too, some twenty minutes more: ten minutes beside the
 # kernel's clock, 10^9 reads by all CPUs, and what observing costs.
@@ -159,13 +165,10 @@ cross: require-rust
 	fi
 
 acceptance: build static lib $(VENV)/ready test-packages
-	$(VENV)/bin/pytest -q tests/acceptance
+	$(VENV)/bin/pytest -q --durations=20 tests/acceptance
 
 $(VENV)/ready: tests/acceptance/requirements.txt | test-packages
-	rm -rf $(VENV)
-	python3 -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
-	touch $@
+	@.ci/venv $(VENV) $<
 
 require-rust:
 	@command -v $(CARGO) >/dev/null || { \

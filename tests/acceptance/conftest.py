@@ -27,6 +27,13 @@ def tompion(*arguments, cwd=None, timeout=120, program=TOMPION, check=None):
     return done
 
 
+def example(package, name):
+    """An example program of a crate, as the unit tests have built it already."""
+    build = ["cargo", "build", "--locked", "-p", package, "--example", name]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return ROOT / "target/debug/examples" / name
+
+
 def load_workers(marker):
     """Pids of load workers whose command line or open files name `marker`."""
     found = []

@@ -9,16 +9,14 @@ import tempfile
 import numpy
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, example
 
 DATA = ROOT / "crates/tompion-stats/tests/data"
 
 
 @pytest.fixture(scope="module")
 def ask():
-    build = ["cargo", "build", "--locked", "--release", "-p", "tompion-stats", "--example", "witness"]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    program = ROOT / "target/release/examples/witness"
+    program = example("tompion-stats", "witness")
 
     def run(do, **request):
         line = json.dumps({"do": do, **request}, default=lambda a: a.tolist())

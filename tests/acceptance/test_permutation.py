@@ -7,20 +7,14 @@ import numpy
 import pytest
 from scipy import stats
 
-from conftest import ROOT
+from conftest import example
 
 CONFIDENCE = 0.9
 
 
 @pytest.fixture(scope="module")
 def permute():
-    subprocess.run(
-        ["cargo", "build", "--locked", "--release", "-p", "tompion-stats", "--example", "permute"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    program = ROOT / "target/release/examples/permute"
+    program = example("tompion-stats", "permute")
 
     def run(requests):
         done = subprocess.run(

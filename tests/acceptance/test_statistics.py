@@ -7,18 +7,12 @@ import numpy
 import pytest
 from scipy import stats
 
-from conftest import ROOT
+from conftest import example
 
 
 @pytest.fixture(scope="module")
 def summarise():
-    subprocess.run(
-        ["cargo", "build", "--locked", "--release", "-p", "tompion-record", "--example", "summarise"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    program = ROOT / "target/release/examples/summarise"
+    program = example("tompion-record", "summarise")
 
     def run(values):
         done = subprocess.run(

@@ -8,8 +8,8 @@
 
 mod causes;
 mod ccdf;
-mod compare;
 mod claims;
+mod compare;
 mod data;
 mod disturbed;
 mod environment;
@@ -30,8 +30,8 @@ mod terminal;
 mod timer_events;
 mod verdicts;
 
-pub use compare::CompareView;
 pub use claims::{CLAIMS_JSON_VERSION, claim_json, claim_text, claims_json, claims_text};
+pub use compare::CompareView;
 pub use data::ReportData;
 pub use environment::environment_text;
 pub use html::html;

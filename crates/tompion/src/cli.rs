@@ -1,8 +1,8 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
 mod check;
-mod compare;
 mod claims;
+mod compare;
 mod load;
 mod measure;
 mod preload;
@@ -19,8 +19,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputOptions;
 pub use check::CheckOptions;
-pub use compare::CompareOptions;
 pub use claims::ClaimsOptions;
+pub use compare::CompareOptions;
 pub use load::LoadOptions;
 pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,

@@ -1,8 +1,8 @@
 //! One file a command.
 
 mod check;
-mod compare;
 mod claims;
+mod compare;
 mod env;
 mod hlog;
 mod list;
@@ -18,8 +18,8 @@ mod report;
 mod session;
 
 pub use check::check;
-pub use compare::compare;
 pub use claims::claims;
+pub use compare::compare;
 pub use env::env;
 pub use list::list;
 pub use load::load;
