@@ -145,8 +145,8 @@ guest: require-rust test-packages guest-kernel static preload-library
 		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
 	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \
 		-o $(GUEST)/bin/$$name.so tests/programs/$$name.c; done
-	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked -p tompion-lab --test boot \
-		--test clock --test programs --test preload --test stalls -- \
+	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked --workspace --test boot \
+		--test clock --test programs --test preload --test held_up -- \
 		--ignored --test-threads=2
 else
 guest: require-rust
