@@ -90,13 +90,13 @@ fn repeats(p: &Periodic, tick_hz: Option<u32>) -> String {
             "every {period}{phases}, {cost} each: {time} of the time; {found} of {expected} found{tick}"
         )
     } else {
-        let grids = match p.phases {
-            1 => "a grid".to_owned(),
-            n => format!("{n} grids"),
+        let (grids, whose) = match p.phases {
+            1 => ("a grid".to_owned(), "its"),
+            n => (format!("{n} grids"), "their"),
         };
         let tick = as_tick(hz);
         format!(
-            "stalls begin on {grids} of {period}, {cost} each: {time} of the time; in {found} of its {expected} points{tick}"
+            "stalls begin on {grids} of {period}, {cost} each: {time} of the time; in {found} of {whose} {expected} points{tick}"
         )
     }
 }
