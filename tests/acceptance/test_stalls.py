@@ -396,6 +396,33 @@ def test_an_interval_log_has_one_line_a_trial(tmp_path):
     assert read.get_value_at_percentile(50) == pytest.approx(measured["median_ns"], abs=1)
     assert read.get_max_value() == pytest.approx(measured["max_ns"], rel=0.01)
     assert reader.get_next_interval_histogram() is None
+    # The loop's own time, without that of setting up and of gathering.
+    wall = cell["stalls"]["wall_ns"] / 1e9
+    assert float(lines[0].split(",")[1]) == pytest.approx(wall, abs=0.001)
     missing = tompion("measure", "stalls", "--hlog", tmp_path / "no/where", check=1)
     assert "no such directory" in missing.stderr and missing.stderr.count("\n") == 1
     assert not list(tmp_path.glob("tompion-run*"))
+
+
+def test_an_interval_log_of_several_cells_tells_them_apart(tmp_path):
+    log = tmp_path / "stalls.hlog"
+    arguments = ("--loads", "idle,cpu", "--cpus", "0,1", "--blocks", 2, "--duration", "6s")
+    out = ("--out", tmp_path / "r", "--hlog", log, "--quiet")
+    tompion("measure", "stalls", *arguments, *out, check=0)
+    report = json.loads(tompion("report", tmp_path / "r", "--json", check=0).stdout)
+    cells = {
+        f"{c['factors']['load']}/cpu{c['factors']['cpu']}": c for c in report["cells"]
+    }
+    assert len(cells) == 4
+    reader = HistogramLogReader(str(log), HdrHistogram(1, 3_600_000_000_000, 3))
+    found = {}
+    while (read := reader.get_next_interval_histogram()) is not None:
+        found.setdefault(read.get_tag(), []).append(read)
+    assert found.keys() == cells.keys()
+    for tag, intervals in found.items():
+        cell = cells[tag]
+        assert len(intervals) == cell["stalls"]["trials"]
+        counted = sum(i.get_total_count() for i in intervals)
+        assert counted == cell["measured"]["samples"], tag
+        wall = sum(i.get_end_time_stamp() - i.get_start_time_stamp() for i in intervals)
+        assert wall == pytest.approx(cell["stalls"]["wall_ns"] / 1e6, abs=2), tag

@@ -1,9 +1,10 @@
 //! Stalls as an HdrHistogram interval log.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use tompion_record::{Error, Mark, Run};
-use tompion_stats::{Bins, HlogError, HlogInterval, HlogValues, write_hlog};
+use tompion_record::{Error, Factors, Mark, Run, Trial, factor};
+use tompion_stats::{HlogError, HlogInterval, HlogValues, write_hlog};
 
 /// Why there is no interval log.
 #[derive(Debug)]
@@ -26,26 +27,34 @@ impl std::fmt::Display for IntervalLogError {
 impl std::error::Error for IntervalLogError {}
 
 /// The iterations of every stalls trial of `run`, an interval of the log each, in
-/// nanoseconds.
+/// nanoseconds. An interval begins with its trial and is as long as its loop ran.
+/// Where there are several cells each has a tag: its load, what else sets it apart,
+/// and its CPU, as in `idle/cpu1`.
 ///
 /// # Errors
 /// A sample file that cannot be read or is damaged.
 pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
+    let of_loops = || run.record().trials.iter().filter(|t| t.stalls.is_some());
+    let apart = varying(of_loops());
     let mut trials = Vec::new();
-    for trial in run.record().trials.iter().filter(|t| t.stalls.is_some()) {
+    for trial in of_loops() {
         let data = run.data(trial).map_err(IntervalLogError::Run)?;
         let mut bins = data.bins.unwrap_or_default();
         for sample in data.samples.iter().filter(|s| s.mark != Mark::Recorder) {
             // What is beyond the bins is in the sample file alone.
             let _ = bins.record(sample.value_ps);
         }
-        trials.push((trial, bins));
+        let loop_ns = trial.stalls.as_ref().map_or(0, |s| s.wall_ns);
+        trials.push((trial.started_ns, loop_ns, bins, tag(&trial.factors, &apart)));
     }
-    let intervals = trials.iter().map(|(trial, bins): &(_, Bins)| HlogInterval {
-        start: Duration::from_nanos(trial.started_ns),
-        length: Duration::from_nanos(trial.duration_ns),
-        values: HlogValues::Picoseconds(bins),
-    });
+    let intervals = trials
+        .iter()
+        .map(|(started_ns, loop_ns, bins, tag)| HlogInterval {
+            start: Duration::from_nanos(*started_ns),
+            length: Duration::from_nanos(*loop_ns),
+            values: HlogValues::Picoseconds(bins),
+            tag: tag.as_deref(),
+        });
     let began = run.record().header.started();
     let mut log = Vec::new();
     write_hlog(
@@ -56,4 +65,41 @@ pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
     )
     .map_err(IntervalLogError::Log)?;
     Ok(log)
+}
+
+/// Names of the factors whose levels differ: the load first, the CPU last.
+fn varying<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<String> {
+    let (mut levels, mut of) = (BTreeMap::<&str, Vec<&str>>::new(), 0);
+    for trial in trials {
+        of += 1;
+        for (name, level) in trial.factors.iter() {
+            levels.entry(name).or_default().push(level);
+        }
+    }
+    let mut names: Vec<&str> = levels
+        .into_iter()
+        .filter(|(_, l)| l.len() < of || l.iter().any(|level| *level != l[0]))
+        .map(|(name, _)| name)
+        .collect();
+    names.sort_by_key(|name| match *name {
+        factor::LOAD => 0,
+        factor::CPU => 2,
+        _ => 1,
+    });
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// The tag of a cell among those that differ in the factors `apart`, if any do.
+fn tag(factors: &Factors, apart: &[String]) -> Option<String> {
+    let levels: Vec<String> = apart
+        .iter()
+        .filter_map(|name| Some((name, factors.get(name)?)))
+        .map(|(name, level)| match name.as_str() {
+            factor::CPU => format!("cpu{level}"),
+            _ => level.to_owned(),
+        })
+        .collect();
+    // What ends a tag for its readers.
+    let unfit = |c: char| c == ',' || c.is_whitespace() || c.is_control();
+    (!apart.is_empty()).then(|| levels.join("/").replace(unfit, "_"))
 }

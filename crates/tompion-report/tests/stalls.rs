@@ -2,13 +2,15 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::page::{as_xml, check_page, class, paths, plots};
 use common::{header, nothing, run_of, run_with, stalls_key, stalls_trial, tick_and_hog};
 use roxmltree::Document;
 use serde_json::json;
 use tompion_cause::Cause;
 use tompion_record::{TrialData, TrialDraft};
-use tompion_report::{ReportData, html, json, terminal};
+use tompion_report::{ReportData, html, interval_log, json, terminal};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -227,6 +229,106 @@ fn a_loop_that_never_stood_still_says_so() {
         "{text}"
     );
     check_page(&html(&report));
+}
+
+/// What is so by design is no limitation, and a busy loop does not sleep.
+#[test]
+fn a_loop_is_not_blamed_for_being_one() {
+    let mut trials = two_trials();
+    for (draft, _) in &mut trials {
+        draft.measurement.ended_by_time = true;
+        draft.measurement.cpu_per_operation_ns = Some(26.0);
+    }
+    let report_of = |trials: &[(TrialDraft, TrialData)]| {
+        let report = report(trials);
+        let limits = json(&report)["limitations"].to_string();
+        (limits, terminal(&report, 100, false), html(&report))
+    };
+    let (limits, text, page) = report_of(&trials);
+    for blame in ["time limit before", "outgrew their storage"] {
+        assert!(!limits.contains(blame), "{limits}");
+    }
+    for said in [&text, &page] {
+        assert!(
+            !said.contains("CPU time per sleep") && !said.contains("CPU per sleep"),
+            "{said}"
+        );
+        assert!(!said.contains("under missed"), "{said}");
+    }
+    // Other probes are told of.
+    let mut other = (
+        common::draft(common::key("wake-up", "usleep", "idle"), 0),
+        common::data([7; 9]),
+    );
+    other.0.measurement.ended_by_time = true;
+    trials.push(other);
+    let (limits, ..) = report_of(&trials);
+    assert!(
+        limits.contains("1 of 3 trials reached their time limit"),
+        "{limits}"
+    );
+}
+
+#[test]
+fn a_page_names_its_sources() {
+    let page = html(&report(&two_trials()));
+    for source in ["Perneel", "Adamczyk", "Kirova", "Korniichuk"] {
+        assert!(page.contains(&format!("<li>{source}")), "{source}");
+    }
+}
+
+/// Start, length and tag of each interval of a log.
+fn intervals(trials: &[(TrialDraft, TrialData)]) -> Vec<(String, String, Option<String>)> {
+    let (_keep, run) = run_of(trials);
+    let log = String::from_utf8(interval_log(&run).unwrap()).unwrap();
+    let lines = log.lines().filter(|l| !l.starts_with(['#', '"']));
+    lines
+        .map(|line| {
+            let (tag, rest) = match line.strip_prefix("Tag=") {
+                Some(tagged) => tagged
+                    .split_once(',')
+                    .map(|(t, r)| (Some(t.to_owned()), r))
+                    .unwrap(),
+                None => (None, line),
+            };
+            let mut fields = rest.split(',').map(str::to_owned);
+            (fields.next().unwrap(), fields.next().unwrap(), tag)
+        })
+        .collect()
+}
+
+#[test]
+fn an_interval_log_tells_cells_apart_and_has_the_loops_own_time() {
+    let of = |cpu: &str, load: &str, block| {
+        let mut trial = stalls_trial(stalls_key(cpu, load), block, SECOND, &[]);
+        // Setting up and gathering took another second.
+        (trial.0.started_ns, trial.0.duration_ns) = (u64::from(block) * 3 * SECOND, 2 * SECOND);
+        trial.0.stalls.as_mut().unwrap().wall_ns = Duration::from_millis(1_676).as_nanos() as u64;
+        trial
+    };
+    let found = intervals(&[
+        of("0", "idle", 0),
+        of("1", "idle", 0),
+        of("0", "cpu+udp", 1),
+    ]);
+    let tag = |t: &str| Some(t.to_owned());
+    let line = |start: &str, t| (start.to_owned(), "1.676".to_owned(), t);
+    assert_eq!(
+        found,
+        [
+            line("0.000", tag("idle/cpu0")),
+            line("0.000", tag("idle/cpu1")),
+            line("3.000", tag("cpu+udp/cpu0")),
+        ]
+    );
+    // Of one load only the CPU tells; what would end a tag is replaced.
+    let one = intervals(&[of("0", "a, b", 0), of("1", "a, b", 0)]);
+    assert_eq!((&one[0].2, &one[1].2), (&tag("cpu0"), &tag("cpu1")));
+    let odd = intervals(&[of("0", "a, b", 0), of("0", "idle", 0)]);
+    assert_eq!(odd[0].2, tag("a__b"));
+    // One cell needs no tag.
+    let alone = intervals(&[of("0", "idle", 0), of("0", "idle", 1)]);
+    assert_eq!(alone, [line("0.000", None), line("3.000", None)]);
 }
 
 #[test]

@@ -88,6 +88,26 @@ fn moments_of_trials_are_merged_and_the_worst_stands() {
 }
 
 #[test]
+fn a_longer_window_never_shows_less() {
+    // A short trial with the largest change, and a long one that holds longer windows.
+    let key = timer_key("epoll", "100ns", "rearmed", "cpu");
+    let short = rearmed(key.clone(), 0, 100, &[0, 500, 0, 0]);
+    let long = rearmed(key, 1, 100, &[1; 1200]);
+    let report = report(&[short, long]);
+    let f = figures(&report);
+    let mtie = |tau_ns| at(&f["mtie"], tau_ns);
+    // 1 ns more an interval: 256 within 256 intervals, 1024 within 1024.
+    assert_eq!(
+        [100, 400, 800, 25_600, 102_400].map(mtie),
+        [500.0, 500.0, 500.0, 500.0, 1024.0]
+    );
+    let said = "counts with what it holds";
+    let text = terminal(&report, 2000, false);
+    assert!(text.contains(said), "{text}");
+    assert!(html(&report).contains("For MTIE a trial shorter than τ counts"));
+}
+
+#[test]
 fn a_late_event_on_a_grid_shows_its_missed_periods() {
     // 100 events of d = 100 µs, 1 µs late each; one is 250.5 µs late.
     let mut late = [1_000u64; 100];
@@ -101,6 +121,10 @@ fn a_late_event_on_a_grid_shows_its_missed_periods() {
     // 101 grid points lie between the first event and the last, in 99 intervals.
     let mean = f["mean_interval_ns"].as_f64().unwrap();
     assert!((mean - 101.0 * 100_000.0 / 99.0).abs() < 1e-6, "{mean}");
+    // So the mean is not the period by construction, and nobody may say so.
+    let said = terminal(&report, 2000, false) + &html(&report);
+    assert!(said.contains("the mean is the period as long as none is missed"));
+    assert!(!said.contains("by construction"));
     assert_eq!(at(&f["mtie"], 100_000), 249_500.0);
     let text = terminal(&report, 100, false);
     assert!(text.contains("Timer events, period 100 µs"), "{text}");

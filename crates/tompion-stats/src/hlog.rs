@@ -15,7 +15,8 @@ use crate::Bins;
 /// Significant decimal digits, as in [`Bins`].
 const DIGITS: u8 = 3;
 
-/// The tag of intervals that hold the magnitudes of negative values.
+/// The tag of intervals that hold the magnitudes of negative values; where the
+/// interval has a tag of its own, it follows that after a slash.
 pub const HLOG_NEGATIVE_TAG: &str = "negative";
 
 /// What was counted during one interval.
@@ -37,6 +38,10 @@ pub struct HlogInterval<'a> {
     pub length: Duration,
     /// Its values; an interval may be empty.
     pub values: HlogValues<'a>,
+    /// What it belongs to, where a log holds several series: readers take the
+    /// intervals of each tag for themselves. Without commas, blanks and line
+    /// breaks.
+    pub tag: Option<&'a str>,
 }
 
 /// Why a log could not be written.
@@ -46,6 +51,9 @@ pub enum HlogError {
     Write(io::Error),
     /// The histogram of the interval at this place (from 0) cannot be encoded.
     Encode(usize, String),
+    /// The interval at this place (from 0) has a tag with a comma, a blank or a
+    /// line break.
+    Tag(usize, String),
 }
 
 impl fmt::Display for HlogError {
@@ -53,6 +61,10 @@ impl fmt::Display for HlogError {
         match self {
             Self::Write(e) => write!(f, "interval log: {e}"),
             Self::Encode(i, why) => write!(f, "interval log: interval {i}: {why}"),
+            Self::Tag(i, tag) => write!(
+                f,
+                "interval log: interval {i}: tag {tag:?}; a tag has no commas, blanks and line breaks"
+            ),
         }
     }
 }
@@ -61,7 +73,7 @@ impl std::error::Error for HlogError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Write(e) => Some(e),
-            Self::Encode(..) => None,
+            Self::Encode(..) | Self::Tag(..) => None,
         }
     }
 }
@@ -103,11 +115,16 @@ pub fn write_hlog<'a>(
                     }
                 })
         };
-        write(&positive, None)?;
+        let named = |name| Tag::new(name).ok_or_else(|| HlogError::Tag(place, name.to_owned()));
+        write(&positive, interval.tag.map(named).transpose()?)?;
         if !negative.is_empty() {
-            write(&negative, Tag::new(HLOG_NEGATIVE_TAG))?;
+            let below = match interval.tag {
+                Some(own) => format!("{own}/{HLOG_NEGATIVE_TAG}"),
+                None => HLOG_NEGATIVE_TAG.to_owned(),
+            };
+            write(&negative, Some(named(&below)?))?;
             if !said {
-                log.write_comment("Tag=negative: magnitudes of values below zero")
+                log.write_comment("Tag negative: magnitudes of values below zero")
                     .map_err(HlogError::Write)?;
                 said = true;
             }
@@ -195,6 +212,7 @@ mod tests {
             start,
             length: second,
             values: HlogValues::Nanoseconds(values),
+            tag: None,
         };
         let log = log_of(&[
             at(Duration::ZERO, &[3_400, 3_400, 80_400_000]),
@@ -227,6 +245,7 @@ mod tests {
             start: Duration::ZERO,
             length: Duration::from_secs(60),
             values: HlogValues::Picoseconds(&bins),
+            tag: None,
         }]);
         let (_, intervals) = read(&log);
         let [(None, .., up), (Some(tag), .., down)] = &intervals[..] else {
@@ -235,6 +254,44 @@ mod tests {
         assert_eq!(tag, HLOG_NEGATIVE_TAG);
         assert_eq!((up.len(), down.len()), (1, 5));
         assert!(up.max().abs_diff(7_000) <= 14 && down.max().abs_diff(2_000) <= 4);
+    }
+
+    #[test]
+    fn series_are_told_apart_by_tags() {
+        let mut below = Bins::new();
+        below.record_many(-3_000_000, 2).unwrap();
+        let at = |seconds, tag| HlogInterval {
+            start: Duration::from_secs(seconds),
+            length: Duration::from_secs(1),
+            values: HlogValues::Nanoseconds(&[5]),
+            tag,
+        };
+        let log = log_of(&[
+            at(0, Some("cpu+udp/cpu0")),
+            HlogInterval {
+                values: HlogValues::Picoseconds(&below),
+                ..at(0, Some("idle/cpu1"))
+            },
+            at(1, None),
+        ]);
+        let tags: Vec<_> = read(&log).1.into_iter().map(|r| r.0).collect();
+        let some = |tag: &str| Some(tag.to_owned());
+        assert_eq!(
+            tags,
+            [
+                some("cpu+udp/cpu0"),
+                some("idle/cpu1"),
+                some("idle/cpu1/negative"),
+                None
+            ]
+        );
+        let refused = write_hlog(
+            &mut Vec::new(),
+            SystemTime::UNIX_EPOCH,
+            "",
+            [at(0, Some("a b"))],
+        );
+        assert!(matches!(refused, Err(HlogError::Tag(0, tag)) if tag == "a b"));
     }
 
     #[test]
@@ -253,6 +310,7 @@ mod tests {
                 start: Duration::ZERO,
                 length: Duration::from_secs(1),
                 values: HlogValues::Picoseconds(&bins),
+                tag: None,
             }]);
             let h = &read(&log).1[0].3;
             prop_assert_eq!(h.len(), values.len() as u64);

@@ -31,8 +31,8 @@ pub enum TimerForm<'a> {
 pub struct TimerEventFigures {
     /// Mean of the intervals between successive events, in ns.
     ///
-    /// On a grid it is d by construction, times the grid points passed per
-    /// event where some were missed: there, lateness and missed periods tell
+    /// On a grid it is d as long as no point is missed, and else d times the
+    /// grid points passed per event: there, lateness and missed periods tell
     /// how good the timer is, not the mean.
     pub mean_ns: f64,
     /// Standard deviation of the intervals with divisor n, as in the paper.

@@ -110,6 +110,9 @@ pub(super) fn again(data: &ReportData) -> Markup {
             ul.small {
                 li { "Kirova et al. 2019, Future Internet 11(8):179: read cost, wake-up latency, the form of both plots, equation 1 for packet pacing." }
                 li { "Korniichuk et al. 2017: the same measures on Xen and VirtualBox." }
+                li { "Perneel et al. 2015: stalls of a busy loop (clock tick processing duration), their lengths in binary bins." }
+                li { "Adamczyk and Chydzinski 2015, PLOS ONE 10(7): periodic timer events, their mean and standard deviation." }
+                li { "ITU-T G.810 (1996) and Riley, NIST SP 1065: MTIE and TDEV." }
                 li { "Hyndman and Fan 1996, The American Statistician 50(4): quantiles, definition 7." }
                 li { "Davison and Hinkley 1997, Bootstrap Methods and their Application: intervals from whole blocks." }
             }

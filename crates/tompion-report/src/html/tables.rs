@@ -118,7 +118,9 @@ const COLUMNS: [Column; 25] = [
         supported(f, 0.99, f.p99_ns).map(format_ns)
     }),
     ("CPU per sleep", |s| {
-        s.cell.cpu_per_operation_ns().map(format_ns)
+        let sleeps = s.view.stalls.is_none();
+        let cost = s.cell.cpu_per_operation_ns();
+        cost.filter(|_| sleeps).map(format_ns)
     }),
     ("floor", |s| s.cell.floor_ns().map(format_ns)),
     ("smallest step", |s| {

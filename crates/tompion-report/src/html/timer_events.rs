@@ -47,6 +47,7 @@ pub(super) fn reading() -> Markup {
             "MTIE is the largest change of the time error within a stretch of τ, TDEV its deviation over τ "
             "(ITU-T G.810; Riley, NIST SP 1065); both at d and at the longest τ of at most 1 s that every row reaches. "
             "Trials are pooled: moments are merged, of |TIE| and MTIE the largest of any trial stands, TDEV is the root of the mean square. "
+            "For MTIE a trial shorter than τ counts with the longest stretch that it holds; in TDEV it does not count there. "
             "Interrupts are those of the whole machine."
         }
     }

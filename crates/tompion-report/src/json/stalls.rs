@@ -58,9 +58,13 @@ fn periodic(p: &Periodic) -> Value {
         "period_ns": p.period_ns,
         "period_low_ns": p.low_ns,
         "period_high_ns": p.high_ns,
+        "ticks": p.ticks,
+        "phases": p.phases,
         "events": p.events,
         "expected": p.expected,
         "median_length_ns": p.cost_ns,
+        "median_length_least_ns": p.costs_ns.0,
+        "median_length_greatest_ns": p.costs_ns.1,
         "time_share": p.time_share,
     })
 }

@@ -17,7 +17,7 @@ use crate::stalls::Bin;
 const SIZE: (u32, u32) = (500, 330);
 
 /// Room for the shares at the right.
-const RIGHT: i32 = 62;
+const RIGHT: i32 = 74;
 
 /// The foot of the bars, so that a single value is a bar.
 const FOOT: f64 = 0.6;
@@ -99,9 +99,12 @@ fn count_tick(exponent: i32) -> String {
 
 fn share_tick(share: f64) -> String {
     if share < 0.000_05 {
-        let e = (share * 100.0).log10().floor() as i32;
-        let lead = share * 100.0 / 10f64.powi(e);
-        return format!("{lead:.0}·10{} %", super::axes::superscript(e));
+        // Rounds to one digit first: 9.6 is 1 of the next power.
+        let rounded = format!("{:.0e}", share * 100.0);
+        if let Some((lead, e)) = rounded.split_once('e') {
+            let e = e.parse().unwrap_or_default();
+            return format!("{lead}·10{} %", super::axes::superscript(e));
+        }
     }
     percent(share)
 }
@@ -115,5 +118,16 @@ mod tests {
         assert_eq!([0, 3, 7].map(count_tick), ["1", "1\u{202f}000", "10⁷"]);
         assert_eq!(share_tick(0.012_3), "1.23 %");
         assert_eq!(share_tick(2e-8), "2·10⁻⁶ %");
+        assert_eq!([9.6e-6, 9.4e-6].map(share_tick), ["1·10⁻³ %", "9·10⁻⁴ %"]);
+    }
+
+    #[test]
+    fn shares_have_room() {
+        // 7.2 units a character at most: size 12 in a common sans-serif face.
+        for share in (0..4_000).map(|i| 10f64.powf(-f64::from(i) / 300.0)) {
+            let tick = share_tick(share);
+            let wide = 6.0 + 7.2 * tick.chars().count() as f64;
+            assert!(wide <= f64::from(RIGHT), "{tick}");
+        }
     }
 }

@@ -1,12 +1,17 @@
 //! Patterns in stalls, found trial by trial.
 
+use tompion_cause::Cause;
 use tompion_record::Stalls;
-use tompion_stats::{Occurrence, modes, periodic, run_lengths};
+use tompion_stats::{Distribution, Occurrence, modes, periodic, run_lengths};
 
 use super::trace::TracedStall;
 
-/// Periods of two trials this close, as a share, are one pattern.
+/// Periods this close, as a share, are one pattern, in one trial and over trials.
 const SAME_PERIOD: f64 = 1e-3;
+
+/// Ticks, or the others, among the stalls of one period are told by themselves
+/// from this many on, where they are a tenth of all.
+const FEWEST_APART: usize = 6;
 
 /// Lengths of two trials this close, as a share, are one mode.
 const SAME_LENGTH: f64 = 0.05;
@@ -34,27 +39,34 @@ pub(crate) struct Structure {
     pub cut: u32,
 }
 
-/// Stalls that come at equal distances.
+/// Stalls that begin at points of equal distance: ticks, or anything else.
 #[derive(Clone, Debug)]
 pub(crate) struct Periodic {
     /// Trials in which it was found.
     pub trials: u32,
+    /// Whether the tick took most of each of them.
+    pub ticks: bool,
     /// Their distance, with its 95 % interval, in nanoseconds.
     pub period_ns: f64,
     /// Lower end of the interval.
     pub low_ns: f64,
     /// Upper end of the interval.
     pub high_ns: f64,
-    /// Stalls found.
+    /// Grids of this period in one trial, apart in phase: the most of any.
+    pub phases: u32,
+    /// Points of the grids at which a stall began.
     pub events: u64,
-    /// Stalls that there would be, were none missing.
+    /// Points of the grids.
     pub expected: u64,
-    /// Median length in nanoseconds.
+    /// Median length in nanoseconds; over grids and trials the mean of theirs,
+    /// by events.
     pub cost_ns: f64,
-    /// Share of the time that they take.
+    /// The least and the greatest of these medians.
+    pub costs_ns: (f64, f64),
+    /// Share of the time that they take, over the trials in which it was found.
     pub time_share: f64,
-    /// The last trial in which it was found, counted from 1.
-    last_trial: u32,
+    /// The last trial in which it was found, counted from 1, and its grids.
+    last_trial: (u32, u32),
 }
 
 /// A length at which values gather.
@@ -92,17 +104,7 @@ impl Structure {
             })
             .collect();
         for p in periodic(&occurrences, 0, until_ns) {
-            self.add_periodic(Periodic {
-                trials: 1,
-                period_ns: p.period_ns,
-                low_ns: p.period_interval.low,
-                high_ns: p.period_interval.high,
-                events: p.events,
-                expected: p.expected,
-                cost_ns: p.cost_ns,
-                time_share: p.time_share,
-                last_trial: self.trials,
-            });
+            self.add_component(&p, searched, until_ns);
         }
         // A stamp tells a length to one iteration.
         let step_ns = about.loop_period_ns.ceil() as u64;
@@ -116,27 +118,79 @@ impl Structure {
         self.order();
     }
 
+    /// Takes in a component of the last trial, its ticks apart from the rest: what
+    /// a scheduler begins at a tick shares the tick's grid, and is none.
+    fn add_component(&mut self, p: &tompion_stats::Periodic, stalls: &[TracedStall], span_ns: u64) {
+        let is_tick = |i: &usize| stalls[*i].cause == Cause::Tick;
+        let (ticks, others): (Vec<usize>, Vec<usize>) = p.members.iter().partition(|i| is_tick(i));
+        let enough = |part: &[usize]| part.len() >= FEWEST_APART.max(p.members.len() / 10);
+        let parts = if enough(&ticks) && enough(&others) {
+            vec![(true, ticks), (false, others)]
+        } else {
+            vec![(ticks.len() > others.len(), p.members.clone())]
+        };
+        for (ticks, members) in parts {
+            let lengths = Distribution::from_values(
+                members.iter().map(|&i| stalls[i].length_ps.max(0) / 1000),
+            );
+            let Some(cost_ns) = lengths.median() else {
+                continue;
+            };
+            let mut points: Vec<i64> = members
+                .iter()
+                .map(|&i| ((stalls[i].at_ns as f64 - p.phase_ns) / p.period_ns).round() as i64)
+                .collect();
+            points.sort_unstable();
+            points.dedup();
+            let total_ns: f64 = members
+                .iter()
+                .map(|&i| stalls[i].length_ps.max(0) as f64 / 1e3)
+                .sum();
+            self.add_periodic(Periodic {
+                trials: 1,
+                ticks,
+                period_ns: p.period_ns,
+                low_ns: p.period_interval.low,
+                high_ns: p.period_interval.high,
+                phases: 1,
+                events: points.len() as u64,
+                expected: p.expected,
+                cost_ns,
+                costs_ns: (cost_ns, cost_ns),
+                time_share: total_ns / span_ns.max(1) as f64,
+                last_trial: (self.trials, 1),
+            });
+        }
+    }
+
     fn add_periodic(&mut self, new: Periodic) {
-        // Two of one trial differ in phase, whatever their periods.
         let same = |p: &&mut Periodic| {
-            p.last_trial < new.last_trial && (p.period_ns / new.period_ns - 1.0).abs() < SAME_PERIOD
+            p.ticks == new.ticks && (p.period_ns / new.period_ns - 1.0).abs() < SAME_PERIOD
         };
         let Some(p) = self.periodic.iter_mut().find(same) else {
             self.periodic.push(new);
             return;
         };
-        // Of the trials, the one with the narrowest interval names the period.
+        // The narrowest interval of all names the period.
         if new.high_ns - new.low_ns < p.high_ns - p.low_ns {
             (p.period_ns, p.low_ns, p.high_ns) = (new.period_ns, new.low_ns, new.high_ns);
         }
         let (a, b) = (p.events as f64, new.events as f64);
         p.cost_ns = (p.cost_ns * a + new.cost_ns * b) / (a + b).max(1.0);
-        let (s, t) = (f64::from(p.trials), f64::from(new.trials));
-        p.time_share = (p.time_share * s + new.time_share * t) / (s + t);
+        let ((low, high), other) = (p.costs_ns, new.costs_ns);
+        p.costs_ns = (low.min(other.0), high.max(other.1));
         p.events += new.events;
         p.expected += new.expected;
-        p.trials += new.trials;
-        p.last_trial = new.last_trial;
+        let lost = p.time_share * f64::from(p.trials) + new.time_share;
+        if p.last_trial.0 == new.last_trial.0 {
+            // Another phase.
+            p.last_trial.1 += 1;
+        } else {
+            p.trials += 1;
+            p.last_trial = new.last_trial;
+        }
+        p.phases = p.phases.max(p.last_trial.1);
+        p.time_share = lost / f64::from(p.trials);
     }
 
     fn order(&mut self) {

@@ -80,8 +80,10 @@ pub(super) fn cost_of_waiting(out: &mut String, data: &ReportData, width: usize,
     }
 }
 
+/// Whether something slept: a busy loop uses CPU time, but not for that.
 fn has_cost(s: &Shown<'_>) -> bool {
-    s.cell.missed_periods.is_some() || s.cell.cpu_per_operation_ns().is_some()
+    let cost = s.cell.missed_periods.is_some() || s.cell.cpu_per_operation_ns().is_some();
+    cost && s.view.stalls.is_none()
 }
 
 /// Whether verdicts see other quantiles of this cell than the tables of latency.

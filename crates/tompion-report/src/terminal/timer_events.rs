@@ -67,7 +67,7 @@ fn on_two_lines(title: &str) -> String {
 }
 
 /// How to read the tables, once.
-pub(super) const NOTE: &str = "Timer events: sd (n) is the standard deviation as Adamczyk 2015 prints it. On a grid the mean is the period by \
-     construction; lateness and missed periods tell. TIE is the time error against the ideal grid, MTIE and TDEV are its \
+pub(super) const NOTE: &str = "Timer events: sd (n) is the standard deviation as Adamczyk 2015 prints it. On a grid the mean is the period as long \
+     as none is missed; lateness and missed periods tell. TIE is the time error against the ideal grid, MTIE and TDEV are its \
      largest change within and its deviation over the time named (ITU-T G.810). Trials are pooled: moments merged, the largest \
-     TIE and MTIE of any trial, TDEV as root mean square.";
+     TIE and MTIE of any trial (one shorter than the time named counts with what it holds), TDEV as root mean square.";

@@ -16,7 +16,8 @@ pub(crate) use columns::{columns, interrupts_per_second, missed_share};
 pub(crate) const LEVEL: f64 = 0.99;
 
 /// The figures of one cell. Each trial has its own; moments are merged, of time
-/// errors and MTIE the largest stands, TDEV is the root of the mean square.
+/// errors and MTIE the largest stands, TDEV is the root of the mean square. In
+/// MTIE a trial too short for a window counts with the longest that it holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimerEvents {
     /// The nominal period d, in nanoseconds.
@@ -123,9 +124,15 @@ impl TimerEvents {
         Some((d + i.low, d + i.high))
     }
 
-    /// MTIE as `(tau_ns, value_ns)`.
+    /// MTIE as `(tau_ns, value_ns)`: the largest change within any stretch of tau
+    /// or less in any trial. A trial that ends before tau has shown what it has, so
+    /// that a longer window never shows less, as the definition demands.
     pub(crate) fn mtie(&self) -> Vec<(u64, f64)> {
-        self.mtie.iter().map(|(&tau, &v)| (tau, v)).collect()
+        let running = self.mtie.iter().scan(0.0f64, |largest, (&tau, &v)| {
+            *largest = largest.max(v);
+            Some((tau, *largest))
+        });
+        running.collect()
     }
 
     /// TDEV as `(tau_ns, value_ns)`.
