@@ -9,6 +9,7 @@ use tompion_stats::{Distribution, Interval, quantile_interval};
 use tompion_verdict::Assessment;
 
 use crate::ccdf;
+use crate::dependence::CellDependence;
 use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
 use crate::sections::{STALLS, TIMER_EVENTS};
@@ -56,6 +57,8 @@ pub(crate) struct CellView {
     pub not_positive: u64,
     /// Samples left out of every summary, as warm-up or otherwise.
     pub left_out: u64,
+    /// How much samples depend on one another.
+    pub dependence: CellDependence,
     /// Disturbed samples, which count.
     pub disturbed: Disturbed,
     /// Trials that keep only their largest samples one by one.
@@ -110,6 +113,7 @@ impl CellView {
             not_positive: plotted.len() - plotted.count_above(0),
             undisturbed: undisturbed.flatten(),
             left_out: extra.left_out,
+            dependence: extra.dependence,
             disturbed: extra.disturbed,
             tail_trials: extra.tail_trials,
             timer,
@@ -128,6 +132,7 @@ impl CellView {
 struct Extra {
     series: Vec<TrialSeries>,
     left_out: u64,
+    dependence: CellDependence,
     disturbed: Disturbed,
     tail_trials: u32,
     timer: Option<TimerEvents>,
@@ -145,6 +150,7 @@ impl Extra {
         }
         self.series.push(TrialSeries::of(trial, data, blocks));
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;
+        self.dependence.add(data);
         self.disturbed.add(trial, data);
         self.tail_trials += u32::from(matches!(trial.storage, Storage::Tail { .. }));
     }

@@ -11,6 +11,7 @@ mod ccdf;
 mod claims;
 mod compare;
 mod data;
+mod dependence;
 mod disturbed;
 mod environment;
 mod evidence;

@@ -6,7 +6,7 @@ use tompion_record::{Summary, format_ns};
 use super::verdict::figure;
 use crate::data::Shown;
 use crate::disturbed::{Disturbed, Reason, cause_in_words, known_by};
-use crate::figures::{NONE, count, supported};
+use crate::figures::{NONE, count, real, supported};
 use crate::sections::{Row, Section, load_title};
 
 /// Median, p99 and maximum, a group of columns for each load.
@@ -72,7 +72,7 @@ pub(super) fn name(row: &Row<'_>) -> Markup {
 /// column that is empty throughout is left out.
 type Column = (&'static str, fn(&Shown<'_>) -> Option<String>);
 
-const COLUMNS: [Column; 25] = [
+const COLUMNS: [Column; 27] = [
     ("samples", |s| single(s).map(|m| count(m.samples))),
     ("median", |s| ns(s, |m| m.median_ns)),
     ("95 % interval", |s| {
@@ -92,6 +92,14 @@ const COLUMNS: [Column; 25] = [
     ("p99.9", |s| quantile(s, 0.999, |m| m.p99_9_ns)),
     ("p99.99", |s| quantile(s, 0.9999, |m| m.p99_99_ns)),
     ("max", |s| ns(s, |m| m.max_ns)),
+    ("autocorrelation", |s| {
+        let time = s.view.dependence.time();
+        time.map(|t| format!("{} samples", real(t)))
+    }),
+    ("effective samples", |s| {
+        let n = s.view.dependence.effective_samples();
+        n.map(|n| count(n as u64))
+    }),
     ("disturbed", |s| watched(s).map(|d| count(d.marked()))),
     ("undisturbed median", |s| {
         without(s).map(|m| format_ns(m.median_ns))
@@ -202,6 +210,7 @@ pub(super) fn full(section: &Section<'_>) -> Markup {
                 "MAD is the median absolute deviation from the median, unscaled. ½ IQR is half the interquartile range, which "
                 "Kirova et al. 2019 print under the name MAD; both are given, named apart. Quantiles follow definition 7 of Hyndman and Fan 1996. "
                 "A dash stands for a quantile with less than one sample beyond it. Intervals are resampled over whole blocks. "
+                "Samples in a row resemble each other: autocorrelation is the time, in samples, over which they do, and the effective samples are how many independent ones would tell as much. "
                 "Disturbed samples are those that something else overlapped; they count in all columns but those named undisturbed."
             }
         }

@@ -64,6 +64,10 @@ fn cell(s: &Shown<'_>) -> Value {
             "low_ns": i.low,
             "high_ns": i.high,
         })),
+        "dependence": view.dependence.time().map(|time| json!({
+            "autocorrelation_time_samples": time,
+            "effective_samples": view.dependence.effective_samples(),
+        })),
         "missed_periods": cell.missed_periods,
         "marked_samples": view.left_out + view.disturbed.marked(),
         "disturbed_samples": view.disturbed.observed.then(|| view.disturbed.marked()),
