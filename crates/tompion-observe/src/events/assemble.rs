@@ -15,7 +15,8 @@ use threads::{By, Watched};
 struct Cpu {
     /// Who runs; unknown before the first switch.
     tid: Option<i32>,
-    since_ns: u64,
+    /// Since when that is so; unknown while records are missing.
+    since_ns: Option<u64>,
     open: Vec<Open>,
     spans: Vec<Span>,
 }
@@ -65,7 +66,7 @@ impl Assembler {
     pub(super) fn watch_cpu(&mut self, cpu: u32, since_ns: u64) {
         let state = Cpu {
             tid: None,
-            since_ns,
+            since_ns: Some(since_ns),
             open: Vec::new(),
             spans: Vec::new(),
         };
@@ -114,6 +115,7 @@ impl Assembler {
             Event::Found { tid, off } => self.find(tid, time_ns, off),
             Event::Named { tid, comm } => self.names.learn(tid, Some(comm)),
             Event::Lost { origin } => self.lose(origin, time_ns),
+            Event::Again { origin } => self.begin_again(origin, time_ns),
         }
     }
 
@@ -167,7 +169,7 @@ impl Assembler {
         // switch is missing, and then nobody knows since when.
         let since_ns = match c.tid {
             Some(noted) if noted != prev => at_ns,
-            _ => c.since_ns,
+            _ => c.since_ns.unwrap_or(at_ns),
         };
         c.tid = None;
         // Nothing sleeps within a hard interrupt: one still open has lost its end.
@@ -186,7 +188,7 @@ impl Assembler {
     fn begin_turn(&mut self, cpu: u32, next: i32, at_ns: u64) {
         if let Some(c) = self.cpus.get_mut(&cpu) {
             c.tid = Some(next);
-            c.since_ns = at_ns;
+            c.since_ns = Some(at_ns);
         }
     }
 
@@ -225,7 +227,7 @@ impl Assembler {
         }
     }
 
-    /// What was open may have ended unseen.
+    /// What is open may end unseen. Only up to now is it known who ran.
     fn lose(&mut self, origin: Origin, at_ns: u64) {
         let forget = |w: &mut Watched| {
             if let Some(off) = w.off.take() {
@@ -247,15 +249,25 @@ impl Assembler {
                 let Some(c) = self.cpus.get_mut(&cpu) else {
                     return;
                 };
-                c.tid = None;
-                c.since_ns = at_ns;
+                let ran = c.tid.take().zip(c.since_ns.take());
                 let opens = std::mem::take(&mut c.open);
                 self.end_unknown(cpu, opens);
+                if let Some((tid, since_ns)) = ran.filter(|r| r.1 < at_ns) {
+                    let task = self.names.task(tid);
+                    self.on_cpu(cpu, span(since_ns, at_ns, What::Ran(task)));
+                }
                 let there = self.watched.values_mut();
                 there
                     .filter(|w| w.cpu == cpu && !w.has_own_ring)
                     .for_each(forget);
             }
+        }
+    }
+
+    fn begin_again(&mut self, origin: Origin, at_ns: u64) {
+        let Origin::Cpu(cpu) = origin else { return };
+        if let Some(c) = self.cpus.get_mut(&cpu).filter(|c| c.tid.is_none()) {
+            c.since_ns = Some(at_ns);
         }
     }
 }

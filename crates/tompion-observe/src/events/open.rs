@@ -19,6 +19,8 @@ pub(super) struct Channel {
     pub ring: Ring,
     /// Time of the latest record taken from it.
     pub last_ns: u64,
+    /// When it was found full, if nothing has been written to it since.
+    pub full_since_ns: Option<u64>,
 }
 
 /// What the first event of a channel tells beside samples.
@@ -51,6 +53,7 @@ impl Channel {
             events: vec![event],
             ring,
             last_ns: 0,
+            full_since_ns: None,
         })
     }
 

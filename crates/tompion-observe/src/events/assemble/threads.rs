@@ -145,9 +145,9 @@ impl Assembler {
             return;
         };
         let part = |from_ns: u64, what| span(from_ns.max(since_ns), at_ns, what);
-        if let Some(other) = c.tid.filter(|t| *t != tid) {
+        if let (Some(other), Some(since_ns)) = (c.tid.filter(|t| *t != tid), c.since_ns) {
             let task = self.names.task(other);
-            w.spans.push(part(c.since_ns, What::Ran(task)));
+            w.spans.push(part(since_ns, What::Ran(task)));
         }
         for open in &c.open {
             let what = self.labels[open.label as usize].clone();
