@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use tompion_cause::{Span, What};
+use tompion_cause::{OffCpu, Span, What};
 
 use super::names::Names;
 use super::record::{Event, Kind, Origin, Record};
@@ -52,6 +52,7 @@ impl Assembler {
     pub(super) fn watch(&mut self, tid: i32, cpu: u32, has_own_ring: bool) {
         let watched = Watched {
             is_known: false,
+            found_ready_ns: None,
             cpu,
             wants_since_ns: None,
             off: None,
@@ -116,6 +117,40 @@ impl Assembler {
             Event::Named { tid, comm } => self.names.learn(tid, Some(comm)),
             Event::Lost { origin } => self.lose(origin, time_ns),
             Event::Again { origin } => self.begin_again(origin, time_ns),
+        }
+    }
+
+    /// Watches a thread no longer.
+    pub(super) fn forget(&mut self, tid: i32) {
+        self.watched.remove(&tid);
+    }
+
+    /// Since when a watched thread has been stopped, or could have run and has not.
+    pub(super) fn kept_since(&self, tid: i32) -> Option<u64> {
+        let w = self.watched.get(&tid)?;
+        match &w.off {
+            Some(off) if matches!(off.how, OffCpu::Preempted | OffCpu::Stopped) => {
+                Some(off.from_ns)
+            }
+            Some(off) => off.wake_ns,
+            None => w.found_ready_ns,
+        }
+    }
+
+    /// Ends what goes on for the threads. Of one that could run when it was found,
+    /// and of which there was no record since, only its CPU time tells whether it
+    /// ran: `idle` are those that did not.
+    pub(super) fn close(&mut self, at_ns: u64, idle: &[i32]) {
+        let tids: Vec<i32> = self.watched.keys().copied().collect();
+        for tid in tids {
+            self.leave(tid, at_ns);
+            if let Some(w) = self.watched.get_mut(&tid) {
+                let ready = w.found_ready_ns.take().filter(|_| idle.contains(&tid));
+                if let Some(from_ns) = ready {
+                    w.spans.push(span(from_ns, at_ns, What::Runnable));
+                }
+                w.end_off(at_ns);
+            }
         }
     }
 
@@ -235,6 +270,7 @@ impl Assembler {
                     .push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
             }
             w.wants_since_ns = Some(at_ns);
+            w.found_ready_ns = None;
         };
         match origin {
             Origin::Faults(tid) => {
@@ -283,6 +319,8 @@ fn span(from_ns: u64, until_ns: u64, what: What) -> Span {
 
 #[cfg(test)]
 mod any_records;
+#[cfg(test)]
+mod ends;
 #[cfg(test)]
 mod losses;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::assemble::Assembler;
 use super::decode::Decoder;
 use super::evidence::Evidence;
 use super::names::Names;
-use super::open::{Beside, Channel};
+use super::open::{Beside, Channel, GONE};
 use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
@@ -92,6 +92,9 @@ impl Recorder {
             false => sources::of_thread(tid, &self.settings, &mut self.decoder),
         };
         let faults = sources::faults_of(tid, &self.settings, &mut self.decoder);
+        if switches.as_ref().is_err_and(|why| why == GONE) {
+            return;
+        }
         let has_own_ring = switches.is_ok();
         self.has_switches &= has_own_ring || told_by_cpus;
         self.relies_on_cpus |= told_by_cpus;
@@ -112,6 +115,48 @@ impl Recorder {
                 cpu,
                 event,
             });
+        }
+    }
+
+    /// Watches a thread no longer: gives its rings back.
+    pub fn unwatch(&mut self, tid: i32) {
+        let own =
+            |c: &mut Channel| matches!(c.origin, Origin::Thread(t) | Origin::Faults(t) if t == tid);
+        let ended: Vec<_> = self.channels.extract_if(.., own).collect();
+        ended.into_iter().for_each(|c| c.end(&mut self.decoder));
+        self.assembler.forget(tid);
+    }
+
+    /// Whether a watched thread's switches are recorded: in a ring of its own, or
+    /// with those of the CPUs.
+    pub fn follows(&self, tid: i32) -> bool {
+        let by_cpus = [item::SCHEDULER, item::CPU_SWITCHES]
+            .into_iter()
+            .any(|name| self.evidence.got(name));
+        by_cpus
+            || self
+                .channels
+                .iter()
+                .any(|c| c.origin == Origin::Thread(tid))
+    }
+
+    /// Since when a watched thread has been stopped, or could have run and has not,
+    /// if that goes on. Its spans of that time are not all told yet.
+    pub fn kept_since(&self, tid: i32) -> Option<u64> {
+        self.assembler.kept_since(tid)
+    }
+
+    /// Ends what goes on for the watched threads at a moment that has been drained
+    /// past: nothing is recorded of them any more. `idle` are those that used no CPU
+    /// time since they were found.
+    pub fn close(&mut self, at_ns: u64, idle: &[i32]) -> Drained {
+        self.assembler.close(at_ns.max(self.pushed_ns), idle);
+        let (threads, cpus) = self.assembler.take();
+        Drained {
+            threads,
+            cpus,
+            until_ns: self.until_ns,
+            lost: Vec::new(),
         }
     }
 
