@@ -14,6 +14,9 @@ pub struct ProgramStalls {
     pub name: String,
     /// How long it was watched, in nanoseconds.
     pub wall_ns: u64,
+    /// How long it took to begin, thread by thread, in nanoseconds; nothing of it
+    /// counts.
+    pub attach_ns: u64,
     /// Whether it ended meanwhile.
     pub ended: bool,
     /// Time its threads lost, added up, in nanoseconds; from events. Absent where

@@ -10,6 +10,9 @@ use crate::figures::{NONE, count, plain};
 /// Rows printed of each table; `--json` has all.
 const MOST: usize = 10;
 
+/// Attaching that takes longer than this is told.
+const TOLD_ATTACH_NS: u64 = 500_000_000;
+
 /// Evidence without which lost time is not known.
 const SWITCHES: &str = "context switches of the threads";
 
@@ -18,10 +21,15 @@ pub fn program_text(found: &ProgramStalls, width: usize) -> String {
     let width = width.max(60);
     let mut out = wrapped(
         &format!(
-            "{} [{}] was watched for {}{}.",
+            "{} [{}] was watched for {}{}{}.",
             plain(&found.name),
             found.pid,
             format_ns(found.wall_ns as f64),
+            if found.attach_ns < TOLD_ATTACH_NS {
+                String::new()
+            } else {
+                format!(", after {} of attaching", format_ns(found.attach_ns as f64))
+            },
             if found.ended { ", until it ended" } else { "" },
         ),
         width,
@@ -236,7 +244,12 @@ mod tests {
     fn some_threads_that_could_not_be_watched_are_counted() {
         let mut found = found();
         found.unwatched_threads = 1;
+        found.attach_ns = 2_000_000_000;
         let text = joined(&program_text(&found, 80));
+        assert!(
+            text.contains("was watched for 3.00 s, after 2.00 s of attaching."),
+            "{text}"
+        );
         assert!(
             text.contains("lost 40.0 ms together, in 8 stalls"),
             "{text}"

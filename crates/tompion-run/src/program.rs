@@ -18,7 +18,7 @@ mod process;
 mod settling;
 mod thread;
 
-use process::{Process, name_of, raise_open_files};
+use process::{Process, be_prompt, name_of, raise_open_files};
 use thread::Watched;
 
 /// How often events are taken, counters read and new threads looked for.
@@ -34,7 +34,8 @@ const LAG_NS: u64 = 200_000_000;
 const LONGEST: usize = 100;
 
 /// Watches all threads of process `pid` for `duration`, until it ends or until
-/// `stop` is set. Lets this process open as many files as it is allowed to.
+/// `stop` is set. Lets this process open as many files as it is allowed to, and raises
+/// the calling thread's priority where that is permitted.
 ///
 /// # Errors
 /// There is no such process.
@@ -44,6 +45,8 @@ pub fn watch_program(
     stop: &Arc<AtomicBool>,
 ) -> Result<ProgramStalls, Error> {
     raise_open_files();
+    be_prompt();
+    let asked_ns = os::now_ns(ClockId::Monotonic);
     let mut process = Process::open(pid)
         .map_err(|e| Error::Plan(format!("--pid {pid}: no such process can be watched ({e})")))?;
     let name = name_of(pid);
@@ -138,6 +141,7 @@ pub fn watch_program(
         pid,
         name,
         wall_ns: over_ns - began_ns,
+        attach_ns: began_ns - asked_ns,
         ended,
         lost_ns: known(told.totals.lost_ns()),
         stalls: known(told.totals.stalls().count),

@@ -20,7 +20,7 @@ struct Item {
     name: &'static str,
     asked: usize,
     refused: usize,
-    /// The latest refusal.
+    /// The first refusal, which says most.
     why: String,
 }
 
@@ -55,8 +55,10 @@ impl Evidence {
         let item = &mut self.items[at];
         item.asked += 1;
         if let Err(why) = had {
+            if item.refused == 0 {
+                item.why = why;
+            }
             item.refused += 1;
-            item.why = why;
         }
     }
 

@@ -165,7 +165,7 @@ impl Recorder {
         let tracefs = Tracefs::open();
         let tracepoints = match &tracefs {
             Ok(tracefs) => Tracepoints::read(tracefs, &mut self.assembler, decoder),
-            Err(_) => Tracepoints::default(),
+            Err(_) => Tracepoints::none(),
         };
         let mut had = Vec::new();
         if let Err(why) = &tracefs {
