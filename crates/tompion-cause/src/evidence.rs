@@ -118,7 +118,8 @@ pub enum Source {
 /// A thread, as its kernel names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {
-    /// Thread number; 0 is the idle task.
+    /// Thread number; 0 is the idle task. That of a thread outside this PID namespace is
+    /// the kernel's own, negated.
     pub tid: i32,
     /// Its name, where known.
     pub name: Option<String>,

@@ -5,9 +5,14 @@ use std::fmt;
 use crate::{Cause, Part, Task};
 
 impl fmt::Display for Task {
-    /// `hog[1234]`, or `[1234]` where the name is not known.
+    /// `hog[1234]`, or `[1234]` where the name is not known. A thread outside this PID
+    /// namespace has no number here.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]", self.name.as_deref().unwrap_or(""), self.tid)
+        match (&self.name, self.tid) {
+            (Some(name), ..0) => f.write_str(name),
+            (None, ..0) => f.write_str("a thread of another namespace"),
+            (name, tid) => write!(f, "{}[{tid}]", name.as_deref().unwrap_or("")),
+        }
     }
 }
 
@@ -97,6 +102,19 @@ mod tests {
         ] {
             assert_eq!(describe_ns(ns), words);
         }
+    }
+
+    #[test]
+    fn a_thread_of_another_namespace_has_no_number() {
+        let task = |tid, name: Option<&str>| Task {
+            tid,
+            name: name.map(str::to_owned),
+        };
+        assert_eq!(task(1234, Some("hog")).to_string(), "hog[1234]");
+        assert_eq!(task(1234, None).to_string(), "[1234]");
+        assert_eq!(task(-4337, Some("python3")).to_string(), "python3");
+        let unnamed = task(-4337, None).to_string();
+        assert_eq!(unnamed, "a thread of another namespace");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct ThreadCounters {
     status: Option<Kept>,
     stat: Option<Kept>,
     throttling: Result<Throttling, String>,
-    smi: Option<File>,
+    smi: Result<File, String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl ThreadCounters {
             status: open("status"),
             stat: open("stat"),
             throttling: Throttling::of(tid),
-            smi: None,
+            smi: Err("not asked for".to_owned()),
         })
     }
 
@@ -80,13 +80,8 @@ impl ThreadCounters {
     /// # Errors
     /// One line: why they cannot be counted here.
     pub fn watch_smi_of(&mut self, cpu: u32) -> Result<(), String> {
-        let path = format!("/dev/cpu/{cpu}/msr");
-        let file = File::open(&path).map_err(|e| format!("{path}: {e}"))?;
-        if read_msr(&file).is_none() {
-            return Err(format!("{path}: this CPU does not count them, or hides it"));
-        }
-        self.smi = Some(file);
-        Ok(())
+        self.smi = smi_of(&format!("/dev/cpu/{cpu}/msr"));
+        self.smi.as_ref().map(drop).map_err(Clone::clone)
     }
 
     /// Which counters there are; each `Err` says why not.
@@ -108,10 +103,7 @@ impl ThreadCounters {
             ("throttling of its control group".to_owned(), throttling),
             (
                 "system management interrupts".to_owned(),
-                match self.smi {
-                    Some(_) => Ok(()),
-                    None => Err("not asked for, or refused".to_owned()),
-                },
+                self.smi.as_ref().map(drop).map_err(Clone::clone),
             ),
         ]
     }
@@ -141,7 +133,7 @@ impl ThreadCounters {
             .as_mut()
             .ok()
             .and_then(Throttling::throttled_ns);
-        counters.smi = self.smi.as_ref().and_then(read_msr);
+        counters.smi = self.smi.as_ref().ok().and_then(read_msr);
         counters
     }
 
@@ -160,6 +152,14 @@ impl ThreadCounters {
         let faults = self.stat.as_mut().and_then(|f| faults(f.read()?));
         counters.minor_faults = faults.map(|f| f.0);
         counters.major_faults = faults.map(|f| f.1);
+    }
+}
+
+fn smi_of(path: &str) -> Result<File, String> {
+    let file = File::open(path).map_err(|e| format!("{path}: {e}"))?;
+    match read_msr(&file) {
+        Some(_) => Ok(file),
+        None => Err(format!("{path}: this CPU does not count them, or hides it")),
     }
 }
 
@@ -214,6 +214,16 @@ mod tests {
         assert_eq!(switches(status), Some((150, 545)));
         assert_eq!(pair(b"100 200 3\n"), Some((100, 200)));
         assert_eq!(pair(b""), None);
+    }
+
+    #[test]
+    fn management_interrupts_not_asked_for_and_refused_are_told_apart() {
+        let why = |counters: &ThreadCounters| counters.access().last().unwrap().1.clone();
+        let mut counters = ThreadCounters::open(sys::own_tid()).unwrap();
+        assert_eq!(why(&counters), Err("not asked for".to_owned()));
+        let refused = counters.watch_smi_of(1 << 20).unwrap_err();
+        assert!(refused.contains("/msr: "), "{refused}");
+        assert_eq!(why(&counters), Err(refused));
     }
 
     #[test]

@@ -249,7 +249,15 @@ fn too_small_a_ring_is_told_as_a_loss() {
         lost.iter()
             .all(|l| l.from_ns <= l.until_ns && l.until_ns <= monotonic_ns())
     );
-    assert!(!recorder.access().has_cpu_events);
+    let access = recorder.access();
+    assert!(!access.has_cpu_events);
+    let named = |i: &&(String, Result<(), String>)| i.0 == item::CPU_EVENTS && i.1.is_err();
+    assert_eq!(
+        access.items.iter().filter(named).count(),
+        1,
+        "{:?}",
+        access.items
+    );
     assert!(
         recorder
             .access_between(0, from - 1_000_000_000)

@@ -14,12 +14,24 @@ pub struct ProgramStalls {
     pub name: String,
     /// How long it was watched, in nanoseconds.
     pub wall_ns: u64,
+    /// How long it took to begin, thread by thread, in nanoseconds; nothing of it
+    /// counts.
+    pub attach_ns: u64,
     /// Whether it ended meanwhile.
     pub ended: bool,
-    /// Time its threads lost, added up, in nanoseconds; from events.
-    pub lost_ns: u64,
+    /// Time its threads lost, added up, in nanoseconds; from events. Absent where
+    /// none of their switches could be recorded.
+    pub lost_ns: Option<u64>,
     /// How often.
-    pub stalls: u64,
+    pub stalls: Option<u64>,
+    /// Time its threads were runnable and not running, by the kernel's own count,
+    /// added up, in nanoseconds; absent where that is not told.
+    pub run_delay_ns: Option<u64>,
+    /// How long its control group stood still for want of CPU quota, all CPUs added,
+    /// in nanoseconds; absent where that is not told.
+    pub throttled_ns: Option<u64>,
+    /// Threads whose switches could not be recorded.
+    pub unwatched_threads: u64,
     /// Lost time by cause, the greatest first.
     pub causes: Vec<CauseTotal>,
     /// Its threads, the one that lost most first.
@@ -46,12 +58,13 @@ pub struct ProgramThread {
     /// Time it was runnable and not running, by the kernel's own count, in
     /// nanoseconds; absent where that is not told.
     pub run_delay_ns: Option<u64>,
-    /// Time it lost, from events, in nanoseconds.
-    pub lost_ns: u64,
+    /// Time it lost, from events, in nanoseconds; absent where its switches could
+    /// not be recorded.
+    pub lost_ns: Option<u64>,
     /// How often.
-    pub stalls: u64,
+    pub stalls: Option<u64>,
     /// The longest, in nanoseconds.
-    pub longest_ns: u64,
+    pub longest_ns: Option<u64>,
 }
 
 /// One stall of a program.
@@ -63,6 +76,6 @@ pub struct ProgramStall {
     pub at_ns: u64,
     /// Its length in nanoseconds.
     pub ns: u64,
-    /// Why, in words.
+    /// Why, in words: its longest parts.
     pub because: String,
 }

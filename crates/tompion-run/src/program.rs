@@ -2,33 +2,40 @@
 //! have, and why.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tompion_cause::{Access, Counters, Lost, Span, Totals, describe_stall, lost};
-use tompion_observe::{ThreadCounters, events};
+use tompion_cause::Totals;
+use tompion_observe::events::{Drained, Recorder};
 use tompion_record::{ProgramStall, ProgramStalls, ProgramThread};
 use tompion_time::os::{self, ClockId};
 
 use crate::totals::by_cause;
 use crate::{Error, evidence};
 
+mod process;
+mod settling;
+mod thread;
+
+use process::{Process, be_prompt, name_of, raise_open_files};
+use thread::Watched;
+
 /// How often events are taken, counters read and new threads looked for.
 const EVERY: Duration = Duration::from_millis(100);
 
+/// Every how many of these times lost time is told.
+const SETTLE_EVERY: u32 = 5;
+
 /// Lost time is told this long after it ended, when all about it is known.
 const LAG_NS: u64 = 200_000_000;
-
-/// How long events and counters are kept for stalls that go on.
-const KEPT_NS: u64 = 4_000_000_000;
 
 /// Stalls that are told one by one.
 const LONGEST: usize = 100;
 
 /// Watches all threads of process `pid` for `duration`, until it ends or until
-/// `stop` is set.
+/// `stop` is set. Lets this process open as many files as it is allowed to, and raises
+/// the calling thread's priority where that is permitted.
 ///
 /// # Errors
 /// There is no such process.
@@ -37,206 +44,169 @@ pub fn watch_program(
     duration: Duration,
     stop: &Arc<AtomicBool>,
 ) -> Result<ProgramStalls, Error> {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm"))
+    raise_open_files();
+    be_prompt();
+    let asked_ns = os::now_ns(ClockId::Monotonic);
+    let mut process = Process::open(pid)
         .map_err(|e| Error::Plan(format!("--pid {pid}: no such process can be watched ({e})")))?;
-    let tids = threads_of(pid);
-    let (mut recorder, _) = events::Recorder::attach(&tids, &tompion_platform::usable_cpus());
+    let name = name_of(pid);
+    let tids = process.threads().unwrap_or_default().to_vec();
+    // First, while there are descriptors left.
+    let names: Vec<(i32, String)> = tids.iter().map(|tid| (*tid, name_of(*tid))).collect();
+    let (mut recorder, _) = Recorder::attach(&tids, &tompion_platform::usable_cpus());
+    let mut watched: BTreeMap<i32, Watched> = names
+        .into_iter()
+        .map(|(tid, name)| (tid, Watched::new(tid, name, &recorder)))
+        .collect();
+    let counted = watched
+        .values()
+        .map(Watched::access)
+        .find(|had| !had.is_empty())
+        .unwrap_or_default();
+    let cpu_before = os::now_ns(ClockId::ThreadCpu);
+    // What was recorded before, while the threads were taken one by one, is left out.
     let began_ns = os::now_ns(ClockId::Monotonic);
     let end_ns = began_ns.saturating_add(duration.as_nanos() as u64);
-    let cpu_before = os::now_ns(ClockId::ThreadCpu);
-    let mut watched: BTreeMap<i32, Watched> = BTreeMap::new();
-    let mut counted = Vec::new();
-    for tid in tids {
-        let thread = Watched::new(tid);
-        if counted.is_empty() {
-            counted = thread.access();
-        }
-        watched.insert(tid, thread);
-    }
-    let mut ended = false;
-    loop {
+    let mut told = Told::default();
+    let mut settled_ns = began_ns;
+    let mut round = 0;
+    let (ended, over_ns) = loop {
         let now_ns = os::now_ns(ClockId::Monotonic);
+        let ended = match process.threads() {
+            Some(tids) => {
+                meet(&mut watched, tids, now_ns, &mut recorder);
+                false
+            }
+            None => true,
+        };
         let is_over = ended || now_ns >= end_ns || stop.load(Ordering::Relaxed);
-        for tid in threads_of(pid) {
-            watched.entry(tid).or_insert_with(|| {
-                recorder.watch(tid);
-                Watched::new(tid)
-            });
-        }
-        watched.values_mut().for_each(|w| w.poll(is_over));
+        let alive = watched.values_mut().filter(|w| w.gone_ns.is_none());
+        alive.for_each(|w| w.poll(is_over));
         let drained = if is_over {
-            recorder.drain_past(now_ns, EVERY)
+            let mut drained = recorder.drain_past(now_ns, EVERY);
+            let idle: Vec<i32> = watched
+                .iter()
+                .filter(|(_, w)| w.is_idle())
+                .map(|(tid, _)| *tid)
+                .collect();
+            drained.append(recorder.close(now_ns, &idle));
+            drained
         } else {
             recorder.drain()
         };
-        let until_ns = if is_over {
-            u64::MAX
-        } else {
-            drained.until_ns.saturating_sub(LAG_NS)
-        };
-        for (tid, thread) in &mut watched {
-            let access = recorder.access_between(thread.settled_ns, until_ns);
-            thread.settle(drained.thread(*tid), until_ns, &access);
+        let clip_ns = if is_over { now_ns } else { u64::MAX };
+        let drained_ns = drained.until_ns;
+        hand_out(drained, &mut watched, began_ns, clip_ns);
+        round += 1;
+        if is_over || round % SETTLE_EVERY == 0 {
+            let until_ns = match is_over {
+                true => u64::MAX,
+                false => drained_ns.saturating_sub(LAG_NS),
+            };
+            let access = recorder.access_between(settled_ns, until_ns);
+            for (tid, thread) in &mut watched {
+                thread.settle(until_ns, recorder.kept_since(*tid), &access);
+            }
+            settled_ns = until_ns;
+            let gone = |w: &Watched| w.gone_ns.is_some_and(|ns| ns < until_ns);
+            let gone: Vec<i32> = watched
+                .iter()
+                .filter(|(_, w)| gone(w))
+                .map(|(tid, _)| *tid)
+                .collect();
+            for tid in gone {
+                recorder.unwatch(tid);
+                let thread = watched.remove(&tid);
+                thread.into_iter().for_each(|t| told.add(t, began_ns));
+            }
         }
         if is_over {
-            break;
+            break (ended, now_ns);
         }
-        ended = threads_of(pid).is_empty();
-        std::thread::sleep(EVERY.min(Duration::from_nanos(end_ns.saturating_sub(now_ns))));
-    }
-    let wall_ns = os::now_ns(ClockId::Monotonic) - began_ns;
+        let left_ns = end_ns.saturating_sub(os::now_ns(ClockId::Monotonic));
+        std::thread::sleep(EVERY.min(Duration::from_nanos(left_ns)));
+    };
     let own_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
+    let taken_ns = os::now_ns(ClockId::Monotonic) - began_ns;
     let observation = evidence::of(&recorder, counted);
-    let mut totals = Totals::new();
-    let mut longest: Vec<ProgramStall> = Vec::new();
-    let mut threads: Vec<ProgramThread> = Vec::new();
-    for thread in watched.into_values() {
-        totals.merge(&thread.totals);
-        threads.push(thread.summary());
-        longest.extend(thread.longest.into_iter().map(|stall| ProgramStall {
-            at_ns: stall.at_ns.saturating_sub(began_ns),
-            ..stall
-        }));
-    }
-    threads.sort_by_key(|t| std::cmp::Reverse((t.lost_ns, t.cpu_time_ns)));
-    longest.sort_by_key(|s| std::cmp::Reverse(s.ns));
-    longest.truncate(LONGEST);
+    watched
+        .into_values()
+        .for_each(|thread| told.add(thread, began_ns));
+    told.threads
+        .sort_by_key(|t| std::cmp::Reverse((t.lost_ns, t.run_delay_ns, t.cpu_time_ns)));
+    let delays = told.threads.iter().filter_map(|t| t.run_delay_ns);
+    let is_followed = told.threads.len() as u64 > told.unwatched;
+    let known = |n: u64| is_followed.then_some(n);
     Ok(ProgramStalls {
         pid,
-        name: name.trim().to_owned(),
-        wall_ns,
+        name,
+        wall_ns: over_ns - began_ns,
+        attach_ns: began_ns - asked_ns,
         ended,
-        lost_ns: totals.lost_ns(),
-        stalls: totals.stalls().count,
-        causes: by_cause(&totals),
-        threads,
-        longest,
+        lost_ns: known(told.totals.lost_ns()),
+        stalls: known(told.totals.stalls().count),
+        run_delay_ns: delays.reduce(|all, ns| all + ns),
+        throttled_ns: told.throttled_ns,
+        unwatched_threads: told.unwatched,
+        causes: by_cause(&told.totals),
+        threads: told.threads,
+        longest: told.longest,
         evidence: observation.evidence,
         steal_is_accounted: observation.steal_is_accounted,
-        own_cpu_share: own_ns as f64 / wall_ns.max(1) as f64,
+        own_cpu_share: own_ns as f64 / taken_ns.max(1) as f64,
     })
 }
 
-/// Numbers of the threads of a process; empty when it has ended.
-fn threads_of(pid: i32) -> Vec<i32> {
-    // A zombie has a directory still, and nothing more to run.
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(')')
-        .next()
-        .and_then(|s| s.trim().chars().next());
-    if matches!(state, None | Some('Z' | 'X')) {
-        return Vec::new();
+/// Watches threads that are new, and notes which are gone.
+fn meet(watched: &mut BTreeMap<i32, Watched>, tids: &[i32], now_ns: u64, recorder: &mut Recorder) {
+    for tid in tids {
+        watched.entry(*tid).or_insert_with(|| {
+            let name = name_of(*tid);
+            recorder.watch(*tid);
+            Watched::new(*tid, name, recorder)
+        });
     }
-    let entries = fs::read_dir(format!("/proc/{pid}/task"));
-    entries
-        .into_iter()
-        .flatten()
-        .filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok())
-        .collect()
+    for (tid, thread) in watched {
+        if thread.gone_ns.is_none() && !tids.contains(tid) {
+            thread.gone_ns = Some(now_ns);
+        }
+    }
 }
 
-/// One thread of the program.
-struct Watched {
-    tid: i32,
-    name: String,
-    counters: Option<ThreadCounters>,
-    first: Option<Counters>,
-    last: Option<Counters>,
-    /// The latest readings, in order of time.
-    polled: Vec<Counters>,
-    spans: Vec<Span>,
-    /// Lost time that ended by then has been told.
-    settled_ns: u64,
+/// Gives each thread its spans, as far as they lie in that time.
+fn hand_out(drained: Drained, watched: &mut BTreeMap<i32, Watched>, from_ns: u64, until_ns: u64) {
+    for (tid, spans) in drained.threads {
+        if let Some(thread) = watched.get_mut(&tid) {
+            thread.take(spans, from_ns, until_ns);
+        }
+    }
+}
+
+/// What is told of all threads.
+#[derive(Default)]
+struct Told {
     totals: Totals,
+    threads: Vec<ProgramThread>,
     longest: Vec<ProgramStall>,
+    throttled_ns: Option<u64>,
+    unwatched: u64,
 }
 
-impl Watched {
-    fn new(tid: i32) -> Self {
-        let name = fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
-        Self {
-            tid,
-            name: name.trim().to_owned(),
-            counters: ThreadCounters::open(tid).ok(),
-            first: None,
-            last: None,
-            polled: Vec::new(),
-            spans: Vec::new(),
-            settled_ns: 0,
-            totals: Totals::new(),
-            longest: Vec::new(),
-        }
-    }
-
-    fn access(&self) -> Vec<(String, Result<(), String>)> {
-        self.counters
-            .as_ref()
-            .map_or_else(Vec::new, ThreadCounters::access)
-    }
-
-    fn poll(&mut self, is_over: bool) {
-        let Some(counters) = &mut self.counters else {
-            return;
-        };
-        let now = counters.read();
-        // Nothing is left of a thread that has ended.
-        if now.cpu_time_ns < self.last.map_or(0, |l| l.cpu_time_ns)
-            || (is_over && now.cpu_time_ns == 0)
-        {
-            return;
-        }
-        self.first.get_or_insert(now);
-        self.last = Some(now);
-        self.polled.push(now);
-    }
-
-    /// Tells the lost time that ended by `until_ns`.
-    fn settle(&mut self, spans: &[Span], until_ns: u64, access: &Access) {
-        self.spans.extend_from_slice(spans);
-        let from_ns = self.settled_ns;
-        for stall in lost(&self.spans, &self.polled, access) {
-            if (from_ns..until_ns).contains(&stall.stall.until_ns) {
-                self.tell(&stall);
-            }
-        }
-        self.settled_ns = until_ns;
-        let kept_from = until_ns.saturating_sub(KEPT_NS);
-        self.spans.retain(|s| s.until_ns >= kept_from);
-        self.polled.retain(|c| c.at_ns >= kept_from);
-    }
-
-    fn tell(&mut self, lost: &Lost) {
-        self.totals.add(&lost.parts);
-        let ns = lost.stall.until_ns - lost.stall.from_ns;
-        let shortest = self.longest.last().map_or(0, |s| s.ns);
-        if self.longest.len() < LONGEST || ns > shortest {
-            self.longest.push(ProgramStall {
-                tid: self.tid,
-                at_ns: lost.stall.from_ns,
-                ns,
-                because: describe_stall(&lost.parts),
-            });
-            self.longest.sort_by_key(|s| std::cmp::Reverse(s.ns));
-            self.longest.truncate(LONGEST);
-        }
-    }
-
-    fn summary(&self) -> ProgramThread {
-        let stalls = self.totals.stalls();
-        let (first, last) = (
-            self.first.unwrap_or_default(),
-            self.last.unwrap_or_default(),
-        );
-        let delay = last.run_delay_ns.zip(first.run_delay_ns);
-        ProgramThread {
-            tid: self.tid,
-            name: self.name.clone(),
-            cpu_time_ns: last.cpu_time_ns.saturating_sub(first.cpu_time_ns),
-            run_delay_ns: delay.map(|(l, f)| l.saturating_sub(f)),
-            lost_ns: stalls.ns,
-            stalls: stalls.count,
-            longest_ns: stalls.longest_ns,
-        }
+impl Told {
+    fn add(&mut self, thread: Watched, began_ns: u64) {
+        self.totals.merge(&thread.totals);
+        self.threads.push(thread.summary());
+        self.throttled_ns = self.throttled_ns.max(thread.throttled_ns());
+        self.unwatched += u64::from(!thread.is_followed);
+        let longest = thread.longest.into_iter().map(|stall| ProgramStall {
+            at_ns: stall.at_ns.saturating_sub(began_ns),
+            ..stall
+        });
+        self.longest.extend(longest);
+        self.longest.sort_by_key(|s| std::cmp::Reverse(s.ns));
+        self.longest.truncate(LONGEST);
     }
 }
+
+#[cfg(test)]
+mod tests;

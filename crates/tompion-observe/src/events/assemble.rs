@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use tompion_cause::{Span, What};
+use tompion_cause::{OffCpu, Span, What};
 
 use super::names::Names;
 use super::record::{Event, Kind, Origin, Record};
@@ -15,7 +15,8 @@ use threads::{By, Watched};
 struct Cpu {
     /// Who runs; unknown before the first switch.
     tid: Option<i32>,
-    since_ns: u64,
+    /// Since when that is so; unknown while records are missing.
+    since_ns: Option<u64>,
     open: Vec<Open>,
     spans: Vec<Span>,
 }
@@ -51,6 +52,7 @@ impl Assembler {
     pub(super) fn watch(&mut self, tid: i32, cpu: u32, has_own_ring: bool) {
         let watched = Watched {
             is_known: false,
+            found_ready_ns: None,
             cpu,
             wants_since_ns: None,
             off: None,
@@ -65,7 +67,7 @@ impl Assembler {
     pub(super) fn watch_cpu(&mut self, cpu: u32, since_ns: u64) {
         let state = Cpu {
             tid: None,
-            since_ns,
+            since_ns: Some(since_ns),
             open: Vec::new(),
             spans: Vec::new(),
         };
@@ -114,6 +116,41 @@ impl Assembler {
             Event::Found { tid, off } => self.find(tid, time_ns, off),
             Event::Named { tid, comm } => self.names.learn(tid, Some(comm)),
             Event::Lost { origin } => self.lose(origin, time_ns),
+            Event::Again { origin } => self.begin_again(origin, time_ns),
+        }
+    }
+
+    /// Watches a thread no longer.
+    pub(super) fn forget(&mut self, tid: i32) {
+        self.watched.remove(&tid);
+    }
+
+    /// Since when a watched thread has been stopped, or could have run and has not.
+    pub(super) fn kept_since(&self, tid: i32) -> Option<u64> {
+        let w = self.watched.get(&tid)?;
+        match &w.off {
+            Some(off) if matches!(off.how, OffCpu::Preempted | OffCpu::Stopped) => {
+                Some(off.from_ns)
+            }
+            Some(off) => off.wake_ns,
+            None => w.found_ready_ns,
+        }
+    }
+
+    /// Ends what goes on for the threads. Of one that could run when it was found,
+    /// and of which there was no record since, only its CPU time tells whether it
+    /// ran: `idle` are those that did not.
+    pub(super) fn close(&mut self, at_ns: u64, idle: &[i32]) {
+        let tids: Vec<i32> = self.watched.keys().copied().collect();
+        for tid in tids {
+            self.leave(tid, at_ns);
+            if let Some(w) = self.watched.get_mut(&tid) {
+                let ready = w.found_ready_ns.take().filter(|_| idle.contains(&tid));
+                if let Some(from_ns) = ready {
+                    w.spans.push(span(from_ns, at_ns, What::Runnable));
+                }
+                w.end_off(at_ns);
+            }
         }
     }
 
@@ -167,7 +204,7 @@ impl Assembler {
         // switch is missing, and then nobody knows since when.
         let since_ns = match c.tid {
             Some(noted) if noted != prev => at_ns,
-            _ => c.since_ns,
+            _ => c.since_ns.unwrap_or(at_ns),
         };
         c.tid = None;
         // Nothing sleeps within a hard interrupt: one still open has lost its end.
@@ -186,7 +223,7 @@ impl Assembler {
     fn begin_turn(&mut self, cpu: u32, next: i32, at_ns: u64) {
         if let Some(c) = self.cpus.get_mut(&cpu) {
             c.tid = Some(next);
-            c.since_ns = at_ns;
+            c.since_ns = Some(at_ns);
         }
     }
 
@@ -225,7 +262,7 @@ impl Assembler {
         }
     }
 
-    /// What was open may have ended unseen.
+    /// What is open may end unseen. Only up to now is it known who ran.
     fn lose(&mut self, origin: Origin, at_ns: u64) {
         let forget = |w: &mut Watched| {
             if let Some(off) = w.off.take() {
@@ -233,6 +270,7 @@ impl Assembler {
                     .push(span(off.from_ns, off.from_ns, What::OffCpu(off.how)));
             }
             w.wants_since_ns = Some(at_ns);
+            w.found_ready_ns = None;
         };
         match origin {
             Origin::Faults(tid) => {
@@ -247,15 +285,25 @@ impl Assembler {
                 let Some(c) = self.cpus.get_mut(&cpu) else {
                     return;
                 };
-                c.tid = None;
-                c.since_ns = at_ns;
+                let ran = c.tid.take().zip(c.since_ns.take());
                 let opens = std::mem::take(&mut c.open);
                 self.end_unknown(cpu, opens);
+                if let Some((tid, since_ns)) = ran.filter(|r| r.1 < at_ns) {
+                    let task = self.names.task(tid);
+                    self.on_cpu(cpu, span(since_ns, at_ns, What::Ran(task)));
+                }
                 let there = self.watched.values_mut();
                 there
                     .filter(|w| w.cpu == cpu && !w.has_own_ring)
                     .for_each(forget);
             }
+        }
+    }
+
+    fn begin_again(&mut self, origin: Origin, at_ns: u64) {
+        let Origin::Cpu(cpu) = origin else { return };
+        if let Some(c) = self.cpus.get_mut(&cpu).filter(|c| c.tid.is_none()) {
+            c.since_ns = Some(at_ns);
         }
     }
 }
@@ -271,6 +319,8 @@ fn span(from_ns: u64, until_ns: u64, what: What) -> Span {
 
 #[cfg(test)]
 mod any_records;
+#[cfg(test)]
+mod ends;
 #[cfg(test)]
 mod losses;
 #[cfg(test)]

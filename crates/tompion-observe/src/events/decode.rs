@@ -171,13 +171,21 @@ impl Decoder {
                 }),
                 abi::PERF_RECORD_LOST | abi::PERF_RECORD_THROTTLE => {
                     let lost = kind == abi::PERF_RECORD_LOST;
+                    let (from_ns, until_ns) = ((*last_ns).min(common.time_ns), common.time_ns);
                     losses.push(Loss {
                         origin,
-                        from_ns: (*last_ns).min(common.time_ns),
-                        until_ns: common.time_ns,
+                        from_ns,
+                        until_ns,
                         records: if lost { long(body, 8).unwrap_or(0) } else { 0 },
                     });
-                    Some(Event::Lost { origin })
+                    // The kernel tells of a loss at its end, and of being
+                    // throttled at the beginning.
+                    records.push(Record {
+                        time_ns: if lost { from_ns } else { until_ns },
+                        cpu: common.cpu,
+                        event: Event::Lost { origin },
+                    });
+                    lost.then_some(Event::Again { origin })
                 }
                 _ => None,
             };

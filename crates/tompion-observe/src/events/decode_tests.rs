@@ -140,9 +140,24 @@ fn losses_tell_their_window() {
     let written = Written::default()
         .beside(abi::PERF_RECORD_SWITCH, 0, &[], 42, 100)
         .beside(abi::PERF_RECORD_LOST, 0, &lost, 42, 900);
-    let (events, losses) = decode(&mut Decoder::default(), &written);
+    let (mut records, mut losses, mut last_ns) = (Vec::new(), Vec::new(), 0);
     let origin = Origin::Cpu(1);
-    assert_eq!(events[1], Event::Lost { origin });
+    Decoder::default().decode(
+        &written.0,
+        origin,
+        &mut last_ns,
+        &mut |_| 5,
+        &mut records,
+        &mut losses,
+    );
+    let told: Vec<_> = records[1..].iter().map(|r| (r.time_ns, r.event)).collect();
+    assert_eq!(
+        told,
+        [
+            (100, Event::Lost { origin }),
+            (900, Event::Again { origin })
+        ]
+    );
     assert_eq!(
         losses,
         [Loss {

@@ -19,6 +19,8 @@
 
 mod assemble;
 mod decode;
+mod drained;
+mod evidence;
 mod format;
 mod names;
 mod open;
@@ -29,8 +31,9 @@ mod sources;
 mod tracefs;
 
 pub use decode::Loss;
+pub use drained::Drained;
 pub use record::Origin;
-pub use recorder::{Drained, Recorder};
+pub use recorder::Recorder;
 
 #[cfg(test)]
 pub(crate) use procfs::online_cpus;

@@ -16,9 +16,13 @@ pub(super) struct Channel {
     pub origin: Origin,
     /// The first owns the ring.
     events: Vec<OwnedFd>,
+    /// What its events' records carry.
+    ids: Vec<u64>,
     pub ring: Ring,
     /// Time of the latest record taken from it.
     pub last_ns: u64,
+    /// When it was found full, if nothing has been written to it since.
+    pub full_since_ns: Option<u64>,
 }
 
 /// What the first event of a channel tells beside samples.
@@ -49,8 +53,10 @@ impl Channel {
         Ok(Self {
             origin,
             events: vec![event],
+            ids: vec![id],
             ring,
             last_ns: 0,
+            full_since_ns: None,
         })
     }
 
@@ -99,7 +105,15 @@ impl Channel {
         let (event, id) = added().map_err(|e| in_words(&e))?;
         decoder.roles.insert(id, role);
         self.events.push(event);
+        self.ids.push(id);
         Ok(())
+    }
+
+    /// Forgets what its records are about.
+    pub(super) fn end(self, decoder: &mut Decoder) {
+        self.ids.iter().for_each(|id| {
+            decoder.roles.remove(id);
+        });
     }
 
     /// Starts recording.
@@ -172,6 +186,9 @@ fn is_refusal(e: &io::Error) -> bool {
     e.kind() == io::ErrorKind::PermissionDenied
 }
 
+/// Why nothing of a thread is recorded that has ended.
+pub(super) const GONE: &str = "no such thread";
+
 /// Why the kernel refused.
 pub(super) fn in_words(e: &io::Error) -> String {
     match e.raw_os_error() {
@@ -187,7 +204,7 @@ pub(super) fn in_words(e: &io::Error) -> String {
         }
         Some(libc::ENOSYS) => "this kernel or sandbox does not offer it".to_owned(),
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => "this kernel lacks it".to_owned(),
-        Some(libc::ESRCH) => "no such thread".to_owned(),
+        Some(libc::ESRCH) => GONE.to_owned(),
         Some(libc::EMFILE | libc::ENFILE) => "too many open files".to_owned(),
         _ => e.to_string(),
     }

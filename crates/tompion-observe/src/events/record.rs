@@ -43,8 +43,10 @@ pub(super) enum Event {
     Found { tid: i32, off: Option<OffCpu> },
     /// A thread has a new name.
     Named { tid: i32, comm: Comm },
-    /// Records were lost, at some time since the one before in the same ring.
+    /// Of what happened from now on, records may be lost.
     Lost { origin: Origin },
+    /// From now on there are records again.
+    Again { origin: Origin },
 }
 
 /// Tells interrupts apart that may interrupt each other.

@@ -2,27 +2,26 @@
 
 use std::time::Duration;
 
-use tompion_cause::{Access, Span};
+use tompion_cause::Access;
 use tompion_time::os::{ClockId, now_ns, sleep_until_ns};
 
 use super::assemble::Assembler;
-use super::decode::{Decoder, Loss};
+use super::decode::Decoder;
+use super::evidence::Evidence;
 use super::names::Names;
-use super::open::{Beside, Channel};
+use super::open::{Beside, Channel, GONE};
 use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
-use super::{CpuEvents, Settings, item, procfs};
+use super::{CpuEvents, Drained, Settings, item, procfs};
 
 /// Records younger than this may still be on their way: a CPU takes the time, is
 /// interrupted or taken away, and writes the record later.
 const SETTLING_NS: u64 = 2_000_000;
 
-/// With less room than this a record may have been lost without trace so far.
-const TIGHT_BYTES: usize = 4096;
-
-/// How many losses are remembered; of more, the latest are.
-const LOSSES: usize = 4096;
+/// With less room than this a record may have been lost without trace so far: more
+/// than the largest one takes, with what the kernel tells of a loss before it.
+const TIGHT_BYTES: usize = 512;
 
 /// Records what happens to threads and on CPUs, from its making on.
 pub struct Recorder {
@@ -30,46 +29,18 @@ pub struct Recorder {
     decoder: Decoder,
     assembler: Assembler,
     settings: Settings,
-    items: Vec<(String, Had)>,
+    evidence: Evidence,
     has_switches: bool,
     /// Switches of threads are known from the CPUs' records alone.
     relies_on_cpus: bool,
     has_cpu_events: bool,
-    losses: Vec<Loss>,
     since_ns: u64,
     until_ns: u64,
     pending: Vec<Record>,
+    /// Time of the latest record that the assembler has taken.
+    pushed_ns: u64,
     bytes: Vec<u8>,
     records: u64,
-}
-
-/// What has ended since the last drain.
-#[derive(Clone, Debug, Default)]
-pub struct Drained {
-    /// Spans of each watched thread: its own, and those of the CPU where it ran
-    /// or wanted to run, as far as it did; in the order of their beginnings. A
-    /// span is told when it has ended, hence may begin before the last drain.
-    pub threads: Vec<(i32, Vec<Span>)>,
-    /// Spans of each CPU, whole, the watched threads' turns among them.
-    pub cpus: Vec<(u32, Vec<Span>)>,
-    /// All that ended before this moment has been told, as far as it was not lost.
-    pub until_ns: u64,
-    /// Records that the kernel could not keep.
-    pub lost: Vec<Loss>,
-}
-
-impl Drained {
-    /// Spans of one watched thread.
-    pub fn thread(&self, tid: i32) -> &[Span] {
-        let found = self.threads.iter().find(|t| t.0 == tid);
-        found.map_or(&[], |t| &t.1)
-    }
-
-    /// Spans of one CPU.
-    pub fn cpu(&self, cpu: u32) -> &[Span] {
-        let found = self.cpus.iter().find(|c| c.0 == cpu);
-        found.map_or(&[], |c| &c.1)
-    }
 }
 
 impl Recorder {
@@ -89,14 +60,14 @@ impl Recorder {
             decoder,
             assembler: Assembler::new(Names::new(procfs::name)),
             settings: *settings,
-            items: Vec::new(),
+            evidence: Evidence::default(),
             has_switches: !threads.is_empty(),
             relies_on_cpus: false,
             has_cpu_events: false,
-            losses: Vec::new(),
             since_ns: 0,
             until_ns: 0,
             pending: Vec::new(),
+            pushed_ns: 0,
             bytes: Vec::new(),
             records: 0,
         };
@@ -115,12 +86,15 @@ impl Recorder {
     /// Watches one more thread, for example one that a watched process has
     /// started. Its wake-ups are not recorded unless it was named at the start.
     pub fn watch(&mut self, tid: i32) {
-        let told_by_cpus = !self.settings.thread_switches && self.got(item::SCHEDULER);
+        let told_by_cpus = !self.settings.thread_switches && self.evidence.got(item::SCHEDULER);
         let switches = match told_by_cpus {
             true => Err("told by the CPUs".to_owned()),
             false => sources::of_thread(tid, &self.settings, &mut self.decoder),
         };
         let faults = sources::faults_of(tid, &self.settings, &mut self.decoder);
+        if switches.as_ref().is_err_and(|why| why == GONE) {
+            return;
+        }
         let has_own_ring = switches.is_ok();
         self.has_switches &= has_own_ring || told_by_cpus;
         self.relies_on_cpus |= told_by_cpus;
@@ -129,7 +103,7 @@ impl Recorder {
             (item::PAGE_FAULTS, faults),
         ] {
             let had = opened.map(|channel| self.channels.push(channel));
-            self.note(name, had);
+            self.evidence.note(name, had);
         }
         if let Some((cpu, off)) = procfs::found(tid) {
             self.assembler.watch(tid, cpu, has_own_ring);
@@ -144,12 +118,54 @@ impl Recorder {
         }
     }
 
+    /// Watches a thread no longer: gives its rings back.
+    pub fn unwatch(&mut self, tid: i32) {
+        let own =
+            |c: &mut Channel| matches!(c.origin, Origin::Thread(t) | Origin::Faults(t) if t == tid);
+        let ended: Vec<_> = self.channels.extract_if(.., own).collect();
+        ended.into_iter().for_each(|c| c.end(&mut self.decoder));
+        self.assembler.forget(tid);
+    }
+
+    /// Whether a watched thread's switches are recorded: in a ring of its own, or
+    /// with those of the CPUs.
+    pub fn follows(&self, tid: i32) -> bool {
+        let by_cpus = [item::SCHEDULER, item::CPU_SWITCHES]
+            .into_iter()
+            .any(|name| self.evidence.got(name));
+        by_cpus
+            || self
+                .channels
+                .iter()
+                .any(|c| c.origin == Origin::Thread(tid))
+    }
+
+    /// Since when a watched thread has been stopped, or could have run and has not,
+    /// if that goes on. Its spans of that time are not all told yet.
+    pub fn kept_since(&self, tid: i32) -> Option<u64> {
+        self.assembler.kept_since(tid)
+    }
+
+    /// Ends what goes on for the watched threads at a moment that has been drained
+    /// past: nothing is recorded of them any more. `idle` are those that used no CPU
+    /// time since they were found.
+    pub fn close(&mut self, at_ns: u64, idle: &[i32]) -> Drained {
+        self.assembler.close(at_ns.max(self.pushed_ns), idle);
+        let (threads, cpus) = self.assembler.take();
+        Drained {
+            threads,
+            cpus,
+            until_ns: self.until_ns,
+            lost: Vec::new(),
+        }
+    }
+
     fn attach_cpus(&mut self, cpus: &[u32], threads: &[i32]) {
         let decoder = &mut self.decoder;
         let tracefs = Tracefs::open();
         let tracepoints = match &tracefs {
             Ok(tracefs) => Tracepoints::read(tracefs, &mut self.assembler, decoder),
-            Err(_) => Tracepoints::default(),
+            Err(_) => Tracepoints::none(),
         };
         let mut had = Vec::new();
         if let Err(why) = &tracefs {
@@ -176,28 +192,17 @@ impl Recorder {
             }
         }
         self.channels.extend(channels);
-        had.into_iter().for_each(|(name, had)| self.note(name, had));
-        let got = |name| self.got(name);
+        let evidence = &mut self.evidence;
+        had.into_iter()
+            .for_each(|(name, had)| evidence.note(name, had));
+        let got = |name| evidence.got(name);
         let vectors = got(item::VECTORS) || !cfg!(any(target_arch = "x86", target_arch = "x86_64"));
         self.has_cpu_events = !cpus.is_empty()
-            && !self.items.iter().any(|i| i.0 == item::CPU_EVENTS)
+            && !evidence.was_refused(item::CPU_EVENTS)
             && [item::SCHEDULER, item::INTERRUPTS, item::SOFTIRQS]
                 .into_iter()
                 .all(got)
             && vectors;
-    }
-
-    fn got(&self, name: &str) -> bool {
-        self.items.iter().any(|i| i.0 == name && i.1.is_ok())
-    }
-
-    /// Notes an item once; a refusal for one thread or CPU stands for all.
-    fn note(&mut self, name: &str, had: Had) {
-        match self.items.iter_mut().find(|i| i.0 == name) {
-            Some(item) if item.1.is_ok() => item.1 = had,
-            Some(_) => {}
-            None => self.items.push((name.to_owned(), had)),
-        }
     }
 
     /// What is recorded, and whether without loss so far.
@@ -207,25 +212,17 @@ impl Recorder {
 
     /// The same, with losses counted only where they fall into that time.
     pub fn access_between(&self, from_ns: u64, until_ns: u64) -> Access {
-        let lost = |of: &dyn Fn(Origin) -> bool| {
-            let within = |l: &&Loss| l.from_ns < until_ns && from_ns < l.until_ns;
-            self.losses.iter().filter(within).any(|l| of(l.origin))
-        };
-        let mut items = self.items.clone();
-        if lost(&|o| matches!(o, Origin::Faults(_))) {
-            let lossy = items.iter_mut().filter(|i| i.0 == item::PAGE_FAULTS);
-            lossy.for_each(|i| i.1 = Err("some were lost for want of room".to_owned()));
-        }
-        let switches = |o| match o {
-            Origin::Thread(_) => true,
-            Origin::Cpu(_) => self.relies_on_cpus,
-            Origin::Faults(_) => false,
-        };
+        let mut lost = self.evidence.lost_between(from_ns, until_ns);
+        // The kernel tells of a loss with the next record that it can write.
+        let untold = |c: &&Channel| c.full_since_ns.is_some_and(|full_ns| full_ns < until_ns);
+        let untold = self.channels.iter().filter(untold);
+        untold.for_each(|c| lost.add(c.origin));
+        let switches_lost = lost.threads || (lost.cpus && self.relies_on_cpus);
         Access {
-            items,
+            items: self.evidence.items(lost),
             steal_is_accounted: crate::steal::is_accounted(),
-            has_switches: self.has_switches && !lost(&switches),
-            has_cpu_events: self.has_cpu_events && !lost(&|o| matches!(o, Origin::Cpu(_))),
+            has_switches: self.has_switches && !switches_lost,
+            has_cpu_events: self.has_cpu_events && !lost.cpus,
         }
     }
 
@@ -261,19 +258,33 @@ impl Recorder {
             self.records += (self.pending.len() - before) as u64;
             if channel.ring.capacity() - taken < TIGHT_BYTES {
                 until_ns = until_ns.min(channel.last_ns);
+                // What the other rings tell of later times meets a gap of this one.
+                channel.full_since_ns = Some(channel.last_ns);
+                self.pending.push(Record {
+                    time_ns: channel.last_ns,
+                    cpu: 0,
+                    event: Event::Lost {
+                        origin: channel.origin,
+                    },
+                });
+            } else if taken > 0 {
+                channel.full_since_ns = None;
             }
         }
         // Stable: records of one ring keep their order. Those of CPUs come first.
         self.pending.sort_by_key(|r| r.time_ns);
         let settled = self.pending.partition_point(|r| r.time_ns <= settled_ns);
-        for record in self.pending.drain(..settled) {
+        for mut record in self.pending.drain(..settled) {
+            if matches!(record.event, Event::Lost { .. } | Event::Again { .. }) {
+                // A loss may be older than what others have told meanwhile.
+                record.time_ns = record.time_ns.max(self.pushed_ns);
+            }
+            self.pushed_ns = self.pushed_ns.max(record.time_ns);
             assembler.push(record);
         }
         let (threads, cpus) = assembler.take();
         self.until_ns = self.until_ns.max(until_ns);
-        self.losses.extend_from_slice(&lost);
-        let excess = self.losses.len().saturating_sub(LOSSES);
-        self.losses.drain(..excess);
+        self.evidence.lose(&lost);
         Drained {
             threads,
             cpus,
@@ -295,28 +306,6 @@ impl Recorder {
             all.append(self.drain());
         }
         all
-    }
-}
-
-impl Drained {
-    /// Adds what a later drain told.
-    pub fn append(&mut self, later: Self) {
-        merge(&mut self.threads, later.threads);
-        merge(&mut self.cpus, later.cpus);
-        self.until_ns = self.until_ns.max(later.until_ns);
-        self.lost.extend(later.lost);
-    }
-}
-
-fn merge<K: PartialEq>(all: &mut Vec<(K, Vec<Span>)>, later: Vec<(K, Vec<Span>)>) {
-    for (key, spans) in later {
-        match all.iter_mut().find(|a| a.0 == key) {
-            Some((_, known)) => {
-                known.extend(spans);
-                known.sort_by_key(|s| (s.from_ns, s.until_ns));
-            }
-            None => all.push((key, spans)),
-        }
     }
 }
 

@@ -54,6 +54,8 @@ pub(super) fn faults_of(
 
 /// The tracepoints that this kernel has.
 pub(super) struct Tracepoints {
+    /// Why one that is missing is.
+    missing: &'static str,
     switch: Option<(u64, SwitchFields)>,
     interrupts: Vec<(u64, Role)>,
     softirqs: Vec<(u64, Role)>,
@@ -89,6 +91,7 @@ impl Tracepoints {
             }
         }
         Self {
+            missing: "not described by this kernel",
             switch: switch.and_then(|f| Some((f.id, SwitchFields::of(&f)?))),
             interrupts: pair(
                 role(format("irq/irq_handler_entry"), |f| {
@@ -157,10 +160,7 @@ impl Tracepoints {
                 had.push((item::SCHEDULER, add(*number, role)));
             }
             None => {
-                had.push((
-                    item::SCHEDULER,
-                    Err("this kernel does not describe it".to_owned()),
-                ));
+                had.push((item::SCHEDULER, Err(self.missing.to_owned())));
                 had.push((item::CPU_SWITCHES, Ok(())));
             }
         }
@@ -172,7 +172,7 @@ impl Tracepoints {
             let opened = if settings.cpu_events < CpuEvents::All {
                 Err("not asked for".to_owned())
             } else if roles.is_empty() {
-                Err("this kernel does not describe them".to_owned())
+                Err(self.missing.to_owned())
             } else {
                 let mut roles = roles.iter();
                 roles.try_for_each(|(n, role)| add(*n, role.clone()))
@@ -190,7 +190,7 @@ impl Tracepoints {
         decoder: &mut Decoder,
     ) -> Had {
         if self.wakes.is_empty() {
-            return Err("this kernel does not describe them".to_owned());
+            return Err(self.missing.to_owned());
         }
         let filter = filter(tids);
         self.wakes.iter().try_for_each(|(number, role)| {
@@ -199,10 +199,11 @@ impl Tracepoints {
     }
 }
 
-impl Default for Tracepoints {
-    /// None: only what the kernel tells without them.
-    fn default() -> Self {
+impl Tracepoints {
+    /// None, for want of tracefs: only what the kernel tells without them.
+    pub(super) fn none() -> Self {
         Self {
+            missing: "tracefs cannot be read",
             switch: None,
             interrupts: Vec::new(),
             softirqs: Vec::new(),
@@ -228,4 +229,30 @@ fn role(format: Option<Format>, role: impl Fn(&Format) -> Option<Role>) -> Optio
 /// One without the other tells nothing.
 fn pair(a: Option<(u64, Role)>, b: Option<(u64, Role)>) -> Vec<(u64, Role)> {
     a.zip(b).map(|(a, b)| vec![a, b]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Needs CAP_PERFMON, as the one has who meets this.
+    #[test]
+    fn without_tracefs_nothing_is_said_of_the_kernel() {
+        let mut had = Vec::new();
+        let (settings, mut decoder) = (Settings::default(), Decoder::default());
+        let channel = Tracepoints::none().open_cpu(0, &settings, &mut decoder, &mut had);
+        if channel.is_none() {
+            return eprintln!("skipped: {had:?}");
+        }
+        for name in [
+            item::SCHEDULER,
+            item::INTERRUPTS,
+            item::SOFTIRQS,
+            item::VECTORS,
+        ] {
+            let why = Err("tracefs cannot be read".to_owned());
+            assert!(had.contains(&(name, why)), "{name}: {had:?}");
+        }
+        assert!(had.contains(&(item::CPU_SWITCHES, Ok(()))));
+    }
 }

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 /// The directory of trace events, mounted or not.
@@ -26,7 +27,7 @@ impl Tracefs {
         for dir in usual.into_iter().chain(elsewhere) {
             match directory(Path::new(dir)) {
                 Ok(fd) if has_events(&fd) => return Ok(Self(fd)),
-                Ok(_) | Err(rustix::io::Errno::NOENT) => {}
+                Ok(_) | Err(Errno::NOENT) => {}
                 Err(e) => refused = Some(format!("{dir}: {}", in_words(e))),
             }
         }
@@ -111,8 +112,14 @@ fn detached() -> Result<Tracefs, String> {
     }
 }
 
-fn in_words(e: rustix::io::Errno) -> String {
-    super::open::in_words(&e.into())
+/// Rights to mount and to read, not those of perf.
+fn in_words(e: Errno) -> String {
+    match e {
+        Errno::PERM | Errno::ACCESS => "not permitted (needs CAP_SYS_ADMIN or root)".to_owned(),
+        Errno::NOSYS => "this kernel or sandbox does not offer it".to_owned(),
+        Errno::NODEV => "this kernel lacks it".to_owned(),
+        _ => std::io::Error::from(e).to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +131,15 @@ mod tests {
         let line = "nodev /mnt/trace tracefs rw,relatime 0 0";
         assert_eq!(mounted_tracefs(line), Some("/mnt/trace"));
         assert_eq!(mounted_tracefs("proc /proc proc rw 0 0"), None);
+    }
+
+    #[test]
+    fn mounting_needs_other_rights_than_perf() {
+        let why = in_words(Errno::PERM);
+        assert!(
+            why.contains("CAP_SYS_ADMIN") && !why.contains("PERFMON"),
+            "{why}"
+        );
     }
 
     #[test]

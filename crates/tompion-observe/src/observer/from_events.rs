@@ -82,13 +82,7 @@ fn longest(ran: &[&Span], span: &Span, own: &[i32]) -> (Cause, Option<String>) {
     let What::Ran(task) = &most.what else {
         return (Cause::Preempted, None);
     };
-    let by = || {
-        Some(format!(
-            "{}[{}]",
-            task.name.as_deref().unwrap_or(""),
-            task.tid
-        ))
-    };
+    let by = || Some(task.to_string());
     match task.tid {
         0 if shared(most) >= LEAST_IDLE_NS => (Cause::Throttled, None),
         0 => (Cause::Preempted, None),
@@ -150,6 +144,16 @@ mod tests {
                 (1000, Cause::Throttled, None),
             ]
         );
+    }
+
+    #[test]
+    fn a_stranger_to_the_namespace_is_named_without_a_number() {
+        let spans = [
+            span(0, 100, What::OffCpu(OffCpu::Preempted)),
+            span(0, 100, ran(-4337, "python3")),
+        ];
+        let by = Some("python3".to_owned());
+        assert_eq!(found(&spans), [(0, Cause::Preempted, by)]);
     }
 
     #[test]

@@ -34,6 +34,9 @@ fn any_event() -> impl Strategy<Value = (u32, Event)> {
         (0..2u32).prop_map(|cpu| Event::Lost {
             origin: Origin::Cpu(cpu)
         }),
+        (0..2u32).prop_map(|cpu| Event::Again {
+            origin: Origin::Cpu(cpu)
+        }),
         tid.clone().prop_map(|tid| Event::Lost {
             origin: Origin::Thread(tid)
         }),

@@ -32,20 +32,47 @@ fn a_loss_forgets_what_was_open() {
             label: disk,
         },
     ));
-    a.push(at(
-        500,
-        0,
-        Event::Lost {
-            origin: Origin::Cpu(0),
-        },
-    ));
+    let origin = Origin::Cpu(0);
+    a.push(at(100, 0, Event::Lost { origin }));
+    a.push(at(500, 0, Event::Again { origin }));
     a.push(at(600, 0, Event::Exit { kind: Kind::Irq(9) }));
     a.push(at(700, 0, switch(HOG, OffCpu::Preempted, ME)));
     let (_, cpus) = a.take();
     let spans: Vec<_> = cpus[0].1.iter().map(|s| (s.from_ns, s.until_ns)).collect();
-    // The hog's first turn, the moment of the interrupt, and the hog again from
-    // where records begin again.
-    assert_eq!(spans, [(0, 50), (100, 100), (500, 700)]);
+    // The hog's turn, mine as far as it is known, the moment of the interrupt, and
+    // the hog again from where records begin again.
+    assert_eq!(spans, [(0, 50), (50, 100), (100, 100), (500, 700)]);
+}
+
+/// While the records of its CPU are missing, those of the thread go on.
+#[test]
+fn within_a_gap_of_its_cpu_nobody_is_said_to_have_run() {
+    let mut a = assembler();
+    let tick = a.label(interrupt("local_timer"));
+    let kind = Kind::Vector(tick);
+    let origin = Origin::Cpu(0);
+    a.push(at(50, 0, switch(ME, OffCpu::Preempted, HOG)));
+    a.push(at(90, 0, Event::Enter { kind, label: tick }));
+    a.push(at(100, 0, Event::Lost { origin }));
+    // Its turns within the gap, by its own ring alone, with a move between.
+    let how = OffCpu::Preempted;
+    a.push(at(200, 0, Event::In { tid: ME }));
+    a.push(at(300, 0, Event::Out { tid: ME, how }));
+    a.push(at(5000, 1, Event::In { tid: ME }));
+    a.push(at(6000, 1, Event::Out { tid: ME, how }));
+    a.push(at(7000, 0, Event::In { tid: ME }));
+    let how = OffCpu::Waiting;
+    a.push(at(8000, 0, Event::Out { tid: ME, how }));
+    a.push(at(9000, 0, Event::Again { origin }));
+    a.push(at(9500, 0, switch(HOG, OffCpu::Preempted, 0)));
+    let spans = spans_of(&mut a, ME);
+    let beside = |s: &&(u64, u64, What)| matches!(s.2, What::Ran(_) | What::Interrupt { .. });
+    let beside: Vec<_> = spans.iter().filter(beside).map(|s| (s.0, s.1)).collect();
+    // The hog until the gap, and the moment of the interrupt.
+    assert_eq!(beside, [(50, 100), (90, 90)]);
+    let offs = spans.iter().filter(|s| s.2 == off(OffCpu::Preempted));
+    let offs: Vec<_> = offs.map(|s| (s.0, s.1)).collect();
+    assert_eq!(offs, [(50, 200), (300, 5000), (6000, 7000)]);
 }
 
 #[test]

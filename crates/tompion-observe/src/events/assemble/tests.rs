@@ -50,7 +50,7 @@ pub(super) fn spans_of(a: &mut Assembler, tid: i32) -> Vec<(u64, u64, What)> {
         .collect()
 }
 
-fn ran(tid: i32, name: &str) -> What {
+pub(super) fn ran(tid: i32, name: &str) -> What {
     What::Ran(Task {
         tid,
         name: Some(name.to_owned()),

@@ -21,6 +21,8 @@ pub(super) struct Off {
 pub(super) struct Watched {
     /// Whether anything but the beginning told how it stands.
     pub is_known: bool,
+    /// When it was found able to run, with no record since: on its CPU or not.
+    pub found_ready_ns: Option<u64>,
     /// The CPU whose events concern it: where it runs, or waits to run.
     pub cpu: u32,
     /// Since when they do; absent while it does not want to run.
@@ -29,6 +31,19 @@ pub(super) struct Watched {
     pub fault_ns: Option<u64>,
     pub has_own_ring: bool,
     pub spans: Vec<Span>,
+}
+
+impl Watched {
+    /// It comes back, or nobody looks any longer.
+    pub(super) fn end_off(&mut self, at_ns: u64) {
+        let Some(off) = self.off.take() else { return };
+        let wake_ns = off.wake_ns.unwrap_or(at_ns);
+        let how = What::OffCpu(off.how);
+        self.spans.push(span(off.from_ns, wake_ns, how));
+        if wake_ns < at_ns {
+            self.spans.push(span(wake_ns, at_ns, What::Runnable));
+        }
+    }
 }
 
 impl Assembler {
@@ -44,6 +59,7 @@ impl Assembler {
             wake_ns: None,
         });
         w.wants_since_ns = off.is_none().then_some(at_ns);
+        w.found_ready_ns = w.wants_since_ns;
     }
 
     pub(super) fn out(&mut self, tid: i32, at_ns: u64, how: OffCpu, by: By) {
@@ -51,6 +67,7 @@ impl Assembler {
             return;
         };
         w.is_known = true;
+        w.found_ready_ns = None;
         let mut told_by = [false; 2];
         match &mut w.off {
             // The other record of the same switch.
@@ -93,13 +110,11 @@ impl Assembler {
         };
         w.is_known = true;
         w.wants_since_ns.get_or_insert(at_ns);
-        let Some(off) = w.off.take() else { return };
-        let wake_ns = off.wake_ns.unwrap_or(at_ns);
-        w.spans
-            .push(span(off.from_ns, wake_ns, What::OffCpu(off.how)));
-        if wake_ns < at_ns {
-            w.spans.push(span(wake_ns, at_ns, What::Runnable));
+        if let Some(from_ns) = w.found_ready_ns.take() {
+            // It comes without having left: it was off its CPU when it was found.
+            w.spans.push(span(from_ns, at_ns, What::Runnable));
         }
+        w.end_off(at_ns);
     }
 
     pub(super) fn wake(&mut self, tid: i32, at_ns: u64) {
@@ -145,9 +160,9 @@ impl Assembler {
             return;
         };
         let part = |from_ns: u64, what| span(from_ns.max(since_ns), at_ns, what);
-        if let Some(other) = c.tid.filter(|t| *t != tid) {
+        if let (Some(other), Some(since_ns)) = (c.tid.filter(|t| *t != tid), c.since_ns) {
             let task = self.names.task(other);
-            w.spans.push(part(c.since_ns, What::Ran(task)));
+            w.spans.push(part(since_ns, What::Ran(task)));
         }
         for open in &c.open {
             let what = self.labels[open.label as usize].clone();
