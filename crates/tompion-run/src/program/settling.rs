@@ -113,7 +113,7 @@ mod tests {
         spans.extend((0..40).map(idle));
         let polled = (0..201).map(|i| Counters {
             at_ns: 100 * i * MS,
-            throttled_ns: Some((i + 4) / 5 * 4 * MS),
+            throttled_ns: Some(i.div_ceil(5) * 4 * MS),
             ..Counters::default()
         });
         (spans, polled.collect())
