@@ -71,7 +71,7 @@ def test_a_disk_that_fills_up_costs_the_trial_under_way_alone(tmp_path):
     disk.mkdir()
     script = f"""
         mount -t tmpfs -o size=96m tmpfs {disk}
-        {TOMPION} check --out {disk}/r --loads idle --duration 8s --blocks 6 >{tmp_path}/out 2>{tmp_path}/err &
+        {TOMPION} check --out {disk}/r --loads idle --duration 12s --blocks 6 >{tmp_path}/out 2>{tmp_path}/err &
         check=$!
         sleep 4
         dd if=/dev/zero of={disk}/fill bs=1M 2>/dev/null
