@@ -5,7 +5,7 @@ use tompion_stats::Dependence;
 
 /// Samples of a trial that are looked at: correlation costs some microseconds a
 /// hundred samples, and a default run has hundreds of trials.
-const MOST: usize = 8192;
+const MOST: usize = 2048;
 
 /// The trials of a cell; each is a series of its own.
 #[derive(Debug, Default)]
