@@ -331,7 +331,7 @@ fn in_common_blocks(a: &Replicates, b: &Replicates, figure: Figure) -> (Vec<f64>
         .unzip()
 }
 
-fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let n = sorted.len();

@@ -221,7 +221,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::tests::side;
+    use crate::comparison::tests::{replicates, side};
 
     const BEFORE: [f64; 8] = [100.0, 101.0, 99.0, 102.0, 98.0, 103.0, 97.0, 100.5];
 
@@ -257,6 +257,25 @@ mod tests {
         let all = gate.judge(&sides, &Settings::usual()).unwrap();
         assert_eq!(all[0].judgement, Judgement::Inconclusive);
         assert_eq!(all[0].change, None);
+    }
+
+    #[test]
+    fn a_selector_that_fits_several_cells_requires_all() {
+        let after: Vec<f64> = BEFORE.iter().map(|v| v * 2.0).collect();
+        let mut sides = [side("a", &BEFORE), side("b", &BEFORE)];
+        for (side, figures) in sides.iter_mut().zip([&BEFORE[..], &after]) {
+            let (cell, _) = side.cells.first_key_value().unwrap();
+            let cell = cell.clone().with(factor::TARGET, "1ms");
+            side.cells.insert(cell, replicates(figures));
+        }
+        let judged = |gate: &str| {
+            let gate: Gate = gate.parse().unwrap();
+            gate.judge(&sides, &Settings::usual()).unwrap()
+        };
+        let all = judged("usleep/idle median > +50%");
+        let found: Vec<Judgement> = all.iter().map(|j| j.judgement).collect();
+        assert_eq!(found, [Judgement::Pass, Judgement::Fail]);
+        assert_eq!(judged("usleep/100us median > +50%").len(), 1);
     }
 
     #[test]

@@ -1,73 +1,36 @@
 //! How values came about: what must agree before they may be compared.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_record::{Factors, Trial};
 
 use crate::Side;
 
-/// What the probe was told and how it measured; one entry of each kind where all
-/// trials of the cell agree.
+/// What the probe was told and how it measured: by name, every value that a trial of
+/// the cell had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parameters {
-    technique: BTreeSet<String>,
-    clock: BTreeSet<String>,
-    period_ns: BTreeSet<Option<u64>>,
-    pinned: BTreeSet<bool>,
-    stall_threshold_ns: BTreeSet<Option<u64>>,
-}
+pub(crate) struct Parameters(BTreeMap<&'static str, BTreeSet<String>>);
 
 impl Parameters {
     pub(crate) fn add(&mut self, trial: &Trial) {
         let m = &trial.measurement;
-        self.technique.insert(m.technique.clone());
-        self.clock.insert(m.clock.clone());
-        self.period_ns.insert(m.period_ns);
-        self.pinned.insert(m.pinned_cpu.is_some());
-        let stalls = trial.stalls.as_ref();
-        self.stall_threshold_ns
-            .insert(stalls.map(|s| s.threshold_ns));
+        let ns = |ns: Option<u64>| ns.map_or_else(|| "none".to_owned(), |ns| ns.to_string());
+        let pinned = if m.pinned_cpu.is_some() { "yes" } else { "no" };
+        let threshold = trial.stalls.as_ref().map(|s| s.threshold_ns);
+        for (name, value) in [
+            ("technique", m.technique.clone()),
+            ("clock behind the values", m.clock.clone()),
+            ("period of the grid in ns", ns(m.period_ns)),
+            ("pinned to a CPU", pinned.to_owned()),
+            ("threshold of a stall in ns", ns(threshold)),
+        ] {
+            self.0.entry(name).or_default().insert(value);
+        }
     }
 
-    /// Names and values of what differs.
-    fn differences(&self, other: &Self) -> Vec<(&'static str, String, String)> {
-        fn told<T: std::fmt::Debug + Ord>(set: &BTreeSet<T>) -> String {
-            let all: Vec<String> = set
-                .iter()
-                .map(|v| {
-                    let text = match format!("{v:?}").as_str() {
-                        "true" => "yes".to_owned(),
-                        "false" => "no".to_owned(),
-                        other => other.to_owned(),
-                    };
-                    let inner = text.strip_prefix("Some(").and_then(|t| t.strip_suffix(')'));
-                    inner.unwrap_or(&text).trim_matches('"').to_owned()
-                })
-                .collect();
-            all.join(" and ")
-        }
-        let mut found = Vec::new();
-        let mut hold = |name, same: bool, a: String, b: String| {
-            if !same {
-                found.push((name, a, b));
-            }
-        };
-        macro_rules! field {
-            ($field:ident, $name:literal) => {
-                hold(
-                    $name,
-                    self.$field == other.$field,
-                    told(&self.$field),
-                    told(&other.$field),
-                );
-            };
-        }
-        field!(technique, "technique");
-        field!(clock, "clock behind the values");
-        field!(period_ns, "period of the grid in ns");
-        field!(pinned, "pinned to a CPU");
-        field!(stall_threshold_ns, "threshold of a stall in ns");
-        found
+    fn told(&self, name: &str) -> String {
+        let values = self.0.get(name).into_iter().flatten();
+        values.cloned().collect::<Vec<_>>().join(" and ")
     }
 }
 
@@ -95,13 +58,16 @@ pub fn mismatches(sides: &[Side]) -> Vec<Mismatch> {
             let Some(theirs) = other.cells.get(cell) else {
                 continue;
             };
-            for (what, a, b) in ours.parameters.differences(&theirs.parameters) {
-                found.push(Mismatch {
-                    cell: cell.clone(),
-                    what,
-                    sides: (first.name.clone(), other.name.clone()),
-                    values: (a, b),
-                });
+            let (ours, theirs) = (&ours.parameters, &theirs.parameters);
+            for (name, values) in &ours.0 {
+                if theirs.0.get(name) != Some(values) {
+                    found.push(Mismatch {
+                        cell: cell.clone(),
+                        what: name,
+                        sides: (first.name.clone(), other.name.clone()),
+                        values: (ours.told(name), theirs.told(name)),
+                    });
+                }
             }
         }
     }

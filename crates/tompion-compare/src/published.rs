@@ -9,6 +9,7 @@ use tompion_published::{
 };
 use tompion_record::{Factors, Summary, factor};
 
+use crate::comparison::median;
 use crate::{Error, Replicates, Result, Side};
 
 /// A run beside the figures of a paper or of one of its tables.
@@ -155,28 +156,19 @@ fn label(c: &Counterpart) -> String {
 
 /// The run's own statistic over all trials: medians of the trials', extremes of all.
 fn own(cell: &Factors, replicates: &Replicates, statistic: Statistic) -> Option<f64> {
-    let of = |f: fn(&Summary) -> f64| {
-        let mut all: Vec<f64> = replicates
-            .trials
-            .iter()
-            .filter_map(|t| t.summary.as_ref().map(f))
-            .collect();
-        all.sort_by(f64::total_cmp);
-        all
-    };
-    let middle = |v: Vec<f64>| {
-        let n = v.len();
-        (n > 0).then(|| 0.5 * (v[(n - 1) / 2] + v[n / 2]))
+    let of = |f: fn(&Summary) -> f64| -> Vec<f64> {
+        let summaries = replicates.trials.iter().filter_map(|t| t.summary.as_ref());
+        summaries.map(f).collect()
     };
     match statistic {
-        Statistic::Minimum => of(|s| s.min_ns).first().copied(),
-        Statistic::Maximum => of(|s| s.max_ns).last().copied(),
-        Statistic::Median => middle(of(|s| s.median_ns)),
-        Statistic::HalfInterquartileRange => middle(of(|s| s.half_interquartile_range_ns)),
+        Statistic::Minimum => of(|s| s.min_ns).into_iter().reduce(f64::min),
+        Statistic::Maximum => of(|s| s.max_ns).into_iter().reduce(f64::max),
+        Statistic::Median => median(&of(|s| s.median_ns)),
+        Statistic::HalfInterquartileRange => median(&of(|s| s.half_interquartile_range_ns)),
         // Where each event arms the next, the interval is the period and the value:
         // their scatter is the same. On a grid it is not.
         Statistic::UncorrectedStandardDeviation if cell.level(factor::FORM) == "rearmed" => {
-            middle(of(|s| {
+            median(&of(|s| {
                 let n = s.samples as f64;
                 s.standard_deviation_ns
                     .map_or(0.0, |sd| sd * ((n - 1.0) / n).sqrt())

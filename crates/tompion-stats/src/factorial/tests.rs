@@ -30,7 +30,7 @@ fn near(got: f64, want: f64, digits: f64) {
 }
 
 /// A table of two factors from a data file: comments, names, then rows.
-fn published(csv: &'static str) -> FactorTable {
+fn worked(csv: &'static str) -> FactorTable {
     let mut lines = csv.lines().filter(|l| !l.starts_with('#'));
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
     let rows = lines.map(|line| {
@@ -42,7 +42,7 @@ fn published(csv: &'static str) -> FactorTable {
 
 #[test]
 fn scheirer_ray_hare_of_the_rats() {
-    let found = scheirer_ray_hare(&published(include_str!("../../tests/data/rats.csv")));
+    let found = scheirer_ray_hare(&worked(include_str!("../../tests/data/rats.csv")));
     for (factors, squares, h, p) in [
         (vec!["Sex"], 8.3333, 0.64103, 0.42334),
         (vec!["Fat"], 108.0, 8.3077, 0.0039478),
@@ -59,7 +59,7 @@ fn scheirer_ray_hare_of_the_rats() {
 
 #[test]
 fn aligned_ranks_of_the_midichlorians() {
-    let table = published(include_str!("../../tests/data/midichlorians.csv"));
+    let table = worked(include_str!("../../tests/data/midichlorians.csv"));
     let found = aligned_rank_transform(&table);
     for (factors, df, f, p) in [
         (vec!["Tribe"], 1, 3.0606, 0.099364),
