@@ -25,7 +25,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
-use tompion_record::{Environment, Throttling};
+use tompion_record::{Environment, Synchronisation, Throttling};
 
 use crate::cpuid::{Cpuid, CpuidFacts};
 use crate::root::Root;
@@ -40,6 +40,12 @@ pub fn detect() -> Environment {
 /// made; absent without a quota. The difference of two tells of the time between.
 pub fn throttling() -> Option<Throttling> {
     cgroup::throttling(&Root::real())
+}
+
+/// What the kernel says of how well its clock follows a reference; absent where it
+/// may not be asked.
+pub fn synchronisation() -> Option<Synchronisation> {
+    sys::adjtimex().as_ref().map(synchronisation::decode)
 }
 
 /// Describes the machine whose files lie under `root`.

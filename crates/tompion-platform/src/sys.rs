@@ -43,7 +43,7 @@ impl SystemCalls {
     clippy::useless_conversion,
     reason = "the fields are 32 bits wide on 32-bit machines"
 )]
-fn adjtimex() -> Option<Timex> {
+pub fn adjtimex() -> Option<Timex> {
     // SAFETY: `timex` consists of integers only, for which all-zero bytes are
     // valid; `modes` 0 asks for a read.
     let mut raw: libc::timex = unsafe { std::mem::zeroed() };

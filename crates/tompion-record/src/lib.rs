@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod cells;
+mod clock_reading;
 mod environment;
 mod error;
 mod factors;
@@ -26,6 +27,7 @@ mod summary;
 mod trial;
 
 pub use cells::Cell;
+pub use clock_reading::ClockReading;
 pub use environment::*;
 pub use error::{Error, Result};
 pub use factors::{Factors, factor};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Environment, Factors, Trial};
+use crate::{ClockReading, Environment, Factors, Trial};
 
 /// Version of the format written; readers refuse newer ones.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -123,6 +123,10 @@ pub struct RunRecord {
     pub header: RunHeader,
     /// Trials in the order of execution.
     pub trials: Vec<Trial>,
+    /// The clocks side by side: when the run began, after each block, and at its end;
+    /// empty in runs of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clock_readings: Vec<ClockReading>,
     /// The smallest periods that mechanisms of timer events hold, where they were
     /// searched for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

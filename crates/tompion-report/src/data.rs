@@ -212,13 +212,16 @@ impl ReportData {
         self.cells
             .iter()
             .zip(&self.views)
-            .map(|(cell, view)| Shown { cell, view })
+            .enumerate()
+            .map(|(series, (cell, view))| Shown { series, cell, view })
     }
 }
 
 /// One cell with what is shown of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown<'a> {
+    /// Its number among the cells of the run.
+    pub series: usize,
     /// What was measured.
     pub cell: &'a Cell,
     /// What is shown of it.

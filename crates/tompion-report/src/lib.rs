@@ -9,6 +9,7 @@
 mod causes;
 mod ccdf;
 mod claims;
+mod clock_right;
 mod compare;
 mod data;
 mod dependence;
@@ -20,14 +21,17 @@ mod holds;
 mod html;
 mod interval_log;
 mod json;
+mod ladder;
 mod limitations;
 mod loads;
+mod packet_budget;
 mod plot;
 mod program;
 mod sections;
 mod series;
 mod stalls;
 mod terminal;
+mod time_lost;
 mod timer_events;
 mod verdicts;
 

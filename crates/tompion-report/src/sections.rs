@@ -52,6 +52,9 @@ const LOADS: [&str; 11] = [
     "udp",
 ];
 
+/// The loads of Kirova 2019 in the paper's order.
+pub(crate) const LADDER_LOADS: [&str; 3] = ["idle", "cpu", "io-network"];
+
 /// The probes Tompion itself knows.
 pub(crate) const READ_COST: &str = "read-cost";
 pub(crate) const WAKE_UP: &str = "wake-up";

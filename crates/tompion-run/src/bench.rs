@@ -8,7 +8,7 @@ use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
 use tompion_record::{Factors, LoadEvidence, Observation, Stalls, Throttling};
 
-use crate::{Error, PlannedCell, PlannedSearch};
+use crate::{Clocks, Error, PlannedCell, PlannedSearch};
 
 /// What the runner needs: time, loads, trials. Tests plant their own.
 pub trait Bench {
@@ -23,6 +23,9 @@ pub trait Bench {
 
     /// What a CPU quota has done to this process so far; absent without one.
     fn throttling(&mut self) -> Option<Throttling>;
+
+    /// The machine's clocks side by side.
+    fn clocks(&mut self) -> Clocks;
 
     /// Measures one cell beside its load, which is on; one trial, or one for each
     /// CPU of a cell that has several.

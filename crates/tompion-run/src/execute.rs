@@ -12,7 +12,7 @@ use tompion_record::{Factors, RunWriter, Status, Throttling, TrialDraft};
 use crate::budget::Budget;
 use crate::fit::{as_option, in_words};
 use crate::search::searches;
-use crate::{Bench, Error, Plan, PlannedCell, PlannedSearch, Trial};
+use crate::{Bench, Clocks, Error, Plan, PlannedCell, PlannedSearch, Trial};
 
 /// Where the run stands, told after every trial.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,9 @@ pub fn execute(
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
     let before = bench.throttling();
-    let result = trials(plan, bench, writer, stop, &mut progress);
+    let clocks = ClockWatch::begin(bench, writer);
+    let result = trials(plan, bench, writer, stop, &clocks, &mut progress);
+    clocks.read(bench, writer);
     writer.throttling(since(before, bench.throttling()));
     match result {
         Ok(status) => {
@@ -64,6 +66,28 @@ pub fn execute(
             let _ = writer.finish(Status::Interrupted);
             Err(error)
         }
+    }
+}
+
+/// The clocks side by side through a run.
+struct ClockWatch {
+    began: Duration,
+    first: Clocks,
+}
+
+impl ClockWatch {
+    fn begin(bench: &mut impl Bench, writer: &mut RunWriter) -> Self {
+        let watch = Self {
+            began: bench.now(),
+            first: bench.clocks(),
+        };
+        writer.clock_reading(watch.first.since(&watch.first, 0));
+        watch
+    }
+
+    fn read(&self, bench: &mut impl Bench, writer: &mut RunWriter) {
+        let at_ns = (bench.now() - self.began).as_nanos() as u64;
+        writer.clock_reading(bench.clocks().since(&self.first, at_ns));
     }
 }
 
@@ -84,6 +108,7 @@ fn trials(
     bench: &mut impl Bench,
     writer: &mut RunWriter,
     stop: &Arc<AtomicBool>,
+    clocks: &ClockWatch,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
     let began = bench.now();
@@ -124,6 +149,7 @@ fn trials(
                 run.dropped += left.len();
             }
         }
+        clocks.read(bench, run.writer);
         run.writer.checkpoint()?;
         if run.time_is_up(block, bench.now()) {
             status = Status::TimeLimit;

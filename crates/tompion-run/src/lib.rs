@@ -4,6 +4,7 @@
 
 mod bench;
 mod budget;
+mod clocks;
 mod evidence;
 mod execute;
 mod fit;
@@ -15,6 +16,7 @@ mod space;
 mod totals;
 
 pub use bench::{Bench, Trial};
+pub use clocks::Clocks;
 pub use execute::{Progress, execute};
 pub use machine::{Machine, MachineSettings};
 pub use plan::{

@@ -19,7 +19,7 @@ use tompion_time::{Clock, Policy, Rate, Source};
 
 use self::observed::Observed;
 use self::since::Since;
-use crate::{Bench, Error, Observe, PlannedCell, PlannedSearch, ProbePlan, Trial};
+use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, ProbePlan, Trial};
 
 /// How often counters are read while a trial goes on.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -142,6 +142,10 @@ impl Bench for Machine {
 
     fn throttling(&mut self) -> Option<Throttling> {
         tompion_platform::throttling()
+    }
+
+    fn clocks(&mut self) -> Clocks {
+        Clocks::read()
     }
 
     fn load_on(&mut self, load: usize) -> Result<(), Error> {

@@ -127,6 +127,14 @@ impl Run {
         &self.record
     }
 
+    /// The same run with a record that `edit` changed, for showing it otherwise than
+    /// it is written, for example without names. Which files the trials lie in must
+    /// stay.
+    pub fn edited(mut self, edit: impl FnOnce(&mut RunRecord)) -> Self {
+        edit(&mut self.record);
+        self
+    }
+
     /// The run's directory.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::reserve::Reserve;
 use super::{RUN_FILE, SAMPLES, atomic, bins_file, stall_table, stalls_file, tables};
 use crate::{
-    Error, Hold, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling, Trial,
-    TrialData, TrialDraft, now_utc,
+    ClockReading, Error, Hold, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling,
+    Trial, TrialData, TrialDraft, now_utc,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.
@@ -55,6 +55,7 @@ impl RunWriter {
                 throttling: None,
                 header,
                 trials: Vec::new(),
+                clock_readings: Vec::new(),
                 holds: Vec::new(),
             },
             reserve: Reserve::take(directory),
@@ -116,6 +117,11 @@ impl RunWriter {
     /// States what a CPU quota did during the run.
     pub fn throttling(&mut self, throttling: Option<Throttling>) {
         self.record.throttling = throttling;
+    }
+
+    /// Adds a reading of the clocks.
+    pub fn clock_reading(&mut self, reading: ClockReading) {
+        self.record.clock_readings.push(reading);
     }
 
     /// Keeps what a search for the smallest period found.

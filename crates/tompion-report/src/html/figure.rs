@@ -43,9 +43,11 @@ pub(super) fn heading(load: &str) -> String {
 }
 
 fn curve<'a>(row: &'a Row<'_>, load: usize) -> Option<(&'a Row<'a>, Curve<'a>)> {
-    let view = row.by_load.get(load)?.as_ref()?.view;
+    let shown = row.by_load.get(load)?.as_ref()?;
+    let view = shown.view;
     let summary = view.plotted()?;
     let curve = Curve {
+        series: shown.series,
         look: Look::of(row.method_index, row.variant_index),
         steps: &view.ccdf,
         mean_ns: Some(summary.mean_ns),
@@ -58,7 +60,7 @@ fn legend(rows: &[&Row<'_>], curves: &[Curve<'_>]) -> Markup {
         p.means { "mean" }
         ul.legend {
             @for (row, curve) in rows.iter().zip(curves) {
-                li {
+                li data-s=(curve.series) {
                     svg.key viewBox="0 0 30 10" aria-hidden="true" {
                         path class={ "l " (curve.look.classes()) } d="M1 5H29" {}
                     }

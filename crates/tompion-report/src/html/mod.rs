@@ -1,7 +1,11 @@
 //! One self-contained page: no script, no font and no image from elsewhere.
 
+mod among;
+mod budget;
+mod clock;
 mod environment;
 mod figure;
+mod lost;
 mod measurements;
 mod stalls;
 mod tables;
@@ -26,6 +30,7 @@ pub fn html(data: &ReportData) -> String {
     } else {
         format!("Tompion report: {host}")
     };
+    let (among, budget) = (among::section(data), budget::section(data));
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
@@ -39,12 +44,15 @@ pub fn html(data: &ReportData) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                (contents(&probes))
+                (contents(&probes, !among.0.is_empty(), !budget.0.is_empty()))
                 main {
                     (verdict::header(data))
                     (verdict::profiles(data))
                     (verdict::findings(data))
                     (verdict::advice(data))
+                    (among)
+                    (budget)
+                    (clock::section(data))
                     @for (i, probe) in probes.iter().enumerate() {
                         (measurements::probe(data, i, probe, sections.iter().filter(|s| s.probe == *probe)))
                     }
@@ -59,12 +67,15 @@ pub fn html(data: &ReportData) -> String {
     page.into_string()
 }
 
-fn contents(probes: &[&str]) -> Markup {
+fn contents(probes: &[&str], among: bool, budget: bool) -> Markup {
     markup! {
         nav aria-label="Contents" {
             a href="#verdict" { "Verdict" }
             a href="#hurts" { "What hurts" }
             a href="#advice" { "Advice" }
+            @if among { a href="#among" { "Among others" } }
+            @if budget { a href="#budget" { "Packet budget" } }
+            a href="#clock" { "Clock" }
             @for (i, probe) in probes.iter().enumerate() {
                 a href={ "#probe-" (i) } { (probe_title(probe)) }
             }

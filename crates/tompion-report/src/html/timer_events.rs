@@ -127,7 +127,7 @@ pub(super) fn stability(section: &Section<'_>) -> Markup {
                             figcaption {
                                 ul.legend {
                                     @for (label, curve) in labels.iter().zip(&curves) {
-                                        li {
+                                        li data-s=(curve.series) {
                                             svg.key viewBox="0 0 30 10" aria-hidden="true" {
                                                 path class={ "l " (curve.look.classes()) } d="M1 5H29" {}
                                             }
@@ -150,10 +150,20 @@ fn drawn(
     of: fn(&TimerEvents) -> Vec<(u64, f64)>,
 ) -> Vec<(String, Curve)> {
     let curve = |row: &Row<'_>| {
-        let timer = row.by_load[load].as_ref()?.view.timer.as_ref()?;
+        let shown = row.by_load[load].as_ref()?;
+        let (timer, series) = (shown.view.timer.as_ref()?, shown.series);
         let points: Vec<(f64, f64)> = of(timer).into_iter().map(|(t, v)| (t as f64, v)).collect();
         let look = Look::of(row.method_index, row.variant_index);
-        (!points.is_empty()).then(|| (row.label(), Curve { look, points }))
+        (!points.is_empty()).then(|| {
+            (
+                row.label(),
+                Curve {
+                    series,
+                    look,
+                    points,
+                },
+            )
+        })
     };
     section.rows.iter().filter_map(curve).collect()
 }

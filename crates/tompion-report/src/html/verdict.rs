@@ -4,6 +4,7 @@ use maud::{Markup, html as markup};
 use tompion_record::{Summary, factor, format_ns};
 use tompion_verdict::{LoadVerdict, Outcome, ProfileVerdict};
 
+use super::lost;
 use crate::data::{ReportData, Shown};
 use crate::environment::emulation;
 use crate::figures::{NONE, count, ns, plural, times};
@@ -225,6 +226,7 @@ pub(super) fn findings(data: &ReportData) -> Markup {
                     }
                 }
             }
+            (lost::ranking(data))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod compare;
 mod published;
+mod sections;
 mod stalls;
 mod timer_events;
 
@@ -43,6 +44,10 @@ pub fn json(data: &ReportData) -> Value {
         "evidence": stalls::evidence(data.evidence()),
         "limitations": limitations(data),
         "holds": record.holds,
+        "clock": sections::clock(data),
+        "packet_budget": sections::budget(data),
+        "time_lost": sections::time_lost(data),
+        "among_published": sections::among_published(data),
         "cells": data.shown().map(|s| cell(&s)).collect::<Vec<_>>(),
     })
 }

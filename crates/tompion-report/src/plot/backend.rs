@@ -5,8 +5,10 @@
 //! megabytes. This one joins consecutive strokes of one meaning into a single
 //! path, keeps tenths of a unit and names classes instead of colours.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
@@ -21,32 +23,51 @@ pub(crate) const SCALE: i32 = 10;
 
 type Done = Result<(), DrawingErrorKind<Infallible>>;
 
+/// The number of the cell that strokes belong to, shared with whoever draws.
+#[derive(Clone, Default)]
+pub(crate) struct Tag(Rc<Cell<Option<usize>>>);
+
+impl Tag {
+    /// Strokes from now on belong to this cell, or to none.
+    pub(crate) fn set(&self, cell: Option<usize>) {
+        self.0.set(cell);
+    }
+}
+
 /// Writes SVG elements (without the surrounding `<svg>`) into a string.
 pub(crate) struct CompactSvg<'a> {
     out: &'a mut String,
     size: (u32, u32),
     class: String,
     path: String,
+    tag: Tag,
+    /// The tag of the path that is being written.
+    tagged: Option<usize>,
 }
 
 impl<'a> CompactSvg<'a> {
     /// A canvas of `size` SVG units.
-    pub(crate) fn new(out: &'a mut String, size: (u32, u32)) -> Self {
+    pub(crate) fn new(out: &'a mut String, size: (u32, u32), tag: Tag) -> Self {
         let scale = SCALE as u32;
         Self {
             out,
             size: (size.0 * scale, size.1 * scale),
             class: String::new(),
             path: String::new(),
+            tag,
+            tagged: None,
         }
     }
 
     fn flush(&mut self) {
         if !self.path.is_empty() {
+            let series = self.tagged.map(|t| format!(r#" data-s="{t}""#));
             let _ = write!(
                 self.out,
-                r#"<path class="{}" d="{}"/>"#,
-                self.class, self.path
+                r#"<path class="{}"{} d="{}"/>"#,
+                self.class,
+                series.unwrap_or_default(),
+                self.path
             );
             self.path.clear();
         }
@@ -58,9 +79,11 @@ impl<'a> CompactSvg<'a> {
             return false;
         }
         let class = classes(color.rgb);
-        if class != self.class {
+        let tag = self.tag.0.get();
+        if class != self.class || tag != self.tagged {
             self.flush();
             self.class = class;
+            self.tagged = tag;
         }
         true
     }
@@ -237,7 +260,7 @@ mod tests {
     #[test]
     fn strokes_of_one_meaning_become_one_path() {
         let mut out = String::new();
-        let mut svg = CompactSvg::new(&mut out, (100, 100));
+        let mut svg = CompactSvg::new(&mut out, (100, 100), Tag::default());
         let color = BackendColor {
             alpha: 1.0,
             rgb: (6, 2, 1),

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axes::{decades, padded, share_tick, span, text, time_tick};
-use super::backend::SCALE;
+use super::axes::{decades, share_tick, span, time_tick};
+use super::frame::{Axis, Style};
 use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
 
@@ -19,6 +18,8 @@ const MOST_LABELS: usize = 6;
 
 /// One distribution.
 pub(crate) struct Curve<'a> {
+    /// Number of its cell in the run.
+    pub series: usize,
     /// How it is drawn.
     pub look: Look,
     /// `(value in nanoseconds, share greater or equal)`.
@@ -43,45 +44,44 @@ pub(crate) fn draw(
     what: &str,
     label: &str,
 ) -> Drawn {
-    canvas(SIZE, label, "ccdf", |root| {
-        let u = |units: i32| units * SCALE;
-        let mut chart = ChartBuilder::on(root)
-            .margin_top(u(12))
-            .margin_right(u(24))
-            .margin_bottom(u(2))
-            .x_label_area_size(u(40))
-            .y_label_area_size(u(52))
-            .build_cartesian_2d(padded(values).log_scale(), padded(shares).log_scale())?;
-        chart
-            .configure_mesh()
-            .x_labels((span(values) + 1).min(MOST_LABELS))
-            .y_labels(span(shares) + 1)
-            .x_label_formatter(&time_tick)
-            .y_label_formatter(&share_tick)
-            .bold_line_style(Ink::Grid.color())
-            .light_line_style(TRANSPARENT)
-            .axis_style(Ink::Grid.color())
-            .set_all_tick_mark_size(u(3))
-            .label_style(text(Ink::Label, 12, HPos::Center, VPos::Center))
-            .axis_desc_style(text(Ink::Title, 12, HPos::Center, VPos::Center))
-            .x_desc(format!("{what} (x)"))
-            .y_desc("share of samples ≥ x")
-            .draw()?;
+    canvas(SIZE, label, "ccdf", |root, tools| {
+        let style = Style {
+            size: 12,
+            tick: 3,
+            top: 12,
+            right: 24,
+            bottom: 2,
+        };
+        let name = format!("{what} (x)");
+        let x = Axis {
+            labels: (span(values) + 1).min(MOST_LABELS),
+            name: &name,
+            ..Axis::log(values, "ns", &time_tick)
+        };
+        let y = Axis {
+            name: "share of samples ≥ x",
+            room: 52,
+            ..Axis::log(shares, "share", &share_tick)
+        };
+        let chart = tools.frames.draw(root, &style, x, y)?;
         let area = chart.plotting_area();
         let edge = |v: f64| v.clamp(values.start, values.end);
         for c in curves {
+            tools.tag.set(Some(c.series));
             if let Some(mean) = c.mean_ns.filter(|m| *m > 0.0) {
                 let (x, ink) = (edge(mean), Ink::Mean(c.look).color());
                 area.draw(&PathElement::new(vec![(x, shares.start), (x, 1.0)], ink))?;
             }
         }
         for c in curves {
+            tools.tag.set(Some(c.series));
             area.draw(&PathElement::new(
                 staircase(c.steps, edge),
                 Ink::Line(c.look).color(),
             ))?;
         }
         for c in curves {
+            tools.tag.set(Some(c.series));
             if let Some(&(value, share)) = c.steps.last() {
                 area.draw(&Circle::new(
                     (edge(value), share),

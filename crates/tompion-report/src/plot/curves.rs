@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axes::{decades, padded, span, text, time_tick};
-use super::backend::SCALE;
+use super::axes::{decades, span, time_tick};
+use super::frame::{Axis, Style};
 use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
 
@@ -18,6 +17,8 @@ const MOST_LABELS: usize = 6;
 
 /// One curve: `(tau, value)`, both in nanoseconds.
 pub(crate) struct Curve {
+    /// Number of its cell in the run.
+    pub series: usize,
     /// How it is drawn.
     pub look: Look,
     /// Its points in rising order of tau.
@@ -38,32 +39,28 @@ pub(crate) type Axes = (Range<f64>, Range<f64>);
 
 /// Draws `curves` of `what`. A value of zero lies on the lower edge.
 pub(crate) fn draw(curves: &[Curve], (taus, values): &Axes, what: &str, label: &str) -> Drawn {
-    canvas(SIZE, label, "curve", |root| {
-        let u = |units: i32| units * SCALE;
-        let mut chart = ChartBuilder::on(root)
-            .margin_top(u(12))
-            .margin_right(u(24))
-            .margin_bottom(u(2))
-            .x_label_area_size(u(40))
-            .y_label_area_size(u(62))
-            .build_cartesian_2d(padded(taus).log_scale(), padded(values).log_scale())?;
-        chart
-            .configure_mesh()
-            .x_labels((span(taus) + 1).min(MOST_LABELS))
-            .y_labels(span(values) + 1)
-            .x_label_formatter(&time_tick)
-            .y_label_formatter(&time_tick)
-            .bold_line_style(Ink::Grid.color())
-            .light_line_style(TRANSPARENT)
-            .axis_style(Ink::Grid.color())
-            .set_all_tick_mark_size(u(3))
-            .label_style(text(Ink::Label, 12, HPos::Center, VPos::Center))
-            .axis_desc_style(text(Ink::Title, 12, HPos::Center, VPos::Center))
-            .x_desc("observation interval \u{3c4}")
-            .y_desc(what)
-            .draw()?;
+    canvas(SIZE, label, "curve", |root, tools| {
+        let style = Style {
+            size: 12,
+            tick: 3,
+            top: 12,
+            right: 24,
+            bottom: 2,
+        };
+        let x = Axis {
+            labels: (span(taus) + 1).min(MOST_LABELS),
+            name: "observation interval \u{3c4}",
+            ..Axis::log(taus, "ns", &time_tick)
+        };
+        let y = Axis {
+            name: what,
+            room: 62,
+            ..Axis::log(values, "ns", &time_tick)
+        };
+        let chart = tools.frames.draw(root, &style, x, y)?;
         let area = chart.plotting_area();
         for c in curves {
+            tools.tag.set(Some(c.series));
             let at = |p: &(f64, f64)| (p.0, p.1.clamp(values.start, values.end));
             let line: Vec<(f64, f64)> = c.points.iter().map(at).collect();
             for dot in &line {

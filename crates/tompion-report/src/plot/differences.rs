@@ -3,16 +3,15 @@
 
 use std::ops::Range;
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use tompion_stats::Distribution;
 
 use super::axes::text;
-use super::backend::{CompactSvg, SCALE};
+use super::frame::{Area, Axis, Style, u};
 use super::theme::{Ink, Look};
 use super::time_series::seconds_tick;
-use super::{Drawn, Failure, canvas};
+use super::{Drawn, Failure, Tools, canvas};
 use crate::figures::{count, us};
 use crate::series::TrialSeries;
 
@@ -49,27 +48,31 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, label: &str) -> Drawn {
     let rows = panels.len().div_ceil(columns) as i32;
     let height = rows * ROW + BOTTOM;
     let class = format!("time w{columns}");
-    canvas((WIDTH as u32, height as u32), label, &class, |root| {
-        let u = |units: i32| units * SCALE;
-        let width = (WIDTH - LEFT) / columns as i32;
-        for (i, panel) in panels.iter().enumerate() {
-            let (row, column) = ((i / columns) as i32, (i % columns) as i32);
-            let corner = (u(LEFT + column * width), u(row * ROW));
-            one(&root.clone().shrink(corner, (u(width), u(ROW))), panel)?;
-        }
-        let style = text(Ink::Title, 11, HPos::Center, VPos::Center);
-        let turned = style.transform(FontTransform::Rotate270);
-        let what = "interval less d, µs";
-        root.draw_text(what, &turned, (u(8), u(rows * ROW / 2)))?;
-        let below = text(Ink::Title, 11, HPos::Center, VPos::Bottom);
-        let caption = "measuring time, blocks end to end";
-        root.draw_text(caption, &below, (u((WIDTH + LEFT) / 2), u(height - 2)))?;
-        Ok(())
-    })
+    canvas(
+        (WIDTH as u32, height as u32),
+        label,
+        &class,
+        |root, tools| {
+            let width = (WIDTH - LEFT) / columns as i32;
+            for (i, panel) in panels.iter().enumerate() {
+                let (row, column) = ((i / columns) as i32, (i % columns) as i32);
+                let corner = (u(LEFT + column * width), u(row * ROW));
+                let area = root.clone().shrink(corner, (u(width), u(ROW)));
+                one(&area, tools, panel)?;
+            }
+            let style = text(Ink::Title, 11, HPos::Center, VPos::Center);
+            let turned = style.transform(FontTransform::Rotate270);
+            let what = "interval less d, µs";
+            root.draw_text(what, &turned, (u(8), u(rows * ROW / 2)))?;
+            let below = text(Ink::Title, 11, HPos::Center, VPos::Bottom);
+            let caption = "measuring time, blocks end to end";
+            root.draw_text(caption, &below, (u((WIDTH + LEFT) / 2), u(height - 2)))?;
+            Ok(())
+        },
+    )
 }
 
-fn one(area: &DrawingArea<CompactSvg<'_>, Shift>, panel: &Panel<'_>) -> Result<(), Failure> {
-    let u = |units: i32| units * SCALE;
+fn one(area: &Area<'_>, tools: &Tools, panel: &Panel<'_>) -> Result<(), Failure> {
     let axis = axis(panel.values);
     for (line, y, ink, size) in [
         (panel.title.clone(), 4, Ink::Title, 12),
@@ -80,25 +83,25 @@ fn one(area: &DrawingArea<CompactSvg<'_>, Shift>, panel: &Panel<'_>) -> Result<(
     }
     let span_ns: u64 = panel.series.iter().map(|s| s.span_ns).sum();
     let seconds = span_ns.max(1) as f64 / 1e9;
-    let mut chart = ChartBuilder::on(area)
-        .margin_top(u(40))
-        .margin_right(u(14))
-        .x_label_area_size(u(20))
-        .y_label_area_size(u(LABELS))
-        .build_cartesian_2d(0.0..seconds, axis.clone())?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(4)
-        .y_labels(5)
-        .x_label_formatter(&|s| seconds_tick(*s, seconds))
-        .y_label_formatter(&us_tick)
-        .bold_line_style(Ink::Grid.color())
-        .light_line_style(TRANSPARENT)
-        .axis_style(Ink::Grid.color())
-        .set_all_tick_mark_size(u(2))
-        .label_style(text(Ink::Label, 11, HPos::Center, VPos::Center))
-        .draw()?;
+    let style = Style {
+        size: 11,
+        tick: 2,
+        top: 40,
+        right: 14,
+        bottom: 0,
+    };
+    let x_tick = |s: &f64| seconds_tick(*s, seconds);
+    let x = Axis {
+        labels: 4,
+        lines: false,
+        room: 20,
+        ..Axis::linear(0.0..seconds, "s", &x_tick)
+    };
+    let y = Axis {
+        room: LABELS,
+        ..Axis::linear(axis.clone(), "us", &us_tick)
+    };
+    let chart = tools.frames.draw(area, &style, x, y)?;
     let area = chart.plotting_area();
     let level = |y: f64| vec![(0.0, y), (seconds, y)];
     area.draw(&PathElement::new(level(0.0), Ink::Zero.color()))?;

@@ -6,8 +6,8 @@ use std::ops::Range;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axes::{decades, padded, span, text, time_tick};
-use super::backend::SCALE;
+use super::axes::{decades, span, text, time_tick};
+use super::frame::{Axis, Style, u};
 use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
 use crate::figures::percent;
@@ -33,30 +33,25 @@ pub(crate) fn ranges<'a>(bins: impl Iterator<Item = &'a Bin> + Clone) -> (Range<
 pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &str) -> Drawn {
     let total: u64 = bins.iter().map(|b| b.count).sum();
     let width = SIZE.0 as i32;
-    canvas(SIZE, label, "histogram", |root| {
-        let u = |units: i32| units * SCALE;
-        let counts = FOOT..most * 1.000_01;
-        let mut chart = ChartBuilder::on(root)
-            .margin_top(u(24))
-            .margin_right(u(RIGHT))
-            .margin_bottom(u(2))
-            .x_label_area_size(u(40))
-            .y_label_area_size(u(58))
-            .build_cartesian_2d(padded(lengths).log_scale(), counts.log_scale())?;
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .x_labels((span(lengths) + 1).min(9))
-            .x_label_formatter(&time_tick)
-            .y_label_formatter(&|_| String::new())
-            .bold_line_style(Ink::Grid.color())
-            .light_line_style(TRANSPARENT)
-            .axis_style(Ink::Grid.color())
-            .set_all_tick_mark_size(u(3))
-            .label_style(text(Ink::Label, 12, HPos::Center, VPos::Center))
-            .axis_desc_style(text(Ink::Title, 12, HPos::Center, VPos::Center))
-            .x_desc("length of an iteration, binary bins")
-            .draw()?;
+    canvas(SIZE, label, "histogram", |root, tools| {
+        let style = Style {
+            size: 12,
+            tick: 3,
+            top: 24,
+            right: RIGHT,
+            bottom: 2,
+        };
+        let x = Axis {
+            labels: (span(lengths) + 1).min(9),
+            name: "length of an iteration, binary bins",
+            ..Axis::log(lengths, "ns", &time_tick)
+        };
+        let y = Axis {
+            lines: false,
+            room: 58,
+            ..Axis::log(&(FOOT..*most), "count", &|_| String::new())
+        };
+        let chart = tools.frames.draw(root, &style, x, y)?;
         let area = chart.plotting_area();
         let decades = most.log10().round() as i32;
         // Plotters has no second axis of shares on the same lines.

@@ -6,17 +6,20 @@ mod backend;
 pub(crate) mod ccdf;
 pub(crate) mod curves;
 pub(crate) mod differences;
+mod frame;
 pub(crate) mod histogram;
+pub(crate) mod ladder;
 mod theme;
 pub(crate) mod time_series;
 pub(crate) mod trace;
 
 use std::convert::Infallible;
 
-use plotters::coord::Shift;
-use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 
-use backend::{CompactSvg, escape};
+pub(crate) use axes::{share_tick, time_tick};
+use backend::{CompactSvg, Tag, escape};
+use frame::{Area, Frames};
 pub(crate) use theme::Look;
 
 /// Why a plot could not be drawn.
@@ -25,22 +28,34 @@ pub(crate) type Failure = DrawingAreaErrorKind<Infallible>;
 /// A whole `<svg>` element.
 pub(crate) type Drawn = Result<String, Failure>;
 
+/// What drawing needs beside an area.
+#[derive(Default)]
+struct Tools {
+    /// Draws frames and remembers them.
+    frames: Frames,
+    /// Names the cell that is being drawn.
+    tag: Tag,
+}
+
 /// Runs `draw` on an empty canvas and wraps the result; `label` says in words
 /// what the figure shows.
 fn canvas(
     (width, height): (u32, u32),
     label: &str,
     class: &str,
-    draw: impl FnOnce(&DrawingArea<CompactSvg<'_>, Shift>) -> Result<(), Failure>,
+    draw: impl FnOnce(&Area<'_>, &Tools) -> Result<(), Failure>,
 ) -> Drawn {
     let mut body = String::new();
+    let tools = Tools::default();
     {
-        let root = CompactSvg::new(&mut body, (width, height)).into_drawing_area();
-        draw(&root)?;
+        let root =
+            CompactSvg::new(&mut body, (width, height), tools.tag.clone()).into_drawing_area();
+        draw(&root, &tools)?;
         root.present()?;
     }
     Ok(format!(
-        r#"<svg class="plot {class}" viewBox="0 0 {width} {height}" role="img" aria-label="{}">{body}</svg>"#,
-        escape(label)
+        r#"<svg class="plot {class}" viewBox="0 0 {width} {height}" role="img" aria-label="{}" data-frames="{}">{body}</svg>"#,
+        escape(label),
+        escape(&tools.frames.into_attribute()),
     ))
 }

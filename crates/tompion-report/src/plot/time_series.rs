@@ -3,14 +3,13 @@
 
 use std::ops::Range;
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axes::{decades, padded, span, text, time_tick};
-use super::backend::{CompactSvg, SCALE};
+use super::axes::{decades, text, time_tick};
+use super::frame::{Area, Axis, Style, u};
 use super::theme::{Ink, Look};
-use super::{Drawn, Failure, canvas};
+use super::{Drawn, Failure, Tools, canvas};
 use crate::series::TrialSeries;
 
 /// Panels side by side before a new row begins.
@@ -50,67 +49,66 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, what: &str, label: &str
             .map(|ps| ps as f64 / 1000.0)
     }));
     let class = format!("time w{columns}");
-    canvas((WIDTH as u32, height as u32), label, &class, |root| {
-        let u = |units: i32| units * SCALE;
-        let width = (WIDTH - LEFT) / columns as i32;
-        for (i, panel) in panels.iter().enumerate() {
-            let (row, column) = ((i / columns) as i32, (i % columns) as i32);
-            let first = column == 0;
-            let x = if first { 0 } else { LEFT + column * width };
-            let w = if first { LEFT + width } else { width };
-            let area = root.clone().shrink((u(x), u(row * ROW)), (u(w), u(ROW)));
-            let indent = if first { LEFT } else { 0 };
-            one(&area, panel, &values, indent)?;
-        }
-        let style = text(Ink::Title, 11, HPos::Center, VPos::Center);
-        let turned = style.transform(FontTransform::Rotate270);
-        root.draw_text(what, &turned, (u(8), u(rows * ROW / 2)))?;
-        let below = text(Ink::Title, 11, HPos::Center, VPos::Bottom);
-        let caption = "measuring time, blocks end to end";
-        root.draw_text(caption, &below, (u((WIDTH + LEFT) / 2), u(height - 2)))?;
-        Ok(())
-    })
+    canvas(
+        (WIDTH as u32, height as u32),
+        label,
+        &class,
+        |root, tools| {
+            let width = (WIDTH - LEFT) / columns as i32;
+            for (i, panel) in panels.iter().enumerate() {
+                let (row, column) = ((i / columns) as i32, (i % columns) as i32);
+                let first = column == 0;
+                let x = if first { 0 } else { LEFT + column * width };
+                let w = if first { LEFT + width } else { width };
+                let area = root.clone().shrink((u(x), u(row * ROW)), (u(w), u(ROW)));
+                let indent = if first { LEFT } else { 0 };
+                one(&area, tools, panel, &values, indent)?;
+            }
+            let style = text(Ink::Title, 11, HPos::Center, VPos::Center);
+            let turned = style.transform(FontTransform::Rotate270);
+            root.draw_text(what, &turned, (u(8), u(rows * ROW / 2)))?;
+            let below = text(Ink::Title, 11, HPos::Center, VPos::Bottom);
+            let caption = "measuring time, blocks end to end";
+            root.draw_text(caption, &below, (u((WIDTH + LEFT) / 2), u(height - 2)))?;
+            Ok(())
+        },
+    )
 }
-
-type Area<'a> = DrawingArea<CompactSvg<'a>, Shift>;
 
 fn one(
     area: &Area<'_>,
+    tools: &Tools,
     panel: &Panel<'_>,
     values: &Range<f64>,
     indent: i32,
 ) -> Result<(), Failure> {
-    let u = |units: i32| units * SCALE;
     let title = text(Ink::Title, 12, HPos::Left, VPos::Top);
     area.draw_text(&panel.title, &title, (u(indent + 2), u(5)))?;
     let span_ns: u64 = panel.series.iter().map(|s| s.span_ns).sum();
     let seconds = span_ns.max(1) as f64 / 1e9;
-    let mut chart = ChartBuilder::on(area)
-        .margin_top(u(24))
-        .margin_right(u(14))
-        .x_label_area_size(u(20))
-        .y_label_area_size(u(indent))
-        .build_cartesian_2d(0.0..seconds, padded(values).log_scale())?;
-    let y_label = |ns: &f64| {
-        if indent > 0 {
-            time_tick(ns)
-        } else {
-            String::new()
-        }
+    let y_tick = |ns: &f64| match indent {
+        0 => String::new(),
+        _ => time_tick(ns),
     };
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(4)
-        .y_labels(span(values) + 1)
-        .x_label_formatter(&|s| seconds_tick(*s, seconds))
-        .y_label_formatter(&y_label)
-        .bold_line_style(Ink::Grid.color())
-        .light_line_style(TRANSPARENT)
-        .axis_style(Ink::Grid.color())
-        .set_all_tick_mark_size(u(2))
-        .label_style(text(Ink::Label, 11, HPos::Center, VPos::Center))
-        .draw()?;
+    let x_tick = |s: &f64| seconds_tick(*s, seconds);
+    let style = Style {
+        size: 11,
+        tick: 2,
+        top: 24,
+        right: 14,
+        bottom: 0,
+    };
+    let x = Axis {
+        labels: 4,
+        lines: false,
+        room: 20,
+        ..Axis::linear(0.0..seconds, "s", &x_tick)
+    };
+    let y = Axis {
+        room: indent,
+        ..Axis::log(values, "ns", &y_tick)
+    };
+    let chart = tools.frames.draw(area, &style, x, y)?;
     let area = chart.plotting_area();
     let value = |ps: i64| (ps as f64 / 1000.0).clamp(values.start, values.end);
     let mut starts = Vec::new();

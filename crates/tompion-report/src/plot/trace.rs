@@ -4,11 +4,10 @@
 use std::ops::Range;
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
 use tompion_cause::Cause;
 
-use super::axes::{decades, padded, span, text, time_tick};
-use super::backend::SCALE;
+use super::axes::{decades, time_tick};
+use super::frame::{Axis, Style};
 use super::theme::{Ink, Look};
 use super::time_series::seconds_tick;
 use super::{Drawn, canvas};
@@ -35,31 +34,28 @@ pub(crate) fn draw(
 ) -> Drawn {
     let span_ns: u64 = traces.iter().map(|t| t.span_ns).sum();
     let seconds = span_ns.max(1) as f64 / 1e9;
-    canvas(SIZE, label, "time trace", |root| {
-        let u = |units: i32| units * SCALE;
-        let mut chart = ChartBuilder::on(root)
-            .margin_top(u(10))
-            .margin_right(u(14))
-            .margin_bottom(u(2))
-            .x_label_area_size(u(38))
-            .y_label_area_size(u(66))
-            .build_cartesian_2d(0.0..seconds, padded(lengths).log_scale())?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .x_labels(8)
-            .y_labels(span(lengths) + 1)
-            .x_label_formatter(&|s| seconds_tick(*s, seconds))
-            .y_label_formatter(&time_tick)
-            .bold_line_style(Ink::Grid.color())
-            .light_line_style(TRANSPARENT)
-            .axis_style(Ink::Grid.color())
-            .set_all_tick_mark_size(u(2))
-            .label_style(text(Ink::Label, 12, HPos::Center, VPos::Center))
-            .axis_desc_style(text(Ink::Title, 12, HPos::Center, VPos::Center))
-            .x_desc("measuring time, blocks end to end")
-            .y_desc("length of a stall")
-            .draw()?;
+    canvas(SIZE, label, "time trace", |root, tools| {
+        let style = Style {
+            size: 12,
+            tick: 2,
+            top: 10,
+            right: 14,
+            bottom: 2,
+        };
+        let tick = |s: &f64| seconds_tick(*s, seconds);
+        let x = Axis {
+            labels: 8,
+            name: "measuring time, blocks end to end",
+            lines: false,
+            room: 38,
+            ..Axis::linear(0.0..seconds, "s", &tick)
+        };
+        let y = Axis {
+            name: "length of a stall",
+            room: 66,
+            ..Axis::log(lengths, "ns", &time_tick)
+        };
+        let chart = tools.frames.draw(root, &style, x, y)?;
         let area = chart.plotting_area();
         let value = |ps: i64| (ps as f64 / 1e3).clamp(lengths.start, lengths.end);
         let mut start = 0u64;

@@ -1,5 +1,7 @@
 //! The summary that `tompion check` prints: verdict first.
 
+mod answers;
+mod ccdf;
 mod compare;
 mod numbers;
 mod paint;
@@ -38,6 +40,11 @@ pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
     measurements(&mut out, data, width, paint);
     tables::cost_of_waiting(&mut out, data, width, paint);
     tables::footnotes(&mut out, data, width);
+    ccdf::wake_up(&mut out, data, width, paint);
+    answers::among(&mut out, data, width, paint);
+    answers::budget(&mut out, data, width, paint);
+    answers::clock(&mut out, data, width, paint);
+    answers::time_lost(&mut out, data, width, paint);
     hurts(&mut out, data, width, paint);
     advice(&mut out, data, width, paint);
     // Where nothing slept there is nothing to judge.

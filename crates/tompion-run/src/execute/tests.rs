@@ -57,6 +57,24 @@ impl Bench for Planted {
         })
     }
 
+    fn clocks(&mut self) -> Clocks {
+        // The counter has three ticks a nanosecond; after a second the wall clock is set.
+        let ns = self.now.as_nanos() as u64;
+        let set = if self.now > Duration::from_secs(1001) {
+            7_000_000
+        } else {
+            0
+        };
+        Clocks {
+            counter_ticks: Some(3 * ns),
+            monotonic_raw_ns: ns,
+            monotonic_ns: ns + ns / 100_000,
+            realtime_ns: ns + ns / 100_000 + set,
+            within_ns: 90,
+            synchronisation: None,
+        }
+    }
+
     fn load_on(&mut self, load: usize) -> Result<(), Error> {
         assert_eq!(self.on.replace(load), None, "two loads at once");
         self.now += Duration::from_millis(20);
@@ -299,6 +317,19 @@ fn more_blocks_than_any_time_holds_end_in_time() {
     let status = execute(&plan, &mut bench, &mut w, &Arc::default(), |_| ()).unwrap();
     assert_eq!(status, Status::TimeLimit);
     assert!(bench.now - began <= plan.duration + Duration::from_secs(1));
+}
+
+#[test]
+fn the_clocks_are_read_at_both_ends_and_after_each_block() {
+    let (_, run, _directory, _) = run(&mut Planted::new(), &Arc::default());
+    let readings = &run.record().clock_readings;
+    let blocks = run.record().header.design.blocks as usize;
+    assert_eq!(readings.len(), blocks + 2);
+    assert_eq!((readings[0].at_ns, readings[0].realtime_ns), (0, 0));
+    let last = readings.last().unwrap();
+    assert_eq!(last.counter_ticks, Some(3 * last.monotonic_raw_ns));
+    assert_eq!(last.realtime_ns - last.monotonic_ns, 7_000_000);
+    assert!(readings.is_sorted_by_key(|r| r.at_ns));
 }
 
 #[test]

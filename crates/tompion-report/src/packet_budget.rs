@@ -1,0 +1,264 @@
+//! What one packet may cost: how many clock reads fit into the time of a packet, how
+//! many packets one sleep takes, and which rate a program reaches that reads and
+//! sleeps as often as Kirova 2019 and Korniichuk 2017 count.
+//!
+//! The arithmetic is that of equation 1 of Kirova 2019 (R = 8 * MTU / T, 1500 bytes)
+//! and of the papers' counts: packets/s = 1 / (reads * read cost + wake-up latency).
+
+use tompion_record::{Cell, factor};
+use tompion_stats::{Distribution, Interval, quantile_interval};
+
+use crate::data::{LEVEL, ReportData, Shown};
+use crate::figures::rounded;
+use crate::sections::{READ_COST, WAKE_UP, sort_loads};
+
+/// Clock reads for each packet of a bandwidth estimator: Kirova 2019 counts more than
+/// 200 with about one sleep, Korniichuk 2017 counts 187.
+pub(crate) const READS_PER_PACKET: f64 = 200.0;
+
+/// Bits of a packet of 1500 bytes.
+const PACKET_BITS: f64 = 8.0 * 1500.0;
+
+/// The rates of the fitness profiles for pacing: name and packet time in nanoseconds.
+pub(crate) const RATES: [(&str, f64); 4] = [
+    ("300 Mbit/s", PACKET_BITS / 0.3),
+    ("1 Gbit/s", PACKET_BITS),
+    ("10 Gbit/s", PACKET_BITS / 10.0),
+    ("100 Gbit/s", PACKET_BITS / 100.0),
+];
+
+const RESAMPLES: usize = 500;
+
+/// Blocks that an interval needs, as for verdicts.
+const LEAST_BLOCKS: usize = 6;
+
+/// A way to read the time and to sleep: its name, methods for reading and for
+/// sleeping, the first that was measured counts.
+type Way = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+const WAYS: [Way; 2] = [
+    (
+        "standard functions",
+        &["clock-monotonic", "clock-realtime"],
+        &["usleep", "nanosleep", "clock-nanosleep-abs"],
+    ),
+    (
+        "precise functions",
+        &["rdtscp", "rdtsc", "tompion"],
+        &["tompion-hybrid"],
+    ),
+];
+
+/// The budget of one way under one load.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// What ran beside it.
+    pub load: String,
+    /// `standard functions` or `precise functions`.
+    pub way: &'static str,
+    /// The clock that is read.
+    pub clock: String,
+    /// How it sleeps; absent where no such sleep was measured.
+    pub sleep: Option<String>,
+    /// Median cost of a read in nanoseconds.
+    pub read_ns: Measured,
+    /// Median wake-up latency in nanoseconds.
+    pub late_ns: Option<Measured>,
+}
+
+/// A median with its interval over blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    /// The median of all samples.
+    pub value: f64,
+    /// Absent with too few blocks.
+    pub interval: Option<Interval>,
+}
+
+impl Measured {
+    fn of(blocks: &[Distribution], seed: u64) -> Option<Self> {
+        let value = Distribution::merged(blocks).quantile(0.5)? / 1e3;
+        (value > 0.0).then(|| Self {
+            value,
+            // Resampling fewer blocks says less than it seems to.
+            interval: quantile_interval(blocks, 0.5, LEVEL, RESAMPLES, seed)
+                .filter(|_| blocks.len() >= LEAST_BLOCKS)
+                .map(|i| i.scaled(1e-3)),
+        })
+    }
+
+    /// The same through a falling function: the ends change places.
+    fn falling(self, f: impl Fn(f64) -> f64) -> Self {
+        Self {
+            value: f(self.value),
+            interval: self.interval.map(|i| Interval {
+                low: f(i.high),
+                high: f(i.low),
+                level: i.level,
+            }),
+        }
+    }
+}
+
+impl Budget {
+    /// Clock reads that fit into the time of one packet.
+    pub(crate) fn reads_that_fit(&self, packet_ns: f64) -> Measured {
+        self.read_ns.falling(|cost| packet_ns / cost)
+    }
+
+    /// Packets that are due within one wake-up latency: below 1 a sleep for every
+    /// packet keeps the rate.
+    pub(crate) fn packets_per_sleep(&self, packet_ns: f64) -> Option<Measured> {
+        let late = self.late_ns?;
+        Some(Measured {
+            value: late.value / packet_ns,
+            interval: late.interval.map(|i| i.scaled(1.0 / packet_ns)),
+        })
+    }
+
+    /// Packets a second with [`READS_PER_PACKET`] reads and one sleep each. Both
+    /// intervals' ends go in together, which makes the interval a wide one.
+    pub(crate) fn packets_per_second(&self) -> Option<Measured> {
+        let late = self.late_ns?;
+        let rate = |read: f64, late: f64| 1e9 / (READS_PER_PACKET * read + late);
+        Some(Measured {
+            value: rate(self.read_ns.value, late.value),
+            interval: self
+                .read_ns
+                .interval
+                .zip(late.interval)
+                .map(|(r, l)| Interval {
+                    low: rate(r.high, l.high),
+                    high: rate(r.low, l.low),
+                    level: r.level,
+                }),
+        })
+    }
+}
+
+/// What that many packets a second carry, for example `2.4 Gbit/s`.
+pub(crate) fn bit_rate(packets_per_second: Measured) -> String {
+    let bits = packets_per_second.value * PACKET_BITS;
+    let (unit, name) = match bits {
+        b if b >= 1e9 => (1e9, "Gbit/s"),
+        b if b >= 1e6 => (1e6, "Mbit/s"),
+        _ => (1e3, "kbit/s"),
+    };
+    let interval = packets_per_second.interval;
+    let number = rounded(bits / unit, interval.map(|i| i.scaled(PACKET_BITS / unit)));
+    format!("{number} {name}")
+}
+
+/// The budgets of a run, load by load; empty where no clock was read.
+pub(crate) fn budgets(data: &ReportData) -> Vec<Budget> {
+    let seed = data.record().header.design.seed;
+    let mut loads: Vec<&str> = data
+        .shown()
+        .filter(|s| s.cell.factors.level(factor::PROBE) == READ_COST)
+        .map(|s| s.cell.factors.level(factor::LOAD))
+        .collect();
+    sort_loads(&mut loads);
+    loads.dedup();
+    let mut all = Vec::new();
+    for load in loads {
+        for (way, clocks, sleeps) in WAYS {
+            let read = first(data, READ_COST, clocks, load).and_then(|(clock, cell)| {
+                let blocks = match cell.batched_blocks.is_empty() {
+                    true => &cell.blocks,
+                    false => &cell.batched_blocks,
+                };
+                Some((clock, Measured::of(blocks, seed)?))
+            });
+            let Some((clock, read_ns)) = read else {
+                continue;
+            };
+            let sleep = first(data, WAKE_UP, sleeps, load)
+                .and_then(|(name, cell)| Some((name, Measured::of(&cell.blocks, seed)?)));
+            all.push(Budget {
+                load: load.to_owned(),
+                way,
+                clock: clock.to_owned(),
+                sleep: sleep.map(|s| s.0.to_owned()),
+                read_ns,
+                late_ns: sleep.map(|s| s.1),
+            });
+        }
+    }
+    all
+}
+
+/// The cell of the first of `methods` that was measured under `load` with default
+/// settings, at the shortest target.
+fn first<'a>(
+    data: &'a ReportData,
+    probe: &str,
+    methods: &[&'static str],
+    load: &str,
+) -> Option<(&'static str, &'a Cell)> {
+    methods.iter().find_map(|method| {
+        let fits = |s: &Shown<'_>| {
+            let f = &s.cell.factors;
+            f.level(factor::PROBE) == probe
+                && f.level(factor::METHOD) == *method
+                && f.level(factor::LOAD) == load
+                && f.get(factor::SLACK).is_none_or(|s| s == "default")
+                && f.get(factor::POLICY).is_none_or(|p| p == "other")
+        };
+        let target = |s: &Shown<'_>| {
+            let t = s.cell.factors.get(factor::TARGET)?;
+            tompion_record::parse_duration_ns(t).ok()
+        };
+        let found = data.shown().filter(fits).min_by_key(target)?;
+        Some((*method, found.cell))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(value: f64) -> Measured {
+        Measured {
+            value,
+            interval: Some(Interval {
+                low: value * 0.5,
+                high: value * 2.0,
+                level: 0.95,
+            }),
+        }
+    }
+
+    fn budget(read: f64, late: f64) -> Budget {
+        Budget {
+            load: "idle".into(),
+            way: "standard functions",
+            clock: "clock-monotonic".into(),
+            sleep: Some("usleep".into()),
+            read_ns: measured(read),
+            late_ns: Some(measured(late)),
+        }
+    }
+
+    #[test]
+    fn the_arithmetic_is_that_of_the_papers() {
+        let b = budget(25.0, 55_000.0);
+        // 200 reads of 25 ns and one sleep 55 us late: 60 us a packet.
+        let rate = b.packets_per_second().unwrap();
+        assert!((rate.value - 1e9 / 60_000.0).abs() < 1e-6);
+        let i = rate.interval.unwrap();
+        assert!((i.low - 1e9 / 120_000.0).abs() < 1e-6 && (i.high - 1e9 / 30_000.0).abs() < 1e-6);
+        // Equation 1: 12 us a packet at 1 Gbit/s.
+        assert_eq!(RATES[1], ("1 Gbit/s", 12_000.0));
+        let reads = b.reads_that_fit(12_000.0);
+        assert_eq!(reads.value, 480.0);
+        assert_eq!(
+            reads.interval.map(|i| (i.low, i.high)),
+            Some((240.0, 960.0))
+        );
+        assert!((b.packets_per_sleep(12_000.0).unwrap().value - 55.0 / 12.0).abs() < 1e-12);
+        assert_eq!(bit_rate(rate), "200 Mbit/s");
+    }
+}

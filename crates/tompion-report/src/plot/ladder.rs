@@ -1,0 +1,107 @@
+//! This machine among others: a line a platform from its median to its largest
+//! value, on one logarithmic axis.
+
+use std::ops::Range;
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axes::{decades, span, text, time_tick};
+use super::frame::{Axis, Style, u};
+use super::theme::{Ink, Look};
+use super::{Drawn, canvas};
+use crate::ladder::{Panel, Rung};
+
+const WIDTH: i32 = 460;
+/// Room for the names at the left.
+const LEFT: i32 = 172;
+const ROW: i32 = 24;
+const TOP: i32 = 8;
+const BOTTOM: i32 = 42;
+
+/// Labels that fit below the axis.
+const MOST_LABELS: usize = 5;
+
+/// Characters of a name that fit at the left.
+const NAME: usize = 27;
+
+/// The axis that fits all of `panels`.
+pub(crate) fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> Range<f64> {
+    decades(
+        panels
+            .flat_map(|p| &p.rungs)
+            .flat_map(|r| [r.median_ns, r.max_ns]),
+    )
+}
+
+/// The look of this machine's lines and of the published ones.
+pub(crate) fn look(own: bool) -> Look {
+    Look::of(usize::from(!own), 0)
+}
+
+/// Draws one panel; `label` says in words what it shows.
+pub(crate) fn draw(panel: &Panel, values: &Range<f64>, what: &str, label: &str) -> Drawn {
+    let rows = panel.rungs.len() as i32;
+    let height = TOP + rows * ROW + BOTTOM;
+    canvas(
+        (WIDTH as u32, height as u32),
+        label,
+        "ladder",
+        |root, tools| {
+            let style = Style {
+                size: 12,
+                tick: 3,
+                top: TOP,
+                right: 26,
+                bottom: 2,
+            };
+            let x = Axis {
+                labels: (span(values) + 1).min(MOST_LABELS),
+                name: what,
+                ..Axis::log(values, "ns", &time_tick)
+            };
+            let y = Axis {
+                labels: 0,
+                lines: false,
+                room: LEFT,
+                ..Axis::linear(f64::from(rows)..0.0, "", &|_| String::new())
+            };
+            let chart = tools.frames.draw(root, &style, x, y)?;
+            let area = chart.plotting_area();
+            let edge = |v: f64| v.clamp(values.start, values.end);
+            for (i, rung) in panel.rungs.iter().enumerate() {
+                let y = i as f64 + 0.5;
+                let (_, down) = area.map_coordinate(&(values.start, y));
+                let ink = if rung.own { Ink::Title } else { Ink::Label };
+                let name = text(ink, 12, HPos::Right, VPos::Center);
+                root.draw_text(&short(rung), &name, (u(LEFT - 8), down))?;
+                let look = look(rung.own);
+                let (median, max) = (edge(rung.median_ns), edge(rung.max_ns));
+                let line = vec![(median, y), (max, y)];
+                area.draw(&PathElement::new(line, Ink::Line(look).color()))?;
+                area.draw(&Circle::new((median, y), 1, Ink::End(look).color()))?;
+                for (value, half) in rung
+                    .p99_ns
+                    .map(|v| (edge(v), 0.3))
+                    .into_iter()
+                    .chain([(max, 0.16)])
+                {
+                    let tick = vec![(value, y - half), (value, y + half)];
+                    area.draw(&PathElement::new(tick, Ink::Line(look).color()))?;
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The name as far as there is room.
+fn short(rung: &Rung) -> String {
+    let star = if rung.marked.is_some() { "*" } else { "" };
+    let name = format!("{}{star}", rung.label);
+    if name.chars().count() <= NAME {
+        return name;
+    }
+    let kept: String = name.chars().take(NAME - 1).collect();
+    format!("{kept}…")
+}
