@@ -39,6 +39,8 @@ pub(crate) struct Panel {
     pub function: String,
     /// The paper's load.
     pub load: String,
+    /// What is measured, by the field's name.
+    pub quantity: &'static str,
     /// Table and place in the paper.
     pub place: String,
     /// This machine's methods first, then the platforms.
@@ -84,6 +86,7 @@ pub(crate) fn ladder(data: &ReportData) -> Option<Ladder> {
         let panel = panels.entry(key).or_insert_with(|| Panel {
             function: words(table, "function", key.1),
             load: words(table, "load", key.2),
+            quantity: &first.figure.column.quantity,
             place: format!("{SHORT}, {}", table.place),
             rungs: published(&found),
         });

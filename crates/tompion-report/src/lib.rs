@@ -16,6 +16,7 @@ mod dependence;
 mod disturbed;
 mod environment;
 mod evidence;
+mod export;
 mod figures;
 mod holds;
 mod html;
@@ -27,6 +28,7 @@ mod loads;
 mod packet_budget;
 mod plot;
 mod program;
+mod redact;
 mod sections;
 mod series;
 mod stalls;
@@ -39,10 +41,12 @@ pub use claims::{CLAIMS_JSON_VERSION, claim_json, claim_text, claims_json, claim
 pub use compare::CompareView;
 pub use data::ReportData;
 pub use environment::environment_text;
+pub use export::{PlotError, PlotFile, PlotForm, csv, markdown, plots};
 pub use html::html;
 pub use interval_log::{IntervalLogError, interval_log};
 pub use json::{JSON_VERSION, compare_json, json, published_json, published_list_json};
 pub use program::program_text;
+pub use redact::redact;
 pub use terminal::{compare_text, published_list, published_table, terminal};
 
 /// Name of the page inside a run's directory.

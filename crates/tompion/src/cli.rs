@@ -7,6 +7,7 @@ mod load;
 mod measure;
 mod preload;
 mod published;
+mod report;
 mod run;
 mod values;
 
@@ -17,7 +18,6 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::output::OutputOptions;
 pub use check::CheckOptions;
 pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;
@@ -27,6 +27,7 @@ pub use measure::{
 };
 pub use preload::{PreloadOptions, PreloadPolicy};
 pub use published::PublishedOptions;
+pub use report::{ReportFormat, ReportOptions};
 pub use run::RunOptions;
 pub use values::{CpuList, MethodName};
 
@@ -86,28 +87,6 @@ pub enum Command {
     Man(ManOptions),
     /// Print completions for a shell
     Completions(CompletionOptions),
-}
-
-/// Make the report of a recorded run again.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  tompion report tompion-run-20261121-101500
-  tompion report RUN --html /tmp/report.html
-  tompion report RUN --json")]
-pub struct ReportOptions {
-    /// The run's directory
-    #[arg(value_name = "DIR")]
-    pub run: PathBuf,
-
-    /// Where to write the page; `-` prints it in place of the summary
-    /// [default: DIR/report.html]
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-
-    /// What to print.
-    #[command(flatten)]
-    pub output: OutputOptions,
 }
 
 /// Tell what this machine is.

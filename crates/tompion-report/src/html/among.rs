@@ -3,7 +3,7 @@
 use maud::{Markup, html as markup};
 use tompion_record::format_ns;
 
-use super::figure::plot;
+use super::figure::{Figure, Key, each};
 use crate::data::ReportData;
 use crate::figures::{NONE, ns};
 use crate::ladder::{Panel, ladder};
@@ -14,8 +14,6 @@ pub(super) fn section(data: &ReportData) -> Markup {
     let Some(ladder) = ladder(data) else {
         return Markup::default();
     };
-    // Reads and sleeps lie orders of magnitude apart: an axis for each.
-    let groups: Vec<&[Panel]> = ladder.panels.chunk_by(|a, b| a.place == b.place).collect();
     markup! {
         section #among {
             h2 { "Among published machines" }
@@ -23,19 +21,8 @@ pub(super) fn section(data: &ReportData) -> Markup {
                 "This machine beside the five platforms of " (ladder.citation) ". A dot is the median, the line ends at the largest value; "
                 "the long tick on a line of this machine is its p99, which the paper does not give."
             }
-            @for panels in groups {
-                @let values = plot::ladder::range(panels.iter());
-                @let what = if panels[0].place.contains("Table 1") { "read cost" } else { "wake-up latency" };
-                div.figures.ladders {
-                    @for panel in panels {
-                        figure {
-                            h4 { (panel.function) ", " (panel.load) }
-                            (plot(plot::ladder::draw(panel, &values, what,
-                                &format!("{} under {}: median and largest value of this machine and of published ones", panel.function, panel.load))))
-                            (keys(panel))
-                        }
-                    }
-                }
+            @for panels in ladder.panels.chunk_by(|a, b| a.place == b.place) {
+                div.figures.ladders { (each(&figures(panels))) }
             }
             details {
                 summary { "The figures" }
@@ -49,24 +36,48 @@ pub(super) fn section(data: &ReportData) -> Markup {
     }
 }
 
-fn keys(panel: &Panel) -> Markup {
-    markup! {
-        figcaption {
-            ul.legend {
-                @for (own, words) in [(true, "this machine"), (false, panel.place.as_str())] {
-                    li {
-                        svg.key viewBox="0 0 30 10" aria-hidden="true" {
-                            path class={ "l " (plot::ladder::look(own).classes()) } d="M1 5H29" {}
-                        }
-                        span { (words) }
-                    }
-                }
-            }
-            @for r in &panel.rungs {
-                @if let Some(why) = &r.marked { p { "* " (r.label) ": " (why) } }
-            }
+/// All ladders of a run.
+pub(super) fn all(data: &ReportData) -> Vec<Figure> {
+    let ladder = ladder(data);
+    let panels = ladder
+        .iter()
+        .flat_map(|l| l.panels.chunk_by(|a, b| a.place == b.place));
+    panels.flat_map(figures).collect()
+}
+
+/// Ladders of one table; reads and sleeps lie orders of magnitude apart, so that each
+/// table has its own axis.
+fn figures(panels: &[Panel]) -> Vec<Figure> {
+    let values = plot::ladder::range(panels.iter());
+    let figure = |panel: &Panel| {
+        let label = format!(
+            "{} under {}: median and largest value of this machine and of published ones",
+            panel.function, panel.load
+        );
+        let key = |(own, words): (bool, &str)| Key {
+            look: plot::ladder::look(own),
+            dots: false,
+            label: words.to_owned(),
+            value: None,
+            series: None,
+        };
+        let marked = panel.rungs.iter().filter_map(|r| {
+            let why = r.marked.as_ref()?;
+            Some(format!("* {}: {why}", r.label))
+        });
+        Figure {
+            title: format!("{}, {}", panel.function, panel.load),
+            drawn: plot::ladder::draw(panel, &values, panel.quantity, &label),
+            label,
+            keys: [(true, "this machine"), (false, panel.place.as_str())]
+                .map(key)
+                .into(),
+            values: None,
+            notes: marked.collect(),
+            wide: false,
         }
-    }
+    };
+    panels.iter().map(figure).collect()
 }
 
 fn table(panels: &[Panel]) -> Markup {

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html as markup};
 
-use super::{figure, stalls, tables, timer_events};
+use super::figure::{Figure, each};
+use super::{distributions, stalls, tables, timer_events};
 use crate::data::ReportData;
 use crate::disturbed;
 use crate::sections::{READ_COST, STALLS, Section, TIMER_EVENTS, WAKE_UP, probe_title};
@@ -23,6 +24,24 @@ pub(super) fn probe<'a>(
             @if probe == TIMER_EVENTS { (timer_events::holds(data)) }
         }
     }
+}
+
+/// The figures of one section in the order of the page.
+pub(super) fn figures(section: &Section<'_>) -> Vec<Figure> {
+    if section.probe == STALLS && section.cells().any(|s| s.view.stalls.is_some()) {
+        return stalls::figures(section);
+    }
+    let mut figures = Vec::new();
+    let timer = section.cells().any(|s| s.view.timer.is_some());
+    if timer {
+        figures.extend(timer_events::over_time(section));
+        figures.extend(timer_events::stability(section));
+    }
+    figures.extend(distributions::ccdfs(section));
+    if !timer {
+        figures.extend(distributions::time_series(section));
+    }
+    figures
 }
 
 fn introduction(probe: &str) -> &'static str {
@@ -73,7 +92,7 @@ fn one(data: &ReportData, section: &Section<'_>, explain: bool) -> Markup {
                 "Dashed vertical lines are means, end points the largest samples, as in Kirova et al. 2019, Future Internet 11(8):179. "
                 "All loads share their axes."
             } }
-            (figure::ccdfs(section))
+            div.figures { (each(&distributions::ccdfs(section))) }
             (tables::full(section))
             @if !timer { details open {
                 summary { "Samples over time" }
@@ -82,7 +101,7 @@ fn one(data: &ReportData, section: &Section<'_>, explain: bool) -> Markup {
                     "with the range between them, and a few others, so no extreme is hidden. Warm-up and otherwise marked samples are left out. "
                     "Fine vertical lines part the blocks, which ran at different times in random order."
                 } }
-                (figure::time_series(section))
+                (each(&distributions::time_series(section)))
             } }
         }
     }
@@ -101,11 +120,11 @@ fn intervals(section: &Section<'_>, explain: bool) -> Markup {
                 "Bold lines are means. Values so rare and far that they would flatten the rest are drawn on the edge, and the extremes stand above the panel. "
                 "The data are thinned: each column of time shows its smallest and its largest value with the range between them, and a few others."
             } }
-            (timer_events::over_time(section))
+            (each(&timer_events::over_time(section)))
         }
         details open {
             summary { "MTIE and TDEV" }
-            (timer_events::stability(section))
+            div.figures.two { (each(&timer_events::stability(section))) }
         }
     }
 }

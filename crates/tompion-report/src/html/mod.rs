@@ -3,8 +3,9 @@
 mod among;
 mod budget;
 mod clock;
+mod distributions;
 mod environment;
-mod figure;
+pub(crate) mod figure;
 mod lost;
 mod measurements;
 mod stalls;
@@ -17,7 +18,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use crate::data::ReportData;
 use crate::sections::{probe_title, sections};
 
-const STYLE: &str = include_str!("style.css");
+/// Colours as variables, and everything but plots.
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// The page as text. It loads nothing and runs no script.
 pub fn html(data: &ReportData) -> String {
@@ -41,7 +43,7 @@ pub fn html(data: &ReportData) -> String {
                 title { (title) }
                 // An icon of its own keeps browsers from asking a server for one.
                 link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(crate::plot::STYLE)) }
             }
             body {
                 (contents(&probes, !among.0.is_empty(), !budget.0.is_empty()))
@@ -65,6 +67,15 @@ pub fn html(data: &ReportData) -> String {
         }
     };
     page.into_string()
+}
+
+/// Every figure of the page in its order.
+pub(crate) fn figures(data: &ReportData) -> Vec<figure::Figure> {
+    let mut figures = among::all(data);
+    for section in &sections(data) {
+        figures.extend(measurements::figures(section));
+    }
+    figures
 }
 
 fn contents(probes: &[&str], among: bool, budget: bool) -> Markup {

@@ -4,7 +4,7 @@ use maud::{Markup, html as markup};
 use tompion_cause::Cause;
 use tompion_record::format_ns;
 
-use super::figure::plot;
+use super::figure::{Figure, Key, each};
 use crate::causes::by_name;
 use crate::data::{ReportData, Shown};
 use crate::disturbed::cause_in_words;
@@ -61,8 +61,19 @@ pub(super) fn section(data: &ReportData, section: &Section<'_>) -> Markup {
                 p.small { (one.stalls.evidence.sentences().join(" ")) }
             }
         }
-        (lengths(section, &all))
-        (over_time(section, &all))
+        h3.minor { "How long do iterations take?" }
+        p.lead {
+            "All iterations in two-level binary bins, counts on a logarithmic axis with their share of all iterations, "
+            "as in Perneel et al. 2015, figure 5. The threshold of a stall is "
+            (format_ns(all.iter().map(|o| o.stalls.total.threshold_ns).max().unwrap_or(0) as f64)) "."
+        }
+        div.figures { (each(&lengths(section, &all))) }
+        h3.minor { "Stalls over time" }
+        p.lead {
+            "Each stall at its beginning, coloured by the cause of its greatest part. The data are thinned cause by cause: "
+            "each column of time shows the shortest and the longest stall with the range between them, and a few others."
+        }
+        (each(&over_time(section, &all)))
     }
 }
 
@@ -117,30 +128,26 @@ fn patterns(stalls: &StallsView, tick_hz: Option<u32>) -> Markup {
 }
 
 /// One histogram a load; all share their axes.
-fn lengths(section: &Section<'_>, all: &[One<'_>]) -> Markup {
+fn lengths(section: &Section<'_>, all: &[One<'_>]) -> Vec<Figure> {
     let bins = all.iter().flat_map(|o| &o.shown.view.bins);
     let axes = histogram::ranges(bins.collect::<Vec<_>>().into_iter());
-    markup! {
-        h3.minor { "How long do iterations take?" }
-        p.lead {
-            "All iterations in two-level binary bins, counts on a logarithmic axis with their share of all iterations, "
-            "as in Perneel et al. 2015, figure 5. The threshold of a stall is "
-            (format_ns(all.iter().map(|o| o.stalls.total.threshold_ns).max().unwrap_or(0) as f64)) "."
+    let figure = |one: &One<'_>| {
+        let label = format!("{}, {}: iterations by length", section.title(), one.name);
+        Figure {
+            title: one.name.clone(),
+            drawn: histogram::draw(&one.shown.view.bins, &axes, &label),
+            label,
+            keys: Vec::new(),
+            values: None,
+            notes: Vec::new(),
+            wide: false,
         }
-        div.figures {
-            @for one in all {
-                figure {
-                    h4 { (one.name) }
-                    (plot(histogram::draw(&one.shown.view.bins, &axes,
-                        &format!("{}, {}: iterations by length", section.title(), one.name))))
-                }
-            }
-        }
-    }
+    };
+    all.iter().map(figure).collect()
 }
 
 /// One trace a load; all share the axis of lengths and the colours of causes.
-fn over_time(section: &Section<'_>, all: &[One<'_>]) -> Markup {
+fn over_time(section: &Section<'_>, all: &[One<'_>]) -> Vec<Figure> {
     let range = trace::range(all.iter().flat_map(|o| &o.stalls.traces));
     let ranked = ranked(all.iter().map(|o| o.stalls));
     let look = |cause: Cause| {
@@ -148,12 +155,18 @@ fn over_time(section: &Section<'_>, all: &[One<'_>]) -> Markup {
         Look::of(rank.unwrap_or(HUES).min(HUES), 0)
     };
     let (own, rest) = ranked.split_at(ranked.len().min(HUES));
-    let keys = |one: &One<'_>| -> Vec<(Look, String)> {
+    let keys = |one: &One<'_>| -> Vec<Key> {
         let drawn = |c: &&Cause| one.stalls.traces.iter().any(|t| t.by_cause.contains_key(c));
-        let mut keys: Vec<(Look, String)> = own
-            .iter()
-            .filter(drawn)
-            .map(|c| (look(*c), cause_in_words(*c).to_owned()))
+        let key = |look, label| Key {
+            look,
+            dots: true,
+            label,
+            value: None,
+            series: None,
+        };
+        let named = own.iter().filter(drawn);
+        let mut keys: Vec<Key> = named
+            .map(|c| key(look(*c), cause_in_words(*c).to_owned()))
             .collect();
         let words: Vec<&str> = rest
             .iter()
@@ -161,36 +174,34 @@ fn over_time(section: &Section<'_>, all: &[One<'_>]) -> Markup {
             .map(|c| cause_in_words(*c))
             .collect();
         if !words.is_empty() {
-            keys.push((Look::of(HUES, 0), words.join(", ")));
+            keys.push(key(Look::of(HUES, 0), words.join(", ")));
         }
         keys
     };
-    markup! {
-        h3.minor { "Stalls over time" }
-        p.lead {
-            "Each stall at its beginning, coloured by the cause of its greatest part. The data are thinned cause by cause: "
-            "each column of time shows the shortest and the longest stall with the range between them, and a few others."
+    let seen = |one: &&One<'_>| one.stalls.traces.iter().any(|t| !t.by_cause.is_empty());
+    let figure = |one: &One<'_>| {
+        let label = format!(
+            "{} under {}: length of each stall over time by cause",
+            section.title(),
+            load_title(&one.name)
+        );
+        Figure {
+            title: one.name.clone(),
+            drawn: trace::draw(&one.stalls.traces, &range, look, &label),
+            label,
+            keys: keys(one),
+            values: None,
+            notes: Vec::new(),
+            wide: true,
         }
-        @for one in all {
-            @if one.stalls.traces.iter().any(|t| !t.by_cause.is_empty()) {
-                figure.wide {
-                    h4 { (one.name) }
-                    (plot(trace::draw(&one.stalls.traces, &range, look,
-                        &format!("{} under {}: length of each stall over time by cause", section.title(), load_title(&one.name)))))
-                    figcaption {
-                        ul.legend {
-                            @for (look, words) in keys(one) {
-                                li {
-                                    svg.key viewBox="0 0 30 10" aria-hidden="true" {
-                                        path class={ "e " (look.classes()) } d="M15 5h0" {}
-                                    }
-                                    span { (words) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
+    };
+    all.iter().filter(seen).map(figure).collect()
+}
+
+/// All figures of a section.
+pub(super) fn figures(section: &Section<'_>) -> Vec<Figure> {
+    let all = all(section);
+    let mut figures = lengths(section, &all);
+    figures.extend(over_time(section, &all));
+    figures
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html as markup};
 
-use super::figure::{heading, plot};
+use super::figure::{Figure, Key, heading};
 use super::tables::name;
 use crate::data::ReportData;
 use crate::figures::NONE;
@@ -54,22 +54,40 @@ pub(super) fn reading() -> Markup {
 }
 
 /// The difference from d over time, one figure a mechanism.
-pub(super) fn over_time(section: &Section<'_>) -> Markup {
-    markup! {
-        @for rows in section.rows.chunk_by(|a, b| a.method_index == b.method_index) {
-            @let panels: Vec<Panel<'_>> = panels(section, rows);
-            @if !panels.is_empty() {
-                @let method = rows[0].method;
-                @let columns = section.loads.len().min(panels.len()).clamp(1, PANELS_PER_ROW);
-                figure.wide {
-                    h4 { (if method.is_empty() { NONE } else { method }) }
-                    (plot(differences::draw(&panels, columns,
-                        &format!("{}, {method}: difference of each interval from the period over time", section.title()))))
-                    figcaption { (without(rows)) }
-                }
-            }
+pub(super) fn over_time(section: &Section<'_>) -> Vec<Figure> {
+    let mechanisms = section
+        .rows
+        .chunk_by(|a, b| a.method_index == b.method_index);
+    let mut figures = Vec::new();
+    for rows in mechanisms {
+        let panels: Vec<Panel<'_>> = panels(section, rows);
+        if panels.is_empty() {
+            continue;
         }
+        let method = match rows[0].method {
+            "" => NONE,
+            m => m,
+        };
+        let columns = section
+            .loads
+            .len()
+            .min(panels.len())
+            .clamp(1, PANELS_PER_ROW);
+        let label = format!(
+            "{}, {method}: difference of each interval from the period over time",
+            section.title()
+        );
+        figures.push(Figure {
+            title: method.to_owned(),
+            drawn: differences::draw(&panels, columns, &label),
+            label,
+            keys: Vec::new(),
+            values: None,
+            notes: without(rows).into_iter().collect(),
+            wide: true,
+        });
     }
+    figures
 }
 
 fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
@@ -95,53 +113,60 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
 }
 
 /// Trials without figures.
-fn without(rows: &[Row<'_>]) -> Markup {
+fn without(rows: &[Row<'_>]) -> Option<String> {
     let timers = rows
         .iter()
         .flat_map(|r| r.by_load.iter().flatten())
         .filter_map(|s| s.view.timer.as_ref());
     let reasons: Vec<&String> = timers.flat_map(|t| &t.without).collect();
-    markup! {
-        @if let Some(first) = reasons.first() {
-            "Trials without figures: " (reasons.len()) " (" (first) ")."
-        }
-    }
+    let first = reasons.first()?;
+    Some(format!(
+        "Trials without figures: {} ({first}).",
+        reasons.len()
+    ))
 }
 
 /// MTIE and TDEV over tau, side by side for each load.
-pub(super) fn stability(section: &Section<'_>) -> Markup {
+pub(super) fn stability(section: &Section<'_>) -> Vec<Figure> {
     type Of = fn(&TimerEvents) -> Vec<(u64, f64)>;
     let kinds: [(&str, Of); 2] = [("MTIE", TimerEvents::mtie), ("TDEV", TimerEvents::tdev)];
-    markup! {
-        div.figures.two {
-            @for (i, load) in section.loads.iter().enumerate() {
-                @for (name, of) in kinds {
-                    @let all: Vec<Vec<(String, Curve)>> = (0..section.loads.len()).map(|l| drawn(section, l, of)).collect();
-                    @let axes = ranges(all.iter().flatten().map(|c| &c.1));
-                    @let (labels, curves): (Vec<String>, Vec<Curve>) = drawn(section, i, of).into_iter().unzip();
-                    @if !curves.is_empty() {
-                        figure {
-                            h4 { (name) ", " (heading(load).to_lowercase()) }
-                            (plot(curves::draw(&curves, &axes, name,
-                                &format!("{} under {}: {name} over the observation interval, one line a mechanism", section.title(), load_title(load)))))
-                            figcaption {
-                                ul.legend {
-                                    @for (label, curve) in labels.iter().zip(&curves) {
-                                        li data-s=(curve.series) {
-                                            svg.key viewBox="0 0 30 10" aria-hidden="true" {
-                                                path class={ "l " (curve.look.classes()) } d="M1 5H29" {}
-                                            }
-                                            span { (label) }
-                                        }
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
+    let loads = 0..section.loads.len();
+    let axes = kinds.map(|(_, of)| {
+        let all: Vec<_> = loads.clone().flat_map(|l| drawn(section, l, of)).collect();
+        ranges(all.iter().map(|c| &c.1))
+    });
+    let mut figures = Vec::new();
+    for (i, load) in section.loads.iter().enumerate() {
+        for ((name, of), axes) in kinds.iter().zip(&axes) {
+            let (labels, curves): (Vec<String>, Vec<Curve>) =
+                drawn(section, i, *of).into_iter().unzip();
+            if curves.is_empty() {
+                continue;
             }
+            let label = format!(
+                "{} under {}: {name} over the observation interval, one line a mechanism",
+                section.title(),
+                load_title(load)
+            );
+            let key = |(label, curve): (String, &Curve)| Key {
+                look: curve.look,
+                dots: false,
+                label,
+                value: None,
+                series: Some(curve.series),
+            };
+            figures.push(Figure {
+                title: format!("{name}, {}", heading(load).to_lowercase()),
+                drawn: curves::draw(&curves, axes, name, &label),
+                label,
+                keys: labels.into_iter().zip(&curves).map(key).collect(),
+                values: None,
+                notes: Vec::new(),
+                wide: false,
+            });
         }
     }
+    figures
 }
 
 fn drawn(

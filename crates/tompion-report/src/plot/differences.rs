@@ -10,7 +10,7 @@ use tompion_stats::Distribution;
 use super::axes::text;
 use super::frame::{Area, Axis, Style, u};
 use super::theme::{Ink, Look};
-use super::time_series::seconds_tick;
+use super::time_series::{seconds_tick, shortened};
 use super::{Drawn, Failure, Tools, canvas};
 use crate::figures::{count, us};
 use crate::series::TrialSeries;
@@ -79,7 +79,8 @@ fn one(area: &Area<'_>, tools: &Tools, panel: &Panel<'_>) -> Result<(), Failure>
         (extent(panel.values, &axis), 20, Ink::Label, 11),
     ] {
         let style = text(ink, size, HPos::Left, VPos::Top);
-        area.draw_text(&line, &style, (u(LABELS + 2), u(y)))?;
+        let room = area.dim_in_pixel().0 as i32 - u(LABELS + 16);
+        area.draw_text(&shortened(&line, room), &style, (u(LABELS + 2), u(y)))?;
     }
     let span_ns: u64 = panel.series.iter().map(|s| s.span_ns).sum();
     let seconds = span_ns.max(1) as f64 / 1e9;

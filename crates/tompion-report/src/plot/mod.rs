@@ -15,10 +15,14 @@ pub(crate) mod trace;
 
 use std::convert::Infallible;
 
+/// Rules for what plots name: the only ones that files of single plots need.
+pub(crate) const STYLE: &str = include_str!("plot.css");
+
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 
 pub(crate) use axes::{share_tick, time_tick};
-use backend::{CompactSvg, Tag, escape};
+pub(crate) use backend::escape;
+use backend::{CompactSvg, Tag};
 use frame::{Area, Frames};
 pub(crate) use theme::Look;
 

@@ -18,7 +18,7 @@ pub(crate) const PANELS_PER_ROW: usize = 4;
 /// Width of a figure in SVG units.
 const WIDTH: i32 = 1040;
 /// Height of one row of panels.
-const ROW: i32 = 168;
+const ROW: i32 = 182;
 /// Room for tick labels left of the first panel.
 const LEFT: i32 = 66;
 /// Room below the last row.
@@ -28,6 +28,8 @@ const BOTTOM: i32 = 18;
 pub(crate) struct Panel<'a> {
     /// Load and variant.
     pub title: String,
+    /// Its median in words.
+    pub figure: String,
     /// How it is drawn.
     pub look: Look,
     /// Its blocks.
@@ -83,7 +85,14 @@ fn one(
     indent: i32,
 ) -> Result<(), Failure> {
     let title = text(Ink::Title, 12, HPos::Left, VPos::Top);
-    area.draw_text(&panel.title, &title, (u(indent + 2), u(5)))?;
+    let room = area.dim_in_pixel().0 as i32 - u(indent + 16);
+    area.draw_text(
+        &shortened(&panel.title, room),
+        &title,
+        (u(indent + 2), u(5)),
+    )?;
+    let below = text(Ink::Label, 11, HPos::Left, VPos::Top);
+    area.draw_text(&panel.figure, &below, (u(indent + 2), u(20)))?;
     let span_ns: u64 = panel.series.iter().map(|s| s.span_ns).sum();
     let seconds = span_ns.max(1) as f64 / 1e9;
     let y_tick = |ns: &f64| match indent {
@@ -94,7 +103,7 @@ fn one(
     let style = Style {
         size: 11,
         tick: 2,
-        top: 24,
+        top: 38,
         right: 14,
         bottom: 0,
     };
@@ -147,6 +156,17 @@ fn one(
     Ok(())
 }
 
+/// As much of a title as has room, in units of the backend; 6.9 units a character of
+/// size 12 in common faces.
+pub(super) fn shortened(title: &str, room: i32) -> String {
+    let most = (f64::from(room) / f64::from(u(1)) / 6.9) as usize;
+    if title.chars().count() <= most {
+        return title.to_owned();
+    }
+    let kept: String = title.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
 /// A time on an axis of this length; empty near its right end, where it would
 /// run into the next panel.
 pub(super) fn seconds_tick(s: f64, span: f64) -> String {
@@ -171,6 +191,12 @@ pub(super) fn seconds_tick(s: f64, span: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_title_ends_within_its_panel() {
+        assert_eq!(shortened("cpu, slack 1 ns", u(200)), "cpu, slack 1 ns");
+        assert_eq!(shortened("cpu, slack 1 ns", u(70)), "cpu, slac…");
+    }
 
     #[test]
     fn ticks_have_units_and_no_idle_digits() {

@@ -82,7 +82,12 @@ pub(super) fn among(out: &mut String, data: &ReportData, width: usize, paint: Pa
     let Some(ladder) = ladder(data) else { return };
     heading(
         out,
-        "Among published machines: median, largest value",
+        &wrap(
+            "Among published machines: median, largest value",
+            width,
+            "",
+            "",
+        ),
         paint,
     );
     let mut lines = Vec::new();

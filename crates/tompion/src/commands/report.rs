@@ -3,10 +3,11 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use tompion_record::{Run, write_whole};
-use tompion_report::{REPORT_FILE, ReportData};
+use tompion_report::{PlotForm, REPORT_FILE, ReportData};
 
-use crate::cli::ReportOptions;
+use crate::cli::{ReportFormat, ReportOptions};
 use crate::exit;
 use crate::output::{OutputOptions, print, print_json};
 
@@ -27,6 +28,9 @@ impl Page {
 
 /// Carries out the command.
 pub fn report(options: &ReportOptions) -> exit::Result {
+    if let Some(format) = options.format {
+        return export(options, format);
+    }
     let page = match &options.html {
         None => Page::of_run(&options.run),
         Some(file) if file.as_os_str() == "-" => {
@@ -38,7 +42,68 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         }
         Some(file) => Page::File(file.clone()),
     };
-    make(&options.run, &page, options.output, &[])
+    let run = open(&options.run, options.redact)?;
+    make_of(&run, &page, options.output, &[])
+}
+
+/// Opens a run, without what names somebody where that is wished.
+fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
+    let run = Run::open(directory)?;
+    Ok(match redact {
+        true => run.edited(tompion_report::redact),
+        false => run,
+    })
+}
+
+/// What a run holds and means.
+fn gather(run: &Run) -> anyhow::Result<ReportData> {
+    let seed = run.record().header.design.seed;
+    Ok(ReportData::gather(run, |cells| {
+        tompion_verdict::assess(cells, seed)
+    })?)
+}
+
+/// The report in one other form.
+fn export(options: &ReportOptions, format: ReportFormat) -> exit::Result {
+    let form = match format {
+        ReportFormat::Png => Some(PlotForm::Png),
+        ReportFormat::Svg => Some(PlotForm::Svg),
+        _ => None,
+    };
+    let Some(form) = form else {
+        let data = gather(&open(&options.run, options.redact)?)?;
+        let text = match format {
+            ReportFormat::Md => tompion_report::markdown(&data),
+            ReportFormat::Csv => tompion_report::csv(&data),
+            ReportFormat::Json => {
+                serde_json::to_string_pretty(&tompion_report::json(&data))? + "\n"
+            }
+            _ => tompion_report::html(&data),
+        };
+        match &options.out {
+            None => print(&text)?,
+            Some(file) => write_whole(file, text.as_bytes())?,
+        }
+        return Ok(0);
+    };
+    let Some(directory) = &options.out else {
+        anyhow::bail!(
+            "--format png and svg make a file for each plot: name a directory for them with --out DIR"
+        );
+    };
+    let data = gather(&open(&options.run, options.redact)?)?;
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("{}: cannot be made", directory.display()))?;
+    let mut written = 0;
+    for plot in tompion_report::plots(&data, form) {
+        let plot = plot?;
+        write_whole(&directory.join(&plot.name), &plot.content)?;
+        written += 1;
+    }
+    if !options.output.quiet {
+        print(&format!("{written} plots in {}\n", directory.display()))?;
+    }
+    Ok(0)
 }
 
 /// Reads a run, writes its page, prints what was chosen and returns the exit
@@ -50,9 +115,12 @@ pub fn make(
     output: OutputOptions,
     required: &[&str],
 ) -> exit::Result {
-    let run = Run::open(directory)?;
-    let seed = run.record().header.design.seed;
-    let data = ReportData::gather(&run, |cells| tompion_verdict::assess(cells, seed))?;
+    make_of(&Run::open(directory)?, page, output, required)
+}
+
+fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> exit::Result {
+    let directory = run.directory();
+    let data = gather(run)?;
     let html = tompion_report::html(&data);
     match page {
         Page::StandardOutput => print(&html)?,

@@ -1,0 +1,201 @@
+//! Figures of distributions and of samples over time.
+
+use tompion_record::format_ns;
+
+use super::figure::{Figure, Key, heading};
+use crate::figures::{NONE, count, ns};
+use crate::plot::ccdf::{Curve, ranges};
+use crate::plot::time_series::{PANELS_PER_ROW, Panel};
+use crate::plot::{Look, ccdf, time_series};
+use crate::sections::{Row, Section, TIMER_EVENTS, load_title, probe_title};
+
+/// Lines that an eye can follow in one plot; with more rows each method has plots of
+/// its own.
+const MOST_LINES: usize = 16;
+
+/// One CCDF a load, or a load and method; all share their axes, so that they compare
+/// at a glance.
+pub(super) fn ccdfs(section: &Section<'_>) -> Vec<Figure> {
+    let steps = section.cells().map(|s| s.view.ccdf.as_slice());
+    let axes = ranges(steps.collect::<Vec<_>>().into_iter());
+    let what = match section.probe {
+        TIMER_EVENTS => "lateness, or interval less d".to_owned(),
+        probe => probe_title(probe),
+    };
+    let by_method = section.rows.len() > MOST_LINES;
+    let groups: Vec<&[Row<'_>]> = match by_method {
+        true => section
+            .rows
+            .chunk_by(|a, b| a.method_index == b.method_index)
+            .collect(),
+        false => vec![&section.rows],
+    };
+    let mut figures = Vec::new();
+    for rows in groups {
+        for (i, load) in section.loads.iter().enumerate() {
+            let look = |row: &Row<'_>| match by_method {
+                true => Look::of(row.variant_index, 0),
+                false => Look::of(row.method_index, row.variant_index),
+            };
+            let lines: Vec<(Curve<'_>, String)> = rows
+                .iter()
+                .filter_map(|r| Some((curve(r, i, look(r))?, r.label())))
+                .collect();
+            if lines.is_empty() {
+                continue;
+            }
+            let (curves, labels): (Vec<Curve<'_>>, Vec<String>) = lines.into_iter().unzip();
+            let method = if by_method { rows[0].method } else { "" };
+            let of = match method {
+                "" => "one line a method".to_owned(),
+                m => format!("{m}, one line a variant"),
+            };
+            let label = format!(
+                "{} under {}: share of samples at or above each value, {of}",
+                section.title(),
+                load_title(load)
+            );
+            figures.push(Figure {
+                title: match method {
+                    "" => heading(load),
+                    m => format!("{m}, {}", heading(load).to_lowercase()),
+                },
+                drawn: ccdf::draw(&curves, &axes, &what, &label),
+                label,
+                keys: curves
+                    .iter()
+                    .zip(labels)
+                    .map(|(c, label)| Key {
+                        look: c.look,
+                        dots: false,
+                        label,
+                        value: Some(ns(c.mean_ns)),
+                        series: Some(c.series),
+                    })
+                    .collect(),
+                values: Some("mean"),
+                notes: Vec::new(),
+                wide: false,
+            });
+        }
+    }
+    figures
+}
+
+fn curve<'a>(row: &'a Row<'_>, load: usize, look: Look) -> Option<Curve<'a>> {
+    let shown = row.by_load.get(load)?.as_ref()?;
+    let summary = shown.view.plotted()?;
+    Some(Curve {
+        series: shown.series,
+        look,
+        steps: &shown.view.ccdf,
+        mean_ns: Some(summary.mean_ns),
+    })
+}
+
+/// One figure a method: its samples over time, a panel for each load and
+/// variant.
+pub(super) fn time_series(section: &Section<'_>) -> Vec<Figure> {
+    let what = probe_title(section.probe);
+    let methods = section
+        .rows
+        .chunk_by(|a, b| a.method_index == b.method_index);
+    let mut figures = Vec::new();
+    for rows in methods {
+        let panels: Vec<Panel<'_>> = panels(section, rows);
+        if panels.is_empty() {
+            continue;
+        }
+        let method = match rows[0].method {
+            "" => NONE,
+            m => m,
+        };
+        let label = format!(
+            "{}, {method}: samples over time with the median",
+            section.title()
+        );
+        figures.push(Figure {
+            title: method.to_owned(),
+            drawn: time_series::draw(&panels, columns(section, &panels), &what, &label),
+            label,
+            keys: Vec::new(),
+            values: None,
+            notes: notes(rows),
+            wide: true,
+        });
+    }
+    figures
+}
+
+/// A panel for each load and variant; one without samples says so, to keep the
+/// loads below each other. Empty when nothing was sampled.
+fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
+    let mut panels = Vec::new();
+    for row in rows {
+        for (load, shown) in section.loads.iter().zip(&row.by_load) {
+            let mut title = load_title(load).to_owned();
+            if !row.variant.is_empty() {
+                title = format!("{title}, {}", row.variant);
+            }
+            let sampled = shown
+                .map(|s| s.view)
+                .and_then(|v| Some((v, v.plotted()?.median_ns)));
+            panels.push(Panel {
+                title,
+                figure: match sampled {
+                    Some((_, median_ns)) => format!("median {}", format_ns(median_ns)),
+                    None => "no samples".to_owned(),
+                },
+                look: Look::of(row.method_index, row.variant_index),
+                series: sampled.map_or(&[], |(v, _)| v.series.as_slice()),
+                median_ns: sampled.map(|s| s.1),
+            });
+        }
+    }
+    if panels.iter().all(|p| p.median_ns.is_none()) {
+        panels.clear();
+    }
+    panels
+}
+
+/// Loads side by side and variants below each other, where they fit.
+fn columns(section: &Section<'_>, panels: &[Panel<'_>]) -> usize {
+    section
+        .loads
+        .len()
+        .min(panels.len())
+        .clamp(1, PANELS_PER_ROW)
+}
+
+/// What a reader of these panels must know about them in particular.
+fn notes(rows: &[Row<'_>]) -> Vec<String> {
+    let views = || {
+        rows.iter()
+            .flat_map(|r| r.by_load.iter().flatten().map(|s| s.view))
+    };
+    let marked: u64 = views().map(|v| v.left_out).sum();
+    let flat: u64 = views().map(|v| v.not_positive).sum();
+    let tail: u32 = views().map(|v| v.tail_trials).sum();
+    let mut notes = Vec::new();
+    if views().any(|v| v.plots_batches()) {
+        notes.push("Values are averages over batches.".to_owned());
+    }
+    if marked > 0 {
+        notes.push(format!(
+            "Samples left out as warm-up or otherwise marked: {}.",
+            count(marked)
+        ));
+    }
+    if flat > 0 {
+        notes.push(format!(
+            "Values of zero or less, shown on the lower edge: {}.",
+            count(flat)
+        ));
+    }
+    if tail > 0 {
+        notes.push(format!(
+            "Trials of which only the largest samples were kept one by one, and are drawn: {tail}."
+        ));
+    }
+    notes
+}

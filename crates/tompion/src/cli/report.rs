@@ -1,0 +1,62 @@
+//! Options of `tompion report`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::output::OutputOptions;
+
+/// In which form the report is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// The page, one file that needs no network
+    Html,
+    /// Markdown for a ticket, without plots
+    Md,
+    /// One row a cell, for spreadsheets
+    Csv,
+    /// The summary for machines
+    Json,
+    /// Each plot as a picture
+    Png,
+    /// Each plot as a drawing
+    Svg,
+}
+
+/// Make the report of a recorded run again.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion report tompion-run-20261121-101500
+  tompion report RUN --html /tmp/report.html
+  tompion report RUN --json
+  tompion report RUN --format md --redact > ticket.md
+  tompion report RUN --format png --out plots")]
+pub struct ReportOptions {
+    /// The run's directory
+    #[arg(value_name = "DIR")]
+    pub run: PathBuf,
+
+    /// Where to write the page; `-` prints it in place of the summary
+    /// [default: DIR/report.html]
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Another form, in place of page and summary
+    #[arg(long, value_name = "FORM", conflicts_with_all = ["html", "json"])]
+    pub format: Option<ReportFormat>,
+
+    /// Where that form goes: a file, or for png and svg a directory that gets a file
+    /// for each plot [default: standard output; none for png and svg]
+    #[arg(long, value_name = "PATH", requires = "format")]
+    pub out: Option<PathBuf>,
+
+    /// Leave out host name, user names, addresses, command line, and paths that may
+    /// name somebody: for pages that go into tickets
+    #[arg(long)]
+    pub redact: bool,
+
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
