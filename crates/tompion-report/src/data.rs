@@ -1,6 +1,6 @@
 //! What a report is made of, gathered in one pass over the samples.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_record::{
     Cell, Factors, Result, Run, RunRecord, Storage, Summary, Trial, TrialData, factor,
@@ -20,6 +20,9 @@ use crate::timer_events::TimerEvents;
 /// Resamples behind the interval printed beside a median. It decides nothing
 /// (verdicts compute their own), so half the usual number will do.
 const RESAMPLES: usize = 500;
+
+/// So many cells are drawn over time as finely as an eye can see.
+const CELLS_WHOLE: usize = 150;
 
 /// Confidence of the intervals printed beside medians.
 pub(crate) const LEVEL: f64 = 0.95;
@@ -165,11 +168,14 @@ impl ReportData {
     pub fn gather(run: &Run, assess: impl FnOnce(&[Cell]) -> Assessment) -> Result<Self> {
         let record = run.record().clone();
         let blocks = record.trials.iter().map(|t| t.block as usize + 1).max();
+        let cells: BTreeSet<&Factors> = record.trials.iter().map(|t| &t.factors).collect();
+        // A page of many cells draws each of them more coarsely, and stays small.
+        let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra.add(trial, data, blocks.unwrap_or(1));
+            extra.add(trial, data, sharing);
             evidence.add(trial);
         })?;
         let seed = record.header.design.seed;

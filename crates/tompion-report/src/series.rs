@@ -8,6 +8,9 @@ const POINTS_PER_COLUMN: usize = 2;
 /// Columns drawn for one cell over all its blocks.
 const COLUMNS_PER_CELL: usize = 176;
 
+/// Columns of a trial, however many share a plot.
+const LEAST_COLUMNS: usize = 2;
+
 /// One value at one time: nanoseconds since the first sample drawn, picoseconds.
 pub(crate) type Point = (u64, i64);
 
@@ -64,7 +67,7 @@ impl TrialSeries {
 
 /// Columns of one trial where `blocks` of them share the width of a plot.
 pub(crate) fn columns_for(blocks: usize) -> usize {
-    (COLUMNS_PER_CELL / blocks.max(1)).max(2)
+    (COLUMNS_PER_CELL / blocks.max(1)).max(LEAST_COLUMNS)
 }
 
 /// Divides `span_ns` into at most `columns` stretches and keeps of each its

@@ -203,3 +203,36 @@ fn odd_runs_still_give_a_page() {
     check_page(&page);
     assert!(page.contains("outgrew their storage"));
 }
+
+#[test]
+fn a_dozen_platforms_have_plots_of_their_own() {
+    let mut trials = Vec::new();
+    for platform in 0..12 {
+        for method in ["usleep", "timerfd"] {
+            for load in ["idle", "cpu"] {
+                let f = key("wake-up", method, load)
+                    .with(factor::TARGET, "100us")
+                    .with("platform", format!("site-{platform:02}"));
+                trials.push((f, data((1..400).map(|v| v * 1_000 * (platform + 1)))));
+            }
+        }
+    }
+    let (_keep, run) = run(trials, Status::Complete);
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let page = html(&report);
+    check_page(&page);
+    let xml = as_xml(&page);
+    let document = Document::parse(&xml).unwrap();
+    let ccdfs = plots(&document, "ccdf");
+    assert_eq!(ccdfs.len(), 4, "each method under each load");
+    for plot in ccdfs {
+        let mut looks: Vec<&str> = plot
+            .descendants()
+            .map(|n| class(&n))
+            .filter(|c| c.starts_with("l "))
+            .collect();
+        looks.sort_unstable();
+        looks.dedup();
+        assert_eq!(looks.len(), 12, "every platform looks its own way");
+    }
+}

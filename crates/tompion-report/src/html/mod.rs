@@ -1,4 +1,4 @@
-//! One self-contained page: no script, no font and no image from elsewhere.
+//! One self-contained page: nothing from elsewhere, and whole without its script.
 
 mod among;
 mod budget;
@@ -21,7 +21,18 @@ use crate::sections::{probe_title, sections};
 /// Colours as variables, and everything but plots.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// The page as text. It loads nothing and runs no script.
+const SCRIPT: &str = include_str!("script.js");
+
+/// The factors of every cell by its number, for the script; no markup can come of it.
+fn cells(data: &ReportData) -> String {
+    let all: Vec<_> = data.cells().iter().map(|c| &c.factors).collect();
+    let text = serde_json::to_string(&all).unwrap_or_else(|_| "[]".to_owned());
+    text.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+/// The page as text. It loads nothing; its script only adds to what is there.
 pub fn html(data: &ReportData) -> String {
     let sections = sections(data);
     let mut probes: Vec<&str> = sections.iter().map(|s| s.probe).collect();
@@ -63,6 +74,8 @@ pub fn html(data: &ReportData) -> String {
                     (environment::limits(data))
                     (environment::again(data))
                 }
+                script type="application/json" id="cells" { (PreEscaped(cells(data))) }
+                script { (PreEscaped(SCRIPT)) }
             }
         }
     };
