@@ -66,6 +66,89 @@ def test_every_plot_is_drawn(default_run, browser):
         assert plot["marks"] > 10 and plot["text"] > 20, plot
 
 
+# Texts within plots that overlap by more than a pixel each way. A text's box has room for
+# accents above and below, of which numbers have none: a sixth of it on either side.
+OVERLAPS = """() => {
+    for (const d of document.querySelectorAll('details')) d.open = true;
+    const found = [];
+    for (const svg of document.querySelectorAll('svg.plot')) {
+        const texts = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+        for (let i = 0; i < texts.length; i++) for (let j = 0; j < i; j++) {
+            const [a, b] = [texts[i][1], texts[j][1]];
+            const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            const ink = r => [r.top + r.height / 6, r.bottom - r.height / 6];
+            const high = Math.min(ink(a)[1], ink(b)[1]) - Math.max(ink(a)[0], ink(b)[0]);
+            if (wide > 1 && high > 1 && texts[i][0].trim() && texts[j][0].trim())
+                found.push([svg.getAttribute('aria-label'), texts[i][0], texts[j][0]]);
+        }
+        const box = svg.getBoundingClientRect();
+        for (const [text, t] of texts)
+            if (t.left < box.left - 1 || t.right > box.right + 1) found.push([svg.getAttribute('aria-label'), text, 'the edge']);
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1800])
+def test_text_in_plots_does_not_overlap(default_run, browser, width):
+    page = open_page(browser, default_run, width)
+    assert page.evaluate(OVERLAPS) == []
+    assert page.problems == []
+
+
+def test_every_plot_has_names_and_units_on_its_axes(default_run, browser):
+    page = open_page(browser, default_run, 1000)
+    plots = page.evaluate(
+        """() => [...document.querySelectorAll('svg.plot')].map(svg =>
+            [svg.getAttribute('aria-label'), svg.closest('figure').querySelector('h4').textContent,
+             [...svg.querySelectorAll('text.h')].length, svg.textContent])"""
+    )
+    for label, title, names, text in plots:
+        assert label and title and names >= 1, label
+        assert any(unit in text for unit in (" ns", " µs", " ms", " s", "µs")), label
+
+
+def test_the_answers_that_people_ask_for_have_sections(default_run, browser):
+    page = open_page(browser, default_run, 1000, javascript=False)
+    for section in ("#hurts", "#among", "#budget", "#clock"):
+        assert page.locator(section).count() == 1, section
+    assert page.locator("#among svg.ladder").count() >= 6
+    platforms = page.locator("#among").inner_text()
+    for name in ("Host OS", "Xen", "QEMU", "ESXi", "VirtualBox", "told, not tested"):
+        assert name in page.locator("#among").text_content(), (name, platforms[:300])
+    assert "CPU counter against MONOTONIC_RAW" in page.locator("#clock").inner_text()
+    assert "set during the run" in page.locator("#clock").inner_text()
+    assert len(default_run.record["clock_readings"]) >= 3
+
+
+def test_the_script_tells_values_hides_series_and_arranges_plots(default_run, browser):
+    page = open_page(browser, default_run, 1000)
+    part = page.locator("#wake-up-100us")
+    svg = part.locator("svg.ccdf").first
+    svg.scroll_into_view_if_needed()
+    box = svg.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    told = page.locator("#tip").inner_text()
+    assert told.endswith("%") and any(u in told for u in ("ns", "µs", "ms")), told
+    item = part.locator("li[data-s]").first
+    item.focus()
+    page.keyboard.press("Enter")
+    assert item.get_attribute("aria-pressed") == "false"
+    assert svg.locator("path.off[data-s]").count() == 3, "line, mean and largest sample"
+    part.locator("button.axis").first.click()
+    assert svg.locator("text.own").first.is_visible() and svg.locator("text.own").last.text_content() == "0"
+    part.locator("button.axis").first.click()
+    assert svg.locator(".own").count() == 0
+    loads = len(default_run.json["cells"]) and part.locator("svg.ccdf").count()
+    part.locator("select").select_option("method")
+    methods = part.locator("svg.ccdf").count()
+    assert methods > loads
+    assert page.evaluate(OVERLAPS) == []
+    part.locator("select").select_option("")
+    assert part.locator("svg.ccdf").count() == loads
+    assert page.problems == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1000, 1800])
 def test_nothing_runs_off_the_page(default_run, browser, width, scheme):

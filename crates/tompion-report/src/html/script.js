@@ -111,12 +111,16 @@
   const setLinear = (svg, linear) => {
     const frame = framesOf(svg)[0];
     svg.querySelectorAll(".own").forEach((e) => e.remove());
-    svg.linear = linear ? { log: false, from: 0, to: frame.x.to } : null;
+    // Up to the largest value that is shown.
+    const shown = [...svg.querySelectorAll("path.l[data-s]:not(.off)")].flatMap((p) => pointsOf(p).map((q) => q[0]));
+    const last = Math.max(frame.left + 1, ...shown);
+    const to = valueAt(frame.x, (last - frame.left) / (frame.right - frame.left));
+    svg.linear = linear ? { log: false, from: 0, to } : null;
     const isTick = (t) => +t.getAttribute("y") > frame.bottom && t.classList.contains("t");
     svg.querySelectorAll("path.g").forEach((e) => e.classList.toggle("off", linear));
     svg.querySelectorAll("text").forEach((t) => t.classList.toggle("off", linear && isTick(t)));
     const move = (x) => frame.left + (frame.right - frame.left)
-      * Math.max(0, shareOf(svg.linear, valueAt(frame.x, (x - frame.left) / (frame.right - frame.left))));
+      * Math.min(1, Math.max(0, shareOf(svg.linear, valueAt(frame.x, (x - frame.left) / (frame.right - frame.left)))));
     for (const path of svg.querySelectorAll("path[data-s]")) {
       path.dataset.d ??= path.getAttribute("d");
       path.setAttribute("d", !linear ? path.dataset.d : path.dataset.d.replace(
@@ -127,7 +131,7 @@
       const x = frame.left + i * (frame.right - frame.left) / 4;
       make(svg, "path", { class: "g own", d: `M${x} ${frame.top}V${frame.bottom}` });
       make(svg, "text", { class: "t own", x, y: frame.bottom + 16, "text-anchor": "middle" },
-        i ? say(frame.x.to * i / 4, frame.x.unit) : "0");
+        i ? say(to * i / 4, frame.x.unit) : "0");
     }
     const decades = Math.round(Math.log10(frame.y.to / frame.y.from));
     for (let i = 0; i <= decades; i++) {
@@ -167,7 +171,8 @@
     const figures = [...levels].map(([level, series]) => {
       const figure = printed[0].cloneNode(true);
       figure.querySelector("h4").replaceChildren(`${factor} ${level}`);
-      figure.querySelectorAll("path[data-s], li[data-s], .own").forEach((e) => e.remove());
+      figure.querySelectorAll("path[data-s], li[data-s], .own, .means").forEach((e) => e.remove());
+      figure.querySelectorAll("svg .off").forEach((e) => e.classList.remove("off"));
       const svg = figure.querySelector("svg.plot");
       svg.setAttribute("aria-label", `${factor} ${level}`);
       series.forEach((s, i) => {

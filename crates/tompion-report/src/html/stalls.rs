@@ -10,7 +10,7 @@ use crate::data::{ReportData, Shown};
 use crate::disturbed::cause_in_words;
 use crate::figures::{NONE, count, percent};
 use crate::plot::{Look, histogram, trace};
-use crate::sections::{Section, load_title};
+use crate::sections::Section;
 use crate::stalls::{StallsView, ranked, sentences};
 
 /// Causes that have a hue of their own; the rest share the last.
@@ -181,9 +181,9 @@ fn over_time(section: &Section<'_>, all: &[One<'_>]) -> Vec<Figure> {
     let seen = |one: &&One<'_>| one.stalls.traces.iter().any(|t| !t.by_cause.is_empty());
     let figure = |one: &One<'_>| {
         let label = format!(
-            "{} under {}: length of each stall over time by cause",
+            "{}, {}: length of each stall over time by cause",
             section.title(),
-            load_title(&one.name)
+            one.name
         );
         Figure {
             title: one.name.clone(),

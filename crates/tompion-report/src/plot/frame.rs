@@ -16,6 +16,9 @@ use super::axes::{padded, text};
 use super::backend::{CompactSvg, SCALE};
 use super::theme::Ink;
 
+/// Room left of a name that stands upright: its letters are wider than plotters knows.
+const NAME: i32 = 5;
+
 /// Part of a canvas.
 pub(super) type Area<'a> = DrawingArea<CompactSvg<'a>, Shift>;
 
@@ -122,6 +125,7 @@ impl Frames {
     {
         let mut chart = ChartBuilder::on(area)
             .margin_top(u(style.top))
+            .margin_left(u(if y.name.is_empty() { 0 } else { NAME }))
             .margin_right(u(style.right))
             .margin_bottom(u(style.bottom))
             .x_label_area_size(u(x.room))
