@@ -24,7 +24,12 @@ pub(crate) fn signed_ns(ns: f64) -> String {
 /// at most the interval's half width, and never are there more than three.
 pub(crate) fn rounded(value: f64, interval: Option<tompion_stats::Interval>) -> String {
     let Some(i) = interval else {
-        return real(value);
+        // Two digits of what would be nearly nothing.
+        let digits = 1 - value.log10().floor() as i32;
+        return match value {
+            v if v > 0.0 && v < 0.1 && digits < 10 => format!("{v:.0$}", digits as usize),
+            v => real(v),
+        };
     };
     let half = (i.high - i.low) / 2.0;
     if !(value > 0.0 && half > 0.0 && half.is_finite()) {
@@ -212,7 +217,10 @@ mod tests {
         assert_eq!(of(12_345.0, 9_000.0, 15_000.0), "12\u{202f}000");
         assert_eq!(of(0.456_7, 0.40, 0.50), "0.46");
         assert_eq!(of(3.456, 3.455, 3.457), "3.46");
-        assert_eq!(rounded(45.67, None), "45.7");
+        assert_eq!(
+            [rounded(45.67, None), rounded(0.004_26, None)],
+            ["45.7", "0.0043"]
+        );
         assert_eq!(
             [of(74.0, 10.0, 320.0), of(0.02, 0.0, 0.9)],
             ["~70", "~0.02"]

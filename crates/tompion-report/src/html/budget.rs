@@ -35,7 +35,7 @@ pub(super) fn section(data: &ReportData) -> Markup {
                         @for b in &budgets {
                             tr {
                                 th scope="row" { (load_title(&b.load)) }
-                                td.left { (ways(b)) }
+                                td.left.ways { (ways(b)) }
                                 @for (_, ns) in RATES {
                                     td.first { (number(b.reads_that_fit(ns))) }
                                     td { @if let Some(p) = b.packets_per_sleep(ns) { (number(p)) } @else { (NONE) } }
@@ -58,7 +58,7 @@ pub(super) fn section(data: &ReportData) -> Markup {
                             @if let Some(rate) = b.packets_per_second() {
                                 tr {
                                     th scope="row" { (load_title(&b.load)) }
-                                    td.left { (ways(b)) }
+                                    td.left.ways { (ways(b)) }
                                     td { (number(rate)) }
                                     td { (rate.interval.map_or_else(|| NONE.to_owned(), interval)) }
                                     td { (bit_rate(rate)) }

@@ -22,6 +22,13 @@ const NAME: i32 = 5;
 /// Part of a canvas.
 pub(super) type Area<'a> = DrawingArea<CompactSvg<'a>, Shift>;
 
+/// A frame with its coordinates.
+type Framed<'a, X, Y> = ChartContext<
+    'a,
+    CompactSvg<'a>,
+    Cartesian2d<<X as AsRangedCoord>::CoordDescType, <Y as AsRangedCoord>::CoordDescType>,
+>;
+
 /// SVG units as the backend counts.
 pub(super) fn u(units: i32) -> i32 {
     units * SCALE
@@ -113,10 +120,7 @@ impl Frames {
         style: &Style,
         x: Axis<'_, X>,
         y: Axis<'_, Y>,
-    ) -> Result<
-        ChartContext<'a, CompactSvg<'a>, Cartesian2d<X::CoordDescType, Y::CoordDescType>>,
-        Failure,
-    >
+    ) -> Result<Framed<'a, X, Y>, Failure>
     where
         X: AsRangedCoord<Value = f64>,
         Y: AsRangedCoord<Value = f64>,

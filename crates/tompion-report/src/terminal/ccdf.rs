@@ -64,7 +64,7 @@ fn one(section: &Section<'_>, load: usize, width: usize) -> Option<String> {
     let (columns, lines) = (decades * per, SHARES * LINES);
     let mut cells = vec![vec![' '; columns + 1]; lines + 1];
     for (letter, (_, steps)) in ('a'..='z').zip(&curves) {
-        for line in 0..=lines {
+        for (line, row) in cells.iter_mut().enumerate() {
             let share = 10f64.powf(-(line as f64) / LINES as f64);
             // The largest value that so large a share reaches.
             let reach = steps.iter().rev().find(|s| s.1 >= share * 0.999);
@@ -74,7 +74,7 @@ fn one(section: &Section<'_>, load: usize, width: usize) -> Option<String> {
             }
             let at = (value.max(10f64.powi(low)).log10() - f64::from(low)) * per as f64;
             let at = (at.round() as usize).min(columns);
-            let cell = &mut cells[line][at];
+            let cell = &mut row[at];
             *cell = if *cell == ' ' { letter } else { '+' };
         }
     }
