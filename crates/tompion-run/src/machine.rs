@@ -17,7 +17,7 @@ use tompion_probe::{
 use tompion_record::{Throttling, factor};
 use tompion_time::{Clock, Policy, Rate, Source};
 
-use self::observed::Observed;
+use self::observed::{Observed, Turns};
 use self::since::Since;
 use crate::{Bench, Error, Observe, PlannedCell, PlannedSearch, ProbePlan, Trial};
 
@@ -49,6 +49,7 @@ pub struct Machine {
     loads: Vec<Load>,
     /// Whether the machine has been at rest since it settled.
     rested: bool,
+    turns: Turns,
     controller: Controller,
 }
 
@@ -57,7 +58,7 @@ struct Load {
     /// Measures while the load is on.
     thread: Option<MeasuringThread>,
     /// Watches that thread, as the cells so far asked for it.
-    observed: Option<(Observe, Observed)>,
+    observed: Option<Observed>,
 }
 
 impl Machine {
@@ -98,6 +99,7 @@ impl Machine {
             settle: settings.settle,
             loads,
             rested: false,
+            turns: Turns::default(),
             // After the loads have started, so that none inherits it.
             controller: Controller::raise(),
         })
@@ -216,18 +218,21 @@ impl Bench for Machine {
             Some(thread) => thread,
             None => load.thread.insert(MeasuringThread::start().map_err(named)?),
         };
-        let mut observe = cell.observe.beside(&cell.probe);
-        if cell.observe == Observe::Auto && !self.controller.is_raised() && load.process.is_some() {
+        let mut observe = cell.observe;
+        if observe == Observe::Auto && !self.controller.is_raised() && load.process.is_some() {
             // Descriptors of events are closed slowly beside a heavy load.
             observe = Observe::Counters;
         }
-        if observe != Observe::Off && load.observed.as_ref().map(|o| o.0) != Some(observe) {
+        let chosen = self.turns.choose(observe, &cell.probe);
+        if observe != Observe::Off && load.observed.as_ref().map(|o| o.what) != Some(chosen) {
             let cpus = match cell.thread.cpu {
                 Some(cpu) => vec![cpu],
                 None => tompion_platform::usable_cpus(),
             };
-            let observed = Observed::begin(observe, thread.tid(), cpus);
-            load.observed = observed.map(|o| (observe, o));
+            // Two at once would each cost.
+            load.observed = None;
+            let turns = &mut self.turns;
+            load.observed = Observed::begin(observe, &cell.probe, thread.tid(), &cpus, turns);
         }
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
@@ -242,7 +247,7 @@ impl Bench for Machine {
             } => timer_events::measure(method, form, period_ns, &limits),
             ProbePlan::Stalls { .. } => unreachable!("measured above"),
         };
-        let mut observed = load.observed.as_mut().map(|o| &mut o.1);
+        let mut observed = load.observed.as_mut();
         if observe == Observe::Off {
             observed = None;
         }

@@ -36,9 +36,10 @@ pub struct RunOptions {
     pub policy: Vec<Policy>,
 
     /// What is watched meanwhile, to mark the samples that something disturbed: off;
-    /// counters of the machine; threads: the measuring thread's switches, too; cpus:
-    /// all that happens on its CPUs (root); auto: counters beside sleeps, else threads.
-    /// Several, comma-separated, are compared
+    /// counters of the machine; turns: what keeps the measuring thread from running,
+    /// too (root); threads: all its switches instead; cpus: all that happens on its
+    /// CPUs (root); auto: turns where permitted, else counters beside sleeps and
+    /// threads beside other probes. Several, comma-separated, are compared
     #[arg(
         long,
         value_name = "WHAT",
