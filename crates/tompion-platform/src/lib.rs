@@ -13,6 +13,7 @@ mod cgroup;
 mod clock;
 mod container;
 mod cpuid;
+mod cpus;
 mod hypervisor;
 mod kernel;
 mod machine;
@@ -25,6 +26,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use cpus::{cpu_list, require_cpus, usable_cpus};
 use tompion_record::{Environment, Throttling};
 
 use crate::cpuid::{Cpuid, CpuidFacts};
@@ -58,16 +60,4 @@ fn describe(root: &Root, calls: &SystemCalls, cpuid: Option<&dyn Cpuid>) -> Envi
         cgroup: cgroup::cgroup(root),
         mitigations: machine::mitigations(root),
     }
-}
-
-/// The CPUs that this process may use, by number; empty where the system does not
-/// tell.
-pub fn usable_cpus() -> Vec<u32> {
-    let Ok(set) = rustix::thread::sched_getaffinity(None) else {
-        return Vec::new();
-    };
-    (0..rustix::thread::CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .map(|cpu| cpu as u32)
-        .collect()
 }

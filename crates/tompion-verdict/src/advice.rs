@@ -77,6 +77,14 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
     Some(advice)
 }
 
+/// Whether a sleep is as programs have it: at the default slack, or out of its reach.
+fn has_usual_slack(c: &Cell) -> bool {
+    match c.factors.get(factor::SLACK) {
+        Some(level) => level == "default",
+        None => c.factors.level(factor::METHOD) == "timerfd",
+    }
+}
+
 fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
     let hybrid = |c: &Cell| {
         let other = c.factors.clone().without(factor::SLACK);
@@ -88,7 +96,7 @@ fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
         how: "tompion_time::sleep::Sleeper::new(Policy::hybrid()), then sleep(duration) or sleep_until_ns(deadline)",
         price: "it spins over the last microseconds of each sleep",
     };
-    kernel_sleeps(cells, |c| c.factors.level(factor::SLACK) == "default")
+    kernel_sleeps(cells, has_usual_slack)
         .into_iter()
         .find_map(|before| {
             let after = measured(cells, &hybrid(before))?;
