@@ -22,6 +22,7 @@ mod interval_log;
 mod json;
 mod limitations;
 mod loads;
+mod opening;
 mod plot;
 mod program;
 mod sections;

@@ -15,6 +15,7 @@ use tompion_probe::{
     Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings, read_cost, wake_up,
 };
 use tompion_record::{Throttling, factor};
+use tompion_time::os::{self, ClockId};
 use tompion_time::{Clock, Policy, Rate, Source};
 
 use self::observed::{Observed, Turns};
@@ -44,6 +45,8 @@ pub struct MachineSettings {
 /// This machine.
 pub struct Machine {
     began: Instant,
+    /// The same in nanoseconds of `CLOCK_MONOTONIC`.
+    began_ns: u64,
     rate: Option<Rate>,
     settle: Duration,
     loads: Vec<Load>,
@@ -95,6 +98,7 @@ impl Machine {
         let rate = Rate::measure(CALIBRATION).map(|m| m.1);
         Ok(Self {
             began: Instant::now(),
+            began_ns: os::now_ns(ClockId::Monotonic),
             rate,
             settle: settings.settle,
             loads,
@@ -297,7 +301,6 @@ impl Machine {
             placements = cpus.iter().map(on).collect();
         }
         let since = Since::now(&mut load.process)?;
-        let started = self.began.elapsed();
         let cpu_events = self.controller.is_raised() || load.process.is_none();
         let measured = stalls::measure(&placements, threshold_ns, self.rate, cpu_events, limits);
         let measured = measured.map_err(|source| Error::Probe {
@@ -306,6 +309,7 @@ impl Machine {
         })?;
         let ended = self.began.elapsed();
         let evidence = since.evidence(&mut load.process)?;
+        let began_ns = self.began_ns;
         let trial = |m: stalls::Measured| Trial {
             factors: match m.stalls.cpu {
                 Some(cpu) if !cpus.is_empty() => {
@@ -313,7 +317,8 @@ impl Machine {
                 }
                 _ => cell.factors.clone(),
             },
-            started,
+            // Without the time that it took to set the loop up.
+            started: Duration::from_nanos(m.outcome.began_ns.saturating_sub(began_ns)),
             ended,
             outcome: m.outcome,
             load: evidence.clone(),
