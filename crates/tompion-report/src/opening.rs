@@ -204,7 +204,7 @@ fn stalls(cells: &[Shown<'_>]) -> Option<String> {
         .collect();
     let main = by_name(&causes).into_iter().next().map(|c| {
         format!(
-            "; {} of it: {}",
+            "; {} of the time lost: {}",
             percent(c.ns as f64 / lost_ns.max(1) as f64),
             cause_and_by(c.cause, c.by.as_deref())
         )

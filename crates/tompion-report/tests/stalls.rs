@@ -93,7 +93,7 @@ fn a_report_without_a_verdict_opens_with_time_lost_the_longest_stall_and_its_cau
     let report = report(&trials);
     let rest = "At rest no stall of more than 1.00 µs was seen in 999 ms.";
     let beside = "Beside cpu 2.00 % of the time was lost (40.0 ms of 2.00 s) in 2 stalls of more \
-                  than 1.00 µs, the longest 30.0 ms (preempted); 99.90 % of it: preempted by hog[7].";
+                  than 1.00 µs, the longest 30.0 ms (preempted); 99.90 % of the time lost: preempted by hog[7].";
     let text = terminal(&report, 200, false);
     assert!(
         text.starts_with(&format!("{rest}\n{beside}\nNothing to judge.\n")),

@@ -65,7 +65,9 @@ pub struct WatchLine {
 impl WatchLine {
     /// A line for process `pid`, watched for `duration`; `quiet` hides it.
     pub fn new(pid: i32, duration: Duration, quiet: bool) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(millis(duration)), target(quiet));
+        let bar = ProgressBar::with_draw_target(Some(millis(duration)), target(quiet))
+            .with_prefix(in_words(duration))
+            .with_message(format!("watching process {pid}"));
         let (_, columns) = console::Term::stderr().size();
         let length = columns.saturating_sub(BESIDE).min(20);
         let template = match length {
@@ -75,8 +77,6 @@ impl WatchLine {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        bar.set_prefix(in_words(duration));
-        bar.set_message(format!("watching process {pid}"));
         Self { bar, duration }
     }
 

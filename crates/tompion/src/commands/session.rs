@@ -165,7 +165,7 @@ fn try_settings(plan: &Plan) -> anyhow::Result<()> {
         match settings.cpu.filter(|cpu| !usable.contains(cpu)) {
             Some(_) => tried.with_context(|| {
                 let usable = tompion_platform::cpu_list(&usable);
-                format!("this process may use only the CPUs {usable}")
+                format!("this process may use only these CPUs: {usable}")
             })?,
             None => tried?,
         }
