@@ -32,10 +32,6 @@ pub fn tests() -> Vec<Trial> {
                 "CPU 1023 does not exist; this machine has",
             );
             refused("disk-read:size=1M:irq=1023", "CPU 1023 does not exist");
-            refused(
-                "network+disk-read:size=1M:irq=1023",
-                "'disk-read:size=1M:irq=1023'",
-            );
         }),
         test("no_measured_cpu", || {
             refused("memory:cpus=others", "--cpu N");
