@@ -80,10 +80,10 @@ def default_run(tmp_path_factory):
     return DefaultRun(tmp_path_factory.mktemp("default"))
 
 
-# Tests that hold on a busy machine too: `make test` runs them first, several at a time,
-# and then, one by one, all others, which measure or need the machine for themselves.
-# What stands nowhere here is among the others. Those of long duration come first, so that
-# no worker is left alone with one.
+# Tests that hold on a busy machine too, by file and parts of their names: `make test`
+# runs them first, several at a time, and then, one by one, all others, which lean on a
+# quiet machine. What stands nowhere here is among the others. In this order, the longest
+# first, so that in the end no worker is left alone with one.
 CONCURRENT = {
     # Every command shown runs; what a shared machine may change is allowed for.
     "test_docs": "all",
@@ -142,8 +142,9 @@ ALONE = {
 
 
 def is_concurrent(item):
+    """Whether this test may run beside others."""
     parts = CONCURRENT.get(item.path.stem, [])
-    chosen = parts == "all" or any(part in item.name for part in parts)
+    chosen = parts == "all" or any(part in item.originalname for part in parts)
     return chosen and item.originalname not in ALONE
 
 
