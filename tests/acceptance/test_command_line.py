@@ -75,6 +75,7 @@ def test_a_required_profile_that_passes_gives_status_0(tmp_path):
         (["check", "--out", "/dev/null/r"], "Not a directory"),
         (["check", "--out", "/proc/nowhere"], "/proc/nowhere"),
         (["check", "--out", "/etc"], "not empty"),
+        (["check", "--out", "/dev/full"], "no directory; choose another"),
         (["report", "/nonexistent"], "not a run directory"),
         (["report", "/etc"], "not a run directory"),
         (["completions", "tcl"], "bash"),
