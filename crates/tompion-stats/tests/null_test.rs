@@ -5,7 +5,9 @@
 
 mod common;
 
-use common::{DRAWS, LEVEL, Noise, ar, ar_with_stalls, draw, most_rejections, recorded};
+use common::{
+    DRAWS, LEVEL, Noise, ar, ar_with_stalls, draw, most_rejections, recorded, recorded_later,
+};
 use tompion_stats::{Outcome, compare_series};
 
 #[derive(Debug, Default)]
@@ -87,13 +89,12 @@ fn an_autoregression_with_clustered_stalls_p95() {
 
 /// Stretches of a recorded machine on which builds began and ended, from 20 s to
 /// 7 min long.
-fn machine(name: &str, q: f64) {
-    let series = recorded();
+fn machine(name: &str, series: &[i64], q: f64) {
     let mut noise = Noise::new(1);
     let mut tally = Tally::default();
     for _ in 0..DRAWS {
         let n = length(&mut noise, 2_000.0, 40_000.0);
-        let (a, b) = draw(&mut noise, &series, n);
+        let (a, b) = draw(&mut noise, series, n);
         tally.add(a, b, q);
     }
     tally.assert_level_is_held(name);
@@ -101,12 +102,22 @@ fn machine(name: &str, q: f64) {
 
 #[test]
 fn a_recorded_machine_median() {
-    machine("recorded machine, median", 0.5);
+    machine("recorded machine, median", &recorded(), 0.5);
 }
 
 #[test]
 fn a_recorded_machine_p99() {
-    machine("recorded machine, p99", 0.99);
+    machine("recorded machine, p99", &recorded(), 0.99);
+}
+
+#[test]
+fn a_recording_that_nobody_tuned_on_median() {
+    machine("later recording, median", &recorded_later(), 0.5);
+}
+
+#[test]
+fn a_recording_that_nobody_tuned_on_p99() {
+    machine("later recording, p99", &recorded_later(), 0.99);
 }
 
 /// The counter-example: the same draws of the autoregression, every sample taken

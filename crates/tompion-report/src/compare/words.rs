@@ -4,7 +4,7 @@ use tompion_compare::{Basis, Comparison, Figure, Found, Judged, Row, Verdict};
 use tompion_record::format_ns;
 use tompion_stats::Interval;
 
-use crate::figures::{NONE, percent, plural, real};
+use crate::figures::{NONE, count, percent, plural, real};
 use crate::sections::factors_in_words;
 
 /// A figure's value in its unit.
@@ -69,54 +69,99 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
     let (first, second) = (&all.sides[row.sides.0], &all.sides[row.sides.1]);
     let what = what(row);
     match &row.verdict {
-        Verdict::NoFigure => format!(
-            "The {what} cannot be told: too few samples in each trial, or none of this kind."
-        ),
+        Verdict::NoFigure => {
+            format!("The {what} cannot be told: {}.", no_figure(row.figure))
+        }
         Verdict::TooFew { basis, have, need } => format!(
-            "Whether the {what} differs is not decidable with so few: {second} and {first} \
-             have {have} {}, and {need} on each side are needed.",
-            match basis {
-                Basis::Trials => plural(*have as u64, "trial", "trials"),
-                Basis::Stretches => "samples in a row",
-            }
+            "Whether the {what} differs is not decidable with so few: {}.",
+            too_few((first, second), *basis, *have, *need)
         ),
         Verdict::Found(found) if found.p_adjusted <= all.level => {
-            let way = match (found.shift > 0.0, row.figure.is_share()) {
+            // Where most differences are zero, the others still tell the direction.
+            let more = found.shift > 0.0 || (found.shift == 0.0 && found.a_hat > 0.5);
+            let way = match (more, row.figure.is_share()) {
                 (true, false) => "longer",
                 (false, false) => "shorter",
                 (true, true) => "larger",
                 (false, true) => "smaller",
             };
             format!(
-                "The {what} is {} {way} with {second}{}: {} against {} with {first}.",
-                amount(row.figure, found),
-                times(found),
+                "The {what} is {way} with {second}: {} against {} with {first}; the change is {}{}, \
+                 {} between {}.",
                 own(row.figure, row.values.1),
                 own(row.figure, row.values.0),
+                change(row.figure, found.shift),
+                times(found),
+                surely(all.level),
+                between(row.figure, found),
             )
         }
-        Verdict::Found(found) => {
-            let range = match found.ratio {
-                Some((_, ratio)) => format!("{} and {}", relative(ratio.low), relative(ratio.high)),
-                None => format!(
-                    "{} and {}",
-                    change(row.figure, found.interval.low),
-                    change(row.figure, found.interval.high)
-                ),
-            };
-            format!(
-                "No difference was found in the {what}: with {second} it is between {range} of that with {first}."
-            )
-        }
+        Verdict::Found(found) => format!(
+            "No difference was found in the {what}: from {first} to {second} the change is, {}, \
+             between {}.",
+            surely(all.level),
+            between(row.figure, found),
+        ),
     }
 }
 
-fn amount(figure: Figure, found: &Found) -> String {
-    let size = |by: f64| match figure.is_share() {
-        true => format!("{} percentage points", real(100.0 * by.abs())),
-        false => format_ns(by.abs()),
+/// The confidence of the intervals: `95 %`.
+pub(crate) fn confidence(level: f64) -> String {
+    let digits = (100.0 * (1.0 - level) * 1e4).round() / 1e4;
+    format!("{digits} %")
+}
+
+fn surely(level: f64) -> String {
+    format!("with {} confidence", confidence(level))
+}
+
+/// The ends of the interval: relative ones where there are.
+fn between(figure: Figure, found: &Found) -> String {
+    match found.ratio {
+        Some((_, ratio)) => format!("{} and {}", relative(ratio.low), relative(ratio.high)),
+        None => format!(
+            "{} and {}",
+            change(figure, found.interval.low),
+            change(figure, found.interval.high)
+        ),
+    }
+}
+
+/// Why there is no figure, as the end of a sentence.
+fn no_figure(figure: Figure) -> String {
+    match figure {
+        Figure::Missed => "only methods that sleep to a grid miss periods".to_owned(),
+        Figure::Lost => "only stalls lose time".to_owned(),
+        _ => match figure.samples_needed() {
+            1 => "no trial on one of the sides has samples".to_owned(),
+            n => format!(
+                "no trial on one of the sides has the {} samples that it takes",
+                count(n)
+            ),
+        },
+    }
+}
+
+/// What there is and what it would take, as the end of a sentence.
+fn too_few(
+    (first, second): (&str, &str),
+    basis: Basis,
+    have: (usize, usize),
+    need: usize,
+) -> String {
+    let noun = |n: usize| match basis {
+        Basis::Trials => plural(n as u64, "trial", "trials"),
+        Basis::Stretches => "samples in a row",
     };
-    size(found.shift)
+    let told = |n: usize| format!("{} {}", count(n as u64), noun(n));
+    let have = match have {
+        (a, b) if a == b => format!("{first} and {second} have {} each", told(a)),
+        (a, b) => format!("{first} has {} and {second} {}", told(a), told(b)),
+    };
+    match need {
+        usize::MAX => have,
+        need => format!("{have}, and {} on each side would do", count(need as u64)),
+    }
 }
 
 fn times(found: &Found) -> String {
@@ -136,6 +181,7 @@ fn what(row: &Row) -> String {
     let quantity = match (row.figure, probe) {
         (Figure::Lost, _) => "share of time lost in stalls".to_owned(),
         (Figure::Missed, _) => "share of missed periods".to_owned(),
+        (Figure::Max, "stalls") => "longest stall".to_owned(),
         (figure, probe) => format!(
             "{} of the {}",
             match figure {
@@ -159,10 +205,14 @@ fn what(row: &Row) -> String {
 pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
     let change = match judged.change {
         None => match &judged.verdict {
-            Verdict::TooFew { have, need, .. } => {
-                format!("not decidable with {have} replicates, {need} are needed")
+            Verdict::TooFew { basis, have, need } => {
+                let names = (&*sides[0], &*sides[judged.side]);
+                format!("not decidable: {}", too_few(names, *basis, *have, *need))
             }
-            _ => "not decidable: the figure is missing".to_owned(),
+            Verdict::Found(_) => "not decidable: it is not above zero in each trial, so that \
+                                  nothing is relative to it; give the change in its unit"
+                .to_owned(),
+            Verdict::NoFigure => format!("not decidable: {}", no_figure(judged.figure)),
         },
         Some((estimate, low, high)) if judged.relative => format!(
             "{} [{}, {}]",
@@ -181,4 +231,132 @@ pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
         "{} {} with {}: {change}",
         judged.cell, judged.figure, sides[judged.side]
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tompion_compare::Judgement;
+    use tompion_record::{Factors, factor};
+
+    fn interval(low: f64, high: f64) -> Interval {
+        Interval {
+            low,
+            high,
+            level: 0.95,
+        }
+    }
+
+    fn found(p: f64, ratio: Option<(f64, Interval)>) -> Verdict {
+        Verdict::Found(Found {
+            shift: 358_000.0,
+            interval: interval(37_400.0, 1_130_000.0),
+            ratio,
+            a_hat: 1.0,
+            p,
+            p_adjusted: p,
+            family: 1,
+            basis: Basis::Trials,
+            replicates: (8, 8),
+        })
+    }
+
+    fn row(figure: Figure, verdict: Verdict) -> Row {
+        Row {
+            cell: Factors::new()
+                .with(factor::PROBE, "wake-up")
+                .with(factor::METHOD, "usleep")
+                .with(factor::LOAD, "idle"),
+            figure,
+            sides: (0, 1),
+            values: (Some(42_100.0), Some(97_600.0)),
+            trials: (8, 8),
+            verdict,
+        }
+    }
+
+    fn told(level: f64, row: Row) -> String {
+        let all = Comparison {
+            sides: vec!["A".to_owned(), "B".to_owned()],
+            level,
+            paired: false,
+            rows: vec![row],
+            partial: Vec::new(),
+        };
+        sentence(&all, &all.rows[0])
+    }
+
+    #[test]
+    fn a_difference_is_told_with_its_interval() {
+        let ratio = Some((5.68, interval(1.91, 17.7)));
+        assert_eq!(
+            told(0.05, row(Figure::Median, found(0.01, ratio))),
+            "The median of the wake-up latency of usleep, idle is longer with B: 97.6 µs \
+             against 42.1 µs with A; the change is +358 µs (5.68×), with 95 % confidence \
+             between +91.0 % and 17.7×."
+        );
+    }
+
+    #[test]
+    fn no_difference_tells_how_large_one_may_be() {
+        assert_eq!(
+            told(0.001, row(Figure::Max, found(0.5, None))),
+            "No difference was found in the maximum of the wake-up latency of usleep, idle: \
+             from A to B the change is, with 99.9 % confidence, between +37.4 µs and +1.13 ms."
+        );
+    }
+
+    #[test]
+    fn both_sides_are_told_where_there_are_too_few() {
+        let few = |basis, have, need| {
+            told(
+                0.05,
+                row(Figure::P99, Verdict::TooFew { basis, have, need }),
+            )
+        };
+        let text = few(Basis::Trials, (8, 1), 4);
+        assert!(
+            text.ends_with("A has 8 trials and B 1 trial, and 4 on each side would do."),
+            "{text}"
+        );
+        let text = few(Basis::Stretches, (20, 20), 2_000);
+        assert!(
+            text.ends_with(
+                "A and B have 20 samples in a row each, and 2\u{202f}000 on each side would do."
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_missing_figure_says_why() {
+        let none = |figure| told(0.05, row(figure, Verdict::NoFigure));
+        assert!(none(Figure::P99).ends_with("has the 100 samples that it takes."));
+        assert!(none(Figure::Missed).contains("grid"));
+        assert!(none(Figure::Lost).contains("only stalls"));
+    }
+
+    #[test]
+    fn confidence_is_not_rounded_to_certainty() {
+        let told = [0.05, 0.5, 0.001, 1e-6].map(confidence);
+        assert_eq!(told, ["95 %", "50 %", "99.9 %", "99.9999 %"]);
+    }
+
+    #[test]
+    fn a_gate_says_what_could_not_be_decided() {
+        let judged = |verdict| Judged {
+            gate: String::new(),
+            cell: Factors::new(),
+            figure: Figure::P99,
+            side: 1,
+            judgement: Judgement::Inconclusive,
+            change: None,
+            relative: true,
+            verdict,
+        };
+        let sides = ["A".to_owned(), "B".to_owned()];
+        let told = |verdict| gate_sentence(&sides, &judged(verdict));
+        assert!(told(found(0.5, None)).contains("give the change in its unit"));
+        assert!(told(Verdict::NoFigure).contains("100 samples"));
+    }
 }

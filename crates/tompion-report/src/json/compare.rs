@@ -46,6 +46,7 @@ fn row(all: &Comparison, row: &Row) -> Value {
         "unit": if row.figure.is_share() { "share" } else { "ns" },
         "sides": [all.sides[row.sides.0], all.sides[row.sides.1]],
         "values": [row.values.0, row.values.1],
+        "trials": [row.trials.0, row.trials.1],
         "sentence": words::sentence(all, row),
     });
     let more = match &row.verdict {
@@ -69,7 +70,8 @@ fn row(all: &Comparison, row: &Row) -> Value {
         } => json!({
             "outcome": "not-decidable",
             "basis": basis(*b),
-            "have": have,
+            "have": have.0.min(have.1),
+            "have_on_each_side": [have.0, have.1],
             "need": need,
         }),
         Verdict::NoFigure => json!({ "outcome": "no-figure" }),

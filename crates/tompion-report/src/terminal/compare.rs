@@ -64,19 +64,26 @@ fn head(out: &mut String, view: &CompareView, all: &Comparison, width: usize, pa
         out.push('\n');
     }
     let how = format!(
-        "Replicates are trials. change: the middle of all differences between {}, with its \
-         {:.0} % interval; A < B: share of {} in which B is the larger; p: by exact permutation \
-         of trials, adjusted by Holm's method within each probe, method and load.",
+        "Replicates are trials. change: the middle of all differences between {}, with the \
+         {} interval of this comparison alone; A < B: share of {} in which B is the larger; p: \
+         by exact permutation of trials, adjusted by Holm's method within each probe, method \
+         and load.{}",
         if all.paired {
             "trials of a block"
         } else {
             "trials"
         },
-        100.0 * (1.0 - all.level),
+        words::confidence(all.level),
         if all.paired {
             "blocks"
         } else {
             "pairs of trials"
+        },
+        if all.paired {
+            ""
+        } else {
+            " Runs took place at different times: whatever else changed between them is in \
+             the difference, too."
         },
     );
     out.push_str(&paint.dim(&wrap(&how, width, "", "")));
@@ -204,7 +211,7 @@ fn line(all: &Comparison, row: &Row) -> Line {
             ]);
         }
         Verdict::TooFew { have, need, .. } => {
-            let told = format!("{have} of {need}  ");
+            let told = format!("{} of {need}  ", have.0.min(have.1));
             numbers.extend([None, None, None, None, Some(told)]);
         }
         Verdict::NoFigure => numbers.extend([None, None, None, None, None]),
@@ -251,7 +258,7 @@ fn sentences(out: &mut String, all: &Comparison, width: usize, paint: Paint) {
     if let Some(row) = undecided.first() {
         let n = undecided.len() as u64;
         let text = format!(
-            "{} {} not decidable with so few. {}",
+            "{} {} not decidable, for example: {}",
             count(n),
             plural(n, "comparison is", "comparisons are"),
             words::sentence(all, row)
@@ -259,13 +266,45 @@ fn sentences(out: &mut String, all: &Comparison, width: usize, paint: Paint) {
         out.push_str(&wrap(&plain(&text), width, "· ", "  "));
         out.push('\n');
     }
+    let without: Vec<&Row> = all
+        .rows
+        .iter()
+        .filter(|r| matches!(r.verdict, Verdict::NoFigure))
+        .collect();
+    if let Some(row) = without.first() {
+        let n = without.len() as u64;
+        let text = format!(
+            "{} {} no figure, for example: {}",
+            count(n),
+            plural(n, "comparison has", "comparisons have"),
+            words::sentence(all, row)
+        );
+        out.push_str(&wrap(&plain(&text), width, "· ", "  "));
+        out.push('\n');
+    }
+    let n = all.rows.iter().filter(|r| r.leaves_out_trials()).count() as u64;
+    if n > 0 {
+        let text = format!(
+            "{} {} trials without the figure: those with too few samples for it, which tend to \
+             be the slow ones{}. --json has the counts.",
+            count(n),
+            plural(n, "comparison leaves out", "comparisons leave out"),
+            if all.paired {
+                ", and those without a partner in their block"
+            } else {
+                ""
+            },
+        );
+        out.push_str(&paint.warn(&wrap(&text, width, "! ", "  ")));
+        out.push('\n');
+    }
     let stretches =
         |r: &&Row| matches!(&r.verdict, Verdict::Found(f) if f.basis == Basis::Stretches);
     let n = all.rows.iter().filter(stretches).count() as u64;
     if n > 0 {
         let text = format!(
-            "{} {} on stretches of single trials, each longer than the measured autocorrelation \
-             time: what changed between the trials is not told from what is compared.",
+            "{} {} on stretches of single trials instead, each longer than the measured \
+             autocorrelation time; A and B are the figures of these trials.",
             count(n),
             plural(n, "comparison rests", "comparisons rest")
         );

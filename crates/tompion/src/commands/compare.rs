@@ -70,9 +70,16 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         gates.extend(gate.judge(&sides, &settings)?);
     }
     let mut besides = Vec::new();
-    for name in published {
-        for side in &sides {
-            besides.push(beside(side, &name[PUBLISHED.len()..])?);
+    if !published.is_empty() {
+        // A level lacks the factor that tells what its cells correspond to.
+        let whole = match options.by {
+            Some(_) => self::sides(&runs, None)?,
+            None => sides.clone(),
+        };
+        for name in published {
+            for side in &whole {
+                besides.push(beside(side, &name[PUBLISHED.len()..])?);
+            }
         }
     }
     let worst = gates.iter().map(|g| g.judgement).max();
@@ -111,8 +118,13 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
     let mut seen = HashSet::new();
     runs.iter()
         .map(|name| {
-            anyhow::ensure!(seen.insert(name), "{name} is given twice");
-            Ok(Side::of_run(name, &Run::open(Path::new(name))?)?)
+            let run = Run::open(Path::new(name))?;
+            let place = Path::new(name).canonicalize();
+            anyhow::ensure!(
+                seen.insert(place.unwrap_or_else(|_| name.into())),
+                "{name} is given twice"
+            );
+            Ok(Side::of_run(name, &run)?)
         })
         .collect()
 }
