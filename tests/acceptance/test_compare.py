@@ -145,7 +145,7 @@ def test_single_trials_rest_on_stretches_or_are_not_decidable(runs):
         assert long["need"] > long["have"] > 10
     else:
         assert long["shift"] > 0.2 * PLANTED_NS
-    if long["ratio"] is not None:
+    if long.get("ratio") is not None:
         assert 0 < long["ratio_interval"][0] <= long["ratio"] <= long["ratio_interval"][1]
     few = median("one", "tiny")
     assert (few["outcome"], few["basis"]) == ("not-decidable", "stretches"), few

@@ -54,6 +54,9 @@ pub struct Comparison {
     pub partial: Vec<(Factors, Vec<String>)>,
 }
 
+/// A figure on each side.
+pub type Values = (Option<f64>, Option<f64>);
+
 /// One cell and figure on two sides.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -67,7 +70,7 @@ pub struct Row {
     /// The figure on each side, in its unit: the median over the trials that are
     /// compared, or that of the series that stretches were cut from; `None` where
     /// no trial has the figure.
-    pub values: (Option<f64>, Option<f64>),
+    pub values: Values,
     /// Trials that each side has of the cell, with the figure or without.
     pub trials: (usize, usize),
     /// What that comes to.
@@ -217,7 +220,7 @@ pub(crate) fn one(
     figure: Figure,
     settings: &Settings,
     family: usize,
-) -> ((Option<f64>, Option<f64>), Verdict) {
+) -> (Values, Verdict) {
     let (x, y) = match settings.paired {
         true => in_common_blocks(a, b, figure),
         false => (of_all(a, figure), of_all(b, figure)),
@@ -268,7 +271,7 @@ fn by_stretches(
     figure: Figure,
     settings: &Settings,
     family: usize,
-) -> Option<((Option<f64>, Option<f64>), Verdict)> {
+) -> Option<(Values, Verdict)> {
     let q = figure.quantile()?;
     let found = compare_series(&a.series, &b.series, q, settings.level, family)?;
     // Values are in picoseconds.

@@ -34,7 +34,8 @@ pub fn claims_text(papers: &[&Paper], width: usize) -> String {
         sections(&mut out, paper, width);
     }
     let about = "`tompion claims PAPER/NAME` tells one claim with its evidence.";
-    let _ = writeln!(out, "\n{about}");
+    out.push('\n');
+    out.push_str(&wrap(about, width, "", ""));
     out
 }
 
