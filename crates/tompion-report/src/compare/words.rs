@@ -160,7 +160,15 @@ fn too_few(
     };
     match need {
         usize::MAX => have,
-        need => format!("{have}, and {} on each side would do", count(need as u64)),
+        need => format!(
+            "{have}, and {}{} on each side would do",
+            match basis {
+                Basis::Trials => "",
+                // By the dependence seen so far.
+                Basis::Stretches => "some ",
+            },
+            count(need as u64)
+        ),
     }
 }
 
@@ -322,7 +330,7 @@ mod tests {
         let text = few(Basis::Stretches, (20, 20), 2_000);
         assert!(
             text.ends_with(
-                "A and B have 20 samples in a row each, and 2\u{202f}000 on each side would do."
+                "A and B have 20 samples in a row each, and some 2\u{202f}000 on each side would do."
             ),
             "{text}"
         );

@@ -304,7 +304,8 @@ fn sentences(out: &mut String, all: &Comparison, width: usize, paint: Paint) {
     if n > 0 {
         let text = format!(
             "{} {} on stretches of single trials instead, each longer than the measured \
-             autocorrelation time; A and B are the figures of these trials.",
+             autocorrelation time. The figures are those of these trials, and two trials of one \
+             run may differ as much: give --blocks 8 to compare runs.",
             count(n),
             plural(n, "comparison rests", "comparisons rest")
         );
