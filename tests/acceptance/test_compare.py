@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import shutil
 import subprocess
 from math import comb
 
@@ -159,6 +160,21 @@ def test_too_few_trials_are_told_of_each_side(runs):
     assert median["outcome"] == "not-decidable" and median["trials"] == [blocks, 1]
     assert median["have_on_each_side"] == [blocks, 1] and median["need"] == 4
     assert f"has {blocks} trials and {runs['one']} 1 trial" in median["sentence"]
+
+
+def test_what_befell_a_run_is_told(runs, tmp_path):
+    shutil.copytree(runs["again"], tmp_path / "early")
+    told = json.loads((tmp_path / "early/run.json").read_text())
+    told |= {"status": "interrupted", "notes": ["A signal (SIGINT) ended the run."]}
+    told["throttling"] = {"periods": 40, "throttled_periods": 7, "throttled_ns": 1_000_000}
+    (tmp_path / "early/run.json").write_text(json.dumps(told))
+    found = compared(runs["before"], tmp_path / "early")
+    remarks = [r["remark"] for r in found["remarks"] if r["run"] == str(tmp_path / "early")]
+    assert "A signal (SIGINT) ended the run." in remarks
+    assert any("not ended in order" in r for r in remarks)
+    assert any("7 of 40 periods" in r for r in remarks)
+    text = tompion("compare", runs["before"], tmp_path / "early", check=0).stdout
+    assert text.startswith("! ") and "7 of 40 periods" in " ".join(text.split())
 
 
 def test_policies_of_one_run_are_levels_though_the_usual_one_has_no_name(tmp_path):

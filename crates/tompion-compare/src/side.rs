@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Factors, Mark, Run, RunHeader, Storage, Summary, Trial, factor};
+use tompion_record::{
+    Factors, Mark, Run, RunHeader, RunRecord, Status, Storage, Summary, Trial, factor,
+};
 
 use crate::parameters::Parameters;
 use crate::{Error, Result};
@@ -14,6 +16,8 @@ pub struct Side {
     pub name: String,
     /// The machine, the program and the plan.
     pub header: RunHeader,
+    /// What befell the run: why it ended early, a CPU quota that stopped it.
+    pub remarks: Vec<String>,
     /// Replicates of each cell.
     pub cells: BTreeMap<Factors, Replicates>,
 }
@@ -133,9 +137,25 @@ impl Side {
         Ok(Self {
             name: name.to_owned(),
             header: record.header.clone(),
+            remarks: remarks(record),
             cells,
         })
     }
+}
+
+/// What a reader of a comparison should know of how a run went.
+fn remarks(record: &RunRecord) -> Vec<String> {
+    let mut found = record.notes.clone();
+    if matches!(record.status, Status::Running | Status::Interrupted) {
+        found.push("It was not ended in order; its trials are those that were saved.".to_owned());
+    }
+    if let Some(t) = record.throttling.filter(|t| t.throttled_periods > 0) {
+        found.push(format!(
+            "A CPU quota stopped it in {} of {} periods.",
+            t.throttled_periods, t.periods
+        ));
+    }
+    found
 }
 
 /// Factors that can be compared within a run.

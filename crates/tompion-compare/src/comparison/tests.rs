@@ -24,6 +24,7 @@ pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
             environment: Environment::default(),
             guards: Vec::new(),
         },
+        remarks: Vec::new(),
         cells: BTreeMap::new(),
     };
     side.cells.insert(cell, replicates(figures_ns));

@@ -18,6 +18,10 @@ pub fn compare_json(view: &CompareView) -> Value {
         "sides": all.map(|c| &c.sides),
         "level": all.map(|c| c.level),
         "paired": all.map(|c| c.paired),
+        "remarks": view.remarks.iter().map(|(run, remark)| json!({
+            "run": run,
+            "remark": remark,
+        })).collect::<Vec<_>>(),
         "environment_differences": view.environment.iter().map(|d| json!({
             "what": d.what,
             "values": d.values,

@@ -82,8 +82,18 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
             }
         }
     }
+    // Levels of one run share its remarks.
+    let told = match options.by {
+        Some(_) => vec![(runs[0], sides.first())],
+        None => runs.iter().copied().zip(sides.iter().map(Some)).collect(),
+    };
+    let remarks = told.into_iter().flat_map(|(run, side)| {
+        let remarks = side.into_iter().flat_map(|s| s.remarks.clone());
+        remarks.map(move |remark| (run.to_owned(), remark))
+    });
     let worst = gates.iter().map(|g| g.judgement).max();
     let view = CompareView {
+        remarks: remarks.collect(),
         environment: differences(&sides),
         mismatches,
         by: options.by.clone(),
