@@ -75,6 +75,11 @@ pub(crate) fn recorded_later() -> Vec<i64> {
     decoded(include_bytes!("../data/wake-up-latency-later.deltas"))
 }
 
+/// The one after, during which the machine's load ebbed and came back.
+pub(crate) fn recorded_ebbing() -> Vec<i64> {
+    decoded(include_bytes!("../data/wake-up-latency-ebbing.deltas"))
+}
+
 fn decoded(bytes: &[u8]) -> Vec<i64> {
     let mut value = 0;
     let mut values = Vec::new();
