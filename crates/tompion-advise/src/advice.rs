@@ -118,7 +118,8 @@ pub struct Effect {
     pub off_ns: f64,
     /// Median over the trials with it.
     pub on_ns: f64,
-    /// Hodges-Lehmann estimate of the change, pair by pair.
+    /// Hodges-Lehmann estimate of the change, pair by pair: of the differences between
+    /// medians; of the ratios between 99th percentiles, applied to `off_ns`.
     pub change_ns: f64,
     /// Lower end of its interval.
     pub low_ns: f64,

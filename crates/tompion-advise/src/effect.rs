@@ -5,7 +5,7 @@
 //! permutation ([`compare_replicates`]), and all tests of all remedies are one family
 //! (Holm 1979).
 
-use tompion_stats::{Adjustment, Comparison, Design, Outcome, compare_replicates};
+use tompion_stats::{Adjustment, Comparison, Design, Outcome, ReplicateError, compare_replicates};
 use tompion_verdict::{LEVEL, SMALLEST_RATIO};
 
 use crate::advice::{Effect, Status};
@@ -18,9 +18,27 @@ pub(crate) struct Pair {
     pub on: Figures,
 }
 
-/// What is compared, and its name.
-const FIGURES: [(&str, fn(&Figures) -> f64); 2] =
-    [("median", |f| f.median_ns), ("p99", |f| f.p99_ns)];
+/// One figure of a trial, and how two of them are compared.
+struct Compared {
+    name: &'static str,
+    figure: fn(&Figures) -> f64,
+    /// By their ratio, not by their difference: tails of neighbouring trials may be
+    /// thousands of times apart, and the few largest differences would be all there is.
+    by_ratio: bool,
+}
+
+const FIGURES: [Compared; 2] = [
+    Compared {
+        name: "median",
+        figure: |f| f.median_ns,
+        by_ratio: false,
+    },
+    Compared {
+        name: "p99",
+        figure: |f| f.p99_ns,
+        by_ratio: true,
+    },
+];
 
 /// What the pairs of one remedy say.
 #[derive(Clone, Debug, Default)]
@@ -36,11 +54,11 @@ pub(crate) fn judge(remedies: &[&[Pair]]) -> Vec<Judged> {
     let mut decided: Vec<(usize, Effect)> = Vec::new();
     let mut judged = vec![Judged::default(); remedies.len()];
     for (at, pairs) in remedies.iter().enumerate() {
-        for (quantile, figure) in FIGURES {
-            let off: Vec<f64> = pairs.iter().map(|p| figure(&p.off)).collect();
-            let on: Vec<f64> = pairs.iter().map(|p| figure(&p.on)).collect();
-            match compare_replicates(&off, &on, Design::Paired, 1.0 - LEVEL, family) {
-                Ok(Outcome::Decided(c)) => decided.push((at, effect(quantile, &off, &on, &c))),
+        for compared in &FIGURES {
+            let off: Vec<f64> = pairs.iter().map(|p| (compared.figure)(&p.off)).collect();
+            let on: Vec<f64> = pairs.iter().map(|p| (compared.figure)(&p.on)).collect();
+            match compared.compare(&off, &on, family) {
+                Ok(Outcome::Decided(c)) => decided.push((at, compared.effect(&off, &on, &c))),
                 Ok(Outcome::NotDecidable { need, .. }) => judged[at].pairs_needed = Some(need),
                 // A figure that is no number came from a trial without samples.
                 Err(_) => {}
@@ -58,18 +76,33 @@ pub(crate) fn judge(remedies: &[&[Pair]]) -> Vec<Judged> {
     judged
 }
 
-fn effect(quantile: &str, off: &[f64], on: &[f64], c: &Comparison) -> Effect {
-    Effect {
-        quantile: quantile.to_owned(),
-        off_ns: median(off),
-        on_ns: median(on),
-        change_ns: c.shift,
-        low_ns: c.interval.low,
-        high_ns: c.interval.high,
-        p: c.p,
-        p_adjusted: c.p,
-        sure: false,
-        notable: false,
+impl Compared {
+    fn compare(&self, off: &[f64], on: &[f64], family: usize) -> Result<Outcome, ReplicateError> {
+        // A sleep that spins may end on the very nanosecond.
+        let scaled = |ns: &f64| if self.by_ratio { ns.max(1.0).ln() } else { *ns };
+        let off: Vec<f64> = off.iter().map(scaled).collect();
+        let on: Vec<f64> = on.iter().map(scaled).collect();
+        compare_replicates(&off, &on, Design::Paired, 1.0 - LEVEL, family)
+    }
+
+    fn effect(&self, off: &[f64], on: &[f64], c: &Comparison) -> Effect {
+        let off_ns = median(off);
+        let change = |shift: f64| match self.by_ratio {
+            true => off_ns * (shift.exp() - 1.0),
+            false => shift,
+        };
+        Effect {
+            quantile: self.name.to_owned(),
+            off_ns,
+            on_ns: median(on),
+            change_ns: change(c.shift),
+            low_ns: change(c.interval.low),
+            high_ns: change(c.interval.high),
+            p: c.p,
+            p_adjusted: c.p,
+            sure: false,
+            notable: false,
+        }
     }
 }
 
@@ -85,8 +118,14 @@ fn is_notable(effect: &Effect) -> bool {
 
 /// What the effects of one remedy come to.
 pub(crate) fn status(judged: &Judged) -> Status {
-    let helps = judged.effects.iter().any(|e| e.notable && e.change_ns < 0.0);
-    let harms = judged.effects.iter().any(|e| e.notable && e.change_ns > 0.0);
+    let helps = judged
+        .effects
+        .iter()
+        .any(|e| e.notable && e.change_ns < 0.0);
+    let harms = judged
+        .effects
+        .iter()
+        .any(|e| e.notable && e.change_ns > 0.0);
     match (helps, harms) {
         (true, false) => Status::Helps,
         (false, true) => Status::Harms,
@@ -154,6 +193,28 @@ mod tests {
         assert!(effect.low_ns <= effect.change_ns && effect.change_ns <= effect.high_ns);
         assert!(effect.p_adjusted >= effect.p && effect.sure);
         assert!(judged[2].effects.iter().all(|e| !e.notable));
+    }
+
+    #[test]
+    fn a_tail_that_halves_is_seen_though_single_trials_have_stalls() {
+        let mut pairs = pairs(24, 57e3, 0.0);
+        for (at, pair) in pairs.iter_mut().enumerate() {
+            pair.on.p99_ns = 0.5 * pair.off.p99_ns;
+            // As often on the one side as on the other.
+            if at % 6 == 1 {
+                let stalled = if at % 12 == 1 {
+                    &mut pair.off
+                } else {
+                    &mut pair.on
+                };
+                stalled.p99_ns *= 300.0;
+            }
+        }
+        let judged = judge(&[&pairs]);
+        let tail = &judged[0].effects[1];
+        assert_eq!(status(&judged[0]), Status::Helps, "{tail:?}");
+        let share = tail.change_ns / tail.off_ns;
+        assert!((-0.6..-0.4).contains(&share), "{tail:?}");
     }
 
     #[test]

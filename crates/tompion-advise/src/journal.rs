@@ -203,7 +203,10 @@ mod tests {
         };
         journal.save("knob", std::slice::from_ref(&change)).unwrap();
         let record = read(&root).unwrap().unwrap();
-        assert_eq!((record.knob.as_str(), &record.changes[0]), ("knob", &change));
+        assert_eq!(
+            (record.knob.as_str(), &record.changes[0]),
+            ("knob", &change)
+        );
         assert!(!root.has("/run/tompion/advise.json.new"));
         journal.clear().unwrap();
         journal.clear().unwrap();
@@ -215,7 +218,10 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let root = Root::at(tree.path());
         let _journal = Journal::open(&root).unwrap();
-        for text in ["{", "{\"format\":2,\"boot_id\":\"\",\"pid\":1,\"knob\":\"k\",\"changes\":[]}"] {
+        for text in [
+            "{",
+            "{\"format\":2,\"boot_id\":\"\",\"pid\":1,\"knob\":\"k\",\"changes\":[]}",
+        ] {
             fs::write(root.path(RECORD), text).unwrap();
             let told = read(&root).unwrap_err().to_string();
             assert!(told.contains("advise.json is damaged"), "{told}");

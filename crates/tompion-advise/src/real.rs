@@ -87,7 +87,8 @@ impl RealBench {
             false => wake_up::Method::ClockNanosleepAbs,
         };
         let (target_ns, limits) = (self.target_ns, self.limits(u64::MAX >> 8, time));
-        let outcome = self.on_thread(setup, move || wake_up::measure(method, target_ns, &limits))?;
+        let outcome =
+            self.on_thread(setup, move || wake_up::measure(method, target_ns, &limits))?;
         let taken = outcome.data.distribution(View::Measured);
         // A late wake-up hides the events that should have followed.
         let filled = outcome.data.distribution(View::Filled {
@@ -104,7 +105,11 @@ impl RealBench {
         let singles = outcome.data.distribution(View::Measured);
         let batches = outcome.data.distribution(View::Batched);
         // Batches have no part of the probe's own reads in them.
-        let median = if batches.is_empty() { &singles } else { &batches };
+        let median = if batches.is_empty() {
+            &singles
+        } else {
+            &batches
+        };
         figures(median, &singles, None, singles.len())
     }
 }
@@ -220,7 +225,10 @@ mod tests {
         let time = Duration::from_millis(20);
         let reads = bench().trial(Quantity::ReadCost, &Setup::default(), time);
         let reads = reads.unwrap();
-        assert!(reads.median_ns > 1.0 && reads.median_ns < 100e3, "{reads:?}");
+        assert!(
+            reads.median_ns > 1.0 && reads.median_ns < 100e3,
+            "{reads:?}"
+        );
     }
 
     #[test]

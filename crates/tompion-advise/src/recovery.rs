@@ -149,7 +149,10 @@ mod tests {
         assert_eq!(restored.put_back, [("/a".into(), "old".to_owned())]);
         assert_eq!(restored.unchanged, [PathBuf::from("/c")]);
         let told = restored.left_alone[0].to_string();
-        assert!(told.contains("/b") && told.contains("`other`") && told.contains("`old`"), "{told}");
+        assert!(
+            told.contains("/b") && told.contains("`other`") && told.contains("`old`"),
+            "{told}"
+        );
         assert_eq!(root.text("/a").as_deref(), Some("old"));
         assert_eq!(root.text("/b").as_deref(), Some("other"));
         assert!(Leftover::find(&root).unwrap().is_none());

@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 use tompion_record::{format_duration, format_ns, level_in_words};
 
+use tompion_verdict::SMALLEST_RATIO;
+
 use crate::advice::{Advice, KnobAdvice, Status};
 
 /// Below this, columns would hold a letter or two.
@@ -19,13 +21,23 @@ impl Advice {
         let mut out = String::new();
         if self.dry_run {
             paragraph(&mut out, &self.plan(), width);
-            listed(&mut out, "Would be tried", self.with(Status::WouldBeTried), width);
+            listed(
+                &mut out,
+                "Would be tried",
+                self.with(Status::WouldBeTried),
+                width,
+            );
         } else {
             paragraph(&mut out, &self.head(), width);
             table::measured(&mut out, self, width);
             self.conclusion(&mut out, width);
             self.how_to_apply(&mut out, width);
-            listed(&mut out, "Could not be told", self.with(Status::NotDecidable), width);
+            listed(
+                &mut out,
+                "Could not be told",
+                self.with(Status::NotDecidable),
+                width,
+            );
         }
         listed(&mut out, "Not tried", self.with(Status::NotTried), width);
         listed(&mut out, "Refused", self.with(Status::Refused), width);
@@ -33,7 +45,9 @@ impl Advice {
         listed(&mut out, "Absent here", self.with(Status::Absent), width);
         if !self.left_alone.is_empty() {
             heading(&mut out, "Left alone");
-            self.left_alone.iter().for_each(|left| item(&mut out, left, width));
+            self.left_alone
+                .iter()
+                .for_each(|left| item(&mut out, left, width));
         }
         out
     }
@@ -133,7 +147,7 @@ impl Advice {
 /// What it costs, with what was measured of it.
 fn price(knob: &KnobAdvice) -> String {
     match (knob.cpu_off_ns, knob.cpu_on_ns) {
-        (Some(off), Some(on)) => format!(
+        (Some(off), Some(on)) if on > off * SMALLEST_RATIO || off > on * SMALLEST_RATIO => format!(
             "{}; CPU time per sleep {} before, {} after",
             knob.price,
             format_ns(off),
@@ -162,7 +176,7 @@ fn listed(out: &mut String, title: &str, knobs: Vec<&KnobAdvice>, width: usize) 
 /// What a remedy would do.
 fn changes(knob: &KnobAdvice) -> String {
     match (&knob.from, &knob.to) {
-        (Some(from), Some(to)) => format!("{} ({from} to {to})", knob.title),
+        (Some(from), Some(to)) => format!("{} ({from} → {to})", knob.title),
         _ => knob.title.clone(),
     }
 }

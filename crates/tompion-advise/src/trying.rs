@@ -94,9 +94,7 @@ pub struct Progress {
 #[derive(Debug, thiserror::Error)]
 pub enum TryError {
     /// A value is not back.
-    #[error(
-        "`{knob}` could not be switched off: {why}; `tompion advise --restore` tries it again"
-    )]
+    #[error("`{knob}` could not be switched off: {why}; `tompion advise --restore` tries it again")]
     NotPutBack {
         /// The remedy.
         knob: String,

@@ -95,14 +95,21 @@ fn a_quicker_clocksource_is_found_and_the_old_one_put_back() {
     // Reading hpet leaves the guest; reading the TSC does not.
     let tsc = knob(&advice, "clocksource=tsc");
     assert_eq!(tsc["status"], "helps", "{tsc}");
-    assert!(tsc["effects"][0]["change_ns"].as_f64().expect("a number") < -200.0, "{tsc}");
+    assert!(
+        tsc["effects"][0]["change_ns"].as_f64().expect("a number") < -200.0,
+        "{tsc}"
+    );
     assert!(tsc["pairs"].as_u64() > Some(9), "{tsc}");
     assert_eq!(knob(&advice, "governor")["status"], "absent");
     let held = knob(&advice, "cpu-dma-latency");
     assert!(held["pairs"].as_u64() > Some(9), "{held}");
     for step in ["first", "then", "after"] {
         let state = steps.well(step);
-        assert_eq!((state.get("current"), state.get("record")), ("hpet", "no"), "{step}");
+        assert_eq!(
+            (state.get("current"), state.get("record")),
+            ("hpet", "no"),
+            "{step}"
+        );
     }
     assert_eq!(steps.well("ended").get("status"), "130");
 }
@@ -135,7 +142,11 @@ fn what_a_killed_run_left_is_put_back_unless_someone_else_has_changed_it() {
     );
     for step in ["state-killed", "state-still"] {
         let state = steps.well(step);
-        assert_eq!((state.get("current"), state.get("record")), ("tsc", "yes"), "{step}");
+        assert_eq!(
+            (state.get("current"), state.get("record")),
+            ("tsc", "yes"),
+            "{step}"
+        );
     }
     let refused = steps.step("refused");
     assert_eq!(refused.status, 1);
@@ -149,11 +160,20 @@ fn what_a_killed_run_left_is_put_back_unless_someone_else_has_changed_it() {
     assert_eq!((state.get("current"), state.get("record")), ("hpet", "no"));
     assert!(steps.well("nothing").text.contains("nothing to put back"));
     let foreign = &steps.well("foreign").text;
-    assert!(foreign.starts_with("left alone: ") && foreign.contains("`acpi_pm`"), "{foreign}");
+    assert!(
+        foreign.starts_with("left alone: ") && foreign.contains("`acpi_pm`"),
+        "{foreign}"
+    );
     let state = steps.well("state-foreign");
-    assert_eq!((state.get("current"), state.get("record")), ("acpi_pm", "no"));
+    assert_eq!(
+        (state.get("current"), state.get("record")),
+        ("acpi_pm", "no")
+    );
     let rebooted = &steps.well("rebooted").text;
-    assert!(rebooted.contains("another boot") && rebooted.lines().count() == 1, "{rebooted}");
+    assert!(
+        rebooted.contains("another boot") && rebooted.lines().count() == 1,
+        "{rebooted}"
+    );
     let state = steps.well("state-rebooted");
     assert_eq!((state.get("current"), state.get("record")), ("tsc", "no"));
 }
@@ -174,7 +194,10 @@ fn interrupts_are_moved_and_come_back() {
     let advice = advice(steps.well("tried"));
     let interrupts = knob(&advice, "interrupts");
     assert!(interrupts["pairs"].as_u64() > Some(0), "{interrupts}");
-    assert!(!interrupts["files"].as_array().expect("files").is_empty(), "{interrupts}");
+    assert!(
+        !interrupts["files"].as_array().expect("files").is_empty(),
+        "{interrupts}"
+    );
     assert_eq!(knob(&advice, "leave-cgroup")["status"], "absent");
     let (before, after) = (steps.well("before-moving"), steps.well("after-moving"));
     let lists = |step: &Step| -> Vec<String> {

@@ -45,7 +45,10 @@ pub fn quota_group(root: &Root) -> Option<QuotaGroup> {
         limiting: limiting.clone(),
         cpus: cpus(tightest),
         // Groups between may hand out controllers and then take no processes.
-        free: groups.last().filter(|_| farthest + 1 < groups.len()).cloned(),
+        free: groups
+            .last()
+            .filter(|_| farthest + 1 < groups.len())
+            .cloned(),
     })
 }
 

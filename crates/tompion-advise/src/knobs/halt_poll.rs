@@ -52,7 +52,9 @@ impl Knob for HaltPoll {
             }],
             apply: vec![
                 format!("echo {DEFAULT_NS} > {TIME}"),
-                format!("for good: haltpoll.guest_halt_poll_ns={DEFAULT_NS} on the kernel's command line"),
+                format!(
+                    "for good: haltpoll.guest_halt_poll_ns={DEFAULT_NS} on the kernel's command line"
+                ),
             ],
             ..Ready::default()
         })

@@ -30,7 +30,9 @@ impl Knob for IdleStates {
             .flat_map(|cpu| root.numbered(cpu.join("cpuidle"), "state"))
             .collect();
         if states.is_empty() {
-            return State::Absent("the kernel chooses no idle states, as in most guests".to_owned());
+            return State::Absent(
+                "the kernel chooses no idle states, as in most guests".to_owned(),
+            );
         }
         let slow: Vec<_> = states
             .into_iter()

@@ -55,7 +55,7 @@ impl Knob for MoveInterrupts {
         ));
         State::ready(Ready {
             from: format!("{} on CPU {cpu}", count(files.len())),
-            to: format!("on CPU {others}"),
+            to: format!("CPU {others}"),
             off: setup.clone(),
             on: setup,
             files,

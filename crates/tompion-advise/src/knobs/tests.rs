@@ -96,7 +96,13 @@ fn names_are_unique_and_every_ready_remedy_says_how_to_apply_it() {
     let before = names.len();
     names.dedup();
     assert_eq!(names.len(), before);
-    for name in ["timer-slack", "sched-fifo", "pinning", "mlock", "hybrid-sleep"] {
+    for name in [
+        "timer-slack",
+        "sched-fifo",
+        "pinning",
+        "mlock",
+        "hybrid-sleep",
+    ] {
         let ready = tree.ready(name);
         assert!(!ready.apply.is_empty() && ready.on != ready.off, "{name}");
         assert!(!ready.touches_files(), "{name} is of this process alone");
@@ -114,7 +120,10 @@ fn a_process_that_has_it_already_is_told_so() {
     assert!(tree.already("sched-fifo").contains("real-time"));
     assert!(tree.already("timer-slack").contains("no timer slack"));
     let plain = tree.ready("mlock").off;
-    assert_eq!((plain.thread.policy, plain.thread.slack_ns), (Policy::Fifo(7), None));
+    assert_eq!(
+        (plain.thread.policy, plain.thread.slack_ns),
+        (Policy::Fifo(7), None)
+    );
 }
 
 #[test]
@@ -122,7 +131,10 @@ fn every_other_clocksource_is_a_remedy_of_its_own() {
     const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
     let current = format!("{DIR}/current_clocksource");
     let available = format!("{DIR}/available_clocksource");
-    let tree = Tree::new(&[(&current, "kvm-clock\n"), (&available, "kvm-clock tsc hpet \n")]);
+    let tree = Tree::new(&[
+        (&current, "kvm-clock\n"),
+        (&available, "kvm-clock tsc hpet \n"),
+    ]);
     let ready = tree.ready("clocksource=tsc");
     assert_eq!(ready.files, [change(&current, "kvm-clock", "tsc")]);
     assert_eq!(tree.ready("clocksource=hpet").to, "hpet");
@@ -134,7 +146,10 @@ fn every_other_clocksource_is_a_remedy_of_its_own() {
 fn governors_change_where_they_are_not_yet_so() {
     let policy = |n: u32, file: &str| format!("/sys/devices/system/cpu/cpufreq/policy{n}/{file}");
     let (a, b) = (policy(0, "scaling_governor"), policy(4, "scaling_governor"));
-    let offers = [policy(0, "scaling_available_governors"), policy(4, "scaling_available_governors")];
+    let offers = [
+        policy(0, "scaling_available_governors"),
+        policy(4, "scaling_available_governors"),
+    ];
     let both = |first: &'static str, second: &'static str| {
         Tree::new(&[
             (&a, first),
@@ -162,10 +177,16 @@ fn slow_idle_states_are_switched_off_on_every_cpu() {
             files.push((state(cpu, n, "name"), name));
             files.push((state(cpu, n, "latency"), latency));
             // The driver has switched off C6 of CPU 1.
-            files.push((state(cpu, n, "disable"), if (cpu, n) == (1, 2) { "2" } else { "0" }));
+            files.push((
+                state(cpu, n, "disable"),
+                if (cpu, n) == (1, 2) { "2" } else { "0" },
+            ));
         }
     }
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), *text))
+        .collect();
     let tree = Tree::new(&files);
     let ready = tree.ready("idle-states");
     assert_eq!(ready.files, [change(&state(0, 2, "disable"), "0", "1")]);
@@ -218,14 +239,27 @@ fn interrupts_leave_the_cpu_that_takes_most_of_them() {
     ];
     let tree = Tree::new(&files);
     let ready = tree.ready("interrupts");
-    let moved = ["/proc/irq/36/smp_affinity_list", "/proc/irq/37/smp_affinity_list"];
-    assert_eq!(ready.files, [change(moved[0], "0-1", "0"), change(moved[1], "1", "0")]);
-    assert_eq!((ready.on.thread.cpu, ready.off.thread.cpu), (Some(1), Some(1)));
+    let moved = [
+        "/proc/irq/36/smp_affinity_list",
+        "/proc/irq/37/smp_affinity_list",
+    ];
+    assert_eq!(
+        ready.files,
+        [change(moved[0], "0-1", "0"), change(moved[1], "1", "0")]
+    );
+    assert_eq!(
+        (ready.on.thread.cpu, ready.off.thread.cpu),
+        (Some(1), Some(1))
+    );
     // The quiet CPU is where a thread is pinned to.
     assert_eq!(tree.ready("pinning").on.thread.cpu, Some(0));
     let mut alone = files;
     alone[1].1 = "0\n";
-    assert!(Tree::new(&alone).absent("interrupts").contains("no other CPU"));
+    assert!(
+        Tree::new(&alone)
+            .absent("interrupts")
+            .contains("no other CPU")
+    );
 }
 
 #[test]
@@ -242,26 +276,44 @@ fn a_quota_is_left_by_joining_the_top_of_its_hierarchy() {
         ]
     };
     let tree = |top: &'static str| {
-        let groups = [group("", top), group("/box", "20000"), group("/box/inner", "-1")].concat();
+        let groups = [
+            group("", top),
+            group("/box", "20000"),
+            group("/box/inner", "-1"),
+        ]
+        .concat();
         let mut files = vec![member, mounts];
         files.extend(groups.iter().map(|(path, text)| (path.as_str(), *text)));
         Tree::new(&files)
     };
     let ready = tree("-1").ready("leave-cgroup");
-    let joined = ("/cg/cpu/cgroup.procs".into(), "/cg/cpu/box/inner/cgroup.procs".into());
+    let joined = (
+        "/cg/cpu/cgroup.procs".into(),
+        "/cg/cpu/box/inner/cgroup.procs".into(),
+    );
     assert_eq!(ready.joined, Some(joined));
     assert_eq!(ready.from, "0.2 CPUs");
-    assert!(tree("50000").absent("leave-cgroup").contains("above this container"));
+    assert!(
+        tree("50000")
+            .absent("leave-cgroup")
+            .contains("above this container")
+    );
 }
 
 #[test]
 fn a_quota_of_version_2_is_left_in_the_same_way() {
     let tree = Tree::new(&[
         ("/proc/self/cgroup", "0::/box\n"),
-        ("/proc/self/mountinfo", "30 25 0:26 / /cg rw - cgroup2 cgroup2 rw\n"),
+        (
+            "/proc/self/mountinfo",
+            "30 25 0:26 / /cg rw - cgroup2 cgroup2 rw\n",
+        ),
         ("/cg/box/cpu.max", "150000 100000\n"),
     ]);
     let ready = tree.ready("leave-cgroup");
-    assert_eq!(ready.joined, Some(("/cg/cgroup.procs".into(), "/cg/box/cgroup.procs".into())));
+    assert_eq!(
+        ready.joined,
+        Some(("/cg/cgroup.procs".into(), "/cg/box/cgroup.procs".into()))
+    );
     assert_eq!(ready.from, "1.5 CPUs");
 }

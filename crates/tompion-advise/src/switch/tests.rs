@@ -37,10 +37,16 @@ fn the_journal_is_written_before_and_empty_after() {
     let journal = Journal::open(&root).unwrap();
     let mut switch = Switch::new(&root, Some(&journal));
     switch.on("knob", &changing(&["/a", "/b"])).unwrap();
-    assert_eq!((value(&root, "/a"), value(&root, "/b")), ("new".into(), "new".into()));
+    assert_eq!(
+        (value(&root, "/a"), value(&root, "/b")),
+        ("new".into(), "new".into())
+    );
     assert_eq!(Leftover::find(&root).unwrap().unwrap().changes(), 2);
     assert_eq!(switch.off().unwrap(), []);
-    assert_eq!((value(&root, "/a"), value(&root, "/b")), ("old".into(), "old".into()));
+    assert_eq!(
+        (value(&root, "/a"), value(&root, "/b")),
+        ("old".into(), "old".into())
+    );
     assert!(Leftover::find(&root).unwrap().is_none());
 }
 
@@ -72,8 +78,15 @@ fn a_value_changed_meanwhile_is_left_alone_and_named() {
     fs::write(root.path("/a"), "theirs\n").unwrap();
     let left = switch.off().unwrap();
     assert_eq!(left.len(), 1);
-    assert!(left[0].to_string().starts_with("/a: someone else has set it to `theirs`"));
-    assert_eq!((value(&root, "/a"), value(&root, "/b")), ("theirs".into(), "old".into()));
+    assert!(
+        left[0]
+            .to_string()
+            .starts_with("/a: someone else has set it to `theirs`")
+    );
+    assert_eq!(
+        (value(&root, "/a"), value(&root, "/b")),
+        ("theirs".into(), "old".into())
+    );
     // And it is not tried again on top of that.
     let refused = switch.on("knob", &changing(&["/b", "/a"])).unwrap_err();
     assert!(matches!(refused, Refusal::Interfered(_)), "{refused:?}");
@@ -85,7 +98,10 @@ fn without_a_journal_nothing_is_changed() {
     let (_tree, root) = tree(&[("/a", "old\n")]);
     let mut switch = Switch::new(&root, None);
     let refused = switch.on("knob", &changing(&["/a"])).unwrap_err();
-    assert!(matches!(&refused, Refusal::NotAllowed(why) if why.contains("root")), "{refused:?}");
+    assert!(
+        matches!(&refused, Refusal::NotAllowed(why) if why.contains("root")),
+        "{refused:?}"
+    );
     assert_eq!(value(&root, "/a"), "old");
 }
 

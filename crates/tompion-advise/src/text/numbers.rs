@@ -59,7 +59,10 @@ mod tests {
     fn numbers_of_one_cell_share_a_unit() {
         assert_eq!(from_to(57_234.0, 8_120.0), "57.2 to 8.1 µs");
         assert_eq!(from_to(31.24, 1_240.0), "0.03 to 1.24 µs");
-        assert_eq!(change(-49_110.0, -49_570.0, -48_840.0), "-49.1 [-49.6, -48.8] µs");
+        assert_eq!(
+            change(-49_110.0, -49_570.0, -48_840.0),
+            "-49.1 [-49.6, -48.8] µs"
+        );
         assert_eq!(change(-0.2, -130.0, 140.0), "0 [-130, +140] ns");
         assert_eq!(change(2.5e6, 1.0e6, 4.0e6), "+2.50 [+1.00, +4.00] ms");
     }

@@ -33,7 +33,9 @@ fn knob(name: &str, status: Status, change_ns: Option<f64>) -> KnobAdvice {
         cpu_off_ns: Some(3_100.0),
         cpu_on_ns: Some(60_000.0),
         files: Vec::new(),
-        apply: vec!["echo a-rather-long-command --that 'goes on and on' > /sys/some/where/deep".to_owned()],
+        apply: vec![
+            "echo a-rather-long-command --that 'goes on and on' > /sys/some/where/deep".to_owned(),
+        ],
         price: "what it costs".to_owned(),
         source: "who says so".to_owned(),
     }
@@ -98,7 +100,10 @@ fn an_early_end_and_a_vain_search_are_said() {
     let mut vain = advice();
     vain.interrupted = true;
     vain.knobs.remove(0);
-    let text = vain.text(80);
+    let text = vain.text(200);
     assert!(text.contains("A signal ended it early"), "{text}");
-    assert!(text.contains("Nothing that was tried helps here."), "{text}");
+    assert!(
+        text.contains("Nothing that was tried helps here."),
+        "{text}"
+    );
 }

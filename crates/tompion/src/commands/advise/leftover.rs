@@ -11,12 +11,18 @@ use crate::output::print;
 /// Carries out `--restore`.
 pub fn restore(root: &Root, quiet: bool) -> exit::Result {
     if Leftover::find(root)?.is_none() {
-        return say(quiet, "nothing to put back: no run was killed in this boot\n");
+        return say(
+            quiet,
+            "nothing to put back: no run was killed in this boot\n",
+        );
     }
     let journal = Journal::open(root)?;
     // Again: whoever had the journal may have put everything back meanwhile.
     match Leftover::find(root)? {
-        None => say(quiet, "nothing to put back: the run that was at work has ended\n"),
+        None => say(
+            quiet,
+            "nothing to put back: the run that was at work has ended\n",
+        ),
         Some(left) if left.of_another_boot => {
             discard(left, &journal)?;
             Ok(0)

@@ -3,9 +3,7 @@
 use std::ffi::OsString;
 
 use tompion_advise::{ProgramRun, Script};
-use tompion_launch::{
-    LIBRARIES_VARIABLE, Launch, Library, Program, SETTINGS_VARIABLE, Settings,
-};
+use tompion_launch::{LIBRARIES_VARIABLE, Launch, Library, Program, SETTINGS_VARIABLE, Settings};
 
 /// The first interpreter that sleeps precisely enough and can be reached, with what
 /// loads the library into it; or why there is none.
