@@ -113,7 +113,7 @@ impl Journal {
             knob: knob.to_owned(),
             changes: changes.to_vec(),
         };
-        let text = serde_json::to_string_pretty(&record).expect("plain text");
+        let text = serde_json::to_string_pretty(&record).expect("plain text") + "\n";
         let new = self.unfinished();
         let written = || -> io::Result<()> {
             let mut file = File::create(&new)?;

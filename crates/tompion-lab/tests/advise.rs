@@ -88,8 +88,8 @@ fn a_quicker_clocksource_is_found_and_the_old_one_put_back() {
          sleep 4\n\
          run signalled kill -TERM $!\n\
          wait $!\n\
-         echo \"==> ended\"; echo \"status=$?\"; echo \"<== 0\"\n\
-         state after\n",
+         run ended echo status=$?\n\
+         state last\n",
     );
     let advice = advice(steps.well("tried"));
     // Reading hpet leaves the guest; reading the TSC does not.
@@ -103,7 +103,7 @@ fn a_quicker_clocksource_is_found_and_the_old_one_put_back() {
     assert_eq!(knob(&advice, "governor")["status"], "absent");
     let held = knob(&advice, "cpu-dma-latency");
     assert!(held["pairs"].as_u64() > Some(9), "{held}");
-    for step in ["first", "then", "after"] {
+    for step in ["first", "then", "last"] {
         let state = steps.well(step);
         assert_eq!(
             (state.get("current"), state.get("record")),

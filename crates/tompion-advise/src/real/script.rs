@@ -139,7 +139,10 @@ mod tests {
             };
             let time = Duration::from_millis(60);
             let figures = run.measure(false, 1_000_000, time).unwrap();
-            assert!(figures.samples >= super::super::FEWEST, "{script:?} {figures:?}");
+            assert!(
+                figures.samples >= super::super::FEWEST,
+                "{script:?} {figures:?}"
+            );
             assert!(
                 figures.median_ns > 100.0 && figures.median_ns < 1e9,
                 "{figures:?}"
