@@ -3,8 +3,10 @@
 Its real changes of a machine are tested in guests (crates/tompion-lab/tests/advise.rs);
 here nothing beyond the program's own processes is changed."""
 
+import contextlib
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -127,6 +129,77 @@ def test_two_at_once_would_measure_each_other():
     finally:
         first.terminate()
         assert first.wait(timeout=20) == 130
+
+
+def at_a_terminal(answers, *arguments):
+    """Runs the command with a terminal that answers; what it showed, and the process."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [str(TOMPION), "advise", *arguments],
+        stdin=theirs,
+        stderr=theirs,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    os.close(theirs)
+    os.write(ours, answers.encode())
+    out, _ = process.communicate(timeout=60)
+    shown = b""
+    # Reading a terminal that nobody has open any more is an error.
+    with contextlib.suppress(OSError):
+        while part := os.read(ours, 65536):
+            shown += part
+    os.close(ours)
+    return process.returncode, out, shown.decode()
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not Path("/dev/cpu_dma_latency").exists(), reason="no such device")
+@pytest.mark.parametrize("answer", ("n", "y"))
+def test_a_terminal_is_asked_about_what_touches_the_system(answer):
+    options = ("--only", "cpu-dma-latency,timer-slack", "--duration", "2s", "--json")
+    status, out, shown = at_a_terminal(f"{answer}\n", *options)
+    assert status == 0, shown
+    assert "cpu-dma-latency" in shown and "[y/N]" in shown
+    one = knob(json.loads(out), "cpu-dma-latency")
+    if answer == "y":
+        assert one["pairs"] > 0
+    else:
+        assert (one["status"], one["reason"]) == ("not_tried", "needs --system")
+
+
+@ROOT_ONLY
+def test_what_a_killed_run_left_is_offered_at_the_next_start(tmp_path):
+    """A file of ours stands for a setting of the machine."""
+    record, value = Path("/run/tompion/advise.json"), tmp_path / "value"
+    if record.exists():
+        pytest.skip("someone's values are waiting to be put back")
+    record.parent.mkdir(exist_ok=True)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    change = {"path": str(value), "old": "before", "new": "after"}
+    left = {"format": 1, "boot_id": boot, "pid": 1, "knob": "planted", "changes": [change]}
+    options = ("--only", "timer-slack", "--duration", "1s", "--quiet")
+    try:
+        value.write_text("after\n")
+        record.write_text(json.dumps(left))
+        # Nobody to ask: one line, and nothing is tried.
+        done = tompion("advise", *options)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1
+        assert "`planted`" in done.stderr and "--restore" in done.stderr
+        # Asked: a no leaves all as it is.
+        status, _, shown = at_a_terminal("n\n", *options)
+        assert status == 1 and "[y/N]" in shown and value.read_text() == "after\n"
+        status, _, shown = at_a_terminal("y\n", *options)
+        assert status == 0 and "put back" in shown, shown
+        assert value.read_text().strip() == "before" and not record.exists()
+        # Of another boot: discarded, and told.
+        value.write_text("after\n")
+        record.write_text(json.dumps(left | {"boot_id": "another"}))
+        done = tompion("advise", *options)
+        assert done.returncode == 0 and "another boot" in done.stderr
+        assert value.read_text() == "after\n" and not record.exists()
+    finally:
+        record.unlink(missing_ok=True)
 
 
 @ROOT_ONLY

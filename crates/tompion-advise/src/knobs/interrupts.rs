@@ -1,6 +1,7 @@
 //! Moving device interrupts away from a CPU.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::Path;
 
 use tompion_platform::Root;
@@ -46,10 +47,7 @@ impl Knob for MoveInterrupts {
             others.remove(&cpu);
             cpus::format(&others)
         };
-        let mut apply: Vec<String> = files
-            .iter()
-            .map(|c| format!("echo {} > {}", c.new, c.path.display()))
-            .collect();
+        let mut apply = commands(&files);
         apply.push(format!(
             "taskset --cpu-list {cpu} COMMAND, which has that CPU for itself then"
         ));
@@ -65,8 +63,8 @@ impl Knob for MoveInterrupts {
     }
 
     fn price(&self) -> &'static str {
-        "the other CPUs take them, and disk and network may be slower for it; irqbalance moves \
-         them again unless it is told not to"
+        "the other CPUs take them, and disk and network may be slower for it; those that the \
+         kernel manages itself stay, and irqbalance moves the others again unless it is told not to"
     }
 
     fn source(&self) -> &'static str {
@@ -80,6 +78,21 @@ fn count(interrupts: usize) -> String {
         1 => "1 interrupt".to_owned(),
         n => format!("{n} interrupts"),
     }
+}
+
+/// One command for all interrupts that go to the same CPUs.
+fn commands(files: &[Change]) -> Vec<String> {
+    let mut by_target: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for change in files {
+        let directory = change.path.parent().and_then(Path::file_name);
+        let number = directory.and_then(OsStr::to_str).unwrap_or_default();
+        by_target.entry(&change.new).or_default().push(number);
+    }
+    let command = |(target, numbers): (&str, Vec<&str>)| {
+        let numbers = numbers.join(" ");
+        format!("for i in {numbers}; do echo {target} > /proc/irq/$i/smp_affinity_list; done")
+    };
+    by_target.into_iter().map(command).collect()
 }
 
 /// Interrupts that arrive at `cpu`, with their other CPUs instead.

@@ -251,6 +251,8 @@ fn interrupts_leave_the_cpu_that_takes_most_of_them() {
         (ready.on.thread.cpu, ready.off.thread.cpu),
         (Some(1), Some(1))
     );
+    let command = "for i in 36 37; do echo 0 > /proc/irq/$i/smp_affinity_list; done";
+    assert_eq!(ready.apply[0], command);
     // The quiet CPU is where a thread is pinned to.
     assert_eq!(tree.ready("pinning").on.thread.cpu, Some(0));
     let mut alone = files;

@@ -5,6 +5,7 @@ mod leftover;
 mod preload;
 mod progress;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +15,7 @@ use tompion_advise::{
     Advice, Candidate, Journal, JournalError, RealBench, Surroundings, TryOptions, bar_system,
     candidates, try_all,
 };
-use tompion_load::{LoadConfig, LoadProcess};
+use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation};
 use tompion_platform::Root;
 
 use crate::cli::AdviseOptions;
@@ -134,32 +135,50 @@ fn measure(
     let scratch = tempfile::tempdir().context("a directory for the load's files")?;
     let mut load = match options.load.is_idle() {
         true => None,
-        false => {
-            let config = LoadConfig {
-                executable: std::env::current_exe().context("finding this program's own file")?,
-                directory: scratch.path().to_path_buf(),
-                write_budget_bytes: LOAD_BYTES,
-                planned_load_time: how.duration + Duration::from_secs(10),
-                measured_cpu: None,
-            };
-            Some(LoadProcess::start(&options.load, &config)?)
-        }
+        false => Some(Beside::start(&options.load, how.duration, scratch.path())?),
     };
-    if let Some(load) = &mut load {
-        load.resume()?;
-        std::thread::sleep(LOAD_SETTLES);
-    }
     let mut bench = RealBench::new(how.target_ns, program, Arc::clone(&stop));
     let line = progress::ProgressLine::new(how.duration, options.output.quiet);
     let advice = try_all(all, how, root, journal, &mut bench, &stop, |p| line.show(p));
     line.clear();
-    if let Some(mut load) = load {
-        load.pause()?;
-        load.stop()?;
-    }
+    let beside = load.take().map_or(Ok(()), Beside::end);
     let mut advice = advice?;
     advice.interrupted = stop.load(Ordering::Relaxed);
+    // A load that did not run makes of it advice for another case.
+    if !advice.interrupted {
+        beside?;
+    }
     Ok(advice)
+}
+
+/// A load that runs throughout.
+struct Beside {
+    process: LoadProcess,
+    since: Observation,
+}
+
+impl Beside {
+    fn start(load: &LoadSpec, time: Duration, files: &Path) -> anyhow::Result<Self> {
+        let config = LoadConfig {
+            executable: std::env::current_exe().context("finding this program's own file")?,
+            directory: files.to_path_buf(),
+            write_budget_bytes: LOAD_BYTES,
+            planned_load_time: time + Duration::from_secs(10),
+            measured_cpu: None,
+        };
+        let mut process = LoadProcess::start(load, &config)?;
+        process.resume()?;
+        std::thread::sleep(LOAD_SETTLES);
+        let since = process.observe()?;
+        Ok(Self { process, since })
+    }
+
+    /// An error where it cannot prove that it ran.
+    fn end(mut self) -> anyhow::Result<()> {
+        self.process.evidence(&self.since)?;
+        self.process.pause()?;
+        Ok(self.process.stop()?)
+    }
 }
 
 fn tell(advice: &Advice, options: &AdviseOptions) -> anyhow::Result<()> {
