@@ -56,7 +56,7 @@ pub enum Status {
     NoEffect,
     /// It raised one of them, surely and notably.
     Harms,
-    /// There were too few pairs to tell.
+    /// There were too few pairs to tell, or an effect is likely and not sure.
     NotDecidable,
     /// It can be tried, and nothing is tried in a dry run.
     WouldBeTried,

@@ -126,11 +126,14 @@ pub(crate) fn status(judged: &Judged) -> Status {
         .effects
         .iter()
         .any(|e| e.notable && e.change_ns > 0.0);
+    // Alone it would be an effect; in so long a list one such may be chance.
+    let likely = |e: &Effect| !e.sure && e.p <= 1.0 - LEVEL && is_notable(e);
+    let undecided = judged.effects.is_empty() || judged.effects.iter().any(likely);
     match (helps, harms) {
         (true, false) => Status::Helps,
         (false, true) => Status::Harms,
         (true, true) => Status::Mixed,
-        (false, false) if judged.effects.is_empty() => Status::NotDecidable,
+        (false, false) if undecided => Status::NotDecidable,
         (false, false) => Status::NoEffect,
     }
 }
@@ -223,6 +226,19 @@ mod tests {
         let judged = judge(&[&small]);
         assert!(judged[0].effects[0].sure && !judged[0].effects[0].notable);
         assert_eq!(status(&judged[0]), Status::NoEffect);
+    }
+
+    #[test]
+    fn what_would_be_an_effect_alone_is_undecided_in_a_long_list() {
+        let mut pairs = pairs(8, 57e3, 0.0);
+        for pair in &mut pairs {
+            pair.on.median_ns = 0.5 * pair.off.median_ns;
+        }
+        // The least p of 8 pairs, 1/128, is too much only among many.
+        pairs[0].on.median_ns = pairs[0].off.median_ns + 1.0;
+        assert_eq!(status(&judge(&[&pairs])[0]), Status::Helps);
+        let list = [pairs.as_slice(); 3];
+        assert_eq!(status(&judge(&list)[0]), Status::NotDecidable);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 
 mod advice;
 mod bench;
+mod candidate;
 mod cpus;
 mod effect;
 mod files;
@@ -22,6 +23,7 @@ mod journal;
 mod knob;
 pub mod knobs;
 mod order;
+mod ranking;
 mod real;
 mod recovery;
 mod surroundings;
@@ -31,6 +33,7 @@ mod trying;
 
 pub use advice::{Advice, Effect, KnobAdvice, Status, json_schema};
 pub use bench::{Bench, BenchError, Figures, Setup};
+pub use candidate::{Candidate, bar_system, candidates};
 pub use journal::{Journal, JournalError};
 pub use knob::{Change, Knob, Quantity, Reach, Ready, State};
 pub use order::{Turn, turns};
@@ -38,4 +41,4 @@ pub use real::{ProgramRun, RealBench, Script};
 pub use recovery::{Leftover, Restored};
 pub use surroundings::Surroundings;
 pub use switch::{LeftAlone, Refusal, Switch};
-pub use trying::{Candidate, Progress, TryError, TryOptions, bar_system, candidates, try_all};
+pub use trying::{Progress, TryError, TryOptions, try_all};

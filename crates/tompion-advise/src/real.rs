@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
-use tompion_probe::{Error, Limits, MeasuringThread, Outcome, read_cost, wake_up};
+use tompion_probe::{Controller, Error, Limits, MeasuringThread, read_cost, wake_up};
 use tompion_record::View;
 use tompion_stats::Distribution;
 use tompion_time::os::ClockId;
@@ -23,8 +23,9 @@ const READS: u64 = 50_000;
 const ROWS: usize = 1 << 17;
 /// Fewer samples say nothing about a trial.
 const FEWEST: u64 = 5;
-/// How much longer a trial may last that has hardly a sample when its time is up.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How much longer a trial may last that has hardly a sample when its time is up: to
+/// leave it out would leave out the worst.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Trials on this machine, each on a thread of its own.
 pub struct RealBench {
@@ -33,10 +34,13 @@ pub struct RealBench {
     target_ns: u64,
     program: Option<ProgramRun>,
     stop: Arc<AtomicBool>,
+    /// Beside a load its thread would wait long for each step.
+    _controller: Controller,
 }
 
 impl RealBench {
-    /// Calibrates the clock. Wake-ups are `target_ns` apart; `program` is what the
+    /// Calibrates the clock, and makes the calling thread real-time where that is
+    /// allowed: start loads before. Wake-ups are `target_ns` apart; `program` is what the
     /// preload library is tried with.
     pub fn new(target_ns: u64, program: Option<ProgramRun>, stop: Arc<AtomicBool>) -> Self {
         /// Brings the rate's error below one part per million.
@@ -48,6 +52,7 @@ impl RealBench {
             target_ns,
             program,
             stop,
+            _controller: Controller::raise(),
         }
     }
 
@@ -67,11 +72,11 @@ impl RealBench {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn on_thread(
+    fn on_thread<T: Send + 'static>(
         &self,
         setup: &Setup,
-        measure: impl FnOnce() -> Result<Outcome, Error> + Send + 'static,
-    ) -> Result<Outcome, BenchError> {
+        measure: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, BenchError> {
         // A new thread each time: none can be unpinned.
         let thread = MeasuringThread::start().map_err(|e| BenchError::Failed(e.to_string()))?;
         thread.run(setup.thread, measure).map_err(|e| match e {
@@ -174,8 +179,13 @@ impl Bench for RealBench {
         let measured = match quantity {
             Quantity::WakeUp => self.wake_ups(setup, time),
             Quantity::ReadCost => self.reads(setup, time),
-            Quantity::ProgramWakeUp => match &self.program {
-                Some(program) => program.measure(setup.preload, self.target_ns, time),
+            Quantity::ProgramWakeUp => match self.program.clone() {
+                // Policy and slack of a program are those of the thread that starts it.
+                Some(program) => {
+                    let (preload, target_ns) = (setup.preload, self.target_ns);
+                    self.on_thread(setup, move || Ok(program.measure(preload, target_ns, time)))
+                        .and_then(|measured| measured)
+                }
                 None => Err(BenchError::Refused("there is no program to try".to_owned())),
             },
         };

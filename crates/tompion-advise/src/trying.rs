@@ -4,63 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tompion_platform::Root;
-use tompion_record::{format_duration, now_utc};
+use tompion_record::now_utc;
 use tompion_verdict::LEVEL;
 
-use crate::advice::{Advice, KnobAdvice, SCHEMA_VERSION, Status};
+use crate::advice::{Advice, SCHEMA_VERSION};
 use crate::bench::{Bench, BenchError};
-use crate::effect::{Judged, Pair, gain, judge, median, status};
+use crate::candidate::Candidate;
+use crate::effect::Pair;
 use crate::order::turns;
-use crate::{Journal, Knob, Ready, Refusal, State, Surroundings, Switch, knobs};
-
-/// A remedy and how it stands here.
-pub struct Candidate {
-    knob: Box<dyn Knob>,
-    state: State,
-    /// Why it is not to be tried, though it could be.
-    barred: Option<String>,
-}
-
-impl Candidate {
-    /// The remedy's name.
-    pub fn name(&self) -> String {
-        self.knob.name()
-    }
-
-    /// What it is.
-    pub fn title(&self) -> String {
-        self.knob.title()
-    }
-
-    /// Whether it could be tried here and touches other programs, too.
-    pub fn needs_consent(&self) -> bool {
-        matches!(self.state, State::Ready(_)) && self.knob.reach() == crate::Reach::System
-    }
-
-    /// Whether it will be tried.
-    pub fn is_tried(&self) -> bool {
-        matches!(self.state, State::Ready(_)) && self.barred.is_none()
-    }
-}
-
-/// All remedies as they stand here; nothing is changed.
-pub fn candidates(here: &Surroundings) -> Vec<Candidate> {
-    knobs::all(here)
-        .into_iter()
-        .map(|knob| Candidate {
-            state: knob.state(here),
-            knob,
-            barred: None,
-        })
-        .collect()
-}
-
-/// Bars what touches other programs; `why` says what it would take.
-pub fn bar_system(candidates: &mut [Candidate], why: &str) {
-    for candidate in candidates.iter_mut().filter(|c| c.needs_consent()) {
-        candidate.barred = Some(why.to_owned());
-    }
-}
+use crate::ranking::ranked;
+use crate::{Journal, Knob, Ready, Refusal, State, Switch};
 
 /// How remedies are tried.
 #[derive(Clone, Debug)]
@@ -120,14 +73,19 @@ fn trial_length(options: &TryOptions, tried: usize) -> Duration {
     length.max(sleeps)
 }
 
-struct Tried<'a> {
-    candidate: usize,
+/// A remedy that is tried, and what came of it so far.
+pub(crate) struct Tried<'a> {
+    /// Its place in the list of candidates.
+    pub candidate: usize,
     knob: &'a dyn Knob,
     ready: &'a Ready,
-    pairs: Vec<Pair>,
-    refused: Option<String>,
+    pub pairs: Vec<Pair>,
+    /// Why it is tried no more.
+    pub refused: Option<String>,
     /// The longest time that a pair took.
     longest: Duration,
+    /// The time that all of them took.
+    pub took: Duration,
 }
 
 /// Tries what is to be tried until the time is up, or `stop` is set. What was
@@ -191,6 +149,7 @@ pub fn try_all(
             }
             let now = bench.now();
             one.longest = one.longest.max(now - pair_began);
+            one.took += now - pair_began;
             progress(&Progress {
                 elapsed: now - began,
                 pairs: done,
@@ -257,6 +216,7 @@ fn tried(candidates: &[Candidate]) -> Vec<Tried<'_>> {
                 pairs: Vec::new(),
                 refused: None,
                 longest: Duration::ZERO,
+                took: Duration::ZERO,
             }),
             _ => None,
         })
@@ -311,96 +271,6 @@ fn pair(
         unreachable!("both sides were measured")
     };
     Ok((Pair { off, on }, others))
-}
-
-/// Every candidate with what came of it, the best first.
-fn ranked(candidates: &[Candidate], tried: &[Tried<'_>]) -> Vec<KnobAdvice> {
-    let counted: Vec<&Tried<'_>> = tried.iter().filter(|t| t.refused.is_none()).collect();
-    let pairs: Vec<&[Pair]> = counted.iter().map(|t| t.pairs.as_slice()).collect();
-    let judged = judge(&pairs);
-    // What a block takes, for those that need more of them.
-    let block: Duration = counted.iter().map(|t| t.longest).sum();
-    let mut all: Vec<KnobAdvice> = candidates.iter().map(described).collect();
-    for one in tried {
-        let advice = &mut all[one.candidate];
-        if let Some(why) = &one.refused {
-            (advice.status, advice.reason) = (Status::Refused, Some(why.clone()));
-        }
-    }
-    for (one, judged) in counted.into_iter().zip(judged) {
-        all[one.candidate].measured(one, judged, block);
-    }
-    all.sort_by(|a, b| {
-        let by_gain = gain(&b.effects).total_cmp(&gain(&a.effects));
-        a.status.cmp(&b.status).then(by_gain)
-    });
-    all
-}
-
-/// A candidate that was not tried.
-fn described(candidate: &Candidate) -> KnobAdvice {
-    let knob = &candidate.knob;
-    let (status, reason) = match (&candidate.state, &candidate.barred) {
-        (State::Absent(why), _) => (Status::Absent, Some(why.clone())),
-        (State::Already(how), _) => (Status::Already, Some(how.clone())),
-        (State::Ready(_), Some(why)) => (Status::NotTried, Some(why.clone())),
-        (State::Ready(_), None) => (Status::WouldBeTried, None),
-    };
-    let ready = match &candidate.state {
-        State::Ready(ready) => Some(ready),
-        _ => None,
-    };
-    KnobAdvice {
-        name: knob.name(),
-        title: knob.title(),
-        reach: knob.reach(),
-        quantity: knob.quantity(),
-        status,
-        reason,
-        from: ready.map(|r| r.from.clone()),
-        to: ready.map(|r| r.to.clone()),
-        pairs: 0,
-        pairs_needed: None,
-        effects: Vec::new(),
-        cpu_off_ns: None,
-        cpu_on_ns: None,
-        files: ready.map_or_else(Vec::new, |r| {
-            let changed = r.files.iter().map(|c| c.path.clone());
-            let held = r.held.iter().map(|(path, _)| path.clone());
-            let joined = r.joined.iter().map(|(to, _)| to.clone());
-            changed.chain(held).chain(joined).collect()
-        }),
-        apply: ready.map_or_else(Vec::new, |r| r.apply.clone()),
-        price: knob.price().to_owned(),
-        source: knob.source().to_owned(),
-    }
-}
-
-impl KnobAdvice {
-    fn measured(&mut self, one: &Tried<'_>, judged: Judged, block: Duration) {
-        let cpu = |of: fn(&Pair) -> Option<f64>| {
-            let known: Vec<f64> = one.pairs.iter().filter_map(of).collect();
-            Some(median(&known)).filter(|ns| ns.is_finite())
-        };
-        self.status = status(&judged);
-        self.pairs = one.pairs.len();
-        self.cpu_off_ns = cpu(|p| p.off.cpu_ns);
-        self.cpu_on_ns = cpu(|p| p.on.cpu_ns);
-        self.effects = judged.effects;
-        self.pairs_needed = judged.pairs_needed;
-        if self.status == Status::NotDecidable {
-            let need = judged.pairs_needed.unwrap_or(1);
-            let time = block * u32::try_from(need).unwrap_or(u32::MAX);
-            self.reason = Some(match time {
-                Duration::ZERO => format!("it takes {need} pairs, there were {}", self.pairs),
-                time => format!(
-                    "it takes {need} pairs, there were {}; try --duration {} or more",
-                    self.pairs,
-                    format_duration(time.as_secs_f64().ceil() as u64 * 1_000_000_000)
-                ),
-            });
-        }
-    }
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ fn here(knob: &KnobAdvice) -> &'static str {
         Status::Harms => "harms",
         Status::NoEffect if knob.effects.iter().any(|e| e.sure) => "hardly\nany\neffect",
         Status::NoEffect => "no effect",
-        _ => "",
+        _ => "not sure",
     }
 }
 

@@ -2,8 +2,8 @@ use std::fs;
 use std::sync::atomic::AtomicU32;
 
 use super::*;
-use crate::advice::Status;
-use crate::{Figures, Leftover, Quantity, Setup};
+use crate::advice::{KnobAdvice, Status};
+use crate::{Figures, Leftover, Quantity, Setup, Surroundings, bar_system, candidates};
 use tompion_probe::Policy;
 
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
