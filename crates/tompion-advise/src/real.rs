@@ -23,9 +23,11 @@ const READS: u64 = 50_000;
 const ROWS: usize = 1 << 17;
 /// Fewer samples say nothing about a trial.
 const FEWEST: u64 = 5;
-/// How much longer a trial may last that has hardly a sample when its time is up: to
-/// leave it out would leave out the worst.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How often a trial is made again that brought fewer, and how much longer each time.
+const TRIES: u32 = 4;
+const LONGER: u32 = 4;
+/// How much longer a trial may last that has hardly a sample when its time is up.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Trials on this machine, each on a thread of its own.
 pub struct RealBench {
@@ -86,7 +88,23 @@ impl RealBench {
         })
     }
 
-    fn wake_ups(&self, setup: &Setup, time: Duration) -> Result<Figures, BenchError> {
+    fn measured(&self, quantity: Quantity, setup: &Setup, time: Duration) -> Measured {
+        match quantity {
+            Quantity::WakeUp => self.wake_ups(setup, time),
+            Quantity::ReadCost => self.reads(setup, time),
+            Quantity::ProgramWakeUp => match self.program.clone() {
+                // Policy and slack of a program are those of the thread that starts it.
+                Some(program) => {
+                    let (preload, target_ns) = (setup.preload, self.target_ns);
+                    self.on_thread(setup, move || Ok(program.measure(preload, target_ns, time)))
+                        .and_then(|measured| measured)
+                }
+                None => Err(BenchError::Refused("there is no program to try".to_owned())),
+            },
+        }
+    }
+
+    fn wake_ups(&self, setup: &Setup, time: Duration) -> Measured {
         let method = match setup.hybrid {
             true => wake_up::Method::TompionHybrid,
             false => wake_up::Method::ClockNanosleepAbs,
@@ -100,10 +118,10 @@ impl RealBench {
             period_ps: target_ns as i64 * 1000,
         });
         let cpu_ns = outcome.measurement.cpu_per_operation_ns;
-        figures(&taken, &filled, cpu_ns, taken.len())
+        Ok(figures(&taken, &filled, cpu_ns, taken.len()))
     }
 
-    fn reads(&self, setup: &Setup, time: Duration) -> Result<Figures, BenchError> {
+    fn reads(&self, setup: &Setup, time: Duration) -> Measured {
         let (rate, limits) = (self.rate, self.limits(READS, time));
         let method = read_cost::Method::Vdso(ClockId::Monotonic);
         let outcome = self.on_thread(setup, move || read_cost::measure(method, rate, &limits))?;
@@ -115,28 +133,26 @@ impl RealBench {
         } else {
             &batches
         };
-        figures(median, &singles, None, singles.len())
+        Ok(figures(median, &singles, None, singles.len()))
     }
 }
+
+/// What a trial brought; nothing where it had too few samples.
+type Measured = Result<Option<Figures>, BenchError>;
 
 fn figures(
     median: &Distribution,
     tail: &Distribution,
     cpu_ns: Option<f64>,
     samples: u64,
-) -> Result<Figures, BenchError> {
-    match (median.quantile(0.5), tail.quantile(0.99)) {
-        (Some(median_ps), Some(p99_ps)) if samples >= FEWEST => Ok(Figures {
-            median_ns: median_ps / 1e3,
-            p99_ns: p99_ps / 1e3,
-            cpu_ns,
-            samples,
-        }),
-        _ => Err(BenchError::Failed(format!(
-            "a trial brought {samples} samples, at least {FEWEST} are needed: the machine is too \
-             busy, or --target too long"
-        ))),
-    }
+) -> Option<Figures> {
+    Some(Figures {
+        median_ns: median.quantile(0.5)? / 1e3,
+        p99_ns: tail.quantile(0.99)? / 1e3,
+        cpu_ns,
+        samples,
+    })
+    .filter(|_| samples >= FEWEST)
 }
 
 /// While it lives, all memory of this process is locked.
@@ -176,24 +192,22 @@ impl Bench for RealBench {
         time: Duration,
     ) -> Result<Figures, BenchError> {
         let _locked = setup.locked.then(Locked::lock).transpose()?;
-        let measured = match quantity {
-            Quantity::WakeUp => self.wake_ups(setup, time),
-            Quantity::ReadCost => self.reads(setup, time),
-            Quantity::ProgramWakeUp => match self.program.clone() {
-                // Policy and slack of a program are those of the thread that starts it.
-                Some(program) => {
-                    let (preload, target_ns) = (setup.preload, self.target_ns);
-                    self.on_thread(setup, move || Ok(program.measure(preload, target_ns, time)))
-                        .and_then(|measured| measured)
-                }
-                None => Err(BenchError::Refused("there is no program to try".to_owned())),
-            },
-        };
-        // Half a trial would weigh as much as a whole one.
-        if self.stopped() {
-            return Err(BenchError::Stopped);
+        let mut time = time;
+        // To leave such a trial out would leave out the worst.
+        for _ in 0..TRIES {
+            let measured = self.measured(quantity, setup, time);
+            // Half a trial would weigh as much as a whole one.
+            if self.stopped() {
+                return Err(BenchError::Stopped);
+            }
+            if let Some(figures) = measured? {
+                return Ok(figures);
+            }
+            time *= LONGER;
         }
-        measured
+        Err(BenchError::Failed(format!(
+            "{TRIES} trials brought fewer than {FEWEST} samples: the machine is too busy"
+        )))
     }
 }
 

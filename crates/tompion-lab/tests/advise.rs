@@ -29,7 +29,7 @@ state() {
     echo "<== $?"
 }
 killed() {
-    tompion advise --system --only clocksource=tsc --duration 200s --quiet &
+    tompion advise --system --only clocksource=tsc --duration 200s --quiet >/victim 2>&1 &
     victim=$!
     tries=0
     while [ $tries -lt 500 ]; do
@@ -40,11 +40,15 @@ killed() {
             [ -e $record ] && [ "$current" = tsc ] && break
             kill -CONT $victim
         fi
+        kill -0 $victim || break
         sleep 0.1
         tries=$((tries + 1))
     done
     kill -KILL $victim
     wait $victim
+    echo "==> victim-$1"
+    while read -r line; do echo "$line"; done </victim
+    echo "<== 0"
 }
 "#;
 
@@ -118,7 +122,7 @@ fn a_quicker_clocksource_is_found_and_the_old_one_put_back() {
 #[ignore = "boots a guest: make guest"]
 fn what_a_killed_run_left_is_put_back_unless_someone_else_has_changed_it() {
     let steps = on_hpet(
-        "killed\n\
+        "killed one\n\
          state state-killed\n\
          run refused tompion advise --only timer-slack --duration 2s\n\
          run mentioned tompion advise --only timer-slack --dry-run\n\
@@ -126,12 +130,12 @@ fn what_a_killed_run_left_is_put_back_unless_someone_else_has_changed_it() {
          run restored tompion advise --restore\n\
          state state-restored\n\
          run nothing tompion advise --restore\n\
-         killed\n\
+         killed two\n\
          echo acpi_pm >$sources/current_clocksource\n\
          run foreign tompion advise --restore\n\
          state state-foreign\n\
          echo hpet >$sources/current_clocksource\n\
-         killed\n\
+         killed three\n\
          while read -r line; do\n\
              case $line in *boot_id*) echo '\"boot_id\": \"another\",' ;; *) echo \"$line\" ;; esac\n\
          done <$record >/record\n\
