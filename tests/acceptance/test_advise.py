@@ -10,6 +10,7 @@ import pty
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -230,17 +231,19 @@ exit $status
     pytest.fail(f"never as expected: {seen}")
 
 
+@pytest.fixture
+def open_program():
+    """The program where everyone may go, unlike the directory of this project perhaps."""
+    with tempfile.TemporaryDirectory(prefix="tompion-") as place:
+        os.chmod(place, 0o755)
+        yield shutil.copy(TOMPION, place)
+
+
 @ROOT_ONLY
-def test_whoever_may_not_is_told_what_it_takes(tmp_path):
-    # Where everyone may go, unlike the directory of this project perhaps.
-    program = tmp_path / "tompion"
-    shutil.copy(TOMPION, program)
-    for parent in [tmp_path, *tmp_path.parents]:
-        if not parent.stat().st_mode & 0o001 and parent.owner() == "root":
-            parent.chmod(parent.stat().st_mode | 0o011)
+def test_whoever_may_not_is_told_what_it_takes(open_program):
     def as_nobody(*arguments):
         return subprocess.run(
-            [str(program), "advise", *arguments],
+            [open_program, "advise", *arguments],
             capture_output=True,
             text=True,
             timeout=60,
