@@ -84,10 +84,16 @@ impl Advice {
     fn head(&self) -> String {
         let tried = self.knobs.iter().filter(|k| k.pairs > 0);
         let pairs: Vec<usize> = tried.map(|k| k.pairs).collect();
-        let range = match (pairs.iter().min(), pairs.iter().max()) {
-            (Some(least), Some(most)) if least < most => format!("{least} to {most} pairs"),
-            (Some(least), _) => format!("{least} pairs"),
-            _ => "no pair".to_owned(),
+        let (Some(least), Some(most)) = (pairs.iter().min(), pairs.iter().max()) else {
+            return format!(
+                "{}: none of {} remedies could be measured.",
+                capital(&self.conditions()),
+                self.knobs.len()
+            );
+        };
+        let range = match least < most {
+            true => format!("{least} to {most} pairs"),
+            false => format!("{least} pairs"),
         };
         let early = match self.interrupted {
             true => " A signal ended it early; everything is put back.",
