@@ -18,7 +18,7 @@ use crate::knob::Quantity;
 pub use script::{ProgramRun, Script};
 
 /// Reads of one trial, at most.
-const READS: u64 = 50_000;
+const READS: u64 = 20_000;
 /// Rows that a trial keeps, at most.
 const ROWS: usize = 1 << 17;
 /// Fewer samples say nothing about a trial.
@@ -109,7 +109,10 @@ impl RealBench {
             true => wake_up::Method::TompionHybrid,
             false => wake_up::Method::ClockNanosleepAbs,
         };
-        let (target_ns, limits) = (self.target_ns, self.limits(u64::MAX >> 8, time));
+        let target_ns = self.target_ns;
+        // A grid has no more; memory for rows that never come would take time, too.
+        let most = time.as_nanos() as u64 / target_ns.max(1) + FEWEST;
+        let limits = self.limits(most, time);
         let outcome =
             self.on_thread(setup, move || wake_up::measure(method, target_ns, &limits))?;
         let taken = outcome.data.distribution(View::Measured);

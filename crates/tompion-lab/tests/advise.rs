@@ -86,7 +86,7 @@ fn a_quicker_clocksource_is_found_and_the_old_one_put_back() {
     let steps = on_hpet(
         "state first\n\
          run tried tompion advise --system --only clocksource,governor,cpu-dma-latency \
-         --duration 12s --seed 5 --json\n\
+         --duration 25s --seed 5 --json\n\
          state then\n\
          tompion advise --system --only clocksource=tsc --duration 200s --json >/said 2>&1 &\n\
          sleep 4\n\
