@@ -144,7 +144,7 @@ guest: require-rust test-packages guest-kernel static preload-library
 	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \
 		-o $(GUEST)/bin/$$name.so tests/programs/$$name.c; done
 	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked --workspace --test boot \
-		--test clock --test programs --test preload --test held_up -- \
+		--test clock --test programs --test preload --test held_up --test advise -- \
 		--ignored --test-threads=2
 else
 guest: require-rust

@@ -29,8 +29,9 @@ mod tests;
 pub use cpus::{cpu_list, require_cpus, usable_cpus};
 use tompion_record::{Environment, Throttling};
 
+pub use crate::cgroup::QuotaGroup;
 use crate::cpuid::{Cpuid, CpuidFacts};
-use crate::root::Root;
+pub use crate::root::Root;
 use crate::sys::SystemCalls;
 
 /// Describes this machine as it is now.
@@ -42,6 +43,12 @@ pub fn detect() -> Environment {
 /// made; absent without a quota. The difference of two tells of the time between.
 pub fn throttling() -> Option<Throttling> {
     cgroup::throttling(&Root::real())
+}
+
+/// The control group whose CPU quota this process feels, where the files under
+/// `root` show one.
+pub fn quota_group(root: &Root) -> Option<QuotaGroup> {
+    cgroup::quota_group(root)
 }
 
 /// Describes the machine whose files lie under `root`.

@@ -1,5 +1,6 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
+mod advise;
 mod check;
 mod claims;
 mod compare;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputOptions;
+pub use advise::AdviseOptions;
 pub use check::CheckOptions;
 pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;
@@ -51,6 +53,7 @@ Examples:
   tompion check            how good time is on this machine, in less than two minutes
   tompion check --quick    a first look in half a minute
   tompion measure stalls   why a busy loop stands still
+  tompion advise           try what might help here, and measure what it does
   tompion compare A B      what differs between two runs, by how much, how surely
   tompion report RUN       make the report of the run in directory RUN again
   tompion preload -- CMD   run a program with precise clocks and sleeps
@@ -64,6 +67,8 @@ pub enum Command {
     Check(Box<CheckOptions>),
     /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
     Measure(MeasureOptions),
+    /// Try remedies one at a time on this machine, and measure what each does
+    Advise(Box<AdviseOptions>),
     /// Make the report of a recorded run again
     Report(ReportOptions),
     /// Hold recorded runs against each other, or against published results
