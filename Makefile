@@ -16,10 +16,8 @@ TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake fonts-dejavu-core g++ iperf3 ipr
 	libjemalloc2 man-db mount perl pkg-config python3 python3-venv qemu-system-x86 r-base-core \
 	rt-tests stress-ng util-linux
 
-# Static programs that run in the test guests, and the crates of which they are
-# examples.
-GUEST_CRATES := tompion-lab tompion-time
-GUEST_PAYLOADS := guest_probe guest_clock
+# Static programs that run in the test guests: crate/example.
+GUEST_PAYLOADS := tompion-lab/guest_probe tompion-time/guest_clock
 # C programs and a library in tests/programs that know nothing of Tompion.
 GUEST_PROGRAMS := clock_reads time_steps
 GUEST_LIBRARIES := meddle
@@ -37,9 +35,9 @@ run: build
 
 # Linked with the C library inside: one file that runs on any Linux of this
 # architecture, without Rust. Only the last step knows; what else is built is shared.
+STATIC := -- -C target-feature=+crt-static
 build: require-rust run-packages preload-library
-	$(CARGO) rustc --release --locked -p tompion --bin tompion -- \
-		-C target-feature=+crt-static
+	$(CARGO) rustc --release --locked -p tompion --bin tompion $(STATIC)
 
 # Beside the program, where `tompion preload` looks for it.
 preload-library: require-rust run-packages
@@ -134,19 +132,19 @@ unit: require-rust test-packages
 # Boots disposable QEMU guests. Emulated, so any x86-64 machine can do it.
 ifneq ($(filter x86_64-%,$(HOST)),)
 guest: require-rust test-packages guest-kernel static preload-library
-	CARGO_PROFILE_RELEASE_STRIP=symbols RUSTFLAGS='-C target-feature=+crt-static' \
-		$(CARGO) build --release --locked --target $(HOST) $(GUEST_CRATES:%=-p %) \
-		--bin tompion-guest-init $(GUEST_PAYLOADS:%=--example %)
+	$(CARGO) rustc --release --locked -p tompion-lab --bin tompion-guest-init $(STATIC)
+	set -e; for payload in $(GUEST_PAYLOADS); do $(CARGO) rustc --release --locked \
+		-p $${payload%/*} --example $${payload#*/} $(STATIC); done
 	@mkdir -p $(GUEST)/bin
-	install target/$(HOST)/release/tompion-guest-init \
-		$(GUEST_PAYLOADS:%=target/$(HOST)/release/examples/%) $(GUEST)/bin
-	install dist/tompion $(GUEST)/bin
+	install -s -t $(GUEST)/bin target/release/tompion-guest-init \
+		$(patsubst %,target/release/examples/%,$(notdir $(GUEST_PAYLOADS)))
+	install -t $(GUEST)/bin dist/tompion
 	set -e; for name in $(GUEST_PROGRAMS); do \
 		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
 	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \
 		-o $(GUEST)/bin/$$name.so tests/programs/$$name.c; done
 	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked --workspace --test boot \
-		--test clock --test programs --test preload --test held_up -- \
+		--test clock --test programs --test preload --test held_up --test advise -- \
 		--ignored --test-threads=2
 else
 guest: require-rust
@@ -164,8 +162,12 @@ cross: require-rust
 		echo "cross: skipped, rustup cannot add aarch64-unknown-linux-gnu here"; \
 	fi
 
+# First what holds on a busy machine, several tests at a time since most of them mostly
+# wait; then all others, one by one. tests/acceptance/conftest.py says which is which.
 acceptance: build static lib $(VENV)/ready test-packages
-	$(VENV)/bin/pytest -q --durations=20 tests/acceptance
+	$(VENV)/bin/pytest -q --durations=10 -m concurrent -n $$((2 * $$(nproc))) \
+		--dist worksteal tests/acceptance
+	$(VENV)/bin/pytest -q --durations=20 -m 'not concurrent' tests/acceptance
 
 $(VENV)/ready: tests/acceptance/requirements.txt | test-packages
 	@.ci/venv $(VENV) $<

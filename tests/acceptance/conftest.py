@@ -80,8 +80,96 @@ def default_run(tmp_path_factory):
     return DefaultRun(tmp_path_factory.mktemp("default"))
 
 
+# Tests that hold on a busy machine too, by file and parts of their names: `make test`
+# runs them first, several at a time, and then, one by one, all others, which lean on a
+# quiet machine. What stands nowhere here is among the others. In this order, the longest
+# first, so that in the end no worker is left alone with one.
+CONCURRENT = {
+    # Every command shown runs; what a shared machine may change is allowed for.
+    "test_docs": "all",
+    # Each kill, signal or full disk must leave what was saved before it.
+    "test_known_truth": ["kill_9", "ctrl_c", "full_disk"],
+    # States, refusals and arithmetic on what was measured, whatever it was.
+    "test_time_limits": [
+        "a_time_that_does_not_hold",
+        "a_signal_ends",
+        "every_cell_gets_samples",
+        "profiles_are_judged",
+        "nearly_full_disk",
+    ],
+    "test_command_line": [
+        "every_load",
+        "bad_input",
+        "absent_cpu",
+        "help",
+        "env_and_list",
+        "man_pages",
+        "completions",
+        "json_goes",
+    ],
+    "test_load_command": ["joined_loads", "writes_keep", "text_names", "interrupting", "bad_input"],
+    "test_stalls": ["interval_log", "program_that_is_not_there"],
+    "test_run_directory": "all",
+    # Numbers and texts computed from given data, beside R, NumPy and SciPy.
+    "test_rank_statistics": "all",
+    "test_rank_factorial": "all",
+    "test_permutation": "all",
+    "test_statistics": "all",
+    "test_published": "all",
+    "test_claims": "all",
+    # Programs that check themselves with generous limits of time, and refusals.
+    "test_preload_calls": "all",
+    "test_preload_command": "all",
+    "test_preload_libfaketime": "all",
+    "test_preload_manners": "all",
+    "test_preload_programs": "all",
+    "test_preload_refusals": "all",
+    "test_c_library": "all",
+    "test_output": "all",
+}
+
+# Those of the files above that lean on a quiet machine after all, by their names, with
+# brackets if not for all parameters.
+ALONE = {
+    # The budget's and the busy caller's parts need the CPU.
+    "test_the_library_agrees_with_the_kernel",
+    "test_a_stopped_process_knows_what_it_missed",
+    # Four at once, each of which has to be complete in its time.
+    "test_of_checks_on_one_directory_one_goes_on",
+    "test_checks_that_begin_in_the_same_second_get_their_own_directories",
+    # Loads `io` and `hd` need the disk for themselves: in trials of 10 ms they must get
+    # something done.
+    "test_commands_run[README.md]",
+    # A run that must end by its samples, not by its time; a progress line's time left.
+    "test_quantiles_that_samples_cannot_support_are_not_told",
+    "test_progress_is_one_line_that_never_wraps",
+}
+
+
+def is_concurrent(item):
+    """Whether this test may run beside others."""
+    parts = CONCURRENT.get(item.path.stem, [])
+    chosen = parts == "all" or any(part in item.originalname for part in parts)
+    return chosen and ALONE.isdisjoint([item.originalname, item.name])
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "concurrent: holds on a busy machine, beside others")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    # The default run measures its own peak memory among all children, so its
-    # tests come first.
-    items.sort(key=lambda item: "default_run" not in getattr(item, "fixturenames", ()))
+    order = list(CONCURRENT)
+    for item in items:
+        if is_concurrent(item):
+            item.add_marker(pytest.mark.concurrent)
+
+    def place(item):
+        # The default run measures its own peak memory among all children, so its
+        # tests come first.
+        default = "default_run" not in getattr(item, "fixturenames", ())
+        known = item.path.stem in order and is_concurrent(item)
+        return default, order.index(item.path.stem) if known else len(order)
+
+    items.sort(key=place)
 

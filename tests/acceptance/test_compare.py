@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import shutil
 import subprocess
 from math import comb
 
@@ -145,9 +146,53 @@ def test_single_trials_rest_on_stretches_or_are_not_decidable(runs):
         assert long["need"] > long["have"] > 10
     else:
         assert long["shift"] > 0.2 * PLANTED_NS
+    if long.get("ratio") is not None:
+        assert 0 < long["ratio_interval"][0] <= long["ratio"] <= long["ratio_interval"][1]
     few = median("one", "tiny")
     assert (few["outcome"], few["basis"]) == ("not-decidable", "stretches"), few
+    assert few["have"] == min(few["have_on_each_side"]) < max(few["have_on_each_side"])
     assert few["need"] > few["have"] and "not decidable with so few" in few["sentence"]
+
+
+def test_too_few_trials_are_told_of_each_side(runs):
+    [median] = compared(runs["before"], runs["one"], "--figures", "median")["comparisons"]
+    blocks = median["trials"][0]
+    assert median["outcome"] == "not-decidable" and median["trials"] == [blocks, 1]
+    assert median["have_on_each_side"] == [blocks, 1] and median["need"] == 4
+    assert f"has {blocks} trials and {runs['one']} 1 trial" in median["sentence"]
+
+
+def test_what_befell_a_run_is_told(runs, tmp_path):
+    shutil.copytree(runs["again"], tmp_path / "early")
+    told = json.loads((tmp_path / "early/run.json").read_text())
+    told |= {"status": "interrupted", "notes": ["A signal (SIGINT) ended the run."]}
+    told["throttling"] = {"periods": 40, "throttled_periods": 7, "throttled_ns": 1_000_000}
+    (tmp_path / "early/run.json").write_text(json.dumps(told))
+    found = compared(runs["before"], tmp_path / "early")
+    remarks = [r["remark"] for r in found["remarks"] if r["run"] == str(tmp_path / "early")]
+    assert "A signal (SIGINT) ended the run." in remarks
+    assert any("not ended in order" in r for r in remarks)
+    assert any("7 of 40 periods" in r for r in remarks)
+    text = tompion("compare", runs["before"], tmp_path / "early", check=0).stdout
+    assert text.startswith("! ") and "7 of 40 periods" in " ".join(text.split())
+
+
+def test_policies_of_one_run_are_levels_though_the_usual_one_has_no_name(tmp_path):
+    policies = ("--policy", "other,fifo:50", "--blocks", "7", "--duration", "3s")
+    try:
+        run = record(tmp_path / "policies", *policies)
+    except subprocess.CalledProcessError:
+        pytest.skip("real-time policies are not allowed here")
+    found = compared(run, "--by", "policy", "--figures", "median")
+    assert found["sides"] == ["fifo:50", "other"]
+    [median] = found["comparisons"]
+    assert median["cell"] == "wake-up/usleep/100us/idle" and min(median["trials"]) >= 2
+
+
+def test_published_figures_stand_beside_the_whole_run_whatever_its_levels(runs):
+    alone = compared(runs["levels"], "published:kirova-2019")
+    levels = compared(runs["levels"], "published:kirova-2019", "--by", "timer-slack")
+    assert levels["published"] == alone["published"] and levels["comparisons"]
 
 
 def test_a_run_stands_beside_published_figures(runs):
@@ -178,6 +223,8 @@ def test_the_terminal_form_says_it_in_words(runs):
     [
         (("{before}",), "one run alone"),
         (("{before}", "{before}"), "given twice"),
+        (("{before}", "{before}/"), "given twice"),
+        (("{before}", "{again}", "--fail-if", "idle lost > +1pp"), "has no figure `lost`"),
         (("published:kirova-2019",), "no run is given"),
         (("{before}", "published:nobody-1900"), "known papers are"),
         (("{before}", "{again}", "--by", "load"), "within one run"),

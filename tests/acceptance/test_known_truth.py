@@ -42,7 +42,11 @@ def stopped_run(directory, method):
     stopped = time.monotonic_ns() - before
     process.communicate(timeout=30)
     assert process.returncode == 0
-    return polars.read_parquet(directory / "samples/00000.parquet"), stopped
+    (trial,) = json.loads((directory / "run.json").read_text())["trials"]
+    evidence = trial["observation"]["evidence"]
+    had = {item["name"] for item in evidence if item["missing"] is None}
+    sees_stops = "turns that the threads had to wait for" in had
+    return polars.read_parquet(directory / "samples/00000.parquet"), stopped, sees_stops
 
 
 @pytest.mark.parametrize("method", ["nanosleep", "usleep", "clock-nanosleep-abs", "timerfd"])
@@ -51,7 +55,7 @@ def test_a_stopped_process_shows_as_one_row_of_that_length(tmp_path, method):
     # The machine may stall us on its own within the same window: up to three
     # tries, each told.
     for attempt in range(3):
-        rows, stopped = stopped_run(tmp_path / str(attempt), method)
+        rows, stopped, sees_stops = stopped_run(tmp_path / str(attempt), method)
         # Between S - d - 1 ms and S + 2 ms, with d = 1 ms.
         low, high = stopped - 2 * MS, stopped + 2 * MS
         late = rows.filter(polars.col("value_ps") / 1000 > low - 10 * MS)
@@ -61,6 +65,11 @@ def test_a_stopped_process_shows_as_one_row_of_that_length(tmp_path, method):
         on_grid = method in ("clock-nanosleep-abs", "timerfd")
         if len(values) != 1 or not low <= values[0] <= high:
             continue
+        if sees_stops:
+            # By the moment of the stop, whatever else went on; no window around it.
+            assert late["mark"].to_list() == ["stopped"], evidence[-1]
+            marked = rows.filter(polars.col("mark") == "stopped")
+            assert len(marked) <= 2, evidence[-1]
         if on_grid:
             # What the row's own lateness says, hence S/d give or take one.
             assert missed[0] == int(values[0] // MS), evidence[-1]

@@ -138,6 +138,18 @@ def test_the_summary_keeps_within_the_terminal(run, columns):
     assert max(map(len, summary)) <= columns, max(summary, key=len)
 
 
+def test_a_watched_program_shows_the_time_that_is_left_and_pipes_stay_clean():
+    watch = ("measure", "stalls", "--pid", os.getpid(), "--duration", "2s")
+    text = in_terminal(60, *watch)
+    assert not re.search("\x1b\\[[0-9]*A", text), "the cursor went up"
+    lines = [bare(l) for l in re.split("[\r\n]", text) if " s left" in bare(l)]
+    assert len(lines) > 5 and max(map(len, lines)) <= 60, lines
+    assert f"watching process {os.getpid()}" in lines[0]
+    left = [int(re.search(r"(\d+) s left", l)[1]) for l in lines]
+    assert left[0] == 2 and left[-1] <= 1 and left == sorted(left, reverse=True), left
+    assert tompion(*watch[:-1], "300ms", check=0).stderr == ""
+
+
 @pytest.mark.parametrize("columns", [50, 80])
 def test_progress_is_one_line_that_never_wraps(tmp_path, columns):
     text = in_terminal(columns, "check", *SMALL, "--duration", "3s", "--out", tmp_path / "r")

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import polars
 import pytest
@@ -381,11 +382,19 @@ def test_an_interrupted_loop_is_kept_as_far_as_it_got(tmp_path):
 def test_an_interval_log_has_one_line_a_trial(tmp_path):
     log = tmp_path / "stalls.hlog"
     arguments = ("--duration", "1s", "--out", tmp_path / "r", "--hlog", log, "--quiet")
+    before = time.time()
     tompion("measure", "stalls", *arguments, check=0)
+    after = time.time()
+    # It begins with its loop: calibrating the clock alone takes 0.2 s before that.
+    stamps = re.findall(r"#\[(?:StartTime|BaseTime): ([\d.]+) ", log.read_text())
+    began = json.loads((tmp_path / "r/run.json").read_text())["trials"][0]["stalls"]["began_unix_ns"]
+    assert len(stamps) == 2 and stamps[0] == stamps[1]
+    assert float(stamps[0]) == pytest.approx(began / 1e9, abs=0.002)
+    assert before + 0.2 < float(stamps[0]) < after - 0.1
     lines = [line for line in log.read_text().splitlines() if not line.startswith("#")]
     # Start, length and maximum, then the histogram in its usual encoding.
     assert len(lines) == 1
-    assert re.fullmatch(r"[\d.]+,[\d.]+,[\d.]+,HIST[\w+/=]+", lines[0])
+    assert re.fullmatch(r"0\.000,[\d.]+,[\d.]+,HIST[\w+/=]+", lines[0])
     # HdrHistogram's own reader finds the samples of the run, bin by bin.
     reader = HistogramLogReader(str(log), HdrHistogram(1, 3_600_000_000_000, 3))
     read = reader.get_next_interval_histogram()
@@ -399,6 +408,14 @@ def test_an_interval_log_has_one_line_a_trial(tmp_path):
     # The loop's own time, without that of setting up and of gathering.
     wall = cell["stalls"]["wall_ns"] / 1e9
     assert float(lines[0].split(",")[1]) == pytest.approx(wall, abs=0.001)
+    # A pipe is no file to be replaced.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        into_pipe = pool.submit(pipe.read_text)
+        again = ("--duration", "1s", "--out", tmp_path / "r2", "--hlog", pipe, "--quiet")
+        tompion("measure", "stalls", *again, check=0)
+        assert into_pipe.result().count("HIST") == 1
     missing = tompion("measure", "stalls", "--hlog", tmp_path / "no/where", check=1)
     assert "no such directory" in missing.stderr and missing.stderr.count("\n") == 1
     assert not list(tmp_path.glob("tompion-run*"))

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_record::{Factors, factor};
 use tompion_stats::{
-    Adjustment, Comparison as Statistics, Design, Interval, Outcome, compare_replicates,
-    compare_series,
+    Adjustment, Comparison as Statistics, Design, Distribution, Interval, Outcome,
+    compare_replicates, compare_series,
 };
 
 use crate::{Error, Figure, Replicates, Result, Side};
@@ -54,6 +54,9 @@ pub struct Comparison {
     pub partial: Vec<(Factors, Vec<String>)>,
 }
 
+/// A figure on each side.
+pub type Values = (Option<f64>, Option<f64>);
+
 /// One cell and figure on two sides.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -64,9 +67,12 @@ pub struct Row {
     /// Places of the two sides in [`Comparison::sides`]; the second is held against
     /// the first.
     pub sides: (usize, usize),
-    /// Median over the trials of each side, in the figure's unit; `None` where no
-    /// trial has the figure.
-    pub values: (Option<f64>, Option<f64>),
+    /// The figure on each side, in its unit: the median over the trials that are
+    /// compared, or that of the series that stretches were cut from; `None` where
+    /// no trial has the figure.
+    pub values: Values,
+    /// Trials that each side has of the cell, with the figure or without.
+    pub trials: (usize, usize),
     /// What that comes to.
     pub verdict: Verdict,
 }
@@ -80,9 +86,9 @@ pub enum Verdict {
     TooFew {
         /// What is counted.
         basis: Basis,
-        /// There are, on the side that has fewer.
-        have: usize,
-        /// Needed on each side.
+        /// There are, on each side.
+        have: (usize, usize),
+        /// So many on each side would do.
         need: usize,
     },
     /// No trial of a side has the figure, or not enough samples for it.
@@ -128,6 +134,13 @@ impl Row {
     pub fn differs(&self, level: f64) -> bool {
         matches!(&self.verdict, Verdict::Found(f) if f.p_adjusted <= level)
     }
+
+    /// Whether trials of the cell were left out, because they have too few samples
+    /// for the figure or no partner in their block.
+    pub fn leaves_out_trials(&self) -> bool {
+        matches!(&self.verdict, Verdict::Found(f)
+            if f.basis == Basis::Trials && f.replicates != self.trials)
+    }
 }
 
 /// Compares every cell that at least two sides have.
@@ -172,6 +185,7 @@ pub fn compare(sides: &[Side], settings: &Settings) -> Result<Comparison> {
                 figure,
                 sides: (i, j),
                 values,
+                trials: (both.0.trials.len(), both.1.trials.len()),
                 verdict,
             }
         })
@@ -206,7 +220,7 @@ pub(crate) fn one(
     figure: Figure,
     settings: &Settings,
     family: usize,
-) -> ((Option<f64>, Option<f64>), Verdict) {
+) -> (Values, Verdict) {
     let (x, y) = match settings.paired {
         true => in_common_blocks(a, b, figure),
         false => (of_all(a, figure), of_all(b, figure)),
@@ -215,14 +229,13 @@ pub(crate) fn one(
     if x.is_empty() || y.is_empty() {
         return (values, Verdict::NoFigure);
     }
-    let verdict = match by_trials(&x, &y, settings, family) {
+    match by_trials(&x, &y, settings, family) {
         Verdict::TooFew { .. } if !a.series.is_empty() && !b.series.is_empty() => {
             by_stretches(a, b, figure, settings, family)
-                .unwrap_or_else(|| by_trials(&x, &y, settings, family))
+                .unwrap_or_else(|| (values, by_trials(&x, &y, settings, family)))
         }
-        verdict => verdict,
-    };
-    (values, verdict)
+        verdict => (values, verdict),
+    }
 }
 
 fn by_trials(x: &[f64], y: &[f64], settings: &Settings, family: usize) -> Verdict {
@@ -231,9 +244,9 @@ fn by_trials(x: &[f64], y: &[f64], settings: &Settings, family: usize) -> Verdic
             .expect("finite figures, paired where they have to be")
     };
     match test(x, y) {
-        Outcome::NotDecidable { have, need } => Verdict::TooFew {
+        Outcome::NotDecidable { need, .. } => Verdict::TooFew {
             basis: Basis::Trials,
-            have,
+            have: (x.len(), y.len()),
             need,
         },
         Outcome::Decided(found) => {
@@ -258,33 +271,28 @@ fn by_stretches(
     figure: Figure,
     settings: &Settings,
     family: usize,
-) -> Option<Verdict> {
+) -> Option<(Values, Verdict)> {
     let q = figure.quantile()?;
     let found = compare_series(&a.series, &b.series, q, settings.level, family)?;
-    Some(match found.outcome {
-        Outcome::NotDecidable { have, need } => Verdict::TooFew {
+    // Values are in picoseconds.
+    let of = |series: &[i64]| {
+        let all = Distribution::from_values(series.iter().copied());
+        all.quantile(q).map(|ps| ps / 1000.0)
+    };
+    let verdict = match found.outcome {
+        Outcome::NotDecidable { need, .. } => Verdict::TooFew {
             basis: Basis::Stretches,
-            have,
+            have: (a.series.len(), b.series.len()),
             need,
         },
         Outcome::Decided(mut d) => {
-            // Values are in picoseconds.
             d.shift /= 1000.0;
             d.interval.low /= 1000.0;
             d.interval.high /= 1000.0;
-            let first = median(&of_all(a, figure)).filter(|v| *v > 0.0);
-            let ratio = first.map(|v| {
-                let part = |shift: f64| 1.0 + shift / v;
-                let interval = Interval {
-                    low: part(d.interval.low),
-                    high: part(d.interval.high),
-                    ..d.interval
-                };
-                (part(d.shift), interval)
-            });
-            found_by(d, ratio, Basis::Stretches, found.stretches, family)
+            found_by(d, found.ratio, Basis::Stretches, found.stretches, family)
         }
-    })
+    };
+    Some(((of(&a.series), of(&b.series)), verdict))
 }
 
 fn found_by(
@@ -365,161 +373,4 @@ fn adjust(rows: &mut [Row]) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::Replicate;
-    use tompion_record::{Design as Order, Environment, RunHeader, Summary};
-    use tompion_stats::Distribution;
-
-    /// A side with one cell; each figure is a trial of 200 equal values.
-    pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
-        let cell = Factors::new()
-            .with(factor::PROBE, "wake-up")
-            .with(factor::METHOD, "usleep")
-            .with(factor::TARGET, "100us")
-            .with(factor::LOAD, "idle");
-        let mut side = Side {
-            name: name.to_owned(),
-            header: RunHeader {
-                command_line: Vec::new(),
-                tool: "tompion 0.1.0".into(),
-                started_at: "2026-11-21T10:00:00Z".into(),
-                design: Order {
-                    order: String::new(),
-                    seed: 1,
-                    blocks: 8,
-                    cells: 1,
-                },
-                environment: Environment::default(),
-                guards: Vec::new(),
-            },
-            cells: BTreeMap::new(),
-        };
-        side.cells.insert(cell, replicates(figures_ns));
-        side
-    }
-
-    pub(crate) fn replicates(figures_ns: &[f64]) -> Replicates {
-        let trial = |(block, ns): (usize, &f64)| Replicate {
-            block: block as u32,
-            summary: Summary::of_ps(&Distribution::from_values(vec![(ns * 1e3) as i64; 200])),
-            missed: Some(0),
-            stalls: None,
-        };
-        Replicates {
-            trials: figures_ns.iter().enumerate().map(trial).collect(),
-            ..Replicates::default()
-        }
-    }
-
-    const SLOW: [f64; 8] = [53.0, 51.0, 55.0, 52.0, 54.0, 50.0, 56.0, 57.0];
-    const FAST: [f64; 8] = [4.2, 4.0, 4.4, 4.1, 4.3, 3.9, 4.5, 4.6];
-
-    fn found(row: &Row) -> Found {
-        match row.verdict {
-            Verdict::Found(f) => f,
-            ref other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_planted_shift_is_found_with_its_size() {
-        let sides = [side("a", &SLOW), side("b", &FAST)];
-        let found_all = compare(&sides, &Settings::usual()).unwrap();
-        // Median and p99 of the one cell.
-        assert_eq!(found_all.rows.len(), 2);
-        let row = &found_all.rows[0];
-        let f = found(row);
-        assert!((f.shift + 49.3).abs() < 1.0, "{f:?}");
-        assert!(f.interval.low <= f.shift && f.shift <= f.interval.high);
-        assert!(f.interval.high < 0.0 && f.a_hat == 0.0);
-        let (ratio, interval) = f.ratio.unwrap();
-        assert!(
-            (ratio - 0.08).abs() < 0.01 && interval.high < 0.1,
-            "{ratio}"
-        );
-        // 2 / C(16, 8), alone in its family.
-        assert!((f.p - 2.0 / 12870.0).abs() < 1e-12 && f.p_adjusted == f.p);
-        assert!(row.differs(0.05));
-    }
-
-    #[test]
-    fn the_same_figures_do_not_differ() {
-        let sides = [side("a", &SLOW), side("b", &SLOW)];
-        let f = found(&compare(&sides, &Settings::usual()).unwrap().rows[0]);
-        assert_eq!((f.shift, f.p, f.a_hat), (0.0, 1.0, 0.5));
-        assert!(f.interval.low < 0.0 && f.interval.high > 0.0);
-    }
-
-    #[test]
-    fn too_few_replicates_are_told_with_what_is_needed() {
-        let sides = [side("a", &SLOW[..3]), side("b", &FAST[..3])];
-        let row = &compare(&sides, &Settings::usual()).unwrap().rows[0];
-        assert!(
-            matches!(
-                row.verdict,
-                Verdict::TooFew {
-                    basis: Basis::Trials,
-                    have: 3,
-                    need: 4
-                }
-            ),
-            "{row:?}"
-        );
-    }
-
-    #[test]
-    fn three_sides_are_three_pairs_in_one_family() {
-        let sides = [side("a", &SLOW), side("b", &FAST), side("c", &SLOW)];
-        let all = compare(&sides, &Settings::usual()).unwrap();
-        let medians: Vec<&Row> = all
-            .rows
-            .iter()
-            .filter(|r| r.figure == Figure::Median)
-            .collect();
-        let pairs: Vec<_> = medians.iter().map(|r| r.sides).collect();
-        assert_eq!(pairs, [(0, 1), (0, 2), (1, 2)]);
-        assert!(medians.iter().all(|r| found(r).family == 3));
-        // Holm: three times the smallest.
-        assert!((found(medians[0]).p_adjusted - 3.0 * 2.0 / 12870.0).abs() < 1e-12);
-        assert!(!medians[1].differs(0.05));
-    }
-
-    #[test]
-    fn blocks_pair_the_levels_of_one_run() {
-        // Each block has its own height: unpaired, the shift of 1 is lost in it.
-        let a: Vec<f64> = (0..8).map(|i| 100.0 * f64::from(i) + 50.0).collect();
-        let b: Vec<f64> = a.iter().map(|v| v + 1.0).collect();
-        let mut other = side("b", &b);
-        // The last block was not measured on that side.
-        other.cells.values_mut().next().unwrap().trials.pop();
-        let sides = [side("a", &a), other];
-        let settings = Settings {
-            paired: true,
-            ..Settings::usual()
-        };
-        let f = found(&compare(&sides, &settings).unwrap().rows[0]);
-        assert_eq!(f.replicates, (7, 7));
-        assert!(
-            (f.shift - 1.0).abs() < 1e-9 && (f.p - 2.0 / 128.0).abs() < 1e-12,
-            "{f:?}"
-        );
-        let unpaired = found(&compare(&sides, &Settings::usual()).unwrap().rows[0]);
-        assert!(unpaired.p > 0.5);
-    }
-
-    #[test]
-    fn nothing_in_common_is_an_error_and_partial_cells_are_named() {
-        let mut other = side("b", &FAST);
-        let (cell, replicates) = other.cells.pop_first().unwrap();
-        other
-            .cells
-            .insert(cell.with(factor::LOAD, "cpu"), replicates);
-        let error = compare(&[side("a", &SLOW), other.clone()], &Settings::usual()).unwrap_err();
-        assert!(error.to_string().contains("no cell in common"));
-        let third = side("c", &SLOW);
-        let all = compare(&[side("a", &SLOW), other, third], &Settings::usual()).unwrap();
-        assert_eq!(all.partial.len(), 2);
-        assert_eq!(all.partial[1].1, ["a", "c"]);
-    }
-}
+pub(crate) mod tests;

@@ -94,12 +94,27 @@ impl Figure {
         })
     }
 
+    /// Whether trials of this kind have the figure, if only they have samples enough.
+    pub(crate) fn suits(self, trials: &[Replicate]) -> bool {
+        match self {
+            Self::Missed => trials.iter().any(|t| t.missed.is_some()),
+            Self::Lost => trials.iter().any(|t| t.stalls.is_some()),
+            _ => true,
+        }
+    }
+
+    /// Samples that a trial must have for the figure.
+    pub fn samples_needed(self) -> u64 {
+        self.quantile()
+            .map_or(1, |q| ((1.0 - 1e-6) / (1.0 - q)).ceil() as u64)
+    }
+
     /// The figure of one trial; `None` where the trial does not have it, such as a
     /// p99 of fifty samples, beyond which none lies.
     pub fn of(self, trial: &Replicate) -> Option<f64> {
         let time = |of: fn(&Summary) -> f64| trial.summary.as_ref().map(of);
-        if let (Some(q), Some(summary)) = (self.quantile(), &trial.summary)
-            && (summary.samples as f64) * (1.0 - q) < 1.0 - 1e-6
+        if let (Some(_), Some(summary)) = (self.quantile(), &trial.summary)
+            && summary.samples < self.samples_needed()
         {
             return None;
         }
@@ -172,6 +187,11 @@ mod tests {
 
     #[test]
     fn a_quantile_beyond_which_no_sample_lies_is_none() {
+        let needed = |f: Figure| f.samples_needed();
+        assert_eq!(
+            Figure::ALL.map(needed),
+            [1, 2, 1, 10, 20, 100, 1_000, 10_000, 1, 1, 1]
+        );
         assert_eq!(Figure::P99.of(&trial((0..99).map(|v| v * 1000))), None);
         assert!(Figure::P99.of(&trial((0..100).map(|v| v * 1000))).is_some());
         assert_eq!(
@@ -182,8 +202,11 @@ mod tests {
 
     #[test]
     fn shares_count_what_is_missing() {
-        let trial = trial((0..75).map(|v| v * 1000));
+        let mut trial = trial((0..75).map(|v| v * 1000));
         assert_eq!(Figure::Missed.of(&trial), Some(0.25));
         assert_eq!(Figure::Lost.of(&trial), Some(0.005));
+        (trial.missed, trial.stalls) = (None, None);
+        let suits = |f: Figure| f.suits(std::slice::from_ref(&trial));
+        assert!(suits(Figure::P99) && !suits(Figure::Missed) && !suits(Figure::Lost));
     }
 }

@@ -169,6 +169,20 @@ impl Gate {
                     )));
                 };
                 let both = (&first.cells[cell], theirs);
+                if ![both.0, both.1]
+                    .iter()
+                    .all(|r| self.figure.suits(&r.trials))
+                {
+                    return Err(Error::Wish(format!(
+                        "`{}`: {cell} has no figure `{}`, which only {} have; narrow the selector",
+                        self.text,
+                        self.figure,
+                        match self.figure {
+                            Figure::Lost => "stalls",
+                            _ => "methods that sleep to a grid",
+                        }
+                    )));
+                }
                 let (_, verdict) = one(both, self.figure, settings, 1);
                 let change = self.change(&verdict);
                 found.push(Judged {
@@ -291,6 +305,24 @@ mod tests {
             error.ends_with("such as wake-up/usleep/100us/idle"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_figure_that_a_cell_can_never_have_is_an_error() {
+        let mut sides = [side("a", &BEFORE), side("b", &BEFORE)];
+        let cells = sides.iter_mut().flat_map(|s| s.cells.values_mut());
+        cells
+            .flat_map(|c| &mut c.trials)
+            .for_each(|t| t.missed = None);
+        for gate in ["usleep missed > +1pp", "idle lost > +5%"] {
+            let gate: Gate = gate.parse().unwrap();
+            let error = gate.judge(&sides, &Settings::usual()).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.contains("wake-up/usleep/100us/idle has no figure"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -47,15 +47,14 @@ pub struct Mismatch {
     pub values: (String, String),
 }
 
-/// Parameters in which later sides differ from the first, cell by cell.
+/// Parameters in which sides differ from the first one that has the cell.
 pub fn mismatches(sides: &[Side]) -> Vec<Mismatch> {
-    let Some((first, others)) = sides.split_first() else {
-        return Vec::new();
-    };
     let mut found = Vec::new();
-    for other in others {
-        for (cell, ours) in &first.cells {
-            let Some(theirs) = other.cells.get(cell) else {
+    for (at, other) in sides.iter().enumerate() {
+        for (cell, theirs) in &other.cells {
+            let before = sides[..at].iter();
+            let Some((first, ours)) = before.filter_map(|s| Some((s, s.cells.get(cell)?))).next()
+            else {
                 continue;
             };
             let (ours, theirs) = (&ours.parameters, &theirs.parameters);
@@ -72,4 +71,35 @@ pub fn mismatches(sides: &[Side]) -> Vec<Mismatch> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::tests::side;
+
+    fn pinned(mut side: Side, pinned: &str) -> Side {
+        for cell in side.cells.values_mut() {
+            let told = BTreeSet::from([pinned.to_owned()]);
+            cell.parameters.0.insert("pinned to a CPU", told);
+        }
+        side
+    }
+
+    #[test]
+    fn a_cell_that_the_first_side_lacks_is_held_against_the_first_that_has_it() {
+        let mut first = side("a", &[1.0]);
+        first.cells.clear();
+        let (b, c) = (side("b", &[1.0]), side("c", &[1.0]));
+        let alike = [
+            first.clone(),
+            pinned(b.clone(), "no"),
+            pinned(c.clone(), "no"),
+        ];
+        assert_eq!(mismatches(&alike), []);
+        let found = mismatches(&[first, pinned(b, "no"), pinned(c, "yes")]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].sides, ("b".to_owned(), "c".to_owned()));
+        assert_eq!(found[0].values, ("no".to_owned(), "yes".to_owned()));
+    }
 }

@@ -1,8 +1,10 @@
 //! One side of a comparison: the trials of a run, cell by cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Factors, Mark, Run, RunHeader, Storage, Summary, Trial, factor};
+use tompion_record::{
+    Factors, Mark, Run, RunHeader, RunRecord, Status, Storage, Summary, Trial, factor,
+};
 
 use crate::parameters::Parameters;
 use crate::{Error, Result};
@@ -14,6 +16,8 @@ pub struct Side {
     pub name: String,
     /// The machine, the program and the plan.
     pub header: RunHeader,
+    /// What befell the run: why it ended early, a CPU quota that stopped it.
+    pub remarks: Vec<String>,
     /// Replicates of each cell.
     pub cells: BTreeMap<Factors, Replicates>,
 }
@@ -43,6 +47,9 @@ pub struct Replicate {
     pub stalls: Option<(u64, u64)>,
 }
 
+/// The policy of trials that name none.
+const USUAL_POLICY: &str = "other";
+
 /// Trials below which the series itself is read: two groups of three reach no
 /// p-value below 0.1.
 const FEW: usize = 4;
@@ -54,28 +61,23 @@ impl Side {
     }
 
     /// The levels of a factor within one run, a side each, without that factor in
-    /// the keys of their cells. Trials without the factor are in none.
+    /// the keys of their cells. Trials without the factor are in none; but for the
+    /// policy, where its absence is the usual one.
     pub fn of_levels(run: &Run, by: &str) -> Result<Vec<Self>> {
         let trials = &run.record().trials;
-        let mut levels: Vec<&str> = Vec::new();
-        for level in trials.iter().filter_map(|t| t.factors.get(by)) {
+        let varies = trials.iter().any(|t| t.factors.get(by).is_some());
+        let level_of = |factors: &Factors| -> Option<String> {
+            let level = factors.get(by).map(str::to_owned);
+            level.or_else(|| (by == factor::POLICY && varies).then(|| USUAL_POLICY.to_owned()))
+        };
+        let mut levels: Vec<String> = Vec::new();
+        for level in trials.iter().filter_map(|t| level_of(&t.factors)) {
             if !levels.contains(&level) {
                 levels.push(level);
             }
         }
         if levels.len() < 2 {
-            let mut varied: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-            for (name, level) in trials.iter().flat_map(|t| t.factors.iter()) {
-                let known = varied.entry(name).or_default();
-                if !known.contains(&level) {
-                    known.push(level);
-                }
-            }
-            let names: Vec<&str> = varied
-                .iter()
-                .filter(|(name, levels)| levels.len() > 1 && **name != factor::PROBE)
-                .map(|(name, _)| *name)
-                .collect();
+            let names = varied(trials);
             return Err(Error::Wish(format!(
                 "{}: factor `{by}` has {} here; {}",
                 run.directory().display(),
@@ -93,8 +95,15 @@ impl Side {
         levels
             .into_iter()
             .map(|level| {
-                Self::gather(level, run, |f| {
-                    (f.get(by) == Some(level)).then(|| f.clone().without(by))
+                Self::gather(&level, run, |f| {
+                    (level_of(f).as_ref() == Some(&level)).then(|| {
+                        let key = f.clone().without(by);
+                        // Real-time threads have no slack: they stand beside the usual one.
+                        match by == factor::POLICY && f.get(factor::SLACK) == Some("default") {
+                            true => key.without(factor::SLACK),
+                            false => key,
+                        }
+                    })
                 })
             })
             .collect()
@@ -128,9 +137,40 @@ impl Side {
         Ok(Self {
             name: name.to_owned(),
             header: record.header.clone(),
+            remarks: remarks(record),
             cells,
         })
     }
+}
+
+/// What a reader of a comparison should know of how a run went.
+fn remarks(record: &RunRecord) -> Vec<String> {
+    let mut found = record.notes.clone();
+    if matches!(record.status, Status::Running | Status::Interrupted) {
+        found.push("It was not ended in order; its trials are those that were saved.".to_owned());
+    }
+    if let Some(t) = record.throttling.filter(|t| t.throttled_periods > 0) {
+        found.push(format!(
+            "A CPU quota stopped it in {} of {} periods.",
+            t.throttled_periods, t.periods
+        ));
+    }
+    found
+}
+
+/// Factors that can be compared within a run.
+fn varied(trials: &[Trial]) -> Vec<&str> {
+    let mut levels: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
+    for name in trials.iter().flat_map(|t| t.factors.iter()).map(|f| f.0) {
+        levels.entry(name).or_default();
+    }
+    for (name, levels) in &mut levels {
+        let found = trials.iter().map(|t| t.factors.get(name));
+        levels.extend(found.filter(|l| l.is_some() || *name == factor::POLICY));
+    }
+    let several = levels.iter().filter(|(_, levels)| levels.len() > 1);
+    let names = several.map(|(name, _)| *name);
+    names.filter(|name| *name != factor::PROBE).collect()
 }
 
 /// Values of single operations in time order.

@@ -22,15 +22,35 @@ use tompion_lab::guest::Guest;
 const HELD: Duration = Duration::from_millis(40);
 const TIMES: usize = 3;
 
-/// The host begins so late that the guest has booted and runs the loop, and later with
-/// each attempt; the loop runs so much longer.
-const BEGIN: Duration = Duration::from_secs(13);
-const LATER: Duration = Duration::from_secs(8);
+/// How long after the guest's word that it measures the host begins, and so much later
+/// with each attempt; the loop runs so much longer than that.
+const BEGIN: Duration = Duration::from_secs(2);
+const LATER: Duration = Duration::from_secs(2);
 const LOOP: Duration = Duration::from_secs(7);
 const BETWEEN: Duration = Duration::from_millis(800);
 
+/// Measures, and says so on the second serial port as soon as the run has its directory,
+/// right before the loop.
+const SCRIPT: &str = r#"
+tompion measure stalls --duration "$1" --json --out /run-stalls &
+while [ ! -e /run-stalls/run.json ]; do sleep 0.1; done
+echo measuring >/dev/ttyS1
+wait $!
+"#;
+
+/// How long a guest may take until it says so.
+const BOOT: Duration = Duration::from_secs(60);
+
 /// Emulated guests on a busy host stand still by themselves; each try is told.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 5;
+
+/// Waits until `is_so`, at most until `within` has passed since `began`.
+fn until(began: Instant, within: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        assert!(began.elapsed() < within, "{what}: not within {within:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// The QEMU whose command line holds `mark`.
 fn qemu(mark: &str) -> Option<Pid> {
@@ -92,37 +112,36 @@ impl Attempt {
         let monitor = format!("unix:{},server=on,wait=off", socket.display());
         let mark = format!("tompion_held={number}");
         let kit = kit();
-        let program = kit.program("tompion").expect("built by make guest");
         let begin = BEGIN + LATER * number;
         let seconds = format!("{}s", (begin + LOOP).as_secs());
-        let guest = Guest::new(&kit)
-            .payload(
-                program,
-                [
-                    "measure",
-                    "stalls",
-                    "--duration",
-                    &seconds,
-                    "--json",
-                    "--out",
-                    "/run-stalls",
-                ],
+        let said = directory.path().join("said");
+        let second_port = format!("file:{}", said.display());
+        let guest = ["/bin/sh", "/bin/sleep"]
+            .iter()
+            .fold(Guest::new(&kit), |guest, tool| guest.dynamic(tool, tool))
+            .file(
+                "/bin/tompion",
+                kit.program("tompion").expect("built by make guest"),
             )
+            .command(["/bin/sh", "-c", SCRIPT, "sh", &seconds])
             .kernel_args([mark.as_str()])
-            .qemu_args(["-monitor", &monitor]);
+            .qemu_args(["-serial", &second_port, "-monitor", &monitor]);
         let running = thread::spawn(move || guest.run());
         let began = Instant::now();
-        let qemu = loop {
-            if let Some(pid) = qemu(&mark) {
-                break pid;
-            }
-            assert!(
-                began.elapsed() < Duration::from_secs(20),
-                "QEMU did not start"
-            );
-            thread::sleep(Duration::from_millis(20));
-        };
-        thread::sleep(begin.saturating_sub(began.elapsed()));
+        let mut found = None;
+        until(began, Duration::from_secs(20), "QEMU's start", || {
+            found = qemu(&mark);
+            found.is_some()
+        });
+        let qemu = found.expect("started");
+        until(began, BOOT, "the guest's word that it measures", || {
+            running.is_finished() || fs::metadata(&said).is_ok_and(|file| file.len() > 0)
+        });
+        if running.is_finished() {
+            panic!("the guest ended early: {:?}", running.join());
+        }
+        eprintln!("measuring after {:.1} s", began.elapsed().as_secs_f64());
+        thread::sleep(begin);
         // Kept open: the monitor drops what it has not read when the connection ends.
         let mut monitor = UnixStream::connect(&socket).expect("QEMU's monitor");
         let (mut stopped, mut paused) = (Vec::new(), Vec::new());

@@ -1,7 +1,8 @@
 //! CPUs that the threads of a load may use.
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use tompion_platform::{cpu_list, usable_cpus};
 
 use crate::spec::Cpus;
 
@@ -25,13 +26,12 @@ pub fn settle(cpus: Option<&Cpus>, measured: Option<u32>) -> Result<Placement, S
             }
         }
     };
-    let usable = usable().map_err(|e| format!("could not ask for its CPUs: {e}"))?;
+    tompion_platform::require_cpus(&wanted)?;
+    let usable = cpu_list(&usable_cpus());
     // One by one: of several the kernel passes over those that it cannot give.
     for cpu in &wanted {
-        set(std::slice::from_ref(cpu)).map_err(|e| {
-            let usable = Cpus::List(usable.clone());
-            format!("CPU {cpu} cannot be used ({e}); usable are {usable}")
-        })?;
+        set(std::slice::from_ref(cpu))
+            .map_err(|e| format!("CPU {cpu} cannot be used ({e}); usable are {usable}"))?;
     }
     set(&wanted).map_err(|e| format!("could not be confined to its CPUs: {e}"))?;
     Ok(Placement(wanted))
@@ -48,7 +48,7 @@ pub fn measured_cpu(measured: Option<u32>, option: &str) -> Result<u32, String> 
 }
 
 fn others(measured: u32) -> Result<Vec<u32>, String> {
-    let mut list = usable().map_err(|e| format!("could not ask for its CPUs: {e}"))?;
+    let mut list = usable_cpus();
     list.retain(|cpu| *cpu != measured);
     match list.is_empty() {
         true => Err(format!(
@@ -56,12 +56,6 @@ fn others(measured: u32) -> Result<Vec<u32>, String> {
         )),
         false => Ok(list),
     }
-}
-
-fn usable() -> nix::Result<Vec<u32>> {
-    let set = sched_getaffinity(Pid::from_raw(0))?;
-    let is_set = |cpu: &u32| set.is_set(*cpu as usize).unwrap_or(false);
-    Ok((0..CpuSet::count() as u32).filter(is_set).collect())
 }
 
 fn set(cpus: &[u32]) -> nix::Result<()> {
@@ -102,6 +96,15 @@ mod tests {
     }
 
     #[test]
+    fn an_absent_cpu_is_told_with_those_that_exist() {
+        let message = settle(Some(&Cpus::List(vec![0, 8191])), None).unwrap_err();
+        assert!(
+            message.starts_with("CPU 8191 does not exist; this machine has"),
+            "{message}"
+        );
+    }
+
+    #[test]
     fn the_measured_cpu_must_be_known() {
         for cpus in [Cpus::Measured, Cpus::Others] {
             let message = settle(Some(&cpus), None).unwrap_err();
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn others_are_all_but_the_measured_one() {
-        let all = usable().unwrap();
+        let all = usable_cpus();
         let rest = others(all[0]);
         match all.len() {
             1 => assert!(rest.is_err()),

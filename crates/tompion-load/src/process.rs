@@ -62,13 +62,21 @@ impl LoadProcess {
     ///
     /// # Errors
     /// If the load cannot run here: its program is not installed, memory or disk
-    /// would run short, the write budget is too small, the peer does not answer.
+    /// would run short, the write budget is too small, the peer does not answer, a CPU
+    /// that is named does not exist.
     pub fn start(spec: &LoadSpec, config: &LoadConfig) -> Result<Self, LoadError> {
         if spec.is_idle() {
             return Err(LoadError::Start {
                 load: spec.to_string(),
                 problem: "idle is the absence of load and is never started".to_owned(),
             });
+        }
+        for part in spec.components() {
+            let named: Vec<u32> = part.named_cpus().chain(config.measured_cpu).collect();
+            tompion_platform::require_cpus(&named).map_err(|problem| LoadError::Start {
+                load: part.to_string(),
+                problem,
+            })?;
         }
         let config = LoadConfig {
             write_budget_bytes: config.write_budget_bytes / spec.writers().max(1) as u64,

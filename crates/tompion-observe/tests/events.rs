@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::*;
@@ -264,4 +266,58 @@ fn too_small_a_ring_is_told_as_a_loss() {
             .has_cpu_events,
         "before the loss"
     );
+}
+
+/// The kernel tells of a loss with the next record that it can write. Whoever comes
+/// late to a full ring must not take the time until then for a quiet one.
+#[test]
+fn a_ring_found_full_is_a_loss_before_the_kernel_tells_of_it() {
+    let settings = Settings {
+        thread_ring_bytes: 1,
+        page_faults: false,
+        cpu_events: CpuEvents::None,
+        ..Settings::default()
+    };
+    let naps = Arc::new(AtomicBool::new(true));
+    let its_naps = Arc::clone(&naps);
+    let sleepy = Busy::start("tompion-sleepy", a_cpu(), move || {
+        let naps = its_naps.load(Ordering::Relaxed);
+        std::thread::sleep(Duration::from_micros(if naps { 50 } else { 200_000 }));
+    });
+    let (mut recorder, access) = Recorder::attach_with(&settings, &[sleepy.tid()], &[]);
+    if !got(&access, item::THREAD_SWITCHES) {
+        return skip(&format!("{access:?}"));
+    }
+    assert!(access.has_switches);
+    std::thread::sleep(Duration::from_millis(300));
+    // Longer than one sleep: nothing is written any more, and nothing told.
+    naps.store(false, Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(20));
+    let late_ns = monotonic_ns();
+    let drained = recorder.drain();
+    assert!(drained.lost.is_empty(), "{:?}", drained.lost);
+    let last_ns = drained.until_ns;
+    assert!(
+        last_ns < late_ns - 100_000_000,
+        "the ring held {} ns too much",
+        last_ns.saturating_sub(recorder.since_ns())
+    );
+    let access = recorder.access_between(last_ns + 1, late_ns);
+    assert!(!access.has_switches && !got(&access, item::THREAD_SWITCHES));
+    let before = recorder.access_between(0, recorder.since_ns());
+    assert!(before.has_switches && got(&before, item::THREAD_SWITCHES));
+
+    // With room again the kernel tells how much there was.
+    naps.store(true, Ordering::Relaxed);
+    let mut lost = Vec::new();
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(100));
+        lost.extend(recorder.drain().lost);
+        if !lost.is_empty() {
+            break;
+        }
+    }
+    let records: u64 = lost.iter().map(|l| l.records).sum();
+    assert!(records > 100, "{lost:?}");
+    assert!(!recorder.access().has_switches, "nor is it forgotten");
 }

@@ -21,18 +21,63 @@ pub fn cgroup(root: &Root) -> Cgroup {
     }
 }
 
+/// Where a process stands whose CPU time a quota limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuotaGroup {
+    /// The process's own control group, a directory as seen from `/`.
+    pub own: PathBuf,
+    /// The group with the tightest quota: its own or one above.
+    pub limiting: PathBuf,
+    /// That quota, as a number of CPUs.
+    pub cpus: f64,
+    /// The top of the hierarchy, where no quota is felt; absent where it has one
+    /// itself, as in most containers.
+    pub free: Option<PathBuf>,
+}
+
+/// The group whose quota this process feels, and a way out of it.
+pub fn quota_group(root: &Root) -> Option<QuotaGroup> {
+    let (groups, quota) = limits(root)?;
+    let (limiting, tightest) = tightest(root, &groups, quota)?;
+    let farthest = groups.iter().rposition(|g| quota(root, g).is_some())?;
+    Some(QuotaGroup {
+        own: groups.first()?.clone(),
+        limiting: limiting.clone(),
+        cpus: cpus(tightest),
+        // Groups between may hand out controllers and then take no processes.
+        free: groups
+            .last()
+            .filter(|_| farthest + 1 < groups.len())
+            .cloned(),
+    })
+}
+
+/// A process's groups, nearest first, and how their quota is read.
+type Limits = (Vec<PathBuf>, fn(&Root, &Path) -> Option<Quota>);
+
+fn limits(root: &Root) -> Option<Limits> {
+    Some(match hierarchy(root)? {
+        Hierarchy::V1 { groups, .. } => (groups, quota_v1),
+        Hierarchy::V2 { groups } => (groups, quota_v2),
+    })
+}
+
+fn tightest<'a>(
+    root: &Root,
+    groups: &'a [PathBuf],
+    quota: fn(&Root, &Path) -> Option<Quota>,
+) -> Option<(&'a PathBuf, Quota)> {
+    groups
+        .iter()
+        .filter_map(|g| Some((g, quota(root, g)?)))
+        .min_by(|a, b| cpus(a.1).total_cmp(&cpus(b.1)))
+}
+
 /// The counts of the group whose quota this process feels, since the group was
 /// made; absent without a quota.
 pub fn throttling(root: &Root) -> Option<Throttling> {
-    let (groups, quota): (_, fn(&Root, &Path) -> Option<Quota>) = match hierarchy(root)? {
-        Hierarchy::V1 { groups, .. } => (groups, quota_v1),
-        Hierarchy::V2 { groups } => (groups, quota_v2),
-    };
-    let limiting = groups
-        .iter()
-        .filter_map(|g| Some((g, quota(root, g)?)))
-        .min_by(|a, b| cpus(a.1).total_cmp(&cpus(b.1)))?
-        .0;
+    let (groups, quota) = limits(root)?;
+    let limiting = tightest(root, &groups, quota)?.0;
     let stat = root.text(limiting.join("cpu.stat"))?.replace(' ', ":");
     let count = |name: &str| field(&stat, name)?.parse::<u64>().ok();
     Some(Throttling {

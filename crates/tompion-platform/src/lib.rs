@@ -13,6 +13,7 @@ mod cgroup;
 mod clock;
 mod container;
 mod cpuid;
+mod cpus;
 mod hypervisor;
 mod kernel;
 mod machine;
@@ -25,10 +26,12 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use cpus::{cpu_list, require_cpus, usable_cpus};
 use tompion_record::{Environment, Synchronisation, Throttling};
 
+pub use crate::cgroup::QuotaGroup;
 use crate::cpuid::{Cpuid, CpuidFacts};
-use crate::root::Root;
+pub use crate::root::Root;
 use crate::sys::SystemCalls;
 
 /// Describes this machine as it is now.
@@ -48,6 +51,12 @@ pub fn synchronisation() -> Option<Synchronisation> {
     sys::adjtimex().as_ref().map(synchronisation::decode)
 }
 
+/// The control group whose CPU quota this process feels, where the files under
+/// `root` show one.
+pub fn quota_group(root: &Root) -> Option<QuotaGroup> {
+    cgroup::quota_group(root)
+}
+
 /// Describes the machine whose files lie under `root`.
 fn describe(root: &Root, calls: &SystemCalls, cpuid: Option<&dyn Cpuid>) -> Environment {
     let facts = cpuid.map(CpuidFacts::read).unwrap_or_default();
@@ -64,16 +73,4 @@ fn describe(root: &Root, calls: &SystemCalls, cpuid: Option<&dyn Cpuid>) -> Envi
         cgroup: cgroup::cgroup(root),
         mitigations: machine::mitigations(root),
     }
-}
-
-/// The CPUs that this process may use, by number; empty where the system does not
-/// tell.
-pub fn usable_cpus() -> Vec<u32> {
-    let Ok(set) = rustix::thread::sched_getaffinity(None) else {
-        return Vec::new();
-    };
-    (0..rustix::thread::CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .map(|cpu| cpu as u32)
-        .collect()
 }

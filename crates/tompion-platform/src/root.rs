@@ -13,8 +13,7 @@ impl Root {
         Self(PathBuf::from("/"))
     }
 
-    /// A tree made by a test.
-    #[cfg(test)]
+    /// A tree that stands for it, such as one made by a test.
     pub fn at(path: &Path) -> Self {
         Self(path.to_path_buf())
     }

@@ -16,6 +16,10 @@ pub struct Stalls {
     pub iterations: u64,
     /// What an iteration takes undisturbed (median), in nanoseconds.
     pub loop_period_ns: f64,
+    /// When the loop began, in nanoseconds since 1970 by the system clock as it stood
+    /// when the loop ended; absent in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_unix_ns: Option<u64>,
     /// Wall time of the trial, in nanoseconds.
     pub wall_ns: u64,
     /// Part of it that lies in recorded intervals, in nanoseconds.

@@ -9,7 +9,7 @@ use tompion_stats::{Distribution, Interval, quantile_interval};
 use tompion_verdict::Assessment;
 
 use crate::ccdf;
-use crate::dependence::CellDependence;
+use crate::dependence::{CellDependence, interval_within};
 use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
 use crate::sections::{STALLS, TIMER_EVENTS};
@@ -50,7 +50,8 @@ pub(crate) struct CellView {
     pub undisturbed: Option<Summary>,
     /// Operations timed in batches.
     pub batched: Option<Summary>,
-    /// Interval of the plotted median over blocks, in nanoseconds.
+    /// Interval of the plotted median over blocks, or over stretches of the only
+    /// one, in nanoseconds.
     pub median_interval: Option<Interval>,
     /// Steps of the plotted values' CCDF.
     pub ccdf: Vec<(f64, f64)>,
@@ -110,6 +111,7 @@ impl CellView {
             filled: cell.filled_summary(),
             batched: cell.batched_summary(),
             median_interval: quantile_interval(blocks, 0.5, LEVEL, RESAMPLES, seed)
+                .or(extra.median_interval)
                 .map(|ps| ps.scaled(1e-3)),
             ccdf: ccdf::steps(&plotted),
             series,
@@ -136,6 +138,7 @@ struct Extra {
     series: Vec<TrialSeries>,
     left_out: u64,
     dependence: CellDependence,
+    median_interval: Option<Interval>,
     disturbed: Disturbed,
     tail_trials: u32,
     timer: Option<TimerEvents>,
@@ -143,7 +146,7 @@ struct Extra {
 }
 
 impl Extra {
-    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
+    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, seed: u64) {
         match trial.factors.level(factor::PROBE) {
             TIMER_EVENTS => self.timer.get_or_insert_default().add(trial, data, blocks),
             STALLS if trial.stalls.is_some() => {
@@ -154,6 +157,9 @@ impl Extra {
         self.series.push(TrialSeries::of(trial, data, blocks));
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;
         self.dependence.add(data);
+        if blocks == 1 {
+            self.median_interval = interval_within(data, seed);
+        }
         self.disturbed.add(trial, data);
         self.tail_trials += u32::from(matches!(trial.storage, Storage::Tail { .. }));
     }
@@ -173,12 +179,12 @@ impl ReportData {
         let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
+        let seed = record.header.design.seed;
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra.add(trial, data, sharing);
+            extra.add(trial, data, sharing, seed);
             evidence.add(trial);
         })?;
-        let seed = record.header.design.seed;
         let views = cells
             .iter()
             .map(|c| CellView::new(c, extras.remove(&c.factors).unwrap_or_default(), seed))

@@ -1,11 +1,36 @@
 //! How much the samples of a cell depend on one another.
 
 use tompion_record::TrialData;
-use tompion_stats::Dependence;
+use tompion_stats::{Dependence, Interval, series_quantile_interval};
 
 /// Samples of a trial that are looked at: correlation costs some microseconds a
 /// hundred samples, and a default run has hundreds of trials.
 const MOST: usize = 2048;
+
+/// Samples above which a single trial gets no interval: resampling would take seconds.
+const MOST_RESAMPLED: usize = 1 << 18;
+
+/// Resamples behind the interval of a single trial.
+const RESAMPLES: usize = 400;
+
+/// Interval of the median of a single trial, in picoseconds: over stretches as long as
+/// its samples resemble each other, or by ranks where they do not.
+pub(crate) fn interval_within(data: &TrialData, seed: u64) -> Option<Interval> {
+    let series = series(data)?;
+    (series.len() <= MOST_RESAMPLED)
+        .then(|| series_quantile_interval(&series, 0.5, crate::data::LEVEL, RESAMPLES, seed))
+        .flatten()
+        .map(|found| found.interval)
+}
+
+/// Values of single operations in time order; `None` where some were not kept.
+fn series(data: &TrialData) -> Option<Vec<i64>> {
+    let counts = |s: &&tompion_record::Sample| s.n == 1 && !s.mark.is_left_out();
+    let all = data.samples.iter().filter(counts);
+    data.bins
+        .is_none()
+        .then(|| all.map(|s| s.value_ps).collect())
+}
 
 /// The trials of a cell; each is a series of its own.
 #[derive(Debug, Default)]
@@ -17,16 +42,12 @@ pub(crate) struct CellDependence {
 impl CellDependence {
     /// Takes in one trial; what it dropped or timed in batches is no series.
     pub(crate) fn add(&mut self, data: &TrialData) {
-        let counts = |s: &&tompion_record::Sample| s.n == 1 && !s.mark.is_left_out();
-        if data.bins.is_some() {
+        let Some(series) = series(data) else {
             return;
-        }
-        let all = data.samples.iter().filter(counts);
-        let samples = all.clone().count();
-        let first: Vec<i64> = all.take(MOST).map(|s| s.value_ps).collect();
-        if let Some(found) = Dependence::of(&first) {
+        };
+        if let Some(found) = Dependence::of(&series[..series.len().min(MOST)]) {
             self.times.push(found.autocorrelation_time);
-            self.effective += samples as f64 / found.autocorrelation_time;
+            self.effective += series.len() as f64 / found.autocorrelation_time;
         }
     }
 
@@ -71,6 +92,19 @@ mod tests {
             (state >> 40) as i64
         })
         .take(n)
+    }
+
+    #[test]
+    fn a_single_trial_has_an_interval_that_knows_its_dependence() {
+        let width = |data: &TrialData| {
+            let i = interval_within(data, 1).unwrap();
+            i.high - i.low
+        };
+        let apart = width(&trial(noise(4000)));
+        let in_runs = width(&trial(noise(400).flat_map(|v| [v; 10])));
+        // Of a tenth of the independent samples, so three times as wide.
+        assert!((2.0..5.0).contains(&(in_runs / apart)), "{in_runs} {apart}");
+        assert!(interval_within(&trial(noise(10)), 1).is_none());
     }
 
     #[test]

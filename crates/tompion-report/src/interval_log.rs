@@ -27,7 +27,8 @@ impl std::fmt::Display for IntervalLogError {
 impl std::error::Error for IntervalLogError {}
 
 /// The iterations of every stalls trial of `run`, an interval of the log each, in
-/// nanoseconds. An interval begins with its trial and is as long as its loop ran.
+/// nanoseconds. The log begins with the first loop; an interval begins with its own, and
+/// is as long as that ran.
 /// Where there are several cells each has a tag: its load, what else sets it apart,
 /// and its CPU, as in `idle/cpu1`.
 ///
@@ -47,15 +48,25 @@ pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
         let loop_ns = trial.stalls.as_ref().map_or(0, |s| s.wall_ns);
         trials.push((trial.started_ns, loop_ns, bins, tag(&trial.factors, &apart)));
     }
+    // Older runs tell the second in which they began and what came after it.
+    let (began, first_ns) = of_loops()
+        .min_by_key(|t| t.started_ns)
+        .and_then(|t| Some((t.stalls.as_ref()?.began_unix_ns?, t.started_ns)))
+        .map_or_else(
+            || (run.record().header.started(), 0),
+            |(unix_ns, first_ns)| {
+                let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(unix_ns);
+                (Some(began), first_ns)
+            },
+        );
     let intervals = trials
         .iter()
         .map(|(started_ns, loop_ns, bins, tag)| HlogInterval {
-            start: Duration::from_nanos(*started_ns),
+            start: Duration::from_nanos(started_ns.saturating_sub(first_ns)),
             length: Duration::from_nanos(*loop_ns),
             values: HlogValues::Picoseconds(bins),
             tag: tag.as_deref(),
         });
-    let began = run.record().header.started();
     let mut log = Vec::new();
     write_hlog(
         &mut log,

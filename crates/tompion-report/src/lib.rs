@@ -25,6 +25,7 @@ mod json;
 mod ladder;
 mod limitations;
 mod loads;
+mod opening;
 mod packet_budget;
 mod plot;
 mod program;

@@ -69,6 +69,32 @@ fn every_cell_is_drawn_within_the_size_limit() {
     }
 }
 
+/// Where nothing slept the report opens with what a read costs.
+#[test]
+fn a_report_without_a_verdict_opens_with_the_cheapest_and_the_dearest_read() {
+    let reads =
+        |method: &str, load: &str, ps: i64| (key("read-cost", method, load), data(vec![ps; 100]));
+    let trials = vec![
+        reads("clock-monotonic", "idle", 25_000),
+        reads("rdtsc", "idle", 12_000),
+        reads("clock-tai", "idle", 31_000),
+        reads("rdtsc", "io", 13_000),
+    ];
+    let (_keep, run) = run(trials, Status::Complete);
+    let text = terminal(
+        &ReportData::gather(&run, |_| nothing()).unwrap(),
+        200,
+        false,
+    );
+    assert!(
+        text.starts_with(
+            "At rest a read takes from 12.0 ns with rdtsc to 31.0 ns with clock-tai (medians).\n\
+             Beside io a read takes 13.0 ns with rdtsc (median).\nNothing to judge.\n"
+        ),
+        "{text}"
+    );
+}
+
 #[test]
 fn the_largest_sample_is_the_highest_dot() {
     let f = key("wake-up", "usleep", "idle");

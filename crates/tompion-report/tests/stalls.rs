@@ -68,7 +68,7 @@ fn time_lost_by_cause_adds_up_over_trials() {
     );
     let line = text
         .lines()
-        .find(|l| l.contains("preempted by hog[7]"))
+        .find(|l| l.trim_start().starts_with("preempted by hog[7]"))
         .unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[3..], ["40.0", "ms", "99.90", "%", "2", "30.0", "ms"]);
@@ -83,6 +83,31 @@ fn time_lost_by_cause_adds_up_over_trials() {
     let page = html(&report);
     check_page(&page);
     assert!(page.contains("<td class=\"left\">hog[7]</td><td>40.0 ms</td>"));
+}
+
+/// Where nothing slept there is no verdict; the report opens with what there is.
+#[test]
+fn a_report_without_a_verdict_opens_with_time_lost_the_longest_stall_and_its_cause() {
+    let mut trials = two_trials();
+    trials.push(stalls_trial(stalls_key("1", "idle"), 0, SECOND, &[]));
+    let report = report(&trials);
+    let rest = "At rest no stall of more than 1.00 µs was seen in 999 ms.";
+    let beside = "Beside cpu 2.00 % of the time was lost (40.0 ms of 2.00 s) in 2 stalls of more \
+                  than 1.00 µs, the longest 30.0 ms (preempted); 99.90 % of the time lost: preempted by hog[7].";
+    let text = terminal(&report, 200, false);
+    assert!(
+        text.starts_with(&format!("{rest}\n{beside}\nNothing to judge.\n")),
+        "{text}"
+    );
+    assert_eq!(
+        json(&report)["assessment"]["headline"],
+        format!("{rest} {beside} Nothing to judge.")
+    );
+    let page = html(&report);
+    check_page(&page);
+    let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("{what}"));
+    assert!(place(&format!("<h1>{rest}</h1>")) < place(&format!(">{beside}<")));
+    assert!(place(&format!(">{beside}<")) < place(">Nothing to judge.<"));
 }
 
 #[test]
@@ -329,6 +354,31 @@ fn an_interval_log_tells_cells_apart_and_has_the_loops_own_time() {
     // One cell needs no tag.
     let alone = intervals(&[of("0", "idle", 0), of("0", "idle", 1)]);
     assert_eq!(alone, [line("0.000", None), line("3.000", None)]);
+}
+
+/// What stands before the first interval: the time that its loop began.
+#[test]
+fn an_interval_log_begins_with_its_first_loop() {
+    let of = |cpu: &str, started_ns: u64| {
+        let mut trial = stalls_trial(stalls_key(cpu, "idle"), 0, SECOND, &[]);
+        trial.0.started_ns = started_ns;
+        let began = 1_700_000_000_000_000_000 + started_ns;
+        trial.0.stalls.as_mut().unwrap().began_unix_ns = Some(began);
+        trial
+    };
+    // The second began a little earlier than the first.
+    let trials = [
+        of("0", 640_000_000),
+        of("1", 639_000_000),
+        of("2", 3 * SECOND),
+    ];
+    let starts: Vec<String> = intervals(&trials).into_iter().map(|i| i.0).collect();
+    assert_eq!(starts, ["0.001", "0.000", "2.361"]);
+    let (_keep, run) = run_of(&trials);
+    let log = String::from_utf8(interval_log(&run).unwrap()).unwrap();
+    for name in ["StartTime", "BaseTime"] {
+        assert!(log.contains(&format!("#[{name}: 1700000000.639 ")), "{log}");
+    }
 }
 
 #[test]

@@ -210,3 +210,34 @@ fn a_whole_run_is_drawn_and_keeps_within_the_terminal() {
         assert!(text.contains(heading), "{heading}: {text}");
     }
 }
+
+/// Where nothing slept the report opens with how well periods were kept.
+#[test]
+fn a_report_without_a_verdict_opens_with_the_best_and_the_worst_mean_interval() {
+    let steady = on_grid(
+        timer_key("ticker", "100us", "grid", "idle"),
+        0,
+        100_000,
+        0,
+        &[1_000; 50],
+    );
+    let late = rearmed(
+        timer_key("epoll", "50us", "rearmed", "idle"),
+        0,
+        50_000,
+        &[25_000; 50],
+    );
+    let alone = rearmed(
+        timer_key("timerfd", "50us", "rearmed", "cpu"),
+        0,
+        50_000,
+        &[2_000; 50],
+    );
+    let text = terminal(&report(&[steady, late, alone]), 200, false);
+    let want = "At rest the mean interval came closest to its period with ticker (on a grid): \
+                100.000 µs at 100 µs, 0 % missed; it stayed farthest from it with epoll (re-armed): \
+                75.000 µs at 50 µs.\nBeside cpu the mean interval of timerfd (re-armed) was 52.000 \
+                µs at 50 µs.\nNothing to judge.\n";
+    let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(bare(&text).starts_with(&bare(want)), "{text}");
+}

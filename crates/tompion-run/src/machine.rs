@@ -15,9 +15,10 @@ use tompion_probe::{
     Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings, read_cost, wake_up,
 };
 use tompion_record::{Throttling, factor};
+use tompion_time::os::{self, ClockId};
 use tompion_time::{Clock, Policy, Rate, Source};
 
-use self::observed::Observed;
+use self::observed::{Observed, Turns};
 use self::since::Since;
 use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, ProbePlan, Trial};
 
@@ -44,11 +45,14 @@ pub struct MachineSettings {
 /// This machine.
 pub struct Machine {
     began: Instant,
+    /// The same in nanoseconds of `CLOCK_MONOTONIC`.
+    began_ns: u64,
     rate: Option<Rate>,
     settle: Duration,
     loads: Vec<Load>,
     /// Whether the machine has been at rest since it settled.
     rested: bool,
+    turns: Turns,
     controller: Controller,
 }
 
@@ -57,7 +61,7 @@ struct Load {
     /// Measures while the load is on.
     thread: Option<MeasuringThread>,
     /// Watches that thread, as the cells so far asked for it.
-    observed: Option<(Observe, Observed)>,
+    observed: Option<Observed>,
 }
 
 impl Machine {
@@ -94,10 +98,12 @@ impl Machine {
         let rate = Rate::measure(CALIBRATION).map(|m| m.1);
         Ok(Self {
             began: Instant::now(),
+            began_ns: os::now_ns(ClockId::Monotonic),
             rate,
             settle: settings.settle,
             loads,
             rested: false,
+            turns: Turns::default(),
             // After the loads have started, so that none inherits it.
             controller: Controller::raise(),
         })
@@ -220,18 +226,21 @@ impl Bench for Machine {
             Some(thread) => thread,
             None => load.thread.insert(MeasuringThread::start().map_err(named)?),
         };
-        let mut observe = cell.observe.beside(&cell.probe);
-        if cell.observe == Observe::Auto && !self.controller.is_raised() && load.process.is_some() {
+        let mut observe = cell.observe;
+        if observe == Observe::Auto && !self.controller.is_raised() && load.process.is_some() {
             // Descriptors of events are closed slowly beside a heavy load.
             observe = Observe::Counters;
         }
-        if observe != Observe::Off && load.observed.as_ref().map(|o| o.0) != Some(observe) {
+        let chosen = self.turns.choose(observe, &cell.probe);
+        if observe != Observe::Off && load.observed.as_ref().map(|o| o.what) != Some(chosen) {
             let cpus = match cell.thread.cpu {
                 Some(cpu) => vec![cpu],
                 None => tompion_platform::usable_cpus(),
             };
-            let observed = Observed::begin(observe, thread.tid(), cpus);
-            load.observed = observed.map(|o| (observe, o));
+            // Two at once would each cost.
+            load.observed = None;
+            let turns = &mut self.turns;
+            load.observed = Observed::begin(observe, &cell.probe, thread.tid(), &cpus, turns);
         }
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
@@ -246,7 +255,7 @@ impl Bench for Machine {
             } => timer_events::measure(method, form, period_ns, &limits),
             ProbePlan::Stalls { .. } => unreachable!("measured above"),
         };
-        let mut observed = load.observed.as_mut().map(|o| &mut o.1);
+        let mut observed = load.observed.as_mut();
         if observe == Observe::Off {
             observed = None;
         }
@@ -296,7 +305,6 @@ impl Machine {
             placements = cpus.iter().map(on).collect();
         }
         let since = Since::now(&mut load.process)?;
-        let started = self.began.elapsed();
         let cpu_events = self.controller.is_raised() || load.process.is_none();
         let measured = stalls::measure(&placements, threshold_ns, self.rate, cpu_events, limits);
         let measured = measured.map_err(|source| Error::Probe {
@@ -305,6 +313,7 @@ impl Machine {
         })?;
         let ended = self.began.elapsed();
         let evidence = since.evidence(&mut load.process)?;
+        let began_ns = self.began_ns;
         let trial = |m: stalls::Measured| Trial {
             factors: match m.stalls.cpu {
                 Some(cpu) if !cpus.is_empty() => {
@@ -312,7 +321,8 @@ impl Machine {
                 }
                 _ => cell.factors.clone(),
             },
-            started,
+            // Without the time that it took to set the loop up.
+            started: Duration::from_nanos(m.outcome.began_ns.saturating_sub(began_ns)),
             ended,
             outcome: m.outcome,
             load: evidence.clone(),

@@ -34,7 +34,8 @@ const LAG_NS: u64 = 200_000_000;
 const LONGEST: usize = 100;
 
 /// Watches all threads of process `pid` for `duration`, until it ends or until
-/// `stop` is set. Lets this process open as many files as it is allowed to, and raises
+/// `stop` is set. Tells `progress` some ten times a second for how long it has watched.
+/// Lets this process open as many files as it is allowed to, and raises
 /// the calling thread's priority where that is permitted.
 ///
 /// # Errors
@@ -43,6 +44,7 @@ pub fn watch_program(
     pid: i32,
     duration: Duration,
     stop: &Arc<AtomicBool>,
+    mut progress: impl FnMut(Duration),
 ) -> Result<ProgramStalls, Error> {
     raise_open_files();
     be_prompt();
@@ -123,6 +125,7 @@ pub fn watch_program(
         if is_over {
             break (ended, now_ns);
         }
+        progress(Duration::from_nanos(now_ns - began_ns));
         let left_ns = end_ns.saturating_sub(os::now_ns(ClockId::Monotonic));
         std::thread::sleep(EVERY.min(Duration::from_nanos(left_ns)));
     };

@@ -6,6 +6,7 @@ use tompion_stats::Distribution;
 use crate::Advice;
 use crate::basis::{Comparison, name, sentence, times, under};
 use crate::clocks::{self, SYSCALL};
+use crate::remedies::{HYBRID_SLEEP, TIMER_SLACK};
 
 /// Sleeps of the kernel, the most used first.
 const KERNEL_SLEEPS: [&str; 6] = [
@@ -64,8 +65,8 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
     let remedy = Remedy {
         subject: "a timer slack of 1 ns",
         quantity: "wake-up latency",
-        how: "prctl(PR_SET_TIMERSLACK, 1) in the sleeping thread; threads it starts later inherit it",
-        price: "the kernel no longer merges nearby wake-ups, so that an idle machine wakes up more often",
+        how: TIMER_SLACK.how,
+        price: TIMER_SLACK.price,
     };
     let mut advice = remedy.tested(before, after, (&before.blocks, &after.blocks))?;
     if pairs.len() > 1 {
@@ -77,6 +78,14 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
     Some(advice)
 }
 
+/// Whether a sleep is as programs have it: at the default slack, or out of its reach.
+fn has_usual_slack(c: &Cell) -> bool {
+    match c.factors.get(factor::SLACK) {
+        Some(level) => level == "default",
+        None => c.factors.level(factor::METHOD) == "timerfd",
+    }
+}
+
 fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
     let hybrid = |c: &Cell| {
         let other = c.factors.clone().without(factor::SLACK);
@@ -85,10 +94,10 @@ fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
     let remedy = Remedy {
         subject: "Tompion's hybrid sleep in its place",
         quantity: "wake-up latency",
-        how: "tompion_time::sleep::Sleeper::new(Policy::hybrid()), then sleep(duration) or sleep_until_ns(deadline)",
-        price: "it spins over the last microseconds of each sleep",
+        how: HYBRID_SLEEP.how,
+        price: HYBRID_SLEEP.price,
     };
-    kernel_sleeps(cells, |c| c.factors.level(factor::SLACK) == "default")
+    kernel_sleeps(cells, has_usual_slack)
         .into_iter()
         .find_map(|before| {
             let after = measured(cells, &hybrid(before))?;

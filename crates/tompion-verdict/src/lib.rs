@@ -20,8 +20,10 @@ mod judge;
 #[cfg(test)]
 mod planted;
 mod profile;
+pub mod remedies;
 
 pub use assessment::*;
+pub use basis::{LEVEL, SMALLEST_RATIO};
 pub use profile::{Limit, Profile, profiles};
 
 use tompion_record::Cell;

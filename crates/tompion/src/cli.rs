@@ -1,5 +1,6 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
+mod advise;
 mod check;
 mod claims;
 mod compare;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+pub use advise::AdviseOptions;
 pub use check::CheckOptions;
 pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;
@@ -52,6 +54,7 @@ Examples:
   tompion check            how good time is on this machine, in less than two minutes
   tompion check --quick    a first look in half a minute
   tompion measure stalls   why a busy loop stands still
+  tompion advise           try what might help here, and measure what it does
   tompion compare A B      what differs between two runs, by how much, how surely
   tompion report RUN       make the report of the run in directory RUN again
   tompion preload -- CMD   run a program with precise clocks and sleeps
@@ -65,6 +68,8 @@ pub enum Command {
     Check(Box<CheckOptions>),
     /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
     Measure(MeasureOptions),
+    /// Try remedies one at a time on this machine, and measure what each does
+    Advise(Box<AdviseOptions>),
     /// Make the report of a recorded run again
     Report(ReportOptions),
     /// Hold recorded runs against each other, or against published results
@@ -126,7 +131,7 @@ file-server. It takes and sends bulk data to whoever connects: listen where only
 connect.")]
 pub struct PeerOptions {
     /// Address and port
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5210")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5210", value_parser = values::address)]
     pub listen: SocketAddr,
 
     /// Serve file-server too, with files in this directory: 4 MiB a client, and
@@ -189,6 +194,13 @@ fn one_line(rendered: &str) -> String {
         .replace(" found tip: ", " found; ")
         .replace(" tip: ", "; ");
     let text = text.strip_prefix("error: ").unwrap_or(&text);
+    // Clap takes a negative number for an option that it does not know.
+    if let Some(number) = text.strip_prefix("unexpected argument '-")
+        && number.starts_with(|c: char| c.is_ascii_digit())
+    {
+        let number = number.split('\'').next().unwrap_or_default();
+        return format!("-{number} is no option, and no value may be negative (--help tells more)");
+    }
     if rendered.starts_with("error:") {
         format!("{text} (--help tells more)")
     } else {
@@ -215,7 +227,31 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_that_says_what_would_be_right() {
-        let cases: [(&[&str], &str); 15] = [
+        let cases: [(&[&str], &str); 27] = [
+            (&["tompion", "check", "--seed", "abc"], "such as 42"),
+            (
+                &["tompion", "check", "--seed", "-5"],
+                "no value may be negative",
+            ),
+            (
+                &["tompion", "check", "--duration", "-5s"],
+                "no value may be negative",
+            ),
+            (&["tompion", "check", "--duration", "5"], "such as 100us"),
+            (&["tompion", "check", "--blocks", "x"], "such as 8"),
+            (&["tompion", "check", "--blocks", "0"], "at least 1"),
+            (&["tompion", "check", "--cpu", "one"], "such as 1"),
+            (&["tompion", "load", "cpu", "--cpu", "0,1"], "one CPU"),
+            (
+                &["tompion", "measure", "stalls", "--cpus", "8192"],
+                "up to 8191",
+            ),
+            (
+                &["tompion", "measure", "stalls", "--pid", "99999999999"],
+                "such as 1234",
+            ),
+            (&["tompion", "measure", "stalls", "--pid", "0"], "from 1 on"),
+            (&["tompion", "peer", "--listen", "here"], "[::1]:5210"),
             (&["tompion", "check", "--samples", "0"], "at least 1"),
             (&["tompion", "check", "--wake-samples", "0"], "at least 1"),
             (&["tompion", "check", "--targets", "100"], "such as 100us"),

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     };
     let result = match options.command {
         Command::Check(check) => commands::check(&check),
+        Command::Advise(advise) => commands::advise(&advise),
         Command::Measure(measure) => commands::measure(&measure),
         Command::Report(report) => commands::report(&report),
         Command::Compare(compare) => commands::compare(&compare),

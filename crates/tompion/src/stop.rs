@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::exit;
@@ -33,5 +33,15 @@ pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
                 at_once.store(true, Ordering::Relaxed);
             }
         })?;
+    Ok(stop)
+}
+
+/// A flag that SIGINT, SIGTERM or SIGHUP sets, for a command that has to put something
+/// back first: however many come, it ends in order.
+pub fn in_order() -> std::io::Result<Arc<AtomicBool>> {
+    let stop = Arc::<AtomicBool>::default();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
     Ok(stop)
 }

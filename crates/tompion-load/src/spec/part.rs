@@ -139,6 +139,22 @@ impl Part {
         self.writes_files() || self.is_driven()
     }
 
+    /// CPUs that it names by number: those it may use, and that of its interrupts.
+    pub fn named_cpus(&self) -> impl Iterator<Item = u32> + '_ {
+        let list = match &self.cpus {
+            Some(Cpus::List(list)) => list.as_slice(),
+            _ => &[],
+        };
+        let irq = match &self.kind {
+            Kind::DiskRead {
+                irq: Some(Irq::Cpu(cpu)),
+                ..
+            } => Some(*cpu),
+            _ => None,
+        };
+        list.iter().copied().chain(irq)
+    }
+
     /// The canonical text without the defaults.
     pub fn level(&self) -> String {
         self.text(false)

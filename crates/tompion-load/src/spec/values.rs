@@ -118,15 +118,7 @@ impl fmt::Display for Cpus {
             Self::Others => return f.write_str("others"),
             Self::List(list) => list,
         };
-        let runs = list.chunk_by(|one, next| one + 1 == *next);
-        for (number, run) in runs.enumerate() {
-            let comma = if number == 0 { "" } else { "," };
-            match run {
-                [cpu] => write!(f, "{comma}{cpu}")?,
-                run => write!(f, "{comma}{}-{}", run[0], run[run.len() - 1])?,
-            }
-        }
-        Ok(())
+        f.write_str(&tompion_platform::cpu_list(list))
     }
 }
 

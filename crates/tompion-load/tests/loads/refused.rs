@@ -27,7 +27,11 @@ pub fn tests() -> Vec<Trial> {
             refused("nfs:dir=/proc", "not on an NFS mount")
         }),
         test("a_cpu_that_is_not_there", || {
-            refused("memory:cpus=0,1023", "usable are")
+            refused(
+                "memory:cpus=0,1023",
+                "CPU 1023 does not exist; this machine has",
+            );
+            refused("disk-read:size=1M:irq=1023", "CPU 1023 does not exist");
         }),
         test("no_measured_cpu", || {
             refused("memory:cpus=others", "--cpu N");

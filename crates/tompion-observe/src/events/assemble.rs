@@ -107,6 +107,8 @@ impl Assembler {
             }
             Event::Out { tid, how } => self.out(tid, time_ns, how, By::Thread),
             Event::In { tid } => self.come_in(tid, time_ns, cpu),
+            // For turns alone.
+            Event::Queued { .. } => {}
             Event::Wake { tid } => self.wake(tid, time_ns),
             Event::Moved { tid, to_cpu } => self.move_to(tid, time_ns, to_cpu),
             Event::Enter { kind, label } => self.enter(cpu, time_ns, kind, label),

@@ -19,6 +19,11 @@ pub(super) enum Role {
     Waking {
         tid: Field,
     },
+    /// A woken thread comes into the queue of a CPU.
+    Queued {
+        tid: Field,
+        cpu: Field,
+    },
     Migrate {
         tid: Field,
         to_cpu: Field,
@@ -51,8 +56,10 @@ pub(super) struct SwitchFields {
     state: Field,
     next: Field,
     next_comm: Field,
-    /// Bits of the state that mean stopped or traced, and all that have a name.
+    /// Bits of the state that mean stopped or traced, that it sleeps, and all that
+    /// have a name.
     stopped: u64,
+    asleep: u64,
     named: u64,
 }
 
@@ -70,8 +77,15 @@ impl SwitchFields {
             next: format.field("next_pid")?,
             next_comm: format.field("next_comm")?,
             stopped: bits(&|word| word.eq_ignore_ascii_case("t")),
+            asleep: bits(&|word| matches!(word, "S" | "D" | "I")),
             named: bits(&|word| word != "R+"),
         })
+    }
+
+    /// The bits of the state of a thread that sleeps; 0 where the kernel does not
+    /// name them.
+    pub(super) fn asleep(&self) -> u64 {
+        self.asleep
     }
 
     /// The letters of `ps`: `T` and `t` stand for stopped and traced; without any
@@ -220,6 +234,10 @@ impl Decoder {
             },
             Role::Waking { tid } => Event::Wake {
                 tid: tid.number(raw)? as i32,
+            },
+            Role::Queued { tid, cpu } => Event::Queued {
+                tid: tid.number(raw)? as i32,
+                cpu: cpu.number(raw)? as u32,
             },
             Role::Migrate { tid, to_cpu } => Event::Moved {
                 tid: tid.number(raw)? as i32,

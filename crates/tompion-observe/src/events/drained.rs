@@ -2,7 +2,7 @@
 
 use tompion_cause::Span;
 
-use super::Loss;
+use super::{Loss, Turn};
 
 /// What has ended since the last drain.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,8 @@ pub struct Drained {
     pub threads: Vec<(i32, Vec<Span>)>,
     /// Spans of each CPU, whole, the watched threads' turns among them.
     pub cpus: Vec<(u32, Vec<Span>)>,
+    /// When the watched threads wanted to run and did not, where that was asked for.
+    pub turns: Vec<(i32, Turn)>,
     /// All that ended before this moment has been told, as far as it was not lost.
     pub until_ns: u64,
     /// Records that the kernel could not keep.
@@ -36,6 +38,7 @@ impl Drained {
     pub fn append(&mut self, later: Self) {
         merge(&mut self.threads, later.threads);
         merge(&mut self.cpus, later.cpus);
+        self.turns.extend(later.turns);
         self.until_ns = self.until_ns.max(later.until_ns);
         self.lost.extend(later.lost);
     }

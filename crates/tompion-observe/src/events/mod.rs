@@ -29,11 +29,13 @@ mod record;
 mod recorder;
 mod sources;
 mod tracefs;
+mod turns;
 
 pub use decode::Loss;
 pub use drained::Drained;
 pub use record::Origin;
 pub use recorder::Recorder;
+pub use turns::{Turn, Want};
 
 #[cfg(test)]
 pub(crate) use procfs::online_cpus;
@@ -66,6 +68,10 @@ pub struct Settings {
 pub enum CpuEvents {
     /// Nothing: switches and faults of the watched threads alone.
     None,
+    /// Only what keeps a watched thread from running ([`Turn`]); next to nothing while
+    /// nothing does. The CPUs must be all those on which the threads may run, the
+    /// threads those named at the start, and nothing is recorded by thread.
+    Turns,
     /// Who ran when, and who was woken.
     Switches,
     /// Interrupts and softirqs as well.
@@ -90,6 +96,8 @@ pub mod item {
     pub const THREAD_SWITCHES: &str = "context switches of the threads";
     /// Their page faults.
     pub const PAGE_FAULTS: &str = "page faults of the threads";
+    /// When they began.
+    pub const FAULT_MOMENTS: &str = "moments of the threads' page faults";
     /// Anything at all about CPUs as a whole.
     pub const CPU_EVENTS: &str = "events of the CPUs";
     /// Switches of the CPUs by `sched_switch`, with the state of who left.
@@ -102,6 +110,8 @@ pub mod item {
     pub const SOFTIRQS: &str = "softirq tracepoints";
     /// Interrupts of the CPU's own: timer, calls between CPUs.
     pub const VECTORS: &str = "interrupt vector tracepoints";
+    /// What keeps the watched threads from running, and nothing else.
+    pub const TURNS: &str = "turns that the threads had to wait for";
     /// Who was woken when, and moved where.
     pub const WAKES: &str = "wake-up tracepoints";
 }

@@ -29,6 +29,8 @@ pub(super) enum Event {
     In { tid: i32 },
     /// A thread that waited may run again.
     Wake { tid: i32 },
+    /// A thread that was woken came into a CPU's queue.
+    Queued { tid: i32, cpu: u32 },
     /// A thread was put into another CPU's queue.
     Moved { tid: i32, to_cpu: u32 },
     /// An interrupt or softirq begins; `label` says what to call it.
@@ -47,6 +49,17 @@ pub(super) enum Event {
     Lost { origin: Origin },
     /// From now on there are records again.
     Again { origin: Origin },
+}
+
+impl Event {
+    /// Whether it may be part of a turn that a thread had to wait for.
+    pub fn is_of_turns(&self) -> bool {
+        match self {
+            Self::Switch { .. } | Self::Queued { .. } | Self::Fault { .. } => true,
+            Self::Lost { origin } | Self::Again { origin } => matches!(origin, Origin::Cpu(_)),
+            _ => false,
+        }
+    }
 }
 
 /// Tells interrupts apart that may interrupt each other.

@@ -13,7 +13,8 @@ use super::open::{Beside, Channel, GONE};
 use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
-use super::{CpuEvents, Drained, Settings, item, procfs};
+use super::turns::{self, Opened, Turns};
+use super::{CpuEvents, Drained, Settings, Turn, item, procfs};
 
 /// Records younger than this may still be on their way: a CPU takes the time, is
 /// interrupted or taken away, and writes the record later.
@@ -28,6 +29,7 @@ pub struct Recorder {
     channels: Vec<Channel>,
     decoder: Decoder,
     assembler: Assembler,
+    turns: Option<Turns>,
     settings: Settings,
     evidence: Evidence,
     has_switches: bool,
@@ -59,6 +61,7 @@ impl Recorder {
             channels: Vec::new(),
             decoder,
             assembler: Assembler::new(Names::new(procfs::name)),
+            turns: None,
             settings: *settings,
             evidence: Evidence::default(),
             has_switches: !threads.is_empty(),
@@ -71,11 +74,13 @@ impl Recorder {
             bytes: Vec::new(),
             records: 0,
         };
-        if settings.cpu_events > CpuEvents::None {
-            recorder.attach_cpus(cpus, threads);
+        match settings.cpu_events {
+            CpuEvents::None => {}
+            CpuEvents::Turns => recorder.attach_turns(cpus, threads),
+            CpuEvents::Switches | CpuEvents::All => recorder.attach_cpus(cpus, threads),
         }
-        for tid in threads {
-            recorder.watch(*tid);
+        if settings.cpu_events != CpuEvents::Turns {
+            threads.iter().for_each(|tid| recorder.watch(*tid));
         }
         recorder.since_ns = now_ns(ClockId::Monotonic);
         recorder.until_ns = recorder.since_ns;
@@ -155,9 +160,31 @@ impl Recorder {
         Drained {
             threads,
             cpus,
+            turns: Vec::new(),
             until_ns: self.until_ns,
             lost: Vec::new(),
         }
+    }
+
+    fn attach_turns(&mut self, cpus: &[u32], threads: &[i32]) {
+        let opened = turns::open(threads, cpus, &self.settings, &mut self.decoder);
+        let had = opened.and_then(|Opened { channels, faults }| {
+            channels.iter().try_for_each(Channel::enable)?;
+            self.channels.extend(channels);
+            self.evidence.note(item::FAULT_MOMENTS, faults);
+            self.turns = Some(Turns::new(threads, Names::new(procfs::name)));
+            Ok(())
+        });
+        self.has_switches &= had.is_ok();
+        self.relies_on_cpus = true;
+        self.evidence.note(item::TURNS, had);
+    }
+
+    /// Turns that may still go on; from now on they are forgotten.
+    pub fn open_turns(&mut self) -> Vec<Turn> {
+        let turns = self.turns.as_mut().map(|t| t.take(true));
+        let turns = turns.unwrap_or_default();
+        turns.into_iter().map(|(_, turn)| turn).collect()
     }
 
     fn attach_cpus(&mut self, cpus: &[u32], threads: &[i32]) {
@@ -280,14 +307,19 @@ impl Recorder {
                 record.time_ns = record.time_ns.max(self.pushed_ns);
             }
             self.pushed_ns = self.pushed_ns.max(record.time_ns);
-            assembler.push(record);
+            match &mut self.turns {
+                Some(turns) if record.event.is_of_turns() => turns.push(record),
+                _ => assembler.push(record),
+            }
         }
         let (threads, cpus) = assembler.take();
+        let turns = self.turns.as_mut().map(|t| t.take(false));
         self.until_ns = self.until_ns.max(until_ns);
         self.evidence.lose(&lost);
         Drained {
             threads,
             cpus,
+            turns: turns.unwrap_or_default(),
             until_ns: self.until_ns,
             lost,
         }

@@ -3,11 +3,11 @@
 //! A thread that sleeps or waits by its own will is not disturbed, and the interrupt
 //! that wakes it is what it waited for.
 
-use tompion_cause::{Cause, Disturbance, OffCpu, Source, Span, What};
+use tompion_cause::{Cause, Disturbance, OffCpu, Source, Span, Task, What};
 
 /// A woken thread takes some microseconds to its CPU; a longer wait while somebody
 /// else runs there is a disturbance.
-const LEAST_WAIT_NS: u64 = 50_000;
+pub(super) const LEAST_WAIT_NS: u64 = 50_000;
 /// A thread that could run while its CPU idles for longer than the kernel needs to
 /// switch is kept from running: by a quota.
 const LEAST_IDLE_NS: u64 = 1_000_000;
@@ -82,9 +82,14 @@ fn longest(ran: &[&Span], span: &Span, own: &[i32]) -> (Cause, Option<String>) {
     let What::Ran(task) = &most.what else {
         return (Cause::Preempted, None);
     };
+    by_whom(task, shared(most), own)
+}
+
+/// What a thread suffered that could have run while `task` had its CPU.
+pub(super) fn by_whom(task: &Task, length_ns: u64, own: &[i32]) -> (Cause, Option<String>) {
     let by = || Some(task.to_string());
     match task.tid {
-        0 if shared(most) >= LEAST_IDLE_NS => (Cause::Throttled, None),
+        0 if length_ns >= LEAST_IDLE_NS => (Cause::Throttled, None),
         0 => (Cause::Preempted, None),
         tid if own.contains(&tid) => (Cause::Own, by()),
         _ => (Cause::Preempted, by()),
@@ -93,8 +98,6 @@ fn longest(ran: &[&Span], span: &Span, own: &[i32]) -> (Cause, Option<String>) {
 
 #[cfg(test)]
 mod tests {
-    use tompion_cause::Task;
-
     use super::*;
 
     fn span(from_us: u64, until_us: u64, what: What) -> Span {

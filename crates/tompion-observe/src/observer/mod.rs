@@ -4,7 +4,7 @@
 //! that were recorded meanwhile. What disturbed the watched threads becomes
 //! [`Disturbance`]s: from events, with their own times, where there are such; else
 //! from counters, as long as the window between two readings. The thresholds of
-//! both stand in `polled.rs` and `from_events.rs`:
+//! both stand in `polled.rs`, `from_events.rs` and `from_turns.rs`:
 //!
 //! * Events: being preempted (by whom), stopped, moved, a page fault, an interrupt
 //!   or softirq (but not the one that wakes the thread), a wait for a busy CPU of
@@ -20,6 +20,7 @@
 //! thread's own switches are recorded.
 
 mod from_events;
+mod from_turns;
 mod gauges;
 mod polled;
 mod series;

@@ -10,8 +10,8 @@ use tompion_time::os::{ClockId, now_ns};
 use super::gauges::{self, Gauge, Items};
 use super::polled::{self, Covered};
 use super::series::Series;
-use super::{Observations, OnDrained, Settings, from_events};
-use crate::events::{Drained, Recorder, item};
+use super::{Observations, OnDrained, Settings, from_events, from_turns};
+use crate::events::{Drained, Recorder, Turn, item};
 use crate::{steal, sys};
 
 /// How long the end waits for the last events.
@@ -62,6 +62,7 @@ pub(super) struct Observing {
     recorder: Option<Recorder>,
     on_drained: Option<OnDrained>,
     from_events: Vec<Disturbance>,
+    turns: Vec<Turn>,
     polled: Vec<(Disturbance, Covered)>,
     most: usize,
     /// Until when events were taken.
@@ -98,6 +99,7 @@ impl Observing {
             recorder,
             on_drained: settings.on_drained,
             from_events: Vec::new(),
+            turns: Vec::new(),
             polled: Vec::new(),
             most: settings.most_disturbances,
             events_until_ns: 0,
@@ -153,15 +155,17 @@ impl Observing {
             self.from_events
                 .extend(from_events::disturbances(spans, &own));
         }
+        self.turns
+            .extend(drained.turns.iter().map(|(_, turn)| turn.clone()));
         self.events_until_ns = drained.until_ns;
-        if self.from_events.len() > self.most {
+        if self.from_events.len() + self.turns.len() > self.most {
             self.is_full = true;
         }
     }
 
     fn end(mut self) -> Observations {
         let own_cpu_ns = sys::own_cpu_ns() - self.began_cpu_ns;
-        let disturbances = self.collect();
+        let disturbances = self.collect(&[]);
         let until_ns = self.row.0;
         Observations {
             disturbances,
@@ -181,14 +185,17 @@ impl Observing {
         if let Some(drained) = self.recorder.as_mut().map(Recorder::drain) {
             self.events_until_ns = drained.until_ns;
         }
+        self.recorder.as_mut().map(Recorder::open_turns);
         self.from_events.clear();
+        self.turns.clear();
         self.polled.clear();
         self.is_full = false;
     }
 
     /// Looks a last time and gives all disturbances, in the order of their
-    /// beginnings.
-    pub(super) fn collect(&mut self) -> Vec<Disturbance> {
+    /// beginnings. `seen_ns` are moments, in their order, at which the watched thread
+    /// is known to have run.
+    pub(super) fn collect(&mut self, seen_ns: &[u64]) -> Vec<Disturbance> {
         self.look();
         let until_ns = self.row.0;
         if let Some(last) = self
@@ -202,7 +209,17 @@ impl Observing {
         let uncovered =
             |(d, covered): (Disturbance, Covered)| (!self.is_covered(&d, covered)).then_some(d);
         let polled: Vec<_> = polled.into_iter().filter_map(uncovered).collect();
+        if let Some(recorder) = &mut self.recorder {
+            self.turns.extend(recorder.open_turns());
+        }
+        let turns = std::mem::take(&mut self.turns);
         let mut disturbances = std::mem::take(&mut self.from_events);
+        disturbances.extend(from_turns::disturbances(
+            &turns,
+            seen_ns,
+            until_ns,
+            &[self.own_tid],
+        ));
         disturbances.extend(polled);
         disturbances.sort_by_key(|d| d.from_ns);
         disturbances

@@ -30,8 +30,11 @@ impl Watch {
 
     /// Ends the window: what disturbed the threads in it, in the order of its
     /// beginnings. Takes some milliseconds, until the last events have arrived.
-    pub fn end_window(&mut self) -> Vec<Disturbance> {
-        self.0.collect()
+    /// `seen_ns` are moments of `CLOCK_MONOTONIC`, in their order, at which the watched
+    /// thread is known to have run, for example the ends of its samples: what was
+    /// recorded without its end ended at the next of them.
+    pub fn end_window(&mut self, seen_ns: &[u64]) -> Vec<Disturbance> {
+        self.0.collect(seen_ns)
     }
 
     /// What there is to be observed; each `Err` says why not.

@@ -129,7 +129,11 @@ impl FromStr for Method {
             .iter()
             .copied()
             .find(|m| m.name() == text)
-            .ok_or_else(|| format!("`{text}` is no read-cost method"))
+            .ok_or_else(|| {
+                let known: Vec<_> = Self::ALL.iter().map(|m| m.name()).collect();
+                let known = known.join(", ");
+                format!("`{text}` is no read-cost method; use one of {known}")
+            })
     }
 }
 

@@ -73,10 +73,18 @@ impl Method {
         )
     }
 
-    /// Whether timer slack acts on it as a setting (Tompion's sleep sets its
-    /// own, and a busy wait never sleeps).
+    /// Whether timer slack acts on it as a setting: the kernel applies it to sleeps
+    /// and to the timeouts of polls, not to timers (a timerfd). Tompion's sleep sets
+    /// its own, and a busy wait never sleeps.
     pub fn has_slack(self) -> bool {
-        !matches!(self, Self::BusyWait | Self::TompionHybrid)
+        match self {
+            Self::Usleep
+            | Self::Nanosleep
+            | Self::ClockNanosleepAbs
+            | Self::Ppoll
+            | Self::StdSleep => true,
+            Self::Timerfd | Self::BusyWait | Self::TompionHybrid => false,
+        }
     }
 }
 
@@ -93,7 +101,10 @@ impl FromStr for Method {
         Self::ALL
             .into_iter()
             .find(|m| m.name() == text)
-            .ok_or_else(|| format!("`{text}` is no wake-up method"))
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::name).join(", ");
+                format!("`{text}` is no wake-up method; use one of {known}")
+            })
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tompion_record::{Storage, View};
 
 use super::*;
+use crate::{MeasuringThread, ThreadSettings};
 
 /// A clock that stands still but for waits, which end late by planted amounts.
 struct Planted<const GRID: bool> {
@@ -202,6 +203,34 @@ fn methods_are_found_by_name() {
         assert_eq!(m.name().parse::<Method>(), Ok(m));
     }
     assert!("snooze".parse::<Method>().is_err());
+}
+
+/// A slack far above the wake-up latency delays what it acts on, and nothing else.
+#[test]
+fn slack_acts_on_the_methods_that_say_so() {
+    const SLACK_NS: u64 = 20_000_000;
+    let median_ns = |method, slack_ns| {
+        let thread = MeasuringThread::start().unwrap();
+        let settings = ThreadSettings {
+            slack_ns: Some(slack_ns),
+            ..ThreadSettings::default()
+        };
+        let outcome = thread.run(settings, move || measure(method, 1_000_000, &limits(3)));
+        let samples = outcome.unwrap().data.samples;
+        let mut values: Vec<i64> = samples.iter().map(|s| s.value_ps / 1000).collect();
+        values.sort_unstable();
+        values[values.len() / 2]
+    };
+    for method in Method::ALL {
+        // Other timers of the machine end some sleeps before their slack is over, and
+        // it delays others by itself: a few tries.
+        let mut tried = Vec::new();
+        let as_said = (0..5).any(|_| {
+            tried.push(median_ns(method, SLACK_NS));
+            (tried[tried.len() - 1] > 2_000_000) == method.has_slack()
+        });
+        assert!(as_said, "{method} is late by {tried:?} ns");
+    }
 }
 
 #[test]

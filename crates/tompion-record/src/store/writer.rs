@@ -36,6 +36,10 @@ impl RunWriter {
                 path: directory.to_path_buf(),
             });
         }
+        if fs::metadata(directory).is_ok_and(|there| !there.is_dir()) {
+            let why = std::io::Error::other("it exists and is no directory; choose another --out");
+            return Err(Error::io(directory, "creating")(why));
+        }
         fs::create_dir_all(directory).map_err(Error::io(directory, "creating"))?;
         let samples = directory.join(SAMPLES);
         // Only one can make it: this claims the directory.

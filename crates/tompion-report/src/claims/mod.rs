@@ -6,7 +6,7 @@ mod json;
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use tompion_claims::{Claim, Paper, Standing, Status, coverage};
+use tompion_claims::{Claim, Paper, Standing, Status, coverage, register};
 
 pub use detail::claim_text;
 pub use json::{CLAIMS_JSON_VERSION, claim_json, claims_json};
@@ -34,7 +34,8 @@ pub fn claims_text(papers: &[&Paper], width: usize) -> String {
         sections(&mut out, paper, width);
     }
     let about = "`tompion claims PAPER/NAME` tells one claim with its evidence.";
-    let _ = writeln!(out, "\n{about}");
+    out.push('\n');
+    out.push_str(&wrap(about, width, "", ""));
     out
 }
 
@@ -72,7 +73,7 @@ fn preamble(papers: &[&Paper], width: usize) -> String {
         rows.push(row("all".to_owned(), &all));
     }
     let mut out = wrap(&text, width, "", "");
-    out.push_str(&table(heads.collect(), rows, CellAlignment::Right, None));
+    out.push_str(&table(heads.collect(), rows, CellAlignment::Right, width));
     out
 }
 
@@ -133,13 +134,16 @@ fn list(out: &mut String, paper: &Paper, width: usize) {
     }
 }
 
-/// Why we differ, or what would decide it, where the standing leaves that open.
+/// Why we differ, or what would decide it, where the standing leaves that open, with
+/// what an attempt found.
 fn remark(claim: &Claim) -> Option<String> {
     match claim.status {
         Status::Supported => None,
         Status::Contradicted => claim.why.as_ref().map(|why| format!("But: {why}")),
         Status::NotDecidableHere | Status::NotYetImplemented => {
-            Some(format!("Would decide it: {}", claim.decided_by))
+            let found = register().finding(claim);
+            let found = found.map_or_else(String::new, |f| format!(" Found: {}", f.because));
+            Some(format!("Would decide it: {}{found}", claim.decided_by))
         }
     }
 }
@@ -165,31 +169,21 @@ fn sections(out: &mut String, paper: &Paper, width: usize) {
         vec![c.section.to_owned(), names]
     });
     let heads = vec!["Section".to_owned(), "claims".to_owned()];
-    out.push_str(&table(
-        heads,
-        rows.collect(),
-        CellAlignment::Left,
-        Some(width),
-    ));
+    out.push_str(&table(heads, rows.collect(), CellAlignment::Left, width));
 }
 
-/// Aligned columns, the first to the left; wrapped to `width` where one is given.
+/// Aligned columns, the first to the left, wrapped to `width`.
 fn table(
     heads: Vec<String>,
     rows: Vec<Vec<String>>,
     others: CellAlignment,
-    width: Option<usize>,
+    width: usize,
 ) -> String {
     const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
     let mut table = Table::new();
     table.load_style(STYLE);
-    match width {
-        None => table.set_content_arrangement(ContentArrangement::Disabled),
-        Some(width) => {
-            table.set_content_arrangement(ContentArrangement::Dynamic);
-            table.set_width(u16::try_from(width).unwrap_or(u16::MAX))
-        }
-    };
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     table.set_header(heads.iter().map(Cell::new));
     rows.into_iter().for_each(|row| {
         table.add_row(row);

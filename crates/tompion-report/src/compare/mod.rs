@@ -7,6 +7,8 @@ use tompion_compare::{Beside, Comparison, Difference, Judged, Mismatch};
 /// A comparison with everything that is shown of it.
 #[derive(Debug)]
 pub struct CompareView {
+    /// What befell the runs, each with the run's name.
+    pub remarks: Vec<(String, String)>,
     /// What differs in the environments.
     pub environment: Vec<Difference>,
     /// Parameters of probes that differ, where comparing was asked for all the same.

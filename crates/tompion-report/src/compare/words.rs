@@ -4,7 +4,7 @@ use tompion_compare::{Basis, Comparison, Figure, Found, Judged, Row, Verdict};
 use tompion_record::format_ns;
 use tompion_stats::Interval;
 
-use crate::figures::{NONE, percent, plural, real};
+use crate::figures::{NONE, count, percent, plural, real};
 use crate::sections::factors_in_words;
 
 /// A figure's value in its unit.
@@ -69,54 +69,107 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
     let (first, second) = (&all.sides[row.sides.0], &all.sides[row.sides.1]);
     let what = what(row);
     match &row.verdict {
-        Verdict::NoFigure => format!(
-            "The {what} cannot be told: too few samples in each trial, or none of this kind."
-        ),
+        Verdict::NoFigure => {
+            format!("The {what} cannot be told: {}.", no_figure(row.figure))
+        }
         Verdict::TooFew { basis, have, need } => format!(
-            "Whether the {what} differs is not decidable with so few: {second} and {first} \
-             have {have} {}, and {need} on each side are needed.",
-            match basis {
-                Basis::Trials => plural(*have as u64, "trial", "trials"),
-                Basis::Stretches => "samples in a row",
-            }
+            "Whether the {what} differs is not decidable with so few: {}.",
+            too_few((first, second), *basis, *have, *need)
         ),
         Verdict::Found(found) if found.p_adjusted <= all.level => {
-            let way = match (found.shift > 0.0, row.figure.is_share()) {
+            // Where most differences are zero, the others still tell the direction.
+            let more = found.shift > 0.0 || (found.shift == 0.0 && found.a_hat > 0.5);
+            let way = match (more, row.figure.is_share()) {
                 (true, false) => "longer",
                 (false, false) => "shorter",
                 (true, true) => "larger",
                 (false, true) => "smaller",
             };
             format!(
-                "The {what} is {} {way} with {second}{}: {} against {} with {first}.",
-                amount(row.figure, found),
-                times(found),
+                "The {what} is {way} with {second}: {} against {} with {first}; the change is {}{}, \
+                 {} between {}.",
                 own(row.figure, row.values.1),
                 own(row.figure, row.values.0),
+                change(row.figure, found.shift),
+                times(found),
+                surely(all.level),
+                between(row.figure, found),
             )
         }
-        Verdict::Found(found) => {
-            let range = match found.ratio {
-                Some((_, ratio)) => format!("{} and {}", relative(ratio.low), relative(ratio.high)),
-                None => format!(
-                    "{} and {}",
-                    change(row.figure, found.interval.low),
-                    change(row.figure, found.interval.high)
-                ),
-            };
-            format!(
-                "No difference was found in the {what}: with {second} it is between {range} of that with {first}."
-            )
-        }
+        Verdict::Found(found) => format!(
+            "No difference was found in the {what}: from {first} to {second} the change is, {}, \
+             between {}.",
+            surely(all.level),
+            between(row.figure, found),
+        ),
     }
 }
 
-fn amount(figure: Figure, found: &Found) -> String {
-    let size = |by: f64| match figure.is_share() {
-        true => format!("{} percentage points", real(100.0 * by.abs())),
-        false => format_ns(by.abs()),
+/// The confidence of the intervals: `95 %`.
+pub(crate) fn confidence(level: f64) -> String {
+    let digits = (100.0 * (1.0 - level) * 1e4).round() / 1e4;
+    format!("{digits} %")
+}
+
+fn surely(level: f64) -> String {
+    format!("with {} confidence", confidence(level))
+}
+
+/// The ends of the interval: relative ones where there are.
+fn between(figure: Figure, found: &Found) -> String {
+    match found.ratio {
+        Some((_, ratio)) => format!("{} and {}", relative(ratio.low), relative(ratio.high)),
+        None => format!(
+            "{} and {}",
+            change(figure, found.interval.low),
+            change(figure, found.interval.high)
+        ),
+    }
+}
+
+/// Why there is no figure, as the end of a sentence.
+fn no_figure(figure: Figure) -> String {
+    match figure {
+        Figure::Missed => "only methods that sleep to a grid miss periods".to_owned(),
+        Figure::Lost => "only stalls lose time".to_owned(),
+        _ => match figure.samples_needed() {
+            1 => "no trial on one of the sides has samples".to_owned(),
+            n => format!(
+                "no trial on one of the sides has the {} samples that it takes",
+                count(n)
+            ),
+        },
+    }
+}
+
+/// What there is and what it would take, as the end of a sentence.
+fn too_few(
+    (first, second): (&str, &str),
+    basis: Basis,
+    have: (usize, usize),
+    need: usize,
+) -> String {
+    let noun = |n: usize| match basis {
+        Basis::Trials => plural(n as u64, "trial", "trials"),
+        Basis::Stretches => "samples in a row",
     };
-    size(found.shift)
+    let told = |n: usize| format!("{} {}", count(n as u64), noun(n));
+    let have = match have {
+        (a, b) if a == b => format!("{first} and {second} have {} each", told(a)),
+        (a, b) => format!("{first} has {} and {second} {}", told(a), told(b)),
+    };
+    match need {
+        usize::MAX => have,
+        need => format!(
+            "{have}, and {}{} on each side would do",
+            match basis {
+                Basis::Trials => "",
+                // By the dependence seen so far.
+                Basis::Stretches => "some ",
+            },
+            count(need as u64)
+        ),
+    }
 }
 
 fn times(found: &Found) -> String {
@@ -136,6 +189,7 @@ fn what(row: &Row) -> String {
     let quantity = match (row.figure, probe) {
         (Figure::Lost, _) => "share of time lost in stalls".to_owned(),
         (Figure::Missed, _) => "share of missed periods".to_owned(),
+        (Figure::Max, "stalls") => "longest stall".to_owned(),
         (figure, probe) => format!(
             "{} of the {}",
             match figure {
@@ -159,10 +213,14 @@ fn what(row: &Row) -> String {
 pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
     let change = match judged.change {
         None => match &judged.verdict {
-            Verdict::TooFew { have, need, .. } => {
-                format!("not decidable with {have} replicates, {need} are needed")
+            Verdict::TooFew { basis, have, need } => {
+                let names = (&*sides[0], &*sides[judged.side]);
+                format!("not decidable: {}", too_few(names, *basis, *have, *need))
             }
-            _ => "not decidable: the figure is missing".to_owned(),
+            Verdict::Found(_) => "not decidable: it is not above zero in each trial, so that \
+                                  nothing is relative to it; give the change in its unit"
+                .to_owned(),
+            Verdict::NoFigure => format!("not decidable: {}", no_figure(judged.figure)),
         },
         Some((estimate, low, high)) if judged.relative => format!(
             "{} [{}, {}]",
@@ -182,3 +240,6 @@ pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
         judged.cell, judged.figure, sides[judged.side]
     )
 }
+
+#[cfg(test)]
+mod tests;

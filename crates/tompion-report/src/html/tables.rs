@@ -209,7 +209,7 @@ pub(super) fn full(section: &Section<'_>) -> Markup {
             p.small {
                 "MAD is the median absolute deviation from the median, unscaled. ½ IQR is half the interquartile range, which "
                 "Kirova et al. 2019 print under the name MAD; both are given, named apart. Quantiles follow definition 7 of Hyndman and Fan 1996. "
-                "A dash stands for a quantile with less than one sample beyond it. Intervals are resampled over whole blocks. "
+                "A dash stands for a quantile with less than one sample beyond it. Intervals are resampled over whole blocks; those of a single block over stretches longer than its samples resemble each other, or by ranks where they do not. "
                 "Samples in a row resemble each other: autocorrelation is the time, in samples, over which they do, and the effective samples are how many independent ones would tell as much. "
                 "Disturbed samples are those that something else overlapped; they count in all columns but those named undisturbed."
             }

@@ -9,6 +9,7 @@ use crate::data::{ReportData, Shown};
 use crate::environment::emulation;
 use crate::figures::{NONE, count, ns, plural, times};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
+use crate::opening::Opening;
 use crate::sections::{READ_COST, WAKE_UP, factors_in_words, load_title, sort_loads};
 use crate::verdicts::{self, Judged};
 
@@ -16,6 +17,7 @@ use crate::verdicts::{self, Judged};
 pub(super) fn header(data: &ReportData) -> Markup {
     let record = data.record();
     let header = &record.header;
+    let opening = Opening::of(data);
     markup! {
         header id="verdict" {
             p.brand { "Tompion" span { " timing report" } }
@@ -28,7 +30,9 @@ pub(super) fn header(data: &ReportData) -> Markup {
             @if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
                 p.banner { b { "⚠ CPU quota. " } (sentence) }
             }
-            h1 { (data.assessment().headline) }
+            h1 { (opening.answer[0]) }
+            @for sentence in &opening.answer[1..] { p.answer { (sentence) } }
+            @if let Some(why) = &opening.without_verdict { p.note { (why) } }
             p.meta {
                 @if !header.environment.hostname.is_empty() {
                     span { b { (header.environment.hostname) } }

@@ -18,6 +18,10 @@ pub fn compare_json(view: &CompareView) -> Value {
         "sides": all.map(|c| &c.sides),
         "level": all.map(|c| c.level),
         "paired": all.map(|c| c.paired),
+        "remarks": view.remarks.iter().map(|(run, remark)| json!({
+            "run": run,
+            "remark": remark,
+        })).collect::<Vec<_>>(),
         "environment_differences": view.environment.iter().map(|d| json!({
             "what": d.what,
             "values": d.values,
@@ -46,6 +50,7 @@ fn row(all: &Comparison, row: &Row) -> Value {
         "unit": if row.figure.is_share() { "share" } else { "ns" },
         "sides": [all.sides[row.sides.0], all.sides[row.sides.1]],
         "values": [row.values.0, row.values.1],
+        "trials": [row.trials.0, row.trials.1],
         "sentence": words::sentence(all, row),
     });
     let more = match &row.verdict {
@@ -69,7 +74,8 @@ fn row(all: &Comparison, row: &Row) -> Value {
         } => json!({
             "outcome": "not-decidable",
             "basis": basis(*b),
-            "have": have,
+            "have": have.0.min(have.1),
+            "have_on_each_side": [have.0, have.1],
             "need": need,
         }),
         Verdict::NoFigure => json!({ "outcome": "no-figure" }),

@@ -15,6 +15,7 @@ pub use published::{published_json, published_list_json};
 use crate::data::{LEVEL, ReportData, Shown};
 use crate::environment::emulation;
 use crate::limitations::limitations;
+use crate::opening::Opening;
 
 /// Version of the summary's form; raised when a reader of the old form would
 /// misread the new one.
@@ -37,7 +38,7 @@ pub fn json(data: &ReportData) -> Value {
         "design": header.design,
         "trials": record.trials.len(),
         "notes": record.notes,
-        "assessment": data.assessment(),
+        "assessment": assessment(data),
         "environment": header.environment,
         "emulation": emulation(&header.environment),
         "guards": header.guards,
@@ -50,6 +51,13 @@ pub fn json(data: &ReportData) -> Value {
         "among_published": sections::among_published(data),
         "cells": data.shown().map(|s| cell(&s)).collect::<Vec<_>>(),
     })
+}
+
+/// What the run means; its headline is what every form of the report opens with.
+fn assessment(data: &ReportData) -> Value {
+    let mut value = json!(data.assessment());
+    value["headline"] = json!(Opening::of(data).text());
+    value
 }
 
 fn cell(s: &Shown<'_>) -> Value {

@@ -29,6 +29,8 @@ pub(crate) struct StallsView {
     pub causes: Vec<CauseTotal>,
     /// The longest stall of all, in nanoseconds.
     pub longest_ns: f64,
+    /// The cause of its greatest part, where the stall is known one by one.
+    pub longest_cause: Option<Cause>,
     /// What is drawn over time, block by block.
     pub traces: Vec<BlockTrace>,
     /// Patterns in time and length.
@@ -60,16 +62,21 @@ impl StallsView {
         sum.stalls += new.stalls;
         sum.lost_ns += new.lost_ns;
         sum.rows_lost += new.rows_lost;
-        if new.stalls > 0
-            && let Some(summary) = &trial.summary.measured
-        {
-            self.longest_ns = self.longest_ns.max(summary.max_ns);
-        }
         for c in &new.causes {
             self.add_cause(c);
         }
         self.causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
         let stalls = trace::stalls(data, new.threshold_ns);
+        if new.stalls > 0
+            && let Some(summary) = &trial.summary.measured
+            && summary.max_ns > self.longest_ns
+        {
+            self.longest_ns = summary.max_ns;
+            let longest = stalls.iter().max_by_key(|s| s.length_ps);
+            self.longest_cause = longest
+                .filter(|s| s.length_ps as f64 / 1e3 >= summary.max_ns * 0.99)
+                .map(|s| s.cause);
+        }
         self.structure.add(&stalls, new);
         self.traces
             .push(BlockTrace::of(trial.block, &stalls, new.wall_ns, blocks));

@@ -1,17 +1,20 @@
 //! A comparison of runs for a terminal.
 
-use tompion_compare::{Basis, Beside, Comparison, Difference, Judgement, Row, Verdict};
-use tompion_record::{factor, format_ns};
+mod beside;
+mod sentences;
+
+use tompion_compare::{Comparison, Difference, Row, Verdict};
+use tompion_record::factor;
+
+use self::beside::published;
+use self::sentences::{gates, sentences};
 
 use super::numbers::{Line, table};
 use super::paint::Paint;
 use super::{NARROWEST, heading, wrap};
 use crate::compare::{CompareView, words};
-use crate::figures::{NONE, count, plain, plural, times};
+use crate::figures::{count, plain, plural};
 use crate::sections::factors_in_words;
-
-/// Sentences printed; `--json` has one for each row.
-const MOST: usize = 12;
 
 /// Names of cells are broken at this width.
 const CELL: usize = 28;
@@ -23,6 +26,11 @@ const WIDEST: usize = 36;
 pub fn compare_text(view: &CompareView, width: usize, color: bool) -> String {
     let (width, paint) = (width.max(NARROWEST), Paint { color });
     let mut out = String::new();
+    for (run, remark) in &view.remarks {
+        let text = plain(&format!("{run}: {remark}"));
+        out.push_str(&paint.warn(&wrap(&text, width, "! ", "  ")));
+        out.push('\n');
+    }
     if let Some(all) = &view.comparison {
         head(&mut out, view, all, width, paint);
         rows(&mut out, all, width, paint);
@@ -64,19 +72,26 @@ fn head(out: &mut String, view: &CompareView, all: &Comparison, width: usize, pa
         out.push('\n');
     }
     let how = format!(
-        "Replicates are trials. change: the middle of all differences between {}, with its \
-         {:.0} % interval; A < B: share of {} in which B is the larger; p: by exact permutation \
-         of trials, adjusted by Holm's method within each probe, method and load.",
+        "Replicates are trials. change: the middle of all differences between {}, with the \
+         {} interval of this comparison alone; A < B: share of {} in which B is the larger; p: \
+         by exact permutation of trials, adjusted by Holm's method within each probe, method \
+         and load.{}",
         if all.paired {
             "trials of a block"
         } else {
             "trials"
         },
-        100.0 * (1.0 - all.level),
+        words::confidence(all.level),
         if all.paired {
             "blocks"
         } else {
             "pairs of trials"
+        },
+        if all.paired {
+            ""
+        } else {
+            " Runs took place at different times: whatever else changed between them is in \
+             the difference, too."
         },
     );
     out.push_str(&paint.dim(&wrap(&how, width, "", "")));
@@ -204,7 +219,7 @@ fn line(all: &Comparison, row: &Row) -> Line {
             ]);
         }
         Verdict::TooFew { have, need, .. } => {
-            let told = format!("{have} of {need}  ");
+            let told = format!("{} of {need}  ", have.0.min(have.1));
             numbers.extend([None, None, None, None, Some(told)]);
         }
         Verdict::NoFigure => numbers.extend([None, None, None, None, None]),
@@ -212,155 +227,5 @@ fn line(all: &Comparison, row: &Row) -> Line {
     Line {
         label: format!("  {}", row.figure.name()),
         numbers,
-    }
-}
-
-fn sentences(out: &mut String, all: &Comparison, width: usize, paint: Paint) {
-    let mut differing: Vec<&Row> = all.rows.iter().filter(|r| r.differs(all.level)).collect();
-    let size = |r: &Row| match &r.verdict {
-        Verdict::Found(f) => f.ratio.map_or(f64::INFINITY, |(ratio, _)| ratio.ln().abs()),
-        _ => 0.0,
-    };
-    differing.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    heading(out, "In words", paint);
-    for row in differing.iter().take(MOST) {
-        out.push_str(&wrap(&plain(&words::sentence(all, row)), width, "· ", "  "));
-        out.push('\n');
-    }
-    if differing.len() > MOST {
-        let more = format!("and {} more, in --json.", differing.len() - MOST);
-        out.push_str(&wrap(&more, width, "· ", "  "));
-        out.push('\n');
-    }
-    let alike = |r: &&Row| matches!(r.verdict, Verdict::Found(_)) && !r.differs(all.level);
-    let undecided: Vec<&Row> = all
-        .rows
-        .iter()
-        .filter(|r| matches!(r.verdict, Verdict::TooFew { .. }))
-        .collect();
-    let n = all.rows.iter().filter(alike).count() as u64;
-    if n > 0 {
-        let text = format!(
-            "No difference was found in {} {}; their intervals tell how large one could still be.",
-            count(n),
-            plural(n, "comparison", "comparisons")
-        );
-        out.push_str(&wrap(&text, width, "· ", "  "));
-        out.push('\n');
-    }
-    if let Some(row) = undecided.first() {
-        let n = undecided.len() as u64;
-        let text = format!(
-            "{} {} not decidable with so few. {}",
-            count(n),
-            plural(n, "comparison is", "comparisons are"),
-            words::sentence(all, row)
-        );
-        out.push_str(&wrap(&plain(&text), width, "· ", "  "));
-        out.push('\n');
-    }
-    let stretches =
-        |r: &&Row| matches!(&r.verdict, Verdict::Found(f) if f.basis == Basis::Stretches);
-    let n = all.rows.iter().filter(stretches).count() as u64;
-    if n > 0 {
-        let text = format!(
-            "{} {} on stretches of single trials, each longer than the measured autocorrelation \
-             time: what changed between the trials is not told from what is compared.",
-            count(n),
-            plural(n, "comparison rests", "comparisons rest")
-        );
-        out.push_str(&paint.dim(&wrap(&text, width, "· ", "  ")));
-        out.push('\n');
-    }
-}
-
-fn gates(out: &mut String, view: &CompareView, sides: &[String], width: usize, paint: Paint) {
-    heading(out, "Gates", paint);
-    let mut last = "";
-    for judged in &view.gates {
-        if judged.gate != last {
-            out.push_str(&wrap(
-                &plain(&format!("fail if {}", judged.gate)),
-                width,
-                "",
-                "  ",
-            ));
-            out.push('\n');
-            last = &judged.gate;
-        }
-        let sign = match judged.judgement {
-            Judgement::Pass => "✓ pass",
-            Judgement::Fail => "✗ fail",
-            Judgement::Inconclusive => "? inconclusive",
-        };
-        let text = format!("{sign}  {}", words::gate_sentence(sides, judged));
-        let text = wrap(&plain(&text), width, "  ", "    ");
-        out.push_str(&match judged.judgement {
-            Judgement::Pass => paint.good(&text),
-            _ => paint.warn(&text),
-        });
-        out.push('\n');
-    }
-}
-
-fn published(out: &mut String, beside: &Beside, width: usize, paint: Paint) {
-    let title = format!("{} beside {}", beside.run, beside.published);
-    heading(out, &wrap(&plain(&title), width, "", ""), paint);
-    out.push_str(&paint.dim(&wrap(&beside.citation, width, "", "")));
-    out.push('\n');
-    let titles = ["Cell and figure", "here", "published", "here / it"].map(str::to_owned);
-    let mut marks: Vec<&str> = Vec::new();
-    let mut lines = Vec::new();
-    for row in &beside.rows {
-        lines.push(Line {
-            label: plain(&format!(
-                "{}: {}",
-                factors_in_words(&row.cell),
-                row.statistic.trim_end_matches("_ns").replace('_', " ")
-            )),
-            numbers: vec![Some(format_ns(row.own_ns)), None, None],
-        });
-        for p in &row.published {
-            let mark = p.marked.as_deref().map_or_else(String::new, |why| {
-                let at = marks.iter().position(|m| *m == why).unwrap_or_else(|| {
-                    marks.push(why);
-                    marks.len() - 1
-                });
-                format!(" [{}]", at + 1)
-            });
-            let near = if p.same { "" } else { " ~" };
-            lines.push(Line {
-                label: format!("  {}{near}{mark}", plain(&p.label)),
-                numbers: vec![
-                    Some(String::new()),
-                    Some(format_ns(p.ns)),
-                    Some(if p.ns > 0.0 {
-                        times(row.own_ns / p.ns)
-                    } else {
-                        NONE.to_owned()
-                    }),
-                ],
-            });
-        }
-    }
-    table(out, &titles, &lines, width);
-    let mut line = |text: &str, first: &str| {
-        out.push_str(&wrap(&plain(text), width, first, "  "));
-        out.push('\n');
-    };
-    for (i, why) in marks.iter().enumerate() {
-        line(why, &format!("[{}] ", i + 1));
-    }
-    let mut notes: Vec<&str> = Vec::new();
-    for note in beside.rows.iter().flat_map(|r| &r.notes) {
-        if !notes.contains(note) {
-            notes.push(note);
-        }
-    }
-    for note in notes {
-        line(note, "~ ");
-    }
-    for caveat in &beside.caveats {
-        line(caveat, "· ");
     }
 }

@@ -18,6 +18,7 @@ use crate::disturbed;
 use crate::environment::emulation;
 use crate::figures::{count, plain, plural, times};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
+use crate::opening::Opening;
 use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, factors_in_words, sections};
 use crate::verdicts::Judged;
 pub use compare::compare_text;
@@ -84,9 +85,16 @@ fn measurements(out: &mut String, data: &ReportData, width: usize, paint: Paint)
 
 fn head(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
     let header = &data.record().header;
-    let headline = wrap(&plain(&data.assessment().headline), width, "", "");
-    out.push_str(&paint.bold(&headline));
-    out.push('\n');
+    let opening = Opening::of(data);
+    for sentence in &opening.answer {
+        let sentence = wrap(&plain(sentence), width, "", "");
+        out.push_str(&paint.bold(&sentence));
+        out.push('\n');
+    }
+    if let Some(why) = &opening.without_verdict {
+        out.push_str(&wrap(&plain(why), width, "", ""));
+        out.push('\n');
+    }
     if let Some((title, sentence)) = early_end(data) {
         let text = format!("{}: {sentence}", title.to_uppercase());
         let text = wrap(&text, width, "", "  ");

@@ -44,16 +44,15 @@ pub(super) fn table(out: &mut String, titles: &[String], lines: &[Line], width: 
     let labels: Vec<String> = lines
         .iter()
         .map(|l| {
-            let room = width.saturating_sub(if l.numbers.is_empty() { 0 } else { widest });
+            let room = width.saturating_sub(widest);
             let indent = " ".repeat(l.label.len() - l.label.trim_start().len());
             wrap(l.label.trim_start(), room.max(8), &indent, &indent)
         })
         .collect();
-    let label_width = lines
+    // Headings between rows stand in the column of the labels.
+    let label_width = labels
         .iter()
-        .zip(&labels)
-        .filter(|(l, _)| !l.numbers.is_empty())
-        .map(|(_, label)| chars(label))
+        .map(|label| chars(label))
         .fold(chars(first), usize::max);
     let mut from = 0;
     while from < columns.len() {
@@ -89,6 +88,7 @@ mod tests {
         let titles = ["Cause", "lost", "parts", "longest"].map(str::to_owned);
         let lines = [
             line("preempted by a-name", ["1.20 s", "400", "5.02 ms"]),
+            Line::heading("a heading longer than any label".to_owned()),
             line("tick", ["3.40 ms", "1", "3.40 µs"]),
         ];
         for width in [24, 40, 100] {

@@ -3,46 +3,89 @@
 use std::collections::BTreeMap;
 
 use tompion_cause::{Cause, Disturbance, Source};
-use tompion_observe::events;
+use tompion_observe::events::{self, CpuEvents, item};
 use tompion_observe::marks::marks;
 use tompion_observe::observer::{Settings, Watch};
 use tompion_probe::Outcome;
-use tompion_record::{Mark, Observation, ObservedReason, Sample};
+use tompion_record::{EvidenceItem, Mark, Observation, ObservedReason, Sample};
 use tompion_time::os::{self, ClockId};
 
-use crate::Observe;
+use crate::{Observe, ProbePlan};
 
 /// Watches one measuring thread while its load is on.
 pub struct Observed {
+    /// What it was begun with.
+    pub what: Observe,
     watch: Watch,
+    /// What would have been better, and why it was not to be had.
+    lacks: Option<EvidenceItem>,
     window_ns: u64,
     /// CPU time that observing took in this window.
     own_ns: u64,
 }
 
+/// Whether the thread's turns can be watched here; unknown before the first attempt.
+#[derive(Default)]
+pub struct Turns(Option<Result<(), EvidenceItem>>);
+
 impl Observed {
-    /// Begins where anything is to be observed. `cpus` are those on which the thread
-    /// may run.
-    pub fn begin(what: Observe, tid: i32, cpus: Vec<u32>) -> Option<Self> {
+    /// Begins where anything is to be observed beside that probe. `cpus` are those on
+    /// which the thread may run.
+    pub fn begin(
+        what: Observe,
+        probe: &ProbePlan,
+        tid: i32,
+        cpus: &[u32],
+        turns: &mut Turns,
+    ) -> Option<Self> {
+        let chosen = turns.choose(what, probe);
+        let begun = Self::of(chosen, tid, cpus)?;
+        if what != Observe::Auto || chosen != Observe::Turns {
+            let lacks = turns.0.as_ref().and_then(|t| t.as_ref().err().cloned());
+            let lacks = lacks.filter(|_| what == Observe::Auto);
+            return Some(Self { lacks, ..begun });
+        }
+        let evidence = Observation::of_access(&begun.watch.access()).evidence;
+        let item = evidence.into_iter().find(|i| i.name == item::TURNS);
+        match item.filter(|i| i.missing.is_some()) {
+            None => {
+                turns.0 = Some(Ok(()));
+                Some(begun)
+            }
+            Some(lacks) => {
+                turns.0 = Some(Err(lacks));
+                Self::begin(what, probe, tid, cpus, turns)
+            }
+        }
+    }
+
+    fn of(what: Observe, tid: i32, cpus: &[u32]) -> Option<Self> {
+        let only = |cpu_events| events::Settings {
+            cpu_events,
+            ..events::Settings::default()
+        };
         let events = match what {
             Observe::Off => return None,
             Observe::Auto | Observe::Counters => None,
-            Observe::Threads => Some(events::Settings {
-                cpu_events: events::CpuEvents::None,
-                ..events::Settings::default()
+            Observe::Turns => Some(events::Settings {
+                cpu_ring_bytes: 1 << 20,
+                ..only(CpuEvents::Turns)
             }),
+            Observe::Threads => Some(only(CpuEvents::None)),
             Observe::Cpus => Some(events::Settings::default()),
         };
         let watch = Watch::begin(Settings {
             threads: vec![tid],
-            cpus,
+            cpus: cpus.to_vec(),
             events,
             // Nothing looks at the series of a trial.
             series_bytes: 1 << 16,
             ..Settings::default()
         });
         Some(Self {
+            what,
             watch,
+            lacks: None,
             window_ns: 0,
             own_ns: 0,
         })
@@ -62,11 +105,14 @@ impl Observed {
 
     /// The trial has ended: marks its samples.
     pub fn end_window(&mut self, outcome: &mut Outcome) -> Observation {
-        let disturbances = self.counted(Watch::end_window);
+        let samples = &mut outcome.data.samples;
+        let mut ends: Vec<u64> = samples.iter().map(|s| outcome.began_ns + s.at_ns).collect();
+        ends.sort_unstable();
+        let disturbances = self.counted(|watch| watch.end_window(&ends));
         let wall_ns = os::now_ns(ClockId::Monotonic) - self.window_ns;
         let mut observation = Observation::of_access(&self.watch.access());
+        observation.evidence.extend(self.lacks.clone());
         observation.own_cpu_share = self.own_ns as f64 / wall_ns.max(1) as f64;
-        let samples = &mut outcome.data.samples;
         observation.marked = mark_samples(samples, outcome.began_ns, &disturbances);
         observation
     }
@@ -76,6 +122,16 @@ impl Observed {
         let result = what(&mut self.watch);
         self.own_ns += os::now_ns(ClockId::ThreadCpu) - before;
         result
+    }
+}
+
+impl Turns {
+    /// What is to be watched beside a probe.
+    pub fn choose(&self, what: Observe, probe: &ProbePlan) -> Observe {
+        match (what, &self.0) {
+            (Observe::Auto, None | Some(Ok(()))) => Observe::Turns,
+            _ => what.beside(probe),
+        }
     }
 }
 

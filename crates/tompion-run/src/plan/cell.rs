@@ -9,15 +9,19 @@ use tompion_record::Factors;
 /// section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Observe {
-    /// The thread's switches where the probe hardly switches, else counters alone:
-    /// a record of each sleep's two switches costs it a microsecond or two.
+    /// What keeps the thread from running, where that is permitted; else the thread's
+    /// switches where the probe hardly switches, and counters alone beside sleeps: a
+    /// record of each sleep's two switches costs it a microsecond or two.
     #[default]
     Auto,
     /// Nothing.
     Off,
     /// The machine's counters, ten times a second.
     Counters,
-    /// The measuring thread's own switches and faults, too.
+    /// Being preempted, kept waiting or stopped, and page faults, too: recorded only
+    /// when it happens; takes privilege.
+    Turns,
+    /// The measuring thread's own switches and faults, all of them.
     Threads,
     /// Everything that happens on its CPUs, too; takes privilege.
     Cpus,
@@ -25,10 +29,11 @@ pub enum Observe {
 
 impl Observe {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Auto,
         Self::Off,
         Self::Counters,
+        Self::Turns,
         Self::Threads,
         Self::Cpus,
     ];
@@ -39,6 +44,7 @@ impl Observe {
             Self::Auto => "auto",
             Self::Off => "off",
             Self::Counters => "counters",
+            Self::Turns => "turns",
             Self::Threads => "threads",
             Self::Cpus => "cpus",
         }
@@ -46,7 +52,7 @@ impl Observe {
 }
 
 impl Observe {
-    /// What `Auto` means for a probe.
+    /// What `Auto` means for a probe where turns are not to be had.
     pub fn beside(self, probe: &ProbePlan) -> Self {
         match (self, probe) {
             (Self::Auto, ProbePlan::ReadCost(_) | ProbePlan::Stalls { .. }) => Self::Threads,
@@ -64,7 +70,7 @@ impl std::str::FromStr for Observe {
             .into_iter()
             .find(|o| o.name() == text)
             .ok_or_else(|| {
-                format!("`{text}` is nothing to observe; use auto, off, counters, threads or cpus")
+                format!("`{text}` is nothing to observe; use auto, off, counters, turns, threads or cpus")
             })
     }
 }

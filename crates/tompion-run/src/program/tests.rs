@@ -8,7 +8,14 @@ use super::*;
 
 fn watch(pid: u32, ms: u64) -> ProgramStalls {
     let stop = Arc::new(AtomicBool::new(false));
-    watch_program(pid as i32, Duration::from_millis(ms), &stop).unwrap()
+    let mut told = Duration::ZERO;
+    let found = watch_program(pid as i32, Duration::from_millis(ms), &stop, |elapsed| {
+        assert!(elapsed >= told, "{elapsed:?} after {told:?}");
+        told = elapsed;
+    })
+    .unwrap();
+    assert!(told.as_nanos() <= u128::from(found.wall_ns));
+    found
 }
 
 fn end(mut child: Child) {

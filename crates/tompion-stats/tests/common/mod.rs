@@ -65,8 +65,22 @@ pub(crate) fn draw<'a>(
 }
 
 /// Wake-up latencies of a recorded machine in nanoseconds; see tests/data/README.md.
+/// The method was tuned with this recording in view.
 pub(crate) fn recorded() -> Vec<i64> {
-    let bytes = include_bytes!("../data/wake-up-latency.deltas");
+    decoded(include_bytes!("../data/wake-up-latency.deltas"))
+}
+
+/// Another recording of it, made when the method had long been settled.
+pub(crate) fn recorded_later() -> Vec<i64> {
+    decoded(include_bytes!("../data/wake-up-latency-later.deltas"))
+}
+
+/// The one after, during which the machine's load ebbed and came back.
+pub(crate) fn recorded_ebbing() -> Vec<i64> {
+    decoded(include_bytes!("../data/wake-up-latency-ebbing.deltas"))
+}
+
+fn decoded(bytes: &[u8]) -> Vec<i64> {
     let mut value = 0;
     let mut values = Vec::new();
     let (mut code, mut bits) = (0u64, 0);

@@ -35,6 +35,17 @@ fn a_planted_slack_effect_becomes_advice() {
     assert!(a.how.contains("PR_SET_TIMERSLACK, 1"));
 }
 
+/// Slack does not act on a timerfd, whose cells have no such factor.
+#[test]
+fn the_hybrid_sleep_is_held_against_a_timerfd_too() {
+    let timerfd = Planted::wake_up("timerfd", "100us", "idle")
+        .cpu(2_000.0)
+        .each_block(drifting_ns(5_000, 8, 100));
+    let found = advice(&[timerfd, hybrid(500)]);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].effective && found[0].sentence.contains("timerfd"));
+}
+
 #[test]
 fn the_largest_gain_comes_first_and_what_failed_last() {
     let cells = [
@@ -118,8 +129,8 @@ fn pairs_without_samples_were_not_tried() {
         sleep("usleep", "1ns", 4_000),
         sleep("nanosleep", "default", 52_000),
         empty("nanosleep", "1ns"),
-        sleep("timerfd", "default", 52_000),
-        sleep("timerfd", "1ns", 4_000),
+        sleep("ppoll", "default", 52_000),
+        sleep("ppoll", "1ns", 4_000),
     ]);
     assert!(
         found[0]

@@ -35,7 +35,8 @@ pub struct CheckOptions {
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = nanoseconds)]
     pub targets: Vec<Nanoseconds>,
 
-    /// Timer slacks, comma-separated: `default` or a time; SCHED_OTHER only
+    /// Timer slacks, comma-separated: `default` or a time; for sleeps and ppoll (it does
+    /// not act on timerfd) under SCHED_OTHER
     #[arg(long, value_name = "SLACK", value_delimiter = ',', default_value = "default,1ns", value_parser = slack)]
     pub slack: Vec<Slack>,
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tompion_load::LoadSpec;
 
-use super::values::{bytes, duration};
+use super::values::{bytes, cpu, duration};
 use crate::output::OutputOptions;
 
 /// Run a load by itself, and tell what it did.
@@ -42,7 +42,7 @@ pub struct LoadOptions {
     pub write_limit: Option<u64>,
 
     /// The CPU that cpus=measured, cpus=others and irq=measured speak of
-    #[arg(long, value_name = "CPU")]
+    #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
     /// What to print.

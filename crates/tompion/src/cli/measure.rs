@@ -7,7 +7,7 @@ use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_run::Slack;
 
 use super::RunOptions;
-use super::values::{CpuList, Nanoseconds, cpu_list, nanoseconds, samples, slack};
+use super::values::{CpuList, Nanoseconds, cpu_list, nanoseconds, pid, samples, slack};
 
 /// Measure one thing closely, beside any loads, into a run directory with a report.
 #[derive(Args, Debug)]
@@ -73,7 +73,8 @@ pub struct WakeUpOptions {
     #[arg(long, value_name = "TIME", value_delimiter = ',', default_value = "100us,1ms,10ms", value_parser = nanoseconds)]
     pub targets: Vec<Nanoseconds>,
 
-    /// Timer slacks, comma-separated: `default` or a time; SCHED_OTHER only
+    /// Timer slacks, comma-separated: `default` or a time; for sleeps and ppoll (it does
+    /// not act on timerfd) under SCHED_OTHER
     #[arg(long, value_name = "SLACK", value_delimiter = ',', default_value = "default,1ns", value_parser = slack)]
     pub slack: Vec<Slack>,
 
@@ -127,7 +128,8 @@ pub struct TimerEventsOptions {
     #[arg(long, value_name = "N", default_value_t = 4_500, value_parser = samples)]
     pub events: u64,
 
-    /// Timer slacks, comma-separated: `default` or a time; SCHED_OTHER only
+    /// Timer slacks, comma-separated: `default` or a time; for nanosleeps and epoll (it
+    /// does not act on timers) under SCHED_OTHER
     #[arg(long, value_name = "SLACK", value_delimiter = ',', default_value = "1ns", value_parser = slack)]
     pub slack: Vec<Slack>,
 
@@ -167,7 +169,7 @@ pub struct StallsOptions {
 
     /// Watch this running program instead: when it did not run though it wanted to,
     /// and why
-    #[arg(long, value_name = "PID", conflicts_with_all = ["cpus", "hlog", "threshold", "out", "loads", "policy", "cpu", "blocks", "seed", "load_dir", "observe"])]
+    #[arg(long, value_name = "PID", value_parser = pid, conflicts_with_all = ["cpus", "hlog", "threshold", "out", "loads", "policy", "cpu", "blocks", "seed", "load_dir", "observe"])]
     pub pid: Option<i32>,
 
     /// Where, beside what, how long.

@@ -8,7 +8,7 @@ use tompion_load::LoadList;
 use tompion_probe::Policy;
 use tompion_run::Observe;
 
-use super::values::duration;
+use super::values::{blocks, cpu, duration, seed};
 use crate::output::OutputOptions;
 
 /// Where, beside what, how long.
@@ -36,9 +36,10 @@ pub struct RunOptions {
     pub policy: Vec<Policy>,
 
     /// What is watched meanwhile, to mark the samples that something disturbed: off;
-    /// counters of the machine; threads: the measuring thread's switches, too; cpus:
-    /// all that happens on its CPUs (root); auto: counters beside sleeps, else threads.
-    /// Several, comma-separated, are compared
+    /// counters of the machine; turns: what keeps the measuring thread from running,
+    /// too (root); threads: all its switches instead; cpus: all that happens on its
+    /// CPUs (root); auto: turns where permitted, else counters beside sleeps and
+    /// threads beside other probes. Several, comma-separated, are compared
     #[arg(
         long,
         value_name = "WHAT",
@@ -48,7 +49,7 @@ pub struct RunOptions {
     pub observe: Vec<Observe>,
 
     /// Pin the measuring thread to this CPU
-    #[arg(long, value_name = "CPU")]
+    #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
     /// Time for all measurements together [default: 105s in `check`, 20s with
@@ -58,11 +59,11 @@ pub struct RunOptions {
 
     /// Passes over all cells in random order; a verdict needs 6
     /// [default: 8 in `check`, 6 with --quick; 6 in `measure`, 1 for stalls]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = blocks)]
     pub blocks: Option<u32>,
 
     /// Seed of the random order [default: from the clock]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
 
     /// Where loads put their files [default: the run's directory]

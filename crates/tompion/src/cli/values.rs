@@ -47,6 +47,40 @@ pub(super) fn samples(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A whole number as an option's value; `what` says what it is, and gives one.
+fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("write {what}"))
+}
+
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    whole(text, "a whole number below 2^64, such as 42")
+}
+
+pub(super) fn blocks(text: &str) -> Result<u32, String> {
+    match whole(text, "a whole number of passes over all cells, such as 8")? {
+        0 => Err("no blocks measure nothing; use at least 1".to_owned()),
+        blocks => Ok(blocks),
+    }
+}
+
+pub(super) fn cpu(text: &str) -> Result<u32, String> {
+    whole(text, "the number of one CPU, such as 1")
+}
+
+pub(super) fn pid(text: &str) -> Result<i32, String> {
+    match whole(text, "the number of a running process, such as 1234")? {
+        pid @ 1.. => Ok(pid),
+        _ => Err("processes have numbers from 1 on, such as 1234".to_owned()),
+    }
+}
+
+pub(super) fn address(text: &str) -> Result<std::net::SocketAddr, String> {
+    whole(
+        text,
+        "an address and a port, such as 192.0.2.7:5210, 0.0.0.0:5210 or [::1]:5210",
+    )
+}
+
 /// CPUs by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CpuList {
@@ -62,7 +96,10 @@ pub(super) fn cpu_list(text: &str) -> Result<CpuList, String> {
     if text == "all" {
         return Ok(CpuList::All);
     }
-    let wrong = || format!("`{text}` is no list of CPUs; write one such as 0,2-3, or `all`");
+    let wrong = || {
+        let most = MOST - 1;
+        format!("`{text}` is no list of CPUs; write one such as 0,2-3 (up to {most}), or `all`")
+    };
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

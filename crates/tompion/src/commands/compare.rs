@@ -70,13 +70,30 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         gates.extend(gate.judge(&sides, &settings)?);
     }
     let mut besides = Vec::new();
-    for name in published {
-        for side in &sides {
-            besides.push(beside(side, &name[PUBLISHED.len()..])?);
+    if !published.is_empty() {
+        // A level lacks the factor that tells what its cells correspond to.
+        let whole = match options.by {
+            Some(_) => self::sides(&runs, None)?,
+            None => sides.clone(),
+        };
+        for name in published {
+            for side in &whole {
+                besides.push(beside(side, &name[PUBLISHED.len()..])?);
+            }
         }
     }
+    // Levels of one run share its remarks.
+    let told = match options.by {
+        Some(_) => vec![(runs[0], sides.first())],
+        None => runs.iter().copied().zip(sides.iter().map(Some)).collect(),
+    };
+    let remarks = told.into_iter().flat_map(|(run, side)| {
+        let remarks = side.into_iter().flat_map(|s| s.remarks.clone());
+        remarks.map(move |remark| (run.to_owned(), remark))
+    });
     let worst = gates.iter().map(|g| g.judgement).max();
     let view = CompareView {
+        remarks: remarks.collect(),
         environment: differences(&sides),
         mismatches,
         by: options.by.clone(),
@@ -111,8 +128,13 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
     let mut seen = HashSet::new();
     runs.iter()
         .map(|name| {
-            anyhow::ensure!(seen.insert(name), "{name} is given twice");
-            Ok(Side::of_run(name, &Run::open(Path::new(name))?)?)
+            let run = Run::open(Path::new(name))?;
+            let place = Path::new(name).canonicalize();
+            anyhow::ensure!(
+                seen.insert(place.unwrap_or_else(|_| name.into())),
+                "{name} is given twice"
+            );
+            Ok(Side::of_run(name, &run)?)
         })
         .collect()
 }

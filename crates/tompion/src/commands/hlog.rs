@@ -21,6 +21,10 @@ pub fn try_place(file: &Path) -> anyhow::Result<()> {
         "{}: a directory; --hlog takes a file",
         file.display()
     );
+    // Pipes and devices are written to as they are.
+    if file.metadata().is_ok_and(|m| !m.is_file()) {
+        return Ok(());
+    }
     // As it will be written: under a temporary name, and renamed.
     tempfile::Builder::new()
         .prefix(".tompion-")

@@ -26,6 +26,9 @@ const WRITING_TIME: Duration = Duration::from_secs(3600);
 
 /// Carries out the command.
 pub fn load(options: &LoadOptions) -> exit::Result {
+    if let Some(cpu) = options.cpu {
+        super::session::require_cpus("--cpu", &[cpu])?;
+    }
     let stop = crate::stop::on_signals()?;
     let writes = options.load.is_paced().then_some(WRITING_TIME);
     let time = options.time.or(writes);

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod advise;
 mod check;
 mod claims;
 mod compare;
@@ -17,6 +18,7 @@ mod published;
 mod report;
 mod session;
 
+pub use advise::advise;
 pub use check::check;
 pub use claims::claims;
 pub use compare::compare;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tompion_run::watch_program;
 
+use super::progress::WatchLine;
 use super::report::terminal_width;
 use crate::cli::RunOptions;
 use crate::exit;
@@ -16,7 +17,11 @@ const DURATION: Duration = Duration::from_secs(10);
 /// Watches process `pid` and tells what held it up.
 pub fn watch(pid: i32, options: &RunOptions) -> exit::Result {
     let stop = crate::stop::on_signals()?;
-    let found = watch_program(pid, options.duration.unwrap_or(DURATION), &stop)?;
+    let duration = options.duration.unwrap_or(DURATION);
+    let progress = WatchLine::new(pid, duration, options.output.quiet);
+    let found = watch_program(pid, duration, &stop, |elapsed| progress.show(elapsed));
+    progress.clear();
+    let found = found?;
     if options.output.json {
         print_json(&found)?;
     } else if !options.output.quiet {

@@ -17,12 +17,7 @@ pub struct ProgressLine {
 impl ProgressLine {
     /// A line for `plan`; `quiet` hides it.
     pub fn new(plan: &Plan, quiet: bool) -> Self {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bar = ProgressBar::with_draw_target(Some(plan.trials() as u64), target);
+        let bar = ProgressBar::with_draw_target(Some(plan.trials() as u64), target(quiet));
         // The name takes what is left of the line, and never more: a line that
         // wraps cannot be drawn over.
         let (_, columns) = console::Term::stderr().size();
@@ -58,6 +53,56 @@ impl ProgressLine {
     pub fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The line of a program that is watched, on standard error; hidden where that is no
+/// terminal.
+pub struct WatchLine {
+    bar: ProgressBar,
+    duration: Duration,
+}
+
+impl WatchLine {
+    /// A line for process `pid`, watched for `duration`; `quiet` hides it.
+    pub fn new(pid: i32, duration: Duration, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(millis(duration)), target(quiet))
+            .with_prefix(in_words(duration))
+            .with_message(format!("watching process {pid}"));
+        let (_, columns) = console::Term::stderr().size();
+        let length = columns.saturating_sub(BESIDE).min(20);
+        let template = match length {
+            0..5 => "{prefix}".to_owned(),
+            n => format!("{{bar:{n}}} {{prefix}}  {{wide_msg}}"),
+        };
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        Self { bar, duration }
+    }
+
+    /// Shows that it has been watched for so long.
+    pub fn show(&self, elapsed: Duration) {
+        self.bar.set_position(millis(elapsed.min(self.duration)));
+        self.bar
+            .set_prefix(in_words(self.duration.saturating_sub(elapsed)));
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn target(quiet: bool) -> ProgressDrawTarget {
+    if quiet {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Trials share the time of the run, so that it ends with that time or, when

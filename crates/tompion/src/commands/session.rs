@@ -10,7 +10,8 @@ use tompion_load::LoadSpec;
 use tompion_probe::{MeasuringThread, ThreadSettings};
 use tompion_record::{Error, Run, RunHeader, RunWriter, now_utc};
 use tompion_run::{
-    Machine, MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
+    Machine, MachineSettings, Plan, PlanOptions, ProbePlan, execute, require_space,
+    require_space_for_loads,
 };
 
 use super::progress::ProgressLine;
@@ -125,19 +126,48 @@ pub fn carry_out_and(
     })
 }
 
+/// Refuses CPUs that do not exist, as the value of `option`.
+pub fn require_cpus(option: &str, cpus: &[u32]) -> anyhow::Result<()> {
+    tompion_platform::require_cpus(cpus).map_err(|why| anyhow::anyhow!("{option}: {why}"))
+}
+
 /// Refuses a CPU or a policy that the system does not grant before anything is
 /// written.
 fn try_settings(plan: &Plan) -> anyhow::Result<()> {
-    let thread = MeasuringThread::start()?;
     let mut tried: Vec<ThreadSettings> = Vec::new();
     for cell in &plan.cells {
         let settings = ThreadSettings {
             slack_ns: None,
             ..cell.thread
         };
-        if !tried.contains(&settings) {
-            thread.run(settings, || Ok(()))?;
-            tried.push(settings);
+        let looped: &[u32] = match &cell.probe {
+            ProbePlan::Stalls { cpus, .. } => cpus,
+            _ => &[],
+        };
+        let on = |&cpu: &u32| ThreadSettings {
+            cpu: Some(cpu),
+            ..settings
+        };
+        let one = looped.is_empty().then_some(settings);
+        for settings in looped.iter().map(on).chain(one) {
+            if !tried.contains(&settings) {
+                tried.push(settings);
+            }
+        }
+    }
+    let named: Vec<u32> = tried.iter().filter_map(|s| s.cpu).collect();
+    let several = plan.cells.iter().any(|c| c.thread.cpu.is_none());
+    require_cpus(if several { "--cpus" } else { "--cpu" }, &named)?;
+    let thread = MeasuringThread::start()?;
+    for settings in tried {
+        let tried = thread.run(settings, || Ok(()));
+        let usable = tompion_platform::usable_cpus();
+        match settings.cpu.filter(|cpu| !usable.contains(cpu)) {
+            Some(_) => tried.with_context(|| {
+                let usable = tompion_platform::cpu_list(&usable);
+                format!("this process may use only these CPUs: {usable}")
+            })?,
+            None => tried?,
         }
     }
     Ok(())

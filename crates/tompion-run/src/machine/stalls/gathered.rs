@@ -8,6 +8,7 @@ use tompion_probe::Outcome;
 use tompion_probe::stalls::{Row, StallsOutcome};
 use tompion_record::{Observation, Recorder, StallPart, Stalls, Storage};
 use tompion_stats::Bins;
+use tompion_time::os::{self, ClockId};
 
 use super::Measured;
 use super::spans::Spans;
@@ -50,6 +51,8 @@ pub struct Gathered {
     within_own_ns: u64,
     /// How many they are.
     within_own: u64,
+    /// The others, added up.
+    within_loop_ps: u128,
 }
 
 impl Gathered {
@@ -67,6 +70,7 @@ impl Gathered {
             totals: Totals::new(),
             within_own_ns: 0,
             within_own: 0,
+            within_loop_ps: 0,
         }
     }
 
@@ -151,6 +155,7 @@ impl Gathered {
             self.within_own_ns += row.length_ps / 1000;
             self.within_own += 1;
         } else {
+            self.within_loop_ps += u128::from(row.length_ps);
             let length_ps = i64::try_from(row.length_ps).unwrap_or(i64::MAX);
             // Beyond the bins: counted by the loop, in no bin there either.
             let _ = self.row_bins.record(length_ps);
@@ -195,6 +200,12 @@ impl Gathered {
         outcome: StallsOutcome,
         observation: Observation,
     ) -> Measured {
+        let with_row_ns = u64::try_from(self.within_loop_ps / 1000).unwrap_or(u64::MAX);
+        // Stalls that found the ring full: known by their lengths alone.
+        let without_row_ns = match outcome.lost_rows {
+            0 => 0,
+            _ => outcome.stalled_ns.saturating_sub(with_row_ns),
+        };
         let (mut data, storage) = self.rows.finish();
         // All times count from the loop's beginning.
         for sample in &mut data.samples {
@@ -227,11 +238,12 @@ impl Gathered {
                 threshold_ns,
                 iterations: outcome.iterations,
                 loop_period_ns: outcome.period_ns,
+                began_unix_ns: since_1970(outcome.began_ns),
                 wall_ns: outcome.wall_ns,
                 observed_ns: outcome.observed_ns + self.within_own_ns,
                 own_ns: outcome.own_ns.saturating_sub(self.within_own_ns),
                 stalls: outcome.stalls + self.within_own,
-                lost_ns: self.totals.lost_ns(),
+                lost_ns: self.totals.lost_ns() + without_row_ns,
                 rows_lost: outcome.lost_rows,
                 causes: by_cause(&self.totals),
             },
@@ -248,6 +260,13 @@ impl Gathered {
             observation,
         }
     }
+}
+
+/// A moment of `CLOCK_MONOTONIC` by the system clock as it stands now, both in
+/// nanoseconds; none before 1970.
+fn since_1970(monotonic_ns: u64) -> Option<u64> {
+    let ago_ns = os::now_ns(ClockId::Monotonic).saturating_sub(monotonic_ns);
+    os::now_ns(ClockId::Realtime).checked_sub(ago_ns)
 }
 
 /// What `whole` counts more often than `part`, bin by bin.
@@ -267,3 +286,6 @@ fn difference(whole: &Bins, part: &Bins) -> Vec<(i64, u64)> {
         .filter(|(_, count)| *count > 0)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! Prints the JSON Schema of `tompion advise --json`.
+
+fn main() {
+    print!("{}", tompion_advise::json_schema());
+}

@@ -1,0 +1,158 @@
+//! What trying came to.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Quantity, Reach};
+
+/// Raised when a reader of the old form could not read the new one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What one run of `tompion advise` found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Advice {
+    /// What this is: `tompion-advice`.
+    pub format: String,
+    /// Version of this form.
+    pub schema_version: u32,
+    /// The program that measured.
+    pub tool: String,
+    /// When it began, UTC, RFC 3339.
+    pub started_at: String,
+    /// How long it measured, in seconds.
+    pub seconds: f64,
+    /// Whether a signal ended it early; what was measured is kept.
+    pub interrupted: bool,
+    /// Whether nothing was to be tried.
+    pub dry_run: bool,
+    /// What ran beside it; `idle` for nothing.
+    pub load: String,
+    /// Distance of wake-ups, in nanoseconds.
+    pub target_ns: u64,
+    /// Length of one trial, in nanoseconds.
+    pub trial_ns: u64,
+    /// Seed of the random order.
+    pub seed: u64,
+    /// Confidence level of the intervals, and of the whole family of tests.
+    pub level: f64,
+    /// Every remedy: what helps first, the largest gain first, then what was tried in
+    /// vain, then what was not tried.
+    pub knobs: Vec<KnobAdvice>,
+    /// Values that someone else changed meanwhile and that were left alone.
+    pub left_alone: Vec<String>,
+}
+
+/// How one remedy fared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It lowered the median or the 99th percentile, surely and notably.
+    Helps,
+    /// It lowered one and raised the other.
+    Mixed,
+    /// No effect here that is sure and notable.
+    NoEffect,
+    /// It raised one of them, surely and notably.
+    Harms,
+    /// There were too few pairs to tell, or an effect is likely and not sure.
+    NotDecidable,
+    /// It can be tried, and nothing is tried in a dry run.
+    WouldBeTried,
+    /// It touches the system, and nobody said that it may.
+    NotTried,
+    /// The system did not allow it.
+    Refused,
+    /// It is so already.
+    Already,
+    /// This machine lacks it.
+    Absent,
+}
+
+/// One remedy and how it fared.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct KnobAdvice {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// Whom it touches.
+    pub reach: Reach,
+    /// What was measured.
+    pub quantity: Quantity,
+    /// How it fared.
+    pub status: Status,
+    /// Why, where it was not measured, or what would decide it.
+    pub reason: Option<String>,
+    /// What it changes.
+    pub from: Option<String>,
+    /// Into what.
+    pub to: Option<String>,
+    /// Pairs of trials behind the effects.
+    pub pairs: usize,
+    /// Pairs that it would take to decide.
+    pub pairs_needed: Option<usize>,
+    /// Effects on the median and on the 99th percentile.
+    pub effects: Vec<Effect>,
+    /// CPU time of one sleep or read without it, in nanoseconds.
+    pub cpu_off_ns: Option<f64>,
+    /// The same with it.
+    pub cpu_on_ns: Option<f64>,
+    /// Files of the kernel that it changes.
+    pub files: Vec<PathBuf>,
+    /// The command, configuration or code that applies it.
+    pub apply: Vec<String>,
+    /// What it costs, and whom.
+    pub price: String,
+    /// Who recommends it.
+    pub source: String,
+}
+
+/// The effect on one quantile, in nanoseconds; lower is better.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Effect {
+    /// `median` or `p99`.
+    pub quantile: String,
+    /// Median over the trials without the remedy.
+    pub off_ns: f64,
+    /// Median over the trials with it.
+    pub on_ns: f64,
+    /// Hodges-Lehmann estimate of the change, pair by pair: of the differences between
+    /// medians; of the ratios between 99th percentiles, applied to `off_ns`.
+    pub change_ns: f64,
+    /// Lower end of its interval.
+    pub low_ns: f64,
+    /// Upper end.
+    pub high_ns: f64,
+    /// p-value of the paired permutation test.
+    pub p: f64,
+    /// The same adjusted for all tests of the run (Holm).
+    pub p_adjusted: f64,
+    /// Whether the adjusted p-value reaches the level.
+    pub sure: bool,
+    /// Whether it is sure and so large that a reader should hear of it.
+    pub notable: bool,
+}
+
+/// The JSON Schema of `tompion advise --json`; checked in as
+/// `schema/advice.schema.json`.
+pub fn json_schema() -> String {
+    let schema = schemars::schema_for!(Advice);
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_checked_in_is_the_one_of_the_types() {
+        let checked_in = include_str!("../../../schema/advice.schema.json");
+        assert!(
+            super::json_schema() == checked_in,
+            "the types have changed: run `cargo run -p tompion-advise --example advice_schema > \
+             schema/advice.schema.json`"
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! From trials to a ranked list.
+
+use std::time::Duration;
+
+use tompion_record::format_duration;
+
+use crate::State;
+use crate::advice::{KnobAdvice, Status};
+use crate::candidate::Candidate;
+use crate::effect::{Judged, Pair, gain, judge, median, status};
+use crate::trying::Tried;
+
+/// Every candidate with what came of it, the best first.
+pub(crate) fn ranked(candidates: &[Candidate], tried: &[Tried<'_>]) -> Vec<KnobAdvice> {
+    let counted: Vec<&Tried<'_>> = tried.iter().filter(|t| t.refused.is_none()).collect();
+    let pairs: Vec<&[Pair]> = counted.iter().map(|t| t.pairs.as_slice()).collect();
+    let judged = judge(&pairs);
+    // What a block takes, for those that need more of them.
+    let mean = |t: &&Tried<'_>| t.took / u32::try_from(t.pairs.len().max(1)).unwrap_or(u32::MAX);
+    let block: Duration = counted.iter().map(mean).sum();
+    let mut all: Vec<KnobAdvice> = candidates.iter().map(described).collect();
+    for one in tried {
+        let advice = &mut all[one.candidate];
+        if let Some(why) = &one.refused {
+            (advice.status, advice.reason) = (Status::Refused, Some(why.clone()));
+        }
+    }
+    for (one, judged) in counted.into_iter().zip(judged) {
+        all[one.candidate].measured(one, judged, block);
+    }
+    all.sort_by(|a, b| {
+        let by_gain = gain(&b.effects).total_cmp(&gain(&a.effects));
+        a.status.cmp(&b.status).then(by_gain)
+    });
+    all
+}
+
+/// A candidate that was not tried.
+fn described(candidate: &Candidate) -> KnobAdvice {
+    let knob = &candidate.knob;
+    let (status, reason) = match (&candidate.state, &candidate.barred) {
+        (State::Absent(why), _) => (Status::Absent, Some(why.clone())),
+        (State::Already(how), _) => (Status::Already, Some(how.clone())),
+        (State::Ready(_), Some(why)) => (Status::NotTried, Some(why.clone())),
+        (State::Ready(_), None) => (Status::WouldBeTried, None),
+    };
+    let ready = match &candidate.state {
+        State::Ready(ready) => Some(ready),
+        _ => None,
+    };
+    KnobAdvice {
+        name: knob.name(),
+        title: knob.title(),
+        reach: knob.reach(),
+        quantity: knob.quantity(),
+        status,
+        reason,
+        from: ready.map(|r| r.from.clone()),
+        to: ready.map(|r| r.to.clone()),
+        pairs: 0,
+        pairs_needed: None,
+        effects: Vec::new(),
+        cpu_off_ns: None,
+        cpu_on_ns: None,
+        files: ready.map_or_else(Vec::new, |r| {
+            let changed = r.files.iter().map(|c| c.path.clone());
+            let held = r.held.iter().map(|(path, _)| path.clone());
+            let joined = r.joined.iter().map(|(to, _)| to.clone());
+            changed.chain(held).chain(joined).collect()
+        }),
+        apply: ready.map_or_else(Vec::new, |r| r.apply.clone()),
+        price: knob.price().to_owned(),
+        source: knob.source().to_owned(),
+    }
+}
+
+impl KnobAdvice {
+    fn measured(&mut self, one: &Tried<'_>, judged: Judged, block: Duration) {
+        let cpu = |of: fn(&Pair) -> Option<f64>| {
+            let known: Vec<f64> = one.pairs.iter().filter_map(of).collect();
+            Some(median(&known)).filter(|ns| ns.is_finite())
+        };
+        self.status = status(&judged);
+        self.pairs = one.pairs.len();
+        self.cpu_off_ns = cpu(|p| p.off.cpu_ns);
+        self.cpu_on_ns = cpu(|p| p.on.cpu_ns);
+        self.effects = judged.effects;
+        self.pairs_needed = judged.pairs_needed;
+        if self.status == Status::NotDecidable {
+            let needed = judged.pairs_needed;
+            // Twice as many where a result is near.
+            let pairs = needed.unwrap_or(2 * self.pairs);
+            let time = block * u32::try_from(pairs).unwrap_or(u32::MAX);
+            let longer = match time {
+                Duration::ZERO => String::new(),
+                time => {
+                    let seconds = time.as_secs_f64().ceil() as u64;
+                    let option = format_duration(seconds * 1_000_000_000);
+                    format!("; try --duration {option} or more")
+                }
+            };
+            self.reason = Some(match needed {
+                Some(need) => format!("it takes {need} pairs, there were {}{longer}", self.pairs),
+                None => {
+                    format!("an effect is likely, but not sure among all that was tested{longer}")
+                }
+            });
+        }
+    }
+}

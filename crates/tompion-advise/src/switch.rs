@@ -1,0 +1,205 @@
+//! Switching one remedy on, and off whatever happens.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use tompion_platform::Root;
+
+use crate::recovery::put_back;
+use crate::{Change, Journal, Ready, files};
+
+/// A value that someone else has changed, and that stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftAlone {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says now.
+    pub found: String,
+    /// What it said when it was first looked at.
+    pub old: String,
+}
+
+impl fmt::Display for LeftAlone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: someone else has set it to `{}`, which stays; it was `{}` before",
+            self.path.display(),
+            self.found,
+            self.old
+        )
+    }
+}
+
+/// Why a remedy is not on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The system does not allow it; says what it would take.
+    NotAllowed(String),
+    /// Someone else works on the same value.
+    Interfered(LeftAlone),
+}
+
+/// One remedy at a time, on or off. Dropping it switches off.
+pub struct Switch<'a> {
+    root: &'a Root,
+    journal: Option<&'a Journal>,
+    /// What is changed just now.
+    changed: Vec<Change>,
+    held: Option<File>,
+    /// The list of processes to go back to.
+    left: Option<PathBuf>,
+}
+
+impl<'a> Switch<'a> {
+    /// Nothing is on. Without a journal no file is ever changed.
+    pub fn new(root: &'a Root, journal: Option<&'a Journal>) -> Self {
+        Self {
+            root,
+            journal,
+            changed: Vec::new(),
+            held: None,
+            left: None,
+        }
+    }
+
+    /// Switches on what lies outside of the measuring thread.
+    ///
+    /// # Errors
+    /// If the system does not allow it or someone else has changed a value; all is as
+    /// it was then.
+    pub fn on(&mut self, knob: &str, ready: &Ready) -> Result<(), Refusal> {
+        let done = self
+            .write(knob, &ready.files)
+            .and_then(|()| self.hold(ready))
+            .and_then(|()| self.join(ready));
+        if done.is_err() {
+            // The first problem is the one to tell.
+            let _ = self.off();
+        }
+        done
+    }
+
+    fn write(&mut self, knob: &str, changes: &[Change]) -> Result<(), Refusal> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let refuse = |why: String| Err(Refusal::NotAllowed(why));
+        for change in changes {
+            match files::read(self.root, &change.path) {
+                Ok(found) if files::same(&found, &change.old) => {}
+                Ok(found) => {
+                    return Err(Refusal::Interfered(LeftAlone {
+                        path: change.path.clone(),
+                        found,
+                        old: change.old.clone(),
+                    }));
+                }
+                Err(e) => return refuse(files::why(&change.path, &e)),
+            }
+        }
+        let Some(journal) = self.journal else {
+            return refuse("needs root, to keep the old value under /run".to_owned());
+        };
+        if let Err(e) = journal.save(knob, changes) {
+            return refuse(e.to_string());
+        }
+        self.changed = changes.to_vec();
+        let mut problem = None;
+        let mut taken = 0;
+        for (at, change) in changes.iter().enumerate() {
+            let path = &change.path;
+            let written = files::write(self.root, path, &change.new);
+            match written.and_then(|()| files::read(self.root, path)) {
+                Ok(now) if files::same(&now, &change.new) => taken += 1,
+                Ok(now) => {
+                    if !files::same(&now, &change.old) {
+                        // The kernel made of it what it will: that is ours to undo.
+                        self.changed[at].new = now.clone();
+                        let _ = journal.save(knob, &self.changed);
+                    }
+                    let (path, new) = (path.display(), &change.new);
+                    let text = format!("{path}: the kernel did not take `{new}`, it says `{now}`");
+                    problem.get_or_insert(text);
+                }
+                Err(e) => {
+                    problem.get_or_insert(files::why(path, &e));
+                }
+            }
+        }
+        match problem {
+            Some(why) if taken == 0 => refuse(why),
+            _ => Ok(()),
+        }
+    }
+
+    fn hold(&mut self, ready: &Ready) -> Result<(), Refusal> {
+        let Some((path, bytes)) = &ready.held else {
+            return Ok(());
+        };
+        let held = || -> std::io::Result<File> {
+            let mut file = OpenOptions::new().write(true).open(self.root.path(path))?;
+            file.write_all(bytes)?;
+            Ok(file)
+        };
+        let file = held().map_err(|e| Refusal::NotAllowed(files::why(path, &e)))?;
+        self.held = Some(file);
+        Ok(())
+    }
+
+    fn join(&mut self, ready: &Ready) -> Result<(), Refusal> {
+        let Some((to, from)) = &ready.joined else {
+            return Ok(());
+        };
+        files::write(self.root, to, &own_pid())
+            .map_err(|e| Refusal::NotAllowed(files::why(to, &e)))?;
+        self.left = Some(from.clone());
+        Ok(())
+    }
+
+    /// Switches off; returns what someone else has changed meanwhile.
+    ///
+    /// # Errors
+    /// What could not be put back, and why. The journal keeps it.
+    pub fn off(&mut self) -> Result<Vec<LeftAlone>, String> {
+        self.held = None;
+        let mut problems = Vec::new();
+        if let Some(from) = self.left.take()
+            && let Err(e) = files::write(self.root, &from, &own_pid())
+        {
+            problems.push(files::why(&from, &e));
+        }
+        let changed = std::mem::take(&mut self.changed);
+        if changed.is_empty() {
+            return match problems.is_empty() {
+                true => Ok(Vec::new()),
+                false => Err(problems.join("; ")),
+            };
+        }
+        let restored = put_back(self.root, &changed);
+        problems.extend(restored.failed);
+        if problems.is_empty() {
+            if let Some(journal) = self.journal {
+                journal.clear().map_err(|e| e.to_string())?;
+            }
+            return Ok(restored.left_alone);
+        }
+        Err(problems.join("; "))
+    }
+}
+
+impl Drop for Switch<'_> {
+    fn drop(&mut self) {
+        // After an error or a panic: what cannot be put back stays in the journal.
+        let _ = self.off();
+    }
+}
+
+fn own_pid() -> String {
+    std::process::id().to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Advice for people.
+
+mod numbers;
+mod table;
+
+use std::fmt::Write;
+
+use tompion_record::{format_duration, format_ns, level_in_words};
+
+use tompion_verdict::SMALLEST_RATIO;
+
+use crate::advice::{Advice, KnobAdvice, Status};
+
+/// Below this, columns would hold a letter or two.
+const NARROWEST: usize = 40;
+
+impl Advice {
+    /// The advice for a terminal of `width` columns (at least 40 are used).
+    pub fn text(&self, width: usize) -> String {
+        let width = width.max(NARROWEST);
+        let mut out = String::new();
+        if self.dry_run {
+            paragraph(&mut out, &self.plan(), width);
+            listed(
+                &mut out,
+                "Would be tried",
+                self.with(Status::WouldBeTried),
+                width,
+            );
+        } else {
+            paragraph(&mut out, &self.head(), width);
+            table::measured(&mut out, self, width);
+            self.conclusion(&mut out, width);
+            self.how_to_apply(&mut out, width);
+            listed(
+                &mut out,
+                "Could not be told",
+                self.with(Status::NotDecidable),
+                width,
+            );
+        }
+        listed(&mut out, "Not tried", self.with(Status::NotTried), width);
+        listed(&mut out, "Refused", self.with(Status::Refused), width);
+        listed(&mut out, "So already", self.with(Status::Already), width);
+        listed(&mut out, "Absent here", self.with(Status::Absent), width);
+        if !self.left_alone.is_empty() {
+            heading(&mut out, "Left alone");
+            self.left_alone
+                .iter()
+                .for_each(|left| item(&mut out, left, width));
+        }
+        out
+    }
+
+    fn with(&self, status: Status) -> Vec<&KnobAdvice> {
+        self.knobs.iter().filter(|k| k.status == status).collect()
+    }
+
+    /// Remedies that were measured, the best first.
+    fn measured(&self) -> impl Iterator<Item = &KnobAdvice> {
+        self.knobs.iter().filter(|k| !k.effects.is_empty())
+    }
+
+    fn conditions(&self) -> String {
+        let load = match self.load.as_str() {
+            "idle" => "at rest".to_owned(),
+            load => format!("beside {load}"),
+        };
+        format!(
+            "wake-ups {} apart, {load}",
+            level_in_words(&format_duration(self.target_ns))
+        )
+    }
+
+    fn plan(&self) -> String {
+        format!(
+            "Nothing was tried or changed. {}, on and off in randomised pairs of trials \
+             of {} each.",
+            capital(&self.conditions()),
+            format_ns(self.trial_ns as f64)
+        )
+    }
+
+    fn head(&self) -> String {
+        let tried = self.knobs.iter().filter(|k| k.pairs > 0);
+        let pairs: Vec<usize> = tried.map(|k| k.pairs).collect();
+        let (Some(least), Some(most)) = (pairs.iter().min(), pairs.iter().max()) else {
+            return format!(
+                "{}: none of {} remedies could be measured.",
+                capital(&self.conditions()),
+                self.knobs.len()
+            );
+        };
+        let range = match least < most {
+            true => format!("{least} to {most} pairs"),
+            false => format!("{least} pairs"),
+        };
+        let early = match self.interrupted {
+            true => " A signal ended it early; everything is put back.",
+            false => "",
+        };
+        format!(
+            "{}: {} of {} remedies tried, each on and off in {range} of trials of {} in random \
+             order, in {:.0} s (seed {}).{early}",
+            capital(&self.conditions()),
+            pairs.len(),
+            self.knobs.len(),
+            format_ns(self.trial_ns as f64),
+            self.seconds,
+            self.seed
+        )
+    }
+
+    fn conclusion(&self, out: &mut String, width: usize) {
+        if self.measured().next().is_none() {
+            return;
+        }
+        if self.with(Status::Helps).is_empty() && self.with(Status::Mixed).is_empty() {
+            out.push('\n');
+            paragraph(out, "Nothing that was tried helps here.", width);
+        }
+    }
+
+    fn how_to_apply(&self, out: &mut String, width: usize) {
+        let useful: Vec<&KnobAdvice> = self
+            .knobs
+            .iter()
+            .filter(|k| matches!(k.status, Status::Helps | Status::Mixed))
+            .collect();
+        if useful.is_empty() {
+            return;
+        }
+        heading(out, "How to apply what helps");
+        for (number, knob) in useful.iter().enumerate() {
+            let title = format!(
+                "{}. {}: {} ({})",
+                number + 1,
+                knob.name,
+                knob.title,
+                knob.reach.words()
+            );
+            out.push_str(&wrap(&title, width, "", "   "));
+            out.push('\n');
+            for (n, line) in knob.apply.iter().enumerate() {
+                field(out, if n == 0 { "Apply" } else { "" }, line, width);
+            }
+            field(out, "Price", &price(knob), width);
+            field(out, "Source", &knob.source, width);
+        }
+    }
+}
+
+/// What it costs, with what was measured of it.
+fn price(knob: &KnobAdvice) -> String {
+    match (knob.cpu_off_ns, knob.cpu_on_ns) {
+        (Some(off), Some(on)) if on > off * SMALLEST_RATIO || off > on * SMALLEST_RATIO => format!(
+            "{}; CPU time per sleep {} before, {} after",
+            knob.price,
+            format_ns(off),
+            format_ns(on)
+        ),
+        _ => knob.price.clone(),
+    }
+}
+
+/// Remedies and why they are where they are.
+fn listed(out: &mut String, title: &str, knobs: Vec<&KnobAdvice>, width: usize) {
+    if knobs.is_empty() {
+        return;
+    }
+    heading(out, title);
+    for knob in knobs {
+        let what = match (&knob.reason, knob.status) {
+            (Some(why), Status::NotTried) => format!("{why}: {}", changes(knob)),
+            (Some(why), _) => why.clone(),
+            (None, _) => format!("{}, touches {}", changes(knob), knob.reach.words()),
+        };
+        item(out, &format!("{}: {what}", knob.name), width);
+    }
+}
+
+/// What a remedy would do.
+fn changes(knob: &KnobAdvice) -> String {
+    match (&knob.from, &knob.to) {
+        (Some(from), Some(to)) => format!("{} ({from} → {to})", knob.title),
+        _ => knob.title.clone(),
+    }
+}
+
+fn heading(out: &mut String, text: &str) {
+    let _ = writeln!(out, "\n{text}");
+}
+
+fn paragraph(out: &mut String, text: &str, width: usize) {
+    out.push_str(&wrap(text, width, "", ""));
+    out.push('\n');
+}
+
+fn item(out: &mut String, text: &str, width: usize) {
+    out.push_str(&wrap(text, width, "  ", "    "));
+    out.push('\n');
+}
+
+/// A line of a piece of advice. Commands wrap like everything else: as one line they
+/// are in the JSON.
+fn field(out: &mut String, name: &str, text: &str, width: usize) {
+    let first = format!("   {name:<8}");
+    out.push_str(&wrap(text, width, &first, "           "));
+    out.push('\n');
+}
+
+fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options)
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests;

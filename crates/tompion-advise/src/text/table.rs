@@ -1,0 +1,87 @@
+//! The table of what was measured.
+
+use comfy_table::{Cell, ContentArrangement, LineStyle, Table, TableStyle};
+
+use super::numbers::{change, from_to};
+use crate::advice::{Advice, Effect, KnobAdvice, Status};
+use crate::knob::Quantity;
+
+/// A rule below the headings is all the frame a table has.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+
+/// Every remedy that was measured, the best first.
+pub(super) fn measured(out: &mut String, advice: &Advice, width: usize) {
+    let rows: Vec<&KnobAdvice> = advice.measured().collect();
+    if rows.is_empty() {
+        return;
+    }
+    let mut table = Table::new();
+    table
+        .load_style(STYLE)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width as u16)
+        .set_header(["", "Remedy", "Here", "Median", "99th percentile"]);
+    for (rank, knob) in rows.into_iter().enumerate() {
+        let rank = match knob.status {
+            Status::Helps | Status::Mixed => (rank + 1).to_string(),
+            _ => String::new(),
+        };
+        table.add_row([
+            Cell::new(rank),
+            Cell::new(name(knob)),
+            Cell::new(here(knob)),
+            Cell::new(cell(knob, "median")),
+            Cell::new(cell(knob, "p99")),
+        ]);
+    }
+    out.push('\n');
+    for line in table.to_string().lines() {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out.push_str(&super::wrap(
+        &format!(
+            "Each cell: without and with the remedy, and the change, pair by pair, with its {:.0} % \
+             interval. Lower is better. All tests together are one family (Holm).",
+            100.0 * advice.level
+        ),
+        width,
+        "",
+        "",
+    ));
+    out.push('\n');
+}
+
+/// Its name, and what was measured where that is not the wake-up latency.
+fn name(knob: &KnobAdvice) -> String {
+    match knob.quantity {
+        Quantity::WakeUp => knob.name.clone(),
+        Quantity::ReadCost => format!("{}\n(read cost)", knob.name),
+        Quantity::ProgramWakeUp => format!("{}\n(a program)", knob.name),
+    }
+}
+
+fn here(knob: &KnobAdvice) -> &'static str {
+    match knob.status {
+        Status::Helps => "helps",
+        Status::Mixed => "helps,\nharms",
+        Status::Harms => "harms",
+        Status::NoEffect if knob.effects.iter().any(|e| e.sure) => "hardly\nany\neffect",
+        Status::NoEffect => "no effect",
+        _ => "not sure",
+    }
+}
+
+fn cell(knob: &KnobAdvice, quantile: &str) -> String {
+    let effect: Option<&Effect> = knob.effects.iter().find(|e| e.quantile == quantile);
+    effect.map_or_else(
+        || "too few pairs".to_owned(),
+        |e| {
+            format!(
+                "{}\n{}",
+                from_to(e.off_ns, e.on_ns),
+                change(e.change_ns, e.low_ns, e.high_ns)
+            )
+        },
+    )
+}

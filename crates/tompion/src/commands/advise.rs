@@ -1,0 +1,200 @@
+//! `tompion advise`: remedies, one at a time, each with its measured effect.
+
+mod consent;
+mod leftover;
+mod preload;
+mod progress;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use tompion_advise::{
+    Advice, Candidate, Journal, JournalError, RealBench, Surroundings, TryOptions, bar_system,
+    candidates, try_all,
+};
+use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation};
+use tompion_platform::Root;
+
+use crate::cli::AdviseOptions;
+use crate::exit;
+use crate::output::{print, print_json};
+
+/// How long a changed setting of the machine settles before it is measured.
+const SETTLE: Duration = Duration::from_millis(10);
+/// How long a load runs before the first trial, as in a check.
+const LOAD_SETTLES: Duration = Duration::from_millis(300);
+/// What a load may write to files.
+const LOAD_BYTES: u64 = 100_000_000;
+/// Trials that are shorter, or wake-ups that are rarer, decide nothing.
+const LONGEST_TARGET: Duration = Duration::from_millis(100);
+
+/// What it takes to try remedies that touch other programs.
+const NEEDS: &str = "needs --system";
+/// The same where this process may not change them.
+const NEEDS_ROOT: &str = "needs root and --system";
+
+/// Carries out the command.
+pub fn advise(options: &AdviseOptions) -> exit::Result {
+    let root = Root::real();
+    if options.restore {
+        return leftover::restore(&root, options.output.quiet);
+    }
+    let target = Duration::from_nanos(options.target.0);
+    if target.is_zero() || target > LONGEST_TARGET {
+        bail!("--target {target:?}: wake-ups have to be more than 0 and at most 100 ms apart");
+    }
+    let program = preload::program();
+    let told = match &program {
+        Ok(run) => Ok(run.script.program.to_owned()),
+        Err(why) => Err(why.clone()),
+    };
+    let here = Surroundings::real(told);
+    let mut all = chosen(candidates(&here), &options.only)?;
+    let how = try_options(options);
+    if options.dry_run {
+        leftover::mention(&root)?;
+        if !options.system {
+            bar_system(&mut all, NEEDS);
+        }
+        tell(&Advice::dry_run(&all, &how), options)?;
+        return Ok(0);
+    }
+    let journal = match Journal::open(&root) {
+        Ok(journal) => Some(journal),
+        // Whoever may not write there may not change settings of the machine either.
+        Err(JournalError::Denied(_)) => None,
+        Err(other) => return Err(other.into()),
+    };
+    leftover::settle(&root, journal.as_ref())?;
+    if !options.system {
+        match journal {
+            Some(_) if consent::given(&all, options)? => {}
+            Some(_) => bar_system(&mut all, NEEDS),
+            None => bar_system(&mut all, NEEDS_ROOT),
+        }
+    }
+    if !all.iter().any(Candidate::is_tried) {
+        tell(&Advice::dry_run(&all, &how), options)?;
+        bail!("nothing is left to be tried; the list above says why");
+    }
+    let advice = measure(&all, &how, options, &root, journal.as_ref(), program.ok())?;
+    tell(&advice, options)?;
+    Ok(if advice.interrupted {
+        exit::INTERRUPTED
+    } else {
+        0
+    })
+}
+
+/// Those that the user named, or all.
+fn chosen(all: Vec<Candidate>, only: &[String]) -> anyhow::Result<Vec<Candidate>> {
+    let is = |candidate: &Candidate, wanted: &String| {
+        let name = candidate.name();
+        let family = name.split('=').next();
+        name == *wanted || family == Some(wanted)
+    };
+    if let Some(unknown) = only.iter().find(|w| !all.iter().any(|c| is(c, w))) {
+        let names: Vec<String> = all.iter().map(Candidate::name).collect();
+        bail!(
+            "--only {unknown}: no such remedy; use some of {}",
+            names.join(", ")
+        );
+    }
+    let wanted = |c: &Candidate| only.is_empty() || only.iter().any(|w| is(c, w));
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+fn try_options(options: &AdviseOptions) -> TryOptions {
+    TryOptions {
+        duration: options.duration,
+        target_ns: options.target.0,
+        settle: SETTLE,
+        seed: options.seed.unwrap_or_else(|| {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_nanos() as u64)
+        }),
+        load: options.load.to_string(),
+        tool: concat!("tompion ", env!("CARGO_PKG_VERSION")).to_owned(),
+    }
+}
+
+fn measure(
+    all: &[Candidate],
+    how: &TryOptions,
+    options: &AdviseOptions,
+    root: &Root,
+    journal: Option<&Journal>,
+    program: Option<tompion_advise::ProgramRun>,
+) -> anyhow::Result<Advice> {
+    // After the prompt, where Ctrl-C is to end at once.
+    let stop = crate::stop::in_order()?;
+    let scratch = tempfile::tempdir().context("a directory for the load's files")?;
+    let mut load = match options.load.is_idle() {
+        true => None,
+        false => Some(Beside::start(&options.load, how.duration, scratch.path())?),
+    };
+    let mut bench = RealBench::new(how.target_ns, program, Arc::clone(&stop));
+    let line = progress::ProgressLine::new(how.duration, options.output.quiet);
+    let advice = try_all(all, how, root, journal, &mut bench, &stop, |p| line.show(p));
+    line.clear();
+    let beside = load.take().map_or(Ok(()), Beside::end);
+    let mut advice = advice?;
+    advice.interrupted = stop.load(Ordering::Relaxed);
+    // A load that did not run makes of it advice for another case.
+    if !advice.interrupted {
+        beside?;
+    }
+    Ok(advice)
+}
+
+/// A load that runs throughout.
+struct Beside {
+    process: LoadProcess,
+    since: Observation,
+}
+
+impl Beside {
+    fn start(load: &LoadSpec, time: Duration, files: &Path) -> anyhow::Result<Self> {
+        let config = LoadConfig {
+            executable: std::env::current_exe().context("finding this program's own file")?,
+            directory: files.to_path_buf(),
+            write_budget_bytes: LOAD_BYTES,
+            planned_load_time: time + Duration::from_secs(10),
+            measured_cpu: None,
+        };
+        let mut process = LoadProcess::start(load, &config)?;
+        process.resume()?;
+        std::thread::sleep(LOAD_SETTLES);
+        let since = process.observe()?;
+        Ok(Self { process, since })
+    }
+
+    /// An error where it cannot prove that it ran.
+    fn end(mut self) -> anyhow::Result<()> {
+        self.process.evidence(&self.since)?;
+        self.process.pause()?;
+        Ok(self.process.stop()?)
+    }
+}
+
+fn tell(advice: &Advice, options: &AdviseOptions) -> anyhow::Result<()> {
+    if options.output.json {
+        print_json(advice)
+    } else if !options.output.quiet {
+        print(&advice.text(usize::from(columns())))
+    } else {
+        Ok(())
+    }
+}
+
+/// The terminal's width; 80 where there is none.
+fn columns() -> u16 {
+    /// Longer lines are hard to read.
+    const WIDEST: u16 = 120;
+    let size = console::Term::stdout().size_checked();
+    size.map_or(80, |(_, columns)| columns).min(WIDEST)
+}
