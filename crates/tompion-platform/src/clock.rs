@@ -26,7 +26,7 @@ pub fn clock(root: &Root, cpuid: &CpuidFacts, timer_slack_ns: Option<u64>) -> Cl
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
     let tsc_flags = tsc_flags(&cpuinfo);
     ClockState {
-        clocksource: root.text(format!("{CLOCKSOURCE}/current_clocksource")),
+        clocksource: clocksource(root),
         tsc_rejected: rejected(&tsc_flags, &available),
         clocksources_available: available,
         tsc_flags,
@@ -35,6 +35,11 @@ pub fn clock(root: &Root, cpuid: &CpuidFacts, timer_slack_ns: Option<u64>) -> Cl
         tsc_stated_by: cpuid.tsc_stated.map(|s| format!("CPUID {}", s.1)),
         timer_slack_ns,
     }
+}
+
+/// The clocksource in use.
+pub fn clocksource(root: &Root) -> Option<String> {
+    root.text(format!("{CLOCKSOURCE}/current_clocksource"))
 }
 
 fn tsc_flags(cpuinfo: &str) -> Vec<String> {

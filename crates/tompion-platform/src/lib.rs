@@ -12,6 +12,7 @@
 mod cgroup;
 mod clock;
 mod container;
+mod cpu_time;
 mod cpuid;
 mod cpus;
 mod hypervisor;
@@ -26,6 +27,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use cpu_time::CpuTime;
 pub use cpus::{cpu_list, require_cpus, usable_cpus};
 use tompion_record::{Environment, Synchronisation, Throttling};
 
@@ -43,6 +45,16 @@ pub fn detect() -> Environment {
 /// made; absent without a quota. The difference of two tells of the time between.
 pub fn throttling() -> Option<Throttling> {
     cgroup::throttling(&Root::real())
+}
+
+/// The kernel's clocksource as it is now; absent where the system does not tell.
+pub fn clocksource() -> Option<String> {
+    clock::clocksource(&Root::real())
+}
+
+/// The time of all CPUs since the system started; absent where it does not tell.
+pub fn cpu_time() -> Option<CpuTime> {
+    cpu_time::cpu_time(&Root::real())
 }
 
 /// What the kernel says of how well its clock follows a reference; absent where it

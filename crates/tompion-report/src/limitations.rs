@@ -40,10 +40,9 @@ pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
     } else {
         count(done)
     };
-    Some((
-        title,
-        format!("The run {how}: {of} planned trials were measured."),
-    ))
+    // A live run has no plan.
+    let what = if planned == 0 { "trials" } else { "planned trials" };
+    Some((title, format!("The run {how}: {of} {what} were measured.")))
 }
 
 /// That a control group limits the CPU time of everything measured here, and

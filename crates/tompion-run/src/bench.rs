@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
-use tompion_record::{Factors, LoadEvidence, Observation, Stalls, Throttling};
+use tompion_record::{
+    Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft,
+};
 
 use crate::{Clocks, Error, PlannedCell, PlannedSearch};
 
@@ -52,4 +54,23 @@ pub struct Trial {
     pub stalls: Option<Stalls>,
     /// What was watched beside it.
     pub observation: Option<Observation>,
+}
+
+impl Trial {
+    /// For the record of a run that began at `began` on the bench's clock.
+    pub(crate) fn into_draft(self, block: u32, began: Duration) -> (TrialDraft, TrialData) {
+        let draft = TrialDraft {
+            factors: self.factors,
+            block,
+            started_ns: (self.started - began).as_nanos() as u64,
+            duration_ns: (self.ended - self.started).as_nanos() as u64,
+            measurement: self.outcome.measurement,
+            load: self.load,
+            stalls: self.stalls,
+            observation: self.observation,
+            storage: self.outcome.storage,
+            missed_periods: self.outcome.missed_periods,
+        };
+        (draft, self.outcome.data)
+    }
 }

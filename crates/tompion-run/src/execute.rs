@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tompion_load::LoadError;
 use tompion_probe::Limits;
-use tompion_record::{Factors, RunWriter, Status, Throttling, TrialDraft};
+use tompion_record::{Factors, RunWriter, Status, Throttling};
 
 use crate::budget::Budget;
 use crate::fit::{as_option, in_words};
@@ -92,7 +92,7 @@ impl ClockWatch {
 }
 
 /// What was counted between two readings.
-fn since(before: Option<Throttling>, after: Option<Throttling>) -> Option<Throttling> {
+pub(crate) fn since(before: Option<Throttling>, after: Option<Throttling>) -> Option<Throttling> {
     let (before, after) = (before?, after?);
     Some(Throttling {
         periods: after.periods.saturating_sub(before.periods),
@@ -210,7 +210,7 @@ impl Run<'_> {
                 return Ok(Turn::Over(cells[measured..].to_vec()));
             }
             let time = self.budget.time_for(cell, trial_began);
-            let trial = with_proof(bench, cell, time, self.stop);
+            let trial = with_proof(bench, cell, time, ROWS, self.stop);
             let stopped = self.stop.load(Ordering::Relaxed);
             let trials = match trial {
                 trial if !stopped => trial?,
@@ -233,22 +233,8 @@ impl Run<'_> {
                 ));
             }
             for trial in trials {
-                let (started, ended) = (trial.started, trial.ended);
-                self.writer.save(
-                    TrialDraft {
-                        factors: trial.factors,
-                        block,
-                        started_ns: (started - self.began).as_nanos() as u64,
-                        duration_ns: (ended - started).as_nanos() as u64,
-                        measurement: trial.outcome.measurement,
-                        load: trial.load,
-                        stalls: trial.stalls,
-                        observation: trial.observation,
-                        storage: trial.outcome.storage,
-                        missed_periods: trial.outcome.missed_periods,
-                    },
-                    &trial.outcome.data,
-                )?;
+                let (draft, data) = trial.into_draft(block, self.began);
+                self.writer.save(draft, &data)?;
                 self.done += 1;
             }
             if stopped {
@@ -298,10 +284,11 @@ impl Run<'_> {
 
 /// Measures one cell, again where the load cannot prove that it ran: on a busy
 /// machine it may not get the CPU within a trial of a few milliseconds.
-fn with_proof(
+pub(crate) fn with_proof(
     bench: &mut impl Bench,
     cell: &PlannedCell,
     time: Duration,
+    rows: usize,
     stop: &Arc<AtomicBool>,
 ) -> Result<Vec<Trial>, Error> {
     let limits = Limits {
@@ -309,7 +296,7 @@ fn with_proof(
         time_ns: time.as_nanos() as u64,
         least_samples: PlannedCell::FEW,
         patience_ns: PATIENCE.as_nanos() as u64,
-        rows: ROWS,
+        rows,
         granularity: true,
         stop: Arc::clone(stop),
     };

@@ -8,6 +8,7 @@ mod clocks;
 mod evidence;
 mod execute;
 mod fit;
+mod live;
 mod machine;
 mod plan;
 mod program;
@@ -18,6 +19,7 @@ mod totals;
 pub use bench::{Bench, Trial};
 pub use clocks::Clocks;
 pub use execute::{Progress, execute};
+pub use live::Live;
 pub use machine::{Machine, MachineSettings};
 pub use plan::{
     Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions,

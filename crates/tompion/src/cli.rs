@@ -11,6 +11,7 @@ mod published;
 mod report;
 mod run;
 mod values;
+mod watch;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -32,6 +33,7 @@ pub use published::PublishedOptions;
 pub use report::{ReportFormat, ReportOptions};
 pub use run::RunOptions;
 pub use values::{CpuList, MethodName};
+pub use watch::WatchOptions;
 
 /// Can I trust time in this VM, container or cloud instance, and what should my
 /// program do about it?
@@ -54,6 +56,7 @@ Examples:
   tompion check            how good time is on this machine, in less than two minutes
   tompion check --quick    a first look in half a minute
   tompion measure stalls   why a busy loop stands still
+  tompion watch            the same live, beside loads switched by a key
   tompion advise           try what might help here, and measure what it does
   tompion compare A B      what differs between two runs, by how much, how surely
   tompion report RUN       make the report of the run in directory RUN again
@@ -68,6 +71,8 @@ pub enum Command {
     Check(Box<CheckOptions>),
     /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
     Measure(MeasureOptions),
+    /// Watch wake-up latency, stalls, steal and the clock live
+    Watch(WatchOptions),
     /// Try remedies one at a time on this machine, and measure what each does
     Advise(Box<AdviseOptions>),
     /// Make the report of a recorded run again

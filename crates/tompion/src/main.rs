@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check(&check),
         Command::Advise(advise) => commands::advise(&advise),
         Command::Measure(measure) => commands::measure(&measure),
+        Command::Watch(watch) => commands::watch(&watch),
         Command::Report(report) => commands::report(&report),
         Command::Compare(compare) => commands::compare(&compare),
         Command::Env(env) => commands::env(&env),

@@ -40,8 +40,12 @@ pub(super) fn header(data: &ReportData) -> Markup {
                 span { (header.started_at) }
                 span { (header.tool) }
                 span {
-                    (count(u64::from(header.design.blocks)))
-                    " " (plural(u64::from(header.design.blocks), "block", "blocks")) " planned, " (header.design.order)
+                    // A live run has no plan.
+                    @if header.design.blocks > 0 {
+                        (count(u64::from(header.design.blocks)))
+                        " " (plural(u64::from(header.design.blocks), "block", "blocks")) " planned, "
+                    }
+                    (header.design.order)
                 }
             }
             @for note in &record.notes { p.note { (note) } }

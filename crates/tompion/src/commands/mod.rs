@@ -17,6 +17,7 @@ mod progress;
 mod published;
 mod report;
 mod session;
+mod watch;
 
 pub use advise::advise;
 pub use check::check;
@@ -31,3 +32,4 @@ pub use peer::peer;
 pub use preload::preload;
 pub use published::published;
 pub use report::report;
+pub use watch::watch;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use tompion_load::LoadSpec;
 use tompion_probe::{MeasuringThread, ThreadSettings};
-use tompion_record::{Error, Run, RunHeader, RunWriter, now_utc};
+use tompion_record::{Design, Error, Run, RunHeader, RunWriter, now_utc};
 use tompion_run::{
     Machine, MachineSettings, Plan, PlanOptions, ProbePlan, execute, require_space,
     require_space_for_loads,
@@ -21,11 +21,11 @@ use crate::exit;
 
 /// What the loads may write over a whole run; with the samples of a default run
 /// (some 60 MB) it stays below 200 MB.
-const LOAD_BYTES: u64 = 100_000_000;
+pub(super) const LOAD_BYTES: u64 = 100_000_000;
 
 /// How long a load runs before its first trial: a hundred threads on two CPUs
 /// need a round of the scheduler, 200 ms, to weigh evenly.
-const SETTLE: Duration = Duration::from_millis(300);
+pub(super) const SETTLE: Duration = Duration::from_millis(300);
 
 /// A plan of nothing yet, as the options of the run say; for a command to fill in.
 pub fn plan_of_nothing(
@@ -91,10 +91,16 @@ pub fn carry_out_and(
     let stop = crate::stop::on_signals()?;
 
     let existed = place.exists();
-    let mut writer = begin(options.out.as_deref(), &header(plan))?;
+    let mut writer = begin(options.out.as_deref(), &header(plan.design()))?;
     let directory = writer.directory().to_path_buf();
     let take_back = || remove_empty_run(&directory, options.out.is_some() && existed);
-    let settings = machine_settings(options, plan, &directory)?;
+    let settings = machine_settings(
+        options.load_dir.as_deref(),
+        options.cpu,
+        &plan.loads,
+        plan.duration,
+        &directory,
+    )?;
     let mut machine = Machine::new(&plan.loads, &settings).inspect_err(|_| take_back())?;
     machine.guards().into_iter().for_each(|g| writer.guard(g));
     machine.notes().into_iter().for_each(|n| writer.note(n));
@@ -133,7 +139,7 @@ pub fn require_cpus(option: &str, cpus: &[u32]) -> anyhow::Result<()> {
 
 /// Refuses a CPU or a policy that the system does not grant before anything is
 /// written.
-fn try_settings(plan: &Plan) -> anyhow::Result<()> {
+pub(super) fn try_settings(plan: &Plan) -> anyhow::Result<()> {
     let mut tried: Vec<ThreadSettings> = Vec::new();
     for cell in &plan.cells {
         let settings = ThreadSettings {
@@ -175,7 +181,7 @@ fn try_settings(plan: &Plan) -> anyhow::Result<()> {
 
 /// Begins a run where the user says, or in the first free directory that is
 /// named after the present second.
-fn begin(out: Option<&Path>, header: &RunHeader) -> Result<RunWriter, Error> {
+pub(super) fn begin(out: Option<&Path>, header: &RunHeader) -> Result<RunWriter, Error> {
     /// More runs than anybody begins within a second.
     const MOST: u32 = 1000;
     if let Some(out) = out {
@@ -205,14 +211,15 @@ fn default_name() -> String {
     format!("tompion-run-{stamp}")
 }
 
-fn header(plan: &Plan) -> RunHeader {
+/// What is known of every run beforehand.
+pub(super) fn header(design: Design) -> RunHeader {
     RunHeader {
         command_line: std::env::args_os()
             .map(|a| a.to_string_lossy().into_owned())
             .collect(),
         tool: concat!("tompion ", env!("CARGO_PKG_VERSION")).to_owned(),
         started_at: now_utc(),
-        design: plan.design(),
+        design,
         environment: tompion_platform::detect(),
         guards: vec![
             "A fresh thread measures beside each load; every trial sets its policy and slack \
@@ -233,28 +240,29 @@ fn header(plan: &Plan) -> RunHeader {
     }
 }
 
-fn machine_settings(
-    options: &RunOptions,
-    plan: &Plan,
+/// How the machine is used: where loads put their files, what they may write there, and
+/// for how long each may be on.
+pub(super) fn machine_settings(
+    load_dir: Option<&Path>,
+    cpu: Option<u32>,
+    loads: &[LoadSpec],
+    duration: Duration,
     directory: &Path,
 ) -> anyhow::Result<MachineSettings> {
     // Each may be on for the whole run, for all that is known beforehand.
-    let writing = plan.loads.iter().filter(|l| l.needs_directory()).count();
+    let writing = loads.iter().filter(|l| l.needs_directory()).count();
     Ok(MachineSettings {
         executable: std::env::current_exe().context("finding this program's own file")?,
-        load_directory: options
-            .load_dir
-            .clone()
-            .unwrap_or_else(|| directory.to_path_buf()),
+        load_directory: load_dir.unwrap_or(directory).to_path_buf(),
         write_budget_bytes: LOAD_BYTES / writing.max(1) as u64,
-        planned_load_time: plan.duration + Duration::from_secs(10),
+        planned_load_time: duration + Duration::from_secs(10),
         settle: SETTLE,
-        measured_cpu: options.cpu,
+        measured_cpu: cpu,
     })
 }
 
 /// Takes back what a run that could not begin has made.
-fn remove_empty_run(directory: &Path, keep_directory: bool) {
+pub(super) fn remove_empty_run(directory: &Path, keep_directory: bool) {
     let _ = std::fs::remove_file(directory.join("run.json"));
     let _ = std::fs::remove_dir(directory.join("samples"));
     if !keep_directory {

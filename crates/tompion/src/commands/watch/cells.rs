@@ -1,0 +1,138 @@
+//! What there is to switch among, and the cells that stand for it.
+
+use std::time::Duration;
+
+use tompion_load::LoadSpec;
+use tompion_probe::wake_up;
+use tompion_record::{factor, format_duration};
+use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, ProbePlan, Slack, StallOptions};
+use tompion_watch::{Choices, Setting};
+
+use crate::cli::WatchOptions;
+
+/// A slice of sleeps.
+pub const SLICE: Duration = Duration::from_millis(250);
+
+/// A slice of a busy loop.
+pub const LOOP: Duration = Duration::from_millis(300);
+
+/// Iterations of the busy loop that count as stalls.
+const STALL_NS: u64 = 1_000;
+
+/// Everything that can be measured, by what is chosen.
+pub struct Cells {
+    plan: Plan,
+    methods: Vec<wake_up::Method>,
+    targets_ns: Vec<u64>,
+    /// What there is to choose from.
+    pub choices: Choices,
+    /// What it begins with.
+    pub first: Setting,
+}
+
+impl Cells {
+    /// All combinations.
+    pub fn new(options: &WatchOptions) -> anyhow::Result<Self> {
+        let methods = match options.methods.is_empty() {
+            true => all_methods(),
+            false => options.methods.clone(),
+        };
+        let targets_ns: Vec<u64> = options.targets.iter().map(|t| t.0).collect();
+        let loads = options.loads.0.clone();
+        let mut cpus: Vec<Option<u32>> = vec![None];
+        cpus.extend(tompion_platform::usable_cpus().into_iter().map(Some));
+        let cpu = cpus.iter().position(|c| *c == options.cpu);
+        let Some(cpu) = cpu else {
+            anyhow::bail!(
+                "--cpu {}: this process may not use that CPU; `nproc` says how many it has",
+                options.cpu.unwrap_or_default()
+            );
+        };
+        let choices = Choices {
+            loads: loads.iter().map(LoadSpec::level).collect(),
+            methods: methods.iter().map(|m| m.name().to_owned()).collect(),
+            targets: targets_ns.iter().map(|ns| format_duration(*ns)).collect(),
+            cpus,
+        };
+        let plan = Plan::new(&PlanOptions {
+            read_methods: Vec::new(),
+            wake_methods: methods.clone(),
+            targets: targets_ns.iter().map(|ns| (*ns, None)).collect(),
+            slacks: vec![Slack::Default],
+            timer_events: None,
+            stalls: Some(StallOptions {
+                cpus: Vec::new(),
+                threshold_ns: STALL_NS,
+                weight: 1.0,
+            }),
+            loads,
+            policies: vec![options.policy],
+            cpu: None,
+            observe: vec![Observe::Auto],
+            blocks: 1,
+            read_samples: 0,
+            wake_samples: u64::MAX,
+            // One slice after another for as long as is wanted: no pass to hold.
+            duration: Duration::from_secs(1 << 32),
+            settle: super::super::session::SETTLE,
+            seed: 0,
+        })?;
+        Ok(Self {
+            plan,
+            methods,
+            targets_ns,
+            choices,
+            first: Setting {
+                cpu,
+                ..Setting::default()
+            },
+        })
+    }
+
+    /// The loads, in the order in which cells refer to them.
+    pub fn loads(&self) -> &[LoadSpec] {
+        &self.plan.loads
+    }
+
+    /// All cells, unpinned.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Sleeps as they are chosen.
+    pub fn wake_up(&self, setting: Setting) -> PlannedCell {
+        let (wanted, ns) = (self.methods[setting.method], self.targets_ns[setting.target]);
+        let mut cell = self.cell(setting, |probe| {
+            matches!(probe, ProbePlan::WakeUp { method, target_ns } if *method == wanted && *target_ns == ns)
+        });
+        // No more than a slice can hold.
+        cell.samples = (SLICE.as_nanos() as u64).div_ceil(ns.max(1)).max(1);
+        cell
+    }
+
+    /// A busy loop beside the load that is chosen, on the CPU that is chosen.
+    pub fn stalls(&self, setting: Setting) -> PlannedCell {
+        self.cell(setting, |probe| matches!(probe, ProbePlan::Stalls { .. }))
+    }
+
+    fn cell(&self, setting: Setting, is_wanted: impl Fn(&ProbePlan) -> bool) -> PlannedCell {
+        let found = self
+            .plan
+            .cells
+            .iter()
+            .find(|c| c.load == setting.load && is_wanted(&c.probe));
+        let mut cell = found.expect("a cell for every choice").clone();
+        if let Some(cpu) = self.choices.cpus[setting.cpu] {
+            cell.thread.cpu = Some(cpu);
+            cell.factors = cell.factors.with(factor::CPU, cpu.to_string());
+        }
+        cell
+    }
+}
+
+/// The most usual kind of precise sleep first.
+fn all_methods() -> Vec<wake_up::Method> {
+    let first = wake_up::Method::ClockNanosleepAbs;
+    let others = wake_up::Method::ALL.into_iter().filter(|m| *m != first);
+    std::iter::once(first).chain(others).collect()
+}

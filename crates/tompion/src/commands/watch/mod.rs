@@ -1,0 +1,301 @@
+//! `tompion watch`: a live view.
+//!
+//! One thread does everything but the measuring itself: it has a slice measured, then
+//! takes keys and draws, then has the next one measured. So nothing is drawn while
+//! anything is measured.
+
+mod cells;
+mod screen;
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::AtomicBool};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tompion_load::LoadSpec;
+use tompion_record::Status;
+use tompion_run::{Bench, Error, Live, Machine, Trial, require_space, require_space_for_loads};
+use tompion_time::os::{self, ClockId};
+use tompion_watch::{Cost, Look, Pressed, Slice, StallSlice, State, Vitals};
+
+use super::session;
+use crate::cli::WatchOptions;
+use crate::exit;
+use crate::output::print;
+use cells::{Cells, LOOP, SLICE};
+use screen::Screen;
+
+/// How many slices of sleeps there are to one of a busy loop.
+const SLEEPS: u32 = 4;
+
+/// How often the machine's own figures are read.
+const VITALS_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a key is waited for while nothing is measured; draws are no closer.
+const DRAW_EVERY: Duration = Duration::from_millis(250);
+
+/// What is written in a second at the shortest targets, about.
+const BYTES_A_SECOND: u64 = 150_000;
+
+/// What calls on a terminal that hung up say; the same on every Linux.
+const EIO: i32 = 5;
+
+/// Carries out the command.
+pub fn watch(options: &WatchOptions) -> exit::Result {
+    if !options.plain {
+        Screen::require()?;
+    }
+    let cells = Cells::new(options)?;
+    session::try_settings(cells.plan())?;
+    let place = options.out.as_deref().unwrap_or(Path::new("."));
+    require_space(place, BYTES_A_SECOND.saturating_mul(options.time.as_secs()))?;
+    if cells.loads().iter().any(LoadSpec::writes_files) {
+        let load_place = options.load_dir.as_deref().unwrap_or(place);
+        require_space_for_loads(load_place, session::LOAD_BYTES)?;
+    }
+    let stop = crate::stop::on_signals()?;
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&stop))?;
+
+    let existed = place.exists();
+    let header = session::header(Live::<Machine>::design());
+    let mut writer = session::begin(options.out.as_deref(), &header)?;
+    let directory = writer.directory().to_path_buf();
+    let take_back = || session::remove_empty_run(&directory, options.out.is_some() && existed);
+    let settings = session::machine_settings(
+        options.load_dir.as_deref(),
+        options.cpu,
+        cells.loads(),
+        options.time,
+        &directory,
+    )?;
+    let mut machine = Machine::new(cells.loads(), &settings).inspect_err(|_| take_back())?;
+    machine.guards().into_iter().for_each(|g| writer.guard(g));
+    machine.notes().into_iter().for_each(|n| writer.note(n));
+    let mut live = Live::begin(&mut machine, &mut writer, &stop);
+    let began_unix = SystemTime::now().duration_since(UNIX_EPOCH);
+    let state = State::new(
+        cells.choices.clone(),
+        cells.first,
+        began_unix.unwrap_or_default(),
+    );
+    let shown = if options.plain {
+        Ok(None)
+    } else {
+        Screen::take().map(Some).map_err(anyhow::Error::from)
+    };
+    let ended = shown.and_then(|screen| {
+        // Given back as soon as the loop ends, before anything is saved.
+        Session::new(state, screen, &cells, &stop).run(&mut live, options.time)
+    });
+    let status = match &ended {
+        Ok(status) => *status,
+        Err(_) => Status::Interrupted,
+    };
+    let finished = live.finish(status);
+    // Loads end before anything is told.
+    drop(machine);
+    if writer.record().trials.is_empty() {
+        take_back();
+        ended?;
+        finished?;
+        anyhow::bail!("nothing was measured, so nothing is kept");
+    }
+    let told = print(&format!(
+        "Kept {} trials in {1}\nReport: tompion report {1}\n",
+        writer.record().trials.len(),
+        directory.display()
+    ));
+    ended?;
+    finished?;
+    if status == Status::Interrupted {
+        // A terminal that hung up is told nothing.
+        return Ok(exit::INTERRUPTED);
+    }
+    told.map(|()| 0)
+}
+
+/// A view being watched.
+struct Session<'a> {
+    state: State,
+    /// None where lines are printed.
+    screen: Option<Screen>,
+    cells: &'a Cells,
+    stop: &'a Arc<AtomicBool>,
+    look: Look,
+    began: Instant,
+    drawn: Option<Instant>,
+    read: Option<Instant>,
+    /// CPU time that drawing took, and observing, in nanoseconds.
+    drawing_ns: u64,
+    observing_ns: f64,
+    turn: u32,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        state: State,
+        screen: Option<Screen>,
+        cells: &'a Cells,
+        stop: &'a Arc<AtomicBool>,
+    ) -> Self {
+        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        Self {
+            state,
+            screen,
+            cells,
+            stop,
+            look: Look { color: !is_plain },
+            began: Instant::now(),
+            drawn: None,
+            read: None,
+            drawing_ns: 0,
+            observing_ns: 0.0,
+            turn: 0,
+        }
+    }
+
+    /// Goes on until it is told to end, or for `time`.
+    fn run(mut self, live: &mut Live<'_, impl Bench>, time: Duration) -> anyhow::Result<Status> {
+        loop {
+            self.draw(live)?;
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Status::Interrupted);
+            }
+            match self.keys()? {
+                Pressed::Seen => {}
+                Pressed::Quit => return Ok(Status::Complete),
+                Pressed::Interrupt => return Ok(Status::Interrupted),
+            }
+            if live.now() >= time {
+                return Ok(Status::Complete);
+            }
+            if self.state.is_paused() {
+                live.rest()?;
+                continue;
+            }
+            if let Err(error) = self.slice(live) {
+                let is_lasting = matches!(error, Error::Record(_));
+                if is_lasting || self.screen.is_none() {
+                    return Err(error.into());
+                }
+                // Another load or CPU may do.
+                self.state.pause(true);
+                self.state.say(error.to_string());
+            }
+        }
+    }
+
+    /// Has one slice measured.
+    fn slice(&mut self, live: &mut Live<'_, impl Bench>) -> Result<(), Error> {
+        let setting = self.state.setting();
+        let is_loop = self.turn % (SLEEPS + 1) == SLEEPS;
+        self.turn += 1;
+        let (cell, time) = match is_loop {
+            true => (self.cells.stalls(setting), LOOP),
+            false => (self.cells.wake_up(setting), SLICE),
+        };
+        let (state, observing_ns) = (&mut self.state, &mut self.observing_ns);
+        let is_plain = self.screen.is_none();
+        let look = |trial: &Trial, at: Duration| {
+            if let Some(observed) = &trial.observation {
+                state.steal_is_accounted(observed.steal_is_accounted);
+                let length = trial.ended - trial.started;
+                *observing_ns += observed.own_cpu_share * length.as_nanos() as f64;
+            }
+            let data = &trial.outcome.data;
+            let line = match &trial.stalls {
+                Some(stalls) => {
+                    let slice = StallSlice::of(data, stalls, at, setting);
+                    let line = tompion_watch::stall_line(state, &slice);
+                    state.stalled(slice);
+                    line
+                }
+                None => {
+                    let Some(slice) = Slice::of(data, at, setting) else {
+                        return;
+                    };
+                    let line = tompion_watch::wake_up_line(state, &slice);
+                    state.wake_up(slice);
+                    line
+                }
+            };
+            if is_plain {
+                // Where nobody reads any more, measuring ends with --for.
+                let _ = print(&(line + "\n"));
+            }
+        };
+        live.slice(&cell, time, look)
+    }
+
+    /// Draws, unless it has just done so, and counts what that costs.
+    fn draw(&mut self, live: &mut Live<'_, impl Bench>) -> anyhow::Result<()> {
+        let before_ns = os::now_ns(ClockId::ThreadCpu);
+        let now = live.now();
+        self.state.tick(now);
+        if self.read.is_none_or(|r| r.elapsed() >= VITALS_EVERY) {
+            self.read = Some(Instant::now());
+            let cpu = tompion_platform::cpu_time();
+            self.state.read(Vitals {
+                at: now,
+                clocksource: tompion_platform::clocksource(),
+                synchronisation: tompion_platform::synchronisation(),
+                stolen: cpu.map(|c| c.stolen_ticks),
+                cpu_time: cpu.map_or(0, |c| c.all_ticks),
+                throttled_ns: live.throttling().map(|t| t.throttled_ns),
+            });
+        }
+        let wall_ns = self.began.elapsed().as_nanos().max(1) as f64;
+        self.state.costs(Cost {
+            drawing: self.drawing_ns as f64 / wall_ns,
+            observing: self.observing_ns / wall_ns,
+        });
+        if let Some(screen) = &mut self.screen {
+            if self.drawn.is_none_or(|d| d.elapsed() >= DRAW_EVERY) {
+                self.drawn = Some(Instant::now());
+                let (state, look) = (&self.state, self.look);
+                let drawn = screen.draw(|frame| tompion_watch::draw(frame, state, look));
+                self.unless_gone(drawn)?;
+            }
+        }
+        self.drawing_ns += os::now_ns(ClockId::ThreadCpu) - before_ns;
+        Ok(())
+    }
+
+    /// Takes all keys that have come; while nothing is measured, waits for one.
+    fn keys(&mut self) -> anyhow::Result<Pressed> {
+        let Some(screen) = &mut self.screen else {
+            return Ok(Pressed::Seen);
+        };
+        let mut patience = match self.state.is_paused() {
+            true => DRAW_EVERY,
+            false => Duration::ZERO,
+        };
+        loop {
+            let key = match screen.key(patience) {
+                Ok(Some(key)) => key,
+                Ok(None) => return Ok(Pressed::Seen),
+                Err(error) => {
+                    self.unless_gone(Err(error))?;
+                    return Ok(Pressed::Interrupt);
+                }
+            };
+            patience = Duration::ZERO;
+            match self.state.press(key) {
+                Pressed::Seen => {}
+                end => return Ok(end),
+            }
+        }
+    }
+
+    /// A terminal that hung up fails before its signal is seen: that is no error of ours,
+    /// but the end.
+    fn unless_gone(&self, result: std::io::Result<()>) -> anyhow::Result<()> {
+        match result {
+            Err(error) if error.raw_os_error() == Some(EIO) => {
+                self.stop.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            other => Ok(other?),
+        }
+    }
+}

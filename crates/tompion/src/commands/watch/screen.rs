@@ -1,0 +1,75 @@
+//! The terminal, taken and given back.
+
+use std::io::{self, IsTerminal, Stdout};
+use std::time::Duration;
+
+use tompion_watch::ratatui::backend::CrosstermBackend;
+use tompion_watch::ratatui::crossterm::cursor::{Hide, Show};
+use tompion_watch::ratatui::crossterm::event::{self, Event, KeyEvent};
+use tompion_watch::ratatui::crossterm::execute;
+use tompion_watch::ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use tompion_watch::ratatui::{Frame, Terminal};
+
+/// A terminal in raw mode, on its second screen. Given back when dropped, and before the
+/// message of a panic, whichever thread panics.
+pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
+
+impl Screen {
+    /// Refuses where there is no terminal to draw on and to read keys from.
+    pub fn require() -> anyhow::Result<()> {
+        let what = if !io::stdout().is_terminal() {
+            "standard output is no terminal"
+        } else if !io::stdin().is_terminal() {
+            "standard input is no terminal"
+        } else if std::env::var_os("TERM").is_none_or(|t| t.is_empty() || t == "dumb") {
+            "TERM names no terminal that can be drawn on"
+        } else {
+            return Ok(());
+        };
+        anyhow::bail!("{what}, so there is nothing to draw on; --plain prints lines instead")
+    }
+
+    /// Takes it.
+    pub fn take() -> io::Result<Self> {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            tell(panic);
+        }));
+        enable_raw_mode()?;
+        let entered = execute!(io::stdout(), EnterAlternateScreen, Hide);
+        let terminal = entered.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        terminal.map(Self).inspect_err(|_| give_back())
+    }
+
+    /// Draws.
+    pub fn draw(&mut self, what: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.0.draw(what).map(|_| ())
+    }
+
+    /// The next key, if one comes within that time. Other events are passed over.
+    pub fn key(&mut self, patience: Duration) -> io::Result<Option<KeyEvent>> {
+        let mut patience = patience;
+        while event::poll(patience)? {
+            if let Event::Key(key) = event::read()? {
+                return Ok(Some(key));
+            }
+            patience = Duration::ZERO;
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Does no harm when done twice. A terminal that is gone cannot be given back.
+fn give_back() {
+    let _ = disable_raw_mode();
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+}

@@ -1,0 +1,152 @@
+"""`tompion watch` on a terminal: what it shows, keys, ends, what it leaves behind."""
+
+import json
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from conftest import TOMPION, load_workers, tompion
+from terminal import Terminal
+from test_time_limits import ROOT_ONLY
+
+FIGURES = re.compile(r"now p50 +[\d.]+ (ns|us|ms)  p99 +[\d.]+ (ns|us|ms)  max")
+
+
+def watch(tmp_path, *arguments, **how):
+    command = [TOMPION, "watch", "--out", tmp_path / "run", *arguments]
+    return Terminal(command, **how)
+
+
+def cells(directory):
+    """Which cells a run holds, as the report tells it."""
+    report = tompion("report", directory, "--json", check=0)
+    record = json.loads((directory / "run.json").read_text())
+    assert json.loads(report.stdout)
+    return record, {tuple(sorted(trial["factors"].items())) for trial in record["trials"]}
+
+
+def levels(record, factor):
+    return {trial["factors"].get(factor) for trial in record["trials"]}
+
+
+def test_it_shows_figures_switches_by_keys_and_leaves_a_run_behind(tmp_path):
+    with watch(tmp_path, "--loads", "idle,cpu:threads=2", "--targets", "1ms,2ms") as shown:
+        shown.until(lambda text: FIGURES.search(text))
+        text = shown.until("timer tick" if os.geteuid() == 0 else "Stalls lost")
+        assert "running" in text and "idle | clock-nanosleep-abs 1ms | any CPU" in text
+        assert re.search(r"Clock \S+, (synchronised|NOT synchronised)", text), text
+        assert re.search(r"Steal (\S+ % now|not )", text), text
+        assert re.search(r"own: drawing [\d.<]+ %, observing [\d.<]+ % of a CPU", text), text
+        shown.press("m")
+        shown.until(lambda text: "usleep 1ms" in text and FIGURES.search(text))
+        shown.press("l")
+        shown.until(lambda text: "cpu:threads=2 | usleep" in text and FIGURES.search(text))
+        assert load_workers(str(tmp_path))  or load_workers("cpu")
+        shown.press("tc")
+        shown.until(lambda text: "usleep 2ms | CPU" in text and FIGURES.search(text))
+        shown.press("?")
+        shown.until("Any key closes this help")
+        shown.press("xp")
+        shown.until("PAUSED")
+        shown.press("q")
+        assert shown.end() == 0
+        assert shown.is_restored()
+        assert b"tompion report" in shown.raw
+    record, _ = cells(tmp_path / "run")
+    assert record["status"] == "complete"
+    assert levels(record, "probe") == {"wake-up", "stalls"}
+    assert levels(record, "load") == {"idle", "cpu:threads=2"}
+    assert levels(record, "method") >= {"clock-nanosleep-abs", "usleep", "busy-loop"}
+    assert levels(record, "target") >= {"1ms", "2ms"}
+    assert len(levels(record, "cpu")) == 2, "free, and pinned"
+
+
+@pytest.mark.parametrize("how", ["ctrl-c", "SIGTERM", "SIGHUP", "hang-up"])
+def test_every_end_gives_the_terminal_back_and_keeps_what_was_measured(tmp_path, how):
+    with watch(tmp_path, "--loads", "idle") as shown:
+        shown.until(lambda text: FIGURES.search(text))
+        if how == "ctrl-c":
+            shown.press("\x03")
+        elif how == "hang-up":
+            # What ssh leaves when it is cut off.
+            os.close(shown.slave)
+            os.close(shown.master)
+            shown.slave = shown.master = None
+            assert shown.process.wait(timeout=20) == 130
+        else:
+            shown.signal(getattr(signal, how))
+        if how != "hang-up":
+            assert shown.end() == 130
+            assert shown.is_restored()
+    record, _ = cells(tmp_path / "run")
+    assert record["status"] == "interrupted" and record["trials"]
+
+
+def test_without_colour_and_in_a_small_terminal(tmp_path):
+    with watch(tmp_path, "--loads", "idle", environment={"NO_COLOR": "1"}) as shown:
+        shown.until(lambda text: FIGURES.search(text))
+        shown.press("q")
+        assert shown.end() == 0
+        assert not re.search(rb"\x1b\[[0-9;]*\b[34]8;|\x1b\[3[0-7]m|\x1b\[9[0-7]m", shown.raw)
+    (tmp_path / "small").mkdir()
+    with watch(tmp_path / "small", "--loads", "idle", columns=60, rows=20) as shown:
+        shown.until("60x20 is too small: 80x24 needed; q quits")
+        time.sleep(0.5)
+        shown.press("q")
+        assert shown.end() == 0
+
+
+@ROOT_ONLY
+def test_a_stop_of_the_process_is_a_worst_case_of_its_length_with_its_cause(tmp_path):
+    with watch(tmp_path, "--loads", "idle") as shown:
+        shown.until(lambda text: FIGURES.search(text))
+        shown.press("r")
+        # Some of them fall between two slices.
+        for _ in range(6):
+            shown.read(0.4)
+            shown.signal(signal.SIGSTOP)
+            time.sleep(0.4)
+            shown.signal(signal.SIGCONT)
+        lengths = re.compile(r"(\d+) ms (?:wake-up|stall  ) *stopped")
+        found = lambda text: [int(ms) for ms in lengths.findall(text)]  # noqa: E731
+        text = shown.until(lambda text: any(395 <= ms < 600 for ms in found(text)))
+        assert "Worst cases" in text
+        shown.press("q")
+        assert shown.end() == 0
+
+
+def test_without_a_terminal_it_says_so_in_a_line(tmp_path):
+    done = tompion("watch", "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "--plain" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_lines_instead_of_drawing(tmp_path):
+    options = ["--plain", "--for", "2s", "--loads", "idle", "--targets", "1ms"]
+    done = tompion("watch", *options, "--out", tmp_path / "run", check=0)
+    lines = done.stdout.splitlines()
+    sleeps = [line for line in lines if " wake-up idle clock-nanosleep-abs 1ms any CPU: p50 " in line]
+    loops = [line for line in lines if re.search(r" stalls idle: \S+ % lost, \d+ stalls", line)]
+    assert len(sleeps) >= 4 and loops, done.stdout
+    record, _ = cells(tmp_path / "run")
+    assert record["status"] == "complete"
+    # Slices are joined, and say so.
+    assert [t["factors"]["probe"] for t in record["trials"]].count("wake-up") == 1
+    assert record["design"]["order"].startswith("live")
+
+
+def test_what_cannot_be_watched_is_refused_in_a_line(tmp_path):
+    for options, want in [
+        (["--cpu", "8000"], "may not use that CPU"),
+        (["--methods", "snooze"], "no wake-up method"),
+        (["--loads", "idle,idle"], "named twice"),
+        (["--targets", "100"], "such as 100us"),
+    ]:
+        done = tompion("watch", "--plain", "--for", "1s", *options, "--out", tmp_path / "run")
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+        assert want in done.stderr
+        assert not (tmp_path / "run").exists()
