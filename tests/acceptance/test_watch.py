@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import TOMPION, load_workers, tompion
+from conftest import TOMPION, example, tompion
 from terminal import Terminal
 from test_time_limits import ROOT_ONLY
 
@@ -44,7 +44,6 @@ def test_it_shows_figures_switches_by_keys_and_leaves_a_run_behind(tmp_path):
         shown.until(lambda text: "usleep 1ms" in text and FIGURES.search(text))
         shown.press("l")
         shown.until(lambda text: "cpu:threads=2 | usleep" in text and FIGURES.search(text))
-        assert load_workers(str(tmp_path))  or load_workers("cpu")
         shown.press("tc")
         shown.until(lambda text: "usleep 2ms | CPU" in text and FIGURES.search(text))
         shown.press("?")
@@ -83,6 +82,15 @@ def test_every_end_gives_the_terminal_back_and_keeps_what_was_measured(tmp_path,
             assert shown.is_restored()
     record, _ = cells(tmp_path / "run")
     assert record["status"] == "interrupted" and record["trials"]
+
+
+@pytest.mark.parametrize("where", [[], ["thread"]])
+def test_a_panic_gives_the_terminal_back_before_its_message(where):
+    with Terminal([example("tompion-watch", "screen_panic"), *where]) as shown:
+        assert shown.end() == 101
+        assert shown.is_restored()
+        left = shown.raw.find(b"\x1b[?1049l")
+        assert 0 < left < shown.raw.find(b"planted")
 
 
 def test_without_colour_and_in_a_small_terminal(tmp_path):

@@ -41,7 +41,11 @@ pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
         count(done)
     };
     // A live run has no plan.
-    let what = if planned == 0 { "trials" } else { "planned trials" };
+    let what = if planned == 0 {
+        "trials"
+    } else {
+        "planned trials"
+    };
     Some((title, format!("The run {how}: {of} {what} were measured.")))
 }
 

@@ -11,7 +11,10 @@ pub(crate) const KEYS: [(&str, &str); 9] = [
     ("t, T", "next, previous sleep target"),
     ("c, C", "next, previous CPU"),
     ("p, space", "pause, go on"),
-    ("r", "forget what was seen so far (the run directory keeps it)"),
+    (
+        "r",
+        "forget what was seen so far (the run directory keeps it)",
+    ),
     ("?, h", "this help; any key closes it"),
     ("q, Esc", "end; what was measured is kept"),
     ("Ctrl-C", "the same, with exit status 130"),

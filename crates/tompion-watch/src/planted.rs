@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use tompion_cause::{Cause, Source};
-use tompion_record::{
-    CauseTotal, Mark, Sample, StallPart, Stalls, Synchronisation, TrialData,
-};
+use tompion_record::{CauseTotal, Mark, Sample, StallPart, Stalls, Synchronisation, TrialData};
 
 use crate::{Choices, Cost, Setting, Slice, StallSlice, State, Vitals};
 
@@ -23,7 +21,11 @@ pub fn choices() -> Choices {
 
 /// 13:59:00 UTC on some day.
 pub fn state() -> State {
-    State::new(choices(), Setting::default(), Duration::from_secs(86_400 * 20_000 + 50_340))
+    State::new(
+        choices(),
+        Setting::default(),
+        Duration::from_secs(86_400 * 20_000 + 50_340),
+    )
 }
 
 /// Latencies in nanoseconds, one each 100 us; the marked ones were disturbed.
@@ -62,7 +64,12 @@ pub fn stalls(at: Duration, setting: Setting) -> StallSlice {
     };
     let mut parts = vec![
         part(5 * MS, 4 * MS, Cause::Preempted, Some("hog[1234]")),
-        part(50 * MS, 30_000, Cause::HardInterrupt, Some("virtio0-input.0")),
+        part(
+            50 * MS,
+            30_000,
+            Cause::HardInterrupt,
+            Some("virtio0-input.0"),
+        ),
         part(50 * MS, 10_000, Cause::Softirq, Some("NET_RX")),
     ];
     parts.extend((0..70).map(|i| part((60 + i) * MS, 3_000, Cause::Tick, None)));
@@ -81,7 +88,13 @@ pub fn stalls(at: Duration, setting: Setting) -> StallSlice {
             total(Cause::Preempted, Some("hog[1234]"), 3 * MS, 1, 3 * MS),
             total(Cause::Preempted, Some("hog[1235]"), MS, 1, MS),
             total(Cause::Tick, None, 210_000, 70, 3_000),
-            total(Cause::HardInterrupt, Some("virtio0-input.0"), 30_000, 1, 30_000),
+            total(
+                Cause::HardInterrupt,
+                Some("virtio0-input.0"),
+                30_000,
+                1,
+                30_000,
+            ),
             total(Cause::Softirq, Some("NET_RX"), 10_000, 1, 10_000),
         ],
         ..Stalls::default()
@@ -113,10 +126,17 @@ pub fn vitals(at: Duration, steal_ms: u64) -> Vitals {
 /// Four minutes at rest, then one beside a load, with a stop of a second.
 pub fn run() -> State {
     let mut state = state();
-    let loaded = Setting { load: 1, ..Setting::default() };
+    let loaded = Setting {
+        load: 1,
+        ..Setting::default()
+    };
     for second in 0..300 {
         let at = Duration::from_secs(second);
-        let setting = if second < 240 { Setting::default() } else { loaded };
+        let setting = if second < 240 {
+            Setting::default()
+        } else {
+            loaded
+        };
         let worst = 90_000 + (second * 7919) % 60_000;
         state.wake_up(match second {
             s if s == 200 => {
@@ -137,6 +157,9 @@ pub fn run() -> State {
     }
     state.choose(loaded);
     state.steal_is_accounted(true);
-    state.costs(Cost { drawing: 0.0031, observing: 0.012 });
+    state.costs(Cost {
+        drawing: 0.0031,
+        observing: 0.012,
+    });
     state
 }

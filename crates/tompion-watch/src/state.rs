@@ -95,8 +95,7 @@ impl State {
         while self.stalls.front().is_some_and(|s| s.at < oldest) || self.stalls.len() > SLICES {
             self.stalls.pop_front();
         }
-        while self.vitals.len() > 2
-            && (self.vitals[0].at < oldest || self.vitals.len() > READINGS)
+        while self.vitals.len() > 2 && (self.vitals[0].at < oldest || self.vitals.len() > READINGS)
         {
             self.vitals.pop_front();
         }
@@ -230,9 +229,10 @@ impl State {
 
     /// Samples of what is chosen now: all, those disturbed, and the periods missed.
     pub(crate) fn counts(&self) -> (u64, u64, u64) {
-        self.present().fold((0, 0, 0), |(all, disturbed, missed), s| {
-            (all + s.samples, disturbed + s.disturbed, missed + s.missed)
-        })
+        self.present()
+            .fold((0, 0, 0), |(all, disturbed, missed), s| {
+                (all + s.samples, disturbed + s.disturbed, missed + s.missed)
+            })
     }
 
     /// The longest cases since the beginning or the last reset, longest first.

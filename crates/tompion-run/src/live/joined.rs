@@ -16,13 +16,14 @@ pub(super) fn join(trial: &mut Trial, slice: Trial) {
         .saturating_sub(trial.outcome.began_ns);
     join_data(&mut trial.outcome.data, slice.outcome.data, shift_ns);
     trial.ended = slice.ended;
-    let (all, one) = (
-        &mut trial.outcome.measurement,
-        slice.outcome.measurement,
-    );
+    let (all, one) = (&mut trial.outcome.measurement, slice.outcome.measurement);
     all.wanted_samples = all.wanted_samples.saturating_add(one.wanted_samples);
-    all.cpu_per_operation_ns =
-        mean(all.cpu_per_operation_ns, before, one.cpu_per_operation_ns, more);
+    all.cpu_per_operation_ns = mean(
+        all.cpu_per_operation_ns,
+        before,
+        one.cpu_per_operation_ns,
+        more,
+    );
     all.memory_locked &= one.memory_locked;
     trial.outcome.missed_periods = sum(trial.outcome.missed_periods, slice.outcome.missed_periods);
     match (&mut trial.load, slice.load) {

@@ -193,8 +193,10 @@ fn slices_become_trials_of_ten_seconds_with_their_own_times() {
     let mut live = Live::begin(&mut bench, &mut writer, &Arc::default());
     let mut seen = Vec::new();
     for _ in 0..13 {
-        live.slice(&sleeps, SECOND, |t, at| seen.push((t.outcome.data.samples.len(), at)))
-            .unwrap();
+        live.slice(&sleeps, SECOND, |t, at| {
+            seen.push((t.outcome.data.samples.len(), at))
+        })
+        .unwrap();
     }
     assert_eq!(seen.len(), 13);
     assert_eq!(seen[12], (1, 12 * SECOND));
@@ -214,7 +216,10 @@ fn slices_become_trials_of_ten_seconds_with_their_own_times() {
     assert_eq!(trials[0].measurement.cpu_per_operation_ns, Some(5.5));
     assert_eq!(trials[0].summary.missed_periods, Some(20));
     let load = trials[0].load.as_ref().unwrap();
-    assert_eq!((load.operations, load.cpu_time_ns, load.observed_ns), (Some(50), 110, 10 * s));
+    assert_eq!(
+        (load.operations, load.cpu_time_ns, load.observed_ns),
+        (Some(50), 110, 10 * s)
+    );
     assert!((load.interrupts_per_second - 5.5).abs() < 1e-9);
     let observed = trials[0].observation.as_ref().unwrap();
     assert_eq!(observed.evidence.len(), 1);
@@ -240,9 +245,15 @@ fn stalls_in_turn_with_sleeps_are_joined_by_kind() {
     };
     let s = SECOND.as_nanos() as u64;
     let told = loops.stalls.as_ref().unwrap();
-    assert_eq!((told.iterations, told.wall_ns, told.stalls, told.lost_ns), (3000, 3 * s, 3, 21_000));
+    assert_eq!(
+        (told.iterations, told.wall_ns, told.stalls, told.lost_ns),
+        (3000, 3 * s, 3, 21_000)
+    );
     assert_eq!((told.causes.len(), told.causes[0].ns), (1, 21_000));
-    assert_eq!((told.causes[0].parts, told.causes[0].longest_ns), (3, 7_006));
+    assert_eq!(
+        (told.causes[0].parts, told.causes[0].longest_ns),
+        (3, 7_006)
+    );
     let data = run.data(loops).unwrap();
     let at: Vec<u64> = data.stall_parts.iter().map(|p| p.at_ns).collect();
     assert_eq!(at, [1_000_000, 2 * s + 1_000_000, 4 * s + 1_000_000]);
@@ -273,7 +284,12 @@ fn another_load_or_cpu_begins_other_trials() {
         .record()
         .trials
         .iter()
-        .map(|t| (t.factors.level("cpu").to_owned() + t.factors.level("load"), t.block))
+        .map(|t| {
+            (
+                t.factors.level("cpu").to_owned() + t.factors.level("load"),
+                t.block,
+            )
+        })
         .collect();
     let want = [("idle", 0), ("0idle", 0), ("cpu", 0), ("idle", 1)];
     assert_eq!(trials, want.map(|(name, block)| (name.to_owned(), block)));

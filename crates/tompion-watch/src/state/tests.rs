@@ -38,14 +38,20 @@ fn worst_cases_have_their_time_and_cause() {
     // The slice began 200 s after 13:59:00, and that was its 1000th sample.
     assert_eq!(state.time_of_day(worst.at), "14:02:20");
     let stall = state.worst().iter().find(|c| c.kind == Kind::Stall);
-    assert!(stall.is_none(), "stalls of 4 ms are shorter than twenty wake-ups of 8 ms");
+    assert!(
+        stall.is_none(),
+        "stalls of 4 ms are shorter than twenty wake-ups of 8 ms"
+    );
     assert_eq!(state.worst().len(), MOST);
     assert!(state.worst().is_sorted_by(|a, b| a.ns >= b.ns));
     state.reset();
     assert!(state.worst().is_empty() && state.latest().is_none());
     state.stalled(stalls(Duration::from_secs(301), Setting::default()));
     assert_eq!(state.worst()[0].cause, "preempted by hog[1234]");
-    assert_eq!(state.worst()[1].cause, "interrupt virtio0-input.0, and 1 more");
+    assert_eq!(
+        state.worst()[1].cause,
+        "interrupt virtio0-input.0, and 1 more"
+    );
     assert_eq!(state.worst()[1].ns, 40_000);
 }
 
@@ -56,8 +62,14 @@ fn causes_add_up_to_the_time_lost() {
     assert_eq!(wall_ns, 150 * 300 * MS);
     assert_eq!(causes[0].cause, Cause::Preempted);
     // Of two threads in each slice.
-    assert_eq!((causes[0].ns, causes[0].parts, causes[0].longest_ns), (600 * MS, 300, 3 * MS));
-    assert_eq!(causes.iter().map(|c| c.ns).sum::<u64>(), 150 * (4 * MS + 250_000));
+    assert_eq!(
+        (causes[0].ns, causes[0].parts, causes[0].longest_ns),
+        (600 * MS, 300, 3 * MS)
+    );
+    assert_eq!(
+        causes.iter().map(|c| c.ns).sum::<u64>(),
+        150 * (4 * MS + 250_000)
+    );
 }
 
 #[test]
@@ -69,7 +81,13 @@ fn figures_are_of_what_is_chosen_since_it_was_chosen() {
     state.choose(Setting::default());
     assert_eq!(state.counts(), (0, 0, 0));
     assert!(state.latest().is_none());
-    state.wake_up(slice(Duration::from_secs(300), Setting::default(), 1000, 2000, Mark::None));
+    state.wake_up(slice(
+        Duration::from_secs(300),
+        Setting::default(),
+        1000,
+        2000,
+        Mark::None,
+    ));
     assert_eq!(state.counts().0, 1000);
 }
 
@@ -92,7 +110,8 @@ fn steal_is_a_share_of_all_cpus() {
 fn keys_go_round_both_ways() {
     let mut state = state();
     for (keys, want) in [("l", 1), ("ll", 1), ("L", 0), ("L", 1)] {
-        keys.chars().for_each(|k| assert_eq!(state.press(key(k)), Pressed::Seen));
+        keys.chars()
+            .for_each(|k| assert_eq!(state.press(key(k)), Pressed::Seen));
         assert_eq!(state.setting().load, want, "{keys}");
     }
     for (k, what) in [('m', "method"), ('t', "target"), ('c', "cpu")] {

@@ -24,7 +24,12 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let area = titled(buffer, area, title, look);
     let (width, height) = (area.width - LABELS, area.height - 1);
     let Some((low, high)) = spread.range() else {
-        buffer.set_string(area.x, area.y + height / 2, "nothing measured yet", look.quiet());
+        buffer.set_string(
+            area.x,
+            area.y + height / 2,
+            "nothing measured yet",
+            look.quiet(),
+        );
         return;
     };
     let axis = Axis::around(low, high);

@@ -35,7 +35,11 @@ pub fn head(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let top = Rect { height: 1, ..area };
     frame.render_widget(first, top);
     frame.render_widget(right.alignment(Alignment::Right), top);
-    let second = Rect { y: area.y + 1, height: 1, ..area };
+    let second = Rect {
+        y: area.y + 1,
+        height: 1,
+        ..area
+    };
     frame.render_widget(figures(state, look), second);
 }
 
@@ -92,7 +96,14 @@ pub fn clock(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
         Span::raw(quota),
         Span::styled(own, look.quiet()),
     ]);
-    frame.render_widget(line, Rect { y: area.y + 1, height: 1, ..area });
+    frame.render_widget(
+        line,
+        Rect {
+            y: area.y + 1,
+            height: 1,
+            ..area
+        },
+    );
 }
 
 fn clock_words(state: &State, look: Look) -> Vec<Span<'static>> {
@@ -182,7 +193,11 @@ pub fn worst(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
         let choices = state.choices();
         let under = match case.kind {
             crate::Kind::WakeUp => {
-                format!(", {} {}", choices.method(case.setting), choices.target(case.setting))
+                format!(
+                    ", {} {}",
+                    choices.method(case.setting),
+                    choices.target(case.setting)
+                )
             }
             crate::Kind::Stall => String::new(),
         };
@@ -190,7 +205,10 @@ pub fn worst(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
             Span::raw(format!("{} ", state.time_of_day(case.at))),
             Span::styled(format!("{:>8} ", describe_ns(case.ns)), look.alarm()),
             Span::raw(format!("{:<8}{}", case.kind.name(), case.cause)),
-            Span::styled(format!(" ({}{under})", choices.load(case.setting)), look.quiet()),
+            Span::styled(
+                format!(" ({}{under})", choices.load(case.setting)),
+                look.quiet(),
+            ),
         ]);
         buffer.set_line(area.x, area.y + y as u16, &line, area.width);
     }

@@ -41,7 +41,10 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
         Span::raw("  : switched"),
     ];
     let area = titled(buffer, area, title, look);
-    let [width, height] = [area.width.saturating_sub(LABELS), area.height.saturating_sub(1)];
+    let [width, height] = [
+        area.width.saturating_sub(LABELS),
+        area.height.saturating_sub(1),
+    ];
     let columns = columns(state, width);
     let points = columns.iter().flatten();
     let low = points.clone().map(|c| c.p50_ns).fold(f64::MAX, f64::min);
@@ -105,7 +108,8 @@ fn columns(state: &State, width: u16) -> Vec<Option<Column>> {
             let last = slices.last()?;
             let mut p50: Vec<f64> = slices.iter().map(|s| s.p50_ns).collect();
             p50.sort_by(f64::total_cmp);
-            let most = |value: fn(&Slice) -> f64| slices.iter().map(|s| value(s)).fold(0.0, f64::max);
+            let most =
+                |value: fn(&Slice) -> f64| slices.iter().map(|s| value(s)).fold(0.0, f64::max);
             let column = Column {
                 p50_ns: p50[p50.len() / 2],
                 p99_ns: most(|s| s.p99_ns),

@@ -35,7 +35,10 @@ fn without_colour_the_same_is_told() {
     assert_eq!(text(&plain), text(&colored));
     let colors = |t: &Terminal<TestBackend>| {
         let cells = t.backend().buffer().content();
-        cells.iter().filter(|c| c.fg != Color::Reset || c.bg != Color::Reset).count()
+        cells
+            .iter()
+            .filter(|c| c.fg != Color::Reset || c.bg != Color::Reset)
+            .count()
     };
     assert_eq!(colors(&plain), 0);
     assert!(colors(&colored) > 100);
@@ -52,8 +55,14 @@ fn paused_with_a_message() {
     state.pause(true);
     state.say("load cpu: its process ended by itself");
     let text = text(&drawn(&state, 80, 24, false));
-    assert!(text.contains("PAUSED") && text.contains("p go on"), "{text}");
-    assert!(text.contains("! load cpu: its process ended by itself"), "{text}");
+    assert!(
+        text.contains("PAUSED") && text.contains("p go on"),
+        "{text}"
+    );
+    assert!(
+        text.contains("! load cpu: its process ended by itself"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -99,9 +99,23 @@ impl Cells {
         &self.plan
     }
 
+    /// What may be written in that time, in bytes, generously.
+    pub fn bytes_in(&self, time: Duration) -> u64 {
+        // A row takes 14; stalls and descriptions come to less than 10 kB a second.
+        const ROW: u64 = 20;
+        const OTHERS: u64 = 20_000;
+        let shortest = self.targets_ns.iter().min().copied().unwrap_or(1);
+        // Half of the time is spent otherwise.
+        let rows = 500_000_000 / shortest.max(1);
+        (rows * ROW + OTHERS).saturating_mul(time.as_secs().max(1))
+    }
+
     /// Sleeps as they are chosen.
     pub fn wake_up(&self, setting: Setting) -> PlannedCell {
-        let (wanted, ns) = (self.methods[setting.method], self.targets_ns[setting.target]);
+        let (wanted, ns) = (
+            self.methods[setting.method],
+            self.targets_ns[setting.target],
+        );
         let mut cell = self.cell(setting, |probe| {
             matches!(probe, ProbePlan::WakeUp { method, target_ns } if *method == wanted && *target_ns == ns)
         });

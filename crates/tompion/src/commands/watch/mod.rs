@@ -5,7 +5,6 @@
 //! anything is measured.
 
 mod cells;
-mod screen;
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -16,14 +15,13 @@ use tompion_load::LoadSpec;
 use tompion_record::Status;
 use tompion_run::{Bench, Error, Live, Machine, Trial, require_space, require_space_for_loads};
 use tompion_time::os::{self, ClockId};
-use tompion_watch::{Cost, Look, Pressed, Slice, StallSlice, State, Vitals};
+use tompion_watch::{Cost, Look, Pressed, Screen, Slice, StallSlice, State, Vitals};
 
 use super::session;
 use crate::cli::WatchOptions;
 use crate::exit;
 use crate::output::print;
 use cells::{Cells, LOOP, SLICE};
-use screen::Screen;
 
 /// How many slices of sleeps there are to one of a busy loop.
 const SLEEPS: u32 = 4;
@@ -34,21 +32,20 @@ const VITALS_EVERY: Duration = Duration::from_secs(1);
 /// How long a key is waited for while nothing is measured; draws are no closer.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
 
-/// What is written in a second at the shortest targets, about.
-const BYTES_A_SECOND: u64 = 150_000;
-
 /// What calls on a terminal that hung up say; the same on every Linux.
 const EIO: i32 = 5;
 
 /// Carries out the command.
 pub fn watch(options: &WatchOptions) -> exit::Result {
     if !options.plain {
-        Screen::require()?;
+        Screen::require().map_err(|what| {
+            anyhow::anyhow!("{what}, so there is nothing to draw on; --plain prints lines instead")
+        })?;
     }
     let cells = Cells::new(options)?;
     session::try_settings(cells.plan())?;
     let place = options.out.as_deref().unwrap_or(Path::new("."));
-    require_space(place, BYTES_A_SECOND.saturating_mul(options.time.as_secs()))?;
+    require_space(place, cells.bytes_in(options.time))?;
     if cells.loads().iter().any(LoadSpec::writes_files) {
         let load_place = options.load_dir.as_deref().unwrap_or(place);
         require_space_for_loads(load_place, session::LOAD_BYTES)?;

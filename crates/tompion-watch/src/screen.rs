@@ -1,37 +1,46 @@
 //! The terminal, taken and given back.
 
 use std::io::{self, IsTerminal, Stdout};
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
-use tompion_watch::ratatui::backend::CrosstermBackend;
-use tompion_watch::ratatui::crossterm::cursor::{Hide, Show};
-use tompion_watch::ratatui::crossterm::event::{self, Event, KeyEvent};
-use tompion_watch::ratatui::crossterm::execute;
-use tompion_watch::ratatui::crossterm::terminal::{
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{self, Event, KeyEvent};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use tompion_watch::ratatui::{Frame, Terminal};
+use ratatui::{Frame, Terminal};
 
 /// A terminal in raw mode, on its second screen. Given back when dropped, and before the
 /// message of a panic, whichever thread panics.
-pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
+///
+/// Never dropped itself: it would complain to standard error where the terminal has hung
+/// up, and panic where that fails, too.
+pub struct Screen(ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>);
 
 impl Screen {
     /// Refuses where there is no terminal to draw on and to read keys from.
-    pub fn require() -> anyhow::Result<()> {
-        let what = if !io::stdout().is_terminal() {
-            "standard output is no terminal"
+    ///
+    /// # Errors
+    /// Which of the two is missing, in words.
+    pub fn require() -> Result<(), &'static str> {
+        if !io::stdout().is_terminal() {
+            Err("standard output is no terminal")
         } else if !io::stdin().is_terminal() {
-            "standard input is no terminal"
+            Err("standard input is no terminal")
         } else if std::env::var_os("TERM").is_none_or(|t| t.is_empty() || t == "dumb") {
-            "TERM names no terminal that can be drawn on"
+            Err("TERM names no terminal that can be drawn on")
         } else {
-            return Ok(());
-        };
-        anyhow::bail!("{what}, so there is nothing to draw on; --plain prints lines instead")
+            Ok(())
+        }
     }
 
     /// Takes it.
+    ///
+    /// # Errors
+    /// What the system says.
     pub fn take() -> io::Result<Self> {
         let tell = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -41,15 +50,23 @@ impl Screen {
         enable_raw_mode()?;
         let entered = execute!(io::stdout(), EnterAlternateScreen, Hide);
         let terminal = entered.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
-        terminal.map(Self).inspect_err(|_| give_back())
+        terminal
+            .map(|t| Self(ManuallyDrop::new(t)))
+            .inspect_err(|_| give_back())
     }
 
     /// Draws.
+    ///
+    /// # Errors
+    /// What writing to the terminal says.
     pub fn draw(&mut self, what: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.0.draw(what).map(|_| ())
     }
 
     /// The next key, if one comes within that time. Other events are passed over.
+    ///
+    /// # Errors
+    /// What reading from the terminal says.
     pub fn key(&mut self, patience: Duration) -> io::Result<Option<KeyEvent>> {
         let mut patience = patience;
         while event::poll(patience)? {
@@ -68,7 +85,7 @@ impl Drop for Screen {
     }
 }
 
-/// Does no harm when done twice. A terminal that is gone cannot be given back.
+/// Does no harm when done twice, as a panic does. A terminal that is gone cannot be given back.
 fn give_back() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
