@@ -35,11 +35,11 @@ def levels(record, factor):
 def test_it_shows_figures_switches_by_keys_and_leaves_a_run_behind(tmp_path):
     with watch(tmp_path, "--loads", "idle,cpu:threads=2", "--targets", "1ms,2ms") as shown:
         shown.until(lambda text: FIGURES.search(text))
-        text = shown.until("timer tick" if os.geteuid() == 0 else "Stalls lost")
+        text = shown.until("Stalls lost")
         assert "running" in text and "idle | clock-nanosleep-abs 1ms | any CPU" in text
         assert re.search(r"Clock \S+, (synchronised|NOT synchronised)", text), text
         assert re.search(r"Steal (\S+ % now|not )", text), text
-        assert re.search(r"own: drawing [\d.<]+ %, observing [\d.<]+ % of a CPU", text), text
+        assert re.search(r"own: drawing [\d.<]+ %, observing [\d.<]+ %", text), text
         shown.press("m")
         shown.until(lambda text: "usleep 1ms" in text and FIGURES.search(text))
         shown.press("l")
@@ -134,7 +134,7 @@ def test_without_a_terminal_it_says_so_in_a_line(tmp_path):
 
 
 def test_lines_instead_of_drawing(tmp_path):
-    options = ["--plain", "--for", "2s", "--loads", "idle", "--targets", "1ms"]
+    options = ["--plain", "--for", "4s", "--loads", "idle", "--targets", "1ms"]
     done = tompion("watch", *options, "--out", tmp_path / "run", check=0)
     lines = done.stdout.splitlines()
     sleeps = [line for line in lines if " wake-up idle clock-nanosleep-abs 1ms any CPU: p50 " in line]

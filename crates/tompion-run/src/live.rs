@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tompion_record::{Design, Factors, RunWriter, Status, Throttling};
+use tompion_record::{Design, Factors, RunWriter, Status, Storage, Throttling};
 
 use crate::execute::{since, with_proof};
 use crate::{Bench, Error, PlannedCell, Trial};
 use joined::join;
 
-/// Slices of one cell that follow each other are saved as one trial, which is ended
-/// after this long: a file for each slice would be thousands in an hour.
+/// Slices of sleeps of one cell that follow each other are saved as one trial, which is
+/// ended after this long: a file for each slice would be ten thousand in an hour.
 const TRIAL: Duration = Duration::from_secs(10);
 
 /// `run.json` is rewritten this often; trials saved since are in their own files.
@@ -26,7 +26,7 @@ const CHECKPOINT: Duration = Duration::from_secs(60);
 const ROWS: usize = 1 << 18;
 
 /// A bench that measures one slice after the other, each as it is asked for, and saves
-/// them as trials of ten seconds.
+/// them: sleeps as trials of ten seconds, a busy loop, whose trial has no gaps, by itself.
 ///
 /// Between two slices nothing is measured: that is the time to draw.
 pub struct Live<'a, B: Bench> {
@@ -53,8 +53,8 @@ impl<'a, B: Bench> Live<'a, B> {
     /// How a live run orders its trials, for its record: there is no plan.
     pub fn design() -> Design {
         Design {
-            order: "live: slices of what the viewer chose, one kind after the other in turn, \
-                    joined to trials of 10 s"
+            order: "live: slices of what the viewer chose, one kind after the other in turn; \
+                    those of sleeps are joined to trials of 10 s"
                 .to_owned(),
             seed: 0,
             blocks: 0,
@@ -156,12 +156,14 @@ impl<'a, B: Bench> Live<'a, B> {
     }
 
     fn keep(&mut self, trial: Trial) -> Result<(), Error> {
+        if trial.stalls.is_some() || trial.outcome.storage != Storage::Complete {
+            return self.save(trial);
+        }
         let same = |t: &Trial| t.factors == trial.factors;
         if let Some(at) = self.open.iter().position(same) {
             let open = &self.open[at];
             let is_full = trial.ended - open.started > TRIAL
-                || open.outcome.data.samples.len() + trial.outcome.data.samples.len() > ROWS
-                || open.outcome.storage != trial.outcome.storage;
+                || open.outcome.data.samples.len() + trial.outcome.data.samples.len() > ROWS;
             if !is_full {
                 join(&mut self.open[at], trial);
                 return Ok(());

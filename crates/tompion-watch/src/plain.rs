@@ -50,7 +50,7 @@ pub(crate) fn share(share: f64) -> String {
     match share * 100.0 {
         percent if percent >= 9.95 => format!("{percent:.0} %"),
         percent if percent >= 0.995 => format!("{percent:.1} %"),
-        percent if percent == 0.0 => "0 %".to_owned(),
+        0.0 => "0 %".to_owned(),
         percent if percent < 0.001 => "<0.001 %".to_owned(),
         percent if percent < 0.0995 => format!("{percent:.3} %"),
         percent => format!("{percent:.2} %"),

@@ -1,20 +1,22 @@
 //! Slices of one cell as one trial.
 
-use tompion_record::{
-    CauseTotal, EvidenceItem, LoadEvidence, Observation, ObservedReason, Stalls, TrialData,
-};
+use tompion_record::{EvidenceItem, LoadEvidence, Observation, ObservedReason};
 
 use crate::Trial;
 
-/// Adds a slice to a trial of the same cell and storage that began before it. Times stay
-/// what they were: between the slices there are gaps.
+/// Adds a slice to a trial of the same cell that began before it, both with every sample
+/// kept. Times stay what they were: between the slices there are gaps.
 pub(super) fn join(trial: &mut Trial, slice: Trial) {
     let (before, more) = (weight(trial), weight(&slice));
     let shift_ns = slice
         .outcome
         .began_ns
         .saturating_sub(trial.outcome.began_ns);
-    join_data(&mut trial.outcome.data, slice.outcome.data, shift_ns);
+    let later = slice.outcome.data.samples.into_iter().map(|mut sample| {
+        sample.at_ns += shift_ns;
+        sample
+    });
+    trial.outcome.data.samples.extend(later);
     trial.ended = slice.ended;
     let (all, one) = (&mut trial.outcome.measurement, slice.outcome.measurement);
     all.wanted_samples = all.wanted_samples.saturating_add(one.wanted_samples);
@@ -30,21 +32,15 @@ pub(super) fn join(trial: &mut Trial, slice: Trial) {
         (Some(all), Some(one)) => join_load(all, one),
         (all, one) => *all = all.take().or(one),
     }
-    if let (Some(all), Some(one)) = (&mut trial.stalls, slice.stalls) {
-        join_stalls(all, one);
-    }
     match (&mut trial.observation, slice.observation) {
         (Some(all), Some(one)) => join_observation(all, one, before, more),
         (all, one) => *all = all.take().or(one),
     }
 }
 
-/// What a mean over slices weighs them by: time measured, in nanoseconds.
+/// What a mean over slices weighs them by.
 fn weight(trial: &Trial) -> f64 {
-    match &trial.stalls {
-        Some(stalls) => stalls.wall_ns as f64,
-        None => trial.outcome.data.samples.len() as f64,
-    }
+    trial.outcome.data.samples.len() as f64
 }
 
 fn mean(a: Option<f64>, of_a: f64, b: Option<f64>, of_b: f64) -> Option<f64> {
@@ -60,28 +56,6 @@ fn weighted(a: f64, of_a: f64, b: f64, of_b: f64) -> f64 {
 
 fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a.zip(b).map(|(a, b)| a + b).or(a).or(b)
-}
-
-fn join_data(all: &mut TrialData, one: TrialData, shift_ns: u64) {
-    all.samples.extend(one.samples.into_iter().map(|mut s| {
-        s.at_ns += shift_ns;
-        s
-    }));
-    all.stall_parts
-        .extend(one.stall_parts.into_iter().map(|mut p| {
-            p.at_ns += shift_ns;
-            p
-        }));
-    let bins = [
-        (&mut all.bins, one.bins),
-        (&mut all.filled_bins, one.filled_bins),
-    ];
-    for (all, one) in bins {
-        match (all, one) {
-            (Some(all), Some(one)) => all.merge(&one),
-            (all, one) => *all = all.take().or(one),
-        }
-    }
 }
 
 fn join_load(all: &mut LoadEvidence, one: LoadEvidence) {
@@ -104,34 +78,6 @@ fn join_load(all: &mut LoadEvidence, one: LoadEvidence) {
     for (all, one) in all.parts.iter_mut().zip(one.parts) {
         join_load(all, one);
     }
-}
-
-fn join_stalls(all: &mut Stalls, one: Stalls) {
-    all.loop_period_ns = weighted(
-        all.loop_period_ns,
-        all.iterations as f64,
-        one.loop_period_ns,
-        one.iterations as f64,
-    );
-    all.iterations += one.iterations;
-    all.wall_ns += one.wall_ns;
-    all.observed_ns += one.observed_ns;
-    all.own_ns += one.own_ns;
-    all.stalls += one.stalls;
-    all.lost_ns += one.lost_ns;
-    all.rows_lost += one.rows_lost;
-    for total in one.causes {
-        let same = |c: &&mut CauseTotal| c.cause == total.cause && c.by == total.by;
-        match all.causes.iter_mut().find(same) {
-            Some(cause) => {
-                cause.ns += total.ns;
-                cause.parts += total.parts;
-                cause.longest_ns = cause.longest_ns.max(total.longest_ns);
-            }
-            None => all.causes.push(total),
-        }
-    }
-    all.causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
 }
 
 fn join_observation(all: &mut Observation, one: Observation, before: f64, more: f64) {

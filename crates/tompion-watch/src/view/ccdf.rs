@@ -18,8 +18,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let spread = state.spread();
     let (samples, ..) = state.counts();
     let title = vec![
-        Span::styled("Share later than", look.strong()),
-        Span::raw(format!(" (CCDF, {samples} wake-ups)")),
+        Span::styled("CCDF", look.strong()),
+        Span::raw(format!(", share later than (n={samples})")),
     ];
     let area = titled(buffer, area, title, look);
     let (width, height) = (area.width - LABELS, area.height - 1);

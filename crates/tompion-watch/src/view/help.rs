@@ -10,13 +10,13 @@ use crate::keys::KEYS;
 
 const NOTES: &[&str] = &[
     "A slice is a quarter of a second of sleeps; the plot has its median, the",
-    "latency that 1 % exceeded, and its greatest. Every fifth slice is a busy",
-    "loop, which tells the stalls and their causes. Nothing is drawn while",
-    "anything is measured. The share later than a time, and the figures above,",
-    "are of what is chosen now, of the last five minutes. Worst cases are those",
-    "since the beginning or the last r; each has the cause that its mark tells.",
-    "Steal is the time that the hypervisor gave to others, of all CPUs' time.",
-    "Times of day are UTC.",
+    "latency that 1 % exceeded, and its greatest. After eight of them a busy loop",
+    "runs for half a second, and tells the stalls and their causes. Nothing is",
+    "drawn while anything is measured. The CCDF, and the figures in the second",
+    "line, are of what is chosen now, of the last five minutes. Worst cases are",
+    "those since the beginning or the last r, with the cause that was seen.",
+    "Steal is the time that the hypervisor gave to others, of all CPUs' time; own",
+    "is what drawing and observing take, of one CPU. Times of day are UTC.",
 ];
 
 /// Draws the help in place of everything else.

@@ -74,19 +74,20 @@ fn figures(state: &State, look: Look) -> Line<'static> {
 pub fn clock(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let top = Rect { height: 1, ..area };
     frame.render_widget(Line::from(clock_words(state, look)), top);
+    let throttled = state.vitals().and_then(|v| v.throttled_ns);
     let steal = match (state.steal(), state.is_steal_accounted()) {
         (_, Some(false)) => "not accounted for here".to_owned(),
+        (Some((_, window)), _) if throttled.is_some() => share(window),
         (Some((now, window)), _) => format!("{} now, {} in 5 min", share(now), share(window)),
         (None, _) => "not told".to_owned(),
     };
-    let throttled = state.vitals().and_then(|v| v.throttled_ns);
     let quota = match throttled {
-        Some(ns) => format!(" | quota held up {}", describe_ns(ns)),
+        Some(ns) => format!(" | CPU quota took {}", describe_ns(ns)),
         None => String::new(),
     };
     let cost = state.cost();
     let own = format!(
-        " | own: drawing {}, observing {} of a CPU",
+        " | own: drawing {}, observing {}",
         share(cost.drawing),
         share(cost.observing)
     );
@@ -136,6 +137,9 @@ fn clock_words(state: &State, look: Look) -> Vec<Span<'static>> {
     words
 }
 
+/// Columns of a cause; one whose words are longer is told by its short name.
+const CAUSE: usize = 19;
+
 /// Time lost by cause.
 pub fn causes(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let (wall_ns, causes) = state.lost();
@@ -159,9 +163,13 @@ pub fn causes(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let named = if causes.len() > rows { rows - 1 } else { rows };
     for (y, lost) in causes.iter().take(named).enumerate() {
         let of_wall = lost.ns as f64 / wall_ns as f64;
-        let words: String = describe_cause(lost.cause, None).chars().take(19).collect();
+        let words = describe_cause(lost.cause, None);
+        let words = match words.len() > CAUSE {
+            true => lost.cause.name(),
+            false => &words,
+        };
         let text = format!(
-            "{words:<19}{:>9}{:>9}",
+            "{words:<CAUSE$}{:>9}{:>9}",
             share(of_wall),
             describe_ns(lost.longest_ns)
         );
@@ -176,7 +184,7 @@ pub fn causes(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
         let rest = &causes[named..];
         let ns: u64 = rest.iter().map(|c| c.ns).sum();
         let of_wall = share(ns as f64 / wall_ns as f64);
-        let text = format!("{:<19}{of_wall:>9}", format!("{} more", rest.len()));
+        let text = format!("{:<CAUSE$}{of_wall:>9}", format!("{} more", rest.len()));
         buffer.set_string(area.x, area.bottom() - 1, text, look.quiet());
     }
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use insta::assert_snapshot;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -5,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::Color;
 
 use super::*;
-use crate::planted::{run, state};
+use crate::planted::{run, state, vitals};
 
 fn drawn(state: &State, width: u16, height: u16, color: bool) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -63,6 +65,25 @@ fn paused_with_a_message() {
         text.contains("! load cpu: its process ended by itself"),
         "{text}"
     );
+}
+
+#[test]
+fn a_quota_an_unkept_clock_and_unaccounted_steal_are_told() {
+    let mut state = run();
+    let mut vitals = vitals(Duration::from_secs(300), 31);
+    vitals.throttled_ns = Some(4_950_000_000);
+    vitals.synchronisation.as_mut().unwrap().synchronised = false;
+    state.read(vitals);
+    let shown = text(&drawn(&state, 80, 24, false));
+    let line = "| CPU quota took 4.95 s | own: drawing 0.31 %, observing 1.2 %";
+    assert!(shown.contains(line), "{shown}");
+    assert!(
+        shown.contains("NOT synchronised (offset -12.3 us, -3.2 ppm)"),
+        "{shown}"
+    );
+    state.steal_is_accounted(false);
+    let shown = text(&drawn(&state, 80, 24, false));
+    assert!(shown.contains("Steal not accounted for here |"), "{shown}");
 }
 
 #[test]

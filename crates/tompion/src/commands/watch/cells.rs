@@ -14,7 +14,7 @@ use crate::cli::WatchOptions;
 pub const SLICE: Duration = Duration::from_millis(250);
 
 /// A slice of a busy loop.
-pub const LOOP: Duration = Duration::from_millis(300);
+pub const LOOP: Duration = Duration::from_millis(500);
 
 /// Iterations of the busy loop that count as stalls.
 const STALL_NS: u64 = 1_000;

@@ -24,7 +24,7 @@ use crate::output::print;
 use cells::{Cells, LOOP, SLICE};
 
 /// How many slices of sleeps there are to one of a busy loop.
-const SLEEPS: u32 = 4;
+const SLEEPS: u32 = 8;
 
 /// How often the machine's own figures are read.
 const VITALS_EVERY: Duration = Duration::from_secs(1);
@@ -246,13 +246,12 @@ impl<'a> Session<'a> {
             drawing: self.drawing_ns as f64 / wall_ns,
             observing: self.observing_ns / wall_ns,
         });
-        if let Some(screen) = &mut self.screen {
-            if self.drawn.is_none_or(|d| d.elapsed() >= DRAW_EVERY) {
-                self.drawn = Some(Instant::now());
-                let (state, look) = (&self.state, self.look);
-                let drawn = screen.draw(|frame| tompion_watch::draw(frame, state, look));
-                self.unless_gone(drawn)?;
-            }
+        let is_due = self.drawn.is_none_or(|d| d.elapsed() >= DRAW_EVERY);
+        if let Some(screen) = self.screen.as_mut().filter(|_| is_due) {
+            self.drawn = Some(Instant::now());
+            let (state, look) = (&self.state, self.look);
+            let drawn = screen.draw(|frame| tompion_watch::draw(frame, state, look));
+            self.unless_gone(drawn)?;
         }
         self.drawing_ns += os::now_ns(ClockId::ThreadCpu) - before_ns;
         Ok(())
