@@ -139,7 +139,7 @@ pub fn run() -> State {
         };
         let worst = 90_000 + (second * 7919) % 60_000;
         state.wake_up(match second {
-            s if s == 200 => {
+            200 => {
                 let mark = Mark::Disturbed(Cause::Stopped, Source::Event);
                 slice(at, setting, 55_000, 1_000 * MS, mark)
             }
