@@ -8,6 +8,7 @@ use tompion_record::{factor, format_duration};
 use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, ProbePlan, Slack, StallOptions};
 use tompion_watch::{Choices, Setting};
 
+use super::super::session;
 use crate::cli::WatchOptions;
 
 /// A slice of sleeps.
@@ -39,13 +40,16 @@ impl Cells {
         };
         let targets_ns: Vec<u64> = options.targets.iter().map(|t| t.0).collect();
         let loads = options.loads.0.clone();
+        let usable = tompion_platform::usable_cpus();
+        if let Some(cpu) = options.cpu {
+            session::require_cpus("--cpu", &[cpu])?;
+        }
         let mut cpus: Vec<Option<u32>> = vec![None];
-        cpus.extend(tompion_platform::usable_cpus().into_iter().map(Some));
-        let cpu = cpus.iter().position(|c| *c == options.cpu);
-        let Some(cpu) = cpu else {
+        cpus.extend(usable.iter().copied().map(Some));
+        let Some(cpu) = cpus.iter().position(|c| *c == options.cpu) else {
             anyhow::bail!(
-                "--cpu {}: this process may not use that CPU; `nproc` says how many it has",
-                options.cpu.unwrap_or_default()
+                "--cpu: this process may use only these CPUs: {}",
+                tompion_platform::cpu_list(&usable)
             );
         };
         let choices = Choices {
@@ -74,7 +78,7 @@ impl Cells {
             wake_samples: u64::MAX,
             // One slice after another for as long as is wanted: no pass to hold.
             duration: Duration::from_secs(1 << 32),
-            settle: super::super::session::SETTLE,
+            settle: session::SETTLE,
             seed: 0,
         })?;
         Ok(Self {
