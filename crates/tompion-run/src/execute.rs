@@ -70,13 +70,13 @@ pub fn execute(
 }
 
 /// The clocks side by side through a run.
-struct ClockWatch {
+pub(crate) struct ClockWatch {
     began: Duration,
     first: Clocks,
 }
 
 impl ClockWatch {
-    fn begin(bench: &mut impl Bench, writer: &mut RunWriter) -> Self {
+    pub(crate) fn begin(bench: &mut impl Bench, writer: &mut RunWriter) -> Self {
         let watch = Self {
             began: bench.now(),
             first: bench.clocks(),
@@ -85,7 +85,7 @@ impl ClockWatch {
         watch
     }
 
-    fn read(&self, bench: &mut impl Bench, writer: &mut RunWriter) {
+    pub(crate) fn read(&self, bench: &mut impl Bench, writer: &mut RunWriter) {
         let at_ns = (bench.now() - self.began).as_nanos() as u64;
         writer.clock_reading(bench.clocks().since(&self.first, at_ns));
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tompion_record::{Design, Factors, RunWriter, Status, Storage, Throttling};
 
-use crate::execute::{since, with_proof};
+use crate::execute::{ClockWatch, since, with_proof};
 use crate::{Bench, Error, PlannedCell, Trial};
 use joined::join;
 
@@ -36,6 +36,7 @@ pub struct Live<'a, B: Bench> {
     began: Duration,
     checkpointed: Duration,
     throttling: Option<Throttling>,
+    clocks: ClockWatch,
     on: Option<On>,
     open: Vec<Trial>,
     /// Trials saved of each cell: the number of the next one's block.
@@ -69,6 +70,7 @@ impl<'a, B: Bench> Live<'a, B> {
             began,
             checkpointed: began,
             throttling: bench.throttling(),
+            clocks: ClockWatch::begin(bench, writer),
             bench,
             writer,
             stop: Arc::clone(stop),
@@ -125,6 +127,7 @@ impl<'a, B: Bench> Live<'a, B> {
         let now = self.bench.now();
         if now - self.checkpointed > CHECKPOINT {
             self.checkpointed = now;
+            self.clocks.read(self.bench, self.writer);
             self.writer.checkpoint()?;
         }
         Ok(())
@@ -149,6 +152,7 @@ impl<'a, B: Bench> Live<'a, B> {
     /// Saving failed.
     pub fn finish(mut self, status: Status) -> Result<(), Error> {
         let rested = self.rest();
+        self.clocks.read(self.bench, self.writer);
         let throttling = self.throttling();
         self.writer.throttling(throttling);
         self.writer.finish(status)?;

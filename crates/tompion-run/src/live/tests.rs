@@ -14,7 +14,7 @@ use tompion_stats::Bins;
 
 use super::*;
 use crate::plan::tests::options;
-use crate::{Plan, PlannedSearch, ProbePlan, StallOptions};
+use crate::{Clocks, Plan, PlannedSearch, ProbePlan, StallOptions};
 
 /// Time is what slices take; each holds one sample and one stall.
 struct Planted {
@@ -44,6 +44,13 @@ impl Bench for Planted {
 
     fn throttling(&mut self) -> Option<Throttling> {
         None
+    }
+
+    fn clocks(&mut self) -> Clocks {
+        Clocks {
+            monotonic_raw_ns: self.now.as_nanos() as u64,
+            ..Clocks::default()
+        }
     }
 
     fn search(&mut self, _: &PlannedSearch, _: &Arc<AtomicBool>) -> Result<Found, Error> {
@@ -205,6 +212,9 @@ fn slices_become_trials_of_ten_seconds_with_their_own_times() {
     let run = Run::open(&place).unwrap();
     let trials = &run.record().trials;
     assert_eq!(run.record().status, Status::Complete);
+    let readings = &run.record().clock_readings;
+    let last = readings.last().unwrap();
+    assert_eq!((readings.len(), last.at_ns), (2, 13_000_000_000));
     let of = |i: usize| (trials[i].block, trials[i].started_ns, trials[i].duration_ns);
     let s = SECOND.as_nanos() as u64;
     assert_eq!([of(0), of(1)], [(0, 0, 10 * s), (1, 10 * s, 3 * s)]);
