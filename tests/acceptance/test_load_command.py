@@ -79,7 +79,7 @@ def test_interrupting_ends_in_order_and_prints(time_option, status):
         (["cup"], "cpu"),
         (["idle"], "absence of load"),
         (["cpu+idle"], "combines with nothing"),
-        (["cpu:cpus=1023", "--for", "1s"], "usable are"),
+        (["cpu:cpus=1023", "--for", "1s"], "does not exist"),
         (["cpu:cpus=others", "--for", "1s"], "--cpu N"),
         (["io", "--dir", "/nonexistent"], "not an existing directory"),
         (["io", "--write-limit", "many"], "500M"),
