@@ -35,7 +35,7 @@ pub use decode::Loss;
 pub use drained::Drained;
 pub use record::Origin;
 pub use recorder::Recorder;
-pub use turns::{Turn, Want};
+pub use turns::{Keeper, Turn, Want};
 
 #[cfg(test)]
 pub(crate) use procfs::online_cpus;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tompion_cause::{Cause, Disturbance, Source};
-use tompion_observe::events::{self, CpuEvents, item};
+use tompion_observe::events::{self, CpuEvents, Keeper, item};
 use tompion_observe::marks::marks;
 use tompion_observe::observer::{Settings, Watch};
 use tompion_probe::Outcome;
@@ -24,9 +24,10 @@ pub struct Observed {
     own_ns: u64,
 }
 
-/// Whether the thread's turns can be watched here; unknown before the first attempt.
+/// Whether the thread's turns can be watched here; unknown before the first attempt. A
+/// thread lives as long as its load is on; what keeps its events cheap to open, longer.
 #[derive(Default)]
-pub struct Turns(Option<Result<(), EvidenceItem>>);
+pub struct Turns(Option<Result<Option<Keeper>, EvidenceItem>>);
 
 impl Observed {
     /// Begins where anything is to be observed beside that probe. `cpus` are those on
@@ -49,7 +50,10 @@ impl Observed {
         let item = evidence.into_iter().find(|i| i.name == item::TURNS);
         match item.filter(|i| i.missing.is_some()) {
             None => {
-                turns.0 = Some(Ok(()));
+                if turns.0.is_none() {
+                    let keeper = cpus.first().map(|cpu| Keeper::open(*cpu));
+                    turns.0 = Some(Ok(keeper.and_then(Result::ok)));
+                }
                 Some(begun)
             }
             Some(lacks) => {
@@ -129,7 +133,7 @@ impl Turns {
     /// What is to be watched beside a probe.
     pub fn choose(&self, what: Observe, probe: &ProbePlan) -> Observe {
         match (what, &self.0) {
-            (Observe::Auto, None | Some(Ok(()))) => Observe::Turns,
+            (Observe::Auto, None | Some(Ok(_))) => Observe::Turns,
             _ => what.beside(probe),
         }
     }

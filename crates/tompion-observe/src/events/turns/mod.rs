@@ -18,6 +18,7 @@ use tompion_cause::{OffCpu, Task};
 use super::names::Names;
 use super::record::{Event, Record};
 
+pub use sources::Keeper;
 pub(super) use sources::{Opened, open};
 
 /// Why a thread did not run.

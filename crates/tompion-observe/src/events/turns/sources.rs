@@ -36,8 +36,8 @@ pub(in super::super) fn open(
         text.and_then(|t| Format::parse(&t))
             .ok_or_else(|| format!("{event}: not described by this kernel"))
     };
-    let switch = format("sched/sched_switch")?;
-    let wakeup = format("sched/sched_wakeup")?;
+    let [switch, wakeup] = SCHEDULER.map(format);
+    let (switch, wakeup) = (switch?, wakeup?);
     let unlike = || "described by this kernel in an unknown way".to_owned();
     let fields = SwitchFields::of(&switch).ok_or_else(unlike)?;
     let queued = Role::Queued {
@@ -81,6 +81,32 @@ pub(in super::super) fn open(
     })
 }
 
+/// Keeps the kernel's tracepoints in use, so that events on them open and close at once:
+/// closing the last one of a tracepoint waits for all CPUs, some 50 ms.
+pub struct Keeper {
+    _channel: Channel,
+}
+
+impl Keeper {
+    /// Opens them on one CPU; they never record.
+    ///
+    /// # Errors
+    /// In a few words.
+    pub fn open(cpu: u32) -> Result<Self, String> {
+        let mut decoder = Decoder::default();
+        let (origin, beside) = (Origin::Cpu(cpu), Beside::default());
+        let mut channel = Channel::open(origin, beside, 1, &mut decoder)?;
+        let tracefs = Tracefs::open()?;
+        for event in SCHEDULER.iter().chain(&FAULTS) {
+            if let Some(format) = tracefs.format(event).and_then(|t| Format::parse(&t)) {
+                channel.add_tracepoint(format.id, None, Role::Beside, &mut decoder)?;
+            }
+        }
+        Ok(Self { _channel: channel })
+    }
+}
+
+const SCHEDULER: [&str; 2] = ["sched/sched_switch", "sched/sched_wakeup"];
 /// Events of a thread would make each of its switches dearer, these do not.
 const FAULTS: [&str; 2] = ["exceptions/page_fault_user", "exceptions/page_fault_kernel"];
 
