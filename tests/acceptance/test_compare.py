@@ -133,13 +133,25 @@ def paired_levels(directory):
     assert median["p"] == pytest.approx(2 / 2**blocks)
 
 
-def test_single_trials_rest_on_stretches_or_are_not_decidable(runs):
+def lasting(run, directory, seconds):
+    """The run as if its trials had taken so long."""
+    shutil.copytree(run, directory)
+    told = json.loads((directory / "run.json").read_text())
+    for trial in told["trials"]:
+        trial["duration_ns"] = seconds * 1_000_000_000
+    (directory / "run.json").write_text(json.dumps(told))
+    return directory
+
+
+def test_single_trials_rest_on_stretches_or_are_not_decidable(runs, tmp_path):
     def median(a, b):
         found = compared(runs[a], runs[b], "--figures", "median")["comparisons"]
         assert len(found) == 1
         return found[0]
 
-    long = median("one", "other")
+    for name in ("one", "other"):
+        runs[f"long {name}"] = lasting(runs[name], tmp_path / name, seconds=130)
+    long = median("long one", "long other")
     # How long a stretch has to be, the machine's unrest at the moment decides.
     assert long["basis"] == "stretches", long
     if long["outcome"] == "not-decidable":
@@ -148,6 +160,10 @@ def test_single_trials_rest_on_stretches_or_are_not_decidable(runs):
         assert long["shift"] > 0.2 * PLANTED_NS
     if long.get("ratio") is not None:
         assert 0 < long["ratio_interval"][0] <= long["ratio"] <= long["ratio_interval"][1]
+    short = median("one", "other")
+    assert (short["outcome"], short["basis"]) == ("not-decidable", "stretches"), short
+    assert short["instead"]["trials"] == 4 and short["instead"]["seconds"] >= 120
+    assert "a single one of some" in short["sentence"]
     few = median("one", "tiny")
     assert (few["outcome"], few["basis"]) == ("not-decidable", "stretches"), few
     assert few["have"] == min(few["have_on_each_side"]) < max(few["have_on_each_side"])

@@ -151,8 +151,12 @@ static void one_signal(enum call call)
     timer_delete(timer);
 }
 
-/* Signals come all the time; the call is repeated with what is left. */
-static void storm(enum call call)
+/* Storms that may pass without a signal, when a busy machine leaves no CPU to whoever
+ * sends them. */
+#define CALM_STORMS 1000
+
+/* Signals come all the time; the call is repeated with what is left. Whether one came. */
+static int storm(enum call call)
 {
     const int64_t length = call == SLEEP ? SECOND : 12 * MS;
     clockid_t clock = clock_of(call);
@@ -180,13 +184,13 @@ static void storm(enum call call)
         }
     } while (left > 0);
     int64_t took = kernel_ns(clock) - began;
-    CHECK(handled > before, "%s: no signal came", names[call]);
     if (call != SLEEP) {
         /* Remainders add up: what was asked for has passed, up to one bound a call. */
         int64_t least = length - (interruptions + 1) * 2 * BOUND_NS;
         CHECK(took >= least, "%s: %lld ns of %lld, %d interruptions", names[call], (long long)took,
               (long long)length, interruptions);
     }
+    return handled > before;
 }
 
 int main(int argc, char **argv)
@@ -221,7 +225,8 @@ int main(int argc, char **argv)
         MUST(setitimer(ITIMER_REAL, &every, NULL) == 0);
     }
     for (enum call call = 0; call < CALLS; call++)
-        storm(call);
+        for (int calm = 0; !storm(call); calm++)
+            MUST(calm < (call == SLEEP ? 10 : CALM_STORMS));
     if (process) {
         kill(child, SIGKILL);
         while (waitpid(child, NULL, 0) != child)

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_record::{Factors, factor};
 use tompion_stats::{
-    Adjustment, Comparison as Statistics, Design, Distribution, Interval, Outcome,
-    compare_replicates, compare_series,
+    Adjustment, Comparison as Statistics, Design, Distribution, Interval, LEAST_SPAN_S, Outcome,
+    Series, compare_replicates, compare_series,
 };
 
 use crate::{Error, Figure, Replicates, Result, Side};
@@ -90,9 +90,20 @@ pub enum Verdict {
         have: (usize, usize),
         /// So many on each side would do.
         need: usize,
+        /// The same as times and trials; only for stretches.
+        instead: Option<Instead>,
     },
     /// No trial of a side has the figure, or not enough samples for it.
     NoFigure,
+}
+
+/// What would do where a single trial on each side does not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instead {
+    /// Seconds that each of the two would have to last.
+    pub seconds: f64,
+    /// Trials on each side, however short.
+    pub trials: usize,
 }
 
 /// What the replicates were.
@@ -229,10 +240,10 @@ pub(crate) fn one(
     if x.is_empty() || y.is_empty() {
         return (values, Verdict::NoFigure);
     }
-    match by_trials(&x, &y, settings, family) {
-        Verdict::TooFew { .. } if !a.series.is_empty() && !b.series.is_empty() => {
-            by_stretches(a, b, figure, settings, family)
-                .unwrap_or_else(|| (values, by_trials(&x, &y, settings, family)))
+    let verdict = by_trials(&x, &y, settings, family);
+    match verdict {
+        Verdict::TooFew { need, .. } if !a.series.is_empty() && !b.series.is_empty() => {
+            by_stretches(a, b, figure, settings, family, need).unwrap_or((values, verdict))
         }
         verdict => (values, verdict),
     }
@@ -248,6 +259,7 @@ fn by_trials(x: &[f64], y: &[f64], settings: &Settings, family: usize) -> Verdic
             basis: Basis::Trials,
             have: (x.len(), y.len()),
             need,
+            instead: None,
         },
         Outcome::Decided(found) => {
             let positive = x.iter().chain(y).all(|v| *v > 0.0);
@@ -264,27 +276,37 @@ fn by_trials(x: &[f64], y: &[f64], settings: &Settings, family: usize) -> Verdic
     }
 }
 
-/// Stretches of one trial on each side; `None` where the figure is no quantile.
+/// Stretches of one trial on each side, where `trials` would be needed; `None` where
+/// the figure is no quantile.
 fn by_stretches(
     a: &Replicates,
     b: &Replicates,
     figure: Figure,
     settings: &Settings,
     family: usize,
+    trials: usize,
 ) -> Option<(Values, Verdict)> {
     let q = figure.quantile()?;
-    let found = compare_series(&a.series, &b.series, q, settings.level, family)?;
+    let [x, y] = [a, b].map(|of| Series::lasting(&of.series, of.series_s));
+    let found = compare_series(x, y, q, settings.level, family)?;
     // Values are in picoseconds.
     let of = |series: &[i64]| {
         let all = Distribution::from_values(series.iter().copied());
         all.quantile(q).map(|ps| ps / 1000.0)
     };
     let verdict = match found.outcome {
-        Outcome::NotDecidable { need, .. } => Verdict::TooFew {
-            basis: Basis::Stretches,
-            have: (a.series.len(), b.series.len()),
-            need,
-        },
+        Outcome::NotDecidable { need, .. } => {
+            let lasting = |of: &Replicates| of.series_s * need as f64 / of.series.len() as f64;
+            Verdict::TooFew {
+                basis: Basis::Stretches,
+                have: (a.series.len(), b.series.len()),
+                need,
+                instead: Some(Instead {
+                    seconds: lasting(a).max(lasting(b)).max(LEAST_SPAN_S),
+                    trials,
+                }),
+            }
+        }
         Outcome::Decided(mut d) => {
             d.shift /= 1000.0;
             d.interval.low /= 1000.0;

@@ -16,7 +16,7 @@ mod parameters;
 mod published;
 mod side;
 
-pub use comparison::{Basis, Comparison, Found, Row, Settings, Values, Verdict, compare};
+pub use comparison::{Basis, Comparison, Found, Instead, Row, Settings, Values, Verdict, compare};
 pub use environment::{Difference, differences};
 pub use figure::Figure;
 pub use gate::{Gate, Judged, Judgement};

@@ -30,6 +30,8 @@ pub struct Replicates {
     /// All samples of the first trial in time order, in picoseconds, where trials are
     /// too few to be replicates: then stretches of it may be. Empty otherwise.
     pub series: Vec<i64>,
+    /// Seconds that the series lasted; 0 where it is empty.
+    pub series_s: f64,
     /// How the values came about.
     pub(crate) parameters: Parameters,
 }
@@ -132,6 +134,7 @@ impl Side {
             let trial = first[key];
             if cell.trials.len() < FEW && trial.storage == Storage::Complete {
                 cell.series = series(run, trial)?;
+                cell.series_s = trial.duration_ns as f64 / 1e9;
             }
         }
         Ok(Self {

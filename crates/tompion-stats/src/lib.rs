@@ -66,7 +66,7 @@ pub use ranks::{
 };
 pub use ratio::{mean_interval, ratio_interval};
 pub use replicates::{Comparison, Outcome, compare_replicates};
-pub use series::{SeriesComparison, compare_series};
+pub use series::{LEAST_SPAN_S, Series, SeriesComparison, compare_series};
 pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
 pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{

@@ -12,6 +12,44 @@ const STRETCHES: usize = 10;
 /// Samples that each stretch should hold beyond the quantile, on the rarer side.
 const BEYOND: f64 = 5.0;
 
+/// Seconds that a series of a machine has to span.
+///
+/// The load beside a machine comes and goes over tens of seconds to minutes, and a
+/// series that is shorter than these tides cannot know of them. Of pairs from a
+/// recording whose load ebbed for some minutes a fifth were told apart where they
+/// spanned 20 to 60 s, none or next to none from two minutes on
+/// (`tests/null_test.rs`).
+pub const LEAST_SPAN_S: f64 = 120.0;
+
+/// One contiguous stretch of samples in time order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Series<'a> {
+    values: &'a [i64],
+    seconds: Option<f64>,
+}
+
+impl<'a> Series<'a> {
+    /// What a machine did within `seconds`: below [`LEAST_SPAN_S`] nothing is decided.
+    #[must_use]
+    pub fn lasting(values: &'a [i64], seconds: f64) -> Self {
+        let seconds = Some(seconds);
+        Self { values, seconds }
+    }
+
+    /// A series without a time, such as a generated one, whose dependence is known to
+    /// be no longer than it shows.
+    #[must_use]
+    pub fn timeless(values: &'a [i64]) -> Self {
+        let seconds = None;
+        Self { values, seconds }
+    }
+
+    /// How many times as long it would have to be; at most 1 where it is long enough.
+    fn short_by(&self) -> f64 {
+        self.seconds.map_or(0.0, |s| LEAST_SPAN_S / s.max(1e-6))
+    }
+}
+
 /// What one series of each of two trials says about `b` against `a`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesComparison {
@@ -34,8 +72,7 @@ pub struct SeriesComparison {
     pub ratio: Option<(f64, Interval)>,
 }
 
-/// Compares the `q`-quantile of two series, each one contiguous stretch of samples
-/// in time order, at `level` in a family of `family` tests.
+/// Compares the `q`-quantile of two series at `level` in a family of `family` tests.
 ///
 /// Both are cut into stretches of one length, each at least [`STRETCH_FACTOR`]
 /// autocorrelation times long and with at least five samples beyond the quantile;
@@ -49,10 +86,9 @@ pub struct SeriesComparison {
 /// from the slowest movements of both series) and paid for: the interval is
 /// widened by what long-range dependence makes of the scatter between two times
 /// far apart, and p raised accordingly. So the level is held where stretches see
-/// the machine in all its states (`tests/null_test.rs`); a machine that went over
-/// to another state between the two series differs, and is found to. On a recorded
-/// machine whose load ebbed for some minutes, series of two minutes and more hold
-/// the level; of pairs of series of 20 to 60 s a fifth are told apart.
+/// the machine in all its states (`tests/null_test.rs`), and nothing is decided on
+/// series of a machine that span less than [`LEAST_SPAN_S`]. A machine that went over
+/// to another state between the two series differs, and is found to.
 /// Where you can, interleave the trials instead, and use
 /// [`crate::compare_replicates`] with [`Design::Paired`].
 ///
@@ -66,8 +102,8 @@ pub struct SeriesComparison {
 ///
 /// [`STRETCH_FACTOR`]: crate::STRETCH_FACTOR
 pub fn compare_series(
-    a: &[i64],
-    b: &[i64],
+    a: Series<'_>,
+    b: Series<'_>,
     q: f64,
     level: f64,
     family: usize,
@@ -75,6 +111,8 @@ pub fn compare_series(
     if !(q > 0.0 && q < 1.0) {
         return None;
     }
+    let short_by = a.short_by().max(b.short_by());
+    let (a, b) = (a.values, b.values);
     let least = replicates_needed(Design::Independent, level, family)?;
     let of_a = Dependence::at_quantile(a, q)?.autocorrelation_time;
     let time = of_a.max(Dependence::at_quantile(b, q)?.autocorrelation_time);
@@ -82,38 +120,48 @@ pub fn compare_series(
     let drift = |count| Drift::of(&[&faces[0], &faces[1]], time, count);
     let beyond = (BEYOND / q.min(1.0 - q)).ceil().min(1e15) as usize;
     let samples = a.len().min(b.len());
-    Some(
-        match Stretches::cut(samples, time, beyond, least, STRETCHES.max(least)) {
-            Stretches::TooShort { have, need } => SeriesComparison {
-                autocorrelation_time: time,
-                stretch_length: 0,
-                stretches: (0, 0),
-                memory: drift(least).memory,
-                widening: 1.0,
-                outcome: Outcome::NotDecidable { have, need },
-                ratio: None,
-            },
-            Stretches::Cut { length, count } => {
-                let Drift { memory, widening } = drift(count);
-                let (a, b) = (figures(a, length, q)?, figures(b, length, q)?);
-                let compared = |a: &[f64], b: &[f64]| {
-                    compare_widened(a, b, Design::Independent, level, family, widening).ok()
-                };
-                SeriesComparison {
-                    autocorrelation_time: time,
-                    stretch_length: length,
-                    stretches: (a.len(), b.len()),
-                    memory,
-                    widening,
-                    outcome: compared(&a, &b)?,
-                    ratio: logarithms(&a)
-                        .zip(logarithms(&b))
-                        .and_then(|(a, b)| compared(&a, &b))
-                        .and_then(exponential),
-                }
-            }
+    let spanning = (samples as f64 * short_by).ceil().min(1e15) as usize;
+    let cut = match Stretches::cut(samples, time, beyond, least, STRETCHES.max(least)) {
+        Stretches::Cut { .. } if short_by > 1.0 => Stretches::TooShort {
+            have: samples,
+            need: spanning,
         },
-    )
+        Stretches::TooShort { have, need } => Stretches::TooShort {
+            have,
+            need: need.max(spanning),
+        },
+        cut => cut,
+    };
+    Some(match cut {
+        Stretches::TooShort { have, need } => SeriesComparison {
+            autocorrelation_time: time,
+            stretch_length: 0,
+            stretches: (0, 0),
+            memory: drift(least).memory,
+            widening: 1.0,
+            outcome: Outcome::NotDecidable { have, need },
+            ratio: None,
+        },
+        Stretches::Cut { length, count } => {
+            let Drift { memory, widening } = drift(count);
+            let (a, b) = (figures(a, length, q)?, figures(b, length, q)?);
+            let compared = |a: &[f64], b: &[f64]| {
+                compare_widened(a, b, Design::Independent, level, family, widening).ok()
+            };
+            SeriesComparison {
+                autocorrelation_time: time,
+                stretch_length: length,
+                stretches: (a.len(), b.len()),
+                memory,
+                widening,
+                outcome: compared(&a, &b)?,
+                ratio: logarithms(&a)
+                    .zip(logarithms(&b))
+                    .and_then(|(a, b)| compared(&a, &b))
+                    .and_then(exponential),
+            }
+        }
+    })
 }
 
 /// `None` where a value is not above 0.
@@ -151,12 +199,16 @@ mod tests {
         series.iter().map(|v| (v * 1e6) as i64).collect()
     }
 
+    fn timeless(a: &[i64], b: &[i64], q: f64, level: f64, n: usize) -> Option<SeriesComparison> {
+        compare_series(Series::timeless(a), Series::timeless(b), q, level, n)
+    }
+
     fn noise(seed: u64, n: usize) -> Vec<i64> {
         whole(&autoregressive(&mut Noise::new(seed), n, 0.5))
     }
 
     fn p(a: &[i64], b: &[i64]) -> f64 {
-        match compare_series(a, b, 0.5, 0.05, 1).unwrap().outcome {
+        match timeless(a, b, 0.5, 0.05, 1).unwrap().outcome {
             Outcome::Decided(c) => c.p,
             other => panic!("{other:?}"),
         }
@@ -166,7 +218,7 @@ mod tests {
     fn a_planted_shift_is_found_and_measured() {
         let (a, b) = (noise(1, 4_000), noise(2, 4_000));
         let b: Vec<i64> = b.iter().map(|v| v + 700_000).collect();
-        let found = compare_series(&a, &b, 0.5, 0.05, 1).unwrap();
+        let found = timeless(&a, &b, 0.5, 0.05, 1).unwrap();
         let Outcome::Decided(c) = found.outcome else {
             panic!("{found:?}")
         };
@@ -185,7 +237,7 @@ mod tests {
         let mut widest = false;
         for seed in 0..20 {
             let (a, b) = (skewed(seed), skewed(seed + 100));
-            let found = compare_series(&a, &b, 0.5, 0.05, 1).unwrap();
+            let found = timeless(&a, &b, 0.5, 0.05, 1).unwrap();
             let (Outcome::Decided(c), Some((ratio, interval))) = (found.outcome, found.ratio)
             else {
                 continue;
@@ -200,14 +252,12 @@ mod tests {
         );
         let doubled = |v: &[i64]| v.iter().map(|x| 2 * x).collect::<Vec<_>>();
         let a = skewed(1);
-        let found = compare_series(&a, &doubled(&a), 0.5, 0.05, 1).unwrap();
+        let found = timeless(&a, &doubled(&a), 0.5, 0.05, 1).unwrap();
         let (ratio, interval) = found.ratio.unwrap();
         assert!((ratio - 2.0).abs() < 1e-9 && interval.contains(2.0));
         let centred: Vec<i64> = noise(1, 600);
         assert_eq!(
-            compare_series(&centred, &centred, 0.5, 0.05, 1)
-                .unwrap()
-                .ratio,
+            timeless(&centred, &centred, 0.5, 0.05, 1).unwrap().ratio,
             None
         );
     }
@@ -227,7 +277,7 @@ mod tests {
         for seed in 0..200 {
             let mut noise = Noise::new(seed);
             let (a, b) = (walk(&mut noise), walk(&mut noise));
-            match compare_series(&a, &b, 0.5, 0.05, 1).unwrap().outcome {
+            match timeless(&a, &b, 0.5, 0.05, 1).unwrap().outcome {
                 Outcome::NotDecidable { .. } => refused += 1,
                 Outcome::Decided(c) => rejected += u32::from(c.p <= 0.05),
             }
@@ -237,14 +287,14 @@ mod tests {
 
     #[test]
     fn series_of_different_length_are_cut_alike() {
-        let found = compare_series(&noise(1, 2_000), &noise(2, 6_100), 0.5, 0.05, 1).unwrap();
+        let found = timeless(&noise(1, 2_000), &noise(2, 6_100), 0.5, 0.05, 1).unwrap();
         assert_eq!((found.stretches, found.stretch_length), ((10, 30), 200));
     }
 
     #[test]
     fn too_short_series_say_how_many_samples_it_takes() {
         let outcome = |n, q, family| {
-            let found = compare_series(&noise(1, n), &noise(2, n), q, 0.05, family);
+            let found = timeless(&noise(1, n), &noise(2, n), q, 0.05, family);
             found.unwrap().outcome
         };
         // p99 needs 500 samples in each of 4 stretches, of 6 in a family of 10.
@@ -252,9 +302,29 @@ mod tests {
         assert_eq!(outcome(1_500, 0.99, 1), need(2_000));
         assert_eq!(outcome(1_500, 0.99, 10), need(3_000));
         assert!(matches!(outcome(2_000, 0.99, 1), Outcome::Decided(_)));
-        assert!(compare_series(&[1; 15], &[1; 15], 0.5, 0.05, 1).is_none());
-        assert!(compare_series(&[1; 99], &[1; 99], 1.0, 0.05, 1).is_none());
-        assert!(compare_series(&[1; 99], &[1; 99], 0.5, 0.0, 1).is_none());
+        assert!(timeless(&[1; 15], &[1; 15], 0.5, 0.05, 1).is_none());
+        assert!(timeless(&[1; 99], &[1; 99], 1.0, 0.05, 1).is_none());
+        assert!(timeless(&[1; 99], &[1; 99], 0.5, 0.0, 1).is_none());
+    }
+
+    #[test]
+    fn series_of_a_machine_span_two_minutes_or_decide_nothing() {
+        let (a, b) = (noise(1, 3_000), noise(2, 6_000));
+        let outcome = |x: f64, y: f64, q| {
+            let (a, b) = (Series::lasting(&a, x), Series::lasting(&b, y));
+            compare_series(a, b, q, 0.05, 1).unwrap().outcome
+        };
+        assert!(matches!(outcome(120.0, 240.0, 0.5), Outcome::Decided(_)));
+        let need = |need| Outcome::NotDecidable { have: 3_000, need };
+        assert_eq!(outcome(60.0, 240.0, 0.5), need(6_000));
+        assert_eq!(outcome(240.0, 90.0, 0.5), need(4_000));
+        // p99.9 takes 5000 samples in each of 4 stretches, more than two minutes hold.
+        assert_eq!(outcome(60.0, 240.0, 0.999), need(20_000));
+        assert_eq!(outcome(120.0, 240.0, 0.999), need(20_000));
+        assert!(matches!(
+            outcome(0.0, 1.0, 0.5),
+            Outcome::NotDecidable { .. }
+        ));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{LEVEL, Noise, ar, draw, least_findings, recorded};
-use tompion_stats::{Design, Outcome, compare_replicates, compare_series};
+use common::{LEVEL, Noise, ar, draw, least_findings, of_machine, recorded};
+use tompion_stats::{Design, Outcome, Series, compare_replicates, compare_series};
 
 /// Whether `outcome` rejects in the right direction.
 fn found(outcome: Outcome) -> bool {
@@ -54,7 +54,8 @@ fn a_series_finds_four_tenths_of_a_standard_deviation() {
         let series = ar(noise, 15_000);
         let (a, b) = draw(noise, &series, 5_000);
         let b: Vec<i64> = b.iter().map(|v| v + 400_000).collect();
-        found(compare_series(a, &b, 0.5, LEVEL, 1).unwrap().outcome)
+        let (a, b) = (Series::timeless(a), Series::timeless(&b));
+        found(compare_series(a, b, 0.5, LEVEL, 1).unwrap().outcome)
     });
 }
 
@@ -66,7 +67,8 @@ fn on_the_recorded_machine_a_doubled_median_is_found() {
     let shifted = |noise: &mut Noise, by: i64| {
         let (a, b) = draw(noise, &series, 20_000);
         let b: Vec<i64> = b.iter().map(|v| v + by).collect();
-        found(compare_series(a, &b, 0.5, LEVEL, 1).unwrap().outcome)
+        let (a, b) = (of_machine(a), of_machine(&b));
+        found(compare_series(a, b, 0.5, LEVEL, 1).unwrap().outcome)
     };
     assert_power("recorded, 109 us more", 0.84, 1000, |noise| {
         shifted(noise, 109_000)

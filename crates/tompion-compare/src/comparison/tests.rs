@@ -93,7 +93,8 @@ fn too_few_replicates_are_told_with_what_is_needed() {
             Verdict::TooFew {
                 basis: Basis::Trials,
                 have: (3, 3),
-                need: 4
+                need: 4,
+                instead: None
             }
         ),
         "{row:?}"
@@ -181,12 +182,14 @@ fn trials_without_the_figure_are_told() {
 #[test]
 fn stretches_tell_the_figures_of_the_series_that_they_were_cut_from() {
     // Two trials a side, of which the first is cut.
-    let single = |name: &str, step: i64, ns: &[f64]| {
+    let lasting = |name: &str, step: i64, ns: &[f64], seconds: f64| {
         let mut side = side(name, ns);
         let cell = side.cells.values_mut().next().unwrap();
         cell.series = (0..400).map(|i| step * (1 + i * 7919 % 400)).collect();
+        cell.series_s = seconds;
         side
     };
+    let single = |name: &str, step: i64, ns: &[f64]| lasting(name, step, ns, 200.0);
     let sides = [
         single("a", 1000, &[200.0, 9.0]),
         single("b", 3000, &[600.0, 9.0]),
@@ -199,4 +202,21 @@ fn stretches_tell_the_figures_of_the_series_that_they_were_cut_from() {
     let (ratio, interval) = f.ratio.unwrap();
     assert!((ratio - 3.0).abs() < 0.3 && interval.contains(3.0), "{f:?}");
     assert!((f.shift - 401.0).abs() < 40.0 && !row.leaves_out_trials());
+
+    // Shorter than the tides of a machine.
+    let sides = [
+        single("a", 1000, &[200.0]),
+        lasting("b", 3000, &[600.0], 60.0),
+    ];
+    let row = &compare(&sides, &Settings::usual()).unwrap().rows[0];
+    let Verdict::TooFew {
+        basis: Basis::Stretches,
+        have: (400, 400),
+        need: 800,
+        instead: Some(instead),
+    } = row.verdict
+    else {
+        panic!("{row:?}");
+    };
+    assert_eq!((instead.seconds, instead.trials), (400.0, 4));
 }

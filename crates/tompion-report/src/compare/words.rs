@@ -1,6 +1,6 @@
 //! Sentences and numbers of a comparison.
 
-use tompion_compare::{Basis, Comparison, Figure, Found, Judged, Row, Verdict};
+use tompion_compare::{Comparison, Figure, Found, Instead, Judged, Row, Verdict};
 use tompion_record::format_ns;
 use tompion_stats::Interval;
 
@@ -72,9 +72,14 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
         Verdict::NoFigure => {
             format!("The {what} cannot be told: {}.", no_figure(row.figure))
         }
-        Verdict::TooFew { basis, have, need } => format!(
+        Verdict::TooFew {
+            have,
+            need,
+            instead,
+            ..
+        } => format!(
             "Whether the {what} differs is not decidable with so few: {}.",
-            too_few((first, second), *basis, *have, *need)
+            too_few((first, second), *have, *need, *instead)
         ),
         Verdict::Found(found) if found.p_adjusted <= all.level => {
             // Where most differences are zero, the others still tell the direction.
@@ -145,13 +150,13 @@ fn no_figure(figure: Figure) -> String {
 /// What there is and what it would take, as the end of a sentence.
 fn too_few(
     (first, second): (&str, &str),
-    basis: Basis,
     have: (usize, usize),
     need: usize,
+    instead: Option<Instead>,
 ) -> String {
-    let noun = |n: usize| match basis {
-        Basis::Trials => plural(n as u64, "trial", "trials"),
-        Basis::Stretches => "samples in a row",
+    let noun = |n: usize| match instead {
+        None => plural(n as u64, "trial", "trials"),
+        Some(_) => "samples in a row",
     };
     let told = |n: usize| format!("{} {}", count(n as u64), noun(n));
     let have = match have {
@@ -160,15 +165,14 @@ fn too_few(
     };
     match need {
         usize::MAX => have,
-        need => format!(
-            "{have}, and {}{} on each side would do",
-            match basis {
-                Basis::Trials => "",
-                // By the dependence seen so far.
-                Basis::Stretches => "some ",
-            },
-            count(need as u64)
-        ),
+        need => match instead {
+            None => format!("{have}, and {} on each side would do", count(need as u64)),
+            // By the dependence seen so far.
+            Some(Instead { seconds, trials }) => format!(
+                "{have}, and {trials} trials on each side would do, or a single one of some {} s",
+                count(seconds.ceil() as u64)
+            ),
+        },
     }
 }
 
@@ -213,9 +217,14 @@ fn what(row: &Row) -> String {
 pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
     let change = match judged.change {
         None => match &judged.verdict {
-            Verdict::TooFew { basis, have, need } => {
+            Verdict::TooFew {
+                have,
+                need,
+                instead,
+                ..
+            } => {
                 let names = (&*sides[0], &*sides[judged.side]);
-                format!("not decidable: {}", too_few(names, *basis, *have, *need))
+                format!("not decidable: {}", too_few(names, *have, *need, *instead))
             }
             Verdict::Found(_) => "not decidable: it is not above zero in each trial, so that \
                                   nothing is relative to it; give the change in its unit"

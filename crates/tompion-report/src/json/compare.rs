@@ -71,12 +71,14 @@ fn row(all: &Comparison, row: &Row) -> Value {
             basis: b,
             have,
             need,
+            instead,
         } => json!({
             "outcome": "not-decidable",
             "basis": basis(*b),
             "have": have.0.min(have.1),
             "have_on_each_side": [have.0, have.1],
             "need": need,
+            "instead": instead.map(|i| json!({ "trials": i.trials, "seconds": i.seconds })),
         }),
         Verdict::NoFigure => json!({ "outcome": "no-figure" }),
     };

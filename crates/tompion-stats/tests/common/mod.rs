@@ -7,6 +7,7 @@ mod test_noise;
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 pub(crate) use test_noise::{Noise, autoregressive};
+use tompion_stats::Series;
 
 /// Level of every test here.
 pub(crate) const LEVEL: f64 = 0.05;
@@ -62,6 +63,11 @@ pub(crate) fn draw<'a>(
         true => (first, second),
         false => (second, first),
     }
+}
+
+/// Samples of the recordings as a trial: one every 10 ms.
+pub(crate) fn of_machine(values: &[i64]) -> Series<'_> {
+    Series::lasting(values, values.len() as f64 / 100.0)
 }
 
 /// Wake-up latencies of a recorded machine in nanoseconds; see tests/data/README.md.

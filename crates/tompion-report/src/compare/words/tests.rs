@@ -1,5 +1,5 @@
 use super::*;
-use tompion_compare::Judgement;
+use tompion_compare::{Basis, Judgement};
 use tompion_record::{Factors, factor};
 
 fn interval(low: f64, high: f64) -> Interval {
@@ -71,21 +71,29 @@ fn no_difference_tells_how_large_one_may_be() {
 
 #[test]
 fn both_sides_are_told_where_there_are_too_few() {
-    let few = |basis, have, need| {
-        told(
-            0.05,
-            row(Figure::P99, Verdict::TooFew { basis, have, need }),
-        )
+    let few = |basis, have, need, instead| {
+        let verdict = Verdict::TooFew {
+            basis,
+            have,
+            need,
+            instead,
+        };
+        told(0.05, row(Figure::P99, verdict))
     };
-    let text = few(Basis::Trials, (8, 1), 4);
+    let text = few(Basis::Trials, (8, 1), 4, None);
     assert!(
         text.ends_with("A has 8 trials and B 1 trial, and 4 on each side would do."),
         "{text}"
     );
-    let text = few(Basis::Stretches, (20, 20), 2_000);
+    let instead = Instead {
+        seconds: 1_199.5,
+        trials: 4,
+    };
+    let text = few(Basis::Stretches, (20, 20), 2_000, Some(instead));
     assert!(
         text.ends_with(
-            "A and B have 20 samples in a row each, and some 2\u{202f}000 on each side would do."
+            "A and B have 20 samples in a row each, and 4 trials on each side would do, or a \
+             single one of some 1\u{202f}200 s."
         ),
         "{text}"
     );

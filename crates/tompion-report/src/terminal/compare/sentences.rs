@@ -91,8 +91,8 @@ pub(super) fn sentences(out: &mut String, all: &Comparison, width: usize, paint:
     if n > 0 {
         let text = format!(
             "{} {} on stretches of single trials instead, each longer than the measured \
-             autocorrelation time. The figures are those of these trials, and two trials of one \
-             run may differ as much: give --blocks 8 to compare runs.",
+             autocorrelation time. The figures are those of these trials: give --blocks 8 to compare \
+             runs.",
             count(n),
             plural(n, "comparison rests", "comparisons rest")
         );
