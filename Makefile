@@ -17,7 +17,7 @@ TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake fonts-dejavu-core g++ iperf3 ipr
 	rt-tests stress-ng util-linux
 
 # Static programs that run in the test guests: crate/example.
-GUEST_PAYLOADS := tompion-lab/guest_probe tompion-time/guest_clock
+GUEST_PAYLOADS := tompion-guest/guest_probe tompion-time/guest_clock
 # C programs and a library in tests/programs that know nothing of Tompion.
 GUEST_PROGRAMS := clock_reads time_steps
 GUEST_LIBRARIES := meddle
@@ -136,7 +136,7 @@ unit: require-rust test-packages
 # Boots disposable QEMU guests. Emulated, so any x86-64 machine can do it.
 ifneq ($(filter x86_64-%,$(HOST)),)
 guest: require-rust test-packages guest-kernel static preload-library
-	$(CARGO) rustc --release --locked -p tompion-lab --bin tompion-guest-init $(STATIC)
+	$(CARGO) rustc --release --locked -p tompion-guest --bin tompion-guest-init $(STATIC)
 	set -e; for payload in $(GUEST_PAYLOADS); do $(CARGO) rustc --release --locked \
 		-p $${payload%/*} --example $${payload#*/} $(STATIC); done
 	@mkdir -p $(GUEST)/bin

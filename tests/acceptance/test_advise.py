@@ -1,6 +1,6 @@
 """`tompion advise`: remedies tried one at a time, with effects of known size.
 
-Its real changes of a machine are tested in guests (crates/tompion-lab/tests/advise.rs);
+Its real changes of a machine are tested in guests (crates/tompion-guest/tests/advise.rs);
 here nothing beyond the program's own processes is changed."""
 
 import contextlib

@@ -1,9 +1,60 @@
-//! Disposable guests in which a program is measured.
+//! The lab: the same measurement on every kind of platform, by one plan.
 //!
-//! [`guest`] boots a small Linux in QEMU, runs one program in it, and brings back
-//! what it printed and how it ended. Nothing is left on the machine afterwards.
-#![deny(unsafe_code)]
+//! A [`LabPlan`] crosses platforms, loads, probes and replicates. Each of its cells is
+//! measured in a fresh instance of its platform: the static program, run there with a
+//! [`CellJob`], measures as it does anywhere and writes its run directory to standard
+//! output as an archive. [`engine::run`] takes the cells in random order within
+//! replicates and collects their trials into one ordinary run directory, in which the
+//! platform is a factor and the replicate is the block.
+//!
+//! A platform is one file in `platform/`: whether it is here, and how it runs one
+//! command ([`platform::Platform`]).
+#![forbid(unsafe_code)]
 
-pub mod guest;
+mod archive;
+mod cell;
+mod collect;
+pub mod engine;
+mod ledger;
+pub mod leftovers;
+mod order;
+mod plan;
+pub mod platform;
+mod prospect;
 
-mod sys;
+pub use archive::ArchiveError;
+pub use cell::{CELL_ARG, CellJob, measure};
+pub use ledger::LEDGER;
+pub use order::order;
+pub use plan::{
+    Kind, LabCell, LabPlan, Mistake, OciSettings, PlanError, PlatformPlan, ProbePlan, ProbeWish,
+    QemuSettings,
+};
+pub use prospect::{Prospect, prospect};
+
+/// Why a lab could not begin or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// What is asked cannot be done.
+    #[error("{0}")]
+    Wish(String),
+    /// Saving failed; what was saved before stays readable.
+    #[error(transparent)]
+    Record(#[from] tompion_record::Error),
+    /// The system refused something.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried, with the file if there is one.
+        what: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+}

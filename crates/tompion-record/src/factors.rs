@@ -24,6 +24,8 @@ pub mod factor {
     pub const CPU: &str = "cpu";
     /// What was watched beside the measurement, where that varies.
     pub const OBSERVE: &str = "observe";
+    /// Where it was measured, in runs of a lab: `host`, `runc`, `qemu (emulated)`, ...
+    pub const PLATFORM: &str = "platform";
     /// Load beside the measurement: `idle`, `cpu`, ...
     pub const LOAD: &str = "load";
 }

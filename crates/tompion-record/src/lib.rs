@@ -36,8 +36,8 @@ pub use program::{ProgramStall, ProgramStalls, ProgramThread};
 pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
 pub use recorder::Recorder;
 pub use run::{
-    Design, Hold, HoldAttempt, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling,
-    json_schema, now_utc,
+    Design, Hold, HoldAttempt, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
+    Throttling, json_schema, now_utc,
 };
 pub use sample::{Mark, Sample};
 pub use stalls::{CauseTotal, StallPart, Stalls};

@@ -131,6 +131,30 @@ pub struct RunRecord {
     /// searched for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<Hold>,
+    /// The platforms of a lab, absent ones included; empty in other runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub platforms: Vec<PlatformRecord>,
+}
+
+/// A platform on which a lab measured, or would have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PlatformRecord {
+    /// Level of the factor `platform`.
+    pub level: String,
+    /// What it is: `host`, `oci`, `qemu`.
+    pub kind: String,
+    /// How it was set up, beside what is usual there.
+    pub settings: Vec<String>,
+    /// Programs that ran it, with their versions.
+    pub versions: Vec<String>,
+    /// The software that imitates its processor; absent on real ones. What was
+    /// measured there is never evidence about hardware.
+    pub emulated: Option<String>,
+    /// Why nothing could be measured there; absent where it could.
+    pub absent: Option<String>,
+    /// The machine as its first instance saw it.
+    pub environment: Option<Environment>,
 }
 
 /// The JSON Schema of `run.json`; checked in as `schema/run.schema.json`.

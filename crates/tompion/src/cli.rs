@@ -4,6 +4,7 @@ mod advise;
 mod check;
 mod claims;
 mod compare;
+mod lab;
 mod load;
 mod measure;
 mod preload;
@@ -24,6 +25,10 @@ pub use advise::AdviseOptions;
 pub use check::CheckOptions;
 pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;
+pub use lab::{
+    LabCleanOptions, LabCommand, LabOptions, LabPlanOptions, LabPlatformsOptions, LabRunOptions,
+    ProgramOptions,
+};
 pub use load::LoadOptions;
 pub use measure::{
     MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
@@ -59,6 +64,7 @@ Examples:
   tompion watch            the same live, beside loads switched by a key
   tompion advise           try what might help here, and measure what it does
   tompion compare A B      what differs between two runs, by how much, how surely
+  tompion lab run PLAN     measure the same in containers, virtual machines, here
   tompion report RUN       make the report of the run in directory RUN again
   tompion preload -- CMD   run a program with precise clocks and sleeps
 
@@ -79,6 +85,8 @@ pub enum Command {
     Report(ReportOptions),
     /// Hold recorded runs against each other, or against published results
     Compare(CompareOptions),
+    /// Measure the same on every kind of platform, by one plan
+    Lab(LabOptions),
     /// Tell what this machine is: clock, hypervisor, container, kernel settings
     Env(EnvOptions),
     /// List methods, loads and fitness profiles by name

@@ -28,6 +28,10 @@ fn main() -> ExitCode {
     {
         return tompion_load::worker_main(&arguments[2..]);
     }
+    // And a copy of it measures each cell of a lab.
+    if arguments.get(1).is_some_and(|a| a == tompion_lab::CELL_ARG) {
+        return exit::code(commands::cell(arguments.get(2)));
+    }
     let options = match cli::parse() {
         Ok(options) => options,
         Err(code) => return code,
@@ -39,6 +43,7 @@ fn main() -> ExitCode {
         Command::Watch(watch) => commands::watch(&watch),
         Command::Report(report) => commands::report(&report),
         Command::Compare(compare) => commands::compare(&compare),
+        Command::Lab(lab) => commands::lab(&lab),
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),
         Command::Claims(claims) => commands::claims(&claims),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::reserve::Reserve;
 use super::{RUN_FILE, SAMPLES, atomic, bins_file, stall_table, stalls_file, tables};
 use crate::{
-    ClockReading, Error, Hold, Result, RunHeader, RunRecord, SCHEMA_VERSION, Status, Throttling,
-    Trial, TrialData, TrialDraft, now_utc,
+    ClockReading, Error, Hold, PlatformRecord, Result, Run, RunHeader, RunRecord, SCHEMA_VERSION,
+    Status, Throttling, Trial, TrialData, TrialDraft, now_utc,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.
@@ -61,10 +61,50 @@ impl RunWriter {
                 trials: Vec::new(),
                 clock_readings: Vec::new(),
                 holds: Vec::new(),
+                platforms: Vec::new(),
             },
             reserve: Reserve::take(directory),
         };
         writer.checkpoint()?;
+        Ok(writer)
+    }
+
+    /// Goes on with a run that ended early: keeps its first `trials` trials, takes
+    /// back later ones, and forgets its notes.
+    ///
+    /// # Errors
+    /// A damaged run, one with fewer trials, and whatever the system refuses.
+    pub fn reopen(directory: &Path, trials: usize) -> Result<Self> {
+        let run = Run::open(directory)?;
+        let mut record = run.record().clone();
+        if record.trials.len() < trials {
+            let has = record.trials.len();
+            let why = format!("holds {has} trials where {trials} were saved; the run is damaged");
+            return Err(Error::invalid(directory, why));
+        }
+        record.trials.truncate(trials);
+        record.status = Status::Running;
+        record.finished_at = None;
+        record.notes.clear();
+        let writer = Self {
+            directory: directory.to_path_buf(),
+            record,
+            reserve: Reserve::take(directory),
+        };
+        // The list first: a trial that is listed must have its file.
+        writer.checkpoint()?;
+        let samples = directory.join(SAMPLES);
+        let kept = |name: &str| {
+            let id = name.get(..5).and_then(|id| id.parse::<usize>().ok());
+            id.is_some_and(|id| id < trials)
+        };
+        let entries = fs::read_dir(&samples).map_err(Error::io(&samples, "reading"))?;
+        for entry in entries.flatten() {
+            if !entry.file_name().to_str().is_some_and(kept) {
+                let path = entry.path();
+                fs::remove_file(&path).map_err(Error::io(&path, "removing"))?;
+            }
+        }
         Ok(writer)
     }
 
@@ -131,6 +171,11 @@ impl RunWriter {
     /// Keeps what a search for the smallest period found.
     pub fn hold(&mut self, hold: Hold) {
         self.record.holds.push(hold);
+    }
+
+    /// States the platforms of a lab, instead of those stated before.
+    pub fn platforms(&mut self, platforms: Vec<PlatformRecord>) {
+        self.record.platforms = platforms;
     }
 
     /// What the run holds so far.

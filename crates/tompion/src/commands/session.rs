@@ -201,6 +201,17 @@ pub(super) fn begin(out: Option<&Path>, header: &RunHeader) -> Result<RunWriter,
     }
 }
 
+/// The directory that `out` names, or the first free one named after the present second.
+pub(super) fn free_directory(out: Option<&Path>) -> PathBuf {
+    let name = default_name();
+    let numbered = |n: u32| match n {
+        1 => PathBuf::from(&name),
+        n => PathBuf::from(format!("{name}-{n}")),
+    };
+    let mut free = (1..).map(numbered).filter(|path| !path.exists());
+    out.map_or_else(|| free.next().unwrap_or_default(), Path::to_path_buf)
+}
+
 fn default_name() -> String {
     let stamp: String = now_utc()
         .chars()

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::initramfs::HostFile;
@@ -58,6 +60,7 @@ pub struct Guest {
     pub(super) accel: Accel,
     pub(super) timeout: Duration,
     pub(super) result_mb: u32,
+    pub(super) stop: Arc<AtomicBool>,
 }
 
 impl Guest {
@@ -75,6 +78,7 @@ impl Guest {
             accel: Accel::default(),
             timeout: Duration::from_secs(120),
             result_mb: 16,
+            stop: Arc::default(),
         }
     }
 
@@ -201,6 +205,13 @@ impl Guest {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Kills the guest soon after this is set.
+    #[must_use]
+    pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = stop;
         self
     }
 

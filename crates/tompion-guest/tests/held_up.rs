@@ -16,7 +16,7 @@ use common::kit;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use tompion_lab::guest::Guest;
+use tompion_guest::Guest;
 
 /// How long the host holds the guest up, and how often in each way.
 const HELD: Duration = Duration::from_millis(40);

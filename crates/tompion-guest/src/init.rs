@@ -27,7 +27,9 @@ const DISK_WAIT: Duration = Duration::from_secs(60);
 /// it off. Anywhere else it refuses, and ends the process with status 2.
 pub fn run_as_init() -> ! {
     if std::process::id() != 1 || !Path::new(COMMAND_FILE).exists() {
-        eprintln!("tompion-guest-init: only for the first process of a guest made by tompion-lab");
+        eprintln!(
+            "tompion-guest-init: only for the first process of a guest made by tompion-guest"
+        );
         std::process::exit(2);
     }
     if let Err(problem) = run() {

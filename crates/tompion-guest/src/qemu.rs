@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -27,10 +28,13 @@ pub fn run(guest: &Guest, initramfs: &[u8]) -> Result<Outcome, GuestError> {
     })?;
     let start = Instant::now();
     let mut running = Running::start(guest, &initrd, &disk)?;
-    let ended = running.wait(start + guest.timeout)?;
+    let ended = running.wait(start + guest.timeout, &guest.stop)?;
     let seconds = start.elapsed().as_secs_f64();
     let (console, message) = running.output();
     let Some(status) = ended else {
+        if guest.stop.load(Ordering::Relaxed) {
+            return Err(GuestError::Stopped);
+        }
         return Err(GuestError::Timeout {
             seconds: guest.timeout.as_secs_f64(),
             accel: guest.accel,
@@ -154,8 +158,12 @@ impl Running {
         })
     }
 
-    /// How QEMU ended, or none if it had to be killed at the deadline.
-    fn wait(&mut self, deadline: Instant) -> Result<Option<ExitStatus>, GuestError> {
+    /// How QEMU ended, or none if it had to be killed at the deadline or by `stop`.
+    fn wait(
+        &mut self,
+        deadline: Instant,
+        stop: &AtomicBool,
+    ) -> Result<Option<ExitStatus>, GuestError> {
         loop {
             let ended = self.child.try_wait().map_err(|source| GuestError::Host {
                 what: "wait for QEMU".into(),
@@ -164,7 +172,7 @@ impl Running {
             if ended.is_some() {
                 return Ok(ended);
             }
-            if Instant::now() >= deadline {
+            if Instant::now() >= deadline || stop.load(Ordering::Relaxed) {
                 self.end();
                 return Ok(None);
             }

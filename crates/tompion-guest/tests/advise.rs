@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{Step, Steps, kit, scripted};
 use serde_json::Value;
-use tompion_lab::guest::Guest;
+use tompion_guest::Guest;
 
 /// Emulated guests on a busy host are slow and lose their trust in the TSC.
 const TRIES: u32 = 3;

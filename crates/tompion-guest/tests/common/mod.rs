@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tompion_lab::guest::{Guest, Kit};
+use tompion_guest::{Guest, Kit};
 
 /// Before every script: waits until the kernel has measured the TSC and lists it (a
 /// second or so after boot), says what it keeps time by, and defines `run`: what

@@ -2,5 +2,5 @@
 #![forbid(unsafe_code)]
 
 fn main() {
-    tompion_lab::guest::run_as_init()
+    tompion_guest::run_as_init()
 }

@@ -1,8 +1,11 @@
-//! One command in one disposable guest.
+//! Disposable guests in which a program is measured: one command in one guest.
+//!
+//! [`Guest`] boots a small Linux in QEMU, runs one program in it, and brings back what
+//! it printed and how it ended. Nothing is left on the machine afterwards.
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use tompion_lab::guest::{Guest, Kit};
+//! use tompion_guest::{Guest, Kit};
 //!
 //! let kit = Kit::from_env()?;
 //! let outcome = Guest::new(&kit)
@@ -12,7 +15,7 @@
 //!     .run()?;
 //! assert!(outcome.status.success(), "{}", outcome.stderr_text());
 //! println!("{} ({})", outcome.stdout_text(), outcome.accel);
-//! # Ok::<(), tompion_lab::guest::GuestError>(())
+//! # Ok::<(), tompion_guest::GuestError>(())
 //! ```
 //!
 //! # The recipe
@@ -62,6 +65,8 @@
 //! hypervisors `/dev/kvm` opens and the guest then never runs. That ends at the
 //! timeout, with an error that says so. Only x86-64 guests exist so far.
 
+#![deny(unsafe_code)]
+
 mod describe;
 mod error;
 mod frame;
@@ -72,6 +77,7 @@ mod libraries;
 mod memory_file;
 mod outcome;
 mod qemu;
+mod sys;
 #[cfg(test)]
 mod tests;
 
@@ -81,3 +87,4 @@ pub use frame::FrameError;
 pub use init::run_as_init;
 pub use kit::{KIT_VARIABLE, Kit};
 pub use outcome::Outcome;
+pub use sys::kill_with_parent;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use tompion_lab::guest::{Accel, Guest, GuestError, Kit};
+use tompion_guest::{Accel, Guest, GuestError, Kit};
 
 fn kit() -> Kit {
     Kit::from_env().unwrap_or_else(|error| panic!("{error}"))

@@ -2,7 +2,7 @@
 //! does not use the counter. `make guest` builds the payload and runs them; they
 //! are ignored elsewhere.
 
-use tompion_lab::guest::{Guest, Kit};
+use tompion_guest::{Guest, Kit};
 
 /// The answers of the payload `guest_clock` to `arguments`.
 struct Answers(String);

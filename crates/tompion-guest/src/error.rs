@@ -66,6 +66,9 @@ pub enum GuestError {
         /// What the console had shown.
         console: String,
     },
+    /// It was to stop, by [`Guest::stop`](super::Guest::stop), and was killed.
+    #[error("guest: stopped")]
+    Stopped,
     /// The guest ended, and its result is missing or damaged.
     #[error("guest: {problem}{}", outcome::tail(.console))]
     NoResult {

@@ -1,0 +1,137 @@
+//! One cell, measured where this program runs: in an instance of a platform.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tompion_load::LoadSpec;
+use tompion_record::{RunHeader, RunWriter, now_utc};
+use tompion_run::{Machine, MachineSettings, execute};
+
+use crate::archive::{self, LAYOUT};
+use crate::plan::ProbePlan;
+
+/// The first argument by which this program is told to measure a cell; a
+/// [`CellJob`] as JSON is the second.
+pub const CELL_ARG: &str = "__cell";
+
+/// What a load may write in one cell, in bytes.
+const LOAD_BYTES: u64 = 100_000_000;
+
+/// What is measured in one instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellJob {
+    layout: u32,
+    probe: ProbePlan,
+    load: String,
+    seed: u64,
+    /// A directory of the instance's own, made where it is absent.
+    scratch: PathBuf,
+}
+
+impl CellJob {
+    pub(crate) fn new(probe: &ProbePlan, load: &LoadSpec, seed: u64, scratch: PathBuf) -> Self {
+        Self {
+            layout: LAYOUT,
+            probe: probe.clone(),
+            load: load.to_string(),
+            seed,
+            scratch,
+        }
+    }
+
+    /// The arguments by which an instance's program is told.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let job = serde_json::to_string(self).expect("texts and numbers");
+        vec![CELL_ARG.to_owned(), job]
+    }
+}
+
+/// Measures the cell that `job` describes and returns its run directory as an archive.
+///
+/// # Errors
+/// In one line.
+pub fn measure(job: &str, tool: &str) -> Result<Vec<u8>, String> {
+    let value: serde_json::Value =
+        serde_json::from_str(job).map_err(|e| format!("this is no job: {e}"))?;
+    match value.get("layout").and_then(serde_json::Value::as_u64) {
+        Some(layout) if layout == u64::from(LAYOUT) => {}
+        Some(layout) => {
+            return Err(format!(
+                "the job has layout {layout}, this program takes {LAYOUT}: use the same version \
+                 in all places"
+            ));
+        }
+        None => return Err("this is no job: it has no layout".to_owned()),
+    }
+    let job: CellJob = serde_json::from_value(value).map_err(|e| format!("this is no job: {e}"))?;
+    job.measure(tool)
+}
+
+impl CellJob {
+    fn measure(&self, tool: &str) -> Result<Vec<u8>, String> {
+        let load: LoadSpec = self.load.parse().map_err(|e| format!("{e}"))?;
+        let plan = self.probe.plan(&load, self.seed)?;
+        let at = |e| format!("{}: {e}", self.scratch.display());
+        fs::create_dir_all(&self.scratch).map_err(at)?;
+        let place = tempfile::Builder::new()
+            .prefix("cell-")
+            .tempdir_in(&self.scratch)
+            .map_err(at)?;
+        let directory = place.path().join("run");
+        let header = RunHeader {
+            command_line: vec!["tompion".to_owned(), CELL_ARG.to_owned()],
+            tool: tool.to_owned(),
+            started_at: now_utc(),
+            design: plan.design(),
+            environment: tompion_platform::detect(),
+            guards: Vec::new(),
+        };
+        let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
+        let mut writer = RunWriter::create(&directory, header).map_err(|e| one_line(&e))?;
+        let settings = MachineSettings {
+            executable: std::env::current_exe()
+                .map_err(|e| format!("finding this program's own file: {e}"))?,
+            load_directory: place.path().to_path_buf(),
+            write_budget_bytes: LOAD_BYTES,
+            planned_load_time: plan.duration + Duration::from_secs(5),
+            settle: plan.settle,
+            measured_cpu: None,
+        };
+        let mut machine = Machine::new(&plan.loads, &settings).map_err(|e| one_line(&e))?;
+        machine
+            .notes()
+            .into_iter()
+            .for_each(|note| writer.note(note));
+        let stop = Arc::<AtomicBool>::default();
+        execute(&plan, &mut machine, &mut writer, &stop, |_| ()).map_err(|e| one_line(&e))?;
+        // Loads end before their files go.
+        drop(machine);
+        drop(writer);
+        archive::pack(&directory).map_err(|e| format!("packing the result: {e}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_of_another_version_are_refused_in_one_line() {
+        for (job, want) in [
+            (
+                "{\"layout\":7,\"new\":1}",
+                "the job has layout 7, this program takes 1",
+            ),
+            ("{}", "it has no layout"),
+            ("x", "this is no job"),
+            ("{\"layout\":1}", "this is no job: missing field"),
+        ] {
+            let error = measure(job, "tompion").unwrap_err();
+            assert!(error.contains(want) && !error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Which cells are done: one line each in the lab's directory, on the disk before the
+//! next cell begins. What it needs to go on stands in the first line.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, LabCell};
+
+/// Name of the file in the lab's directory.
+pub const LEDGER: &str = "lab.jsonl";
+const FORMAT: u32 = 1;
+
+/// The lab as it began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    format: u32,
+    /// Text of the plan.
+    pub plan: String,
+    /// Seed of the order.
+    pub seed: u64,
+}
+
+/// A cell that was measured, or failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// The replicate, from 0.
+    pub replicate: u32,
+    /// Number of the platform in the plan; so with the next two.
+    pub platform: usize,
+    /// The load.
+    pub load: usize,
+    /// The probe.
+    pub probe: usize,
+    /// The same in words.
+    pub name: String,
+    /// Trials in the lab's run from then on.
+    pub trials: usize,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why it failed; absent where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+impl Entry {
+    pub fn cell(&self) -> LabCell {
+        LabCell {
+            platform: self.platform,
+            load: self.load,
+            probe: self.probe,
+        }
+    }
+}
+
+/// The file, held by one lab at a time.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    path: PathBuf,
+    file: File,
+    pub head: Head,
+    /// Of each replicate and cell the last word.
+    entries: BTreeMap<(u32, LabCell), Entry>,
+    trials: usize,
+}
+
+impl Ledger {
+    /// Begins one in a directory that has none.
+    pub fn create(directory: &Path, plan: &str, seed: u64) -> Result<Self, Error> {
+        let path = directory.join(LEDGER);
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create_new(true)
+            .open(&path);
+        let file = file.map_err(Error::io(path.display().to_string()))?;
+        let mut ledger = Self {
+            path,
+            file,
+            head: Head {
+                format: FORMAT,
+                plan: plan.to_owned(),
+                seed,
+            },
+            entries: BTreeMap::new(),
+            trials: 0,
+        };
+        ledger.lock()?;
+        let line = serde_json::to_string(&ledger.head).expect("plain");
+        ledger.write(&line)?;
+        Ok(ledger)
+    }
+
+    /// Goes on with the one in `directory`; a last line that was cut off is taken back.
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(LEDGER);
+        let at = path.display().to_string();
+        let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let at = directory.display();
+                return Err(Error::Wish(format!("{at} is no lab: it has no {LEDGER}")));
+            }
+            file => file.map_err(Error::io(&at))?,
+        };
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(Error::io(&at))?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let damaged = |line: usize, why: &dyn std::fmt::Display| {
+            Error::Wish(format!("{at}:{}: {why}; the lab cannot go on", line + 1))
+        };
+        let mut lines = text[..whole].lines().enumerate();
+        let head: Head = match lines.next() {
+            Some((n, line)) => serde_json::from_str(line).map_err(|e| damaged(n, &e))?,
+            None => return Err(damaged(0, &"it has no first line")),
+        };
+        if head.format != FORMAT {
+            let why = format!("format {}, this program reads {FORMAT}", head.format);
+            return Err(damaged(0, &why));
+        }
+        let (mut entries, mut trials) = (BTreeMap::new(), 0);
+        for (n, line) in lines {
+            let entry: Entry = serde_json::from_str(line).map_err(|e| damaged(n, &e))?;
+            trials = entry.trials;
+            entries.insert((entry.replicate, entry.cell()), entry);
+        }
+        let ledger = Self {
+            path,
+            file,
+            head,
+            entries,
+            trials,
+        };
+        ledger.lock()?;
+        if whole < text.len() {
+            ledger.file.set_len(whole as u64).map_err(Error::io(at))?;
+        }
+        Ok(ledger)
+    }
+
+    fn lock(&self) -> Result<(), Error> {
+        let at = self.path.display();
+        self.file.try_lock().map_err(|e| match e {
+            TryLockError::WouldBlock => Error::Wish(format!("{at}: another lab is at work there")),
+            TryLockError::Error(e) => Error::io(at.to_string())(e),
+        })
+    }
+
+    /// Writes down how a cell ended.
+    pub fn add(&mut self, entry: Entry) -> Result<(), Error> {
+        self.write(&serde_json::to_string(&entry).expect("plain"))?;
+        self.trials = entry.trials;
+        self.entries.insert((entry.replicate, entry.cell()), entry);
+        Ok(())
+    }
+
+    fn write(&mut self, line: &str) -> Result<(), Error> {
+        let end = self.file.seek(SeekFrom::End(0));
+        let written = end.and_then(|end| {
+            let line = format!("{line}\n");
+            self.file
+                .write_all(line.as_bytes())
+                .and_then(|()| self.file.sync_data())
+                // Half a line would make the next one unreadable.
+                .inspect_err(|_| drop(self.file.set_len(end)))
+        });
+        written.map_err(Error::io(self.path.display().to_string()))
+    }
+
+    /// Trials that belong to finished cells.
+    pub fn trials(&self) -> usize {
+        self.trials
+    }
+
+    /// Whether a cell was measured; one that failed was not.
+    pub fn is_done(&self, replicate: u32, cell: LabCell) -> bool {
+        let entry = self.entries.get(&(replicate, cell));
+        entry.is_some_and(|entry| entry.failed.is_none())
+    }
+
+    /// The last word on every cell.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(replicate: u32, trials: usize, failed: Option<&str>) -> Entry {
+        Entry {
+            replicate,
+            platform: 1,
+            load: 0,
+            probe: 0,
+            name: "runc/idle/stalls".to_owned(),
+            trials,
+            seconds: 1.5,
+            failed: failed.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_lab_goes_on_after_its_last_whole_line() {
+        let d = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::create(d.path(), "the plan\n", 5).unwrap();
+        ledger.add(entry(0, 2, None)).unwrap();
+        ledger.add(entry(1, 2, Some("no"))).unwrap();
+        ledger.add(entry(2, 4, None)).unwrap();
+        drop(ledger);
+        // Killed within its last line.
+        let path = d.path().join(LEDGER);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() - 10]).unwrap();
+        let mut ledger = Ledger::open(d.path()).unwrap();
+        let cell = entry(0, 0, None).cell();
+        assert_eq!(
+            (ledger.head.plan.as_str(), ledger.head.seed),
+            ("the plan\n", 5)
+        );
+        assert_eq!(ledger.trials(), 2);
+        let done: Vec<_> = (0..3).map(|r| ledger.is_done(r, cell)).collect();
+        assert_eq!(done, [true, false, false]);
+        // The second attempt has the last word.
+        ledger.add(entry(1, 4, None)).unwrap();
+        drop(ledger);
+        let ledger = Ledger::open(d.path()).unwrap();
+        assert!(ledger.is_done(1, cell) && ledger.trials() == 4);
+        assert_eq!(ledger.entries().count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_lab_or_a_busy_one_is_refused() {
+        let d = tempfile::tempdir().unwrap();
+        let error = Ledger::open(d.path()).unwrap_err().to_string();
+        assert!(error.contains("is no lab"), "{error}");
+        let _held = Ledger::create(d.path(), "", 1).unwrap();
+        let error = Ledger::open(d.path()).unwrap_err().to_string();
+        assert!(error.contains("another lab is at work there"), "{error}");
+        let other = tempfile::tempdir().unwrap();
+        std::fs::write(
+            other.path().join(LEDGER),
+            "{\"format\":9,\"plan\":\"\",\"seed\":1}\n",
+        )
+        .unwrap();
+        let error = Ledger::open(other.path()).unwrap_err().to_string();
+        assert!(error.contains("format 9, this program reads 1"), "{error}");
+    }
+}

@@ -1,0 +1,321 @@
+//! What a lab makes on the machine, written down before it is made, and how what dead
+//! labs left is found and removed.
+//!
+//! Each lab has a directory `PID-START` of its own below [`base`], which a reboot
+//! empties: START is the start time of its process, so that a process that got the same
+//! number later is told apart. The journal in it names the rest.
+
+mod cgroups;
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+pub(crate) use cgroups::remove as remove_cgroups;
+
+/// What the names of everything that a lab makes begin with.
+const PREFIX: &str = "tompion-lab";
+const JOURNAL: &str = "journal";
+
+/// Something that a lab makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Made {
+    /// A directory with all that is in it.
+    Directory(PathBuf),
+    /// A container.
+    Container {
+        /// Its name, and that of its control group.
+        id: String,
+        /// Where its runtime keeps it while it is there.
+        state: PathBuf,
+        /// The command that removes it, running or not.
+        delete: Vec<String>,
+    },
+}
+
+/// Which process a lab is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Owner {
+    boot_id: String,
+    pid: i32,
+    start: u64,
+}
+
+impl Owner {
+    fn this() -> io::Result<Self> {
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        let start =
+            start_of(pid).ok_or_else(|| io::Error::other("/proc/self/stat cannot be read"))?;
+        Ok(Self {
+            boot_id: boot_id(),
+            pid,
+            start,
+        })
+    }
+
+    fn stem(&self) -> String {
+        format!("{}-{}", self.pid, self.start)
+    }
+
+    fn is_alive(&self) -> bool {
+        self.boot_id == boot_id() && start_of(self.pid) == Some(self.start)
+    }
+}
+
+fn start_of(pid: i32) -> Option<u64> {
+    let stat = procfs::process::Process::new(pid).ok()?.stat().ok()?;
+    // A zombie holds nothing any more.
+    (stat.state != 'Z' && stat.state != 'X').then_some(stat.starttime)
+}
+
+fn boot_id() -> String {
+    let read = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    read.map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+/// Where labs keep their journals.
+pub fn base() -> PathBuf {
+    let user = rustix::process::geteuid();
+    if user.is_root() {
+        return Path::new("/run").join(PREFIX);
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_absolute()) {
+        Some(dir) => Path::new(&dir).join(PREFIX),
+        None => std::env::temp_dir().join(format!("{PREFIX}-{}", user.as_raw())),
+    }
+}
+
+/// The places of a lab at work. Everything in them goes when this is dropped.
+#[derive(Debug)]
+pub struct Workspace {
+    directory: PathBuf,
+    scratch: PathBuf,
+    stem: String,
+}
+
+impl Workspace {
+    /// Makes them: one under [`base`], one beside the samples in `out`, which lies on
+    /// a disk and not in memory.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn create(out: &Path) -> Result<Self, Error> {
+        let owner = Owner::this().map_err(Error::io("this process"))?;
+        Self::create_for(&owner, &base(), out)
+    }
+
+    fn create_for(owner: &Owner, base: &Path, out: &Path) -> Result<Self, Error> {
+        let out = fs::canonicalize(out).map_err(Error::io(out.display().to_string()))?;
+        let stem = owner.stem();
+        let workspace = Self {
+            directory: base.join(&stem),
+            scratch: out.join(format!("scratch-{stem}")),
+            stem,
+        };
+        let private = |path: &Path| {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(Error::io(path.display().to_string()))
+        };
+        private(&workspace.directory)?;
+        workspace.write(&serde_json::to_string(owner).expect("plain"))?;
+        workspace.note(&Made::Directory(workspace.scratch.clone()))?;
+        private(&workspace.scratch)?;
+        Ok(workspace)
+    }
+
+    /// A place on the disk of the run.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// A place for what must vanish with a reboot.
+    pub fn volatile(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A name that no other lab has, for the instance `number`.
+    pub fn id(&self, number: usize) -> String {
+        format!("{PREFIX}-{}-{number}", self.stem)
+    }
+
+    /// Writes down what is about to be made.
+    pub(crate) fn note(&self, made: &Made) -> Result<(), Error> {
+        self.write(&serde_json::to_string(made).expect("plain"))
+    }
+
+    fn write(&self, line: &str) -> Result<(), Error> {
+        let path = self.directory.join(JOURNAL);
+        let append = || -> io::Result<()> {
+            let mut file = File::options().create(true).append(true).open(&path)?;
+            file.write_all(format!("{line}\n").as_bytes())?;
+            file.sync_data()
+        };
+        append().map_err(Error::io(path.display().to_string()))
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // What is left here all the same is found by `lab clean`.
+        cgroups::remove(&format!("{PREFIX}-{}-", self.stem));
+        if remove_directory(&self.scratch).is_ok() {
+            let _ = remove_directory(&self.directory);
+        }
+    }
+}
+
+/// Something that a dead lab left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Leftover {
+    /// What it is, with its path or name.
+    pub what: String,
+    /// Why it could not be removed; absent where it was, or nobody tried.
+    pub problem: Option<String>,
+}
+
+/// What [`clean`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cleaning {
+    /// Processes of labs at work, whose things were left alone.
+    pub at_work: Vec<i32>,
+    /// What dead labs left.
+    pub found: Vec<Leftover>,
+}
+
+/// Finds what dead labs of this user left, and removes it unless `dry_run`.
+///
+/// # Errors
+/// If the journals cannot be listed.
+pub fn clean(dry_run: bool) -> Result<Cleaning, Error> {
+    clean_below(&base(), dry_run)
+}
+
+fn clean_below(base: &Path, dry_run: bool) -> Result<Cleaning, Error> {
+    let mut cleaning = Cleaning::default();
+    let entries = match fs::read_dir(base) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(cleaning),
+        entries => entries.map_err(Error::io(base.display().to_string()))?,
+    };
+    for directory in entries.flatten().map(|entry| entry.path()) {
+        let (owner, made) = read_journal(&directory);
+        match owner {
+            Some(owner) if owner.is_alive() => cleaning.at_work.push(owner.pid),
+            Some(owner) => one_lab(&directory, &owner, &made, dry_run, &mut cleaning.found),
+            None => {}
+        }
+    }
+    Ok(cleaning)
+}
+
+/// Who made a directory, and what else. A last line that was cut off names nothing that
+/// was made.
+fn read_journal(directory: &Path) -> (Option<Owner>, Vec<Made>) {
+    let text = fs::read_to_string(directory.join(JOURNAL)).unwrap_or_default();
+    let mut lines = text.lines();
+    let first = lines
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
+    // Killed before it wrote a line: the directory's name tells enough.
+    let owner = first.or_else(|| {
+        let (pid, start) = directory.file_name()?.to_str()?.split_once('-')?;
+        Some(Owner {
+            boot_id: boot_id(),
+            pid: pid.parse().ok()?,
+            start: start.parse().ok()?,
+        })
+    });
+    let made = lines.filter_map(|line| serde_json::from_str(line).ok());
+    (owner, made.collect())
+}
+
+fn one_lab(
+    directory: &Path,
+    owner: &Owner,
+    made: &[Made],
+    dry_run: bool,
+    found: &mut Vec<Leftover>,
+) {
+    let mut tell = |what: String, remove: &dyn Fn() -> Result<(), String>| {
+        let problem = if dry_run { None } else { remove().err() };
+        let is_done = problem.is_none();
+        found.push(Leftover { what, problem });
+        is_done
+    };
+    let mut done = true;
+    for container in made {
+        if let Made::Container { id, state, delete } = container
+            && state.exists()
+        {
+            // A runtime may refuse what it made by half; its group and its state
+            // go below.
+            done &= tell(format!("container {id}"), &|| {
+                let _ = run(delete);
+                Ok(())
+            });
+        }
+    }
+    for group in cgroups::find(&format!("{PREFIX}-{}-", owner.stem())) {
+        done &= tell(format!("control group {}", group.display()), &|| {
+            cgroups::remove_one(&group)
+        });
+    }
+    for path in made.iter().filter_map(|made| match made {
+        Made::Directory(path) if path.exists() => Some(path),
+        _ => None,
+    }) {
+        done &= tell(format!("directory {}", path.display()), &|| {
+            remove_directory(path).map_err(|e| e.to_string())
+        });
+    }
+    // The journal goes last, and only when there is nothing left to know.
+    if done {
+        tell(format!("directory {}", directory.display()), &|| {
+            remove_directory(directory).map_err(|e| e.to_string())
+        });
+    }
+}
+
+/// Runs a command that removes something.
+pub(crate) fn run(command: &[String]) -> Result<(), String> {
+    let (program, arguments) = command.split_first().ok_or("no command")?;
+    let done = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("{program}: {e}"))?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&done.stderr)
+            .trim()
+            .replace('\n', " ")),
+    }
+}
+
+/// Removes a directory with all that is in it, and nothing that is mounted there.
+pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let below = |line: &&str| {
+        let point = line.split(' ').nth(4).unwrap_or_default();
+        Path::new(point).starts_with(path)
+    };
+    if let Some(mount) = mounts.lines().find(below) {
+        let point = mount.split(' ').nth(4).unwrap_or_default();
+        return Err(io::Error::other(format!(
+            "{point} is mounted there; unmount it first"
+        )));
+    }
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+use super::*;
+
+fn dead() -> Owner {
+    // Pid 1 is always there, and never began with this number of ticks.
+    Owner {
+        boot_id: boot_id(),
+        pid: 1,
+        start: u64::MAX,
+    }
+}
+
+/// A lab that went without a word, with a scratch directory that holds something.
+fn left_behind(owner: &Owner, base: &Path, out: &Path) -> PathBuf {
+    let workspace = Workspace::create_for(owner, base, out).unwrap();
+    fs::write(workspace.scratch().join("file"), "x").unwrap();
+    let scratch = workspace.scratch().to_path_buf();
+    std::mem::forget(workspace);
+    scratch
+}
+
+#[test]
+fn a_workspace_leaves_nothing() {
+    let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let owner = Owner::this().unwrap();
+    let workspace = Workspace::create_for(&owner, base.path(), out.path()).unwrap();
+    fs::write(workspace.scratch().join("file"), "x").unwrap();
+    // At work, it is left alone.
+    let cleaning = clean_below(base.path(), false).unwrap();
+    assert_eq!(
+        (cleaning.at_work, cleaning.found),
+        (vec![owner.pid], Vec::new())
+    );
+    assert!(workspace.scratch().join("file").exists());
+    drop(workspace);
+    for place in [&base, &out] {
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn what_a_dead_lab_left_is_told_then_removed() {
+    let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let scratch = left_behind(&dead(), base.path(), out.path());
+    let told = clean_below(base.path(), true).unwrap();
+    assert_eq!(told.found.len(), 2, "{told:?}");
+    assert!(scratch.exists());
+    assert_eq!(clean_below(base.path(), false).unwrap(), told);
+    for place in [&base, &out] {
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+    assert_eq!(
+        clean_below(base.path(), false).unwrap(),
+        Cleaning::default()
+    );
+}
+
+#[test]
+fn another_boot_is_another_lab_and_a_cut_line_names_nothing() {
+    let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let elsewhere = Owner {
+        boot_id: "another".to_owned(),
+        ..Owner::this().unwrap()
+    };
+    left_behind(&elsewhere, base.path(), out.path());
+    let journal = base.path().join(elsewhere.stem()).join(JOURNAL);
+    let mut text = fs::read_to_string(&journal).unwrap();
+    text.push_str("{\"directory\":\"/us");
+    fs::write(&journal, text).unwrap();
+    let cleaning = clean_below(base.path(), false).unwrap();
+    assert!(
+        cleaning.found.iter().all(|l| l.problem.is_none()),
+        "{cleaning:?}"
+    );
+    assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_lab_killed_before_its_first_line_is_known_by_its_directory() {
+    let base = tempfile::tempdir().unwrap();
+    fs::create_dir(base.path().join(dead().stem())).unwrap();
+    fs::create_dir(base.path().join("something else")).unwrap();
+    let cleaning = clean_below(base.path(), false).unwrap();
+    assert_eq!(cleaning.found.len(), 1);
+    // What no lab made stays.
+    assert!(base.path().join("something else").exists());
+}

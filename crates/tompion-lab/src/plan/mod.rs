@@ -1,0 +1,233 @@
+//! The plan: from a TOML file to platforms, loads, probes and replicates, checked as a
+//! whole before anything starts. No I/O, no clock.
+
+mod platforms;
+mod probes;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use toml::de::DeTable;
+use tompion_load::LoadSpec;
+use tompion_record::{Factors, factor};
+
+use self::read::{Source, Table};
+
+pub use platforms::{Kind, OciSettings, PlatformPlan, QemuSettings};
+pub use probes::{ProbePlan, ProbeWish};
+pub use read::Mistake;
+
+/// Replicates where a plan names none.
+const REPLICATES: u32 = 10;
+/// Measuring time of a cell where a plan names none, in nanoseconds.
+const TIME_NS: u64 = 2_000_000_000;
+
+/// A plan that can be carried out.
+#[derive(Clone, Debug, Serialize)]
+pub struct LabPlan {
+    /// What it is called.
+    pub name: String,
+    /// Seed of the random order, where it names one.
+    pub seed: Option<u64>,
+    /// Passes over all cells: the units of the statistics.
+    pub replicates: u32,
+    /// Where is measured.
+    pub platforms: Vec<PlatformPlan>,
+    /// Beside what.
+    #[serde(serialize_with = "levels")]
+    pub loads: Vec<LoadSpec>,
+    /// What is measured.
+    pub probes: Vec<ProbePlan>,
+}
+
+/// One cell: each is measured once a replicate, in an instance of its own. Indices
+/// into the plan's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LabCell {
+    /// The platform.
+    pub platform: usize,
+    /// The load.
+    pub load: usize,
+    /// The probe.
+    pub probe: usize,
+}
+
+/// A plan that cannot be carried out: everything that is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct PlanError {
+    /// In the order of their places; never empty.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.mistakes.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl LabPlan {
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// Every mistake with its line and column.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        let source = Source::new(text);
+        let plan = parse(text, &source);
+        let mistakes = source.mistakes();
+        match plan {
+            Some(plan) if mistakes.is_empty() => Ok(plan),
+            _ => Err(PlanError { mistakes }),
+        }
+    }
+
+    /// Every cell of one replicate, in the order of the plan.
+    pub fn cells(&self) -> Vec<LabCell> {
+        let mut cells = Vec::new();
+        for platform in 0..self.platforms.len() {
+            for load in 0..self.loads.len() {
+                let probes = 0..self.probes.len();
+                cells.extend(probes.map(|probe| LabCell {
+                    platform,
+                    load,
+                    probe,
+                }));
+            }
+        }
+        cells
+    }
+
+    /// The cell in words: `runc/idle/stalls`.
+    pub fn name_of(&self, cell: LabCell) -> String {
+        let platform = self.platforms[cell.platform].level();
+        let load = self.loads[cell.load].level();
+        let probe = &self.probes[cell.probe];
+        let alike = |p: &&ProbePlan| p.name() == probe.name();
+        let number = self.probes[..cell.probe].iter().filter(alike).count();
+        match self.probes.iter().filter(alike).count() {
+            1 => format!("{platform}/{load}/{}", probe.name()),
+            _ => format!("{platform}/{load}/{} {}", probe.name(), number + 1),
+        }
+    }
+
+    /// The keys of the trials that a load and a probe give on every platform.
+    pub fn keys(&self, load: usize, probe: usize) -> Vec<Factors> {
+        let plan = self.probes[probe].plan(&self.loads[load], 0);
+        let cells = plan.map(|plan| plan.cells).unwrap_or_default();
+        cells.into_iter().map(|cell| cell.factors).collect()
+    }
+}
+
+fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
+        Err(error) => {
+            source.wrong(error.span().unwrap_or(0..0), error.message());
+            return None;
+        }
+    };
+    let top = Table::new(source, table.get_ref(), 0..0, "a plan");
+    let name = top.text("name").unwrap_or_default();
+    let seed = top.number("seed", 0..u64::MAX);
+    let replicates = top.number("replicates", 1..100_001);
+    let time_ns = top.time_ns("time").unwrap_or(TIME_NS);
+    let loads: Option<Vec<LoadSpec>> = top.parsed("loads");
+    let loads = loads.unwrap_or_else(|| vec!["idle".parse().expect("a load's name")]);
+    let platforms = read_platforms(&top);
+    let places: Vec<_> = top.tables("probes", "a probe");
+    if places.is_empty() {
+        top.wrong(0..0, "a plan needs at least one [[probes]]");
+    }
+    let at: Vec<_> = places
+        .iter()
+        .map(|table| (table.at(), table.at_key("time")))
+        .collect();
+    let probes: Vec<_> = places
+        .into_iter()
+        .map(|t| ProbePlan::read(t, time_ns))
+        .collect();
+    twice(
+        &loads,
+        |load| load.level(),
+        |level| {
+            top.wrong(
+                top.at_key("loads"),
+                format!("load `{level}` is named twice"),
+            );
+        },
+    );
+    let mut seen: Vec<(Factors, usize)> = Vec::new();
+    for (number, probe) in probes.iter().enumerate() {
+        let Some(probe) = probe else { continue };
+        for load in &loads {
+            match probe.plan(load, 0) {
+                Err(why) => top.wrong(at[number].1.clone(), why),
+                Ok(plan) => seen.extend(plan.cells.into_iter().map(|c| (c.factors, number))),
+            }
+        }
+    }
+    // Two probes with a cell in common would mix their trials.
+    seen.sort();
+    for pair in seen.windows(2).filter(|w| w[0].0 == w[1].0) {
+        let text = format!(
+            "cell `{}` is asked for twice",
+            pair[0].0.clone().without(factor::LOAD)
+        );
+        top.wrong(at[pair[1].1].0.clone(), text);
+    }
+    top.finish();
+    Some(LabPlan {
+        name,
+        seed,
+        replicates: replicates.map_or(REPLICATES, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+        platforms,
+        loads,
+        probes: probes.into_iter().flatten().collect(),
+    })
+}
+
+fn read_platforms(top: &Table<'_, '_>) -> Vec<PlatformPlan> {
+    let tables = top.tables("platforms", "a platform");
+    if tables.is_empty() {
+        top.wrong(0..0, "a plan needs at least one [[platforms]]");
+    }
+    let mut platforms: Vec<PlatformPlan> = Vec::new();
+    for table in tables {
+        let at = table.at();
+        let Some(platform) = PlatformPlan::read(table) else {
+            continue;
+        };
+        if platforms.iter().any(|other| other.name == platform.name) {
+            let name = &platform.name;
+            top.wrong(
+                at,
+                format!("a second platform called `{name}`; give it another name = \"...\""),
+            );
+        }
+        platforms.push(platform);
+    }
+    platforms
+}
+
+fn twice<T, K: Ord + Clone>(all: &[T], key: impl Fn(&T) -> K, mut found: impl FnMut(K)) {
+    let mut keys: Vec<K> = all.iter().map(key).collect();
+    keys.sort();
+    keys.windows(2)
+        .filter(|w| w[0] == w[1])
+        .for_each(|w| found(w[0].clone()));
+}
+
+impl ProbePlan {
+    /// Measuring time of one cell.
+    pub fn time(&self) -> Duration {
+        Duration::from_nanos(self.time_ns)
+    }
+}
+
+fn levels<S: serde::Serializer>(loads: &[LoadSpec], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(loads.iter().map(LoadSpec::level))
+}

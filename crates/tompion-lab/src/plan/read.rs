@@ -1,0 +1,223 @@
+//! Reading a plan's tables: every mistake with its place, none of them the last.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use tompion_record::parse_duration_ns;
+
+/// Something wrong in a plan, and where.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mistake {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+    /// What is wrong and what would be right.
+    pub text: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.text)
+    }
+}
+
+/// A text being read, and what was found wrong in it so far.
+pub(super) struct Source<'a> {
+    text: &'a str,
+    mistakes: RefCell<Vec<Mistake>>,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            mistakes: RefCell::default(),
+        }
+    }
+
+    pub fn wrong(&self, at: Range<usize>, text: impl Into<String>) {
+        let before = &self.text[..at.start.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        self.mistakes.borrow_mut().push(Mistake {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            text: text.into().replace('\n', " "),
+        });
+    }
+
+    pub fn mistakes(self) -> Vec<Mistake> {
+        let mut mistakes = self.mistakes.into_inner();
+        mistakes.sort();
+        mistakes.dedup();
+        mistakes
+    }
+}
+
+/// One table; the keys that it is asked for are those that it may have.
+pub(super) struct Table<'s, 'a> {
+    source: &'s Source<'a>,
+    table: &'s DeTable<'a>,
+    at: Range<usize>,
+    what: String,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'s, 'a> Table<'s, 'a> {
+    /// `what` names it in mistakes, for example `a platform`.
+    pub fn new(
+        source: &'s Source<'a>,
+        table: &'s DeTable<'a>,
+        at: Range<usize>,
+        what: impl Into<String>,
+    ) -> Self {
+        Self {
+            source,
+            table,
+            at,
+            what: what.into(),
+            asked: RefCell::default(),
+        }
+    }
+
+    pub fn at(&self) -> Range<usize> {
+        self.at.clone()
+    }
+
+    /// Where the value of `key` stands, or the table where it has none.
+    pub fn at_key(&self, key: &str) -> Range<usize> {
+        let found = self.table.iter().find(|(k, _)| k.get_ref() == key);
+        found.map_or_else(|| self.at(), |(_, value)| value.span())
+    }
+
+    pub fn wrong(&self, at: Range<usize>, text: impl Into<String>) {
+        self.source.wrong(at, text);
+    }
+
+    fn value(&self, key: &'static str) -> Option<&'s Spanned<DeValue<'a>>> {
+        self.asked.borrow_mut().push(key);
+        let found = self.table.iter().find(|(k, _)| k.get_ref() == key);
+        found.map(|(_, value)| value)
+    }
+
+    /// The value of `key` as `read` understands it; a mistake where it does not.
+    pub fn read<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(&DeValue<'a>) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = self.value(key)?;
+        read(value.get_ref())
+            .map_err(|why| self.wrong(value.span(), format!("{key}: {why}")))
+            .ok()
+    }
+
+    pub fn text(&self, key: &'static str) -> Option<String> {
+        self.read(key, |value| text(value).map(str::to_owned))
+    }
+
+    /// A whole number within `range`.
+    pub fn number(&self, key: &'static str, range: Range<u64>) -> Option<u64> {
+        self.read(key, |value| {
+            let number = value
+                .as_integer()
+                .and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
+            number.filter(|n| range.contains(n)).ok_or_else(|| {
+                let most = range.end - 1;
+                format!("a whole number from {} to {most} is wanted", range.start)
+            })
+        })
+    }
+
+    /// A time such as `"100us"`, in nanoseconds.
+    pub fn time_ns(&self, key: &'static str) -> Option<u64> {
+        self.read(key, |value| text(value).and_then(parse_duration_ns))
+    }
+
+    /// A list of texts, or one text alone, each understood by `parse`.
+    pub fn list<T>(
+        &self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<Vec<T>> {
+        let value = self.value(key)?;
+        let one = std::slice::from_ref(value);
+        let all = value.get_ref().as_array().map_or(one, |array| array);
+        if all.is_empty() {
+            self.wrong(value.span(), format!("{key}: empty; name at least one"));
+        }
+        let read = |item: &Spanned<DeValue<'a>>| {
+            text(item.get_ref())
+                .and_then(&parse)
+                .map_err(|why| self.wrong(item.span(), format!("{key}: {why}")))
+                .ok()
+        };
+        Some(all.iter().filter_map(read).collect())
+    }
+
+    /// A list of what has a name and a parser of its own.
+    pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, key: &'static str) -> Option<Vec<T>> {
+        self.list(key, |text| text.parse::<T>().map_err(|e| e.to_string()))
+    }
+
+    /// The tables of `[[key]]`.
+    pub fn tables(&self, key: &'static str, what: &str) -> Vec<Table<'s, 'a>> {
+        let Some(value) = self.value(key) else {
+            return Vec::new();
+        };
+        let wrong = |at| {
+            self.wrong(at, format!("{key}: write [[{key}]], one for each {what}"));
+            None
+        };
+        let Some(array) = value.get_ref().as_array() else {
+            wrong(value.span());
+            return Vec::new();
+        };
+        let table = |item: &'s Spanned<DeValue<'a>>| match item.get_ref().as_table() {
+            Some(table) => Some(Table::new(self.source, table, item.span(), what)),
+            None => wrong(item.span()),
+        };
+        array.iter().filter_map(table).collect()
+    }
+
+    /// Refuses the keys that nobody asked for.
+    pub fn finish(self) {
+        let asked = self.asked.borrow();
+        for (key, _) in self.table.iter() {
+            let name: &str = key.get_ref();
+            if asked.contains(&name) {
+                continue;
+            }
+            let better = nearest(name, asked.iter().copied());
+            let (what, all) = (&self.what, asked.join(", "));
+            let text = match better {
+                Some(better) => format!("{what} has no `{name}`; did you mean `{better}`?"),
+                None => format!("{what} has no `{name}`; it has {all}"),
+            };
+            self.source.wrong(key.span(), text);
+        }
+    }
+}
+
+fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, String> {
+    let wanted = || format!("a text in quotes is wanted, not {}", value.type_str());
+    value.as_str().ok_or_else(wanted)
+}
+
+/// The name most like `wrong`, where one is like it at all.
+pub(super) fn nearest<'n>(
+    wrong: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Option<&'n str> {
+    const ALIKE: f64 = 0.8;
+    names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(wrong, name), name))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}

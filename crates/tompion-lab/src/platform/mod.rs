@@ -1,0 +1,216 @@
+//! Platforms: whether they are here, and how each runs one command in a fresh instance
+//! of its own. A new one is a file beside these and a line in [`of`].
+
+mod host;
+mod oci;
+mod process;
+mod qemu;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use object::read::elf::ElfFile64;
+use object::{Object, ObjectSection};
+
+use crate::leftovers::Workspace;
+use crate::plan::{Kind, PlatformPlan};
+
+/// Whether a platform can be used on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// By these programs, each with its version.
+    Present(Vec<String>),
+    /// It cannot, for this reason, in one line.
+    Absent(String),
+}
+
+/// What is run in an instance.
+pub struct Task<'a> {
+    /// The program: this file of the machine that the lab runs on.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// A number that no other instance of this lab has.
+    pub number: usize,
+    /// Where the instance may keep what it needs.
+    pub workspace: &'a Workspace,
+    /// From its start to its end, after which it is killed.
+    pub limit: Duration,
+    /// Ends it early.
+    pub stop: &'a Arc<AtomicBool>,
+}
+
+/// What an instance gave back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Whether the program ended with status 0.
+    pub success: bool,
+    /// How it ended, in words.
+    pub status: String,
+    /// All it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// Why an instance gave nothing back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskError {
+    /// It was to stop.
+    Stopped,
+    /// In one line.
+    Failed(String),
+}
+
+impl From<crate::Error> for TaskError {
+    fn from(error: crate::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// A kind of platform, set up as a plan says.
+pub trait Platform {
+    /// Whether it can be used here, with `program` as the one that measures.
+    fn presence(&self, program: &Path) -> Presence;
+
+    /// A directory where the program may write, as an instance sees it.
+    fn scratch(&self, workspace: &Workspace) -> PathBuf {
+        let _ = workspace;
+        PathBuf::from("/tmp")
+    }
+
+    /// What a start takes at most, beside what the program does.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    /// Runs the task in a fresh instance, of which nothing is left on return.
+    ///
+    /// # Errors
+    /// Everything that leaves no output: it did not start, or not end in time.
+    fn run(&self, task: &Task<'_>) -> Result<Output, TaskError>;
+}
+
+/// The platform that a plan describes.
+pub fn of(plan: &PlatformPlan) -> Box<dyn Platform> {
+    match &plan.kind {
+        Kind::Host => Box::new(host::Host),
+        Kind::Oci(settings) => Box::new(oci::Oci::new(settings)),
+        Kind::Qemu(settings) => Box::new(qemu::Qemu::new(settings)),
+    }
+}
+
+/// Platforms for a first look, as `tompion lab platforms` lists them.
+pub fn usual() -> Vec<PlatformPlan> {
+    let runtimes = ["runc", "crun", "runsc", "kata-runtime", "youki"];
+    let of_kind = |accel: &str| {
+        format!("[[platforms]]\nname = \"qemu-{accel}\"\nkind = \"qemu\"\naccel = \"{accel}\"\n")
+    };
+    let oci = runtimes.map(|r| format!("[[platforms]]\nkind = \"oci\"\nruntime = \"{r}\"\n"));
+    let tables = std::iter::once("[[platforms]]\nkind = \"host\"\n".to_owned())
+        .chain(oci)
+        .chain(["kvm", "tcg"].map(of_kind))
+        .collect::<String>();
+    let plan = crate::LabPlan::parse(&format!("{tables}[[probes]]\nkind = \"stalls\"\n"));
+    plan.map(|plan| plan.platforms).unwrap_or_default()
+}
+
+/// Refuses a program that needs files which an instance does not have.
+fn require_static(program: &Path) -> Result<(), String> {
+    let at = program.display();
+    let bytes = fs::read(program).map_err(|e| format!("{at}: {e}"))?;
+    let file = ElfFile64::<object::Endianness>::parse(bytes.as_slice())
+        .map_err(|e| format!("{at} is no program for 64 bits: {e}"))?;
+    let here = match std::env::consts::ARCH {
+        "aarch64" => object::Architecture::Aarch64,
+        _ => object::Architecture::X86_64,
+    };
+    if file.architecture() != here {
+        return Err(format!(
+            "{at} is built for another architecture, {:?}",
+            file.architecture()
+        ));
+    }
+    if file
+        .sections()
+        .any(|section| section.name() == Ok(".interp"))
+    {
+        return Err(format!(
+            "{at} is not static, and an instance has no libraries; build the static one with \
+             `make static` and name it: --program dist/tompion"
+        ));
+    }
+    Ok(())
+}
+
+/// The file of a program that is named, or a path to it.
+fn find(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return program.is_file().then(|| program.to_path_buf());
+    }
+    // Runtimes lie in sbin, which users do not search.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let sbin = ["/usr/local/sbin", "/usr/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path)
+        .chain(sbin)
+        .map(|directory| directory.join(program))
+        .find(|file| file.is_file())
+}
+
+/// The first line that a program prints of its version.
+fn version(program: &Path) -> Result<String, String> {
+    let done = std::process::Command::new(program)
+        .arg("--version")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map_err(|e| format!("{}: {e}", program.display()))?;
+    let text = String::from_utf8_lossy(&done.stdout);
+    match text.lines().next().map(str::trim) {
+        Some(line) if done.status.success() && !line.is_empty() => Ok(line.to_owned()),
+        _ => Err(format!(
+            "{} --version fails ({})",
+            program.display(),
+            done.status
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_run_in_an_instance_is_refused_beforehand() {
+        // Tests are linked with shared libraries.
+        let shared = std::env::current_exe().unwrap();
+        let error = require_static(&shared).unwrap_err();
+        assert!(error.contains("make static"), "{error}");
+        let error = require_static(Path::new("/etc/passwd")).unwrap_err();
+        assert!(error.contains("no program"), "{error}");
+        let error = require_static(Path::new("/no/such")).unwrap_err();
+        assert!(error.starts_with("/no/such: No such file"), "{error}");
+    }
+
+    #[test]
+    fn a_runtime_that_is_not_there_is_absent_in_one_line() {
+        let text = "[[platforms]]\nkind = \"oci\"\nruntime = \"no-such-runtime\"\n\
+            [[probes]]\nkind = \"stalls\"\n";
+        let plan = crate::LabPlan::parse(text).unwrap();
+        let presence = of(&plan.platforms[0]).presence(Path::new("/proc/self/exe"));
+        let want = "there is no program no-such-runtime";
+        assert_eq!(presence, Presence::Absent(want.to_owned()));
+    }
+
+    #[test]
+    fn the_usual_platforms_are_a_plan_of_their_own() {
+        let levels: Vec<_> = usual().iter().map(PlatformPlan::level).collect();
+        assert_eq!(levels.first().map(String::as_str), Some("host"));
+        assert_eq!(
+            levels.last().map(String::as_str),
+            Some("qemu-tcg (emulated)")
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! Containers, by any runtime that takes OCI bundles: runc, crun, runsc (gVisor), kata,
+//! youki. They are the heirs of the operating-system virtualisation of 2011 (VServer,
+//! OpenVZ): one kernel, its share of the CPU bounded by a control group.
+//!
+//! The bundle is an empty root with the static program bound into it, so that the disk
+//! of the run may forbid execution.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use oci_spec::runtime::{
+    Capability, LinuxBuilder, LinuxCapabilitiesBuilder, LinuxCpuBuilder, LinuxResourcesBuilder,
+    Mount, MountBuilder, PosixRlimitBuilder, PosixRlimitType, ProcessBuilder, RootBuilder, Spec,
+    get_default_mounts, get_default_namespaces,
+};
+
+use super::{Output, Platform, Presence, Task, TaskError, find, process, require_static, version};
+use crate::leftovers::{self, Made};
+use crate::plan::OciSettings;
+
+/// Where the program lies in a container.
+const PROGRAM: &str = "/tompion";
+
+/// What a container may do: what Docker grants, and what measuring time asks for
+/// (real-time policies, locked memory, performance events).
+const CAPABILITIES: [Capability; 11] = [
+    Capability::Chown,
+    Capability::DacOverride,
+    Capability::Fowner,
+    Capability::Kill,
+    Capability::Setgid,
+    Capability::Setuid,
+    Capability::NetBindService,
+    Capability::SysNice,
+    Capability::IpcLock,
+    Capability::SysResource,
+    Capability::Perfmon,
+];
+
+pub(super) struct Oci {
+    settings: OciSettings,
+}
+
+impl Oci {
+    pub fn new(settings: &OciSettings) -> Self {
+        Self {
+            settings: settings.clone(),
+        }
+    }
+
+    fn name(&self) -> &OsStr {
+        self.settings.runtime.file_name().unwrap_or_default()
+    }
+
+    fn program(&self) -> Result<PathBuf, String> {
+        find(&self.settings.runtime)
+            .ok_or_else(|| format!("there is no program {}", self.settings.runtime.display()))
+    }
+
+    /// The runtime with its own options, keeping its state in `root`.
+    fn command(&self, root: &Path) -> Result<Vec<String>, String> {
+        let program = self.program()?.display().to_string();
+        let mut command = Vec::new();
+        if self.name() == "crun" && Path::new("/sys/fs/cgroup/unified/cgroup.procs").exists() {
+            // It refuses machines with both versions of control groups mounted, so it
+            // is shown the first alone.
+            let hide = "umount /sys/fs/cgroup/unified && exec \"$@\"";
+            command.extend(["unshare", "-m", "sh", "-c", hide, "sh"].map(str::to_owned));
+        }
+        command.push(program);
+        command.extend(["--root".to_owned(), root.display().to_string()]);
+        if self.name() == "runsc" {
+            command.extend(["--platform=systrap", "--network=none"].map(str::to_owned));
+        }
+        Ok(command)
+    }
+
+    /// What the container is.
+    fn spec(&self, task: &Task<'_>, id: &str) -> Result<Spec, oci_spec::OciSpecError> {
+        let program = fs::canonicalize(task.program)?;
+        let mut mounts: Vec<Mount> = get_default_mounts();
+        // Writable, the groups would be the machine's.
+        mounts.retain(|m| m.destination() != Path::new("/sys/fs/cgroup"));
+        let read_only = |options: &[&str]| -> Vec<String> {
+            let usual = ["nosuid", "nodev", "ro"];
+            usual.iter().chain(options).map(|&o| o.to_owned()).collect()
+        };
+        mounts.push(
+            MountBuilder::default()
+                .destination("/sys/fs/cgroup")
+                .typ("cgroup")
+                .source("cgroup")
+                .options(read_only(&["noexec", "relatime"]))
+                .build()?,
+        );
+        mounts.push(
+            MountBuilder::default()
+                .destination(PROGRAM)
+                .typ("bind")
+                .source(program)
+                .options(read_only(&["bind"]))
+                .build()?,
+        );
+        let capabilities: std::collections::HashSet<_> = CAPABILITIES.into();
+        let capabilities = LinuxCapabilitiesBuilder::default()
+            .bounding(capabilities.clone())
+            .effective(capabilities.clone())
+            .permitted(capabilities)
+            .build()?;
+        // Sample memory is locked.
+        let locked = PosixRlimitBuilder::default()
+            .typ(PosixRlimitType::RlimitMemlock)
+            .soft(1_u64 << 32)
+            .hard(1_u64 << 32)
+            .build()?;
+        let arguments = std::iter::once(PROGRAM.to_owned()).chain(task.arguments.iter().cloned());
+        let process = ProcessBuilder::default()
+            .terminal(false)
+            .cwd("/")
+            .args(arguments.collect::<Vec<_>>())
+            .capabilities(capabilities)
+            .rlimits(vec![locked])
+            .no_new_privileges(true)
+            .build()?;
+        let linux = LinuxBuilder::default()
+            .namespaces(get_default_namespaces())
+            .cgroups_path(format!("/{id}"))
+            .resources(LinuxResourcesBuilder::default().cpu(self.cpu()?).build()?)
+            .build()?;
+        let mut spec = Spec::default();
+        spec.set_version("1.0.2".to_owned())
+            .set_hostname(Some("tompion".to_owned()))
+            .set_process(Some(process))
+            .set_root(Some(
+                RootBuilder::default()
+                    .path("rootfs")
+                    .readonly(false)
+                    .build()?,
+            ))
+            .set_mounts(Some(mounts))
+            .set_linux(Some(linux));
+        Ok(spec)
+    }
+
+    fn cpu(&self) -> Result<oci_spec::runtime::LinuxCpu, oci_spec::OciSpecError> {
+        let s = &self.settings;
+        let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
+        let mut cpu = LinuxCpuBuilder::default();
+        if let Some(shares) = s.shares {
+            cpu = cpu.shares(shares);
+        }
+        if let Some(us) = s.quota_us {
+            cpu = cpu.quota(signed(us));
+        }
+        if let Some(us) = s.period_us {
+            cpu = cpu.period(us);
+        }
+        if let Some(cpus) = &s.cpuset {
+            cpu = cpu.cpus(cpus.clone());
+        }
+        if let Some(us) = s.realtime_runtime_us {
+            cpu = cpu.realtime_runtime(signed(us));
+        }
+        if let Some(us) = s.realtime_period_us {
+            cpu = cpu.realtime_period(us);
+        }
+        cpu.build()
+    }
+
+    fn bundle(&self, task: &Task<'_>, id: &str) -> Result<PathBuf, String> {
+        let bundle = task.workspace.scratch().join(id);
+        let at = |e: std::io::Error| format!("{}: {e}", bundle.display());
+        for directory in ["proc", "sys", "dev", "tmp"] {
+            fs::create_dir_all(bundle.join("rootfs").join(directory)).map_err(at)?;
+        }
+        fs::write(bundle.join("rootfs").join(&PROGRAM[1..]), []).map_err(at)?;
+        let spec = self.spec(task, id).map_err(|e| e.to_string())?;
+        let config = bundle.join("config.json");
+        spec.save(&config)
+            .map_err(|e| format!("{}: {e}", config.display()))?;
+        Ok(bundle)
+    }
+}
+
+impl Platform for Oci {
+    fn presence(&self, program: &Path) -> Presence {
+        let runtime = match self.program() {
+            Ok(runtime) => runtime,
+            Err(why) => return Presence::Absent(why),
+        };
+        if !rustix::process::geteuid().is_root() {
+            return Presence::Absent("containers are made by root alone".to_owned());
+        }
+        let told = version(&runtime).and_then(|told| require_static(program).map(|()| told));
+        match told {
+            Ok(told) => Presence::Present(vec![told]),
+            Err(why) => Presence::Absent(why),
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(120)
+    }
+
+    fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
+        let id = task.workspace.id(task.number);
+        let root = task.workspace.volatile().join(self.name());
+        let command = self.command(&root).map_err(TaskError::Failed)?;
+        let with = |more: &[&str]| -> Vec<String> {
+            let more = more.iter().map(|&word| word.to_owned());
+            command.iter().cloned().chain(more).collect()
+        };
+        let delete = with(&["delete", "--force", &id]);
+        task.workspace.note(&Made::Container {
+            id: id.clone(),
+            state: root.join(&id),
+            delete: delete.clone(),
+        })?;
+        let removal = Removal {
+            id: &id,
+            delete: &delete,
+        };
+        let bundle = self.bundle(task, &id).map_err(TaskError::Failed)?;
+        let run = with(&["run", "--bundle", &bundle.display().to_string(), &id]);
+        let mut process = Command::new(&run[0]);
+        process.args(&run[1..]);
+        let output = process::run(process, task.limit, task.stop, || removal.now());
+        drop(removal);
+        let removed = leftovers::remove_directory(&bundle);
+        let output = output?;
+        removed.map_err(|e| TaskError::Failed(format!("{}: {e}", bundle.display())))?;
+        Ok(output)
+    }
+}
+
+/// Removes a container however it ended.
+struct Removal<'a> {
+    id: &'a str,
+    delete: &'a [String],
+}
+
+impl Removal<'_> {
+    fn now(&self) {
+        // It fails where there is none any more, which is as well.
+        let _ = leftovers::run(self.delete);
+        leftovers::remove_cgroups(self.id);
+    }
+}
+
+impl Drop for Removal<'_> {
+    fn drop(&mut self) {
+        self.now();
+    }
+}

@@ -1,0 +1,237 @@
+//! `tompion lab`: the same measurement on every kind of platform.
+
+mod progress;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use tompion_lab::engine::{self, Lab, Platforms};
+use tompion_lab::platform::{self, Presence};
+use tompion_lab::{LabPlan, PlatformPlan, leftovers};
+
+use super::report::{self, Page};
+use super::session::header;
+use crate::cli::{
+    LabCleanOptions, LabCommand, LabOptions, LabPlanOptions, LabPlatformsOptions, LabRunOptions,
+    ProgramOptions,
+};
+use crate::exit;
+use crate::output::{print, print_json};
+
+/// Carries out the command.
+pub fn lab(options: &LabOptions) -> exit::Result {
+    match &options.what {
+        LabCommand::Plan(o) => plan(o),
+        LabCommand::Run(o) => run(o),
+        LabCommand::Clean(o) => clean(o),
+        LabCommand::Platforms(o) => platforms(o),
+    }
+}
+
+/// Measures a cell in an instance: `tompion __cell JOB`.
+pub fn cell(job: Option<&String>) -> exit::Result {
+    use std::io::Write;
+    let job = job.context("this is how the lab calls itself; try `tompion lab --help`")?;
+    let tool = concat!("tompion ", env!("CARGO_PKG_VERSION"));
+    let result = tompion_lab::measure(job, tool).map_err(anyhow::Error::msg)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(&result)
+        .and_then(|()| out.flush())
+        .context("standard output")?;
+    Ok(0)
+}
+
+fn plan(options: &LabPlanOptions) -> exit::Result {
+    let Some((_, plan)) = read(&options.file)? else {
+        return Ok(exit::ERROR);
+    };
+    let platforms = Platforms::look(&plan, &program(&options.program)?);
+    let prospect = tompion_lab::prospect(&plan, &platforms.present());
+    if options.json {
+        let cells: Vec<String> = plan.cells().into_iter().map(|c| plan.name_of(c)).collect();
+        print_json(&json!({
+            "plan": plan,
+            "platforms": as_json(plan.platforms.iter().zip(platforms.presence())),
+            "cells": cells,
+            "prospect": prospect,
+        }))?;
+    } else {
+        print(&text::plan(&plan, &platforms, &prospect))?;
+    }
+    Ok(0)
+}
+
+fn run(options: &LabRunOptions) -> exit::Result {
+    let program = program(&options.program)?;
+    let (lab, platforms, directory) = match (&options.resume, &options.file) {
+        (Some(directory), _) => {
+            // The killed lab's own leftovers would be in the way of nobody else.
+            leftovers::clean(false)?;
+            let lab = Lab::resume(directory)?;
+            let platforms = Platforms::look(lab.plan(), &program);
+            (lab, platforms, directory.clone())
+        }
+        (None, Some(file)) => {
+            let Some((text, plan)) = read(file)? else {
+                return Ok(exit::ERROR);
+            };
+            begin(options, &program, &text, plan)?
+        }
+        (None, None) => unreachable!("refused by the options"),
+    };
+    let quiet = options.output.quiet;
+    let stop = crate::stop::in_order()?;
+    let line = progress::LabLine::new(quiet);
+    let ending = lab.run(&platforms, &program, &stop, |progress| line.show(progress));
+    line.clear();
+    let ending = ending?;
+    if ending.measured == 0 {
+        ending.failed.iter().for_each(|why| exit::complain(why));
+        anyhow::ensure!(
+            ending.interrupted,
+            "{}: no cell could be measured",
+            directory.display()
+        );
+        return Ok(exit::INTERRUPTED);
+    }
+    report::make(&directory, &Page::of_run(&directory), options.output, &[])?;
+    for told in ending
+        .absent
+        .iter()
+        .chain(&ending.failed)
+        .filter(|_| !quiet)
+    {
+        exit::complain(told);
+    }
+    if ending.interrupted {
+        let at = directory.display();
+        exit::complain(&format!(
+            "interrupted; go on with: tompion lab run --resume {at}"
+        ));
+        return Ok(exit::INTERRUPTED);
+    }
+    Ok(if ending.failed.is_empty() {
+        0
+    } else {
+        exit::FAILED
+    })
+}
+
+/// A new lab, refused before anything is written where no platform is here.
+fn begin(
+    options: &LabRunOptions,
+    program: &Path,
+    text: &str,
+    plan: LabPlan,
+) -> anyhow::Result<(Lab, Platforms, PathBuf)> {
+    let platforms = Platforms::look(&plan, program);
+    let named = plan.platforms.iter().zip(platforms.presence());
+    let absent = named.filter_map(|(plan, presence)| match presence {
+        Presence::Absent(why) => Some(format!("{}: {why}", plan.level())),
+        Presence::Present(_) => None,
+    });
+    let absent: Vec<String> = absent.collect();
+    anyhow::ensure!(
+        absent.len() < plan.platforms.len(),
+        "no platform of the plan is here ({})",
+        absent.join("; ")
+    );
+    let present = platforms.present();
+    let prospect = tompion_lab::prospect(&plan, &present);
+    if !options.output.quiet {
+        text::warning(&prospect, plan.replicates)
+            .iter()
+            .for_each(|text| exit::complain(text));
+    }
+    let seed = options.seed.or(plan.seed).unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.map_or(0, |d| d.as_nanos() as u64)
+    });
+    let header = header(engine::design(&plan, &platforms, seed));
+    let directory = super::session::free_directory(options.out.as_deref());
+    let lab = Lab::begin(&directory, text, plan, seed, header)?;
+    Ok((lab, platforms, directory))
+}
+
+fn clean(options: &LabCleanOptions) -> exit::Result {
+    let cleaning = leftovers::clean(options.dry_run)?;
+    let is_clean = cleaning.found.iter().all(|found| found.problem.is_none());
+    if options.json {
+        print_json(&cleaning)?;
+    } else {
+        print(&text::cleaning(&cleaning, options.dry_run))?;
+    }
+    Ok(if is_clean { 0 } else { exit::ERROR })
+}
+
+fn platforms(options: &LabPlatformsOptions) -> exit::Result {
+    let program = program(&options.program)?;
+    let all: Vec<(PlatformPlan, Presence)> = platform::usual()
+        .into_iter()
+        .map(|plan| {
+            let presence = platform::of(&plan).presence(&program);
+            (plan, presence)
+        })
+        .collect();
+    let pairs = || all.iter().map(|(plan, presence)| (plan, presence));
+    if options.json {
+        print_json(&as_json(pairs()))?;
+    } else {
+        print(&text::platforms(pairs()))?;
+    }
+    Ok(0)
+}
+
+/// The plan in `file`; where it is none, its mistakes are told, a line each.
+fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    match LabPlan::parse(&text) {
+        Ok(plan) => Ok(Some((text, plan))),
+        Err(error) => {
+            for mistake in error.mistakes {
+                exit::complain(&format!("{}:{mistake}", file.display()));
+            }
+            Ok(None)
+        }
+    }
+}
+
+fn program(options: &ProgramOptions) -> anyhow::Result<PathBuf> {
+    match &options.program {
+        Some(program) => program
+            .canonicalize()
+            .with_context(|| format!("--program {}", program.display())),
+        None => std::env::current_exe().context("finding this program's own file"),
+    }
+}
+
+fn as_json<'a>(platforms: impl Iterator<Item = (&'a PlatformPlan, &'a Presence)>) -> Value {
+    let one = |(plan, presence): (&PlatformPlan, &Presence)| {
+        let (versions, absent) = match presence {
+            Presence::Present(versions) => (Some(versions), None),
+            Presence::Absent(why) => (None, Some(why)),
+        };
+        json!({
+            "level": plan.level(),
+            "settings": plan.settings(),
+            "emulated": plan.emulated(),
+            "present": absent.is_none(),
+            "versions": versions,
+            "absent": absent,
+        })
+    };
+    platforms.map(one).collect()
+}
+
+/// A length of time for people: `40 s`, `12 min`, `3 h 05 min`.
+fn in_words(time: Duration) -> String {
+    let s = time.as_secs_f64().ceil() as u64;
+    match (s / 3600, s.div_ceil(60)) {
+        (_, 0 | 1) => format!("{s} s"),
+        (0, minutes) if minutes < 60 => format!("{minutes} min"),
+        (hours, _) => format!("{hours} h {:02} min", s / 60 % 60),
+    }
+}

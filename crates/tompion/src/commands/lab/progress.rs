@@ -1,0 +1,46 @@
+//! One line that shows how far a lab is, and a line for each cell that fails.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tompion_lab::engine::Progress;
+
+use super::in_words;
+use crate::exit;
+
+/// The line on standard error; hidden where that is no terminal.
+pub struct LabLine {
+    bar: ProgressBar,
+    quiet: bool,
+}
+
+impl LabLine {
+    pub fn new(quiet: bool) -> Self {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{pos}/{len} cells, {prefix}  {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, quiet }
+    }
+
+    /// Shows where the lab stands.
+    pub fn show(&self, progress: &Progress) {
+        self.bar.set_length(progress.total as u64);
+        self.bar.set_position(progress.done as u64);
+        self.bar
+            .set_prefix(format!("{} left", in_words(progress.left)));
+        self.bar.set_message(progress.what.clone());
+        if let Some(why) = progress.failed.as_ref().filter(|_| !self.quiet) {
+            let told = format!("{} failed: {why}", progress.what);
+            self.bar.suspend(|| exit::complain(&told));
+        }
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

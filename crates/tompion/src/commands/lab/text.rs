@@ -1,0 +1,106 @@
+//! What `tompion lab` prints for people.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use tompion_lab::engine::Platforms;
+use tompion_lab::leftovers::Cleaning;
+use tompion_lab::platform::Presence;
+use tompion_lab::{LabPlan, PlatformPlan, Prospect};
+
+use super::in_words;
+
+/// A plan and what it comes to.
+pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
+    let mut text = String::new();
+    let name = if plan.name.is_empty() {
+        "no name"
+    } else {
+        &plan.name
+    };
+    let _ = writeln!(text, "Plan: {name}\n\nPlatforms");
+    text += &platforms(plan.platforms.iter().zip(all.presence()));
+    let present = all.present();
+    let _ = writeln!(
+        text,
+        "\nCells, each once in each of {} replicates",
+        plan.replicates
+    );
+    for cell in plan.cells() {
+        let what = plan.name_of(cell);
+        if present.contains(&cell.platform) {
+            let time = plan.probes[cell.probe].time().as_secs_f64();
+            let trials = plan.keys(cell.load, cell.probe).len();
+            let s = if trials == 1 { "" } else { "s" };
+            let _ = writeln!(text, "  {what}: {trials} trial{s} in {time} s");
+        } else {
+            let _ = writeln!(text, "  {what}: left out, the platform is absent");
+        }
+    }
+    let length = in_words(Duration::from_secs_f64(prospect.expected_s));
+    let _ = writeln!(text, "\nExpected length: {length}");
+    if let Some(p) = prospect.least_adjusted_p {
+        let _ = writeln!(
+            text,
+            "Between platforms: {} tests share a family; the least adjusted p that {} replicates \
+             can reach is {p:.2}",
+            prospect.family, plan.replicates
+        );
+    }
+    if let Some(warning) = warning(prospect, plan.replicates) {
+        let _ = writeln!(text, "{warning}");
+    }
+    text
+}
+
+/// What speaks against carrying a plan out as it is.
+pub fn warning(prospect: &Prospect, replicates: u32) -> Option<String> {
+    prospect.decides_nothing().then(|| {
+        let need = prospect.replicates_needed;
+        let need = need.map_or_else(|| "more".to_owned(), |n| n.to_string());
+        format!(
+            "warning: {replicates} replicates cannot show a difference between platforms at the \
+             level 0.05; replicates = {need} can"
+        )
+    })
+}
+
+/// One line a platform.
+pub fn platforms<'a>(all: impl Iterator<Item = (&'a PlatformPlan, &'a Presence)>) -> String {
+    all.fold(String::new(), |mut text, (plan, presence)| {
+        let told = match presence {
+            Presence::Absent(why) => format!("absent: {why}"),
+            Presence::Present(versions) if versions.is_empty() => "present".to_owned(),
+            Presence::Present(versions) => format!("present: {}", versions.join(", ")),
+        };
+        let settings = plan.settings();
+        let settings = match settings.is_empty() {
+            true => String::new(),
+            false => format!(" [{}]", settings.join(", ")),
+        };
+        let _ = writeln!(text, "  {}{settings}: {told}", plan.level());
+        text
+    })
+}
+
+/// What `clean` found.
+pub fn cleaning(cleaning: &Cleaning, dry_run: bool) -> String {
+    let mut text = String::new();
+    for pid in &cleaning.at_work {
+        let _ = writeln!(
+            text,
+            "left alone: what the lab at work as process {pid} has made"
+        );
+    }
+    for found in &cleaning.found {
+        let _ = match (&found.problem, dry_run) {
+            (Some(why), _) => writeln!(text, "cannot remove {}: {why}", found.what),
+            (None, true) => writeln!(text, "would remove {}", found.what),
+            (None, false) => writeln!(text, "removed {}", found.what),
+        };
+    }
+    if cleaning.found.is_empty() {
+        text += "nothing is left of killed labs\n";
+    }
+    text
+}
