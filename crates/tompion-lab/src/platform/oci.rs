@@ -5,6 +5,7 @@
 //! The bundle is an empty root with the static program bound into it, so that the disk
 //! of the run may forbid execution.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use oci_spec::runtime::{
     Mount, MountBuilder, PosixRlimitBuilder, PosixRlimitType, ProcessBuilder, RootBuilder, Spec,
     get_default_mounts, get_default_namespaces,
 };
+use rustix::process::{Resource, getrlimit};
 
 use super::{Output, Platform, Presence, Task, TaskError, find, process, require_static, version};
 use crate::leftovers::{self, Made};
@@ -24,21 +26,33 @@ use crate::plan::OciSettings;
 /// Where the program lies in a container.
 const PROGRAM: &str = "/tompion";
 
-/// What a container may do: what Docker grants, and what measuring time asks for
-/// (real-time policies, locked memory, performance events).
-const CAPABILITIES: [Capability; 11] = [
-    Capability::Chown,
-    Capability::DacOverride,
-    Capability::Fowner,
-    Capability::Kill,
-    Capability::Setgid,
-    Capability::Setuid,
-    Capability::NetBindService,
-    Capability::SysNice,
-    Capability::IpcLock,
-    Capability::SysResource,
-    Capability::Perfmon,
+/// What a container may do, as far as the lab may itself: what Docker grants, and what
+/// measuring time asks for (real-time policies, locked memory, performance events). With
+/// their numbers in Linux.
+const CAPABILITIES: [(Capability, u32); 11] = [
+    (Capability::Chown, 0),
+    (Capability::DacOverride, 1),
+    (Capability::Fowner, 3),
+    (Capability::Kill, 5),
+    (Capability::Setgid, 6),
+    (Capability::Setuid, 7),
+    (Capability::NetBindService, 10),
+    (Capability::IpcLock, 14),
+    (Capability::SysNice, 23),
+    (Capability::SysResource, 24),
+    (Capability::Perfmon, 38),
 ];
+
+/// Those of them that the lab's own process has.
+fn capabilities() -> HashSet<Capability> {
+    let status = procfs::process::Process::myself().and_then(|me| me.status());
+    let own = status.map_or(0, |status| status.capprm);
+    let has = |bit: &u32| own >> bit & 1 == 1;
+    let all = CAPABILITIES.into_iter();
+    all.filter(|(_, bit)| has(bit))
+        .map(|(capability, _)| capability)
+        .collect()
+}
 
 pub(super) struct Oci {
     settings: OciSettings,
@@ -104,17 +118,21 @@ impl Oci {
                 .options(read_only(&["bind"]))
                 .build()?,
         );
-        let capabilities: std::collections::HashSet<_> = CAPABILITIES.into();
+        let capabilities = capabilities();
         let capabilities = LinuxCapabilitiesBuilder::default()
             .bounding(capabilities.clone())
             .effective(capabilities.clone())
             .permitted(capabilities)
+            // Unset, they would have defaults of their own.
+            .inheritable(HashSet::new())
+            .ambient(HashSet::new())
             .build()?;
-        // Sample memory is locked.
+        // Sample memory is locked; more than the lab itself may lock takes a right.
+        let own = getrlimit(Resource::Memlock).maximum.unwrap_or(u64::MAX);
         let locked = PosixRlimitBuilder::default()
             .typ(PosixRlimitType::RlimitMemlock)
-            .soft(1_u64 << 32)
-            .hard(1_u64 << 32)
+            .soft(own)
+            .hard(own)
             .build()?;
         let arguments = std::iter::once(PROGRAM.to_owned()).chain(task.arguments.iter().cloned());
         let process = ProcessBuilder::default()
@@ -230,9 +248,30 @@ impl Platform for Oci {
         let output = process::run(process, task.limit, task.stop, || removal.now());
         drop(removal);
         let removed = leftovers::remove_directory(&bundle);
-        let output = output?;
+        let mut output = output?;
+        if !output.success {
+            let told = String::from_utf8_lossy(&output.stderr);
+            output.stderr = told
+                .lines()
+                .map(message)
+                .collect::<Vec<_>>()
+                .join("\n")
+                .into_bytes();
+        }
         removed.map_err(|e| TaskError::Failed(format!("{}: {e}", bundle.display())))?;
         Ok(output)
+    }
+}
+
+/// What a line of a runtime's log says, without its time, which is no part of a reason.
+fn message(line: &str) -> &str {
+    match line.split_once("msg=\"") {
+        Some((_, message)) => message.rsplit_once('"').map_or(message, |(m, _)| m),
+        // crun: `2026-11-22T00:04:41.000Z: what is wrong`.
+        None => match line.split_once("Z: ") {
+            Some((stamp, message)) if !stamp.contains(' ') => message,
+            _ => line,
+        },
     }
 }
 
@@ -253,5 +292,32 @@ impl Removal<'_> {
 impl Drop for Removal<'_> {
     fn drop(&mut self) {
         self.now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runtimes_log_is_told_without_its_time() {
+        let runc = "time=\"2026-11-22T00:04:33Z\" level=error msg=\"runc run failed: no\"";
+        assert_eq!(message(runc), "runc run failed: no");
+        assert_eq!(message("2026-11-22T00:04:33.5Z: it fails"), "it fails");
+        assert_eq!(message("tompion: it fails"), "tompion: it fails");
+    }
+
+    #[test]
+    fn a_quota_is_part_of_the_bundle() {
+        let oci = Oci::new(&OciSettings {
+            runtime: "runc".into(),
+            quota_us: Some(20_000),
+            period_us: Some(100_000),
+            cpuset: Some("0-1".to_owned()),
+            ..OciSettings::default()
+        });
+        let cpu = serde_json::to_value(oci.cpu().unwrap()).unwrap();
+        let want = serde_json::json!({"quota": 20_000, "period": 100_000, "cpus": "0-1"});
+        assert_eq!(cpu, want);
     }
 }

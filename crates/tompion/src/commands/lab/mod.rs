@@ -98,14 +98,6 @@ fn run(options: &LabRunOptions) -> exit::Result {
         return Ok(exit::INTERRUPTED);
     }
     report::make(&directory, &Page::of_run(&directory), options.output, &[])?;
-    for told in ending
-        .absent
-        .iter()
-        .chain(&ending.failed)
-        .filter(|_| !quiet)
-    {
-        exit::complain(told);
-    }
     if ending.interrupted {
         let at = directory.display();
         exit::complain(&format!(
@@ -142,6 +134,9 @@ fn begin(
     let present = platforms.present();
     let prospect = tompion_lab::prospect(&plan, &present);
     if !options.output.quiet {
+        for platform in &absent {
+            exit::complain(&format!("absent: {platform}"));
+        }
         text::warning(&prospect, plan.replicates)
             .iter()
             .for_each(|text| exit::complain(text));
