@@ -130,7 +130,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
             return None;
         }
     };
-    let top = Table::new(source, table.get_ref(), 0..0, "a plan");
+    let top = Table::new(source, table.get_ref(), 0..0, "plan");
     let name = top.text("name").unwrap_or_default();
     let seed = top.number("seed", 0..u64::MAX);
     let replicates = top.number("replicates", 1..100_001);
@@ -138,18 +138,17 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     let loads: Option<Vec<LoadSpec>> = top.parsed("loads");
     let loads = loads.unwrap_or_else(|| vec!["idle".parse().expect("a load's name")]);
     let platforms = read_platforms(&top);
-    let places: Vec<_> = top.tables("probes", "a probe");
-    if places.is_empty() {
-        top.wrong(0..0, "a plan needs at least one [[probes]]");
-    }
+    let places: Vec<_> = top.tables("probes", "probe");
     let at: Vec<_> = places
         .iter()
         .map(|table| (table.at(), table.at_key("time")))
         .collect();
-    let probes: Vec<_> = places
-        .into_iter()
-        .map(|t| ProbePlan::read(t, time_ns))
-        .collect();
+    let read = |table| {
+        let before = source.count();
+        // What follows from a mistake is none of its own.
+        ProbePlan::read(table, time_ns).filter(|_| source.count() == before)
+    };
+    let probes: Vec<_> = places.into_iter().map(read).collect();
     twice(
         &loads,
         |load| load.level(),
@@ -191,10 +190,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
 }
 
 fn read_platforms(top: &Table<'_, '_>) -> Vec<PlatformPlan> {
-    let tables = top.tables("platforms", "a platform");
-    if tables.is_empty() {
-        top.wrong(0..0, "a plan needs at least one [[platforms]]");
-    }
+    let tables = top.tables("platforms", "platform");
     let mut platforms: Vec<PlatformPlan> = Vec::new();
     for table in tables {
         let at = table.at();

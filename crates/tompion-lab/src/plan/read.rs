@@ -50,6 +50,11 @@ impl<'a> Source<'a> {
         });
     }
 
+    /// How many mistakes were found so far.
+    pub fn count(&self) -> usize {
+        self.mistakes.borrow().len()
+    }
+
     pub fn mistakes(self) -> Vec<Mistake> {
         let mut mistakes = self.mistakes.into_inner();
         mistakes.sort();
@@ -68,7 +73,7 @@ pub(super) struct Table<'s, 'a> {
 }
 
 impl<'s, 'a> Table<'s, 'a> {
-    /// `what` names it in mistakes, for example `a platform`.
+    /// `what` names it in mistakes, for example `platform`.
     pub fn new(
         source: &'s Source<'a>,
         table: &'s DeTable<'a>,
@@ -164,9 +169,11 @@ impl<'s, 'a> Table<'s, 'a> {
         self.list(key, |text| text.parse::<T>().map_err(|e| e.to_string()))
     }
 
-    /// The tables of `[[key]]`.
+    /// The tables of `[[key]]`, of which there must be at least one.
     pub fn tables(&self, key: &'static str, what: &str) -> Vec<Table<'s, 'a>> {
         let Some(value) = self.value(key) else {
+            let text = format!("a {} needs at least one [[{key}]]", self.what);
+            self.wrong(self.at(), text);
             return Vec::new();
         };
         let wrong = |at| {
@@ -195,8 +202,8 @@ impl<'s, 'a> Table<'s, 'a> {
             let better = nearest(name, asked.iter().copied());
             let (what, all) = (&self.what, asked.join(", "));
             let text = match better {
-                Some(better) => format!("{what} has no `{name}`; did you mean `{better}`?"),
-                None => format!("{what} has no `{name}`; it has {all}"),
+                Some(better) => format!("a {what} has no `{name}`; did you mean `{better}`?"),
+                None => format!("a {what} has no `{name}`; it has {all}"),
             };
             self.source.wrong(key.span(), text);
         }
