@@ -14,7 +14,7 @@ ARGS ?=
 RUN_PACKAGES := gcc libc6-dev
 TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake fonts-dejavu-core g++ iperf3 iproute2 \
 	libjemalloc2 man-db mount perl pkg-config python3 python3-venv qemu-system-x86 r-base-core \
-	rt-tests stress-ng util-linux
+	rt-tests runc stress-ng util-linux
 
 # Static programs that run in the test guests: crate/example.
 GUEST_PAYLOADS := tompion-guest/guest_probe tompion-time/guest_clock
@@ -95,10 +95,12 @@ venv-meanwhile: test-packages
 	@.ci/venv $(VENV) tests/acceptance/requirements.txt >$(CACHE)/venv.log 2>&1 &
 
 # The long experiments too, some twenty minutes more: ten minutes beside the
-# kernel's clock, 10^9 reads by all CPUs, and what observing costs.
+# kernel's clock, 10^9 reads by all CPUs, labs killed at twenty moments, and what
+# observing costs.
 test-full: test
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
+	TOMPION_LONG=1 $(VENV)/bin/pytest -q -k killed tests/acceptance/test_lab.py
 	$(VENV)/bin/python benches/observer.py --check
 
 # Sleeps with the observer and without, in about eight minutes; best on a machine

@@ -181,6 +181,11 @@ impl Lab {
         let result = self.cells(&mut sitting, &mut progress);
         let interrupted = stop.load(Ordering::Relaxed);
         let ending = self.ending(platforms, interrupted);
+        let known = self.writer.record().platforms.iter();
+        let described: Vec<String> = known.filter_map(records::in_words).collect();
+        described
+            .into_iter()
+            .for_each(|note| self.writer.note(note));
         for note in ending.absent.iter().chain(&ending.failed) {
             self.writer.note(note.clone());
         }

@@ -41,3 +41,26 @@ pub(super) fn of(
         .map(one)
         .collect()
 }
+
+/// What a reader must know of a platform, in one line.
+pub(super) fn in_words(record: &PlatformRecord) -> Option<String> {
+    let seen = record.environment.as_ref()?;
+    let named = |what: &str, value: &Option<String>| {
+        let value = value.as_ref()?;
+        Some(format!("{what} {value}"))
+    };
+    let mut facts: Vec<String> = record.versions.clone();
+    facts.extend(record.settings.iter().cloned());
+    facts.extend(named("kernel", &seen.kernel.release));
+    facts.extend(named("clocksource", &seen.clock.clocksource));
+    facts.extend(named("hypervisor", &seen.virtualization.hypervisor));
+    facts.extend(named("container", &seen.container.kind));
+    let mut text = format!("Platform {}: {}.", record.level, facts.join(", "));
+    if let Some(by) = &record.emulated {
+        text.push_str(&format!(
+            " Its processor is imitated by {by}: what was measured there is no evidence about \
+             hardware."
+        ));
+    }
+    Some(text)
+}

@@ -1,0 +1,261 @@
+"""`tompion lab`: one plan over this machine and containers, known truths planted in one of
+them, and nothing left however it ends."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import polars
+import pytest
+
+from conftest import TOMPION, tompion
+
+LONG = "TOMPION_LONG" in os.environ
+JOURNALS = Path("/run/tompion-lab")
+
+# Weight against all else that runs on a busy machine: else it, and not the quota, would
+# take the CPU away.
+QUOTA = """
+name = "a quota in one of two"
+seed = 1
+replicates = 1
+[[platforms]]
+kind = "host"
+[[platforms]]
+kind = "oci"
+runtime = "runc"
+shares = 262144
+quota = "20ms"
+period = "100ms"
+[[probes]]
+kind = "stalls"
+time = "4s"
+"""
+
+SMALL = """
+seed = 2
+replicates = 5
+[[platforms]]
+kind = "host"
+[[platforms]]
+kind = "oci"
+runtime = "runc"
+[[probes]]
+kind = "wake-up"
+methods = ["usleep"]
+targets = ["1ms"]
+time = "300ms"
+"""
+
+
+def write(directory, text):
+    path = directory / "plan.toml"
+    path.write_text(text)
+    return path
+
+
+def record(directory):
+    return json.loads((directory / "run.json").read_text())
+
+
+def ledger(directory):
+    """Lines of finished cells."""
+    try:
+        text = (directory / "lab.jsonl").read_text()
+    except OSError:
+        return []
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()[1:]]
+
+
+def left(out):
+    """Everything on this machine that a lab on `out` might have left."""
+    found = list(JOURNALS.glob("*")) + list(out.glob("scratch-*"))
+    found += Path("/sys/fs/cgroup").glob("tompion-lab-*")
+    found += Path("/sys/fs/cgroup").glob("*/tompion-lab-*")
+    for entry in Path("/proc").iterdir():
+        try:
+            command = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"__cell" in command or b"tompion-lab-" in command:
+            found.append(command.replace(b"\0", b" ").decode())
+    mounts = Path("/proc/self/mounts").read_text()
+    found += [line for line in mounts.splitlines() if "tompion-lab-" in line or str(out) in line]
+    return found
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [TOMPION, "lab", "run", *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def is_whole(directory, replicates=5):
+    run = record(directory)
+    keys = sorted((t["factors"]["platform"], t["block"]) for t in run["trials"])
+    want = [(platform, r) for platform in ("host", "runc") for r in range(replicates)]
+    return run["status"] == "complete" and keys == sorted(want)
+
+
+def test_a_quota_of_one_platform_shows_there_and_nowhere_else(tmp_path):
+    out = tmp_path / "run"
+    before = time.monotonic()
+    tompion("lab", "run", write(tmp_path, QUOTA), "--out", out, "--quiet", check=0)
+    assert time.monotonic() - before < 60
+    run = record(out)
+    assert [t["factors"]["platform"] for t in run["trials"]] != []
+    throttled = {}
+    for trial in run["trials"]:
+        parts = polars.read_parquet(out / trial["sample_file"].replace(".parquet", ".stalls.parquet"))
+        ms = parts.filter(polars.col("cause") == "throttled")["ns"] / 1e6
+        throttled[trial["factors"]["platform"]] = ms
+    near = throttled["runc"].filter(throttled["runc"].is_between(70, 90))
+    assert len(near) >= 10, throttled["runc"].to_list()
+    # A quota above the tests themselves would be everybody's.
+    if run["environment"]["cgroup"]["quota_us"] is None:
+        assert len(throttled["host"]) == 0, throttled["host"].to_list()
+    # What each instance saw of itself stands beside the results.
+    platforms = {p["level"]: p for p in run["platforms"]}
+    assert platforms["runc"]["environment"]["cgroup"]["quota_us"] == 20_000
+    assert platforms["runc"]["versions"][0].startswith("runc version")
+    assert platforms["host"]["environment"]["cgroup"]["quota_us"] != 20_000
+    assert left(out) == []
+
+
+def test_ctrl_c_keeps_finished_cells_and_resume_finishes(tmp_path):
+    out = tmp_path / "run"
+    lab = start(write(tmp_path, SMALL), "--out", out)
+    until = time.monotonic() + 60
+    while len(ledger(out)) < 2 and lab.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    lab.send_signal(signal.SIGINT)
+    _, told = lab.communicate(timeout=60)
+    assert lab.returncode == 130, told
+    assert f"--resume {out}" in told
+    finished = ledger(out)
+    assert 2 <= len(finished) < 10
+    assert len(record(out)["trials"]) == len(finished)
+    assert record(out)["status"] == "interrupted"
+    assert left(out) == []
+    tompion("report", out, "--format", "json", check=0)
+    again = tompion("lab", "run", "--resume", out, check=0)
+    assert "platform runc" in again.stdout
+    assert ledger(out)[: len(finished)] == finished
+    assert is_whole(out) and left(out) == []
+    compared = json.loads(tompion("compare", out, "--by", "platform", "--json", check=0).stdout)
+    assert compared["sides"] and compared["paired"]
+    # There is nothing left to do, and it says so.
+    tompion("lab", "run", "--resume", out, "--quiet", check=0)
+    assert len(ledger(out)) == 10
+
+
+def test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on(tmp_path):
+    """kill -9, `lab clean`, `--resume`, over and over."""
+    out, chance = tmp_path / "run", random.Random(3)
+    plan = write(tmp_path, SMALL.replace("replicates = 5", "replicates = 8"))
+    kept = 0
+    for kill in range(20 if LONG else 3):
+        begun = (out / "lab.jsonl").exists()
+        lab = start("--resume", out) if begun else start(plan, "--out", out)
+        time.sleep(chance.uniform(0.05, 1.5))
+        lab.kill()
+        lab.communicate(timeout=30)
+        if not begun and not (out / "lab.jsonl").exists():
+            # Killed before it had begun.
+            subprocess.run(["rm", "-rf", out], check=True)
+        done = len(ledger(out))
+        assert done >= kept, "finished cells are lost"
+        kept = done
+        told = tompion("lab", "clean", "--dry-run", check=0).stdout
+        cleaned = tompion("lab", "clean", check=0).stdout
+        assert "cannot" not in cleaned, (told, cleaned)
+        # What was killed takes a moment to be gone.
+        until = time.monotonic() + 30
+        while left(out) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert left(out) == [], f"kill {kill}: {told}{cleaned}"
+        assert "nothing is left" in tompion("lab", "clean", check=0).stdout
+    arguments = ["--resume", out] if out.exists() else [plan, "--out", out]
+    tompion("lab", "run", *arguments, "--quiet", check=0)
+    assert is_whole(out, 8) and left(out) == []
+
+
+# Runtimes that go wrong: what `run` does, and what the lab must say of it.
+WRONG = {
+    "silent": ("exit 0", "it wrote no result"),
+    "foreign": ("echo hello", "no result of tompion"),
+    "failing": ("echo 'something is wrong' >&2; exit 7", "something is wrong"),
+    # The host measures for it, and half of that comes through.
+    "truncated": (f"{TOMPION} __cell \"$JOB\" | head -c 3000", "truncated: "),
+    "newer": (
+        f"{TOMPION} __cell \"$JOB\" | python3 -c '"
+        "import sys; b = bytearray(sys.stdin.buffer.read()); b[8] += 1; sys.stdout.buffer.write(b)'",
+        "its result has layout 2, this program reads 1",
+    ),
+}
+
+
+def test_a_platform_that_goes_wrong_is_one_line_and_the_rest_goes_on(tmp_path):
+    job = """JOB=$(python3 -c "import json,sys; print(json.load(open(sys.argv[1]))['process']['args'][2])" \
+        "$bundle/config.json")"""
+    tables = ""
+    for name, (run, _) in WRONG.items():
+        runtime = tmp_path / name
+        runtime.write_text(
+            "#!/bin/bash\nwhile [ $# -gt 0 ]; do case $1 in\n--version) echo 'fake 1'; exit;;\n"
+            f"delete) exit;;\n--bundle) bundle=$2;;\nesac; shift; done\n{job}\n{run}\n"
+        )
+        runtime.chmod(0o755)
+        tables += f'[[platforms]]\nkind = "oci"\nruntime = "{runtime}"\n'
+    tables += '[[platforms]]\nkind = "oci"\nruntime = "no-such-runtime"\n'
+    plan = SMALL.replace("replicates = 5", "replicates = 1").replace("[[probes]]", tables + "[[probes]]")
+    out = tmp_path / "run"
+    done = tompion("lab", "run", write(tmp_path, plan), "--out", out)
+    assert done.returncode == 2, done.stderr
+    failed = {entry["name"].split("/")[0]: entry.get("failed") for entry in ledger(out)}
+    assert failed["host"] is None and failed["runc"] is None
+    for name, (_, want) in WRONG.items():
+        assert want in failed[name], failed
+        assert f"{name}/idle/wake-up failed: {failed[name]}" in done.stderr
+    assert "absent: no-such-runtime: there is no program no-such-runtime" in done.stderr
+    absent = {p["level"]: p.get("absent") for p in record(out)["platforms"]}
+    assert absent["no-such-runtime"] and not absent["runc"]
+    assert len(record(out)["trials"]) == 2 and left(out) == []
+
+
+def test_a_plan_is_checked_before_anything_starts(tmp_path):
+    plan = write(tmp_path, SMALL)
+    told = tompion("lab", "plan", plan, check=0).stdout
+    assert "runc/idle/wake-up" in told and "Expected length" in told
+    assert "warning: 5 replicates cannot" in told and "replicates = 6 can" in told
+    parsed = json.loads(tompion("lab", "plan", plan, "--json", check=0).stdout)
+    assert parsed["prospect"]["replicates_needed"] == 6 and len(parsed["cells"]) == 2
+    wrong = write(tmp_path, SMALL.replace("methods", "method").replace('"runc"', "3"))
+    for command in (["plan", wrong], ["run", wrong, "--out", tmp_path / "none"]):
+        done = tompion("lab", *command, check=1)
+        lines = done.stderr.splitlines()
+        assert len(lines) == 3 and all(str(wrong) in line for line in lines), lines
+        assert "did you mean `methods`?" in done.stderr
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_an_instance_cannot_run_is_refused_beforehand(tmp_path):
+    plan = write(tmp_path, SMALL)
+    done = tompion("lab", "plan", plan, "--program", "/bin/sh", "--json", check=0)
+    runc = json.loads(done.stdout)["platforms"][1]
+    assert not runc["present"] and "is not static" in runc["absent"]
+    done = tompion("lab", "run", "--resume", tmp_path, check=1)
+    assert "is no lab" in done.stderr
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clean_before():
+    """What another run of these tests left must not count."""
+    tompion("lab", "clean", check=0)
