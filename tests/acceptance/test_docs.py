@@ -31,6 +31,10 @@ def sources(page):
         yield re.match(r"/\* (\w+\.c) \*/\n", block)[1], block
     for block in blocks(page, "cmake"):
         yield "CMakeLists.txt", block
+    for block in blocks(page, "toml"):
+        # Parts of a file, such as a dependency, have no name.
+        if named := re.match(r"# (\w+\.toml)\n", block):
+            yield named[1], block
 
 
 def commands(page, language):
@@ -62,7 +66,7 @@ def test_commands_run(page, tmp_path):
         is_cargo = line.startswith("cargo ")
         done = subprocess.run(
             ["bash", "-c", line],
-            cwd=ROOT if is_cargo or " examples/" in line else tmp_path,
+            cwd=ROOT if is_cargo or " examples/" in line or " plans/" in line else tmp_path,
             env=INSTALLED,
             capture_output=True,
             text=True,
