@@ -75,3 +75,142 @@ fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
         missed_periods: trial.summary.missed_periods,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tompion_record::{
+        Design, Factors, Mark, Measurement, RunHeader, Sample, Status, Storage, TrialData,
+    };
+
+    fn header(hostname: &str) -> RunHeader {
+        RunHeader {
+            command_line: Vec::new(),
+            tool: "tompion test".to_owned(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            design: Design {
+                order: "as planted".to_owned(),
+                seed: 1,
+                blocks: 1,
+                cells: 2,
+            },
+            environment: Environment {
+                hostname: hostname.to_owned(),
+                ..Environment::default()
+            },
+            guards: Vec::new(),
+        }
+    }
+
+    /// A cell's run of two trials, as an instance writes it.
+    fn cell(directory: &Path) {
+        let mut writer = RunWriter::create(directory, header("instance")).unwrap();
+        for method in ["usleep", "timerfd"] {
+            let samples = (0..50).map(|i| Sample {
+                at_ns: i * 100,
+                value_ps: i as i64 * 1_000,
+                n: 1,
+                missed: (i % 2) as u32,
+                mark: Mark::None,
+            });
+            let draft = TrialDraft {
+                factors: Factors::new()
+                    .with(factor::PROBE, "wake-up")
+                    .with(factor::METHOD, method),
+                block: 0,
+                started_ns: 7,
+                duration_ns: 9,
+                measurement: Measurement {
+                    period_ns: Some(100),
+                    ..Measurement::default()
+                },
+                load: None,
+                stalls: None,
+                observation: None,
+                storage: Storage::Complete,
+                missed_periods: Some(25),
+            };
+            let data = TrialData {
+                samples: samples.collect(),
+                ..TrialData::default()
+            };
+            writer.save(draft, &data).unwrap();
+        }
+        writer.note("a note");
+        writer.finish(Status::Complete).unwrap();
+    }
+
+    const PLACE: Place<'_> = Place {
+        platform: "runc",
+        replicate: 3,
+        began_ns: 1_000,
+    };
+
+    #[test]
+    fn trials_come_with_their_platform_and_their_replicate_and_are_else_the_same() {
+        let d = tempfile::tempdir().unwrap();
+        let from = d.path().join("cell");
+        cell(&from);
+        let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();
+        let bytes = archive::pack(&from).unwrap();
+        let Ok(collected) = collect(&bytes, d.path(), &PLACE, &mut writer) else {
+            panic!("refused");
+        };
+        assert_eq!(collected.trials, 2);
+        assert_eq!(collected.environment.hostname, "instance");
+        assert_eq!(collected.notes, ["a note"]);
+        writer.finish(Status::Complete).unwrap();
+        let cell = Run::open(&from).unwrap();
+        let lab = Run::open(&d.path().join("lab")).unwrap();
+        for (ours, theirs) in lab.record().trials.iter().zip(&cell.record().trials) {
+            assert_eq!(ours.factors.get(factor::PLATFORM), Some("runc"));
+            assert_eq!(
+                ours.factors.clone().without(factor::PLATFORM),
+                theirs.factors
+            );
+            assert_eq!((ours.block, ours.started_ns), (3, 1_007));
+            assert_eq!(ours.summary, theirs.summary);
+            assert_eq!(
+                lab.data(ours).unwrap().samples,
+                cell.data(theirs).unwrap().samples
+            );
+        }
+    }
+
+    #[test]
+    fn a_result_with_one_damaged_trial_leaves_none() {
+        let d = tempfile::tempdir().unwrap();
+        let from = d.path().join("cell");
+        cell(&from);
+        let last = from.join("samples/00001.parquet");
+        let mut bytes = std::fs::read(&last).unwrap();
+        // Within the rows: the footer, by which the file is opened, stays.
+        bytes[40] ^= 0xff;
+        std::fs::write(&last, bytes).unwrap();
+        let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();
+        let bytes = archive::pack(&from).unwrap();
+        let result = collect(&bytes, d.path(), &PLACE, &mut writer);
+        assert!(matches!(result, Err(Failure::Result(why)) if !why.contains('\n')));
+        assert!(writer.record().trials.is_empty());
+    }
+
+    #[test]
+    fn a_result_of_a_newer_version_is_told_as_that() {
+        let d = tempfile::tempdir().unwrap();
+        let from = d.path().join("cell");
+        cell(&from);
+        let json = from.join("run.json");
+        let text = std::fs::read_to_string(&json).unwrap();
+        std::fs::write(
+            &json,
+            text.replace("\"schema_version\": 1", "\"schema_version\": 99"),
+        )
+        .unwrap();
+        let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();
+        let bytes = archive::pack(&from).unwrap();
+        let Err(Failure::Result(why)) = collect(&bytes, d.path(), &PLACE, &mut writer) else {
+            panic!("taken");
+        };
+        assert!(why.contains("99"), "{why}");
+    }
+}

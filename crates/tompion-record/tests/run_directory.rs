@@ -323,3 +323,33 @@ fn nothing_is_left_of_the_space_kept_for_the_end() {
     names.sort();
     assert_eq!(names, ["run.json", "samples"]);
 }
+
+#[test]
+fn a_run_goes_on_after_the_trials_that_are_to_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let mut writer = save(path, 3);
+    writer.note("ended early");
+    // Killed: without a last checkpoint, and with a file half written.
+    drop(writer);
+    fs::write(path.join("samples/.tmp-x"), "half").unwrap();
+    let mut writer = RunWriter::reopen(path, 2).unwrap();
+    assert_eq!(writer.record().trials.len(), 2);
+    assert_eq!(fs::read_dir(path.join("samples")).unwrap().count(), 2);
+    let data = TrialData {
+        samples: samples(),
+        ..TrialData::default()
+    };
+    writer.save(draft(7), &data).unwrap();
+    writer.finish(Status::Complete).unwrap();
+    let run = Run::open(path).unwrap();
+    let blocks: Vec<u32> = run.record().trials.iter().map(|t| t.block).collect();
+    assert_eq!(blocks, [0, 1, 7]);
+    assert_eq!(run.record().status, Status::Complete);
+    assert!(run.record().notes.is_empty(), "{:?}", run.record().notes);
+    let error = RunWriter::reopen(path, 4).unwrap_err().to_string();
+    assert!(
+        error.contains("holds 3 trials where 4 were saved"),
+        "{error}"
+    );
+}
