@@ -2,6 +2,8 @@
 //! saved before the next begins.
 
 mod records;
+mod sitting;
+mod told;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,9 +16,13 @@ use tompion_record::{Design, RunHeader, RunWriter, Status};
 use crate::collect::{self, Collected, Failure, Place};
 use crate::ledger::{Entry, Ledger};
 use crate::leftovers::Workspace;
-use crate::platform::{self, Output, Platform, Presence, Task, TaskError};
+use crate::platform::{self, Platform, Presence, TaskError};
 use crate::prospect::expected;
-use crate::{CellJob, Error, LabCell, LabPlan, order};
+use crate::{Error, LabCell, LabPlan, order};
+
+use self::sitting::Sitting;
+
+pub use told::{Ending, Progress};
 
 /// The platforms of a plan, looked for on this machine.
 pub struct Platforms(Vec<(Box<dyn Platform>, Presence)>);
@@ -45,34 +51,6 @@ impl Platforms {
             .map(|(number, _)| number)
             .collect()
     }
-}
-
-/// Where a lab stands, told before and after every cell.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Cells that were measured or failed, those of earlier sittings included.
-    pub done: usize,
-    /// Cells in all.
-    pub total: usize,
-    /// The cell under way or just ended, in words.
-    pub what: String,
-    /// Time left, by what cells of each platform took so far.
-    pub left: Duration,
-    /// Why the cell failed that just ended.
-    pub failed: Option<String>,
-}
-
-/// How a lab ended.
-#[derive(Clone, Debug, Default)]
-pub struct Ending {
-    /// Whether a signal ended it before its plan did.
-    pub interrupted: bool,
-    /// Cells measured, in all sittings.
-    pub measured: usize,
-    /// Cells that failed, in words with the reason, those alike told once.
-    pub failed: Vec<String>,
-    /// Platforms that were not there, with the reason.
-    pub absent: Vec<String>,
 }
 
 /// How the trials of a lab are ordered, for the header of its run.
@@ -362,53 +340,5 @@ impl Lab {
                 })
                 .collect(),
         }
-    }
-}
-
-/// A lab at work.
-struct Sitting<'a> {
-    platforms: &'a Platforms,
-    program: &'a Path,
-    stop: &'a Arc<AtomicBool>,
-    workspace: &'a Workspace,
-    began: Instant,
-    /// From the beginning of the run to that of this sitting.
-    earlier: Duration,
-    instances: usize,
-    /// What instances of each platform noted.
-    notes: BTreeMap<String, Vec<String>>,
-}
-
-impl Sitting<'_> {
-    /// Has a cell measured.
-    fn output(
-        &mut self,
-        plan: &LabPlan,
-        seed: u64,
-        replicate: u32,
-        cell: LabCell,
-    ) -> Result<Output, TaskError> {
-        let platform = &self.platforms.0[cell.platform].0;
-        let probe = &plan.probes[cell.probe];
-        // Any number will do that no other replicate of the cell has.
-        let seed = seed.wrapping_add(u64::from(replicate)).wrapping_mul(31) + cell.probe as u64;
-        let scratch = platform.scratch(self.workspace);
-        let arguments = CellJob::new(probe, &plan.loads[cell.load], seed, scratch).arguments();
-        self.instances += 1;
-        let output = platform.run(&Task {
-            program: self.program,
-            arguments: &arguments,
-            number: self.instances,
-            workspace: self.workspace,
-            limit: 2 * probe.time() + platform.patience(),
-            stop: self.stop,
-        })?;
-        if output.success {
-            return Ok(output);
-        }
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let last = stderr.lines().rfind(|line| !line.trim().is_empty());
-        let why = last.map(|line| line.strip_prefix("tompion: ").unwrap_or(line));
-        Err(TaskError::Failed(why.unwrap_or(&output.status).to_owned()))
     }
 }

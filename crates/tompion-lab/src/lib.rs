@@ -3,7 +3,7 @@
 //! A [`LabPlan`] crosses platforms, loads, probes and replicates. Each of its cells is
 //! measured in a fresh instance of its platform: the static program, run there with a
 //! [`CellJob`], measures as it does anywhere and writes its run directory to standard
-//! output as an archive. [`engine::run`] takes the cells in random order within
+//! output as an archive. [`engine::Lab::run`] takes the cells in random order within
 //! replicates and collects their trials into one ordinary run directory, in which the
 //! platform is a factor and the replicate is the block.
 //!
