@@ -4,6 +4,7 @@ them, and nothing left however it ends."""
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from conftest import TOMPION, tompion
+from conftest import ROOT, TOMPION, tompion
 
 LONG = "TOMPION_LONG" in os.environ
 JOURNALS = Path("/run/tompion-lab")
@@ -127,6 +128,50 @@ def test_a_quota_of_one_platform_shows_there_and_nowhere_else(tmp_path):
     assert platforms["runc"]["versions"][0].startswith("runc version")
     assert platforms["host"]["environment"]["cgroup"]["quota_us"] != 20_000
     assert left(out) == []
+
+
+def read_costs(tmp_path, platform):
+    """Medians of one platform over those of the host, by clock."""
+    plan = f"""
+        replicates = 1
+        [[platforms]]
+        kind = "host"
+        [[platforms]]
+        {platform}
+        [[probes]]
+        kind = "read-cost"
+        methods = ["clock-monotonic", "syscall-clock-monotonic"]
+        samples = 20000
+        time = "500ms"
+    """
+    out = tmp_path / "run"
+    tompion("lab", "run", write(tmp_path, plan), "--out", out, "--quiet", cwd=ROOT, timeout=400, check=0)
+    run = record(out)
+    ns = {(t["factors"]["platform"], t["factors"]["method"]): t for t in run["trials"]}
+    assert len(ns) == 4 and left(out) == []
+    other = run["platforms"][1]
+    median = {key: trial["summary"]["measured"]["median_ns"] for key, trial in ns.items()}
+    ratio = {m: median[other["level"], m] / median["host", m] for p, m in median if p == "host"}
+    return other, ratio
+
+
+@pytest.mark.skipif(
+    not (ROOT / ".cache/guest/bin").exists() and "TOMPION_GUEST" not in os.environ,
+    reason="no guest: make guest builds one, on x86-64",
+)
+def test_an_emulator_reads_slowly_and_is_called_what_it_is(tmp_path):
+    qemu, ratio = read_costs(tmp_path, 'kind = "qemu"')
+    assert ratio["clock-monotonic"] > 2, ratio
+    assert qemu["level"] == "qemu (emulated)" and qemu["emulated"] == "QEMU TCG"
+    assert qemu["environment"]["virtualization"]["emulated"] == "QEMU TCG"
+    told = tompion("report", tmp_path / "run", "--format", "md", check=0).stdout
+    assert "qemu (emulated)" in told and "no evidence about hardware" in told
+
+
+@pytest.mark.skipif(shutil.which("runsc") is None, reason="gVisor's runsc is not installed")
+def test_gvisor_answers_system_calls_slowly(tmp_path):
+    _, ratio = read_costs(tmp_path, 'kind = "oci"\nruntime = "runsc"')
+    assert ratio["syscall-clock-monotonic"] > 2, ratio
 
 
 def test_ctrl_c_keeps_finished_cells_and_resume_finishes(tmp_path):
