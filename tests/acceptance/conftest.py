@@ -88,7 +88,7 @@ CONCURRENT = {
     # Every command shown runs; what a shared machine may change is allowed for.
     "test_docs": "all",
     # Each kill, signal or full disk must leave what was saved before it.
-    "test_known_truth": ["kill_9", "ctrl_c", "full_disk"],
+    "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],
     # States, refusals and arithmetic on what was measured, whatever it was.
     "test_time_limits": [
         "a_time_that_does_not_hold",
@@ -137,9 +137,6 @@ ALONE = {
     # Four at once, each of which has to be complete in its time.
     "test_of_checks_on_one_directory_one_goes_on",
     "test_checks_that_begin_in_the_same_second_get_their_own_directories",
-    # Loads `io` and `hd` need the disk for themselves: in trials of 10 ms they must get
-    # something done.
-    "test_commands_run[README.md]",
     # A run that must end by its samples, not by its time; a progress line's time left.
     "test_quantiles_that_samples_cannot_support_are_not_told",
     "test_progress_is_one_line_that_never_wraps",
