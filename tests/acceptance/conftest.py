@@ -134,9 +134,6 @@ ALONE = {
     # The budget's and the busy caller's parts need the CPU.
     "test_the_library_agrees_with_the_kernel",
     "test_a_stopped_process_knows_what_it_missed",
-    # Four at once, each of which has to be complete in its time.
-    "test_of_checks_on_one_directory_one_goes_on",
-    "test_checks_that_begin_in_the_same_second_get_their_own_directories",
     # A run that must end by its samples, not by its time; a progress line's time left.
     "test_quantiles_that_samples_cannot_support_are_not_told",
     "test_progress_is_one_line_that_never_wraps",
