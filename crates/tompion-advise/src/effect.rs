@@ -50,7 +50,8 @@ pub(crate) struct Judged {
 
 /// Judges remedies together: their pairs, in the order given.
 pub(crate) fn judge(remedies: &[&[Pair]]) -> Vec<Judged> {
-    let family = FIGURES.len() * remedies.iter().filter(|pairs| !pairs.is_empty()).count();
+    // Those that have no pair yet, too: what it takes to decide holds for all of them.
+    let family = FIGURES.len() * remedies.len();
     let mut decided: Vec<(usize, Effect)> = Vec::new();
     let mut judged = vec![Judged::default(); remedies.len()];
     for (at, pairs) in remedies.iter().enumerate() {
@@ -250,6 +251,8 @@ mod tests {
         assert_eq!(alone[0].pairs_needed, Some(7));
         let many = vec![few.as_slice(); 10];
         assert_eq!(judge(&many)[0].pairs_needed, Some(10));
-        assert_eq!(status(&judge(&[&[]])[0]), Status::NotDecidable);
+        let none = judge(&[&[]]);
+        assert_eq!(status(&none[0]), Status::NotDecidable);
+        assert_eq!(none[0].pairs_needed, Some(7));
     }
 }

@@ -29,7 +29,9 @@ mod recovery;
 mod surroundings;
 mod switch;
 mod text;
+mod trusted;
 mod trying;
+mod way_back;
 
 pub use advice::{Advice, Effect, KnobAdvice, Status, json_schema};
 pub use bench::{Bench, BenchError, Figures, Setup};
@@ -42,3 +44,4 @@ pub use recovery::{Leftover, Restored};
 pub use surroundings::Surroundings;
 pub use switch::{LeftAlone, Refusal, Switch};
 pub use trying::{Progress, TryError, TryOptions, try_all};
+pub use way_back::WayBack;

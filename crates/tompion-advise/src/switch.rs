@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use tompion_platform::Root;
 
-use crate::recovery::put_back;
+use crate::recovery::undo;
 use crate::{Change, Journal, Ready, files};
 
 /// A value that someone else has changed, and that stays as it is.
@@ -23,13 +23,14 @@ pub struct LeftAlone {
 
 impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: someone else has set it to `{}`, which stays; it was `{}` before",
-            self.path.display(),
-            self.found,
-            self.old
-        )
+        let (path, found, old) = (self.path.display(), &self.found, &self.old);
+        match files::same(found, old) {
+            true => write!(f, "{path}: someone else has set it back to `{old}` meanwhile"),
+            false => write!(
+                f,
+                "{path}: someone else has set it to `{found}`, which stays; it was `{old}` before"
+            ),
+        }
     }
 }
 
@@ -46,8 +47,12 @@ pub enum Refusal {
 pub struct Switch<'a> {
     root: &'a Root,
     journal: Option<&'a Journal>,
+    /// The remedy that is on.
+    knob: String,
     /// What is changed just now.
     changed: Vec<Change>,
+    /// Those of them that took their value.
+    taken: Vec<PathBuf>,
     held: Option<File>,
     /// The list of processes to go back to.
     left: Option<PathBuf>,
@@ -59,7 +64,9 @@ impl<'a> Switch<'a> {
         Self {
             root,
             journal,
+            knob: String::new(),
             changed: Vec::new(),
+            taken: Vec::new(),
             held: None,
             left: None,
         }
@@ -106,14 +113,15 @@ impl<'a> Switch<'a> {
         if let Err(e) = journal.save(knob, changes) {
             return refuse(e.to_string());
         }
+        knob.clone_into(&mut self.knob);
         self.changed = changes.to_vec();
+        self.taken.clear();
         let mut problem = None;
-        let mut taken = 0;
         for (at, change) in changes.iter().enumerate() {
             let path = &change.path;
             let written = files::write(self.root, path, &change.new);
             match written.and_then(|()| files::read(self.root, path)) {
-                Ok(now) if files::same(&now, &change.new) => taken += 1,
+                Ok(now) if files::same(&now, &change.new) => self.taken.push(path.clone()),
                 Ok(now) => {
                     if !files::same(&now, &change.old) {
                         // The kernel made of it what it will: that is ours to undo.
@@ -130,7 +138,7 @@ impl<'a> Switch<'a> {
             }
         }
         match problem {
-            Some(why) if taken == 0 => refuse(why),
+            Some(why) if self.taken.is_empty() => refuse(why),
             _ => Ok(()),
         }
     }
@@ -172,21 +180,31 @@ impl<'a> Switch<'a> {
             problems.push(files::why(&from, &e));
         }
         let changed = std::mem::take(&mut self.changed);
-        if changed.is_empty() {
-            return match problems.is_empty() {
-                true => Ok(Vec::new()),
-                false => Err(problems.join("; ")),
-            };
-        }
-        let restored = put_back(self.root, &changed);
+        let Some(journal) = self.journal.filter(|_| !changed.is_empty()) else {
+            return none_of(problems).map(|()| Vec::new());
+        };
+        let restored = undo(self.root, journal, &self.knob, changed.clone());
         problems.extend(restored.failed);
-        if problems.is_empty() {
-            if let Some(journal) = self.journal {
-                journal.clear().map_err(|e| e.to_string())?;
-            }
-            return Ok(restored.left_alone);
-        }
-        Err(problems.join("; "))
+        none_of(problems)?;
+        journal.clear().map_err(|e| e.to_string())?;
+        let mut left_alone = restored.left_alone;
+        // On without our knowing when it was no more.
+        let set_back = changed.into_iter().filter(|change| {
+            self.taken.contains(&change.path) && restored.unchanged.contains(&change.path)
+        });
+        left_alone.extend(set_back.map(|change| LeftAlone {
+            path: change.path,
+            found: change.old.clone(),
+            old: change.old,
+        }));
+        Ok(left_alone)
+    }
+}
+
+fn none_of(problems: Vec<String>) -> Result<(), String> {
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems.join("; ")),
     }
 }
 

@@ -73,6 +73,11 @@ fn trial_length(options: &TryOptions, tried: usize) -> Duration {
     length.max(sleeps)
 }
 
+/// What a pair takes as a rule: its trials, and a third of the time between them.
+fn pair_length(trial: Duration) -> Duration {
+    trial * 3
+}
+
 /// A remedy that is tried, and what came of it so far.
 pub(crate) struct Tried<'a> {
     /// Its place in the list of candidates.
@@ -167,7 +172,7 @@ pub fn try_all(
         seconds,
         interrupted: interrupted(),
         trial_ns: length.as_nanos() as u64,
-        knobs: ranked(candidates, &tried),
+        knobs: ranked(candidates, &tried, pair_length(length)),
         left_alone,
         ..Advice::nothing(options)
     })
@@ -180,7 +185,7 @@ impl Advice {
         Self {
             dry_run: true,
             trial_ns: trial_length(options, would).as_nanos() as u64,
-            knobs: ranked(candidates, &[]),
+            knobs: ranked(candidates, &[], Duration::ZERO),
             ..Self::nothing(options)
         }
     }

@@ -40,8 +40,7 @@ impl Knob for Governor {
             .filter_map(|policy| {
                 let path = policy.join("scaling_governor");
                 let old = here.root.text(&path).filter(|old| old != WANTED)?;
-                let new = WANTED.to_owned();
-                Some(Change { path, old, new })
+                Some(Change::new(path, old, WANTED))
             })
             .collect();
         let Some(first) = files.first() else {

@@ -6,7 +6,7 @@ use tompion_platform::Root;
 use tompion_probe::Policy;
 
 use super::all;
-use crate::{Change, Ready, State, Surroundings};
+use crate::{Change, Ready, State, Surroundings, WayBack};
 
 struct Tree {
     _directory: tempfile::TempDir,
@@ -65,9 +65,7 @@ impl Tree {
 }
 
 fn change(path: &str, old: &str, new: &str) -> Change {
-    let [path, old, new] = [path, old, new].map(str::to_owned);
-    let path = path.into();
-    Change { path, old, new }
+    Change::new(path, old, new)
 }
 
 #[test]
@@ -243,10 +241,17 @@ fn interrupts_leave_the_cpu_that_takes_most_of_them() {
         "/proc/irq/36/smp_affinity_list",
         "/proc/irq/37/smp_affinity_list",
     ];
-    assert_eq!(
-        ready.files,
-        [change(moved[0], "0-1", "0"), change(moved[1], "1", "0")]
-    );
+    // Where the kernel tells at which CPU it arrives, it has to be led back there.
+    let back = WayBack {
+        value: "1".to_owned(),
+        seen_in: "/proc/irq/36/effective_affinity_list".into(),
+        begun: false,
+    };
+    let first = Change {
+        back: Some(back),
+        ..change(moved[0], "0-1", "0")
+    };
+    assert_eq!(ready.files, [first, change(moved[1], "1", "0")]);
     assert_eq!(
         (ready.on.thread.cpu, ready.off.thread.cpu),
         (Some(1), Some(1))
