@@ -126,6 +126,19 @@ CONCURRENT = {
     "test_preload_refusals": "all",
     "test_c_library": "all",
     "test_output": "all",
+    # Each with a record of its own, and changes that are not the kernel's.
+    "test_advise_recovery": "all",
+    "test_advise": [
+        "dry_run",
+        "a_signal_ends",
+        "a_terminal_is_asked",
+        "killed_run",
+        "whoever_may_not",
+        "wrong_options",
+        "nothing_to_put_back",
+    ],
+    # What is shown and kept, whatever was measured.
+    "test_watch": "all",
 }
 
 # Those of the files above that lean on a quiet machine after all, by their names, with

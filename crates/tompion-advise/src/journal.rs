@@ -107,6 +107,14 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Whether [`Journal::open`] would be allowed, without trying.
+    pub fn may_open(root: &Root) -> bool {
+        let mut place = root.path(DIRECTORY);
+        // Not made yet, as a rule.
+        while !place.exists() && place.pop() {}
+        rustix::fs::access(&place, rustix::fs::Access::WRITE_OK).is_ok()
+    }
+
     fn unfinished(&self) -> PathBuf {
         self.record.with_extension("json.new")
     }
@@ -205,6 +213,7 @@ mod tests {
         assert!(matches!(Journal::open(&root), Err(JournalError::Busy)));
         drop(first);
         assert!(Journal::open(&root).is_ok());
+        assert!(Journal::may_open(&root));
     }
 
     #[test]

@@ -39,12 +39,10 @@ pub fn directory(path: &Path) -> Result<(), Problem> {
     if !found.is_dir() {
         return Err(Problem::Distrust("it is no directory".to_owned()));
     }
-    let is_ours = found.uid() == own_uid();
-    if is_ours && found.mode() & WRITABLE_BY_OTHERS != 0 {
-        fs::set_permissions(path, Permissions::from_mode(0o755))?;
-        return Ok(());
+    match found.uid() == own_uid() {
+        true => Ok(fs::set_permissions(path, Permissions::from_mode(0o755))?),
+        false => judge(&found),
     }
-    judge(&found)
 }
 
 /// Opens a file of ours to lock it, and makes it where it is not there.
@@ -57,17 +55,21 @@ pub fn lock(path: &Path) -> Result<File, Problem> {
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
         .open(path)
         .map_err(|e| no_link(e))?;
-    judge(&file.metadata()?)?;
+    let found = file.metadata()?;
+    match found.uid() == own_uid() {
+        // Whoever may open it can lock it, and keep us waiting.
+        true => file.set_permissions(Permissions::from_mode(0o600))?,
+        false => judge(&found)?,
+    }
     Ok(file)
 }
 
 /// Makes a file that is not there yet.
 pub fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o644)
-        .open(path)
+    let file = OpenOptions::new().create_new(true).write(true).open(path)?;
+    // Whatever the umask: everyone is to know what is changed.
+    file.set_permissions(Permissions::from_mode(0o644))?;
+    Ok(file)
 }
 
 /// What a file of ours says, byte for byte.
@@ -146,6 +148,8 @@ mod tests {
         assert!(create(&link).is_err(), "nothing is written through a link");
         set_mode(&file, 0o666);
         assert!(why(read(&file)).contains("may write"));
+        drop(lock(&file).unwrap());
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
         // Only root can give a file away.
         set_mode(&file, 0o644);
         if std::os::unix::fs::chown(&file, Some(65_534), None).is_ok() {

@@ -1,5 +1,7 @@
 //! What a killed run has left.
 
+use std::io::Write;
+
 use anyhow::bail;
 use tompion_advise::{Journal, Leftover, Restored};
 use tompion_platform::Root;
@@ -79,7 +81,8 @@ pub fn settle(root: &Root, journal: Option<&Journal>) -> anyhow::Result<()> {
         bail!("{told}: nothing is tried on top of that; `tompion advise --restore` puts them back");
     }
     let restored = left.restore(root, journal)?;
-    eprint!("{}", in_words(&restored));
+    // A terminal that has hung up is no reason to stop short.
+    let _ = std::io::stderr().write_all(in_words(&restored).as_bytes());
     require(&restored).map(|_| ())
 }
 
@@ -117,6 +120,9 @@ fn in_words(restored: &Restored) -> String {
     }
     for path in &restored.unchanged {
         text += &format!("unchanged: {} had its old value\n", path.display());
+    }
+    for path in &restored.gone {
+        text += &format!("gone: {} is there no more\n", path.display());
     }
     for left in &restored.left_alone {
         text += &format!("left alone: {left}\n");
