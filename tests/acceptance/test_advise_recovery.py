@@ -227,6 +227,29 @@ def test_what_cannot_be_written_is_refused_with_what_it_takes(tmp_path):
     assert machine.says() == "kvm-clock" and not machine.record.exists()
 
 
+def test_without_a_place_for_the_old_value_nothing_is_changed(tmp_path):
+    machine = Machine(tmp_path)
+    fill = "mount -t tmpfs -o size=4k none /run && head -c 4096 /dev/zero >/run/fill && exec"
+    machine.prefix[4] = machine.prefix[4].replace("exec", fill)
+    done = machine.run("--system", "--only", "clocksource", "--duration", "1s", "--json")
+    [one] = json.loads(done.stdout)["knobs"]
+    assert one["status"] == "refused" and "No space left" in one["reason"], done
+    assert machine.says() == "kvm-clock"
+
+
+def test_without_a_yes_what_touches_the_system_is_left_out(machine):
+    before = machine.value.stat().st_mtime_ns
+    options = ("--duration", "300ms", "--json")
+    done = machine.run("--only", "clocksource,timer-slack", *options)
+    assert done.returncode == 0, done.stderr
+    statuses = {k["name"]: (k["status"], k["reason"]) for k in json.loads(done.stdout)["knobs"]}
+    assert statuses["clocksource=planted"] == ("not_tried", "needs --system")
+    assert statuses["timer-slack"][0] != "not_tried"
+    done = machine.run("--only", "clocksource", *options)
+    assert done.returncode == 1 and "nothing is left to be tried" in done.stderr
+    assert machine.value.stat().st_mtime_ns == before
+
+
 def test_a_full_disk_or_a_reader_that_left_does_not_keep_a_change(machine):
     with open("/dev/full", "w") as full:
         done = subprocess.run(

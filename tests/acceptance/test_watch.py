@@ -107,8 +107,8 @@ def test_colours_are_left_out_where_they_are_not_wanted_or_not_known(tmp_path, h
 
 
 def test_a_terminal_may_change_its_size(tmp_path):
-    with watch(tmp_path, "--loads", "idle", columns=100, rows=30) as shown:
-        shown.until(lambda text: FIGURES.search(text))
+    with watch(tmp_path, "--loads", "idle", columns=60, rows=20) as shown:
+        shown.until("60x20 is too small: 80x24 needed; q quits")
         for columns, rows in [(80, 24), (132, 43), (60, 20), (80, 24)]:
             shown.resize(columns, rows)
             if columns < 80:
@@ -145,15 +145,6 @@ def test_a_quota_stalls_the_loop_with_that_cause_and_is_told(tmp_path):
     causes = [c for t in record["trials"] if t.get("stalls") for c in t["stalls"]["causes"]]
     assert sum(c["ns"] for c in causes if c["cause"] == "throttled") > 100e6, causes
     assert record["throttling"]["throttled_ns"] > 0.5e9
-
-
-def test_in_a_small_terminal(tmp_path):
-    with watch(tmp_path, "--loads", "idle", columns=60, rows=20) as shown:
-        shown.until("60x20 is too small: 80x24 needed; q quits")
-        # It measures all the same: pressed at once, q might come before the first slice.
-        shown.read(2)
-        shown.press("q")
-        assert shown.end() == 0
 
 
 @ROOT_ONLY

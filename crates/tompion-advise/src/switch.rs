@@ -25,7 +25,10 @@ impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, found, old) = (self.path.display(), &self.found, &self.old);
         match files::same(found, old) {
-            true => write!(f, "{path}: someone else has set it back to `{old}` meanwhile"),
+            true => write!(
+                f,
+                "{path}: someone else has set it back to `{old}` meanwhile"
+            ),
             false => write!(
                 f,
                 "{path}: someone else has set it to `{found}`, which stays; it was `{old}` before"

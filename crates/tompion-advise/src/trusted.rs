@@ -54,7 +54,7 @@ pub fn lock(path: &Path) -> Result<File, Problem> {
         .mode(0o600)
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
         .open(path)
-        .map_err(|e| no_link(e))?;
+        .map_err(no_link)?;
     let found = file.metadata()?;
     match found.uid() == own_uid() {
         // Whoever may open it can lock it, and keep us waiting.
@@ -79,7 +79,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
         // A pipe would keep us waiting for its writer.
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
         .open(path)
-        .map_err(|e| no_link(e))?;
+        .map_err(no_link)?;
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(Problem::Distrust("it is no regular file".to_owned()));

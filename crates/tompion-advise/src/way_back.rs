@@ -61,8 +61,8 @@ pub fn lead(root: &Root, changes: &[Change]) {
         .filter_map(|change| {
             let back = change.back.as_ref().filter(|back| back.begun)?;
             let now = files::read(root, &change.path).ok()?;
-            let written = is_ours(change, &now)
-                && files::write(root, &change.path, &back.value).is_ok();
+            let written =
+                is_ours(change, &now) && files::write(root, &change.path, &back.value).is_ok();
             written.then_some(back)
         })
         .collect();

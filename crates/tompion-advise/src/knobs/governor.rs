@@ -68,6 +68,7 @@ impl Knob for Governor {
     }
 
     fn source(&self) -> &'static str {
-        "practice: Linux Documentation/admin-guide/pm/cpufreq.rst"
+        "practice: Linux Documentation/admin-guide/pm/cpufreq.rst; switched by our tests \
+         on made-up files only"
     }
 }

@@ -61,6 +61,7 @@ impl Knob for HaltPoll {
     }
 
     fn source(&self) -> &'static str {
-        "practice: Linux Documentation/virt/guest-halt-polling.rst"
+        "practice: Linux Documentation/virt/guest-halt-polling.rst; switched by our tests on \
+         made-up files only"
     }
 }

@@ -81,6 +81,7 @@ impl Knob for IdleStates {
     }
 
     fn source(&self) -> &'static str {
-        "practice: Linux Documentation/admin-guide/pm/cpuidle.rst"
+        "practice: Linux Documentation/admin-guide/pm/cpuidle.rst; switched by our tests \
+         on made-up files only"
     }
 }

@@ -86,7 +86,11 @@ mod tests {
             (None, "xterm-mono", false),
             (None, "linux", true),
         ] {
-            assert_eq!(Look::fitting(no_color, term).color, color, "{no_color:?} {term}");
+            assert_eq!(
+                Look::fitting(no_color, term).color,
+                color,
+                "{no_color:?} {term}"
+            );
         }
     }
 }
