@@ -134,7 +134,6 @@ CONCURRENT = {
     "test_advise": [
         "dry_run",
         "a_signal_ends",
-        "a_terminal_is_asked",
         "killed_run",
         "whoever_may_not",
         "wrong_options",

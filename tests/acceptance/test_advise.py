@@ -171,21 +171,6 @@ def at_a_terminal(apart, answers, *arguments):
 
 
 @ROOT_ONLY
-@pytest.mark.skipif(not Path("/dev/cpu_dma_latency").exists(), reason="no such device")
-@pytest.mark.parametrize("answer", ("n", "y"))
-def test_a_terminal_is_asked_about_what_touches_the_system(apart, answer):
-    options = ("--only", "cpu-dma-latency,timer-slack", "--duration", "1s", "--json")
-    status, out, shown = at_a_terminal(apart, f"{answer}\n", *options)
-    assert status == 0, shown
-    assert "cpu-dma-latency" in shown and "[y/N]" in shown
-    one = knob(json.loads(out), "cpu-dma-latency")
-    if answer == "y":
-        assert one["pairs"] > 0
-    else:
-        assert (one["status"], one["reason"]) == ("not_tried", "needs --system")
-
-
-@ROOT_ONLY
 def test_what_a_killed_run_left_is_offered_at_the_next_start(apart, tmp_path):
     """A file of ours stands for a setting of the machine."""
     record, value = apart.record, tmp_path / "value"

@@ -14,6 +14,7 @@ import pytest
 
 from conftest import TOMPION
 from own_run import CLOCKSOURCE, OwnRun, may_mount, mounted
+from test_advise import at_a_terminal
 from test_time_limits import ROOT_ONLY
 
 pytestmark = [
@@ -248,6 +249,20 @@ def test_without_a_yes_what_touches_the_system_is_left_out(machine):
     done = machine.run("--only", "clocksource", *options)
     assert done.returncode == 1 and "nothing is left to be tried" in done.stderr
     assert machine.value.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("answer", ("n", "y"))
+def test_a_terminal_is_asked_about_what_touches_the_system(machine, answer):
+    options = ("--only", "clocksource,timer-slack", "--duration", "1s", "--json")
+    status, out, shown = at_a_terminal(machine, f"{answer}\n", *options)
+    assert status == 0, shown
+    assert "clocksource=planted" in shown and "[y/N]" in shown
+    [one] = [k for k in json.loads(out)["knobs"] if k["name"] == "clocksource=planted"]
+    if answer == "y":
+        assert one["pairs"] > 0 and one["files"]
+    else:
+        assert (one["status"], one["reason"]) == ("not_tried", "needs --system")
+    assert machine.says() == "kvm-clock"
 
 
 def test_a_full_disk_or_a_reader_that_left_does_not_keep_a_change(machine):

@@ -132,19 +132,19 @@ def test_a_quota_stalls_the_loop_with_that_cause_and_is_told(tmp_path):
     with cpu_quota(f"tompion-test-watch-{os.getpid()}", 10_000, 100_000) as members:
         options = ["--loads", "idle", "--targets", "10ms", "--out", tmp_path / "run"]
         with Terminal([*command, members, TOMPION, "watch", *options]) as shown:
-            # Name, share of the loop's time, the longest part.
-            row = re.compile(r"throttled\D* (\d+) % +(\d+(?:\.\d+)?) ms")
-            text = shown.until(row.search, seconds=120)
+            # Name, share of the loop's time, the longest part. Beside busy neighbours most
+            # of what the loop lacks may be theirs.
+            row = re.compile(r"throttled +[\d.]+ % +(\d+(?:\.\d+)?) ms")
+            longest = lambda text: max(map(float, row.findall(text)), default=0)  # noqa: E731
+            shown.until(lambda text: longest(text) > 20, seconds=120)
             text = shown.until(lambda text: re.search(r"CPU quota took [\d.]+ s", text), seconds=120)
-            share, longest = row.search(text).groups()
-            assert int(share) > 30 and float(longest) > 30, text
-            assert re.search(r"\d+ ms stall +throttled", text), text
+            assert "Stalls lost" in text
             shown.press("q")
             assert shown.end(seconds=120) == 0
     record, _ = cells(tmp_path / "run")
     causes = [c for t in record["trials"] if t.get("stalls") for c in t["stalls"]["causes"]]
-    assert sum(c["ns"] for c in causes if c["cause"] == "throttled") > 100e6, causes
-    assert record["throttling"]["throttled_ns"] > 0.5e9
+    assert max(c["longest_ns"] for c in causes if c["cause"] == "throttled") > 20e6, causes
+    assert record["throttling"]["throttled_ns"] > 1e9
 
 
 @ROOT_ONLY
