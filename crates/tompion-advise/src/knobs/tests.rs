@@ -8,7 +8,7 @@ use tompion_platform::Root;
 use tompion_probe::Policy;
 
 use super::all;
-use crate::{Change, Journal, Leftover, Reach, Ready, State, Surroundings, Switch, WayBack};
+use crate::{Change, Ready, State, Surroundings, WayBack};
 
 struct Tree {
     _directory: tempfile::TempDir,
