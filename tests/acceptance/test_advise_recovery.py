@@ -116,8 +116,13 @@ def test_a_kill_at_any_moment_is_undone_by_restore_and_offered_at_the_next_start
         word = "put back" if was_changed else "unchanged" if has_record else "nothing to put back"
         assert word in restored.stdout, restored.stdout
     machine.killed_with_a_change()
-    assert "is `kvm-clock` again" in machine.run("--restore").stdout
+    done = machine.run("--restore", "--json")
+    path = f"{CLOCKSOURCE}/current_clocksource"
+    told = json.loads(done.stdout)
+    assert told.pop("put_back") == [{"path": path, "value": "kvm-clock"}]
+    assert set(told) == {"unchanged", "gone", "left_alone", "failed"} and not any(told.values())
     assert machine.says() == "kvm-clock"
+    assert not any(json.loads(machine.run("--restore", "--json").stdout).values())
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

@@ -40,7 +40,7 @@ pub use journal::{Journal, JournalError};
 pub use knob::{Change, Knob, Quantity, Reach, Ready, State};
 pub use order::{Turn, turns};
 pub use real::{ProgramRun, RealBench, Script};
-pub use recovery::{Leftover, Restored};
+pub use recovery::{Leftover, PutBack, Restored};
 pub use surroundings::Surroundings;
 pub use switch::{LeftAlone, Refusal, Switch};
 pub use trying::{Progress, TryError, TryOptions, try_all};

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use tompion_platform::Root;
 
 use crate::journal::{self, Journal, JournalError, Record};
@@ -61,11 +62,20 @@ impl Leftover {
     }
 }
 
+/// A file that has its old value again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PutBack {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says again.
+    pub value: String,
+}
+
 /// What came of putting values back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// Files that have their old value again, and that value.
-    pub put_back: Vec<(PathBuf, String)>,
+    /// Files that have their old value again.
+    pub put_back: Vec<PutBack>,
     /// Files that had not been changed yet.
     pub unchanged: Vec<PathBuf>,
     /// Files that someone else has changed since.
@@ -107,7 +117,7 @@ pub(crate) fn undo(
             restored.unchanged.push(path);
         } else if way_back::is_ours(change, &found) {
             match files::write(root, &path, &old) {
-                Ok(()) => restored.put_back.push((path, old)),
+                Ok(()) => restored.put_back.push(PutBack { path, value: old }),
                 Err(e) => restored.failed.push(files::why(&path, &e)),
             }
         } else {
@@ -153,7 +163,8 @@ mod tests {
         assert!(!leftover.of_another_boot);
         assert_eq!((leftover.knob(), leftover.changes()), ("knob", 3));
         let restored = leftover.restore(&root, &journal).unwrap();
-        assert_eq!(restored.put_back, [("/a".into(), "old".to_owned())]);
+        let (path, value) = ("/a".into(), "old".to_owned());
+        assert_eq!(restored.put_back, [PutBack { path, value }]);
         assert_eq!(restored.unchanged, [PathBuf::from("/c")]);
         let told = restored.left_alone[0].to_string();
         assert!(

@@ -5,13 +5,14 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use tompion_platform::Root;
 
 use crate::recovery::undo;
 use crate::{Change, Journal, Ready, files};
 
 /// A value that someone else has changed, and that stays as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftAlone {
     /// The file.
     pub path: PathBuf,

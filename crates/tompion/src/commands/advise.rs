@@ -42,7 +42,7 @@ const NEEDS_ONLY_ROOT: &str = "needs root";
 pub fn advise(options: &AdviseOptions) -> exit::Result {
     let root = Root::real();
     if options.restore {
-        return leftover::restore(&root, options.output.quiet);
+        return leftover::restore(&root, options.output);
     }
     let target = Duration::from_nanos(options.target.0);
     if target.is_zero() || target > LONGEST_TARGET {

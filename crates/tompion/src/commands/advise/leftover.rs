@@ -8,37 +8,40 @@ use tompion_platform::Root;
 
 use super::consent;
 use crate::exit;
-use crate::output::print;
+use crate::output::{OutputOptions, print, print_json};
 
 /// Carries out `--restore`.
-pub fn restore(root: &Root, quiet: bool) -> exit::Result {
+pub fn restore(root: &Root, output: OutputOptions) -> exit::Result {
+    let nothing = |why: &str| {
+        say(
+            output,
+            &Restored::default(),
+            &format!("nothing to put back: {why}\n"),
+        )
+    };
     if Leftover::find(root)?.is_none() {
-        return say(
-            quiet,
-            "nothing to put back: no run was killed in this boot\n",
-        );
+        return nothing("no run was killed in this boot");
     }
     let journal = Journal::open(root)?;
     // Again: whoever had the journal may have put everything back meanwhile.
     match Leftover::find(root)? {
-        None => say(
-            quiet,
-            "nothing to put back: the run that was at work has ended\n",
-        ),
+        None => nothing("the run that was at work has ended"),
         Some(left) if left.of_another_boot => {
             discard(left, &journal)?;
-            Ok(0)
+            say(output, &Restored::default(), "")
         }
         Some(left) => {
             let restored = left.restore(root, &journal)?;
-            say(quiet, &in_words(&restored))?;
+            say(output, &restored, &in_words(&restored))?;
             require(&restored)
         }
     }
 }
 
-fn say(quiet: bool, text: &str) -> exit::Result {
-    if !quiet {
+fn say(output: OutputOptions, restored: &Restored, text: &str) -> exit::Result {
+    if output.json {
+        print_json(restored)?;
+    } else if !output.quiet {
         print(text)?;
     }
     Ok(0)
@@ -115,8 +118,9 @@ fn require(restored: &Restored) -> exit::Result {
 
 fn in_words(restored: &Restored) -> String {
     let mut text = String::new();
-    for (path, old) in &restored.put_back {
-        text += &format!("put back: {} is `{old}` again\n", path.display());
+    for file in &restored.put_back {
+        let (path, value) = (file.path.display(), &file.value);
+        text += &format!("put back: {path} is `{value}` again\n");
     }
     for path in &restored.unchanged {
         text += &format!("unchanged: {} had its old value\n", path.display());
