@@ -76,6 +76,7 @@ fn described(candidate: &Candidate) -> KnobAdvice {
             let joined = r.joined.iter().map(|(to, _)| to.clone());
             changed.chain(held).chain(joined).collect()
         }),
+        left_out: Vec::new(),
         apply: ready.map_or_else(Vec::new, |r| r.apply.clone()),
         price: knob.price().to_owned(),
         source: knob.source().to_owned(),
@@ -90,6 +91,7 @@ impl KnobAdvice {
         };
         self.status = status(&judged);
         self.pairs = one.pairs.len();
+        self.left_out.clone_from(&one.left_out);
         self.cpu_off_ns = cpu(|p| p.off.cpu_ns);
         self.cpu_on_ns = cpu(|p| p.on.cpu_ns);
         self.effects = judged.effects;

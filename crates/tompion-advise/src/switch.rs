@@ -76,16 +76,18 @@ impl<'a> Switch<'a> {
         }
     }
 
-    /// Switches on what lies outside of the measuring thread.
+    /// Switches on what lies outside of the measuring thread; returns which of several
+    /// files did not take their value, and why.
     ///
     /// # Errors
     /// If the system does not allow it or someone else has changed a value; all is as
     /// it was then.
-    pub fn on(&mut self, knob: &str, ready: &Ready) -> Result<(), Refusal> {
-        let done = self
-            .write(knob, &ready.files)
-            .and_then(|()| self.hold(ready))
-            .and_then(|()| self.join(ready));
+    pub fn on(&mut self, knob: &str, ready: &Ready) -> Result<Vec<String>, Refusal> {
+        let done = self.write(knob, &ready.files).and_then(|left_out| {
+            self.hold(ready)?;
+            self.join(ready)?;
+            Ok(left_out)
+        });
         if done.is_err() {
             // The first problem is the one to tell.
             let _ = self.off();
@@ -93,9 +95,9 @@ impl<'a> Switch<'a> {
         done
     }
 
-    fn write(&mut self, knob: &str, changes: &[Change]) -> Result<(), Refusal> {
+    fn write(&mut self, knob: &str, changes: &[Change]) -> Result<Vec<String>, Refusal> {
         if changes.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let refuse = |why: String| Err(Refusal::NotAllowed(why));
         for change in changes {
@@ -120,7 +122,7 @@ impl<'a> Switch<'a> {
         knob.clone_into(&mut self.knob);
         self.changed = changes.to_vec();
         self.taken.clear();
-        let mut problem = None;
+        let mut problems = Vec::new();
         for (at, change) in changes.iter().enumerate() {
             let path = &change.path;
             let written = files::write(self.root, path, &change.new);
@@ -134,16 +136,16 @@ impl<'a> Switch<'a> {
                     }
                     let (path, new) = (path.display(), &change.new);
                     let text = format!("{path}: the kernel did not take `{new}`, it says `{now}`");
-                    problem.get_or_insert(text);
+                    problems.push(text);
                 }
                 Err(e) => {
-                    problem.get_or_insert(files::why(path, &e));
+                    problems.push(files::why(path, &e));
                 }
             }
         }
-        match problem {
-            Some(why) if self.taken.is_empty() => refuse(why),
-            _ => Ok(()),
+        match problems.first() {
+            Some(why) if self.taken.is_empty() => refuse(why.clone()),
+            _ => Ok(problems),
         }
     }
 

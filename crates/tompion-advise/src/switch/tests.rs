@@ -166,3 +166,18 @@ fn an_interrupt_that_does_not_come_back_in_time_is_allowed_where_it_was_all_the_
     assert_eq!(value(&root, "/list"), "0-1");
     assert!(Leftover::find(&root).unwrap().is_none());
 }
+
+#[test]
+fn what_takes_its_value_in_part_says_which_part_does_not() {
+    let (_tree, root) = tree(&[("/a", "old\n")]);
+    std::os::unix::fs::symlink("/dev/null", root.path("/null")).unwrap();
+    let journal = Journal::open(&root).unwrap();
+    let mut ready = changing(&["/a", "/null"]);
+    ready.files[1].old.clear();
+    let mut switch = Switch::new(&root, Some(&journal));
+    let left_out = switch.on("knob", &ready).unwrap();
+    assert_eq!(left_out.len(), 1, "{left_out:?}");
+    assert!(left_out[0].starts_with("/null: "), "{left_out:?}");
+    assert_eq!(value(&root, "/a"), "new");
+    assert_eq!(switch.off().unwrap(), []);
+}
