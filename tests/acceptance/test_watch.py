@@ -160,7 +160,7 @@ def test_a_stop_of_the_process_is_a_worst_case_of_its_length_with_its_cause(tmp_
             shown.signal(signal.SIGCONT)
         lengths = re.compile(r"(\d+) ms (?:wake-up|stall  ) *stopped")
         found = lambda text: [int(ms) for ms in lengths.findall(text)]  # noqa: E731
-        text = shown.until(lambda text: any(395 <= ms < 600 for ms in found(text)))
+        text = shown.until(lambda text: any(395 <= ms < 2000 for ms in found(text)))
         assert "Worst cases" in text
         shown.press("q")
         assert shown.end() == 0
@@ -174,7 +174,8 @@ def test_without_a_terminal_it_says_so_in_a_line(tmp_path):
 
 
 def test_lines_instead_of_drawing(tmp_path):
-    options = ["--plain", "--for", "4s", "--loads", "idle", "--targets", "1ms"]
+    # A loop comes after eight slices, for which four seconds would do; a trial holds ten.
+    options = ["--plain", "--for", "8s", "--loads", "idle", "--targets", "1ms"]
     done = tompion("watch", *options, "--out", tmp_path / "run", check=0)
     lines = done.stdout.splitlines()
     sleeps = [line for line in lines if " wake-up idle clock-nanosleep-abs 1ms any CPU: p50 " in line]
