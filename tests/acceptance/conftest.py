@@ -1,12 +1,15 @@
 """Shared by the acceptance tests: the built program and one default run."""
 
 import json
+import os
 import resource
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+
+from own_run import may_mount
 
 ROOT = Path(__file__).resolve().parents[2]
 TOMPION = ROOT / "target/release/tompion"
@@ -88,7 +91,7 @@ CONCURRENT = {
     # Every command shown runs; what a shared machine may change is allowed for.
     "test_docs": "all",
     # Each kill, signal or full disk must leave what was saved before it.
-    "test_known_truth": ["kill_9", "ctrl_c", "full_disk"],
+    "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],
     # States, refusals and arithmetic on what was measured, whatever it was.
     "test_time_limits": [
         "a_time_that_does_not_hold",
@@ -126,6 +129,18 @@ CONCURRENT = {
     "test_preload_refusals": "all",
     "test_c_library": "all",
     "test_output": "all",
+    # Each with a record of its own, and changes that are not the kernel's.
+    "test_advise_recovery": "all",
+    "test_advise": [
+        "dry_run",
+        "a_signal_ends",
+        "killed_run",
+        "whoever_may_not",
+        "wrong_options",
+        "nothing_to_put_back",
+    ],
+    # What is shown and kept, whatever was measured.
+    "test_watch": "all",
 }
 
 # Those of the files above that lean on a quiet machine after all, by their names, with
@@ -134,12 +149,6 @@ ALONE = {
     # The budget's and the busy caller's parts need the CPU.
     "test_the_library_agrees_with_the_kernel",
     "test_a_stopped_process_knows_what_it_missed",
-    # Four at once, each of which has to be complete in its time.
-    "test_of_checks_on_one_directory_one_goes_on",
-    "test_checks_that_begin_in_the_same_second_get_their_own_directories",
-    # Loads `io` and `hd` need the disk for themselves: in trials of 10 ms they must get
-    # something done.
-    "test_commands_run[README.md]",
     # A run that must end by its samples, not by its time; a progress line's time left.
     "test_quantiles_that_samples_cannot_support_are_not_told",
     "test_progress_is_one_line_that_never_wraps",
@@ -150,6 +159,9 @@ def is_concurrent(item):
     """Whether this test may run beside others."""
     parts = CONCURRENT.get(item.path.stem, [])
     chosen = parts == "all" or any(part in item.originalname for part in parts)
+    if item.path.stem.startswith("test_advise") and os.geteuid() == 0 and not may_mount():
+        # One `tompion advise` runs at a time on the machine's own /run.
+        return False
     return chosen and ALONE.isdisjoint([item.originalname, item.name])
 
 

@@ -26,7 +26,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.set_size(columns, rows)
         self.before = termios.tcgetattr(self.slave)
         self.raw = b""
         self.process = subprocess.Popen(
@@ -42,6 +42,15 @@ class Terminal:
             # Its controlling terminal, so that it is hung up on as by ssh.
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
+
+    def set_size(self, columns, rows):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize(self, columns, rows):
+        """As a user does with a window: the program is told by a signal."""
+        self.screen.resize(rows, columns)
+        self.screen.reset()
+        self.set_size(columns, rows)
 
     def __enter__(self):
         return self
@@ -70,7 +79,7 @@ class Terminal:
     def text(self):
         return "\n".join(self.screen.display)
 
-    def until(self, wanted, seconds=20):
+    def until(self, wanted, seconds=60):
         """Waits until the screen satisfies `wanted`, a text or a function of it."""
         is_there = wanted if callable(wanted) else lambda text: wanted in text
         end = time.monotonic() + seconds
@@ -86,7 +95,7 @@ class Terminal:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def end(self, seconds=20):
+    def end(self, seconds=60):
         """Waits for the end; returns the exit status."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:

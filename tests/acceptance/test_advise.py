@@ -1,12 +1,15 @@
 """`tompion advise`: remedies tried one at a time, with effects of known size.
 
 Its real changes of a machine are tested in guests (crates/tompion-guest/tests/advise.rs);
-here nothing beyond the program's own processes is changed."""
+here nothing beyond the program's own processes is changed. How it ends at bad moments, and
+what becomes of its record then: test_advise_recovery.py."""
 
 import contextlib
 import json
 import os
 import pty
+import re
+import select
 import shutil
 import signal
 import subprocess
@@ -17,10 +20,32 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from conftest import ROOT, TOMPION, tompion
+from conftest import ROOT, TOMPION
+from conftest import tompion as plainly
+from own_run import own_run
 from test_time_limits import ROOT_ONLY, cpu_quota
 
 SCHEMA = json.loads((ROOT / "schema/advice.schema.json").read_text())
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """Beside other tests, each with a record of its own."""
+    with own_run(tmp_path) as run:
+        yield run
+
+
+@pytest.fixture
+def tompion(apart):
+    """Runs the program there and returns the finished process."""
+
+    def run(*arguments, check=None):
+        if not apart.prefix:
+            return plainly(*arguments, check=check)
+        program, *before = apart.prefix
+        return plainly(*before, TOMPION, *arguments, program=program, check=check)
+
+    return run
 
 
 def advice(done):
@@ -33,18 +58,18 @@ def knob(found, name):
     return next(k for k in found["knobs"] if k["name"] == name)
 
 
-def test_the_known_effect_of_timer_slack_is_found_and_what_has_none_is_listed_so():
+def test_the_known_effect_of_timer_slack_is_found_and_what_has_none_is_listed_so(tompion):
     """50 us of slack put off a sleep by 50 us; locked memory does nothing to it."""
     seen = []
     for seed in range(3):
         # Three remedies, six tests: nine pairs could decide.
         done = tompion(
-            *("advise", "--only", "timer-slack,sched-fifo,mlock", "--duration", "8s"),
+            *("advise", "--only", "timer-slack,sched-fifo,mlock", "--duration", "5s"),
             *("--seed", seed, "--json"),
         )
         assert done.returncode == 0, done.stderr
         found = advice(done)
-        assert found["seconds"] <= 8.5 and not found["interrupted"]
+        assert found["seconds"] <= 5.5 and not found["interrupted"]
         slack, lock = knob(found, "timer-slack"), knob(found, "mlock")
         assert slack["pairs"] >= 9 and lock["pairs"] >= 9
         median = slack["effects"][0]
@@ -61,7 +86,7 @@ def test_the_known_effect_of_timer_slack_is_found_and_what_has_none_is_listed_so
     assert "PR_SET_TIMERSLACK" in slack["apply"][0] and slack["price"] and slack["source"]
 
 
-def test_a_dry_run_tells_what_would_be_tried_and_changes_nothing():
+def test_a_dry_run_tells_what_would_be_tried_and_changes_nothing(tompion):
     done = tompion("advise", "--dry-run", check=0)
     assert "Would be tried" in done.stdout and "Nothing was tried or changed" in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
@@ -84,9 +109,9 @@ def test_a_dry_run_tells_what_would_be_tried_and_changes_nothing():
 
 
 @pytest.mark.skipif(not shutil.which("perl"), reason="no program to put the library under")
-def test_a_program_under_the_preload_library_wakes_up_earlier():
+def test_a_program_under_the_preload_library_wakes_up_earlier(tompion):
     found = advice(
-        tompion("advise", "--only", "preload,hybrid-sleep", "--duration", "6s", "--json", check=0)
+        tompion("advise", "--only", "preload,hybrid-sleep", "--duration", "4s", "--json", check=0)
     )
     library, sleep = knob(found, "preload"), knob(found, "hybrid-sleep")
     assert library["pairs"] >= 8 and sleep["pairs"] >= 8
@@ -96,47 +121,38 @@ def test_a_program_under_the_preload_library_wakes_up_earlier():
     assert sleep["cpu_on_ns"] > sleep["cpu_off_ns"], "it spins"
 
 
-def test_a_signal_ends_it_in_order_and_keeps_what_was_measured():
+def test_a_signal_ends_it_in_order_and_keeps_what_was_measured(apart):
+    options = ("--only", "timer-slack,mlock", "--duration", "10m", "--json")
+    ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [str(TOMPION), "advise", "--only", "timer-slack,mlock", "--duration", "60s", "--json"],
+        [*apart.prefix, str(TOMPION), "advise", *options],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=theirs,
         stdin=subprocess.DEVNULL,
         text=True,
     )
-    time.sleep(3)
+    os.close(theirs)
+    shown = b""
+    while not re.search(rb" [2-9] pairs", shown):
+        assert select.select([ours], [], [], 60)[0], shown
+        shown += os.read(ours, 65536)
     process.send_signal(signal.SIGINT)
     # Told twice: it is still in order.
     time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130, err
+    out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    assert process.returncode == 130
     found = json.loads(out)
     jsonschema.validate(found, SCHEMA)
-    assert found["interrupted"] and knob(found, "timer-slack")["pairs"] > 0
+    assert found["interrupted"] and sum(k["pairs"] for k in found["knobs"]) >= 2
 
 
-@ROOT_ONLY
-def test_two_at_once_would_measure_each_other():
-    first = subprocess.Popen(
-        [str(TOMPION), "advise", "--only", "timer-slack", "--duration", "30s", "--quiet"],
-        stdin=subprocess.DEVNULL,
-    )
-    try:
-        time.sleep(1.5)
-        done = tompion("advise", "--only", "mlock", "--duration", "1s")
-        assert done.returncode == 1 and "another `tompion advise`" in done.stderr
-        assert done.stderr.count("\n") == 1 and not done.stdout
-    finally:
-        first.terminate()
-        assert first.wait(timeout=20) == 130
-
-
-def at_a_terminal(answers, *arguments):
+def at_a_terminal(apart, answers, *arguments):
     """Runs the command with a terminal that answers; what it showed, and the process."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [str(TOMPION), "advise", *arguments],
+        [*apart.prefix, str(TOMPION), "advise", *arguments],
         stdin=theirs,
         stderr=theirs,
         stdout=subprocess.PIPE,
@@ -155,61 +171,38 @@ def at_a_terminal(answers, *arguments):
 
 
 @ROOT_ONLY
-@pytest.mark.skipif(not Path("/dev/cpu_dma_latency").exists(), reason="no such device")
-@pytest.mark.parametrize("answer", ("n", "y"))
-def test_a_terminal_is_asked_about_what_touches_the_system(answer):
-    options = ("--only", "cpu-dma-latency,timer-slack", "--duration", "2s", "--json")
-    status, out, shown = at_a_terminal(f"{answer}\n", *options)
-    assert status == 0, shown
-    assert "cpu-dma-latency" in shown and "[y/N]" in shown
-    one = knob(json.loads(out), "cpu-dma-latency")
-    if answer == "y":
-        assert one["pairs"] > 0
-    else:
-        assert (one["status"], one["reason"]) == ("not_tried", "needs --system")
-
-
-@ROOT_ONLY
-def test_what_a_killed_run_left_is_offered_at_the_next_start(tmp_path):
+def test_what_a_killed_run_left_is_offered_at_the_next_start(apart, tmp_path):
     """A file of ours stands for a setting of the machine."""
-    record, value = Path("/run/tompion/advise.json"), tmp_path / "value"
+    record, value = apart.record, tmp_path / "value"
     if record.exists():
         pytest.skip("someone's values are waiting to be put back")
     record.parent.mkdir(exist_ok=True)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     change = {"path": str(value), "old": "before", "new": "after"}
     left = {"format": 1, "boot_id": boot, "pid": 1, "knob": "planted", "changes": [change]}
-    options = ("--only", "timer-slack", "--duration", "1s", "--quiet")
+    options = ("--only", "timer-slack", "--duration", "300ms", "--quiet")
     try:
         value.write_text("after\n")
         record.write_text(json.dumps(left))
-        # Nobody to ask: one line, and nothing is tried.
-        done = tompion("advise", *options)
-        assert done.returncode == 1 and done.stderr.count("\n") == 1
-        assert "`planted`" in done.stderr and "--restore" in done.stderr
-        # Asked: a no leaves all as it is.
-        status, _, shown = at_a_terminal("n\n", *options)
+        record.chmod(0o644)
+        # A no leaves all as it is.
+        status, _, shown = at_a_terminal(apart, "n\n", *options)
         assert status == 1 and "[y/N]" in shown and value.read_text() == "after\n"
-        status, _, shown = at_a_terminal("y\n", *options)
+        assert "`planted`" in shown and "--restore" in shown
+        status, _, shown = at_a_terminal(apart, "y\n", *options)
         assert status == 0 and "put back" in shown, shown
         assert value.read_text().strip() == "before" and not record.exists()
-        # Of another boot: discarded, and told.
-        value.write_text("after\n")
-        record.write_text(json.dumps(left | {"boot_id": "another"}))
-        done = tompion("advise", *options)
-        assert done.returncode == 0 and "another boot" in done.stderr
-        assert value.read_text() == "after\n" and not record.exists()
     finally:
         record.unlink(missing_ok=True)
 
 
 @ROOT_ONLY
-def test_leaving_a_throttled_group_is_found_to_help_and_the_process_comes_back():
+def test_leaving_a_throttled_group_is_found_to_help_and_the_process_comes_back(apart):
     """A fifth of a CPU, wanted whole by a neighbour in the group: stalls of 80 ms."""
     script = """
 echo $$ > "$0"
 (while :; do :; done) & neighbour=$!
-"$@" --system --only leave-cgroup --duration 8s --json
+"$@" --system --only leave-cgroup --duration 6s --json
 status=$?
 kill $neighbour
 exit $status
@@ -218,7 +211,7 @@ exit $status
     for attempt in range(3):
         name = f"tompion-test-advise-{os.getpid()}-{attempt}"
         with cpu_quota(name, 20_000, 100_000) as members:
-            command = ["bash", "-c", script, str(members), str(TOMPION), "advise"]
+            command = ["bash", "-c", script, str(members), *apart.prefix, str(TOMPION), "advise"]
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
             )
@@ -227,6 +220,8 @@ exit $status
         seen.append(group)
         p99 = [e for e in group["effects"] if e["quantile"] == "p99"]
         if group["status"] == "helps" and p99 and p99[0]["change_ns"] < -5e6:
+            # Half of the trials without the remedy follow one with it: it came back.
+            assert p99[0]["off_ns"] > 20e6 > p99[0]["on_ns"], group
             return
     pytest.fail(f"never as expected: {seen}")
 
@@ -253,7 +248,7 @@ def test_whoever_may_not_is_told_what_it_takes(open_program):
             extra_groups=[],
         )
 
-    done = as_nobody("--only", "timer-slack,sched-fifo,clocksource", "--duration", "2s", "--json")
+    done = as_nobody("--only", "timer-slack,sched-fifo,clocksource", "--duration", "1s", "--json")
     assert done.returncode == 0, done.stderr
     found = advice(done)
     assert knob(found, "timer-slack")["pairs"] > 0
@@ -262,11 +257,15 @@ def test_whoever_may_not_is_told_what_it_takes(open_program):
     for one in found["knobs"]:
         if one["name"].startswith("clocksource="):
             assert one["reason"] == "needs root and --system"
+    for options, want in ((), "needs root and --system"), (("--system",), "needs root"):
+        told = advice(as_nobody("--dry-run", "--json", *options))
+        reached = [k for k in told["knobs"] if k["reach"] == "system" and k["to"]]
+        assert all((k["status"], k["reason"]) == ("not_tried", want) for k in reached)
     done = as_nobody("--restore")
     assert done.returncode in (0, 1) and done.stderr.count("\n") <= 1
 
 
-def test_wrong_options_are_one_line_that_says_what_would_be_right():
+def test_wrong_options_are_one_line_that_says_what_would_be_right(tompion):
     for arguments, want in (
         (("--only", "timer-slak"), "timer-slack"),
         (("--target", "0s"), "1ns"),
@@ -281,7 +280,7 @@ def test_wrong_options_are_one_line_that_says_what_would_be_right():
 
 
 @ROOT_ONLY
-def test_there_is_nothing_to_put_back_when_nothing_was_left():
-    if Path("/run/tompion/advise.json").exists():
+def test_there_is_nothing_to_put_back_when_nothing_was_left(apart, tompion):
+    if apart.record.exists():
         pytest.skip("someone's values are waiting to be put back")
     assert "nothing to put back" in tompion("advise", "--restore", check=0).stdout

@@ -1,5 +1,6 @@
 """Injected causes of known size come out of a real run with that size."""
 
+import contextlib
 import json
 import os
 import random
@@ -181,3 +182,33 @@ def test_a_full_disk_loses_at_most_the_trial_under_way(tmp_path):
     result = json.loads(report)
     assert result["status"] == "interrupted"
     assert sum(c["blocks"] for c in result["cells"]) >= 9
+
+
+def test_a_load_that_gets_no_turn_for_a_while_is_waited_for(tmp_path):
+    # As on a machine on which many programs want the CPU: here somebody stops the load
+    # for much longer than a trial lasts.
+    process = subprocess.Popen(
+        [TOMPION, "check", "--loads", "cpu", "--methods", "clock-monotonic", "--quiet"]
+        + ["--duration", "5s", "--out", str(tmp_path / "r")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None:
+        workers = []
+        with contextlib.suppress(OSError):
+            workers = [int(pid) for pid in children.read_text().split()]
+        for number, pause in ((signal.SIGSTOP, 0.4), (signal.SIGCONT, 0.6)):
+            for pid in workers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            time.sleep(pause)
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 0, errors
+    record = json.loads((tmp_path / "r/run.json").read_text())
+    waited = [t["load"]["observed_ns"] / 1e6 for t in record["trials"]]
+    print(f"looked at for {max(waited):.0f} ms at most")
+    assert max(waited) > 100
+    assert all(t["load"]["cpu_time_ns"] > 0 for t in record["trials"])

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import TOMPION, example, tompion
 from terminal import Terminal
-from test_time_limits import ROOT_ONLY
+from test_time_limits import ROOT_ONLY, cpu_quota
 
 FIGURES = re.compile(r"now p50 +[\d.]+ (ns|us|ms)  p99 +[\d.]+ (ns|us|ms)  max")
 
@@ -74,7 +74,7 @@ def test_every_end_gives_the_terminal_back_and_keeps_what_was_measured(tmp_path,
             os.close(shown.slave)
             os.close(shown.master)
             shown.slave = shown.master = None
-            assert shown.process.wait(timeout=20) == 130
+            assert shown.process.wait(timeout=60) == 130
         else:
             shown.signal(getattr(signal, how))
         if how != "hang-up":
@@ -93,18 +93,58 @@ def test_a_panic_gives_the_terminal_back_before_its_message(where):
         assert 0 < left < shown.raw.find(b"planted")
 
 
-def test_without_colour_and_in_a_small_terminal(tmp_path):
-    with watch(tmp_path, "--loads", "idle", environment={"NO_COLOR": "1"}) as shown:
+COLOUR = re.compile(rb"\x1b\[[0-9;]*\b[34]8;|\x1b\[3[0-7]m|\x1b\[9[0-7]m")
+
+
+@pytest.mark.parametrize("how", [{"NO_COLOR": "1"}, {"TERM": "vt100"}, {"TERM": "xterm"}])
+def test_colours_are_left_out_where_they_are_not_wanted_or_not_known(tmp_path, how):
+    with watch(tmp_path, "--loads", "idle", environment=how) as shown:
         shown.until(lambda text: FIGURES.search(text))
         shown.press("q")
         assert shown.end() == 0
-        assert not re.search(rb"\x1b\[[0-9;]*\b[34]8;|\x1b\[3[0-7]m|\x1b\[9[0-7]m", shown.raw)
-    (tmp_path / "small").mkdir()
-    with watch(tmp_path / "small", "--loads", "idle", columns=60, rows=20) as shown:
+        assert bool(COLOUR.search(shown.raw)) == (how.get("TERM") == "xterm")
+        assert shown.is_restored()
+
+
+def test_a_terminal_may_change_its_size(tmp_path):
+    with watch(tmp_path, "--loads", "idle", columns=60, rows=20) as shown:
         shown.until("60x20 is too small: 80x24 needed; q quits")
-        time.sleep(0.5)
+        for columns, rows in [(80, 24), (132, 43), (60, 20), (80, 24)]:
+            shown.resize(columns, rows)
+            if columns < 80:
+                shown.until("60x20 is too small: 80x24 needed; q quits")
+                continue
+            foot = lambda text: "q quit" in text.splitlines()[-1]  # noqa: E731
+            text = shown.until(lambda text: FIGURES.search(text) and foot(text))
+            # All of it is used: the time stands at the right edge.
+            assert re.search(r"running \d\d:\d\d$", text.splitlines()[0]), text
+            assert len(text.splitlines()) == rows and "Worst cases" in text
         shown.press("q")
         assert shown.end() == 0
+        assert shown.is_restored()
+    assert cells(tmp_path / "run")[0]["status"] == "complete"
+
+
+@ROOT_ONLY
+def test_a_quota_stalls_the_loop_with_that_cause_and_is_told(tmp_path):
+    """A tenth of a CPU in periods of 100 ms: a loop of 500 ms is stopped for 90 ms at a time."""
+    command = ["sh", "-c", 'echo $$ > "$0"; exec "$@"']
+    with cpu_quota(f"tompion-test-watch-{os.getpid()}", 10_000, 100_000) as members:
+        options = ["--loads", "idle", "--targets", "10ms", "--out", tmp_path / "run"]
+        with Terminal([*command, members, TOMPION, "watch", *options]) as shown:
+            # Name, share of the loop's time, the longest part. Beside busy neighbours most
+            # of what the loop lacks may be theirs.
+            row = re.compile(r"throttled +[\d.]+ % +(\d+(?:\.\d+)?) ms")
+            longest = lambda text: max(map(float, row.findall(text)), default=0)  # noqa: E731
+            shown.until(lambda text: longest(text) > 20, seconds=120)
+            text = shown.until(lambda text: re.search(r"CPU quota took [\d.]+ s", text), seconds=120)
+            assert "Stalls lost" in text
+            shown.press("q")
+            assert shown.end(seconds=120) == 0
+    record, _ = cells(tmp_path / "run")
+    causes = [c for t in record["trials"] if t.get("stalls") for c in t["stalls"]["causes"]]
+    assert max(c["longest_ns"] for c in causes if c["cause"] == "throttled") > 20e6, causes
+    assert record["throttling"]["throttled_ns"] > 1e9
 
 
 @ROOT_ONLY
@@ -120,7 +160,7 @@ def test_a_stop_of_the_process_is_a_worst_case_of_its_length_with_its_cause(tmp_
             shown.signal(signal.SIGCONT)
         lengths = re.compile(r"(\d+) ms (?:wake-up|stall  ) *stopped")
         found = lambda text: [int(ms) for ms in lengths.findall(text)]  # noqa: E731
-        text = shown.until(lambda text: any(395 <= ms < 600 for ms in found(text)))
+        text = shown.until(lambda text: any(395 <= ms < 2000 for ms in found(text)))
         assert "Worst cases" in text
         shown.press("q")
         assert shown.end() == 0
@@ -134,7 +174,8 @@ def test_without_a_terminal_it_says_so_in_a_line(tmp_path):
 
 
 def test_lines_instead_of_drawing(tmp_path):
-    options = ["--plain", "--for", "4s", "--loads", "idle", "--targets", "1ms"]
+    # A loop comes after eight slices, for which four seconds would do; a trial holds ten.
+    options = ["--plain", "--for", "8s", "--loads", "idle", "--targets", "1ms"]
     done = tompion("watch", *options, "--out", tmp_path / "run", check=0)
     lines = done.stdout.splitlines()
     sleeps = [line for line in lines if " wake-up idle clock-nanosleep-abs 1ms any CPU: p50 " in line]

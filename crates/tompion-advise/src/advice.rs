@@ -101,6 +101,8 @@ pub struct KnobAdvice {
     pub cpu_on_ns: Option<f64>,
     /// Files of the kernel that it changes.
     pub files: Vec<PathBuf>,
+    /// Those of them that did not take their value, and why: it was tried without them.
+    pub left_out: Vec<String>,
     /// The command, configuration or code that applies it.
     pub apply: Vec<String>,
     /// What it costs, and whom.

@@ -32,6 +32,10 @@ pub fn same(a: &str, b: &str) -> bool {
 /// Why a write failed, and what would be right.
 pub fn why(path: &Path, error: &io::Error) -> String {
     let path = path.display();
+    if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) {
+        // Opened, and refused all the same: whoever asks.
+        return format!("{path}: the kernel does not allow it");
+    }
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!("needs root: {path}: permission denied"),
         io::ErrorKind::ReadOnlyFilesystem => {
@@ -49,6 +53,14 @@ mod tests {
     fn values_are_the_same_however_the_kernel_writes_them() {
         assert!(same("0,1\n", "0-1") && same("tsc\n", "tsc") && same("", "\n"));
         assert!(!same("0-1", "0-2") && !same("tsc", "hpet") && !same("0", ""));
+    }
+
+    #[test]
+    fn what_nobody_may_is_told_apart_from_what_root_may() {
+        let why = |number| why(Path::new("/x"), &io::Error::from_raw_os_error(number));
+        let (eperm, eacces) = (1, 13);
+        assert_eq!(why(eperm), "/x: the kernel does not allow it");
+        assert!(why(eacces).contains("needs root"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! It lies under `/run`, which a reboot empties, and names the boot all the same: in
 //! a container `/run` may be a directory that stays.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use tompion_platform::Root;
 
 use crate::Change;
+use crate::trusted::{self, Problem};
 
 const DIRECTORY: &str = "/run/tompion";
 const RECORD: &str = "/run/tompion/advise.json";
@@ -36,6 +37,17 @@ pub enum JournalError {
     )]
     Damaged {
         /// The record.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Someone else may have written it.
+    #[error(
+        "{path} is not to be trusted: {why}; look who made it, and remove it: nothing is put \
+         back by it"
+    )]
+    Distrusted {
+        /// The record, or what it lies in.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -76,14 +88,9 @@ impl Journal {
     /// If another process has it, or this one may not write there.
     pub fn open(root: &Root) -> Result<Self, JournalError> {
         let directory = root.path(DIRECTORY);
-        fs::create_dir_all(&directory).map_err(|e| not_written(&directory, e))?;
+        trusted::directory(&directory).map_err(|e| unusable(&directory, e))?;
         let path = root.path(LOCK);
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|e| not_written(&path, e))?;
+        let lock = trusted::lock(&path).map_err(|e| unusable(&path, e))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Busy),
@@ -98,6 +105,14 @@ impl Journal {
         // Left by one that was killed while it wrote: never anything but a part.
         let _ = fs::remove_file(journal.unfinished());
         Ok(journal)
+    }
+
+    /// Whether [`Journal::open`] would be allowed, without trying.
+    pub fn may_open(root: &Root) -> bool {
+        let mut place = root.path(DIRECTORY);
+        // Not made yet, as a rule.
+        while !place.exists() && place.pop() {}
+        rustix::fs::access(&place, rustix::fs::Access::WRITE_OK).is_ok()
     }
 
     fn unfinished(&self) -> PathBuf {
@@ -115,8 +130,9 @@ impl Journal {
         };
         let text = serde_json::to_string_pretty(&record).expect("plain text") + "\n";
         let new = self.unfinished();
+        let _ = fs::remove_file(&new);
         let written = || -> io::Result<()> {
-            let mut file = File::create(&new)?;
+            let mut file = trusted::create(&new)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&new, &self.record)?;
@@ -137,16 +153,17 @@ impl Journal {
 /// The record that lies there, whoever wrote it.
 pub(crate) fn read(root: &Root) -> Result<Option<Record>, JournalError> {
     let path = root.path(RECORD);
-    let text = match fs::read_to_string(&path) {
+    let text = match trusted::read(&path) {
         Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(JournalError::Io { path, source }),
+        Err(Problem::Io(e)) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(Problem::Io(source)) => return Err(JournalError::Io { path, source }),
+        Err(Problem::Distrust(why)) => return Err(JournalError::Distrusted { path, why }),
     };
     let damaged = |why: String| JournalError::Damaged {
         path: path.clone(),
         why,
     };
-    let record: Record = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+    let record: Record = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
     match record.format {
         FORMAT => Ok(Some(record)),
         other => Err(damaged(format!(
@@ -162,6 +179,16 @@ pub(crate) fn is_of_this_boot(root: &Root, record: &Record) -> bool {
 
 fn boot_id(root: &Root) -> String {
     root.text(BOOT_ID).unwrap_or_default()
+}
+
+fn unusable(path: &Path, problem: Problem) -> JournalError {
+    match problem {
+        Problem::Io(source) => not_written(path, source),
+        Problem::Distrust(why) => JournalError::Distrusted {
+            path: path.to_owned(),
+            why,
+        },
+    }
 }
 
 fn not_written(path: &Path, source: io::Error) -> JournalError {
@@ -186,6 +213,7 @@ mod tests {
         assert!(matches!(Journal::open(&root), Err(JournalError::Busy)));
         drop(first);
         assert!(Journal::open(&root).is_ok());
+        assert!(Journal::may_open(&root));
     }
 
     #[test]
@@ -196,11 +224,7 @@ mod tests {
         fs::write(root.path("/run/tompion/advise.json.new"), "{ half").unwrap();
         let journal = Journal::open(&root).unwrap();
         assert_eq!(read(&root).unwrap(), None);
-        let change = Change {
-            path: "/sys/knob".into(),
-            old: "a".into(),
-            new: "b".into(),
-        };
+        let change = Change::new("/sys/knob", "a", "b");
         journal.save("knob", std::slice::from_ref(&change)).unwrap();
         let record = read(&root).unwrap().unwrap();
         assert_eq!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Setup, Surroundings};
+use crate::{Setup, Surroundings, WayBack};
 
 /// Whom a remedy touches while it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -59,6 +59,21 @@ pub struct Change {
     pub old: String,
     /// What it says with it.
     pub new: String,
+    /// What else it takes to undo it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<WayBack>,
+}
+
+impl Change {
+    /// From one value to another, undone by the old one.
+    pub fn new(path: impl Into<PathBuf>, old: impl Into<String>, new: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            old: old.into(),
+            new: new.into(),
+            back: None,
+        }
+    }
 }
 
 /// A remedy that can be tried here.

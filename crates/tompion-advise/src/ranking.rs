@@ -10,13 +10,21 @@ use crate::candidate::Candidate;
 use crate::effect::{Judged, Pair, gain, judge, median, status};
 use crate::trying::Tried;
 
-/// Every candidate with what came of it, the best first.
-pub(crate) fn ranked(candidates: &[Candidate], tried: &[Tried<'_>]) -> Vec<KnobAdvice> {
+/// Every candidate with what came of it, the best first. A pair of trials takes `a_pair`
+/// where none was made.
+pub(crate) fn ranked(
+    candidates: &[Candidate],
+    tried: &[Tried<'_>],
+    a_pair: Duration,
+) -> Vec<KnobAdvice> {
     let counted: Vec<&Tried<'_>> = tried.iter().filter(|t| t.refused.is_none()).collect();
     let pairs: Vec<&[Pair]> = counted.iter().map(|t| t.pairs.as_slice()).collect();
     let judged = judge(&pairs);
     // What a block takes, for those that need more of them.
-    let mean = |t: &&Tried<'_>| t.took / u32::try_from(t.pairs.len().max(1)).unwrap_or(u32::MAX);
+    let mean = |t: &&Tried<'_>| match u32::try_from(t.pairs.len()).unwrap_or(u32::MAX) {
+        0 => a_pair,
+        n => t.took / n,
+    };
     let block: Duration = counted.iter().map(mean).sum();
     let mut all: Vec<KnobAdvice> = candidates.iter().map(described).collect();
     for one in tried {
@@ -68,6 +76,7 @@ fn described(candidate: &Candidate) -> KnobAdvice {
             let joined = r.joined.iter().map(|(to, _)| to.clone());
             changed.chain(held).chain(joined).collect()
         }),
+        left_out: Vec::new(),
         apply: ready.map_or_else(Vec::new, |r| r.apply.clone()),
         price: knob.price().to_owned(),
         source: knob.source().to_owned(),
@@ -82,6 +91,7 @@ impl KnobAdvice {
         };
         self.status = status(&judged);
         self.pairs = one.pairs.len();
+        self.left_out.clone_from(&one.left_out);
         self.cpu_off_ns = cpu(|p| p.off.cpu_ns);
         self.cpu_on_ns = cpu(|p| p.on.cpu_ns);
         self.effects = judged.effects;
@@ -91,14 +101,9 @@ impl KnobAdvice {
             // Twice as many where a result is near.
             let pairs = needed.unwrap_or(2 * self.pairs);
             let time = block * u32::try_from(pairs).unwrap_or(u32::MAX);
-            let longer = match time {
-                Duration::ZERO => String::new(),
-                time => {
-                    let seconds = time.as_secs_f64().ceil() as u64;
-                    let option = format_duration(seconds * 1_000_000_000);
-                    format!("; try --duration {option} or more")
-                }
-            };
+            let seconds = time.as_secs_f64().ceil() as u64;
+            let option = format_duration(seconds * 1_000_000_000);
+            let longer = format!("; try --duration {option} or more");
             self.reason = Some(match needed {
                 Some(need) => format!("it takes {need} pairs, there were {}{longer}", self.pairs),
                 None => {

@@ -1,12 +1,14 @@
 //! Putting values back: after a trial, and after a run that was killed.
 
+use std::io;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use tompion_platform::Root;
 
 use crate::journal::{self, Journal, JournalError, Record};
 use crate::switch::LeftAlone;
-use crate::{Change, files};
+use crate::{Change, files, way_back};
 
 /// What an earlier run left behind.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Leftover {
     /// # Errors
     /// If the record cannot be removed.
     pub fn restore(self, root: &Root, journal: &Journal) -> Result<Restored, JournalError> {
-        let restored = put_back(root, &self.record.changes);
+        let restored = undo(root, journal, &self.record.knob, self.record.changes);
         if restored.failed.is_empty() {
             journal.clear()?;
         }
@@ -60,46 +62,66 @@ impl Leftover {
     }
 }
 
+/// A file that has its old value again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PutBack {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says again.
+    pub value: String,
+}
+
 /// What came of putting values back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// Files that have their old value again, and that value.
-    pub put_back: Vec<(PathBuf, String)>,
+    /// Files that have their old value again.
+    pub put_back: Vec<PutBack>,
     /// Files that had not been changed yet.
     pub unchanged: Vec<PathBuf>,
     /// Files that someone else has changed since.
     pub left_alone: Vec<LeftAlone>,
+    /// Files that are there no more.
+    pub gone: Vec<PathBuf>,
     /// Files that took no value, and why.
     pub failed: Vec<String>,
 }
 
 /// Puts back what still has the value that it was given, the last first.
-pub(crate) fn put_back(root: &Root, changes: &[Change]) -> Restored {
+pub(crate) fn undo(
+    root: &Root,
+    journal: &Journal,
+    knob: &str,
+    mut changes: Vec<Change>,
+) -> Restored {
+    // A kill in between must not make our own value someone else's.
+    if way_back::begin(root, &mut changes) && journal.save(knob, &changes).is_ok() {
+        way_back::lead(root, &changes);
+    }
     let mut restored = Restored::default();
     for change in changes.iter().rev() {
-        let found = match files::read(root, &change.path) {
+        let path = change.path.clone();
+        let found = match files::read(root, &path) {
             Ok(found) => found,
+            // A CPU or a module that is gone has taken its settings along.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                restored.gone.push(path);
+                continue;
+            }
             Err(e) => {
-                restored.failed.push(files::why(&change.path, &e));
+                restored.failed.push(files::why(&path, &e));
                 continue;
             }
         };
-        if files::same(&found, &change.old) {
-            restored.unchanged.push(change.path.clone());
-        } else if files::same(&found, &change.new) {
-            match files::write(root, &change.path, &change.old) {
-                Ok(()) => {
-                    let old = (change.path.clone(), change.old.clone());
-                    restored.put_back.push(old);
-                }
-                Err(e) => restored.failed.push(files::why(&change.path, &e)),
+        let old = change.old.clone();
+        if files::same(&found, &old) {
+            restored.unchanged.push(path);
+        } else if way_back::is_ours(change, &found) {
+            match files::write(root, &path, &old) {
+                Ok(()) => restored.put_back.push(PutBack { path, value: old }),
+                Err(e) => restored.failed.push(files::why(&path, &e)),
             }
         } else {
-            restored.left_alone.push(LeftAlone {
-                path: change.path.clone(),
-                found,
-                old: change.old.clone(),
-            });
+            restored.left_alone.push(LeftAlone { path, found, old });
         }
     }
     restored
@@ -108,6 +130,7 @@ pub(crate) fn put_back(root: &Root, changes: &[Change]) -> Restored {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WayBack;
     use std::fs;
 
     const BOOT: &str = "/proc/sys/kernel/random/boot_id";
@@ -123,12 +146,6 @@ mod tests {
         (tree, root)
     }
 
-    fn change(path: &str, old: &str, new: &str) -> Change {
-        let [path, old, new] = [path, old, new].map(str::to_owned);
-        let path = path.into();
-        Change { path, old, new }
-    }
-
     /// As a run that is killed leaves it.
     fn killed(root: &Root, changes: &[Change]) -> Journal {
         let journal = Journal::open(root).unwrap();
@@ -140,13 +157,14 @@ mod tests {
     #[test]
     fn what_a_killed_run_changed_is_put_back_and_what_others_changed_is_named() {
         let (_tree, root) = tree(&[("/a", "new\n"), ("/b", "other\n"), ("/c", "old\n")]);
-        let changes = ["/a", "/b", "/c"].map(|p| change(p, "old", "new"));
+        let changes = ["/a", "/b", "/c"].map(|p| Change::new(p, "old", "new"));
         let journal = killed(&root, &changes);
         let leftover = Leftover::find(&root).unwrap().unwrap();
         assert!(!leftover.of_another_boot);
         assert_eq!((leftover.knob(), leftover.changes()), ("knob", 3));
         let restored = leftover.restore(&root, &journal).unwrap();
-        assert_eq!(restored.put_back, [("/a".into(), "old".to_owned())]);
+        let (path, value) = ("/a".into(), "old".to_owned());
+        assert_eq!(restored.put_back, [PutBack { path, value }]);
         assert_eq!(restored.unchanged, [PathBuf::from("/c")]);
         let told = restored.left_alone[0].to_string();
         assert!(
@@ -161,7 +179,7 @@ mod tests {
     #[test]
     fn a_record_of_another_boot_is_known_as_such_and_discarded() {
         let (_tree, root) = tree(&[("/a", "new\n")]);
-        let journal = killed(&root, &[change("/a", "old", "new")]);
+        let journal = killed(&root, &[Change::new("/a", "old", "new")]);
         fs::write(root.path(BOOT), "boot-2\n").unwrap();
         let leftover = Leftover::find(&root).unwrap().unwrap();
         assert!(leftover.of_another_boot);
@@ -172,13 +190,57 @@ mod tests {
 
     #[test]
     fn the_record_stays_while_a_value_is_not_back() {
-        let (_tree, root) = tree(&[("/a", "new\n")]);
-        let changes = [change("/a", "old", "new"), change("/gone", "old", "new")];
+        let (_tree, root) = tree(&[("/a", "new\n"), ("/stuck/file", "")]);
+        let changes = ["/a", "/stuck"].map(|p| Change::new(p, "old", "new"));
         let journal = killed(&root, &changes);
         let leftover = Leftover::find(&root).unwrap().unwrap();
         let restored = leftover.restore(&root, &journal).unwrap();
         assert_eq!(restored.failed.len(), 1, "{restored:?}");
         assert_eq!(root.text("/a").as_deref(), Some("old"), "the rest is back");
         assert!(Leftover::find(&root).unwrap().is_some());
+    }
+
+    #[test]
+    fn what_is_there_no_more_keeps_nobody_waiting() {
+        let (_tree, root) = tree(&[("/a", "new\n")]);
+        let changes = ["/a", "/gone"].map(|p| Change::new(p, "old", "new"));
+        let journal = killed(&root, &changes);
+        let leftover = Leftover::find(&root).unwrap().unwrap();
+        let restored = leftover.restore(&root, &journal).unwrap();
+        assert_eq!(restored.gone, [PathBuf::from("/gone")]);
+        assert_eq!(root.text("/a").as_deref(), Some("old"));
+        assert!(Leftover::find(&root).unwrap().is_none());
+    }
+
+    /// An interrupt that was at CPU 1 of 0-1, has been moved to 0, and is found at `now`.
+    fn moved(root: &Root, begun: bool) -> Change {
+        fs::write(root.path("/list"), "1\n").unwrap();
+        Change {
+            back: Some(WayBack {
+                value: "1".to_owned(),
+                seen_in: "/effective".into(),
+                begun,
+            }),
+            ..Change::new("/list", "0-1", "0")
+        }
+    }
+
+    #[test]
+    fn a_kill_on_the_way_back_does_not_make_our_value_someone_elses() {
+        let (_tree, root) = tree(&[("/list", "1\n"), ("/effective", "0\n")]);
+        let journal = killed(&root, &[moved(&root, true)]);
+        let leftover = Leftover::find(&root).unwrap().unwrap();
+        let restored = leftover.restore(&root, &journal).unwrap();
+        assert_eq!(restored.put_back.len(), 1, "{restored:?}");
+        assert_eq!(root.text("/list").as_deref(), Some("0-1"));
+        // Before, it is someone else's.
+        let journal = {
+            drop(journal);
+            killed(&root, &[moved(&root, false)])
+        };
+        let leftover = Leftover::find(&root).unwrap().unwrap();
+        let restored = leftover.restore(&root, &journal).unwrap();
+        assert_eq!(restored.left_alone.len(), 1, "{restored:?}");
+        assert_eq!(root.text("/list").as_deref(), Some("1"));
     }
 }

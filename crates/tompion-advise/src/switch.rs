@@ -5,13 +5,14 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use tompion_platform::Root;
 
-use crate::recovery::put_back;
+use crate::recovery::undo;
 use crate::{Change, Journal, Ready, files};
 
 /// A value that someone else has changed, and that stays as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftAlone {
     /// The file.
     pub path: PathBuf,
@@ -23,13 +24,17 @@ pub struct LeftAlone {
 
 impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: someone else has set it to `{}`, which stays; it was `{}` before",
-            self.path.display(),
-            self.found,
-            self.old
-        )
+        let (path, found, old) = (self.path.display(), &self.found, &self.old);
+        match files::same(found, old) {
+            true => write!(
+                f,
+                "{path}: someone else has set it back to `{old}` meanwhile"
+            ),
+            false => write!(
+                f,
+                "{path}: someone else has set it to `{found}`, which stays; it was `{old}` before"
+            ),
+        }
     }
 }
 
@@ -46,8 +51,12 @@ pub enum Refusal {
 pub struct Switch<'a> {
     root: &'a Root,
     journal: Option<&'a Journal>,
+    /// The remedy that is on.
+    knob: String,
     /// What is changed just now.
     changed: Vec<Change>,
+    /// Those of them that took their value.
+    taken: Vec<PathBuf>,
     held: Option<File>,
     /// The list of processes to go back to.
     left: Option<PathBuf>,
@@ -59,22 +68,26 @@ impl<'a> Switch<'a> {
         Self {
             root,
             journal,
+            knob: String::new(),
             changed: Vec::new(),
+            taken: Vec::new(),
             held: None,
             left: None,
         }
     }
 
-    /// Switches on what lies outside of the measuring thread.
+    /// Switches on what lies outside of the measuring thread; returns which of several
+    /// files did not take their value, and why.
     ///
     /// # Errors
     /// If the system does not allow it or someone else has changed a value; all is as
     /// it was then.
-    pub fn on(&mut self, knob: &str, ready: &Ready) -> Result<(), Refusal> {
-        let done = self
-            .write(knob, &ready.files)
-            .and_then(|()| self.hold(ready))
-            .and_then(|()| self.join(ready));
+    pub fn on(&mut self, knob: &str, ready: &Ready) -> Result<Vec<String>, Refusal> {
+        let done = self.write(knob, &ready.files).and_then(|left_out| {
+            self.hold(ready)?;
+            self.join(ready)?;
+            Ok(left_out)
+        });
         if done.is_err() {
             // The first problem is the one to tell.
             let _ = self.off();
@@ -82,9 +95,9 @@ impl<'a> Switch<'a> {
         done
     }
 
-    fn write(&mut self, knob: &str, changes: &[Change]) -> Result<(), Refusal> {
+    fn write(&mut self, knob: &str, changes: &[Change]) -> Result<Vec<String>, Refusal> {
         if changes.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let refuse = |why: String| Err(Refusal::NotAllowed(why));
         for change in changes {
@@ -106,14 +119,15 @@ impl<'a> Switch<'a> {
         if let Err(e) = journal.save(knob, changes) {
             return refuse(e.to_string());
         }
+        knob.clone_into(&mut self.knob);
         self.changed = changes.to_vec();
-        let mut problem = None;
-        let mut taken = 0;
+        self.taken.clear();
+        let mut problems = Vec::new();
         for (at, change) in changes.iter().enumerate() {
             let path = &change.path;
             let written = files::write(self.root, path, &change.new);
             match written.and_then(|()| files::read(self.root, path)) {
-                Ok(now) if files::same(&now, &change.new) => taken += 1,
+                Ok(now) if files::same(&now, &change.new) => self.taken.push(path.clone()),
                 Ok(now) => {
                     if !files::same(&now, &change.old) {
                         // The kernel made of it what it will: that is ours to undo.
@@ -122,16 +136,16 @@ impl<'a> Switch<'a> {
                     }
                     let (path, new) = (path.display(), &change.new);
                     let text = format!("{path}: the kernel did not take `{new}`, it says `{now}`");
-                    problem.get_or_insert(text);
+                    problems.push(text);
                 }
                 Err(e) => {
-                    problem.get_or_insert(files::why(path, &e));
+                    problems.push(files::why(path, &e));
                 }
             }
         }
-        match problem {
-            Some(why) if taken == 0 => refuse(why),
-            _ => Ok(()),
+        match problems.first() {
+            Some(why) if self.taken.is_empty() => refuse(why.clone()),
+            _ => Ok(problems),
         }
     }
 
@@ -172,21 +186,31 @@ impl<'a> Switch<'a> {
             problems.push(files::why(&from, &e));
         }
         let changed = std::mem::take(&mut self.changed);
-        if changed.is_empty() {
-            return match problems.is_empty() {
-                true => Ok(Vec::new()),
-                false => Err(problems.join("; ")),
-            };
-        }
-        let restored = put_back(self.root, &changed);
+        let Some(journal) = self.journal.filter(|_| !changed.is_empty()) else {
+            return none_of(problems).map(|()| Vec::new());
+        };
+        let restored = undo(self.root, journal, &self.knob, changed.clone());
         problems.extend(restored.failed);
-        if problems.is_empty() {
-            if let Some(journal) = self.journal {
-                journal.clear().map_err(|e| e.to_string())?;
-            }
-            return Ok(restored.left_alone);
-        }
-        Err(problems.join("; "))
+        none_of(problems)?;
+        journal.clear().map_err(|e| e.to_string())?;
+        let mut left_alone = restored.left_alone;
+        // On without our knowing when it was no more.
+        let set_back = changed.into_iter().filter(|change| {
+            self.taken.contains(&change.path) && restored.unchanged.contains(&change.path)
+        });
+        left_alone.extend(set_back.map(|change| LeftAlone {
+            path: change.path,
+            found: change.old.clone(),
+            old: change.old,
+        }));
+        Ok(left_alone)
+    }
+}
+
+fn none_of(problems: Vec<String>) -> Result<(), String> {
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems.join("; ")),
     }
 }
 

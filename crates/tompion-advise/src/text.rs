@@ -39,6 +39,7 @@ impl Advice {
                 width,
             );
         }
+        self.in_part(&mut out, width);
         listed(&mut out, "Not tried", self.with(Status::NotTried), width);
         listed(&mut out, "Refused", self.with(Status::Refused), width);
         listed(&mut out, "So already", self.with(Status::Already), width);
@@ -101,14 +102,28 @@ impl Advice {
         };
         format!(
             "{}: {} of {} remedies tried, each on and off in {range} of trials of {} in random \
-             order, in {:.0} s (seed {}).{early}",
+             order, in {} (seed {}).{early}",
             capital(&self.conditions()),
             pairs.len(),
             self.knobs.len(),
             format_ns(self.trial_ns as f64),
-            self.seconds,
+            seconds(self.seconds),
             self.seed
         )
+    }
+
+    /// What was measured without some of what it changes.
+    fn in_part(&self, out: &mut String, width: usize) {
+        let partly = self.knobs.iter().filter(|k| !k.left_out.is_empty());
+        for (number, knob) in partly.enumerate() {
+            if number == 0 {
+                heading(out, "Tried in part");
+            }
+            let (left_out, all) = (knob.left_out.len(), knob.files.len());
+            let told = knob.left_out.join("; ");
+            let text = format!("{}: without {left_out} of {all} files: {told}", knob.name);
+            item(out, &text, width);
+        }
     }
 
     fn conclusion(&self, out: &mut String, width: usize) {
@@ -147,6 +162,13 @@ impl Advice {
             field(out, "Price", &price(knob), width);
             field(out, "Source", &knob.source, width);
         }
+    }
+}
+
+fn seconds(seconds: f64) -> String {
+    match seconds < 9.95 {
+        true => format!("{seconds:.1} s"),
+        false => format!("{seconds:.0} s"),
     }
 }
 

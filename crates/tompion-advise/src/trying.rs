@@ -73,6 +73,11 @@ fn trial_length(options: &TryOptions, tried: usize) -> Duration {
     length.max(sleeps)
 }
 
+/// What a pair takes as a rule: its trials, and a third of the time between them.
+fn pair_length(trial: Duration) -> Duration {
+    trial * 3
+}
+
 /// A remedy that is tried, and what came of it so far.
 pub(crate) struct Tried<'a> {
     /// Its place in the list of candidates.
@@ -80,6 +85,8 @@ pub(crate) struct Tried<'a> {
     knob: &'a dyn Knob,
     ready: &'a Ready,
     pub pairs: Vec<Pair>,
+    /// Which of its files did not take their value, and why.
+    pub left_out: Vec<String>,
     /// Why it is tried no more.
     pub refused: Option<String>,
     /// The longest time that a pair took.
@@ -126,14 +133,15 @@ pub fn try_all(
             let mut switch = Switch::new(root, journal);
             let order = [turn.on_first, !turn.on_first];
             match pair(one, order, length, options.settle, &mut switch, bench) {
-                Ok((pair, others)) => {
+                Ok(made) => {
                     done += 1;
+                    one.left_out = made.left_out;
                     // A pair beside someone else's change compares two other things.
-                    if others.is_empty() {
-                        one.pairs.push(pair);
+                    if made.others.is_empty() {
+                        one.pairs.push(made.pair);
                     } else {
-                        one.refused = Some(others.join("; "));
-                        left_alone.extend(others);
+                        one.refused = Some(made.others.join("; "));
+                        left_alone.extend(made.others);
                     }
                 }
                 Err(Ended::Refused(why)) => one.refused = Some(why),
@@ -167,7 +175,7 @@ pub fn try_all(
         seconds,
         interrupted: interrupted(),
         trial_ns: length.as_nanos() as u64,
-        knobs: ranked(candidates, &tried),
+        knobs: ranked(candidates, &tried, pair_length(length)),
         left_alone,
         ..Advice::nothing(options)
     })
@@ -180,7 +188,7 @@ impl Advice {
         Self {
             dry_run: true,
             trial_ns: trial_length(options, would).as_nanos() as u64,
-            knobs: ranked(candidates, &[]),
+            knobs: ranked(candidates, &[], Duration::ZERO),
             ..Self::nothing(options)
         }
     }
@@ -214,6 +222,7 @@ fn tried(candidates: &[Candidate]) -> Vec<Tried<'_>> {
                 knob: candidate.knob.as_ref(),
                 ready,
                 pairs: Vec::new(),
+                left_out: Vec::new(),
                 refused: None,
                 longest: Duration::ZERO,
                 took: Duration::ZERO,
@@ -231,7 +240,15 @@ enum Ended {
     NotPutBack(String),
 }
 
-/// One pair, and what someone else changed meanwhile.
+/// One pair, and what was not as it should be.
+struct Made {
+    pair: Pair,
+    /// What someone else changed meanwhile.
+    others: Vec<String>,
+    /// Files that did not take their value.
+    left_out: Vec<String>,
+}
+
 fn pair(
     one: &Tried<'_>,
     order: [bool; 2],
@@ -239,12 +256,12 @@ fn pair(
     settle: Duration,
     switch: &mut Switch<'_>,
     bench: &mut dyn Bench,
-) -> Result<(Pair, Vec<String>), Ended> {
+) -> Result<Made, Ended> {
     let mut figures = [None, None];
-    let mut others = Vec::new();
+    let (mut others, mut left_out) = (Vec::new(), Vec::new());
     for on in order {
         if on {
-            switch
+            left_out = switch
                 .on(&one.knob.name(), one.ready)
                 .map_err(|refusal| match refusal {
                     Refusal::NotAllowed(why) => Ended::Refused(why),
@@ -270,7 +287,11 @@ fn pair(
     let [Some(off), Some(on)] = figures else {
         unreachable!("both sides were measured")
     };
-    Ok((Pair { off, on }, others))
+    Ok(Made {
+        pair: Pair { off, on },
+        others,
+        left_out,
+    })
 }
 
 #[cfg(test)]

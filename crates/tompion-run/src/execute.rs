@@ -33,8 +33,9 @@ const ROWS: usize = 1 << 20;
 /// How much longer a trial may last that has hardly a sample when its time is up.
 const PATIENCE: Duration = Duration::from_millis(150);
 
-/// How often a trial is tried whose load cannot prove that it ran.
-const ATTEMPTS: u32 = 5;
+/// How often a trial is tried whose load cannot prove that it ran; the machine looks
+/// longer each time.
+pub(crate) const ATTEMPTS: u32 = 8;
 
 /// Measures every cell of every block and saves each trial as it ends.
 ///

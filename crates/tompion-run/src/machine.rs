@@ -19,7 +19,7 @@ use tompion_time::os::{self, ClockId};
 use tompion_time::{Clock, Policy, Rate, Source};
 
 use self::observed::{Observed, Turns};
-use self::since::Since;
+use self::since::{Since, Turn};
 use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, ProbePlan, Trial};
 
 /// How often counters are read while a trial goes on.
@@ -58,6 +58,8 @@ pub struct Machine {
 
 struct Load {
     process: Option<LoadProcess>,
+    /// What it takes to see it run.
+    turn: Turn,
     /// Measures while the load is on.
     thread: Option<MeasuringThread>,
     /// Watches that thread, as the cells so far asked for it.
@@ -87,6 +89,7 @@ impl Machine {
                     process,
                     thread: None,
                     observed: None,
+                    turn: Turn::default(),
                 })
             })
             .collect::<Result<_, Error>>()?;
@@ -279,7 +282,7 @@ impl Bench for Machine {
             started,
             ended,
             outcome,
-            load: since.evidence(&mut load.process)?,
+            load: since.evidence(&mut load.process, &mut load.turn)?,
             stalls: None,
             observation,
         }])
@@ -312,7 +315,7 @@ impl Machine {
             source,
         })?;
         let ended = self.began.elapsed();
-        let evidence = since.evidence(&mut load.process)?;
+        let evidence = since.evidence(&mut load.process, &mut load.turn)?;
         let began_ns = self.began_ns;
         let trial = |m: stalls::Measured| Trial {
             factors: match m.stalls.cpu {

@@ -40,8 +40,25 @@ pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
 /// back first: however many come, it ends in order.
 pub fn in_order() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::<AtomicBool>::default();
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    on_hang_up(&stop)?;
     Ok(stop)
+}
+
+/// Sets the flag when the terminal hangs up, too, unless `nohup` has this process go on.
+pub fn on_hang_up(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    if !is_ignored(SIGHUP) {
+        signal_hook::flag::register(SIGHUP, Arc::clone(stop))?;
+    }
+    Ok(())
+}
+
+/// Whether this process was started with the signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

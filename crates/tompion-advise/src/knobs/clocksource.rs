@@ -61,11 +61,7 @@ impl Knob for Clocksource {
             to: new.clone(),
             off: setup.clone(),
             on: setup,
-            files: vec![Change {
-                path: CURRENT.into(),
-                old,
-                new: new.clone(),
-            }],
+            files: vec![Change::new(CURRENT, old, new.clone())],
             apply: vec![
                 format!("echo {new} > {CURRENT}"),
                 format!("for good: clocksource={new} on the kernel's command line"),

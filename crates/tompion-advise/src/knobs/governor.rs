@@ -40,8 +40,7 @@ impl Knob for Governor {
             .filter_map(|policy| {
                 let path = policy.join("scaling_governor");
                 let old = here.root.text(&path).filter(|old| old != WANTED)?;
-                let new = WANTED.to_owned();
-                Some(Change { path, old, new })
+                Some(Change::new(path, old, WANTED))
             })
             .collect();
         let Some(first) = files.first() else {
@@ -69,6 +68,7 @@ impl Knob for Governor {
     }
 
     fn source(&self) -> &'static str {
-        "practice: Linux Documentation/admin-guide/pm/cpufreq.rst"
+        "practice: Linux Documentation/admin-guide/pm/cpufreq.rst; switched by our tests \
+         on made-up files only"
     }
 }

@@ -45,11 +45,7 @@ impl Knob for HaltPoll {
             to: format!("up to {}", format_ns(DEFAULT_NS as f64)),
             off: setup.clone(),
             on: setup,
-            files: vec![Change {
-                path: TIME.into(),
-                old: now.to_string(),
-                new: DEFAULT_NS.to_string(),
-            }],
+            files: vec![Change::new(TIME, now.to_string(), DEFAULT_NS.to_string())],
             apply: vec![
                 format!("echo {DEFAULT_NS} > {TIME}"),
                 format!(
@@ -65,6 +61,7 @@ impl Knob for HaltPoll {
     }
 
     fn source(&self) -> &'static str {
-        "practice: Linux Documentation/virt/guest-halt-polling.rst"
+        "practice: Linux Documentation/virt/guest-halt-polling.rst; switched by our tests on \
+         made-up files only"
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tompion_platform::Root;
 
-use crate::{Change, Knob, Reach, Ready, State, Surroundings, cpus, interrupts};
+use crate::{Change, Knob, Reach, Ready, State, Surroundings, WayBack, cpus, interrupts};
 
 pub struct MoveInterrupts;
 
@@ -114,8 +114,9 @@ fn change(root: &Root, directory: &Path, cpu: u32, online: &BTreeSet<u32>) -> Op
     let old = root.text(&path)?;
     let allowed = cpus::parse(&old)?;
     // Of all that are allowed the kernel chooses one; absent on old kernels.
-    let effective = root.text(directory.join("effective_affinity_list"));
-    let arrives = effective.and_then(|list| cpus::parse(&list));
+    let seen_in = directory.join("effective_affinity_list");
+    let effective = root.text(&seen_in);
+    let arrives = effective.as_deref().and_then(cpus::parse);
     if !arrives.unwrap_or_else(|| allowed.clone()).contains(&cpu) {
         return None;
     }
@@ -125,6 +126,12 @@ fn change(root: &Root, directory: &Path, cpu: u32, online: &BTreeSet<u32>) -> Op
         elsewhere = online.clone();
         elsewhere.remove(&cpu);
     }
-    let new = cpus::format(&elsewhere);
-    Some(Change { path, old, new })
+    Some(Change {
+        back: effective.map(|value| WayBack {
+            value,
+            seen_in,
+            begun: false,
+        }),
+        ..Change::new(path, old, cpus::format(&elsewhere))
+    })
 }

@@ -1,12 +1,14 @@
 //! Every remedy against machines made of files.
 
+mod switched;
+
 use std::fs;
 
 use tompion_platform::Root;
 use tompion_probe::Policy;
 
 use super::all;
-use crate::{Change, Ready, State, Surroundings};
+use crate::{Change, Ready, State, Surroundings, WayBack};
 
 struct Tree {
     _directory: tempfile::TempDir,
@@ -65,9 +67,7 @@ impl Tree {
 }
 
 fn change(path: &str, old: &str, new: &str) -> Change {
-    let [path, old, new] = [path, old, new].map(str::to_owned);
-    let path = path.into();
-    Change { path, old, new }
+    Change::new(path, old, new)
 }
 
 #[test]
@@ -90,7 +90,8 @@ fn a_bare_machine_lacks_what_belongs_to_the_system_and_says_why() {
 
 #[test]
 fn names_are_unique_and_every_ready_remedy_says_how_to_apply_it() {
-    let tree = Tree::new(&[]);
+    let mut tree = Tree::new(&[]);
+    tree.here.program = Ok("perl".to_owned());
     let mut names: Vec<String> = all(&tree.here).iter().map(|k| k.name()).collect();
     names.sort();
     let before = names.len();
@@ -102,6 +103,7 @@ fn names_are_unique_and_every_ready_remedy_says_how_to_apply_it() {
         "pinning",
         "mlock",
         "hybrid-sleep",
+        "preload",
     ] {
         let ready = tree.ready(name);
         assert!(!ready.apply.is_empty() && ready.on != ready.off, "{name}");
@@ -243,10 +245,17 @@ fn interrupts_leave_the_cpu_that_takes_most_of_them() {
         "/proc/irq/36/smp_affinity_list",
         "/proc/irq/37/smp_affinity_list",
     ];
-    assert_eq!(
-        ready.files,
-        [change(moved[0], "0-1", "0"), change(moved[1], "1", "0")]
-    );
+    // Where the kernel tells at which CPU it arrives, it has to be led back there.
+    let back = WayBack {
+        value: "1".to_owned(),
+        seen_in: "/proc/irq/36/effective_affinity_list".into(),
+        begun: false,
+    };
+    let first = Change {
+        back: Some(back),
+        ..change(moved[0], "0-1", "0")
+    };
+    assert_eq!(ready.files, [first, change(moved[1], "1", "0")]);
     assert_eq!(
         (ready.on.thread.cpu, ready.off.thread.cpu),
         (Some(1), Some(1))

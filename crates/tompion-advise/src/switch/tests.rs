@@ -16,11 +16,7 @@ fn tree(values: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
 }
 
 fn changing(paths: &[&str]) -> Ready {
-    let change = |path: &&str| Change {
-        path: path.into(),
-        old: "old".to_owned(),
-        new: "new".to_owned(),
-    };
+    let change = |path: &&str| Change::new(*path, "old", "new");
     Ready {
         files: paths.iter().map(change).collect(),
         ..Ready::default()
@@ -135,4 +131,53 @@ fn a_value_that_the_kernel_does_not_take_is_a_refusal() {
         "{refused:?}"
     );
     assert!(Leftover::find(&root).unwrap().is_none());
+}
+
+#[test]
+fn a_value_that_someone_sets_back_in_the_middle_is_named() {
+    let (_tree, root) = tree(&[("/a", "old\n"), ("/b", "old\n")]);
+    let journal = Journal::open(&root).unwrap();
+    let mut switch = Switch::new(&root, Some(&journal));
+    switch.on("knob", &changing(&["/a", "/b"])).unwrap();
+    fs::write(root.path("/a"), "old\n").unwrap();
+    let left = switch.off().unwrap();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].to_string().contains("set it back to `old`"));
+    assert!(Leftover::find(&root).unwrap().is_none());
+}
+
+#[test]
+fn an_interrupt_that_does_not_come_back_in_time_is_allowed_where_it_was_all_the_same() {
+    let (_tree, root) = tree(&[("/list", "0-1\n"), ("/effective", "1\n")]);
+    let journal = Journal::open(&root).unwrap();
+    let mut ready = changing(&[]);
+    ready.files = vec![Change {
+        back: Some(crate::WayBack {
+            value: "1".to_owned(),
+            seen_in: "/effective".into(),
+            begun: false,
+        }),
+        ..Change::new("/list", "0-1", "0")
+    }];
+    let mut switch = Switch::new(&root, Some(&journal));
+    switch.on("knob", &ready).unwrap();
+    fs::write(root.path("/effective"), "0\n").unwrap();
+    assert_eq!(switch.off().unwrap(), []);
+    assert_eq!(value(&root, "/list"), "0-1");
+    assert!(Leftover::find(&root).unwrap().is_none());
+}
+
+#[test]
+fn what_takes_its_value_in_part_says_which_part_does_not() {
+    let (_tree, root) = tree(&[("/a", "old\n")]);
+    std::os::unix::fs::symlink("/dev/null", root.path("/null")).unwrap();
+    let journal = Journal::open(&root).unwrap();
+    let mut ready = changing(&["/a", "/null"]);
+    ready.files[1].old.clear();
+    let mut switch = Switch::new(&root, Some(&journal));
+    let left_out = switch.on("knob", &ready).unwrap();
+    assert_eq!(left_out.len(), 1, "{left_out:?}");
+    assert!(left_out[0].starts_with("/null: "), "{left_out:?}");
+    assert_eq!(value(&root, "/a"), "new");
+    assert_eq!(switch.off().unwrap(), []);
 }

@@ -54,10 +54,12 @@ pub(super) fn measured(out: &mut String, advice: &Advice, width: usize) {
 
 /// Its name, and what was measured where that is not the wake-up latency.
 fn name(knob: &KnobAdvice) -> String {
+    // Broken here rather than somewhere in the clocksource's name.
+    let name = knob.name.replace('=', "=\n");
     match knob.quantity {
-        Quantity::WakeUp => knob.name.clone(),
-        Quantity::ReadCost => format!("{}\n(read cost)", knob.name),
-        Quantity::ProgramWakeUp => format!("{}\n(a program)", knob.name),
+        Quantity::WakeUp => name,
+        Quantity::ReadCost => format!("{name}\n(read cost)"),
+        Quantity::ProgramWakeUp => format!("{name}\n(a program)"),
     }
 }
 

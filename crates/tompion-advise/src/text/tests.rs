@@ -33,6 +33,7 @@ fn knob(name: &str, status: Status, change_ns: Option<f64>) -> KnobAdvice {
         cpu_off_ns: Some(3_100.0),
         cpu_on_ns: Some(60_000.0),
         files: Vec::new(),
+        left_out: Vec::new(),
         apply: vec![
             "echo a-rather-long-command --that 'goes on and on' > /sys/some/where/deep".to_owned(),
         ],
@@ -106,4 +107,15 @@ fn an_early_end_and_a_vain_search_are_said() {
         text.contains("Nothing that was tried helps here."),
         "{text}"
     );
+}
+
+#[test]
+fn what_was_tried_in_part_is_said_with_the_part_that_was_not() {
+    let mut advice = advice();
+    assert!(!advice.text(80).contains("Tried in part"));
+    advice.knobs[0].files = vec!["/a".into(), "/b".into()];
+    advice.knobs[0].left_out = vec!["/b: Operation not permitted".to_owned()];
+    let text = advice.text(80);
+    let want = "timer-slack: without 1 of 2 files: /b: Operation not permitted";
+    assert!(text.contains(want), "{text}");
 }

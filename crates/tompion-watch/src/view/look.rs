@@ -13,6 +13,15 @@ pub struct Look {
 }
 
 impl Look {
+    /// As `NO_COLOR` (<https://no-color.org>) and `TERM` ask for it. The sequences that
+    /// colour a line make it blink on a terminal that has no colours.
+    pub fn fitting(no_color: Option<&str>, term: &str) -> Self {
+        let is_mono = term.starts_with("vt") || term.ends_with("-m") || term.ends_with("-mono");
+        Self {
+            color: no_color.is_none_or(str::is_empty) && !is_mono,
+        }
+    }
+
     fn with(self, color: Color) -> Style {
         match self.color {
             true => Style::new().fg(color),
@@ -58,5 +67,30 @@ pub(super) fn titled(buffer: &mut Buffer, area: Rect, title: Vec<Span<'_>>, look
         y: area.y + 1,
         height: area.height.saturating_sub(1),
         ..area
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_left_out_where_they_are_not_wanted_or_not_known() {
+        for (no_color, term, color) in [
+            (None, "xterm-256color", true),
+            (Some(""), "screen", true),
+            (Some("1"), "xterm-256color", false),
+            (None, "vt100", false),
+            (None, "vt220", false),
+            (None, "linux-m", false),
+            (None, "xterm-mono", false),
+            (None, "linux", true),
+        ] {
+            assert_eq!(
+                Look::fitting(no_color, term).color,
+                color,
+                "{no_color:?} {term}"
+            );
+        }
     }
 }

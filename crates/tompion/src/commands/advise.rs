@@ -35,12 +35,14 @@ const LONGEST_TARGET: Duration = Duration::from_millis(100);
 const NEEDS: &str = "needs --system";
 /// The same where this process may not change them.
 const NEEDS_ROOT: &str = "needs root and --system";
+/// The same with --system given.
+const NEEDS_ONLY_ROOT: &str = "needs root";
 
 /// Carries out the command.
 pub fn advise(options: &AdviseOptions) -> exit::Result {
     let root = Root::real();
     if options.restore {
-        return leftover::restore(&root, options.output.quiet);
+        return leftover::restore(&root, options.output);
     }
     let target = Duration::from_nanos(options.target.0);
     if target.is_zero() || target > LONGEST_TARGET {
@@ -56,8 +58,11 @@ pub fn advise(options: &AdviseOptions) -> exit::Result {
     let how = try_options(options);
     if options.dry_run {
         leftover::mention(&root)?;
-        if !options.system {
-            bar_system(&mut all, NEEDS);
+        match (options.system, Journal::may_open(&root)) {
+            (true, true) => {}
+            (true, false) => bar_system(&mut all, NEEDS_ONLY_ROOT),
+            (false, true) => bar_system(&mut all, NEEDS),
+            (false, false) => bar_system(&mut all, NEEDS_ROOT),
         }
         tell(&Advice::dry_run(&all, &how), options)?;
         return Ok(0);
@@ -69,12 +74,12 @@ pub fn advise(options: &AdviseOptions) -> exit::Result {
         Err(other) => return Err(other.into()),
     };
     leftover::settle(&root, journal.as_ref())?;
-    if !options.system {
-        match journal {
-            Some(_) if consent::given(&all, options)? => {}
-            Some(_) => bar_system(&mut all, NEEDS),
-            None => bar_system(&mut all, NEEDS_ROOT),
-        }
+    match (options.system, &journal) {
+        (true, Some(_)) => {}
+        (true, None) => bar_system(&mut all, NEEDS_ONLY_ROOT),
+        (false, Some(_)) if consent::given(&all, options)? => {}
+        (false, Some(_)) => bar_system(&mut all, NEEDS),
+        (false, None) => bar_system(&mut all, NEEDS_ROOT),
     }
     if !all.iter().any(Candidate::is_tried) {
         tell(&Advice::dry_run(&all, &how), options)?;

@@ -27,11 +27,6 @@ pub(super) fn sentences(out: &mut String, all: &Comparison, width: usize, paint:
         out.push('\n');
     }
     let alike = |r: &&Row| matches!(r.verdict, Verdict::Found(_)) && !r.differs(all.level);
-    let undecided: Vec<&Row> = all
-        .rows
-        .iter()
-        .filter(|r| matches!(r.verdict, Verdict::TooFew { .. }))
-        .collect();
     let n = all.rows.iter().filter(alike).count() as u64;
     if n > 0 {
         let text = format!(
@@ -42,33 +37,30 @@ pub(super) fn sentences(out: &mut String, all: &Comparison, width: usize, paint:
         out.push_str(&wrap(&text, width, "· ", "  "));
         out.push('\n');
     }
-    if let Some(row) = undecided.first() {
-        let n = undecided.len() as u64;
-        let text = format!(
-            "{} {} not decidable, for example: {}",
-            count(n),
-            plural(n, "comparison is", "comparisons are"),
-            words::sentence(all, row)
-        );
-        out.push_str(&wrap(&plain(&text), width, "· ", "  "));
-        out.push('\n');
-    }
-    let without: Vec<&Row> = all
-        .rows
-        .iter()
-        .filter(|r| matches!(r.verdict, Verdict::NoFigure))
-        .collect();
-    if let Some(row) = without.first() {
-        let n = without.len() as u64;
-        let text = format!(
-            "{} {} no figure, for example: {}",
-            count(n),
-            plural(n, "comparison has", "comparisons have"),
-            words::sentence(all, row)
-        );
-        out.push_str(&wrap(&plain(&text), width, "· ", "  "));
-        out.push('\n');
-    }
+    let mut without_answer = |is: fn(&Verdict) -> bool, one: &str, several: &str| {
+        let rows: Vec<&Row> = all.rows.iter().filter(|r| is(&r.verdict)).collect();
+        if let Some(row) = rows.first() {
+            let n = rows.len() as u64;
+            let text = format!(
+                "{} {}, for example: {}",
+                count(n),
+                plural(n, one, several),
+                words::sentence(all, row)
+            );
+            out.push_str(&wrap(&plain(&text), width, "· ", "  "));
+            out.push('\n');
+        }
+    };
+    without_answer(
+        |v| matches!(v, Verdict::TooFew { .. }),
+        "comparison is not decidable",
+        "comparisons are not decidable",
+    );
+    without_answer(
+        |v| matches!(v, Verdict::NoFigure),
+        "comparison has no figure",
+        "comparisons have no figure",
+    );
     let n = all.rows.iter().filter(|r| r.leaves_out_trials()).count() as u64;
     if n > 0 {
         let text = format!(

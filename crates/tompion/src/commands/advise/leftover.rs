@@ -1,42 +1,47 @@
 //! What a killed run has left.
 
+use std::io::Write;
+
 use anyhow::bail;
 use tompion_advise::{Journal, Leftover, Restored};
 use tompion_platform::Root;
 
 use super::consent;
 use crate::exit;
-use crate::output::print;
+use crate::output::{OutputOptions, print, print_json};
 
 /// Carries out `--restore`.
-pub fn restore(root: &Root, quiet: bool) -> exit::Result {
+pub fn restore(root: &Root, output: OutputOptions) -> exit::Result {
+    let nothing = |why: &str| {
+        say(
+            output,
+            &Restored::default(),
+            &format!("nothing to put back: {why}\n"),
+        )
+    };
     if Leftover::find(root)?.is_none() {
-        return say(
-            quiet,
-            "nothing to put back: no run was killed in this boot\n",
-        );
+        return nothing("no run was killed in this boot");
     }
     let journal = Journal::open(root)?;
     // Again: whoever had the journal may have put everything back meanwhile.
     match Leftover::find(root)? {
-        None => say(
-            quiet,
-            "nothing to put back: the run that was at work has ended\n",
-        ),
+        None => nothing("the run that was at work has ended"),
         Some(left) if left.of_another_boot => {
             discard(left, &journal)?;
-            Ok(0)
+            say(output, &Restored::default(), "")
         }
         Some(left) => {
             let restored = left.restore(root, &journal)?;
-            say(quiet, &in_words(&restored))?;
+            say(output, &restored, &in_words(&restored))?;
             require(&restored)
         }
     }
 }
 
-fn say(quiet: bool, text: &str) -> exit::Result {
-    if !quiet {
+fn say(output: OutputOptions, restored: &Restored, text: &str) -> exit::Result {
+    if output.json {
+        print_json(restored)?;
+    } else if !output.quiet {
         print(text)?;
     }
     Ok(0)
@@ -79,7 +84,8 @@ pub fn settle(root: &Root, journal: Option<&Journal>) -> anyhow::Result<()> {
         bail!("{told}: nothing is tried on top of that; `tompion advise --restore` puts them back");
     }
     let restored = left.restore(root, journal)?;
-    eprint!("{}", in_words(&restored));
+    // A terminal that has hung up is no reason to stop short.
+    let _ = std::io::stderr().write_all(in_words(&restored).as_bytes());
     require(&restored).map(|_| ())
 }
 
@@ -112,11 +118,15 @@ fn require(restored: &Restored) -> exit::Result {
 
 fn in_words(restored: &Restored) -> String {
     let mut text = String::new();
-    for (path, old) in &restored.put_back {
-        text += &format!("put back: {} is `{old}` again\n", path.display());
+    for file in &restored.put_back {
+        let (path, value) = (file.path.display(), &file.value);
+        text += &format!("put back: {path} is `{value}` again\n");
     }
     for path in &restored.unchanged {
         text += &format!("unchanged: {} had its old value\n", path.display());
+    }
+    for path in &restored.gone {
+        text += &format!("gone: {} is there no more\n", path.display());
     }
     for left in &restored.left_alone {
         text += &format!("left alone: {left}\n");

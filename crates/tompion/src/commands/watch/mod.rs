@@ -51,7 +51,7 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
         require_space_for_loads(load_place, session::LOAD_BYTES)?;
     }
     let stop = crate::stop::on_signals()?;
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&stop))?;
+    crate::stop::on_hang_up(&stop)?;
 
     let existed = place.exists();
     let header = session::header(Live::<Machine>::design());
@@ -135,13 +135,14 @@ impl<'a> Session<'a> {
         cells: &'a Cells,
         stop: &'a Arc<AtomicBool>,
     ) -> Self {
-        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let variable = |name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
+        let (no_color, term) = (variable("NO_COLOR"), variable("TERM"));
         Self {
             state,
             screen,
             cells,
             stop,
-            look: Look { color: !is_plain },
+            look: Look::fitting(no_color.as_deref(), term.as_deref().unwrap_or_default()),
             began: Instant::now(),
             drawn: None,
             read: None,
