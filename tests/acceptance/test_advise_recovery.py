@@ -1,7 +1,7 @@
 """`tompion advise` ended at bad moments, beside others, and by records that lie.
 
 What it changes are files that stand for settings, mounted over the kernel's own where it
-alone sees them; the kernel's are changed in guests (crates/tompion-lab/tests/advise.rs)."""
+alone sees them; the kernel's are changed in guests (crates/tompion-guest/tests/advise.rs)."""
 
 import json
 import os
