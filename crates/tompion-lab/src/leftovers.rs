@@ -13,6 +13,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::mount::UnmountFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -298,18 +299,21 @@ pub(crate) fn run(command: &[String]) -> Result<(), String> {
     }
 }
 
-/// Removes a directory with all that is in it, and nothing that is mounted there.
+/// Removes a directory with all that is in it. What a runtime has mounted there (runsc
+/// a network namespace) is unmounted first, so that nothing outside is ever removed.
 pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let below = |line: &&str| {
-        let point = line.split(' ').nth(4).unwrap_or_default();
-        Path::new(point).starts_with(path)
-    };
-    if let Some(mount) = mounts.lines().find(below) {
-        let point = mount.split(' ').nth(4).unwrap_or_default();
-        return Err(io::Error::other(format!(
-            "{point} is mounted there; unmount it first"
-        )));
+    let mounts = procfs::process::Process::myself().and_then(|me| me.mountinfo());
+    let mounts = mounts.map_err(|e| io::Error::other(e.to_string()))?;
+    let below = |point: &PathBuf| point.starts_with(path);
+    let points: Vec<PathBuf> = mounts
+        .into_iter()
+        .map(|m| m.mount_point)
+        .filter(below)
+        .collect();
+    // Later ones may lie within earlier ones.
+    for point in points.iter().rev() {
+        rustix::mount::unmount(point, UnmountFlags::DETACH)
+            .map_err(|e| io::Error::other(format!("{} is mounted there: {e}", point.display())))?;
     }
     match fs::remove_dir_all(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
