@@ -113,6 +113,8 @@ CONCURRENT = {
     "test_load_command": ["joined_loads", "writes_keep", "text_names", "interrupting", "bad_input"],
     "test_stalls": ["interval_log", "program_that_is_not_there"],
     "test_run_directory": "all",
+    # Plans that are checked, and nothing started.
+    "test_lab": ["a_plan_is_checked", "what_an_instance_cannot_run"],
     # Numbers and texts computed from given data, beside R, NumPy and SciPy.
     "test_rank_statistics": "all",
     "test_rank_factorial": "all",
