@@ -264,7 +264,7 @@ fn dynamic_programs_bring_their_libraries_and_modes_can_be_set() {
 fn init_refuses_to_run_on_a_host() {
     // In a child process, because it would end this one.
     let own = std::env::current_exe().unwrap();
-    let name = "guest::tests::as_init_on_the_host";
+    let name = "tests::as_init_on_the_host";
     let output = Command::new(own)
         .args(["--exact", "--ignored", "--nocapture", name])
         .output()
