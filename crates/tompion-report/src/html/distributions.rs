@@ -1,12 +1,12 @@
 //! Figures of distributions and of samples over time.
 
-use tompion_record::format_ns;
-
 use super::figure::{Figure, Key, heading};
+use crate::data::CellView;
 use crate::figures::{NONE, count, ns};
 use crate::plot::ccdf::{Curve, ranges};
 use crate::plot::time_series::{PANELS_PER_ROW, Panel};
 use crate::plot::{Look, ccdf, time_series};
+use crate::precision::ns_within;
 use crate::sections::{Row, Section, TIMER_EVENTS, load_title, probe_title};
 
 /// Lines that an eye can follow in one plot; with more rows each method has plots of
@@ -140,10 +140,12 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
             let sampled = shown
                 .map(|s| s.view)
                 .and_then(|v| Some((v, v.plotted()?.median_ns)));
+            // The interval is that of the plotted values, batches or not.
+            let words = |v: &CellView, median_ns| ns_within(median_ns, v.median_interval);
             panels.push(Panel {
                 title,
                 figure: match sampled {
-                    Some((_, median_ns)) => format!("median {}", format_ns(median_ns)),
+                    Some((v, median_ns)) => format!("median {}", words(v, median_ns)),
                     None => "no samples".to_owned(),
                 },
                 look: Look::of(row.method_index, row.variant_index),
