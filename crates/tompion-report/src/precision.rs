@@ -105,7 +105,8 @@ pub(crate) fn us_within(value_ns: f64, (low_ns, high_ns): (f64, f64)) -> String 
     let near = (us_value / unit).round() * unit;
     if unit > us_value || near == 0.0 {
         let first = 10f64.powi(us_value.log10().floor() as i32);
-        return format!("~{}", shortest((us_value / first).round() * first));
+        let digits = (-first.log10()).round().max(0.0) as usize;
+        return format!("~{:.digits$}", (us_value / first).round() * first);
     }
     match power {
         i32::MIN..=-4 => us(value_ns),

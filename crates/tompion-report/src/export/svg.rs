@@ -142,9 +142,48 @@ fn style() -> String {
 mod tests {
     use super::*;
 
+    /// A legend of long names keeps within the picture, and says of which run it is.
+    #[test]
+    fn long_names_stay_within_the_picture() {
+        let key = |i: usize| Key {
+            look: crate::plot::Look::of(i, 0),
+            dots: false,
+            label: format!("{i}-{}", "clock-nanosleep-abs, on a grid, ".repeat(i + 1)),
+            value: Some("12.3 µs".into()),
+            series: None,
+        };
+        let figure = |keys: Vec<Key>| Figure {
+            title: "t".into(),
+            label: "A label that is rather longer than the picture is wide, I am afraid".into(),
+            drawn: Ok(r#"<svg class="plot" viewBox="0 0 520 100"></svg>"#.into()),
+            keys,
+            values: Some("mean"),
+            notes: Vec::new(),
+            wide: false,
+        };
+        for most in [1, 4] {
+            let svg = standalone(&figure((0..most).map(key).collect()), "Measured by x").unwrap();
+            let document = roxmltree::Document::parse(&svg).unwrap();
+            let mut ends: Vec<(String, f64, f64)> = Vec::new();
+            for t in document.descendants().filter(|n| n.has_tag_name("text")) {
+                let at = |name| t.attribute(name).unwrap().parse::<f64>().unwrap();
+                let words = t.text().unwrap();
+                let wide = CHARACTER * words.chars().count() as f64;
+                assert!(at("x") + wide <= 520.0 + 2.0 * MARGIN, "{words}");
+                // Nothing begins before another on its line has ended.
+                for (y, from, to) in &ends {
+                    let apart = at("x") >= *to || at("x") + wide <= *from;
+                    assert!(*y != format!("{}", at("y")) || apart, "{words}");
+                }
+                ends.push((format!("{}", at("y")), at("x"), at("x") + wide));
+            }
+            assert!(svg.contains(">Measured by x</text>"));
+        }
+    }
+
     #[test]
     fn no_variable_is_left_in_the_style() {
         assert!(!style().contains("var("), "{}", style());
-        assert!(style().contains("stroke: #d55e00"));
+        assert!(style().contains(".c0 { stroke: #"));
     }
 }

@@ -226,7 +226,7 @@ fn statistics(section: &Section<'_>, columns: &[Column]) -> Markup {
                                 @if let Some(shown) = &row.by_load[i] {
                                     tr {
                                         (name(row))
-                                        @for c in &columns { td.words[c.0 == BY] { (c.1(shown).as_deref().unwrap_or(NONE)) } }
+                                        @for c in &columns { td class=[(c.0 == BY).then_some("words")] { (c.1(shown).as_deref().unwrap_or(NONE)) } }
                                     }
                                 }
                             }

@@ -131,7 +131,7 @@ pub(super) fn loads(out: &mut String, data: &ReportData) {
                 l.asked.clone(),
                 operations.map_or_else(
                     || NONE.to_owned(),
-                    |(rate, what)| format!("{} {what}", real(*rate)),
+                    |(rate, what)| format!("{} × {what}", real(*rate)),
                 ),
                 l.bytes_per_second
                     .map_or_else(|| NONE.to_owned(), |rate| real(rate / 1e6)),
