@@ -119,6 +119,12 @@ bench-time: require-rust run-packages
 bench-preload: build $(VENV)/ready
 	$(VENV)/bin/python benches/preload.py $(ARGS)
 
+# The README's picture and the printed report, of a run made for it in two minutes, or of
+# one that is there: make pictures ARGS=RUN
+.PHONY: pictures
+pictures: build $(VENV)/ready
+	$(VENV)/bin/python benches/report_pictures.py $(ARGS)
+
 # Statistics of raw samples beside SciPy and scikit-posthocs, in about three minutes.
 .PHONY: bench-stats
 bench-stats: require-rust run-packages $(VENV)/ready

@@ -4,6 +4,8 @@ Pages of planted samples, which hold on a busy machine, and that of the default 
 """
 
 import contextlib
+import fcntl
+import os
 import shutil
 import subprocess
 import types
@@ -33,11 +35,17 @@ def browser():
 
 
 def planted(tmp_path_factory, blocks, samples, platforms, *loads):
-    """A run of planted samples with its page; its directory."""
-    directory = tmp_path_factory.mktemp("planted") / "run"
-    numbers = map(str, (blocks, samples, platforms))
-    program = example("tompion-report", "planted")
-    subprocess.run([program, directory, *numbers, *loads], check=True, capture_output=True)
+    """A run of planted samples with its page; its directory. All workers share it."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    numbers = list(map(str, (blocks, samples, platforms)))
+    directory = base / "-".join(["planted", *numbers])
+    with open(f"{directory}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (directory / "report.html").exists():
+            program = example("tompion-report", "planted")
+            subprocess.run([program, directory, *numbers, *loads], check=True, capture_output=True)
     return directory
 
 

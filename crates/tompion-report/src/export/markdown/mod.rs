@@ -107,7 +107,7 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 /// What stands above everything on the page.
 fn warnings(data: &ReportData) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
-    all.extend(early_end(data).map(|(title, sentence)| (title, sentence)));
+    all.extend(early_end(data));
     all.extend(emulation(&data.record().header.environment).map(|how| ("Emulated machine", how)));
     if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
         all.push(("CPU quota", sentence));
