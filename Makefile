@@ -119,8 +119,8 @@ bench-time: require-rust run-packages
 bench-preload: build $(VENV)/ready
 	$(VENV)/bin/python benches/preload.py $(ARGS)
 
-# The README's picture and the printed report, of a run made for it in two minutes, or of
-# one that is there: make pictures ARGS=RUN
+# The README's picture and the printed report, of runs made for it in some minutes, or of
+# those that are there: make pictures ARGS='RUN QUICK'
 .PHONY: pictures
 pictures: build $(VENV)/ready
 	$(VENV)/bin/python benches/report_pictures.py $(ARGS)

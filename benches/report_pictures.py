@@ -1,9 +1,10 @@
-"""A real report as the documentation shows it: the head of its page, and its printed form.
+"""Real reports as the documentation shows them: the head of a page, and a printed one.
 
-    python benches/report_pictures.py [RUN]
+    python benches/report_pictures.py [RUN [QUICK]]
 
-Without a run `tompion check` makes one; best on a machine that does nothing else. The
-page is redacted, since pictures are for everybody.
+Without runs `tompion check` makes them, and the one to print with --quick, since a
+repository is no place for dozens of sheets; best on a machine that does nothing else.
+The pages are redacted, since pictures are for everybody.
 """
 
 import argparse
@@ -23,14 +24,26 @@ HEAD = {"width": 1100, "height": 1500}
 MOST_BYTES = 1_000_000
 
 
-def pictures(page_file):
+def page_of(run, options, scratch):
+    """The page of a run, which is made with `options` where there is none."""
+    if run is None:
+        run = scratch / "-".join(["run", *options])
+        subprocess.run([TOMPION, "check", "--quiet", *options, "--out", run], check=True)
+    page = scratch / "-".join(["report", *options, ".html"])
+    report = (TOMPION, "report", run, "--format", "html", "--redact", "--out", page)
+    subprocess.run(report, check=True)
+    return page
+
+
+def pictures(head_of, print_of):
     """Writes both, and returns their names."""
     head, printed = IMAGES / "report.png", IMAGES / "report-printed.pdf"
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport=HEAD)
-        page.goto(page_file.as_uri())
+        page.goto(head_of.as_uri())
         page.screenshot(path=head)
+        page.goto(print_of.as_uri())
         # Size and margins are the style sheet's.
         page.pdf(path=printed, prefer_css_page_size=True)
         browser.close()
@@ -39,16 +52,13 @@ def pictures(page_file):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", nargs="?", type=Path, help="a run's directory")
-    run = parser.parse_args().run
+    parser.add_argument("run", nargs="?", type=Path, help="a run whose head is shown")
+    parser.add_argument("quick", nargs="?", type=Path, help="a run that is printed")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        if run is None:
-            run = Path(scratch) / "run"
-            subprocess.run([TOMPION, "check", "--quiet", "--out", run], check=True)
-        page_file = Path(scratch) / "report.html"
-        report = (TOMPION, "report", run, "--format", "html", "--redact", "--out", page_file)
-        subprocess.run(report, check=True)
-        made = pictures(page_file)
+        scratch = Path(scratch)
+        pages = page_of(given.run, [], scratch), page_of(given.quick, ["--quick"], scratch)
+        made = pictures(*pages)
     for file in made:
         size = file.stat().st_size
         print(f"{file.relative_to(ROOT)}: {size / 1e3:.0f} kB")
