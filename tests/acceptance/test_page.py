@@ -203,17 +203,19 @@ def test_the_script_tells_values_hides_series_and_arranges_plots(planted_run, br
     assert page.problems == []
 
 
+# For every plot the size of its smallest text as it is seen.
+TEXT_SIZES = """() => { for (const d of document.querySelectorAll('details')) d.open = true;
+    return [...document.querySelectorAll('svg.plot')].map(svg => {
+        const fine = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        const texts = [...svg.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize));
+        return [svg.getAttribute('class'), fine * Math.min(...texts)]; }); }"""
+
+
 @pytest.mark.parametrize("width", [400, 1000, 1800])
 def test_text_in_plots_is_large_enough_to_read(planted_run, browser, width):
     """Where a screen is narrow plots scroll sideways; they do not shrink below 9 pixels."""
     page = open_page(browser, planted_run, width)
-    sizes = page.evaluate(
-        """() => { for (const d of document.querySelectorAll('details')) d.open = true;
-            return [...document.querySelectorAll('svg.plot')].map(svg => {
-                const fine = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-                const texts = [...svg.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize));
-                return [svg.getAttribute('class'), fine * Math.min(...texts)]; }); }"""
-    )
+    sizes = page.evaluate(TEXT_SIZES)
     assert len(sizes) > 20
     assert [s for s in sizes if s[1] < 9] == []
 
@@ -229,6 +231,8 @@ def test_the_printed_form_is_whole(planted_run, browser, javascript):
         assert folded.count() >= 3, "nothing was folded, so nothing is shown"
         for one in folded.all():
             assert one.locator("table").first.is_visible(), one.inner_text()[:60]
+        # 7 of 96 an inch are 5.25 points.
+        assert [s for s in page.evaluate(TEXT_SIZES) if s[1] < 7] == []
         # Plots are not parted by the end of a page, and headings stay with what follows.
         assert page.evaluate(
             """() => ['figure', 'tr'].map(n => getComputedStyle(document.querySelector(n)).breakInside)

@@ -259,6 +259,11 @@ mod tests {
             (&["tompion", "peer", "--listen", "here"], "[::1]:5210"),
             (&["tompion", "check", "--samples", "0"], "at least 1"),
             (&["tompion", "check", "--wake-samples", "0"], "at least 1"),
+            // What reports advise, under the same name.
+            (
+                &["tompion", "measure", "wake-up", "--wake-samples", "0"],
+                "at least 1",
+            ),
             (&["tompion", "check", "--targets", "100"], "such as 100us"),
             (&["tompion", "check", "--methods", "snooze"], "tompion list"),
             (&["tompion", "check", "--require", "golf"], "voip"),
