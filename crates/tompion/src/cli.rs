@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_that_says_what_would_be_right() {
-        let cases: [(&[&str], &str); 27] = [
+        let cases: [(&[&str], &str); 28] = [
             (&["tompion", "check", "--seed", "abc"], "such as 42"),
             (
                 &["tompion", "check", "--seed", "-5"],
