@@ -81,6 +81,10 @@ def test_a_dozen_platforms_do_not_overlap(platforms, browser, width):  # noqa: F
 def test_a_dozen_platforms_are_printed_whole(platforms, browser):  # noqa: F811
     with printed(browser, platforms, javascript=False) as page:
         assert page.evaluate(CUT) == []
+        # No plot is higher than a sheet, 710 pixels: the end of a page would part it.
+        high = "() => [...document.querySelectorAll('svg.plot')].map(p => p.getBoundingClientRect().height)"
+        heights = page.evaluate(high)
+        assert len(heights) > 50 and max(heights) < 710
 
 
 def test_every_form_tells_the_same_figures(platforms, tmp_path):

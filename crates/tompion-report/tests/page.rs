@@ -284,6 +284,17 @@ fn a_dozen_platforms_have_plots_of_their_own() {
     let document = Document::parse(&xml).unwrap();
     let ccdfs = plots(&document, "ccdf");
     assert_eq!(ccdfs.len(), 4, "each method under each load");
+    // Panels over time fill sheets, and none is lost.
+    let over_time = plots(&document, "time");
+    let high = |p: &roxmltree::Node<'_, '_>| -> f64 {
+        let view = p.attribute("viewBox").unwrap();
+        view.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(over_time.len(), 2 * 3, "four platforms of twelve in each");
+    assert!(over_time.iter().all(|p| high(p) < 800.0));
+    let panels: usize = over_time.iter().map(|p| paths(p, "p").len()).sum();
+    assert_eq!(panels, 12 * 2 * 2);
+    assert!(page.contains("<h4>usleep, 3 of 3</h4>"));
     for plot in ccdfs {
         let mut looks: Vec<&str> = plot
             .descendants()

@@ -96,7 +96,7 @@ fn curve<'a>(row: &'a Row<'_>, load: usize, look: Look) -> Option<Curve<'a>> {
 /// One figure a method: its samples over time, a panel for each load and
 /// variant.
 pub(super) fn time_series<'a>(section: &'a Section<'a>) -> Vec<Figure> {
-    each_method(section, |rows| {
+    each_method(section, PANELS_PER_ROW, |rows| {
         let panels: Vec<Panel<'_>> = panels(section, rows);
         let columns = columns(section, panels.len(), PANELS_PER_ROW);
         OverTime {
@@ -123,23 +123,40 @@ pub(super) struct OverTime<'a> {
     pub notes: Vec<String>,
 }
 
-/// One figure for each method that has something to draw.
+/// Rows of panels that a sheet of paper has room for.
+const MOST_ROWS: usize = 4;
+
+/// One figure for each method that has something to draw, or several where its panels,
+/// `most` of them in a row, would not fit a sheet.
 pub(super) fn each_method<'a>(
     section: &'a Section<'a>,
+    most: usize,
     of: impl Fn(&'a [Row<'a>]) -> OverTime<'a>,
 ) -> Vec<Figure> {
     let methods = section
         .rows
         .chunk_by(|a, b| a.method_index == b.method_index);
-    let figure = |rows: &'a [Row<'a>]| {
+    let variants = match section.loads.len() {
+        1 => MOST_ROWS * most,
+        loads => (MOST_ROWS / loads.div_ceil(most)).max(1),
+    };
+    let sheets = methods.flat_map(|rows| {
+        let all = rows.len().div_ceil(variants);
+        let numbered = move |(i, rows)| (rows, (i + 1, all));
+        rows.chunks(variants).enumerate().map(numbered)
+    });
+    let figure = |(rows, (number, all)): (&'a [Row<'a>], (usize, usize))| {
         let over_time = of(rows);
-        let method = match rows[0].method {
-            "" => NONE,
-            m => m,
+        let mut method = match rows[0].method {
+            "" => NONE.to_owned(),
+            m => m.to_owned(),
         };
+        if all > 1 {
+            method = format!("{method}, {number} of {all}");
+        }
         let label = format!("{}, {method}: {}", section.title(), over_time.saying);
         (!over_time.empty).then(|| Figure {
-            title: method.to_owned(),
+            title: method,
             drawn: (over_time.draw)(&label),
             label,
             keys: Vec::new(),
@@ -148,7 +165,7 @@ pub(super) fn each_method<'a>(
             wide: true,
         })
     };
-    methods.filter_map(figure).collect()
+    sheets.filter_map(figure).collect()
 }
 
 /// What stands above the panel of a row's cell beside a load.
@@ -188,9 +205,13 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
     panels
 }
 
-/// Loads side by side and variants below each other, where they fit.
+/// Loads side by side and variants below each other, where they fit; many variants of
+/// one load stand side by side too.
 pub(super) fn columns(section: &Section<'_>, panels: usize, most: usize) -> usize {
-    section.loads.len().min(panels).clamp(1, most)
+    match section.loads.len() {
+        1 if panels > MOST_ROWS => most,
+        loads => loads.min(panels).clamp(1, most),
+    }
 }
 
 /// What a reader of these panels must know about them in particular.

@@ -56,7 +56,7 @@ pub(super) fn reading() -> Markup {
 
 /// The difference from d over time, one figure a mechanism.
 pub(super) fn over_time<'a>(section: &'a Section<'a>) -> Vec<Figure> {
-    each_method(section, |rows| {
+    each_method(section, PANELS_PER_ROW, |rows| {
         let panels: Vec<Panel<'_>> = panels(section, rows);
         let columns = columns_of(section, panels.len(), PANELS_PER_ROW);
         OverTime {
