@@ -121,6 +121,12 @@ bench-time: require-rust run-packages
 bench-preload: build $(VENV)/ready
 	$(VENV)/bin/python benches/preload.py $(ARGS)
 
+# The README's picture and the printed report, of runs made for it in some minutes, or of
+# those that are there: make pictures ARGS='RUN QUICK'
+.PHONY: pictures
+pictures: build $(VENV)/ready
+	$(VENV)/bin/python benches/report_pictures.py $(ARGS)
+
 # Statistics of raw samples beside SciPy and scikit-posthocs, in about three minutes.
 .PHONY: bench-stats
 bench-stats: require-rust run-packages $(VENV)/ready

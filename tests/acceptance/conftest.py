@@ -143,6 +143,17 @@ CONCURRENT = {
     ],
     # What is shown and kept, whatever was measured.
     "test_watch": "all",
+    # Pages of planted samples, and of a run that may be as slow as it likes.
+    "test_report": "all",
+    "test_page": [
+        "small_and_loads_nothing",
+        "every_plot",
+        "script_tells",
+        "large_enough",
+        "printed_form",
+        "nothing_runs_off",
+        "sideways_scrolling",
+    ],
 }
 
 # Those of the files above that lean on a quiet machine after all, by their names, with

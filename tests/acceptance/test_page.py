@@ -1,9 +1,19 @@
-"""The HTML report in headless Chromium: nothing missing, nothing broken."""
+"""The HTML report in headless Chromium: nothing missing, nothing broken.
 
+Pages of planted samples, which hold on a busy machine, and that of the default run.
+"""
+
+import contextlib
+import fcntl
+import os
 import shutil
+import subprocess
+import types
 
 import pytest
 from playwright.sync_api import sync_playwright
+
+from conftest import example
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
@@ -24,6 +34,50 @@ def browser():
         browser.close()
 
 
+def planted(tmp_path_factory, blocks, samples, platforms, *loads):
+    """A run of planted samples with its page; its directory. All workers share it."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    numbers = list(map(str, (blocks, samples, platforms)))
+    directory = base / "-".join(["planted", *numbers])
+    with open(f"{directory}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (directory / "report.html").exists():
+            program = example("tompion-report", "planted")
+            subprocess.run([program, directory, *numbers, *loads], check=True, capture_output=True)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def planted_run(tmp_path_factory):
+    """Every method of both probes, at rest and beside two loads."""
+    return types.SimpleNamespace(directory=planted(tmp_path_factory, 8, 400, 0))
+
+
+@contextlib.contextmanager
+def printed(browser, directory, javascript=True):
+    """The page as it goes to a printer: A4 lying, with the margins of its style sheet."""
+    millimetre = 96 / 25.4
+    size = {"width": int((297 - 22) * millimetre), "height": int((210 - 22) * millimetre)}
+    context = browser.new_context(viewport=size, java_script_enabled=javascript)
+    page = context.new_page()
+    page.emulate_media(media="print")
+    page.goto((directory / "report.html").as_uri())
+    yield page
+    context.close()
+
+
+# What would be cut off on paper, where nothing scrolls.
+CUT = """() => {
+    const wide = document.documentElement.clientWidth;
+    return [...document.querySelectorAll('table, td, th, svg, figure, pre, p, li, h1, h2, h3, h4, dl')]
+        .map(e => [e.tagName, e.className.baseVal ?? e.className, e.closest('[id]')?.id, e.getBoundingClientRect()])
+        .filter(([,,, r]) => r.right > wide + 1 || r.left < -1)
+        .map(([tag, name, part, r]) => `${tag}.${name} in ${part}: ${r.left} to ${r.right} of ${wide}`);
+}"""
+
+
 def open_page(browser, run, width, scheme="light", javascript=True):
     context = browser.new_context(
         viewport={"width": width, "height": 900},
@@ -42,14 +96,14 @@ def open_page(browser, run, width, scheme="light", javascript=True):
     return page
 
 
-def test_it_is_small_and_loads_nothing_from_elsewhere(default_run, browser):
-    assert (default_run.directory / "report.html").stat().st_size < 6_000_000
-    page = open_page(browser, default_run, 1200)
+def test_it_is_small_and_loads_nothing_from_elsewhere(planted_run, browser):
+    assert (planted_run.directory / "report.html").stat().st_size < 6_000_000
+    page = open_page(browser, planted_run, 1200)
     assert page.problems == []
 
 
-def test_every_plot_is_drawn(default_run, browser):
-    page = open_page(browser, default_run, 1200)
+def test_every_plot_is_drawn(planted_run, browser):
+    page = open_page(browser, planted_run, 1200)
     plots = page.evaluate(
         """() => [...document.querySelectorAll('figure svg')].filter(s => s.viewBox.baseVal.width > 100).map(svg => {
             for (let d = svg.closest('details'); d; d = d.parentElement.closest('details')) d.open = true;
@@ -96,8 +150,8 @@ def test_text_in_plots_does_not_overlap(default_run, browser, width):
     assert page.problems == []
 
 
-def test_every_plot_has_names_and_units_on_its_axes(default_run, browser):
-    page = open_page(browser, default_run, 1000)
+def test_every_plot_has_names_and_units_on_its_axes(planted_run, browser):
+    page = open_page(browser, planted_run, 1000)
     plots = page.evaluate(
         """() => [...document.querySelectorAll('svg.plot')].map(svg =>
             [svg.getAttribute('aria-label'), svg.closest('figure').querySelector('h4').textContent,
@@ -121,8 +175,8 @@ def test_the_answers_that_people_ask_for_have_sections(default_run, browser):
     assert len(default_run.record["clock_readings"]) >= 3
 
 
-def test_the_script_tells_values_hides_series_and_arranges_plots(default_run, browser):
-    page = open_page(browser, default_run, 1000)
+def test_the_script_tells_values_hides_series_and_arranges_plots(planted_run, browser):
+    page = open_page(browser, planted_run, 1000)
     part = page.locator("#wake-up-100us")
     svg = part.locator("svg.ccdf").first
     svg.scroll_into_view_if_needed()
@@ -139,7 +193,7 @@ def test_the_script_tells_values_hides_series_and_arranges_plots(default_run, br
     assert svg.locator("text.own").first.is_visible() and svg.locator("text.own").last.text_content() == "0"
     part.locator("button.axis").first.click()
     assert svg.locator(".own").count() == 0
-    loads = len(default_run.json["cells"]) and part.locator("svg.ccdf").count()
+    loads = part.locator("svg.ccdf").count()
     part.locator("select").select_option("method")
     methods = part.locator("svg.ccdf").count()
     assert methods > loads
@@ -149,10 +203,66 @@ def test_the_script_tells_values_hides_series_and_arranges_plots(default_run, br
     assert page.problems == []
 
 
+# For every plot the size of its smallest text as it is seen.
+TEXT_SIZES = """() => { for (const d of document.querySelectorAll('details')) d.open = true;
+    return [...document.querySelectorAll('svg.plot')].map(svg => {
+        const fine = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        const texts = [...svg.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize));
+        return [svg.getAttribute('class'), fine * Math.min(...texts)]; }); }"""
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1800])
+def test_text_in_plots_is_large_enough_to_read(planted_run, browser, width):
+    """Where a screen is narrow plots scroll sideways; they do not shrink below 9 pixels."""
+    page = open_page(browser, planted_run, width)
+    sizes = page.evaluate(TEXT_SIZES)
+    assert len(sizes) > 20
+    assert [s for s in sizes if s[1] < 9] == []
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_the_printed_form_is_whole(planted_run, browser, javascript):
+    with printed(browser, planted_run.directory, javascript) as page:
+        assert page.evaluate(CUT) == []
+        # What needs a screen is gone; what is folded there is open here, by script or not.
+        for controls in ("nav", "button.axis", ".facets"):
+            assert not any(e.is_visible() for e in page.locator(controls).all()), controls
+        folded = page.locator("details:not([open])")
+        assert folded.count() >= 3, "nothing was folded, so nothing is shown"
+        for one in folded.all():
+            assert one.locator("table").first.is_visible(), one.inner_text()[:60]
+        # 7 of 96 an inch are 5.25 points.
+        assert [s for s in page.evaluate(TEXT_SIZES) if s[1] < 7] == []
+        # Plots are not parted by the end of a page, and headings stay with what follows.
+        assert page.evaluate(
+            """() => ['figure', 'tr'].map(n => getComputedStyle(document.querySelector(n)).breakInside)
+                .concat(['h2', 'h4'].map(n => getComputedStyle(document.querySelector(n)).breakAfter))"""
+        ) == ["avoid"] * 4
+        if javascript:
+            # The script opens for browsers whose style sheets cannot, and folds afterwards.
+            count = folded.count()
+            page.evaluate("dispatchEvent(new Event('beforeprint'))")
+            assert folded.count() == 0
+            page.evaluate("dispatchEvent(new Event('afterprint'))")
+            assert folded.count() == count
+    sheets = browser.new_page()
+    sheets.goto((planted_run.directory / "report.html").as_uri())
+    pdf = sheets.pdf()
+    assert pdf.startswith(b"%PDF") and len(pdf) > 100_000
+    sheets.close()
+
+
+def test_the_page_of_the_default_run_is_printed_whole(default_run, browser):
+    with printed(browser, default_run.directory) as page:
+        assert page.evaluate(CUT) == []
+        assert page.locator("svg.histogram").first.is_visible()
+        assert page.locator("svg.trace").first.is_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1000, 1800])
-def test_nothing_runs_off_the_page(default_run, browser, width, scheme):
-    page = open_page(browser, default_run, width, scheme)
+def test_nothing_runs_off_the_page(planted_run, browser, width, scheme):
+    page = open_page(browser, planted_run, width, scheme)
     overflow = page.evaluate(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
@@ -165,8 +275,8 @@ def test_nothing_runs_off_the_page(default_run, browser, width, scheme):
     assert (luminance[0] > luminance[1]) == (scheme == "dark"), colors
 
 
-def test_the_verdicts_need_no_sideways_scrolling_on_a_phone(default_run, browser):
-    page = open_page(browser, default_run, 400)
+def test_the_verdicts_need_no_sideways_scrolling_on_a_phone(planted_run, browser):
+    page = open_page(browser, planted_run, 400)
     wide = page.evaluate(
         """() => { const box = document.querySelector('table.profiles').parentElement;
                    return [box.scrollWidth, box.clientWidth]; }"""

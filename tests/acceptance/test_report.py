@@ -1,4 +1,4 @@
-"""The report in other forms, and of a run with many trials."""
+"""The report in other forms, and of a run with a dozen platforms and many trials."""
 
 import csv
 import io
@@ -6,68 +6,116 @@ import json
 import statistics
 import struct
 import subprocess
+import time
 import xml.etree.ElementTree as xml
 
 import pytest
 from playwright.sync_api import sync_playwright
 
 from conftest import TOMPION, tompion
-from test_page import ARGUMENTS, CHROMIUM, OVERLAPS
+from test_page import ARGUMENTS, CHROMIUM, CUT, OVERLAPS, browser, planted, printed  # noqa: F401
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    """A real run of more than 500 trials."""
-    directory = tmp_path_factory.mktemp("many") / "run"
-    wake_up = ("measure", "wake-up", "--targets", "100us", "--slack", "default")
-    size = ("--samples", "20", "--blocks", "65", "--loads", "idle")
+def platforms(tmp_path_factory):
+    """A planted run of twelve platforms, 420 cells and 840 trials."""
+    return planted(tmp_path_factory, 2, 150, 12, "idle")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A real run, as small as can be: one sample a cell is not far."""
+    directory = tmp_path_factory.mktemp("own") / "run"
+    wake_up = ("measure", "wake-up", "--methods", "usleep,timerfd,busy-wait", "--targets", "100us")
+    size = ("--samples", "5", "--blocks", "1", "--loads", "idle")
     tompion(*wake_up, *size, "--quiet", "--out", directory, check=0)
     return directory
 
 
-def test_a_page_of_500_trials_opens_quickly(many):
-    assert len(json.loads((many / "run.json").read_text())["trials"]) >= 500
-    assert (many / "report.html").stat().st_size < 6_000_000
+def test_a_page_of_a_dozen_platforms_opens_within_two_seconds(platforms):
+    record = json.loads((platforms / "run.json").read_text())
+    assert len(record["trials"]) >= 500
+    bytes_ = (platforms / "report.html").stat().st_size
+    assert bytes_ < 6_000_000
+    # The machine may be busy with other tests just now: of several rounds the best counts,
+    # none of which a page that itself takes 2 s would pass.
+    end = time.monotonic() + 90
+    medians = []
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        times = []
-        for _ in range(5):
-            page = browser.new_page(viewport={"width": 1200, "height": 900})
-            page.goto((many / "report.html").as_uri(), wait_until="load")
-            times.append(
-                page.evaluate("performance.getEntriesByType('navigation')[0].loadEventStart")
-            )
-            assert page.evaluate(OVERLAPS) == []
-            page.close()
+        while not medians or (min(medians) >= 2_000 and time.monotonic() < end):
+            times = []
+            for _ in range(5):
+                page = browser.new_page(viewport={"width": 1200, "height": 900})
+                page.goto((platforms / "report.html").as_uri(), wait_until="load")
+                start = "performance.getEntriesByType('navigation')[0].loadEventStart"
+                times.append(page.evaluate(start))
+                page.close()
+            medians.append(statistics.median(times))
         browser.close()
-    median = statistics.median(times)
-    print(f"navigation start to load event: {median:.0f} ms")
-    # The goal is 2 s on a quiet machine; tests share theirs.
-    assert median < 4_000, times
+    trials = len(record["trials"])
+    print(
+        f"{trials} trials, {bytes_ / 1e6:.1f} MB: navigation start to load event "
+        f"{min(medians):.0f} ms, median of 5 (rounds: {[round(m) for m in medians]})"
+    )
+    assert min(medians) < 2_000, medians
 
 
-def test_every_form_tells_the_same_figures(many, tmp_path):
-    summary = json.loads(tompion("report", many, "--format", "json", check=0).stdout)
-    rows = list(csv.DictReader(io.StringIO(tompion("report", many, "--format", "csv", check=0).stdout)))
+@pytest.mark.parametrize("width", [400, 1000, 1800])
+def test_a_dozen_platforms_do_not_overlap(platforms, browser, width):  # noqa: F811
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto((platforms / "report.html").as_uri())
+    assert page.evaluate(OVERLAPS) == []
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(overflow) <= 0
+    # The reader may have a plot for each platform.
+    part = page.locator("#wake-up-100us")
+    part.locator("select").select_option("platform")
+    assert part.locator("svg.ccdf").count() == 12
+    titles = part.locator("figure h4").all_inner_texts()
+    assert any("site-11" in t for t in titles), titles
+    assert page.evaluate(OVERLAPS) == []
+    page.close()
+
+
+def test_a_dozen_platforms_are_printed_whole(platforms, browser):  # noqa: F811
+    with printed(browser, platforms, javascript=False) as page:
+        assert page.evaluate(CUT) == []
+        # No plot is higher than a sheet, 710 pixels: the end of a page would part it.
+        high = "() => [...document.querySelectorAll('svg.plot')].map(p => p.getBoundingClientRect().height)"
+        heights = page.evaluate(high)
+        assert len(heights) > 50 and max(heights) < 710
+
+
+def test_every_form_tells_the_same_figures(platforms, tmp_path):
+    summary = json.loads(tompion("report", platforms, "--format", "json", check=0).stdout)
+    text = tompion("report", platforms, "--format", "csv", check=0).stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == len(summary["cells"])
     for row, cell in zip(rows, summary["cells"]):
         assert row["method"] == cell["factors"]["method"]
+        assert row["platform"] == cell["factors"]["platform"]
         assert float(row["median_ns"]) == cell["measured"]["median_ns"]
-    tompion("report", many, "--format", "md", "--out", tmp_path / "run.md", check=0)
+    tompion("report", platforms, "--format", "md", "--out", tmp_path / "run.md", check=0)
     text = (tmp_path / "run.md").read_text()
     assert text.startswith(f"# {summary['assessment']['headline'].split('_')[0][:40]}")
     assert "## Is the clock right?" in text
+    assert text.count("site-07") >= 35, "a line for each of its cells"
 
 
-def test_plots_become_files(many, tmp_path):
-    tompion("report", many, "--format", "svg", "--out", tmp_path / "svg", check=0)
-    tompion("report", many, "--format", "png", "--out", tmp_path / "png", check=0)
+def test_plots_become_files(own, tmp_path):
+    tompion("report", own, "--format", "svg", "--out", tmp_path / "svg", check=0)
+    tompion("report", own, "--format", "png", "--out", tmp_path / "png", check=0)
     drawings = sorted((tmp_path / "svg").iterdir())
     pictures = sorted((tmp_path / "png").iterdir())
     assert [d.stem for d in drawings] == [p.stem for p in pictures]
-    assert len(drawings) >= 8
+    assert len(drawings) >= 4, "distributions, and samples over time by three methods"
     for drawing, picture in zip(drawings, pictures):
         root = xml.parse(drawing).getroot()
+        words = " ".join(root.itertext())
+        # A picture travels without its page: it says where it comes from.
+        assert "Measured by tompion" in words
+        assert any(unit in words for unit in (" ns", " µs", " ms", " s")), drawing.name
         content = picture.read_bytes()
         assert content.startswith(b"\x89PNG")
         width, height = struct.unpack(">II", content[16:24])
@@ -76,22 +124,60 @@ def test_plots_become_files(many, tmp_path):
         assert len(content) > 10_000, f"{picture.name} is nearly empty"
 
 
-def test_redacted_pages_name_nobody(many):
+def test_redacted_pages_name_nobody(own, tmp_path):
     # The kernel's word, not ours, for who this is.
     host = subprocess.run(["uname", "-n"], capture_output=True, text=True, check=True).stdout.strip()
+
+    def nobody(form, text):
+        assert str(own) not in text and str(TOMPION) not in text, form
+        assert f"<b>{host}</b>" not in text and f"{host}," not in text, form
+
     for form in ("html", "md", "json", "csv"):
-        text = tompion("report", many, "--format", form, "--redact", check=0).stdout
-        assert str(many) not in text and str(TOMPION) not in text, form
+        text = tompion("report", own, "--format", form, "--redact", check=0).stdout
+        nobody(form, text)
         if form == "json":
             summary = json.loads(text)
             assert summary["environment"]["hostname"] == ""
             assert summary["command_line"] == ["(left out)"]
-        else:
-            assert f"<b>{host}</b>" not in text and f"{host}," not in text
+    for form in ("svg", "png"):
+        tompion("report", own, "--format", form, "--redact", "--out", tmp_path / form, check=0)
+    for file in (tmp_path / "svg").iterdir():
+        nobody(file.name, file.read_text())
+    # Pictures carry no text but what is drawn, which is that of the drawings.
+    for file in (tmp_path / "png").iterdir():
+        content = file.read_bytes()
+        assert b"tEXt" not in content and b"iTXt" not in content and b"eXIf" not in content
 
 
-def test_a_wrong_wish_is_one_line(many, tmp_path):
-    done = tompion("report", many, "--format", "png", check=1)
-    assert "--out DIR" in done.stderr and done.stderr.count("\n") == 1
-    done = tompion("report", tmp_path, "--format", "md", check=1)
-    assert "not a run directory" in done.stderr
+def test_a_run_that_was_cut_short_has_every_form(own, tmp_path):
+    """What a killed process leaves: its samples, and a record that says it still runs."""
+    subprocess.run(["cp", "-a", str(own), str(tmp_path / "run")], check=True)
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    record["status"] = "running"
+    for trial in record["trials"][1:]:
+        (tmp_path / "run" / trial["sample_file"]).unlink()
+    record["trials"] = record["trials"][:1]
+    (tmp_path / "run/run.json").write_text(json.dumps(record))
+    for form in ("html", "md", "json", "csv"):
+        text = tompion("report", tmp_path / "run", "--format", form, check=0).stdout
+        if form == "md":
+            assert text.index("**Interrupted**") < text.index("## ")
+        elif form == "html":
+            assert text.index("Interrupted") < text.index("<h1>")
+    tompion("report", tmp_path / "run", "--format", "svg", "--out", tmp_path / "svg", check=0)
+    assert list((tmp_path / "svg").iterdir())
+
+
+@pytest.mark.parametrize("form", ["html", "md", "csv", "json", "png", "svg"])
+def test_a_wrong_wish_is_one_line(own, tmp_path, form):
+    # Not a run; and a place where nothing can be written.
+    place = tmp_path / "out"
+    done = tompion("report", tmp_path, "--format", form, "--out", place, check=1)
+    assert "not a run directory" in done.stderr and done.stderr.count("\n") == 1
+    assert not place.exists(), "nothing is made for a run that is none"
+    (tmp_path / "file").write_text("")
+    done = tompion("report", own, "--format", form, "--out", tmp_path / "file" / "x", check=1)
+    assert str(tmp_path / "file") in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    if form in ("png", "svg"):
+        done = tompion("report", own, "--format", form, check=1)
+        assert "--out DIR" in done.stderr and done.stderr.count("\n") == 1

@@ -1,5 +1,5 @@
 //! Writes a page from planted samples and prints its summary, for looking at:
-//! `cargo run -p tompion-report --example planted -- DIR [BLOCKS [SAMPLES [LOAD...]]]`.
+//! `cargo run -p tompion-report --example planted -- DIR [BLOCKS [SAMPLES [PLATFORMS [LOAD...]]]]`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -15,13 +15,19 @@ fn main() {
             .next()
             .map_or(or, |a| a.parse().expect("a number"))
     };
-    let (blocks, samples) = (number(8), number(2_000));
+    let (blocks, samples, platforms) = (number(8), number(2_000), number(0));
     let named: Vec<String> = arguments.collect();
     let mut loads: Vec<&str> = named.iter().map(String::as_str).collect();
     if loads.is_empty() {
         loads = vec!["idle", "cpu", "network"];
     }
-    let run = common::realistic(Path::new(&directory), blocks as u32, &loads, samples);
+    let run = common::realistic(
+        Path::new(&directory),
+        blocks as u32,
+        &loads,
+        platforms,
+        samples,
+    );
     let begun = Instant::now();
     let data = common::gather(&run);
     let gathered = begun.elapsed();

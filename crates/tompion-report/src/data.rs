@@ -12,6 +12,7 @@ use crate::ccdf;
 use crate::dependence::{CellDependence, interval_within};
 use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
+use crate::precision::ns_within;
 use crate::sections::{STALLS, TIMER_EVENTS};
 use crate::series::TrialSeries;
 use crate::stalls::{Bin, StallsView, binary_bins};
@@ -80,6 +81,12 @@ impl CellView {
     /// batches where nothing else was taken.
     pub(crate) fn plotted(&self) -> Option<&Summary> {
         self.measured.as_ref().or(self.batched.as_ref())
+    }
+
+    /// The median of single operations, to as many digits as its interval supports.
+    pub(crate) fn median(&self) -> Option<String> {
+        let median_ns = self.measured.as_ref()?.median_ns;
+        Some(ns_within(median_ns, self.median_interval))
     }
 
     /// Whether the plots show batches.

@@ -20,62 +20,6 @@ pub(crate) fn signed_ns(ns: f64) -> String {
     format!("{sign}{}", format_ns(ns.abs()))
 }
 
-/// A number with no more digits than its interval supports: the last digit stands for
-/// at most the interval's half width, and never are there more than three.
-pub(crate) fn rounded(value: f64, interval: Option<tompion_stats::Interval>) -> String {
-    let Some(i) = interval else {
-        // Two digits of what would be nearly nothing.
-        let digits = 1 - value.log10().floor() as i32;
-        return match value {
-            v if v > 0.0 && v < 0.1 && digits < 10 => format!("{v:.0$}", digits as usize),
-            v => real(v),
-        };
-    };
-    let half = (i.high - i.low) / 2.0;
-    if !(value > 0.0 && half > 0.0 && half.is_finite()) {
-        return real(value);
-    }
-    let unit = 10f64.powi((half.log10().floor() as i32).max(value.log10().floor() as i32 - 2));
-    let digits = (-unit.log10()).max(0.0).round() as usize;
-    let near = (value / unit).round() * unit;
-    if near >= 1e15 {
-        return real(value);
-    }
-    if near == 0.0 || unit > value {
-        // Not even its first digit is sure.
-        let first = 10f64.powi(value.log10().floor() as i32);
-        return format!("~{}", shortest((value / first).round() * first));
-    }
-    match digits {
-        0 => count(near.round() as u64),
-        d => format!("{near:.d$}"),
-    }
-}
-
-/// An interval with as many digits as tell its ends apart, and one more.
-pub(crate) fn interval(i: tompion_stats::Interval) -> String {
-    let wide = i.high - i.low;
-    if !(wide > 0.0 && i.low >= 0.0 && i.high < 1e15) {
-        return format!("[{}, {}]", real(i.low), real(i.high));
-    }
-    let unit = 10f64.powi(wide.log10().floor() as i32 - 1);
-    let digits = (-unit.log10()).max(0.0).round() as usize;
-    let end = |x: f64| match digits {
-        0 => count(((x / unit).round() * unit) as u64),
-        d => format!("{x:.d$}"),
-    };
-    format!("[{}, {}]", end(i.low), end(i.high))
-}
-
-/// A number of one digit without idle zeros.
-fn shortest(x: f64) -> String {
-    if x >= 1.0 {
-        count(x as u64)
-    } else {
-        format!("{x:.6}").trim_end_matches('0').to_owned()
-    }
-}
-
 /// A count with groups of three digits, parted by narrow no-break spaces.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -191,6 +135,10 @@ mod tests {
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(count(12), "12");
         assert_eq!(
+            (signed_ns(-1500.0), signed_ns(0.0)),
+            ("\u{2212}1.50 µs".into(), "0 ns".into())
+        );
+        assert_eq!(
             (real(0.5), real(45.67), real(4567.8)),
             ("0.50".into(), "45.7".into(), "4\u{202f}570".into())
         );
@@ -205,42 +153,6 @@ mod tests {
         assert_eq!(quantile_name(0.999), "p99.9");
         assert_eq!(quantile_name(0.99), "p99");
         assert_eq!(quantile_name(0.5), "median");
-    }
-
-    #[test]
-    fn no_digit_says_more_than_the_interval() {
-        let of = |value, low, high| {
-            let level = 0.95;
-            rounded(value, Some(tompion_stats::Interval { low, high, level }))
-        };
-        assert_eq!(of(12_345.0, 12_340.0, 12_350.0), "12\u{202f}300");
-        assert_eq!(of(12_345.0, 9_000.0, 15_000.0), "12\u{202f}000");
-        assert_eq!(of(0.456_7, 0.40, 0.50), "0.46");
-        assert_eq!(of(3.456, 3.455, 3.457), "3.46");
-        assert_eq!(
-            [rounded(45.67, None), rounded(0.004_26, None)],
-            ["45.7", "0.0043"]
-        );
-        assert_eq!(
-            [of(74.0, 10.0, 320.0), of(0.02, 0.0, 0.9)],
-            ["~70", "~0.02"]
-        );
-        let ends = |low, high| {
-            interval(tompion_stats::Interval {
-                low,
-                high,
-                level: 0.95,
-            })
-        };
-        assert_eq!(
-            ends(185_921.0, 186_044.0),
-            "[185\u{202f}920, 186\u{202f}040]"
-        );
-        assert_eq!(ends(0.123_4, 0.156_7), "[0.123, 0.157]");
-        assert_eq!(
-            (signed_ns(-1500.0), signed_ns(0.0)),
-            ("\u{2212}1.50 µs".into(), "0 ns".into())
-        );
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod loads;
 mod opening;
 mod packet_budget;
 mod plot;
+mod precision;
 mod program;
 mod redact;
 mod sections;

@@ -9,7 +9,7 @@ use tompion_record::{Cell, factor};
 use tompion_stats::{Distribution, Interval, quantile_interval};
 
 use crate::data::{LEVEL, ReportData, Shown};
-use crate::figures::rounded;
+use crate::precision::rounded;
 use crate::sections::{READ_COST, WAKE_UP, sort_loads};
 
 /// Clock reads for each packet of a bandwidth estimator: Kirova 2019 counts more than

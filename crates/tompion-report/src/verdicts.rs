@@ -1,10 +1,12 @@
 //! The verdicts as both the terminal and the page tell them.
 
 use tompion_record::{Cell, factor, format_ns};
+use tompion_stats::Interval;
 use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
-use crate::data::ReportData;
+use crate::data::{LEVEL, ReportData};
 use crate::figures::{count, plural, quantile_name};
+use crate::precision::ns_within;
 use crate::sections::sort_loads;
 
 /// The loads under which anything was judged, in reading order.
@@ -44,7 +46,15 @@ impl Judged {
     pub(crate) fn of(v: &LoadVerdict) -> Self {
         let name = quantile_name(v.quantile);
         match v.supported_estimate_ns() {
-            Some(ns) => Self::Value(name, format_ns(ns)),
+            Some(ns) => {
+                let ends = v.low_ns.zip(v.high_ns);
+                let interval = ends.map(|(low, high)| Interval {
+                    low,
+                    high,
+                    level: LEVEL,
+                });
+                Self::Value(name, ns_within(ns, interval))
+            }
             None if v.samples_missing > 0 => Self::TooFew(v.samples_missing),
             None => Self::Beyond(name, format_ns(v.limit_ns)),
         }

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{assessment, data, draft, header, key, run_with, stalls_key, stalls_trial};
+use common::{assessment, data, draft, header, key, nothing, run_with, stalls_key, stalls_trial};
 use roxmltree::Document;
 use tompion_cause::Cause;
-use tompion_record::{Factors, Run, TrialData, TrialDraft, factor};
+use tompion_record::{Factors, Run, RunWriter, Status, TrialData, TrialDraft, factor};
 use tompion_report::{PlotForm, ReportData, csv, html, json, markdown, plots, redact, terminal};
 
 fn trials() -> Vec<(TrialDraft, TrialData)> {
@@ -130,6 +130,7 @@ fn markdown_has_whole_tables() {
         "## Is time good enough here?",
         "## Is the clock right?",
         "## Wake-up latency, target 100 µs",
+        "## Did the loads run?",
         "## Limitations",
     ] {
         assert!(text.contains(heading), "{heading}");
@@ -145,6 +146,36 @@ fn markdown_has_whole_tables() {
         }
         columns = now;
     }
+}
+
+/// A run of stalls and timer events has no verdict: like the page, the Markdown form opens
+/// with what was found, says that there is no verdict, and has the tables of the page.
+#[test]
+fn markdown_opens_like_the_page() {
+    let reads = key("read-cost", "rdtsc", "idle");
+    let (_keep, run) = run_with(header(1, 1), &[(draft(reads, 0), data(vec![12_000; 100]))]);
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let text = markdown(&report);
+    assert!(
+        text.starts_with(
+            "# At rest a read takes 12.0 ns with rdtsc (median).\n\nNothing to judge.\n\n"
+        ),
+        "{}",
+        &text[..200]
+    );
+    assert!(html(&report).contains("<h1>At rest a read takes 12.0 ns with rdtsc (median).</h1>"));
+    // An end before its time stands above everything else, as on the page.
+    let directory = tempfile::TempDir::new().unwrap();
+    let mut writer = RunWriter::create(directory.path(), header(2, 1)).unwrap();
+    let reads = key("read-cost", "rdtsc", "idle");
+    writer
+        .save(draft(reads, 0), &data(vec![12_000; 100]))
+        .unwrap();
+    writer.finish(Status::Interrupted).unwrap();
+    let run = Run::open(directory.path()).unwrap();
+    let text = markdown(&ReportData::gather(&run, |_| nothing()).unwrap());
+    let warned = text.find("**Interrupted**: ").expect("a warning");
+    assert!(warned < text.find("## ").unwrap());
 }
 
 #[test]

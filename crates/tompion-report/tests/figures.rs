@@ -104,6 +104,7 @@ fn tables_keep_within_the_terminal() {
         &directory.path().join("run"),
         2,
         &["idle", "cpu", "network"],
+        0,
         120,
     );
     let report = gather(&run);
@@ -135,7 +136,7 @@ fn tables_keep_within_the_terminal() {
 #[test]
 fn the_verdict_crate_and_the_report_agree() {
     let directory = TempDir::new().unwrap();
-    let run = realistic(&directory.path().join("run"), 4, &["idle", "cpu"], 300);
+    let run = realistic(&directory.path().join("run"), 4, &["idle", "cpu"], 0, 300);
     let report = ReportData::gather(&run, |cells| tompion_verdict::assess(cells, 1)).unwrap();
     let (page, text) = (html(&report), terminal(&report, 100, false));
     check_page(&page);

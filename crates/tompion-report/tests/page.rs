@@ -19,6 +19,7 @@ fn every_cell_is_drawn_within_the_size_limit() {
         &directory.path().join("run"),
         8,
         &["idle", "cpu", "network"],
+        0,
         400,
     );
     let report = gather(&run);
@@ -230,6 +231,38 @@ fn odd_runs_still_give_a_page() {
     assert!(page.contains("outgrew their storage"));
 }
 
+/// Paper has room for a dozen columns of numbers: further loads stand below.
+#[test]
+fn a_dozen_loads_have_tables_that_fit_a_sheet() {
+    let loads: Vec<String> = (0..12).map(|i| format!("load{i:02}")).collect();
+    let cell = |load: &String| {
+        let f = key("wake-up", "usleep", load).with(factor::TARGET, "100us");
+        (f, data((1..400).map(|v| v * 1_000)))
+    };
+    let (_keep, run) = run(loads.iter().map(cell).collect(), Status::Complete);
+    let page = html(&ReportData::gather(&run, |_| nothing()).unwrap());
+    check_page(&page);
+    let xml = as_xml(&page);
+    let document = Document::parse(&xml).unwrap();
+    let part = document
+        .descendants()
+        .find(|n| n.attribute("id") == Some("wake-up-100us"))
+        .unwrap();
+    let heads = |table: &roxmltree::Node<'_, '_>| -> Vec<String> {
+        let groups = table
+            .descendants()
+            .filter(|n| class(n) == "group" && n.has_tag_name("th"));
+        groups.filter_map(|n| n.text().map(str::to_owned)).collect()
+    };
+    let tables: Vec<Vec<String>> = part
+        .descendants()
+        .filter(|n| n.has_tag_name("table") && class(n) == "numbers")
+        .map(|t| heads(&t))
+        .collect();
+    assert_eq!(tables.concat(), loads, "every load once, in order");
+    assert!(tables.iter().all(|t| t.len() <= 4), "{tables:?}");
+}
+
 #[test]
 fn a_dozen_platforms_have_plots_of_their_own() {
     let mut trials = Vec::new();
@@ -251,6 +284,17 @@ fn a_dozen_platforms_have_plots_of_their_own() {
     let document = Document::parse(&xml).unwrap();
     let ccdfs = plots(&document, "ccdf");
     assert_eq!(ccdfs.len(), 4, "each method under each load");
+    // Panels over time fill sheets, and none is lost.
+    let over_time = plots(&document, "time");
+    let high = |p: &roxmltree::Node<'_, '_>| -> f64 {
+        let view = p.attribute("viewBox").unwrap();
+        view.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(over_time.len(), 2 * 3, "four platforms of twelve in each");
+    assert!(over_time.iter().all(|p| high(p) < 800.0));
+    let panels: usize = over_time.iter().map(|p| paths(p, "p").len()).sum();
+    assert_eq!(panels, 12 * 2 * 2);
+    assert!(page.contains("<h4>usleep, 3 of 3</h4>"));
     for plot in ccdfs {
         let mut looks: Vec<&str> = plot
             .descendants()

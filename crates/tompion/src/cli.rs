@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_that_says_what_would_be_right() {
-        let cases: [(&[&str], &str); 27] = [
+        let cases: [(&[&str], &str); 28] = [
             (&["tompion", "check", "--seed", "abc"], "such as 42"),
             (
                 &["tompion", "check", "--seed", "-5"],
@@ -267,6 +267,11 @@ mod tests {
             (&["tompion", "peer", "--listen", "here"], "[::1]:5210"),
             (&["tompion", "check", "--samples", "0"], "at least 1"),
             (&["tompion", "check", "--wake-samples", "0"], "at least 1"),
+            // What reports advise, under the same name.
+            (
+                &["tompion", "measure", "wake-up", "--wake-samples", "0"],
+                "at least 1",
+            ),
             (&["tompion", "check", "--targets", "100"], "such as 100us"),
             (&["tompion", "check", "--methods", "snooze"], "tompion list"),
             (&["tompion", "check", "--require", "golf"], "voip"),

@@ -53,6 +53,18 @@ pub fn plots(
     form: PlotForm,
 ) -> impl Iterator<Item = Result<PlotFile, PlotError>> {
     let figures = figures(data);
+    let header = &data.record().header;
+    let facts = [
+        &header.tool,
+        &header.environment.hostname,
+        &header.started_at,
+    ];
+    let facts: Vec<&str> = facts
+        .iter()
+        .map(|f| f.as_str())
+        .filter(|f| !f.is_empty())
+        .collect();
+    let source = format!("Measured by {}", facts.join(", "));
     let fonts = (form == PlotForm::Png).then(png::Fonts::embedded);
     figures.into_iter().enumerate().map(move |(i, figure)| {
         let stem = format!("{:02}-{}", i + 1, slug(&figure.label));
@@ -60,7 +72,7 @@ pub fn plots(
             name: stem.clone(),
             why,
         };
-        let svg = svg::standalone(&figure).map_err(failed)?;
+        let svg = svg::standalone(&figure, &source).map_err(failed)?;
         Ok(match &fonts {
             None => PlotFile {
                 name: format!("{stem}.svg"),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::html::STYLE as PAGE_STYLE;
-use crate::html::figure::Figure;
+use crate::html::figure::{Figure, Key};
 use crate::plot::{STYLE as PLOT_STYLE, escape};
 
 const MARGIN: f64 = 14.0;
@@ -14,23 +14,27 @@ const LINE: f64 = 17.0;
 const KEY: f64 = 250.0;
 /// Width of a character of the notes' size in common faces.
 const CHARACTER: f64 = 6.6;
+/// And of the title's.
+const TITLE_CHARACTER: f64 = 7.6;
 
-/// The figure as a file.
-pub(super) fn standalone(figure: &Figure) -> Result<String, String> {
+/// The figure as a file; `source` says which run it is of.
+pub(super) fn standalone(figure: &Figure, source: &str) -> Result<String, String> {
     let plot = figure.drawn.as_ref().map_err(ToString::to_string)?;
     let (wide, high) = size(plot).ok_or("it has no size")?;
     let width = wide + 2.0 * MARGIN;
-    let columns = ((wide / KEY) as usize).max(1);
+    let longest = figure.keys.iter().map(|k| entry(figure, k).chars().count());
+    let widest = (36.0 + longest.max().unwrap_or(0) as f64 * CHARACTER + 12.0).max(KEY);
+    let columns = ((wide / widest) as usize).max(1);
     let mut body = String::new();
     let mut y = MARGIN;
     let room = (wide / CHARACTER) as usize;
-    let lines = |text: &str| -> Vec<String> {
+    let wrapped = |text: &str, room: usize| -> Vec<String> {
         textwrap::wrap(text, room)
             .into_iter()
             .map(String::from)
             .collect()
     };
-    for line in lines(&figure.label) {
+    for line in wrapped(&figure.label, (wide / TITLE_CHARACTER) as usize) {
         y += LINE;
         text(&mut body, MARGIN, y, "title", &line);
     }
@@ -54,24 +58,25 @@ pub(super) fn standalone(figure: &Figure) -> Result<String, String> {
                 key.classes(),
                 key.path()
             );
-            let value = match (&key.value, figure.values) {
-                (Some(v), Some(what)) => format!(" ({what} {v})"),
-                _ => String::new(),
-            };
+            let most = (((wide / columns as f64) - 36.0) / CHARACTER) as usize;
             text(
                 &mut body,
                 x + 36.0,
                 y,
                 "key",
-                &format!("{}{value}", key.label),
+                &ending(entry(figure, key), most),
             );
         }
     }
     for note in &figure.notes {
-        for line in lines(note) {
+        for line in wrapped(note, room) {
             y += LINE;
             text(&mut body, MARGIN, y, "key", &line);
         }
+    }
+    for line in wrapped(source, room) {
+        y += LINE;
+        text(&mut body, MARGIN, y, "source", &line);
     }
     let height = y + MARGIN;
     Ok(format!(
@@ -80,6 +85,23 @@ pub(super) fn standalone(figure: &Figure) -> Result<String, String> {
         escape(&figure.label),
         style(),
     ))
+}
+
+/// A line of the legend.
+fn entry(figure: &Figure, key: &Key) -> String {
+    match (&key.value, figure.values) {
+        (Some(v), Some(what)) => format!("{} ({what} {v})", key.label),
+        _ => key.label.clone(),
+    }
+}
+
+/// As much of a text as has room.
+fn ending(text: String, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text;
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
 }
 
 fn text(body: &mut String, x: f64, y: f64, class: &str, content: &str) {
@@ -101,8 +123,8 @@ fn size(plot: &str) -> Option<(f64, f64)> {
 /// every reader of SVG knows.
 fn style() -> String {
     let mut rules = format!(
-        "{PLOT_STYLE}.title, .key {{ font-family: \"DejaVu Sans\", sans-serif; font-size: 12px; fill: var(--ink); stroke: none; }}\n\
-         .title {{ font-size: 13px; font-weight: 600; }}\n.paper {{ fill: #ffffff; stroke: none; }}\n"
+        "{PLOT_STYLE}.title, .key, .source {{ font-family: \"DejaVu Sans\", sans-serif; font-size: 12px; fill: var(--ink); stroke: none; }}\n\
+         .title {{ font-size: 13px; font-weight: 600; }}\n.source {{ fill: var(--soft); }}\n.paper {{ fill: #ffffff; stroke: none; }}\n"
     );
     let first = PAGE_STYLE.split('}').next().unwrap_or_default();
     for declaration in first.split(';') {
@@ -120,9 +142,48 @@ fn style() -> String {
 mod tests {
     use super::*;
 
+    /// A legend of long names keeps within the picture, and says of which run it is.
+    #[test]
+    fn long_names_stay_within_the_picture() {
+        let key = |i: usize| Key {
+            look: crate::plot::Look::of(i, 0),
+            dots: false,
+            label: format!("{i}-{}", "clock-nanosleep-abs, on a grid, ".repeat(i + 1)),
+            value: Some("12.3 µs".into()),
+            series: None,
+        };
+        let figure = |keys: Vec<Key>| Figure {
+            title: "t".into(),
+            label: "A label that is rather longer than the picture is wide, I am afraid".into(),
+            drawn: Ok(r#"<svg class="plot" viewBox="0 0 520 100"></svg>"#.into()),
+            keys,
+            values: Some("mean"),
+            notes: Vec::new(),
+            wide: false,
+        };
+        for most in [1, 4] {
+            let svg = standalone(&figure((0..most).map(key).collect()), "Measured by x").unwrap();
+            let document = roxmltree::Document::parse(&svg).unwrap();
+            let mut ends: Vec<(String, f64, f64)> = Vec::new();
+            for t in document.descendants().filter(|n| n.has_tag_name("text")) {
+                let at = |name| t.attribute(name).unwrap().parse::<f64>().unwrap();
+                let words = t.text().unwrap();
+                let wide = CHARACTER * words.chars().count() as f64;
+                assert!(at("x") + wide <= 520.0 + 2.0 * MARGIN, "{words}");
+                // Nothing begins before another on its line has ended.
+                for (y, from, to) in &ends {
+                    let apart = at("x") >= *to || at("x") + wide <= *from;
+                    assert!(*y != format!("{}", at("y")) || apart, "{words}");
+                }
+                ends.push((format!("{}", at("y")), at("x"), at("x") + wide));
+            }
+            assert!(svg.contains(">Measured by x</text>"));
+        }
+    }
+
     #[test]
     fn no_variable_is_left_in_the_style() {
         assert!(!style().contains("var("), "{}", style());
-        assert!(style().contains("stroke: #d55e00"));
+        assert!(style().contains(".c0 { stroke: #"));
     }
 }

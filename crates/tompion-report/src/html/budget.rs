@@ -3,8 +3,9 @@
 use maud::{Markup, html as markup};
 
 use crate::data::ReportData;
-use crate::figures::{NONE, interval, rounded};
+use crate::figures::NONE;
 use crate::packet_budget::{Budget, Measured, RATES, READS_PER_PACKET, bit_rate, budgets};
+use crate::precision::{interval, rounded};
 use crate::sections::load_title;
 
 /// What a packet may cost here; nothing where no clock was read.

@@ -1,12 +1,12 @@
 //! Figures of distributions and of samples over time.
 
-use tompion_record::format_ns;
-
 use super::figure::{Figure, Key, heading};
+use crate::data::CellView;
 use crate::figures::{NONE, count, ns};
 use crate::plot::ccdf::{Curve, ranges};
 use crate::plot::time_series::{PANELS_PER_ROW, Panel};
-use crate::plot::{Look, ccdf, time_series};
+use crate::plot::{Drawn, Look, ccdf, time_series};
+use crate::precision::ns_within;
 use crate::sections::{Row, Section, TIMER_EVENTS, load_title, probe_title};
 
 /// Lines that an eye can follow in one plot; with more rows each method has plots of
@@ -95,36 +95,85 @@ fn curve<'a>(row: &'a Row<'_>, load: usize, look: Look) -> Option<Curve<'a>> {
 
 /// One figure a method: its samples over time, a panel for each load and
 /// variant.
-pub(super) fn time_series(section: &Section<'_>) -> Vec<Figure> {
-    let what = probe_title(section.probe);
+pub(super) fn time_series<'a>(section: &'a Section<'a>) -> Vec<Figure> {
+    each_method(section, PANELS_PER_ROW, |rows| {
+        let panels: Vec<Panel<'_>> = panels(section, rows);
+        let columns = columns(section, panels.len(), PANELS_PER_ROW);
+        OverTime {
+            saying: "samples over time with the median",
+            empty: panels.is_empty(),
+            draw: Box::new(move |label| {
+                let what = probe_title(section.probe);
+                time_series::draw(&panels, columns, &what, label)
+            }),
+            notes: notes(rows),
+        }
+    })
+}
+
+/// A method's figure over time.
+pub(super) struct OverTime<'a> {
+    /// What is drawn, in words.
+    pub saying: &'a str,
+    /// Whether there is nothing to draw.
+    pub empty: bool,
+    /// Draws it under its label.
+    pub draw: Box<dyn FnOnce(&str) -> Drawn + 'a>,
+    /// What a reader must know about it in particular.
+    pub notes: Vec<String>,
+}
+
+/// Rows of panels that a sheet of paper has room for.
+const MOST_ROWS: usize = 4;
+
+/// One figure for each method that has something to draw, or several where its panels,
+/// `most` of them in a row, would not fit a sheet.
+pub(super) fn each_method<'a>(
+    section: &'a Section<'a>,
+    most: usize,
+    of: impl Fn(&'a [Row<'a>]) -> OverTime<'a>,
+) -> Vec<Figure> {
     let methods = section
         .rows
         .chunk_by(|a, b| a.method_index == b.method_index);
-    let mut figures = Vec::new();
-    for rows in methods {
-        let panels: Vec<Panel<'_>> = panels(section, rows);
-        if panels.is_empty() {
-            continue;
-        }
-        let method = match rows[0].method {
-            "" => NONE,
-            m => m,
+    let variants = match section.loads.len() {
+        1 => MOST_ROWS * most,
+        loads => (MOST_ROWS / loads.div_ceil(most)).max(1),
+    };
+    let sheets = methods.flat_map(|rows| {
+        let all = rows.len().div_ceil(variants);
+        let numbered = move |(i, rows)| (rows, (i + 1, all));
+        rows.chunks(variants).enumerate().map(numbered)
+    });
+    let figure = |(rows, (number, all)): (&'a [Row<'a>], (usize, usize))| {
+        let over_time = of(rows);
+        let mut method = match rows[0].method {
+            "" => NONE.to_owned(),
+            m => m.to_owned(),
         };
-        let label = format!(
-            "{}, {method}: samples over time with the median",
-            section.title()
-        );
-        figures.push(Figure {
-            title: method.to_owned(),
-            drawn: time_series::draw(&panels, columns(section, &panels), &what, &label),
+        if all > 1 {
+            method = format!("{method}, {number} of {all}");
+        }
+        let label = format!("{}, {method}: {}", section.title(), over_time.saying);
+        (!over_time.empty).then(|| Figure {
+            title: method,
+            drawn: (over_time.draw)(&label),
             label,
             keys: Vec::new(),
             values: None,
-            notes: notes(rows),
+            notes: over_time.notes,
             wide: true,
-        });
+        })
+    };
+    sheets.filter_map(figure).collect()
+}
+
+/// What stands above the panel of a row's cell beside a load.
+pub(super) fn panel_title(load: &str, row: &Row<'_>) -> String {
+    match row.variant.as_str() {
+        "" => load_title(load).to_owned(),
+        variant => format!("{}, {variant}", load_title(load)),
     }
-    figures
 }
 
 /// A panel for each load and variant; one without samples says so, to keep the
@@ -133,17 +182,15 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
     let mut panels = Vec::new();
     for row in rows {
         for (load, shown) in section.loads.iter().zip(&row.by_load) {
-            let mut title = load_title(load).to_owned();
-            if !row.variant.is_empty() {
-                title = format!("{title}, {}", row.variant);
-            }
             let sampled = shown
                 .map(|s| s.view)
                 .and_then(|v| Some((v, v.plotted()?.median_ns)));
+            // The interval is that of the plotted values, batches or not.
+            let words = |v: &CellView, median_ns| ns_within(median_ns, v.median_interval);
             panels.push(Panel {
-                title,
+                title: panel_title(load, row),
                 figure: match sampled {
-                    Some((_, median_ns)) => format!("median {}", format_ns(median_ns)),
+                    Some((v, median_ns)) => format!("median {}", words(v, median_ns)),
                     None => "no samples".to_owned(),
                 },
                 look: Look::of(row.method_index, row.variant_index),
@@ -158,13 +205,13 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
     panels
 }
 
-/// Loads side by side and variants below each other, where they fit.
-fn columns(section: &Section<'_>, panels: &[Panel<'_>]) -> usize {
-    section
-        .loads
-        .len()
-        .min(panels.len())
-        .clamp(1, PANELS_PER_ROW)
+/// Loads side by side and variants below each other, where they fit; many variants of
+/// one load stand side by side too.
+pub(super) fn columns(section: &Section<'_>, panels: usize, most: usize) -> usize {
+    match section.loads.len() {
+        1 if panels > MOST_ROWS => most,
+        loads => loads.min(panels).clamp(1, most),
+    }
 }
 
 /// What a reader of these panels must know about them in particular.

@@ -3,6 +3,8 @@
 mod among;
 mod budget;
 mod clock;
+#[cfg(test)]
+mod colors;
 mod distributions;
 mod environment;
 pub(crate) mod figure;

@@ -40,6 +40,14 @@
   const nameOf = (figure, series) =>
     figure.querySelector(`li[data-s="${series}"] span`)?.textContent || "";
 
+  // Paper cannot be unfolded. The style sheet does it where browsers know how.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const d of folded) d.open = true;
+  });
+  addEventListener("afterprint", () => { for (const d of folded) d.open = false; });
+
   // Values under the pointer, and the line nearest to it.
   const tip = element("div", "", { id: "tip", hidden: true });
   document.body.append(tip);

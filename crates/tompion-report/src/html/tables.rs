@@ -4,10 +4,14 @@ use maud::{Markup, html as markup};
 use tompion_record::{Summary, format_ns};
 
 use super::verdict::figure;
-use crate::data::Shown;
+use crate::data::{CellView, Shown};
 use crate::disturbed::{Disturbed, Reason, cause_in_words, known_by};
 use crate::figures::{NONE, count, real, supported};
 use crate::sections::{Row, Section, load_title};
+
+/// Columns beside the methods that a sheet of paper has room for; further loads have a
+/// table of their own below.
+const MOST_COLUMNS: usize = 12;
 
 /// Median, p99 and maximum, a group of columns for each load.
 pub(super) fn short(section: &Section<'_>) -> Markup {
@@ -17,16 +21,34 @@ pub(super) fn short(section: &Section<'_>) -> Markup {
         .cells()
         .any(|s| s.view.filled.is_some() && s.cell.missed_periods.is_some_and(|n| n > 0));
     let columns = 3 + usize::from(batched) + usize::from(missed);
+    let loads: Vec<usize> = (0..section.loads.len()).collect();
+    markup! {
+        div.parts {
+            @for loads in loads.chunks((MOST_COLUMNS / columns).max(1)) {
+                (beside(section, loads, columns, batched, missed))
+            }
+        }
+    }
+}
+
+/// The columns of these loads.
+fn beside(
+    section: &Section<'_>,
+    loads: &[usize],
+    columns: usize,
+    batched: bool,
+    missed: bool,
+) -> Markup {
     markup! {
         div.scroll tabindex="0" {
             table.numbers {
                 thead {
                     tr {
                         th rowspan="2" { "Method" }
-                        @for load in &section.loads { th.group colspan=(columns) { (load_title(load)) } }
+                        @for i in loads { th.group colspan=(columns) { (load_title(section.loads[*i])) } }
                     }
                     tr {
-                        @for _ in &section.loads {
+                        @for _ in loads {
                             @if batched { th.first { "per read" } th { "median" } } @else { th.first { "median" } }
                             th { "p99" }
                             @if missed { th { "p99, missed filled in" } }
@@ -38,13 +60,13 @@ pub(super) fn short(section: &Section<'_>) -> Markup {
                     @for row in &section.rows {
                         tr {
                             (name(row))
-                            @for shown in &row.by_load {
+                            @for shown in loads.iter().map(|i| row.by_load[*i]) {
                                 @let view = shown.map(|s| s.view);
                                 @let single = view.and_then(|v| v.measured.as_ref());
                                 @if batched {
                                     td.first { (figure(view.and_then(|v| v.batched.as_ref()).map(|b| b.median_ns))) }
                                 }
-                                td.first[!batched] { (figure(single.map(|m| m.median_ns))) }
+                                td.first[!batched] { (view.and_then(CellView::median).as_deref().unwrap_or(NONE)) }
                                 td { (figure(single.and_then(|m| supported(m, 0.99, m.p99_ns)))) }
                                 @if missed {
                                     td { (figure(view.and_then(|v| v.filled.as_ref()).and_then(|f| supported(f, 0.99, f.p99_ns)))) }
@@ -72,9 +94,16 @@ pub(super) fn name(row: &Row<'_>) -> Markup {
 /// column that is empty throughout is left out.
 type Column = (&'static str, fn(&Shown<'_>) -> Option<String>);
 
+/// So many columns are of the values themselves; what stands behind them has a table of
+/// its own, because paper is narrow.
+const VALUES: usize = 13;
+
+/// The one column of words.
+const BY: &str = "disturbed by";
+
 const COLUMNS: [Column; 27] = [
     ("samples", |s| single(s).map(|m| count(m.samples))),
-    ("median", |s| ns(s, |m| m.median_ns)),
+    ("median", |s| s.view.median()),
     ("95 % interval", |s| {
         let i = s.view.median_interval?;
         let shown = !s.view.plots_batches();
@@ -112,7 +141,7 @@ const COLUMNS: [Column; 27] = [
     ("undisturbed max", |s| {
         without(s).map(|m| format_ns(m.max_ns))
     }),
-    ("disturbed by", |s| {
+    (BY, |s| {
         let of = |r: &Reason| {
             let cause = cause_in_words(r.cause);
             format!("{cause} {} ({})", count(r.samples), known_by(r.source))
@@ -179,15 +208,14 @@ fn steps(s: &Shown<'_>, of: fn(&tompion_record::Granularity) -> f64) -> Option<f
     all.map(of).reduce(f64::min)
 }
 
-/// Every statistic of every cell, load by load.
-pub(super) fn full(section: &Section<'_>) -> Markup {
-    let columns: Vec<&Column> = COLUMNS
+/// A table of those of the columns that any cell fills.
+fn statistics(section: &Section<'_>, columns: &[Column]) -> Markup {
+    let columns: Vec<&Column> = columns
         .iter()
         .filter(|c| section.cells().any(|s| c.1(&s).is_some()))
         .collect();
     markup! {
-        details {
-            summary { "All statistics" }
+        @if !columns.is_empty() {
             div.scroll tabindex="0" {
                 table.numbers.full {
                     thead { tr { th { "Method" } @for c in &columns { th { (c.0) } } } }
@@ -198,7 +226,7 @@ pub(super) fn full(section: &Section<'_>) -> Markup {
                                 @if let Some(shown) = &row.by_load[i] {
                                     tr {
                                         (name(row))
-                                        @for c in &columns { td { (c.1(shown).as_deref().unwrap_or(NONE)) } }
+                                        @for c in &columns { td class=[(c.0 == BY).then_some("words")] { (c.1(shown).as_deref().unwrap_or(NONE)) } }
                                     }
                                 }
                             }
@@ -206,6 +234,17 @@ pub(super) fn full(section: &Section<'_>) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Every statistic of every cell, load by load.
+pub(super) fn full(section: &Section<'_>) -> Markup {
+    let (values, behind) = COLUMNS.split_at(VALUES);
+    markup! {
+        details {
+            summary { "All statistics" }
+            div.parts { (statistics(section, values)) (statistics(section, behind)) }
             p.small {
                 "MAD is the median absolute deviation from the median, unscaled. ½ IQR is half the interquartile range, which "
                 "Kirova et al. 2019 print under the name MAD; both are given, named apart. Quantiles follow definition 7 of Hyndman and Fan 1996. "

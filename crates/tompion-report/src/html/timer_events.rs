@@ -2,6 +2,7 @@
 
 use maud::{Markup, html as markup};
 
+use super::distributions::{OverTime, columns as columns_of, each_method, panel_title};
 use super::figure::{Figure, Key, heading};
 use super::tables::name;
 use crate::data::ReportData;
@@ -54,40 +55,17 @@ pub(super) fn reading() -> Markup {
 }
 
 /// The difference from d over time, one figure a mechanism.
-pub(super) fn over_time(section: &Section<'_>) -> Vec<Figure> {
-    let mechanisms = section
-        .rows
-        .chunk_by(|a, b| a.method_index == b.method_index);
-    let mut figures = Vec::new();
-    for rows in mechanisms {
+pub(super) fn over_time<'a>(section: &'a Section<'a>) -> Vec<Figure> {
+    each_method(section, PANELS_PER_ROW, |rows| {
         let panels: Vec<Panel<'_>> = panels(section, rows);
-        if panels.is_empty() {
-            continue;
-        }
-        let method = match rows[0].method {
-            "" => NONE,
-            m => m,
-        };
-        let columns = section
-            .loads
-            .len()
-            .min(panels.len())
-            .clamp(1, PANELS_PER_ROW);
-        let label = format!(
-            "{}, {method}: difference of each interval from the period over time",
-            section.title()
-        );
-        figures.push(Figure {
-            title: method.to_owned(),
-            drawn: differences::draw(&panels, columns, &label),
-            label,
-            keys: Vec::new(),
-            values: None,
+        let columns = columns_of(section, panels.len(), PANELS_PER_ROW);
+        OverTime {
+            saying: "difference of each interval from the period over time",
+            empty: panels.is_empty(),
+            draw: Box::new(move |label| differences::draw(&panels, columns, label)),
             notes: without(rows).into_iter().collect(),
-            wide: true,
-        });
-    }
-    figures
+        }
+    })
 }
 
 fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
@@ -97,12 +75,8 @@ fn panels<'a>(section: &'a Section<'_>, rows: &'a [Row<'_>]) -> Vec<Panel<'a>> {
             let Some(timer) = shown.and_then(|s| s.view.timer.as_ref()) else {
                 continue;
             };
-            let mut title = load_title(load).to_owned();
-            if !row.variant.is_empty() {
-                title = format!("{title}, {}", row.variant);
-            }
             panels.push(Panel {
-                title,
+                title: panel_title(load, row),
                 look: Look::of(row.method_index, row.variant_index),
                 series: &timer.series,
                 values: &timer.distribution,

@@ -139,14 +139,18 @@ pub(super) fn profiles(data: &ReportData) -> Markup {
                     "On a periodic grid the quantile counts the periods that a late wake-up missed, which the tables further down show "
                     "as a column of its own."
                 }
-                div.scroll tabindex="0" {
-                    table.profiles {
-                        thead { tr {
-                            th { "Use" }
-                            th { "Overall" }
-                            @for load in &loads { th { (under(load)) } }
-                        } }
-                        tbody { @for p in profiles { (profile(p, &loads)) } }
+                div.parts {
+                    @for (i, some) in chunks(&loads).enumerate() {
+                        div.scroll tabindex="0" {
+                            table.profiles {
+                                thead { tr {
+                                    th { "Use" }
+                                    @if i == 0 { th { "Overall" } }
+                                    @for load in some { th { (under(load)) } }
+                                } }
+                                tbody { @for p in profiles { (profile(p, some, i == 0)) } }
+                            }
+                        }
                     }
                 }
                 @if let Some(more) = verdicts::how_to_get_more(data) { p.note { (more) } }
@@ -155,11 +159,20 @@ pub(super) fn profiles(data: &ReportData) -> Markup {
     }
 }
 
-fn profile(p: &ProfileVerdict, loads: &[&str]) -> Markup {
+/// Loads that a sheet of paper has room for; one table even if there is none.
+fn chunks<'a, 'b>(loads: &'a [&'b str]) -> impl Iterator<Item = &'a [&'b str]> {
+    const MOST: usize = 6;
+    let all = loads.is_empty().then_some(loads);
+    all.into_iter().chain(loads.chunks(MOST))
+}
+
+/// A row; `whole` with what holds for all loads.
+fn profile(p: &ProfileVerdict, loads: &[&str], whole: bool) -> Markup {
     markup! {
         tr {
             th scope="row" {
                 b { (p.title) } " " code { (p.name) }
+                @if whole {
                 div.small { (p.requirement) }
                 @if let Some(method) = &p.method {
                     div.small {
@@ -169,8 +182,9 @@ fn profile(p: &ProfileVerdict, loads: &[&str]) -> Markup {
                     }
                 }
                 div.small.source { (p.source) }
+                }
             }
-            td data-load="Overall" { (badge(p.outcome)) }
+            @if whole { td data-load="Overall" { (badge(p.outcome)) } }
             @for (load, v) in loads.iter().zip(verdicts::by_load(p, loads)) {
                 td data-load=(under(load)) {
                     @if let Some(v) = v { (judgement(v)) } @else { (NONE) }

@@ -11,6 +11,10 @@ use super::theme::Ink;
 /// Nothing is drawn left of a tenth of a nanosecond: no clock here resolves it.
 const SMALLEST_NS: f64 = 0.1;
 
+/// Labels that fit below an axis of values on a plot of some 400 units; with more decades
+/// every other one, or every third, gets its line.
+pub(crate) const MOST_LABELS: usize = 6;
+
 /// Whole decades that hold all positive values; at least one.
 pub(crate) fn decades(values: impl Iterator<Item = f64>) -> Range<f64> {
     let (low, high) = values

@@ -4,17 +4,13 @@ use std::ops::Range;
 
 use plotters::prelude::*;
 
-use super::axes::{decades, share_tick, span, time_tick};
+use super::axes::{MOST_LABELS, decades, share_tick, span, time_tick};
 use super::frame::{Axis, Style};
 use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
 
 /// Size in SVG units.
 const SIZE: (u32, u32) = (400, 340);
-
-/// Labels that fit below the axis of values; with more decades every other
-/// one, or every third, gets its line.
-const MOST_LABELS: usize = 6;
 
 /// One distribution.
 pub(crate) struct Curve<'a> {

@@ -3,28 +3,24 @@
 
 use std::ops::Range;
 
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
 use tompion_stats::Distribution;
 
-use super::axes::text;
-use super::frame::{Area, Axis, Style, u};
-use super::theme::{Ink, Look};
-use super::time_series::{seconds_tick, shortened};
-use super::{Drawn, Failure, Tools, canvas};
+use super::Drawn;
+use super::frame::Axis;
+use super::panels::{Cloud, Rows};
+use super::theme::Look;
 use crate::figures::{count, us};
 use crate::series::TrialSeries;
 
 /// Panels side by side; each has an axis of its own.
 pub(crate) const PANELS_PER_ROW: usize = 3;
 
-const WIDTH: i32 = 1040;
+/// Height of one row of panels.
 const ROW: i32 = 190;
 /// Room for the name of the axis.
 const LEFT: i32 = 16;
 /// Room for a panel's tick labels.
 const LABELS: i32 = 56;
-const BOTTOM: i32 = 18;
 
 /// A share of the values this small on either side may lie beyond the axis,
 /// and then is drawn on its edge.
@@ -44,96 +40,31 @@ pub(crate) struct Panel<'a> {
 
 /// Draws the panels of one mechanism, `columns` of them in a row.
 pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, label: &str) -> Drawn {
-    let columns = columns.clamp(1, PANELS_PER_ROW);
-    let rows = panels.len().div_ceil(columns) as i32;
-    let height = rows * ROW + BOTTOM;
-    let class = format!("time w{columns}");
-    canvas(
-        (WIDTH as u32, height as u32),
-        label,
-        &class,
-        |root, tools| {
-            let width = (WIDTH - LEFT) / columns as i32;
-            for (i, panel) in panels.iter().enumerate() {
-                let (row, column) = ((i / columns) as i32, (i % columns) as i32);
-                let corner = (u(LEFT + column * width), u(row * ROW));
-                let area = root.clone().shrink(corner, (u(width), u(ROW)));
-                one(&area, tools, panel)?;
-            }
-            let style = text(Ink::Title, 11, HPos::Center, VPos::Center);
-            let turned = style.transform(FontTransform::Rotate270);
-            let what = "interval less d, µs";
-            root.draw_text(what, &turned, (u(8), u(rows * ROW / 2)))?;
-            let below = text(Ink::Title, 11, HPos::Center, VPos::Bottom);
-            let caption = "measuring time, blocks end to end";
-            root.draw_text(caption, &below, (u((WIDTH + LEFT) / 2), u(height - 2)))?;
-            Ok(())
-        },
-    )
-}
-
-fn one(area: &Area<'_>, tools: &Tools, panel: &Panel<'_>) -> Result<(), Failure> {
-    let axis = axis(panel.values);
-    for (line, y, ink, size) in [
-        (panel.title.clone(), 4, Ink::Title, 12),
-        (extent(panel.values, &axis), 20, Ink::Label, 11),
-    ] {
-        let style = text(ink, size, HPos::Left, VPos::Top);
-        let room = area.dim_in_pixel().0 as i32 - u(LABELS + 16);
-        area.draw_text(&shortened(&line, room), &style, (u(LABELS + 2), u(y)))?;
-    }
-    let span_ns: u64 = panel.series.iter().map(|s| s.span_ns).sum();
-    let seconds = span_ns.max(1) as f64 / 1e9;
-    let style = Style {
-        size: 11,
-        tick: 2,
-        top: 40,
-        right: 14,
-        bottom: 0,
+    let rows = Rows {
+        columns: columns.clamp(1, PANELS_PER_ROW),
+        high: ROW,
+        left: LEFT,
+        shared_labels: false,
     };
-    let x_tick = |s: &f64| seconds_tick(*s, seconds);
-    let x = Axis {
-        labels: 4,
-        lines: false,
-        room: 20,
-        ..Axis::linear(0.0..seconds, "s", &x_tick)
-    };
-    let y = Axis {
-        room: LABELS,
-        ..Axis::linear(axis.clone(), "us", &us_tick)
-    };
-    let chart = tools.frames.draw(area, &style, x, y)?;
-    let area = chart.plotting_area();
-    let level = |y: f64| vec![(0.0, y), (seconds, y)];
-    area.draw(&PathElement::new(level(0.0), Ink::Zero.color()))?;
-    let value = |ps: i64| (ps as f64 / 1e6).clamp(axis.start, axis.end);
-    let mut start = 0u64;
-    for block in panel.series {
-        let at = |ns: u64| (start + ns) as f64 / 1e9;
-        if start > 0 {
-            let border = vec![(at(0), axis.start), (at(0), axis.end)];
-            area.draw(&PathElement::new(border, Ink::Border.color()))?;
-        }
-        for c in block.columns.iter().filter(|c| c.min.1 < c.max.1) {
-            let x = at(c.min.0.midpoint(c.max.0));
-            let line = vec![(x, value(c.min.1)), (x, value(c.max.1))];
-            area.draw(&PathElement::new(line, Ink::Range(panel.look).color()))?;
-        }
-        for p in block
-            .columns
-            .iter()
-            .flat_map(|c| c.points.iter().chain([&c.min, &c.max]))
-        {
-            let dot = (at(p.0), value(p.1));
-            area.draw(&Circle::new(dot, 1, Ink::Dots(panel.look).color()))?;
-        }
-        start += block.span_ns;
-    }
-    if let Some(mean) = panel.values.mean() {
-        let y = (mean / 1e3).clamp(axis.start, axis.end);
-        area.draw(&PathElement::new(level(y), Ink::Median(panel.look).color()))?;
-    }
-    Ok(())
+    let what = "interval less d, µs";
+    rows.draw(panels.len(), what, label, |area, tools, i, _| {
+        let panel = &panels[i];
+        let axis = axis(panel.values);
+        Cloud::heading(area, (&panel.title, &extent(panel.values, &axis)), LABELS)?;
+        let y = Axis {
+            room: LABELS,
+            ..Axis::linear(axis.clone(), "us", &us_tick)
+        };
+        let cloud = Cloud {
+            look: panel.look,
+            series: panel.series,
+            axis,
+            unit_ps: 1e6,
+            middle: panel.values.mean().map(|ns| ns / 1e3),
+            zero: Some(0.0),
+        };
+        cloud.draw(area, tools, y)
+    })
 }
 
 /// The axis in microseconds: zero and all but the rarest values, or all of

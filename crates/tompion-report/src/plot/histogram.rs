@@ -6,7 +6,7 @@ use std::ops::Range;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axes::{decades, span, text, time_tick};
+use super::axes::{MOST_LABELS, decades, span, text, time_tick};
 use super::frame::{Axis, Style, u};
 use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
@@ -42,7 +42,7 @@ pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &st
             bottom: 2,
         };
         let x = Axis {
-            labels: (span(lengths) + 1).min(9),
+            labels: (span(lengths) + 1).min(MOST_LABELS),
             name: "length of an iteration, binary bins",
             ..Axis::log(lengths, "ns", &time_tick)
         };

@@ -12,9 +12,9 @@ use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
 use crate::ladder::{Panel, Rung};
 
-const WIDTH: i32 = 460;
+const WIDTH: i32 = 490;
 /// Room for the names at the left.
-const LEFT: i32 = 172;
+const LEFT: i32 = 206;
 const ROW: i32 = 24;
 const TOP: i32 = 8;
 const BOTTOM: i32 = 42;
@@ -22,7 +22,7 @@ const BOTTOM: i32 = 42;
 /// Labels that fit below the axis.
 const MOST_LABELS: usize = 5;
 
-/// Characters of a name that fit at the left.
+/// Characters of a name that fit at the left: 7.2 units each, of size 12 in a common face.
 const NAME: usize = 27;
 
 /// The axis that fits all of `panels`.
@@ -95,13 +95,38 @@ pub(crate) fn draw(panel: &Panel, values: &Range<f64>, what: &str, label: &str) 
     )
 }
 
-/// The name as far as there is room.
+/// The name as far as there is room. What tells two cells apart stands at either end.
 fn short(rung: &Rung) -> String {
     let star = if rung.marked.is_some() { "*" } else { "" };
     let name = format!("{}{star}", rung.label);
     if name.chars().count() <= NAME {
         return name;
     }
-    let kept: String = name.chars().take(NAME - 1).collect();
-    format!("{kept}…")
+    let (head, tail) = (NAME / 2, NAME - NAME / 2 - 1);
+    let all: Vec<char> = name.chars().collect();
+    let part = |of: &[char]| of.iter().collect::<String>();
+    format!("{}…{}", part(&all[..head]), part(&all[all.len() - tail..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends_within_their_room() {
+        let rung = |label: &str| Rung {
+            label: label.into(),
+            own: true,
+            median_ns: 1.0,
+            p99_ns: None,
+            max_ns: 2.0,
+            marked: None,
+        };
+        let named = |p| short(&rung(&format!("clock-monotonic, platform site-{p}")));
+        assert_eq!(named("03"), "clock-monoton…tform site-03");
+        assert_ne!(named("03"), named("13"));
+        let widest = 7.2 * named("03").chars().count() as f64;
+        assert!(widest <= f64::from(LEFT - 8), "{widest}");
+        assert_eq!(short(&rung("usleep, 100 µs")), "usleep, 100 µs");
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) mod differences;
 mod frame;
 pub(crate) mod histogram;
 pub(crate) mod ladder;
+mod panels;
 mod theme;
 pub(crate) mod time_series;
 pub(crate) mod trace;

@@ -8,8 +8,8 @@ use tompion_cause::Cause;
 
 use super::axes::{decades, time_tick};
 use super::frame::{Axis, Style};
+use super::panels::seconds_tick;
 use super::theme::{Ink, Look};
-use super::time_series::seconds_tick;
 use super::{Drawn, canvas};
 use crate::stalls::BlockTrace;
 

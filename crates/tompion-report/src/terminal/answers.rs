@@ -6,9 +6,10 @@ use super::numbers::{Line, table};
 use super::{Paint, heading, wrap};
 use crate::clock_right::clocks;
 use crate::data::ReportData;
-use crate::figures::{percent, plain, rounded};
+use crate::figures::{percent, plain};
 use crate::ladder::ladder;
 use crate::packet_budget::{RATES, READS_PER_PACKET, bit_rate, budgets};
+use crate::precision::rounded;
 use crate::sections::load_title;
 use crate::time_lost::{Kind, ranked};
 

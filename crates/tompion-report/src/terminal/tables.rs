@@ -29,7 +29,7 @@ pub(super) fn section(out: &mut String, section: &Section<'_>, width: usize, pai
     let mut columns: Vec<Column> = vec![
         (
             "median",
-            Box::new(move |s| ns(single(s).map(|m| m.median_ns))),
+            Box::new(|s| s.view.median().unwrap_or_else(|| NONE.to_owned())),
         ),
         (
             "p99",

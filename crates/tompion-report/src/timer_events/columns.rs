@@ -6,6 +6,7 @@ use tompion_record::{format_duration, level_in_words};
 use super::TimerEvents;
 use crate::data::Shown;
 use crate::figures::{count, percent, real, us};
+use crate::precision::{us_interval, us_three, us_within};
 use crate::sections::Section;
 
 /// Longest tau that the table names, in nanoseconds.
@@ -26,16 +27,21 @@ pub(crate) struct Column {
 /// the longest tau of at most one second that every cell reaches.
 pub(crate) fn columns(section: &Section<'_>) -> Vec<Column> {
     let mut all = vec![
-        of("mean", |t| t.mean_ns().map(us)),
+        of("mean", |t| {
+            let mean_ns = t.mean_ns()?;
+            Some(match t.mean_interval_ns() {
+                Some(interval) => us_within(mean_ns, interval),
+                None => us(mean_ns),
+            })
+        }),
         of("sd (n)", |t| {
-            t.differences.uncorrected_standard_deviation().map(us)
+            t.differences.uncorrected_standard_deviation().map(us_three)
         }),
         of("sd (n\u{2212}1)", |t| {
-            t.differences.standard_deviation().map(us)
+            t.differences.standard_deviation().map(us_three)
         }),
         of("99 % of the mean", |t| {
-            let (low, high) = t.mean_interval_ns()?;
-            Some(format!("[{}, {}]", us(low), us(high)))
+            Some(us_interval(t.mean_interval_ns()?))
         }),
         column("missed", |s| s.cell.missed_periods.map(count)),
         column("missed, %", |s| missed_share(s).map(percent)),

@@ -53,29 +53,30 @@ impl Random {
     }
 }
 
-/// A run like a default one: 8 blocks, idle, cpu and network.
-pub fn realistic(directory: &Path, blocks: u32, loads: &[&str], scale: usize) -> Run {
+/// A run like a default one: every method beside each of `loads`, on each of `platforms`
+/// if there are any.
+pub fn realistic(
+    directory: &Path,
+    blocks: u32,
+    loads: &[&str],
+    platforms: usize,
+    scale: usize,
+) -> Run {
     let mut cells: Vec<(Factors, f64)> = Vec::new();
     for load in loads {
-        for (method, ns) in READS {
-            cells.push((key("read-cost", method, load), ns));
-        }
-        for target in ["100us", "1ms"] {
-            for (i, (method, ns)) in SLEEPS.into_iter().enumerate() {
-                if target == "1ms" && i > 2 {
-                    continue;
-                }
-                let base = key("wake-up", method, load).with(factor::TARGET, target);
-                cells.push((base.clone().with(factor::SLACK, "1ns"), ns));
-                cells.push((base.with(factor::SLACK, "default"), ns + 50_000.0));
+        one_load(&mut cells, load);
+    }
+    if platforms > 0 {
+        let on = |p: usize| {
+            let slower = 1.0 + 0.3 * p as f64;
+            move |(f, ns): &(Factors, f64)| {
+                let f = f.clone().with("platform", format!("site-{p:02}"));
+                (f, ns * slower)
             }
-            for (method, ns) in SPINS {
-                cells.push((
-                    key("wake-up", method, load).with(factor::TARGET, target),
-                    ns,
-                ));
-            }
-        }
+        };
+        cells = (0..platforms)
+            .flat_map(|p| cells.iter().map(on(p)).collect::<Vec<_>>())
+            .collect();
     }
     let mut random = Random(7);
     let mut writer = RunWriter::create(directory, header(blocks, cells.len() as u32)).unwrap();
@@ -87,6 +88,28 @@ pub fn realistic(directory: &Path, blocks: u32, loads: &[&str], scale: usize) ->
     }
     writer.finish(Status::Complete).unwrap();
     Run::open(directory).unwrap()
+}
+
+fn one_load(cells: &mut Vec<(Factors, f64)>, load: &str) {
+    for (method, ns) in READS {
+        cells.push((key("read-cost", method, load), ns));
+    }
+    for target in ["100us", "1ms"] {
+        for (i, (method, ns)) in SLEEPS.into_iter().enumerate() {
+            if target == "1ms" && i > 2 {
+                continue;
+            }
+            let base = key("wake-up", method, load).with(factor::TARGET, target);
+            cells.push((base.clone().with(factor::SLACK, "1ns"), ns));
+            cells.push((base.with(factor::SLACK, "default"), ns + 50_000.0));
+        }
+        for (method, ns) in SPINS {
+            cells.push((
+                key("wake-up", method, load).with(factor::TARGET, target),
+                ns,
+            ));
+        }
+    }
 }
 
 fn trial(

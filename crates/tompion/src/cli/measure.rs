@@ -79,7 +79,8 @@ pub struct WakeUpOptions {
     pub slack: Vec<Slack>,
 
     /// Most samples of each cell
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = samples)]
+    // Reports name the option as `check` has it.
+    #[arg(long, visible_alias = "wake-samples", value_name = "N", default_value_t = 100_000, value_parser = samples)]
     pub samples: u64,
 
     /// Where, beside what, how long.

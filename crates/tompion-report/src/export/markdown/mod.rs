@@ -1,18 +1,22 @@
 //! The report as Markdown for a ticket: verdict, what hurts, tables; no plots.
 
+mod measured;
+
 use std::fmt::Write as _;
 
-use tompion_record::{Summary, factor, format_ns};
+use tompion_record::format_ns;
 use tompion_verdict::Outcome;
 
 use crate::clock_right::clocks;
-use crate::data::{ReportData, Shown};
-use crate::environment::groups;
-use crate::figures::{NONE, interval, ns, percent, rounded, shell_words, supported, times};
+use crate::data::ReportData;
+use crate::environment::{emulation, groups};
+use crate::figures::{NONE, ns, percent, shell_words, times};
 use crate::ladder::ladder;
-use crate::limitations::limitations;
+use crate::limitations::{QuotaEffect, cpu_quota, early_end, limitations};
+use crate::opening::Opening;
 use crate::packet_budget::{RATES, READS_PER_PACKET, bit_rate, budgets};
-use crate::sections::{Section, factors_in_words, load_title, sections};
+use crate::precision::{interval, rounded};
+use crate::sections::{factors_in_words, load_title};
 use crate::time_lost::ranked;
 use crate::verdicts::{self, Judged};
 
@@ -23,7 +27,14 @@ const MOST: usize = 12;
 pub fn markdown(data: &ReportData) -> String {
     let header = &data.record().header;
     let mut out = String::new();
-    let _ = writeln!(out, "# {}\n", plain(&data.assessment().headline));
+    let opening = Opening::of(data);
+    let _ = writeln!(out, "# {}\n", plain(&opening.answer[0]));
+    for sentence in opening.answer[1..].iter().chain(&opening.without_verdict) {
+        let _ = writeln!(out, "{}\n", plain(sentence));
+    }
+    for (title, sentence) in warnings(data) {
+        let _ = writeln!(out, "**{}**: {}\n", plain(title), plain(&sentence));
+    }
     let mut facts = vec![header.started_at.clone(), header.tool.clone()];
     if !header.environment.hostname.is_empty() {
         facts.insert(0, header.environment.hostname.clone());
@@ -38,9 +49,8 @@ pub fn markdown(data: &ReportData) -> String {
     among(&mut out, data);
     budget(&mut out, data);
     clock(&mut out, data);
-    for section in &sections(data) {
-        cells(&mut out, section);
-    }
+    measured::sections(&mut out, data);
+    measured::loads(&mut out, data);
     machine(&mut out, data);
     list(&mut out, "Limitations", &limitations(data));
     let _ = writeln!(
@@ -92,6 +102,17 @@ fn list(out: &mut String, title: &str, items: &[String]) {
         }
         out.push('\n');
     }
+}
+
+/// What stands above everything on the page.
+fn warnings(data: &ReportData) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    all.extend(early_end(data));
+    all.extend(emulation(&data.record().header.environment).map(|how| ("Emulated machine", how)));
+    if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
+        all.push(("CPU quota", sentence));
+    }
+    all
 }
 
 fn profiles(out: &mut String, data: &ReportData) {
@@ -261,44 +282,6 @@ fn clock(out: &mut String, data: &ReportData) {
     );
     for (label, value) in clocks.rows() {
         let _ = writeln!(out, "- {}: {}", plain(label), plain(&value));
-    }
-    out.push('\n');
-}
-
-fn cells(out: &mut String, section: &Section<'_>) {
-    let _ = writeln!(out, "## {}\n", plain(&section.title()));
-    let single =
-        |s: &Shown<'_>, of: fn(&Summary) -> Option<f64>| ns(s.view.measured.as_ref().and_then(of));
-    let batched = section.cells().any(|s| s.view.batched.is_some());
-    let mut heads = vec!["Method", "load", "samples", "median", "p99", "max"];
-    if batched {
-        heads.push("per read");
-    }
-    let mut rows = Vec::new();
-    for row in &section.rows {
-        for (load, shown) in section.loads.iter().zip(&row.by_load) {
-            let Some(s) = shown else { continue };
-            let samples = s.view.measured.as_ref().map_or(0, |m| m.samples);
-            let mut cells = vec![
-                row.label(),
-                load_title(load).to_owned(),
-                crate::figures::count(samples),
-                single(s, |m| Some(m.median_ns)),
-                single(s, |m| supported(m, 0.99, m.p99_ns)),
-                single(s, |m| Some(m.max_ns)),
-            ];
-            if batched {
-                cells.push(ns(s.view.batched.as_ref().map(|b| b.median_ns)));
-            }
-            rows.push(cells);
-        }
-    }
-    table(out, &heads, &rows);
-    for s in section.cells() {
-        if let Some(stalls) = &s.view.stalls {
-            let load = load_title(s.cell.factors.level(factor::LOAD));
-            let _ = writeln!(out, "- {}: {}", plain(load), plain(&stalls.in_words()));
-        }
     }
     out.push('\n');
 }
