@@ -20,7 +20,8 @@ pub enum Outcome {
 pub struct Assessment {
     /// The verdict in one line.
     pub headline: String,
-    /// One verdict a profile, in the order of the data file.
+    /// One verdict a profile, in the order of the data file; where the run holds
+    /// several platforms, these for each platform.
     pub profiles: Vec<ProfileVerdict>,
     /// What hurts, worst first.
     pub findings: Vec<Finding>,
@@ -35,6 +36,9 @@ pub struct ProfileVerdict {
     pub name: String,
     /// What the profile stands for.
     pub title: String,
+    /// The platform judged, where the run holds several: each is judged by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
     /// The limit in words, for example `p99 of wake-up latency at most 12 µs`.
     pub requirement: String,
     /// Where the limit comes from.
@@ -127,8 +131,18 @@ impl LoadVerdict {
     }
 }
 
+impl ProfileVerdict {
+    /// What was judged: `VoIP`, or `VoIP on runc` where there are several platforms.
+    pub fn title(&self) -> String {
+        match &self.platform {
+            None => self.title.clone(),
+            Some(platform) => format!("{} on {platform}", self.title),
+        }
+    }
+}
+
 impl Assessment {
-    /// The verdict on the profile of that name.
+    /// The verdict on the profile of that name; of several platforms, the first's.
     pub fn profile(&self, name: &str) -> Option<&ProfileVerdict> {
         self.profiles.iter().find(|p| p.name == name)
     }

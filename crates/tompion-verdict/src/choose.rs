@@ -10,8 +10,38 @@ use crate::{LoadVerdict, Outcome, Profile, ProfileVerdict, basis};
 /// A method that keeps a CPU to itself while it waits.
 const SPINNING: &str = "busy-wait";
 
-/// One verdict a profile, in their order.
+/// One verdict a profile, in their order, for each platform of several by itself.
 pub fn verdicts(cells: &[Cell], profiles: &[Profile], seed: u64) -> Vec<ProfileVerdict> {
+    let platforms = platforms(cells);
+    if platforms.len() < 2 {
+        return of_one(cells, profiles, seed);
+    }
+    let on = |platform: &str| {
+        let is_there = |c: &&Cell| c.factors.get(factor::PLATFORM) == Some(platform);
+        let cells: Vec<Cell> = cells.iter().filter(is_there).cloned().collect();
+        let mut verdicts = of_one(&cells, profiles, seed);
+        for verdict in &mut verdicts {
+            verdict.platform = Some(platform.to_owned());
+            // Said once.
+            verdict.method = verdict.method.take().map(|m| m.without(factor::PLATFORM));
+        }
+        verdicts
+    };
+    platforms.into_iter().flat_map(on).collect()
+}
+
+/// The platforms on which a run measured, in the order of its cells.
+pub fn platforms(cells: &[Cell]) -> Vec<&str> {
+    let mut found = Vec::new();
+    for platform in cells.iter().filter_map(|c| c.factors.get(factor::PLATFORM)) {
+        if !found.contains(&platform) {
+            found.push(platform);
+        }
+    }
+    found
+}
+
+fn of_one(cells: &[Cell], profiles: &[Profile], seed: u64) -> Vec<ProfileVerdict> {
     let judge = Judge::new(cells, seed);
     profiles.iter().map(|p| verdict(cells, p, &judge)).collect()
 }
@@ -26,6 +56,7 @@ fn verdict(cells: &[Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdi
     ProfileVerdict {
         name: profile.name.clone(),
         title: profile.title.clone(),
+        platform: None,
         requirement,
         source: profile.source.clone(),
         outcome: best.as_ref().map_or(Outcome::Inconclusive, |c| c.outcome),

@@ -11,6 +11,15 @@ pub fn headline(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> String {
     if verdicts.iter().all(|v| v.by_load.is_empty()) {
         return "No verdict: the run holds no wake-up latency to judge.".to_owned();
     }
+    let mut platforms: Vec<String> = verdicts.iter().filter_map(|v| v.platform.clone()).collect();
+    platforms.dedup();
+    if !platforms.is_empty() {
+        return format!(
+            "{} platforms side by side, each judged by itself: {}.",
+            platforms.len(),
+            list(&platforms)
+        );
+    }
     let entries = entries(profiles, verdicts);
     let having = |outcome: Outcome| -> Vec<String> {
         let members = entries.iter().filter(|e| e.1 == outcome);
@@ -116,6 +125,7 @@ mod tests {
             .map(|(p, outcome)| ProfileVerdict {
                 name: p.name.clone(),
                 title: p.title.clone(),
+                platform: None,
                 requirement: p.requirement(),
                 source: p.source.clone(),
                 outcome,

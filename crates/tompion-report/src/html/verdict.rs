@@ -171,7 +171,7 @@ fn profile(p: &ProfileVerdict, loads: &[&str], whole: bool) -> Markup {
     markup! {
         tr {
             th scope="row" {
-                b { (p.title) } " " code { (p.name) }
+                b { (p.title()) } " " code { (p.name) }
                 @if whole {
                 div.small { (p.requirement) }
                 @if let Some(method) = &p.method {

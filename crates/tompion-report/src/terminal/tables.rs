@@ -259,7 +259,7 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     let missed = data.shown().any(|s| missed_any(&s));
     heading(out, "Is time good enough here?", paint);
     let short = width < NARROW;
-    let longest = profiles.iter().map(|p| plain(&p.title).chars().count());
+    let longest = profiles.iter().map(|p| plain(&p.title()).chars().count());
     let (overall, judged) = (if short { 3 } else { 16 }, 20);
     let title = longest
         .max()
@@ -279,7 +279,7 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
         }
         heads.extend(some.iter().map(|l| plain(load_title(l))));
         let rows = profiles.iter().map(|p| {
-            let name = wrap(&plain(&p.title), title, "", "");
+            let name = wrap(&plain(&p.title()), title, "", "");
             let overall = match short {
                 true => glyph(p.outcome).to_string(),
                 false => outcome(p.outcome).to_owned(),
@@ -294,7 +294,9 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     }
     out.push_str(&paint.glyphs(&table));
     for p in profiles {
-        let line = format!("{}: {}{}", p.name, p.requirement, judged_with(p));
+        let on = p.platform.as_ref().map(|on| format!(" on {on}"));
+        let on = on.unwrap_or_default();
+        let line = format!("{}{on}: {}{}", p.name, p.requirement, judged_with(p));
         out.push_str(&paint.dim(&wrap(&plain(&line), width, "  ", "    ")));
         out.push('\n');
     }

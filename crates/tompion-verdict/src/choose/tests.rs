@@ -211,3 +211,35 @@ fn the_choice_is_explained() {
     assert_eq!(chosen("pacing-100g", &all[..2]).unwrap(), "the best of 2");
     assert_eq!(chosen("pacing-1g", &all[..1]), None);
 }
+
+#[test]
+fn each_of_several_platforms_is_judged_by_itself() {
+    let on = |platform: &str, ns| {
+        let mut cell = steady("usleep", "100us", "idle", ns);
+        cell.factors = cell.factors.with(factor::PLATFORM, platform);
+        cell
+    };
+    let cells = [on("host", 5_000), on("qemu (emulated)", 60_000)];
+    let all = verdicts(&cells, profiles(), 3);
+    assert_eq!(all.len(), 2 * profiles().len());
+    let outcomes: Vec<_> = all
+        .iter()
+        .filter(|v| v.name == "pacing-300m")
+        .map(|v| (v.title(), v.outcome, v.by_load.len()))
+        .collect();
+    let title = |platform| format!("packet pacing at 300 Mbit/s on {platform}");
+    assert_eq!(
+        outcomes,
+        [
+            (title("host"), Outcome::Pass, 1),
+            (title("qemu (emulated)"), Outcome::Fail, 1)
+        ]
+    );
+    assert_eq!(
+        crate::headline::headline(profiles(), &all),
+        "2 platforms side by side, each judged by itself: host and qemu (emulated)."
+    );
+    // One alone is not told apart.
+    let one = verdicts(&cells[..1], profiles(), 3);
+    assert!(one.len() == profiles().len() && one[0].platform.is_none());
+}

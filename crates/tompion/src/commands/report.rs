@@ -140,9 +140,10 @@ fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> 
     }
     let assessment = data.assessment();
     Ok(exit::of_outcomes(
-        required
+        assessment
+            .profiles
             .iter()
-            .filter_map(|name| assessment.profile(name))
+            .filter(|p| required.contains(&p.name.as_str()))
             .map(|p| p.outcome),
     ))
 }

@@ -132,11 +132,7 @@ fn profiles(out: &mut String, data: &ReportData) {
     let rows: Vec<Vec<String>> = profiles
         .iter()
         .map(|p| {
-            let mut row = vec![
-                p.title.clone(),
-                p.requirement.clone(),
-                word(p.outcome).to_owned(),
-            ];
+            let mut row = vec![p.title(), p.requirement.clone(), word(p.outcome).to_owned()];
             row.extend(verdicts::by_load(p, &loads).map(|v| {
                 v.map_or_else(
                     || NONE.to_owned(),
