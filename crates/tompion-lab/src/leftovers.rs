@@ -9,7 +9,7 @@ mod cgroups;
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -114,15 +114,17 @@ impl Workspace {
 
     fn create_for(owner: &Owner, base: &Path, out: &Path) -> Result<Self, Error> {
         let out = fs::canonicalize(out).map_err(Error::io(out.display().to_string()))?;
+        let private = |path: &Path| {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(Error::io(path.display().to_string()))
+        };
+        private(base)?;
+        trust(base)?;
         let stem = owner.stem();
         let workspace = Self {
             directory: base.join(&stem),
             scratch: out.join(format!("scratch-{stem}")),
             stem,
-        };
-        let private = |path: &Path| {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-            made.map_err(Error::io(path.display().to_string()))
         };
         private(&workspace.directory)?;
         workspace.write(&serde_json::to_string(owner).expect("plain"))?;
@@ -204,6 +206,7 @@ fn clean_below(base: &Path, dry_run: bool) -> Result<Cleaning, Error> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(cleaning),
         entries => entries.map_err(Error::io(base.display().to_string()))?,
     };
+    trust(base)?;
     for directory in entries.flatten().map(|entry| entry.path()) {
         let (owner, made) = read_journal(&directory);
         match owner {
@@ -213,6 +216,25 @@ fn clean_below(base: &Path, dry_run: bool) -> Result<Cleaning, Error> {
         }
     }
     Ok(cleaning)
+}
+
+/// Refuses a place that others can have filled: a journal holds commands that are run
+/// and directories that are removed.
+fn trust(base: &Path) -> Result<(), Error> {
+    let at = base.display();
+    let found = fs::symlink_metadata(base).map_err(Error::io(at.to_string()))?;
+    let problem = if !found.is_dir() {
+        "is no directory".to_owned()
+    } else if found.uid() != rustix::process::geteuid().as_raw() {
+        format!("belongs to user {}", found.uid())
+    } else if found.mode() & 0o022 != 0 {
+        "can be written to by others".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::Wish(format!(
+        "{at} {problem}, so that its journals are not gone by; remove it"
+    )))
 }
 
 /// Who made a directory, and what else. A last line that was cut off names nothing that

@@ -84,3 +84,26 @@ fn a_lab_killed_before_its_first_line_is_known_by_its_directory() {
     // What no lab made stays.
     assert!(base.path().join("something else").exists());
 }
+
+#[test]
+fn journals_that_others_can_have_written_are_not_gone_by() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let base = place.path().join("base");
+    let scratch = left_behind(&dead(), &base, out.path());
+    let refused = |base: &Path, why: &str| {
+        let create = Workspace::create_for(&dead(), base, out.path()).unwrap_err();
+        let clean = clean_below(base, false).unwrap_err();
+        for error in [create.to_string(), clean.to_string()] {
+            assert!(error.contains(why), "{error}");
+        }
+    };
+    fs::set_permissions(&base, fs::Permissions::from_mode(0o777)).unwrap();
+    refused(&base, "can be written to by others");
+    fs::set_permissions(&base, fs::Permissions::from_mode(0o700)).unwrap();
+    let link = place.path().join("link");
+    symlink(&base, &link).unwrap();
+    refused(&link, "is no directory");
+    assert!(scratch.exists());
+    assert_eq!(clean_below(&base, false).unwrap().found.len(), 2);
+}
