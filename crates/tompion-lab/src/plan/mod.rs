@@ -162,11 +162,17 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     let mut seen: Vec<(Factors, usize)> = Vec::new();
     for (number, probe) in probes.iter().enumerate() {
         let Some(probe) = probe else { continue };
-        for load in &loads {
+        let mut wrong = None;
+        let (rest, loaded): (Vec<_>, Vec<_>) = loads.iter().partition(|load| load.is_idle());
+        for load in rest.into_iter().chain(loaded) {
             match probe.plan(load, 0) {
-                Err(why) => top.wrong(at[number].1.clone(), why),
+                // What is too short at rest is shorter still beside a load.
+                Err(why) => wrong = Some(why),
                 Ok(plan) => seen.extend(plan.cells.into_iter().map(|c| (c.factors, number))),
             }
+        }
+        if let Some(why) = wrong {
+            top.wrong(at[number].1.clone(), why);
         }
     }
     // Two probes with a cell in common would mix their trials.
