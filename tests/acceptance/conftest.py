@@ -148,6 +148,7 @@ CONCURRENT = {
     "test_page": [
         "small_and_loads_nothing",
         "every_plot",
+        "desktops_show",
         "script_tells",
         "large_enough",
         "printed_form",

@@ -96,6 +96,22 @@ def open_page(browser, run, width, scheme="light", javascript=True):
     return page
 
 
+# At these widths no plot has to be scrolled, and the contents are all there.
+@pytest.mark.parametrize("width", [1280, 1440, 1800])
+def test_desktops_show_plots_whole(planted_run, browser, width):
+    page = open_page(browser, planted_run, width)
+    hidden = page.evaluate(
+        """() => {
+            for (const d of document.querySelectorAll('details')) d.open = true;
+            return [...document.querySelectorAll('figure .scroll, nav')]
+                .filter(e => e.scrollWidth > e.clientWidth)
+                .map(e => `${e.closest('section')?.id} ${e.scrollWidth} in ${e.clientWidth}`);
+        }"""
+    )
+    assert page.evaluate("document.querySelectorAll('figure .scroll').length") > 10
+    assert hidden == []
+
+
 def test_it_is_small_and_loads_nothing_from_elsewhere(planted_run, browser):
     assert (planted_run.directory / "report.html").stat().st_size < 6_000_000
     page = open_page(browser, planted_run, 1200)

@@ -124,6 +124,25 @@ def test_plots_become_files(own, tmp_path):
         assert len(content) > 10_000, f"{picture.name} is nearly empty"
 
 
+def test_plots_of_two_runs_do_not_mix(own, tmp_path):
+    plots = ("report", own, "--format", "svg", "--out", tmp_path)
+    tompion(*plots, check=0)
+    made = sorted(tmp_path.iterdir())
+    # The same again is welcome, among others it is not.
+    tompion(*plots, check=0)
+    made[0].rename(tmp_path / "another.svg")
+    made[1].unlink()
+    done = tompion(*plots, check=1)
+    assert "another.svg" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not made[1].exists(), "nothing is written beside another run's plots"
+
+
+def test_a_dash_is_standard_output(own):
+    for form in ("html", "md", "csv", "json"):
+        named = tompion("report", own, "--format", form, "--out", "-", check=0)
+        assert named.stdout == tompion("report", own, "--format", form, check=0).stdout != ""
+
+
 def test_redacted_pages_name_nobody(own, tmp_path):
     # The kernel's word, not ours, for who this is.
     host = subprocess.run(["uname", "-n"], capture_output=True, text=True, check=True).stdout.strip()
@@ -181,3 +200,5 @@ def test_a_wrong_wish_is_one_line(own, tmp_path, form):
     if form in ("png", "svg"):
         done = tompion("report", own, "--format", form, check=1)
         assert "--out DIR" in done.stderr and done.stderr.count("\n") == 1
+        done = tompion("report", own, "--format", form, "--out", tmp_path / "file", check=1)
+        assert "file: is no directory" in done.stderr and done.stderr.count("\n") == 1

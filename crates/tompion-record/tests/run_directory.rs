@@ -225,7 +225,9 @@ fn damaged_and_newer_runs_are_refused_in_one_line() {
 
     let d = tempfile::tempdir().unwrap();
     assert!(complaint(d.path()).contains("not a run directory"));
-    assert!(complaint(&d.path().join("absent")).contains("not a run directory"));
+    assert!(complaint(&d.path().join("absent")).contains("not a run directory: it is not there"));
+    fs::write(d.path().join("file"), "").unwrap();
+    assert!(complaint(&d.path().join("file")).contains("not a run directory: it is a file"));
 }
 
 #[test]

@@ -23,10 +23,14 @@ impl Run {
         let text = open_file(&path)
             .and_then(std::io::read_to_string)
             .map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::invalid(
-                    directory,
-                    format!("not a run directory: it has no {RUN_FILE}"),
-                ),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                    let why = match std::fs::metadata(directory) {
+                        Err(_) => "it is not there".to_owned(),
+                        Ok(found) if found.is_dir() => format!("it has no {RUN_FILE}"),
+                        Ok(_) => format!("it is a file; name the directory with {RUN_FILE} in it"),
+                    };
+                    Error::invalid(directory, format!("not a run directory: {why}"))
+                }
                 _ => Error::io(&path, "reading")(e),
             })?;
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| {
@@ -35,6 +39,7 @@ impl Run {
         let found = value
             .get("schema_version")
             .and_then(serde_json::Value::as_u64)
+            .filter(|version| *version > 0)
             .ok_or_else(|| Error::invalid(&path, "has no schema_version; not a run of tompion"))?;
         if found > SCHEMA_VERSION {
             return Err(Error::NewerVersion {
@@ -114,7 +119,7 @@ impl Run {
         } else {
             (
                 Status::Interrupted,
-                "The process that wrote this run ended without finishing it.",
+                "This run is not finished: the process that writes it is still at work, or ended early.",
             )
         };
         self.record.status = status;

@@ -46,8 +46,9 @@ pub struct ReportOptions {
     #[arg(long, value_name = "FORM", conflicts_with_all = ["html", "json"])]
     pub format: Option<ReportFormat>,
 
-    /// Where that form goes: a file, or for png and svg a directory that gets a file
-    /// for each plot [default: standard output; none for png and svg]
+    /// Where that form goes: a file, `-` for standard output, or for png and svg a
+    /// directory that gets a file for each plot [default: standard output; none for
+    /// png and svg]
     #[arg(long, value_name = "PATH", requires = "format")]
     pub out: Option<PathBuf>,
 

@@ -1,5 +1,6 @@
 //! `tompion report`, and the reporting half of `tompion check`.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +83,7 @@ fn export(options: &ReportOptions, format: ReportFormat) -> exit::Result {
         };
         match &options.out {
             None => print(&text)?,
+            Some(file) if file.as_os_str() == "-" => print(&text)?,
             Some(file) => write_whole(file, text.as_bytes())?,
         }
         return Ok(0);
@@ -92,18 +94,41 @@ fn export(options: &ReportOptions, format: ReportFormat) -> exit::Result {
         );
     };
     let data = gather(&open(&options.run, options.redact)?)?;
+    anyhow::ensure!(
+        directory.is_dir() || std::fs::symlink_metadata(directory).is_err(),
+        "{}: is no directory; plots are a file each, name a directory for them",
+        directory.display()
+    );
     std::fs::create_dir_all(directory)
         .with_context(|| format!("{}: cannot be made", directory.display()))?;
-    let mut written = 0;
-    for plot in tompion_report::plots(&data, form) {
-        let plot = plot?;
+    let plots: Vec<_> = tompion_report::plots(&data, form).collect::<Result<_, _>>()?;
+    refuse_others(directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
+    for plot in &plots {
         write_whole(&directory.join(&plot.name), &plot.content)?;
-        written += 1;
     }
+    let written = plots.len();
     if !options.output.quiet {
         print(&format!("{written} plots in {}\n", directory.display()))?;
     }
     Ok(0)
+}
+
+/// Refuses a directory with plots that would not be written anew: among those of a
+/// redacted run, for example, they would be taken for some of them.
+fn refuse_others(directory: &Path, names: &BTreeSet<&str>) -> anyhow::Result<()> {
+    let entries = std::fs::read_dir(directory)
+        .with_context(|| format!("{}: cannot be listed", directory.display()))?;
+    let is_other = |name: &String| {
+        (name.ends_with(".svg") || name.ends_with(".png")) && !names.contains(name.as_str())
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    if let Some(other) = names.filter(is_other).min() {
+        anyhow::bail!(
+            "{}: holds {other}, which is no plot of this run; choose another --out",
+            directory.display()
+        );
+    }
+    Ok(())
 }
 
 /// Reads a run, writes its page, prints what was chosen and returns the exit
