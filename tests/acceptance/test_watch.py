@@ -194,6 +194,8 @@ def test_what_cannot_be_watched_is_refused_in_a_line(tmp_path):
         (["--methods", "snooze"], "no wake-up method"),
         (["--loads", "idle,idle"], "named twice"),
         (["--targets", "100"], "such as 100us"),
+        (["--targets", "1ms,3s"], "--targets 3s: "),
+        (["--targets", "1ms,1ms"], "target `1ms` is named twice"),
     ]:
         done = tompion("watch", "--plain", "--for", "1s", *options, "--out", tmp_path / "run")
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tompion_load::LoadSpec;
+use tompion_load::{LoadSpec, write_budget};
 use tompion_record::{RunHeader, RunWriter, now_utc};
 use tompion_run::{Machine, MachineSettings, execute};
 
@@ -17,9 +17,6 @@ use crate::plan::ProbePlan;
 /// The first argument by which this program is told to measure a cell; a
 /// [`CellJob`] as JSON is the second.
 pub const CELL_ARG: &str = "__cell";
-
-/// What a load may write in one cell, in bytes.
-const LOAD_BYTES: u64 = 100_000_000;
 
 /// How often trials get their turn that time ran out for.
 const ROUNDS: usize = 20;
@@ -95,12 +92,13 @@ impl CellJob {
         };
         let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
         let mut writer = RunWriter::create(&directory, header).map_err(|e| one_line(&e))?;
+        let planned_load_time = plan.duration + Duration::from_secs(5);
         let settings = MachineSettings {
             executable: std::env::current_exe()
                 .map_err(|e| format!("finding this program's own file: {e}"))?,
             load_directory: place.path().to_path_buf(),
-            write_budget_bytes: LOAD_BYTES,
-            planned_load_time: plan.duration + Duration::from_secs(5),
+            write_budget_bytes: write_budget(&plan.loads, planned_load_time),
+            planned_load_time,
             settle: plan.settle,
             measured_cpu: None,
         };

@@ -66,7 +66,7 @@ pub enum Error {
         what: String,
     },
     /// The library was not given and not found.
-    #[error("libtompion_preload.so is not installed: looked in {}; `make build` or `make install` puts it there, --library FILE names it elsewhere", list(.0))]
+    #[error("libtompion_preload.so is not installed: looked in {}; `make build` or `make install` puts it there", list(.0))]
     NoLibrary(Vec<PathBuf>),
     /// The kernel refused to run the program after all.
     #[error("{}: cannot be run", program.display())]

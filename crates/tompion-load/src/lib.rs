@@ -18,6 +18,7 @@
 
 mod activity;
 mod affinity;
+mod budget;
 mod child;
 mod component;
 mod counters;
@@ -36,6 +37,7 @@ mod tree;
 mod worker;
 
 pub use activity::{Activity, ActivityRates, machine_activity};
+pub use budget::{USUAL_WRITE_BYTES, least_write_bytes, write_budget};
 pub use error::LoadError;
 pub use peer::serve_peer;
 pub use process::{LoadConfig, LoadProcess, Observation};

@@ -65,10 +65,10 @@ impl Plan {
         let mut keys: Vec<&Factors> = cells.iter().map(|c| &c.factors).collect();
         keys.sort_unstable();
         if let Some(twice) = keys.windows(2).find(|w| w[0] == w[1]) {
-            return Err(Error::Plan(format!(
-                "cell `{}` is asked for twice",
-                twice[0]
-            )));
+            return Err(Error::Plan(match options.named_twice() {
+                Some(what) => format!("{what} is named twice"),
+                None => format!("cell `{}` is asked for twice", twice[0]),
+            }));
         }
         let plan = Self {
             cells,

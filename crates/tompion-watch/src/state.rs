@@ -227,12 +227,9 @@ impl State {
         all
     }
 
-    /// Samples of what is chosen now: all, those disturbed, and the periods missed.
-    pub(crate) fn counts(&self) -> (u64, u64, u64) {
-        self.present()
-            .fold((0, 0, 0), |(all, disturbed, missed), s| {
-                (all + s.samples, disturbed + s.disturbed, missed + s.missed)
-            })
+    /// Samples of what is chosen now, since it was chosen.
+    pub(crate) fn samples(&self) -> u64 {
+        self.present().map(|s| s.samples).sum()
     }
 
     /// The longest cases since the beginning or the last reset, longest first.

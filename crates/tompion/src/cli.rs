@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_that_says_what_would_be_right() {
-        let cases: [(&[&str], &str); 28] = [
+        let cases: [(&[&str], &str); 30] = [
             (&["tompion", "check", "--seed", "abc"], "such as 42"),
             (
                 &["tompion", "check", "--seed", "-5"],
@@ -255,6 +255,8 @@ mod tests {
             (&["tompion", "check", "--blocks", "0"], "at least 1"),
             (&["tompion", "check", "--cpu", "one"], "such as 1"),
             (&["tompion", "load", "cpu", "--cpu", "0,1"], "one CPU"),
+            (&["tompion", "watch", "--cpu", "x"], "one CPU, such as 1"),
+            (&["tompion", "advise", "--seed", "x"], "such as 42"),
             (
                 &["tompion", "measure", "stalls", "--cpus", "8192"],
                 "up to 8191",

@@ -105,11 +105,6 @@ impl LoadSpec {
         self.0.iter().any(Part::is_paced)
     }
 
-    /// How many of the loads that run together write files, wherever.
-    pub(crate) fn writers(&self) -> usize {
-        self.0.iter().filter(|part| part.spends_budget()).count()
-    }
-
     /// Whether the load needs a directory for its files.
     pub fn needs_directory(&self) -> bool {
         self.0.iter().any(Part::needs_directory)

@@ -24,9 +24,9 @@ use crate::affinity::{self, Placement};
 use crate::counters::{Counter, Counters};
 use crate::spec::{Kind, Part};
 use crate::{LoadSpec, irq_guard, supervisor, sys};
-use pace::Budget;
 
-pub(crate) use disk::file_name;
+pub(crate) use disk::{BLOCK_BYTES, file_name};
+pub(crate) use pace::Budget;
 
 /// First argument of the executable that makes it a worker.
 pub const WORKER_ARG: &str = "__load";

@@ -21,6 +21,13 @@ const SPENT: f64 = 0.8;
 const MIN_OPERATIONS_PER_SECOND: f64 = 100.0;
 
 impl Budget {
+    /// The least that lasts for `time` at operations of `unit` bytes.
+    pub fn least_bytes(time: Duration, unit: u64) -> u64 {
+        let paced = unit as f64 * MIN_OPERATIONS_PER_SECOND * time.as_secs_f64() / SPENT;
+        // One more, which also outweighs rounding.
+        (paced.ceil() as u64).saturating_add(unit)
+    }
+
     fn bytes_per_second(&self) -> f64 {
         self.bytes as f64 * SPENT / self.time.as_secs_f64().max(1e-3)
     }
@@ -31,12 +38,13 @@ impl Budget {
         let affordable = self.bytes_per_second() / MIN_OPERATIONS_PER_SECOND;
         match (affordable as u64 / unit * unit).min(most) {
             0 => Err(format!(
-                "{} of writing in {:.1} s is too little: {MIN_OPERATIONS_PER_SECOND} writes of {} \
-                 a second need a budget of {} bytes",
-                Size(self.bytes),
+                "{} MB of writing in {:.1} s is too little: {MIN_OPERATIONS_PER_SECOND} writes of \
+                 {} a second need a budget of {:.1} MB",
+                self.bytes as f64 / 1e6,
                 self.time.as_secs_f64(),
                 Size(unit),
-                (unit as f64 * MIN_OPERATIONS_PER_SECOND * self.time.as_secs_f64() / SPENT).ceil(),
+                // Upwards, so that what is told suffices.
+                (Self::least_bytes(self.time, unit) as f64 / 1e5).ceil() / 10.0,
             )),
             bytes => Ok(bytes),
         }
@@ -130,10 +138,7 @@ mod tests {
         for bytes in [0, 100_000] {
             let small = Budget { bytes, ..BUDGET };
             let message = small.operation_bytes(4096, 1 << 20).unwrap_err();
-            assert!(
-                message.contains("need a budget of 512000 bytes"),
-                "{message}"
-            );
+            assert!(message.contains("need a budget of 0.6 MB"), "{message}");
         }
         let enough = Budget {
             bytes: 512_000,

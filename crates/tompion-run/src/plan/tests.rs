@@ -97,7 +97,7 @@ fn every_block_holds_every_cell_once_in_its_own_order() {
 
 #[test]
 fn plans_without_sense_are_refused_in_one_line() {
-    let cases: [(PlanOptions, &str); 4] = [
+    let cases: [(PlanOptions, &str); 8] = [
         (
             PlanOptions {
                 blocks: 0,
@@ -118,6 +118,34 @@ fn plans_without_sense_are_refused_in_one_line() {
                 ..options()
             },
             "named twice",
+        ),
+        (
+            PlanOptions {
+                targets: vec![(100_000, None), (1_000_000, None), (100_000, None)],
+                ..options()
+            },
+            "target `100us` is named twice",
+        ),
+        (
+            PlanOptions {
+                wake_methods: vec![wake_up::Method::Usleep; 2],
+                ..options()
+            },
+            "method `usleep` is named twice",
+        ),
+        (
+            PlanOptions {
+                slacks: vec![Slack::Ns(1_000), Slack::Default, Slack::Ns(1_000)],
+                ..options()
+            },
+            "slack `1us` is named twice",
+        ),
+        (
+            PlanOptions {
+                policies: vec![Policy::Fifo(50), Policy::Fifo(50)],
+                ..options()
+            },
+            "policy `fifo:50` is named twice",
         ),
         (
             PlanOptions {

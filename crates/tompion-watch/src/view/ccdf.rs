@@ -16,7 +16,7 @@ const LABELS: u16 = 7;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let buffer = frame.buffer_mut();
     let spread = state.spread();
-    let (samples, ..) = state.counts();
+    let samples = state.samples();
     let title = vec![
         Span::styled("CCDF", look.strong()),
         Span::raw(format!(", share later than (n={samples})")),

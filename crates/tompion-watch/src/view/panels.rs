@@ -50,7 +50,6 @@ fn figures(state: &State, look: Look) -> Line<'static> {
     let Some(slice) = state.latest() else {
         return Line::raw("measuring the first slice...");
     };
-    let (samples, disturbed, missed) = state.counts();
     let (p50, p99, max) = (
         length(slice.p50_ns),
         length(slice.p99_ns),
@@ -64,8 +63,9 @@ fn figures(state: &State, look: Look) -> Line<'static> {
         Span::raw("  max "),
         Span::styled(max, look.alarm()),
         Span::raw(format!(
-            " | disturbed {}  missed {missed}",
-            share(disturbed as f64 / samples.max(1) as f64)
+            " | disturbed {}  missed {}",
+            share(slice.disturbed as f64 / slice.samples.max(1) as f64),
+            slice.missed
         )),
     ])
 }

@@ -5,9 +5,11 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::Color;
+use tompion_cause::{Cause, Source};
+use tompion_record::Mark;
 
 use super::*;
-use crate::planted::{run, state, vitals};
+use crate::planted::{run, slice, state, vitals};
 
 fn drawn(state: &State, width: u16, height: u16, color: bool) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -104,4 +106,23 @@ fn what_is_too_small_is_told_in_a_line() {
     for (width, height) in [(0, 0), (1, 1), (200, 3), (300, 100), (80, 200)] {
         drawn(&run(), width, height, true);
     }
+}
+
+#[test]
+fn the_second_line_is_of_the_last_slice_alone() {
+    let mut state = run();
+    let at = Duration::from_secs(300);
+    let mark = Mark::Disturbed(Cause::Tick, Source::Event);
+    let last = slice(at, state.setting(), 70_000, 9_000_000, mark);
+    let (missed, share) = (last.missed, last.disturbed as f64 / last.samples as f64);
+    state.wake_up(last);
+    let before = state.slices().map(|s| s.missed).sum::<u64>();
+    assert!(missed > 0 && missed < before, "{missed} of {before}");
+    let shown = text(&drawn(&state, 80, 24, false));
+    let line = shown.lines().nth(1).unwrap();
+    let want = format!(
+        "max 9.00 ms | disturbed {}  missed {missed} ",
+        crate::plain::share(share)
+    );
+    assert!(line.contains(&want), "{line}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use tompion_load::LoadSpec;
 
-use super::values::{Nanoseconds, duration, nanoseconds};
+use super::values::{Nanoseconds, duration, nanoseconds, seed};
 use crate::output::OutputOptions;
 
 /// Try remedies one at a time on this machine, and measure what each does.
@@ -57,7 +57,7 @@ pub struct AdviseOptions {
     pub load: LoadSpec,
 
     /// Seed of the random order [default: from the clock]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
 
     /// What to print.

@@ -7,7 +7,7 @@ use clap::Args;
 use tompion_load::LoadList;
 use tompion_probe::{Policy, wake_up};
 
-use super::values::{Nanoseconds, duration, nanoseconds};
+use super::values::{Nanoseconds, cpu, duration, nanoseconds};
 
 /// Watch wake-up latency, stalls, steal and the clock live, and keep what was measured.
 #[derive(Args, Debug)]
@@ -48,7 +48,7 @@ pub struct WatchOptions {
     pub targets: Vec<Nanoseconds>,
 
     /// Begin with the measuring thread pinned to this CPU [default: free]
-    #[arg(long, value_name = "CPU")]
+    #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
     /// Scheduling policy of the measuring thread: other, fifo:1..99, rr:1..99

@@ -15,7 +15,7 @@ use tompion_advise::{
     Advice, Candidate, Journal, JournalError, RealBench, Surroundings, TryOptions, bar_system,
     candidates, try_all,
 };
-use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation};
+use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, write_budget};
 use tompion_platform::Root;
 
 use crate::cli::AdviseOptions;
@@ -26,8 +26,6 @@ use crate::output::{print, print_json};
 const SETTLE: Duration = Duration::from_millis(10);
 /// How long a load runs before the first trial, as in a check.
 const LOAD_SETTLES: Duration = Duration::from_millis(300);
-/// What a load may write to files.
-const LOAD_BYTES: u64 = 100_000_000;
 /// Trials that are shorter, or wake-ups that are rarer, decide nothing.
 const LONGEST_TARGET: Duration = Duration::from_millis(100);
 
@@ -46,7 +44,10 @@ pub fn advise(options: &AdviseOptions) -> exit::Result {
     }
     let target = Duration::from_nanos(options.target.0);
     if target.is_zero() || target > LONGEST_TARGET {
-        bail!("--target {target:?}: wake-ups have to be more than 0 and at most 100 ms apart");
+        bail!(
+            "--target {}: wake-ups have to be more than 0 and at most 100 ms apart",
+            super::session::in_option(target)
+        );
     }
     let program = preload::program();
     let told = match &program {
@@ -102,7 +103,7 @@ fn chosen(all: Vec<Candidate>, only: &[String]) -> anyhow::Result<Vec<Candidate>
         name == *wanted || family == Some(wanted)
     };
     if let Some(unknown) = only.iter().find(|w| !all.iter().any(|c| is(c, w))) {
-        let names: Vec<String> = all.iter().map(Candidate::name).collect();
+        let names = with_families(all.iter().map(Candidate::name));
         bail!(
             "--only {unknown}: no such remedy; use some of {}",
             names.join(", ")
@@ -110,6 +111,17 @@ fn chosen(all: Vec<Candidate>, only: &[String]) -> anyhow::Result<Vec<Candidate>
     }
     let wanted = |c: &Candidate| only.is_empty() || only.iter().any(|w| is(c, w));
     Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// Names of remedies, and what stands for several before them.
+fn with_families(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in all {
+        let family = name.split('=').next().map(str::to_owned);
+        names.extend(family.filter(|f| *f != name && !names.contains(f)));
+        names.push(name);
+    }
+    names
 }
 
 fn try_options(options: &AdviseOptions) -> TryOptions {
@@ -164,11 +176,12 @@ struct Beside {
 
 impl Beside {
     fn start(load: &LoadSpec, time: Duration, files: &Path) -> anyhow::Result<Self> {
+        let planned_load_time = time + Duration::from_secs(10);
         let config = LoadConfig {
             executable: std::env::current_exe().context("finding this program's own file")?,
             directory: files.to_path_buf(),
-            write_budget_bytes: LOAD_BYTES,
-            planned_load_time: time + Duration::from_secs(10),
+            write_budget_bytes: write_budget(std::slice::from_ref(load), planned_load_time),
+            planned_load_time,
             measured_cpu: None,
         };
         let mut process = LoadProcess::start(load, &config)?;
@@ -202,4 +215,24 @@ fn columns() -> u16 {
     const WIDEST: u16 = 120;
     let size = console::Term::stdout().size_checked();
     size.map_or(80, |(_, columns)| columns).min(WIDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_several_remedies_is_named_once_before_them() {
+        let all = [
+            "timer-slack",
+            "clocksource=tsc",
+            "clocksource=hpet",
+            "governor",
+        ];
+        let names = with_families(all.map(str::to_owned).into_iter());
+        assert_eq!(
+            names.join(", "),
+            "timer-slack, clocksource, clocksource=tsc, clocksource=hpet, governor"
+        );
+    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation};
+use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, least_write_bytes};
 use tompion_record::LoadEvidence;
 
 use crate::cli::LoadOptions;
@@ -40,7 +40,12 @@ pub fn load(options: &LoadOptions) -> exit::Result {
         } else {
             0.0
         };
-        (WRITE_BYTES_PER_SECOND * planned.as_secs_f64()).max(least) as u64
+        let paced = (WRITE_BYTES_PER_SECOND * planned.as_secs_f64()).max(least) as u64;
+        // Of many at once each needs its pace.
+        paced.max(least_write_bytes(
+            std::slice::from_ref(&options.load),
+            planned,
+        ))
     });
     let config = LoadConfig {
         executable: std::env::current_exe().context("finding this program's own file")?,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_run::{Observe, Plan, PlanOptions, StallOptions, TimerEventOptions};
 
-use super::session::{self, carry_out, plan_of_nothing};
+use super::session::{self, Promises, carry_out, plan_of_nothing};
 use super::{hlog, program};
 use crate::cli::{
     CpuList, MeasureOptions, Measurement, ReadCostOptions, RunOptions, StallsOptions,
@@ -49,7 +49,7 @@ pub fn measure(options: &MeasureOptions) -> exit::Result {
 }
 
 fn finish(run: &RunOptions, options: &PlanOptions) -> exit::Result {
-    carry_out(&Plan::new(options)?, run, &[])
+    carry_out(&Plan::new(options)?, run, Promises::default())
 }
 
 /// Stalls of busy loops, and their interval log.
@@ -60,7 +60,8 @@ fn busy_loop(options: &StallsOptions) -> exit::Result {
     // Refused before anything is measured.
     hlog::try_place(log)?;
     let plan = Plan::new(&stalls(options)?)?;
-    session::carry_out_and(&plan, &options.run, &[], |run| hlog::write(run, log))
+    let write = |run: &_| hlog::write(run, log);
+    session::carry_out_and(&plan, &options.run, Promises::default(), write)
 }
 
 fn read_cost(options: &ReadCostOptions) -> PlanOptions {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use tompion_launch::{
-    Comparison, LIBRARIES_VARIABLE, Launch, Library, Program, REPLACED, SETTINGS_VARIABLE,
+    Comparison, Error, LIBRARIES_VARIABLE, Launch, Library, Program, REPLACED, SETTINGS_VARIABLE,
     Settings, compare_counters, imports,
 };
 use tompion_time::Policy;
@@ -23,7 +23,10 @@ pub fn preload(options: &PreloadOptions) -> exit::Result {
     let mut settings = settings(options)?;
     let library = match &options.file {
         Some(file) => Library::at(file)?,
-        None => Library::installed()?,
+        None => Library::installed().map_err(|e| match e {
+            Error::NoLibrary(_) => anyhow::anyhow!("{e}, --library FILE names it elsewhere"),
+            other => other.into(),
+        })?,
     };
     let shown = [OsString::from(SHOWN_WITH)];
     let command = match options.command.as_slice() {

@@ -17,6 +17,9 @@ pub const SLICE: Duration = Duration::from_millis(250);
 /// A slice of a busy loop.
 pub const LOOP: Duration = Duration::from_millis(500);
 
+/// A slice of longer sleeps would take more than about a second, its warm-up included.
+const LONGEST_TARGET_NS: u64 = 250_000_000;
+
 /// Iterations of the busy loop that count as stalls.
 const STALL_NS: u64 = 1_000;
 
@@ -39,6 +42,13 @@ impl Cells {
             false => options.methods.clone(),
         };
         let targets_ns: Vec<u64> = options.targets.iter().map(|t| t.0).collect();
+        if let Some(long) = targets_ns.iter().find(|ns| **ns > LONGEST_TARGET_NS) {
+            anyhow::bail!(
+                "--targets {}: no key is read while a slice is measured, which holds sleeps of \
+                 at most 250ms; `tompion measure wake-up` takes longer ones",
+                session::in_option(Duration::from_nanos(*long))
+            );
+        }
         let loads = options.loads.0.clone();
         let usable = tompion_platform::usable_cpus();
         if let Some(cpu) = options.cpu {
@@ -153,4 +163,49 @@ fn all_methods() -> Vec<wake_up::Method> {
     let first = wake_up::Method::ClockNanosleepAbs;
     let others = wake_up::Method::ALL.into_iter().filter(|m| *m != first);
     std::iter::once(first).chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Watch {
+        #[command(flatten)]
+        options: WatchOptions,
+    }
+
+    fn cells(targets: &str) -> anyhow::Result<Cells> {
+        Cells::new(&Watch::parse_from(["watch", "--loads", "idle", "--targets", targets]).options)
+    }
+
+    #[test]
+    fn no_slice_keeps_a_key_waiting_for_much_more_than_a_second() {
+        for targets in ["250ms", "130ms", "100us,1ms", "1ns"] {
+            let cells = cells(targets).unwrap();
+            for target in 0..cells.targets_ns.len() {
+                let setting = Setting {
+                    target,
+                    ..Setting::default()
+                };
+                let least = cells.wake_up(setting).least_time();
+                assert!(least <= Duration::from_millis(1100), "{targets}: {least:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn targets_too_long_or_named_twice_are_refused_in_a_line() {
+        for (targets, want) in [
+            ("251ms", "--targets 251ms: "),
+            ("100us,1h", "--targets 1h: "),
+            ("3s", "measure wake-up"),
+            ("100us,1ms,100us", "target `100us` is named twice"),
+        ] {
+            let error = cells(targets).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(want) && !error.contains('\n'), "{error}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, atomic::AtomicBool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tompion_load::LoadSpec;
+use tompion_load::{LoadSpec, USUAL_WRITE_BYTES};
 use tompion_record::Status;
 use tompion_run::{Bench, Error, Live, Machine, Trial, require_space, require_space_for_loads};
 use tompion_time::os::{self, ClockId};
@@ -48,7 +48,7 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
     require_space(place, cells.bytes_in(options.time))?;
     if cells.loads().iter().any(LoadSpec::writes_files) {
         let load_place = options.load_dir.as_deref().unwrap_or(place);
-        require_space_for_loads(load_place, session::LOAD_BYTES)?;
+        require_space_for_loads(load_place, USUAL_WRITE_BYTES)?;
     }
     let stop = crate::stop::on_signals()?;
     crate::stop::on_hang_up(&stop)?;
@@ -95,11 +95,14 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
         take_back();
         ended?;
         finished?;
-        anyhow::bail!("nothing was measured, so nothing is kept");
+        return of_nothing(status, options.plain);
     }
+    let trials = match writer.record().trials.len() {
+        1 => "1 trial".to_owned(),
+        several => format!("{several} trials"),
+    };
     let told = print(&format!(
-        "Kept {} trials in {1}\nReport: tompion report {1}\n",
-        writer.record().trials.len(),
+        "Kept {trials} in {0}\nReport: tompion report {0}\n",
         directory.display()
     ));
     ended?;
@@ -109,6 +112,16 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
         return Ok(exit::INTERRUPTED);
     }
     told.map(|()| 0)
+}
+
+/// What it comes to where it ended before anything was measured: a signal and a key are a
+/// wish and no error, a time without a single sample is one.
+fn of_nothing(status: Status, is_plain: bool) -> exit::Result {
+    const NOTHING: &str = "nothing was measured, so nothing is kept";
+    let is_interrupted = status == Status::Interrupted;
+    anyhow::ensure!(is_interrupted || !is_plain, NOTHING);
+    exit::complain(NOTHING);
+    Ok(if is_interrupted { exit::INTERRUPTED } else { 0 })
 }
 
 /// A view being watched.
@@ -294,5 +307,21 @@ impl<'a> Session<'a> {
             }
             other => Ok(other?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_before_the_first_slice_has_the_status_that_is_promised() {
+        for is_plain in [true, false] {
+            let status = of_nothing(Status::Interrupted, is_plain).unwrap();
+            assert_eq!(status, exit::INTERRUPTED);
+        }
+        assert_eq!(of_nothing(Status::Complete, false).unwrap(), 0);
+        let error = of_nothing(Status::Complete, true).unwrap_err().to_string();
+        assert!(error.contains("nothing was measured"), "{error}");
     }
 }
