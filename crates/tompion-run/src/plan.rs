@@ -2,6 +2,7 @@
 
 mod cell;
 mod options;
+mod twice;
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
         }),
         test("joined_loads_share_the_write_budget", || {
             let error = start_error_with_budget("io+hd", 1_000_000, Duration::from_secs(1));
-            assert!(error.contains("need a budget of 512000 bytes"), "{error}");
+            assert!(error.contains("need a budget of 0.6 MB"), "{error}");
         }),
         test("switching_twice_is_harmless", switching_twice_is_harmless),
     ]

@@ -46,7 +46,7 @@ pub fn advise(options: &AdviseOptions) -> exit::Result {
     if target.is_zero() || target > LONGEST_TARGET {
         bail!(
             "--target {}: wake-ups have to be more than 0 and at most 100 ms apart",
-            super::session::in_option(target)
+            super::writing::in_option(target)
         );
     }
     let program = preload::program();

@@ -19,6 +19,7 @@ mod published;
 mod report;
 mod session;
 mod watch;
+mod writing;
 
 pub use advise::advise;
 pub use check::check;

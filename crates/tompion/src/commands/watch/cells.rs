@@ -46,7 +46,7 @@ impl Cells {
             anyhow::bail!(
                 "--targets {}: no key is read while a slice is measured, which holds sleeps of \
                  at most 250ms; `tompion measure wake-up` takes longer ones",
-                session::in_option(Duration::from_nanos(*long))
+                super::super::writing::in_option(Duration::from_nanos(*long))
             );
         }
         let loads = options.loads.0.clone();
