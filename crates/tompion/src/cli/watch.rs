@@ -43,7 +43,7 @@ pub struct WatchOptions {
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     pub methods: Vec<wake_up::Method>,
 
-    /// Sleep targets to switch among, comma-separated
+    /// Sleep targets to switch among, comma-separated, of 250ms at most
     #[arg(long, value_name = "TIME", value_delimiter = ',', default_value = "100us,1ms,10ms", value_parser = nanoseconds)]
     pub targets: Vec<Nanoseconds>,
 
