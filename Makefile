@@ -28,7 +28,8 @@ GUEST := $(CACHE)/guest
 unexport CARGO_TARGET_DIR
 
 .PHONY: run build preload-library static lib install test venv-meanwhile test-full lint unit \
-	both cross guest guest-kernel acceptance docs clean require-rust run-packages test-packages
+	unit-programs built cross guest guest-kernel acceptance docs clean require-rust \
+	run-packages test-packages
 
 run: build
 	target/release/tompion check $(ARGS)
@@ -81,12 +82,12 @@ install:
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' dist/lib/pkgconfig/tompion.pc \
 		>"$(INTO)"/lib/pkgconfig/tompion.pc
 
-test: test-packages venv-meanwhile lint unit both guest acceptance
+test: test-packages venv-meanwhile lint built guest acceptance
 	@echo "make test: all parts passed"
 
-# The program's last step keeps one CPU busy for more than a minute.
-both: require-rust run-packages
-	+$(MAKE) -j2 --output-sync=target cross static
+# The program's last step keeps one CPU busy for minutes, and unit tests mostly wait.
+built: require-rust run-packages unit-programs
+	+$(MAKE) -j2 --output-sync=target unit static cross
 
 # Downloads while others compile; `acceptance` waits for it, or does it again and tells
 # what is wrong.
@@ -139,7 +140,10 @@ lint: require-rust run-packages
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 
 unit: require-rust test-packages
-	$(CARGO) test --workspace --locked
+	.ci/cargo-tests
+
+unit-programs: require-rust test-packages
+	.ci/cargo-tests --no-run
 
 # Boots disposable QEMU guests. Emulated, so any x86-64 machine can do it.
 ifneq ($(filter x86_64-%,$(HOST)),)
@@ -155,9 +159,8 @@ guest: require-rust test-packages guest-kernel static preload-library
 		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
 	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \
 		-o $(GUEST)/bin/$$name.so tests/programs/$$name.c; done
-	TOMPION_GUEST=$(abspath $(GUEST)) $(CARGO) test --locked --workspace --test boot \
-		--test clock --test programs --test preload --test held_up --test advise -- \
-		--ignored --test-threads=2
+	TOMPION_GUEST=$(abspath $(GUEST)) .ci/cargo-tests --ignored boot clock programs preload \
+		held_up advise
 else
 guest: require-rust
 	@echo "guest: skipped, there are test guests for x86-64 only, this is $(HOST)"
@@ -174,12 +177,9 @@ cross: require-rust
 		echo "cross: skipped, rustup cannot add aarch64-unknown-linux-gnu here"; \
 	fi
 
-# First what holds on a busy machine, several tests at a time since most of them mostly
-# wait; then all others, one by one. tests/acceptance/conftest.py says which is which.
+# .ci/acceptance-tests says how.
 acceptance: build static lib $(VENV)/ready test-packages
-	$(VENV)/bin/pytest -q --durations=10 -m concurrent -n $$((2 * $$(nproc))) \
-		--dist worksteal tests/acceptance
-	$(VENV)/bin/pytest -q --durations=20 -m 'not concurrent' tests/acceptance
+	.ci/acceptance-tests $(VENV)/bin/pytest
 
 $(VENV)/ready: tests/acceptance/requirements.txt | test-packages
 	@.ci/venv $(VENV) $<

@@ -78,8 +78,11 @@ fn a_preempted_thread_is_marked_by_microseconds_with_events_and_by_windows_witho
     // The hog takes 5 ms of each 50, hence of every window.
     assert!(polled.len() >= 5, "{polled:?}");
     assert!(polled.iter().all(|d| d.source == Source::Polled));
-    // A window is as long as the observer's round, longer where the machine is busy.
-    assert!(polled.iter().all(|d| d.until_ns - d.from_ns > 1_000_000));
+    // A window is as long as the observer's round, longer where the machine is busy; the
+    // round after a late one is shorter.
+    let long = |d: &&&Disturbance| d.until_ns - d.from_ns > 1_000_000;
+    let rounds = polled.iter().filter(long).count();
+    assert!(2 * rounds > polled.len(), "{polled:?}");
     let delay = without
         .series
         .growth(&format!("run_delay.thread{}", busy.tid()))
