@@ -1,8 +1,10 @@
 """Shared by the acceptance tests: the built program and one default run."""
 
+import fcntl
 import json
 import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -82,6 +84,17 @@ class DefaultRun:
 @pytest.fixture(scope="session")
 def default_run(tmp_path_factory):
     return DefaultRun(tmp_path_factory.mktemp("default"))
+
+
+@pytest.fixture(autouse=True)
+def one_lab_at_a_time(request):
+    """Tests of labs look for what is left on the whole machine, so only one runs."""
+    if not request.path.stem.startswith("test_lab"):
+        yield
+        return
+    with open(Path(tempfile.gettempdir()) / "tompion-lab-tests.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 # Tests that hold on a busy machine too, by file and parts of their names: `make test`
