@@ -105,8 +105,7 @@ CONCURRENT = {
     # Every command shown runs; what a shared machine may change is allowed for.
     "test_docs": "all",
     # Each kill, signal or full disk must leave what was saved before it.
-    # And a process stopped for longer than any scheduler would, seen as that.
-    "test_known_truth": "all",
+    "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],
     # States, refusals and arithmetic on what was measured, whatever it was.
     "test_time_limits": [
         "a_time_that_does_not_hold",

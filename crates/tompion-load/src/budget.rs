@@ -30,6 +30,21 @@ pub fn least_write_bytes(loads: &[LoadSpec], time: Duration) -> u64 {
     loads.iter().map(least).max().unwrap_or(0)
 }
 
+/// For how long each of `loads` may be on where none may write more than `most` bytes, in
+/// whole seconds; `None` where no time bounds it, or not even one second would do.
+pub fn longest_write_time(loads: &[LoadSpec], most: u64) -> Option<Duration> {
+    let second = Duration::from_secs(1);
+    let reserve = least_write_bytes(loads, Duration::ZERO);
+    let each = least_write_bytes(loads, second).saturating_sub(reserve);
+    // Rounding may cost one second, never more.
+    let seconds = most.checked_sub(reserve)?.checked_div(each)?;
+    let fits = |seconds: &u64| least_write_bytes(loads, Duration::from_secs(*seconds)) <= most;
+    let seconds = [seconds + 1, seconds, seconds.saturating_sub(1)]
+        .into_iter()
+        .find(fits)?;
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
 impl LoadSpec {
     /// How many of the loads that run together write files, wherever.
     pub(crate) fn writers(&self) -> usize {
@@ -61,6 +76,22 @@ mod tests {
         ] {
             assert_eq!(write_budget(&loads(names), time), want, "{names}");
         }
+    }
+
+    #[test]
+    fn the_longest_time_is_the_last_second_that_suffices() {
+        for names in ["io", "hd,io", "io+hd", "cpu,io+hd+file-server"] {
+            let loads = loads(names);
+            for most in [600_000_u64, 1_000_000, 140_000_000, 2_000_000_001, 1 << 40] {
+                let longest = longest_write_time(&loads, most);
+                let seconds = longest.map_or(0, |time| time.as_secs());
+                let needed = |s| least_write_bytes(&loads, Duration::from_secs(s));
+                assert!(seconds == 0 || needed(seconds) <= most, "{names} {most}");
+                assert!(needed(seconds + 1) > most, "{names} {most}: {seconds}");
+            }
+        }
+        assert_eq!(longest_write_time(&loads("idle,cpu"), 1), None);
+        assert_eq!(longest_write_time(&loads("io"), 4000), None);
     }
 
     #[test]

@@ -37,7 +37,7 @@ mod tree;
 mod worker;
 
 pub use activity::{Activity, ActivityRates, machine_activity};
-pub use budget::{USUAL_WRITE_BYTES, least_write_bytes, write_budget};
+pub use budget::{USUAL_WRITE_BYTES, least_write_bytes, longest_write_time, write_budget};
 pub use error::LoadError;
 pub use peer::serve_peer;
 pub use process::{LoadConfig, LoadProcess, Observation};

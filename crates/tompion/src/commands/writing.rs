@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tompion_load::{LoadSpec, least_write_bytes};
+use tompion_load::{LoadSpec, least_write_bytes, longest_write_time};
 use tompion_record::format_duration;
 
 /// What a load is on beside its trials, at most.
@@ -16,13 +16,12 @@ pub fn require_few_writes(loads: &[LoadSpec], duration: Duration, most: u64) -> 
     }
     let writing = loads.iter().filter(|l| l.is_paced());
     let names: Vec<String> = writing.map(LoadSpec::level).collect();
-    let longest = (1..=duration.as_secs()).rev();
-    let longest = longest
-        .map(Duration::from_secs)
-        .find(|d| needed(*d) <= most);
-    let shorter = longest.map_or(String::new(), |longest| {
-        format!("shorten it to {}, ", in_option(longest))
-    });
+    let longest = longest_write_time(loads, most).and_then(|time| time.checked_sub(BESIDE_TRIALS));
+    let shorter = longest
+        .filter(|time| !time.is_zero())
+        .map_or(String::new(), |time| {
+            format!("shorten it to {}, ", in_option(time))
+        });
     anyhow::bail!(
         "--duration {}: beside a check loads write at most {:.0} MB, and over so long {} would \
          need {:.0} MB (100 writes of 4 KiB a second); {shorter}leave {} out, or use `tompion \
