@@ -1,10 +1,8 @@
 """Shared by the acceptance tests: the built program and one default run."""
 
-import fcntl
 import json
 import os
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -86,22 +84,13 @@ def default_run(tmp_path_factory):
     return DefaultRun(tmp_path_factory.mktemp("default"))
 
 
-@pytest.fixture(autouse=True)
-def one_lab_at_a_time(request):
-    """Tests of labs look for what is left on the whole machine, so only one runs."""
-    if not request.path.stem.startswith("test_lab"):
-        yield
-        return
-    with open(Path(tempfile.gettempdir()) / "tompion-lab-tests.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 # Tests that hold on a busy machine too, by file and parts of their names: `make test`
 # runs them first, several at a time, and then, one by one, all others, which lean on a
 # quiet machine. What stands nowhere here is among the others. In this order, the longest
 # first, so that in the end no worker is left alone with one.
 CONCURRENT = {
+    # Minutes of virtual machines that boot, and effects far above what others take.
+    "test_lab_platforms": "all",
     # Every command shown runs; what a shared machine may change is allowed for.
     "test_docs": "all",
     # Each kill, signal or full disk must leave what was saved before it.
@@ -142,6 +131,12 @@ CONCURRENT = {
     # Endings, and effects planted far above what others take: where one takes the CPU
     # from another, the control group of the first is given all the weight.
     "test_lab": "all",
+    # States of neighbours, whatever they take; the shares that they take are alone.
+    "test_placements": ["cannot_be_had", "neighbours_work"],
+    # Refusals and failures, with limits of time of their own.
+    "test_lab_bad": "all",
+    # Another machine, and what cuts it off. Not what a killed lab left there: others clean.
+    "test_lab_ssh": ["machine", "dies", "cut", "architecture", "libraries"],
     # Numbers and texts computed from given data, beside R, NumPy and SciPy.
     "test_rank_statistics": "all",
     "test_rank_factorial": "all",
@@ -149,6 +144,8 @@ CONCURRENT = {
     "test_statistics": "all",
     "test_published": "all",
     "test_claims": "all",
+    # Plans that are checked, and runs that decide nothing.
+    "test_lab_plans": "all",
     # Programs that check themselves with generous limits of time, and refusals.
     "test_preload_calls": "all",
     "test_preload_command": "all",
@@ -187,6 +184,9 @@ CONCURRENT = {
 # Those of the files above that lean on a quiet machine after all, by their names, with
 # brackets if not for all parameters.
 ALONE = {
+    # What a killed lab leaves lies open for a moment, and others look for such things.
+    "test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on",
+    "test_what_a_killed_lab_left_there_is_found_and_removed",
     # The budget's and the busy caller's parts need the CPU.
     "test_the_library_agrees_with_the_kernel",
     "test_a_stopped_process_knows_what_it_missed",

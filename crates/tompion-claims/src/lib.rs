@@ -14,6 +14,7 @@
 
 mod claim;
 mod coverage;
+mod decide;
 mod evidence;
 mod paper;
 mod register;
@@ -21,6 +22,7 @@ mod validate;
 
 pub use claim::{Basis, Claim, Decides, Kind, Probe, Standing, Status};
 pub use coverage::{Covered, coverage};
+pub use decide::{decidable, decide, plan, source};
 pub use evidence::{
     Effect, Evidence, Finding, Interval, Machine, Outcome, RecordedRun, SCHEMA_VERSION, Source,
     json_schema, rounded,

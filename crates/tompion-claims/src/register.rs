@@ -36,6 +36,7 @@ const EVIDENCE: &[Text<'static>] = files!["../../../claims/evidence/":
     "korniichuk-2017.json",
     "korniichuk-2017-packet-rate.json",
     "kirova-2019.json",
+    "kirova-2019-lab.json",
     "kirova-2019-packet-rate.json",
 ];
 

@@ -349,7 +349,11 @@ fn of_all(cell: &Replicates, figure: Figure) -> Vec<f64> {
     cell.trials.iter().filter_map(|t| figure.of(t)).collect()
 }
 
-fn in_common_blocks(a: &Replicates, b: &Replicates, figure: Figure) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn in_common_blocks(
+    a: &Replicates,
+    b: &Replicates,
+    figure: Figure,
+) -> (Vec<f64>, Vec<f64>) {
     let theirs: BTreeMap<u32, f64> = b
         .trials
         .iter()

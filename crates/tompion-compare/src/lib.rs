@@ -5,7 +5,8 @@
 //! replicates are trials, never samples: samples of one trial share its
 //! disturbances. [`compare`] holds sides against each other, [`Gate`] judges the
 //! intervals for continuous integration, [`differences`] lists what differs in the
-//! environments, [`beside`] sets a run beside published figures.
+//! environments, [`beside`] sets a run beside published figures, [`platform_summary`] tells of
+//! a lab's platforms what Perneel 2015 tells of hypervisors.
 #![forbid(unsafe_code)]
 
 mod comparison;
@@ -13,6 +14,7 @@ mod environment;
 mod figure;
 mod gate;
 mod parameters;
+mod platforms;
 mod published;
 mod side;
 
@@ -21,6 +23,10 @@ pub use environment::{Difference, differences};
 pub use figure::Figure;
 pub use gate::{Gate, Judged, Judgement};
 pub use parameters::{Mismatch, mismatches};
+pub use platforms::{
+    Added, PairRatio, PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, RatioWish,
+    platform_summary,
+};
 pub use published::{Beside, BesideRow, PublishedFigure, beside};
 pub use side::{Replicate, Replicates, Side};
 

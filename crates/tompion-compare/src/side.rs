@@ -111,8 +111,47 @@ impl Side {
             .collect()
     }
 
+    /// The platforms of a lab's run, without the factor in the keys of their cells and
+    /// without series: from its record alone.
+    pub(crate) fn of_platforms(record: &RunRecord) -> Vec<Self> {
+        let mut levels: Vec<&str> = Vec::new();
+        let named = record
+            .trials
+            .iter()
+            .filter_map(|t| t.factors.get(factor::PLATFORM));
+        for level in named {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        let key = |f: &Factors, level: &str| {
+            let here = f.get(factor::PLATFORM) == Some(level);
+            here.then(|| f.clone().without(factor::PLATFORM))
+        };
+        levels
+            .into_iter()
+            .map(|level| Self::without_series(level, record, |f| key(f, level)).0)
+            .collect()
+    }
+
     fn gather(name: &str, run: &Run, key: impl Fn(&Factors) -> Option<Factors>) -> Result<Self> {
-        let record = run.record();
+        let (mut side, first) = Self::without_series(name, run.record(), key);
+        for (key, cell) in &mut side.cells {
+            let trial = first[key];
+            if cell.trials.len() < FEW && trial.storage == Storage::Complete {
+                cell.series = series(run, trial)?;
+                cell.series_s = trial.duration_ns as f64 / 1e9;
+            }
+        }
+        Ok(side)
+    }
+
+    /// The side, and the first trial of each cell.
+    fn without_series<'r>(
+        name: &str,
+        record: &'r RunRecord,
+        key: impl Fn(&Factors) -> Option<Factors>,
+    ) -> (Self, BTreeMap<Factors, &'r Trial>) {
         let mut cells: BTreeMap<Factors, Replicates> = BTreeMap::new();
         let mut first: BTreeMap<Factors, &Trial> = BTreeMap::new();
         for trial in &record.trials {
@@ -129,20 +168,16 @@ impl Side {
                 stalls: trial.stalls.as_ref().map(|s| (s.lost_ns, s.observed_ns)),
             });
         }
-        for (key, cell) in &mut cells {
-            cell.trials.sort_by_key(|t| t.block);
-            let trial = first[key];
-            if cell.trials.len() < FEW && trial.storage == Storage::Complete {
-                cell.series = series(run, trial)?;
-                cell.series_s = trial.duration_ns as f64 / 1e9;
-            }
-        }
-        Ok(Self {
+        cells
+            .values_mut()
+            .for_each(|cell| cell.trials.sort_by_key(|t| t.block));
+        let side = Self {
             name: name.to_owned(),
             header: record.header.clone(),
             remarks: remarks(record),
             cells,
-        })
+        };
+        (side, first)
     }
 }
 

@@ -2,12 +2,16 @@
 //!
 //! Built static by `make guest`. The first argument chooses:
 //! - `report STATUS ARGS...`: prints the arguments and facts, ends with STATUS;
+//! - `devices [ADDRESS [SECONDS]]`: prints the kernel, the disks and what is mounted on
+//!   /scratch, where it keeps a file, sends that file to ADDRESS by UDP until it is
+//!   answered, and sleeps;
 //! - `pattern BYTES`: prints that many bytes of a pattern, then aborts;
 //! - `hang`: says so on standard error and never ends.
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +24,7 @@ fn main() -> ExitCode {
     match argument(0) {
         "report" => report(argument(1).parse().unwrap_or(99), &arguments),
         "pattern" => pattern(argument(1).parse().unwrap_or(0)),
+        "devices" => devices(argument(1), argument(2).parse().unwrap_or(0)),
         "hang" => {
             eprintln!("guest_probe hangs from here on");
             loop {
@@ -43,6 +48,66 @@ fn report(status: u8, arguments: &[String]) -> ExitCode {
     println!("first_clocksource={}", clocksource());
     println!("clocksource={}", settled_clocksource());
     ExitCode::from(status)
+}
+
+fn devices(peer: &str, sleep_s: u64) -> ExitCode {
+    let read = |path: &str| {
+        let text = fs::read_to_string(path).unwrap_or_else(|error| error.to_string());
+        text.trim().to_owned()
+    };
+    println!("release={}", read("/proc/sys/kernel/osrelease"));
+    println!("version={}", read("/proc/sys/kernel/version"));
+    println!(
+        "cpus={}",
+        thread::available_parallelism().map_or(0, usize::from)
+    );
+    println!("clocksource={}", clocksource());
+    let mut disks: Vec<_> = fs::read_dir("/sys/block")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|disk| disk.file_name().to_string_lossy().into_owned())
+        .collect();
+    disks.sort();
+    println!("disks={}", disks.join(" "));
+    // Waits until the kernel has a seed.
+    let random = fs::File::open("/dev/random").and_then(|mut f| f.read_exact(&mut [0; 8]));
+    println!("random={random:?}");
+    let mounts = read("/proc/mounts");
+    let scratch = mounts.lines().find(|line| line.contains(" /scratch "));
+    println!("scratch={}", scratch.unwrap_or("none"));
+    let kept =
+        fs::write("/scratch/words", "words on a disk").and_then(|()| fs::read("/scratch/words"));
+    println!("kept={kept:?}");
+    if !peer.is_empty() {
+        match exchange(peer, &kept.unwrap_or_default()) {
+            Ok((from, answer)) => println!("answer={answer} from {from}"),
+            Err(error) => println!("answer={error}"),
+        }
+    }
+    let start = Instant::now();
+    thread::sleep(Duration::from_secs(sleep_s));
+    println!("slept_s={}", start.elapsed().as_secs());
+    ExitCode::SUCCESS
+}
+
+/// Sends and waits, again and again: whoever answers may not be there yet.
+fn exchange(peer: &str, words: &[u8]) -> io::Result<(SocketAddr, String)> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket.set_read_timeout(Some(Duration::from_millis(200)))?;
+    let mut answer = [0; 100];
+    let mut tries = 0;
+    loop {
+        socket.send_to(words, peer)?;
+        tries += 1;
+        match socket.recv_from(&mut answer) {
+            Ok((count, from)) => {
+                return Ok((from, String::from_utf8_lossy(&answer[..count]).into_owned()));
+            }
+            Err(error) if tries > 100 => return Err(error),
+            Err(_) => {}
+        }
+    }
 }
 
 fn clocksource() -> String {

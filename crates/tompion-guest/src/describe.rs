@@ -2,49 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::initramfs::HostFile;
-use super::{GuestError, Kit, Outcome, initramfs, qemu};
-
-/// What executes the guest's instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Accel {
-    /// Emulation by translation, one host thread for each CPU: works everywhere,
-    /// and its timings say nothing about hardware.
-    #[default]
-    Tcg,
-    /// The host's KVM. Untested where it works: on the nested hypervisor it was
-    /// tried on, QEMU failed with `-cpu host` and hung with `-cpu qemu64`, and both
-    /// came back as the errors they are.
-    Kvm,
-}
-
-impl Accel {
-    /// Name, as it stands beside results: `tcg` or `kvm`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Tcg => "tcg",
-            Self::Kvm => "kvm",
-        }
-    }
-
-    /// Whether timings in the guest come from an emulator.
-    pub fn is_emulation(self) -> bool {
-        self == Self::Tcg
-    }
-}
-
-impl fmt::Display for Accel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.label())
-    }
-}
+use super::machine::Scratch;
+use super::{Accel, Disk, GuestError, Kit, Outcome, Tap, Vmm, initramfs, run};
 
 /// A guest to be: one CPU, 512 MiB, emulated, 120 s, unless set otherwise.
 #[derive(Debug, Clone)]
@@ -55,12 +21,22 @@ pub struct Guest {
     pub(super) files: BTreeMap<PathBuf, HostFile>,
     pub(super) command: Vec<OsString>,
     pub(super) kernel_args: Vec<String>,
-    pub(super) qemu: PathBuf,
+    pub(super) vmm: Vmm,
+    pub(super) program: Option<PathBuf>,
     pub(super) qemu_args: Vec<OsString>,
     pub(super) accel: Accel,
+    pub(super) machine: String,
+    pub(super) cpu_model: Option<String>,
+    pub(super) pin: Vec<Vec<usize>>,
+    pub(super) icount: Option<u8>,
+    pub(super) disk: Disk,
+    pub(super) scratch: Option<Scratch>,
+    pub(super) tap: Option<Arc<Tap>>,
     pub(super) timeout: Duration,
     pub(super) result_mb: u32,
     pub(super) stop: Arc<AtomicBool>,
+    pub(super) launcher: Vec<OsString>,
+    pub(super) console_to: Option<Sender<Vec<u8>>>,
 }
 
 impl Guest {
@@ -73,12 +49,22 @@ impl Guest {
             files: BTreeMap::new(),
             command: Vec::new(),
             kernel_args: Vec::new(),
-            qemu: "qemu-system-x86_64".into(),
+            vmm: Vmm::default(),
+            program: None,
             qemu_args: Vec::new(),
             accel: Accel::default(),
+            machine: "pc".to_owned(),
+            cpu_model: None,
+            pin: Vec::new(),
+            icount: None,
+            disk: Disk::default(),
+            scratch: None,
+            tap: None,
             timeout: Duration::from_secs(120),
             result_mb: 16,
             stop: Arc::default(),
+            launcher: Vec::new(),
+            console_to: None,
         }
     }
 
@@ -176,7 +162,7 @@ impl Guest {
     }
 
     /// Adds arguments of QEMU after our own; of an option given twice it takes the
-    /// later one. The result's disk stays the first, `/dev/vda`.
+    /// later one.
     #[must_use]
     pub fn qemu_args<I>(mut self, arguments: I) -> Self
     where
@@ -187,13 +173,6 @@ impl Guest {
         self
     }
 
-    /// The QEMU to use: a path, or a name to be found through PATH.
-    #[must_use]
-    pub fn qemu(mut self, program: impl Into<PathBuf>) -> Self {
-        self.qemu = program.into();
-        self
-    }
-
     /// What executes the guest's instructions.
     #[must_use]
     pub fn accel(mut self, accel: Accel) -> Self {
@@ -201,7 +180,7 @@ impl Guest {
         self
     }
 
-    /// Wall time from the start of QEMU to power-off, after which it is killed.
+    /// Wall time from the start of its program to power-off, after which it is killed.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -212,6 +191,25 @@ impl Guest {
     #[must_use]
     pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
+        self
+    }
+
+    /// A command line that QEMU's is appended to: a program that becomes the one that
+    /// its arguments name, such as `taskset` or `nice`.
+    #[must_use]
+    pub fn launched_by<I>(mut self, command: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<OsString>,
+    {
+        self.launcher = command.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sends what comes from the console there as well, as it comes.
+    #[must_use]
+    pub fn console_to(mut self, receiver: Sender<Vec<u8>>) -> Self {
+        self.console_to = Some(receiver);
         self
     }
 
@@ -231,7 +229,17 @@ impl Guest {
     pub fn run(&self) -> Result<Outcome, GuestError> {
         self.check()?;
         let initramfs = initramfs::build(self)?;
-        qemu::run(self, &initramfs)
+        run::run(self, &initramfs)
+    }
+
+    /// Starts QEMU with this machine and ends it before the guest runs: whether QEMU has
+    /// this machine, processor and devices, within a second.
+    ///
+    /// # Errors
+    /// What QEMU says against it.
+    pub fn try_machine(&self) -> Result<(), GuestError> {
+        self.check_machine()?;
+        run::try_machine(self)
     }
 
     fn check(&self) -> Result<(), GuestError> {
@@ -243,6 +251,7 @@ impl Guest {
         if self.memory_mb < 128 {
             return wrong(format!("{} MiB of memory: at least 128", self.memory_mb));
         }
+        self.check_machine()?;
         if self.result_mb == 0 {
             return wrong("result_mb 0: at least 1".into());
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Accel, FrameError, outcome};
+use super::{Accel, FrameError, Vmm, outcome};
 
 /// Why a guest could not be started, or gave no result that can be believed.
 #[derive(Debug, thiserror::Error)]
@@ -22,11 +22,13 @@ pub enum GuestError {
         /// What is wrong and what would be right.
         problem: String,
     },
-    /// QEMU is not installed.
-    #[error("guest: no program {program} (as root run: apt-get install qemu-system-x86)")]
-    QemuMissing {
+    /// The program that runs guests is not installed.
+    #[error("guest: no program {program} ({})", .vmm.remedy())]
+    VmmMissing {
         /// Name or path that was tried.
         program: String,
+        /// What it is.
+        vmm: Vmm,
     },
     /// The accelerator cannot be used on this machine.
     #[error("guest: {accel} cannot be used: {problem}")]
@@ -44,9 +46,11 @@ pub enum GuestError {
         /// The system's answer.
         source: io::Error,
     },
-    /// QEMU ended with an error of its own.
-    #[error("guest: QEMU failed ({status}): {message}")]
-    QemuFailed {
+    /// The program that runs the guest ended with an error of its own.
+    #[error("guest: {vmm} failed ({status}): {message}")]
+    VmmFailed {
+        /// What it is.
+        vmm: Vmm,
         /// How it ended.
         status: std::process::ExitStatus,
         /// What it wrote to standard error.
@@ -55,7 +59,7 @@ pub enum GuestError {
     /// The guest had not powered off in time, and was killed.
     #[error("guest: still running after {seconds:.0} s ({accel}{}), killed{}",
         if *.accel == Accel::Kvm && .console.is_empty() {
-            ": it never ran, as when /dev/kvm opens and then hangs; use tcg"
+            ": it never ran, as when /dev/kvm opens and then hangs"
         } else { "" },
         outcome::tail(.console))]
     Timeout {

@@ -1,6 +1,8 @@
-//! The result as it stands on the guest's disk: header, then the two outputs.
+//! The result's disk: a mark, by which the guest finds it whatever it is called there,
+//! and behind it the result: header, then the two outputs. The mark's sector is never
+//! written by the guest, since cloud-hypervisor forbids that for disks without a table.
 //!
-//! | bytes | content (little endian) |
+//! | bytes from [`RESULT_AT`] | content (little endian) |
 //! |---|---|
 //! | 0..8 | magic |
 //! | 8..12 | version of this layout |
@@ -10,10 +12,15 @@
 //! | 28..36 | length of standard error |
 //! | 36..40 | CRC-32 of bytes 0..36 and of all that follows the header |
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// What the result's disk begins with.
+pub const MARK: &[u8; 16] = b"TOMPION RESULT.\n";
+/// Where the result begins, in bytes: a whole sector of any size.
+pub const RESULT_AT: u64 = 4096;
 
 const MAGIC: &[u8; 8] = b"TOMPGST\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const CHECKED: usize = 36;
 /// Length of the header, in bytes.
 pub const HEADER_BYTES: usize = 40;
@@ -105,6 +112,19 @@ pub fn encode(report: &Report) -> Vec<u8> {
     bytes.extend(second);
     bytes.resize(bytes.len().next_multiple_of(SECTOR_BYTES), 0);
     bytes
+}
+
+/// Reads the report on the result's disk.
+pub fn read(mut disk: impl Read + Seek) -> Result<Report, FrameError> {
+    disk.rewind()?;
+    let mut first = [0; SECTOR_BYTES];
+    disk.read_exact(&mut first)?;
+    if !first.starts_with(MARK) {
+        // Earlier layouts began where the mark is.
+        return decode(first.as_slice());
+    }
+    disk.seek(SeekFrom::Start(RESULT_AT))?;
+    decode(disk)
 }
 
 /// Reads the report that `disk` begins with.
@@ -238,6 +258,25 @@ mod tests {
         let mut disk = encode(&ran());
         disk[8] = 9;
         let error = decode(disk.as_slice()).unwrap_err();
-        assert!(error.to_string().contains("layout 9, this program reads 1"));
+        assert!(error.to_string().contains("layout 9, this program reads 2"));
+    }
+
+    #[test]
+    fn the_result_stands_behind_the_mark_and_earlier_ones_are_known() {
+        let disk = |mark: &[u8], at: usize, content: &[u8]| {
+            let mut disk = vec![0; 1 << 20];
+            disk[..mark.len()].copy_from_slice(mark);
+            disk[at..at + content.len()].copy_from_slice(content);
+            io::Cursor::new(disk)
+        };
+        let written = encode(&ran());
+        let at = RESULT_AT as usize;
+        assert_eq!(read(disk(MARK, at, &written)), Ok(ran()));
+        assert_eq!(read(disk(MARK, at, &[])), Err(FrameError::Missing));
+        // An init of layout 1 overwrites the mark.
+        let mut old = written;
+        old[8] = 1;
+        let error = read(disk(MARK, 0, &old)).unwrap_err();
+        assert_eq!(error, FrameError::Version { found: 1 });
     }
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,11 +16,12 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 
 use super::frame::{self, Report};
-use super::initramfs::{COMMAND_FILE, MODULE_DIR};
+use super::initramfs::{COMMAND_FILE, MODULE_DIR, SCRATCH};
+use super::network::{GUEST_ADDRESS, MASK};
+use super::setup::{SEED_FILE, SETUP_FILE, Setup};
+use super::sys;
 
-/// Where the report goes.
-const DISK: &str = "/dev/vda";
-/// How long the disk may take to appear: long for an emulator on a busy host.
+/// How long disks may take to appear: long for an emulator on a busy host.
 const DISK_WAIT: Duration = Duration::from_secs(60);
 
 /// Does the work of `/init` in a guest made by [`Guest`](super::Guest), and powers
@@ -32,28 +33,61 @@ pub fn run_as_init() -> ! {
         );
         std::process::exit(2);
     }
-    if let Err(problem) = run() {
+    let setup = fs::read_to_string(SETUP_FILE)
+        .map_err(|error| format!("{SETUP_FILE}: {error}"))
+        .and_then(|text| Setup::parse(&text));
+    let reset = setup.as_ref().is_ok_and(|setup| setup.reset);
+    if let Err(problem) = setup.and_then(run) {
         // The one way out without a disk: the host shows the console's end.
         eprintln!("tompion-guest-init: {problem}");
     }
     nix::unistd::sync();
-    let refused = reboot(RebootMode::RB_POWER_OFF);
+    let refused = reboot(match reset {
+        true => RebootMode::RB_AUTOBOOT,
+        false => RebootMode::RB_POWER_OFF,
+    });
     // Ending the first process makes the kernel panic, which ends the guest too.
     panic!("power-off: {refused:?}");
 }
 
-fn run() -> Result<(), String> {
+fn run(setup: Setup) -> Result<(), String> {
     for (kind, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
         mount(Some(kind), at, Some(kind), MsFlags::empty(), None::<&str>)
             .map_err(|error| format!("cannot mount {kind} on {at}: {error}"))?;
     }
+    let seed = fs::read(SEED_FILE)
+        .ok()
+        .and_then(|seed| seed.try_into().ok());
+    sys::add_entropy(&seed.ok_or_else(|| format!("{SEED_FILE}: no seed"))?)
+        .map_err(|error| format!("/dev/random: {error}"))?;
     load_modules()?;
-    let (mut disk, disk_bytes) = result_disk()?;
-    let room = disk_bytes.saturating_sub(frame::HEADER_BYTES as u64);
-    let report = run_command(room).unwrap_or_else(|problem| Report::Refused { problem });
-    disk.write_all(&frame::encode(&report))
+    let (result, scratch) = disks(setup.scratch)?;
+    let at = |error| format!("{}: {error}", result.display());
+    let mut disk = OpenOptions::new().write(true).open(&result).map_err(at)?;
+    let bytes = disk.seek(SeekFrom::End(0)).map_err(at)?;
+    let room = bytes.saturating_sub(frame::RESULT_AT + frame::HEADER_BYTES as u64);
+    let report = prepare(setup, scratch.as_deref())
+        .and_then(|()| run_command(room))
+        .unwrap_or_else(|problem| Report::Refused { problem });
+    disk.seek(SeekFrom::Start(frame::RESULT_AT))
+        .and_then(|_| disk.write_all(&frame::encode(&report)))
         .and_then(|()| disk.sync_all())
         .map_err(|error| format!("cannot write the result: {error}"))
+}
+
+/// What the command finds: loopback, and as ordered an interface and a file system.
+fn prepare(setup: Setup, scratch: Option<&Path>) -> Result<(), String> {
+    sys::interface_up("lo", None).map_err(|error| format!("interface lo: {error}"))?;
+    if setup.network {
+        sys::interface_up("eth0", Some((GUEST_ADDRESS, MASK)))
+            .map_err(|error| format!("interface eth0: {error}"))?;
+    }
+    if let Some(disk) = scratch {
+        let kind = Some("ext4");
+        mount(Some(disk), SCRATCH, kind, MsFlags::empty(), None::<&str>)
+            .map_err(|error| format!("cannot mount {}: {error}", disk.display()))?;
+    }
+    Ok(())
 }
 
 fn load_modules() -> Result<(), String> {
@@ -74,20 +108,31 @@ fn load_modules() -> Result<(), String> {
     Ok(())
 }
 
-/// The disk and its length in bytes, once it is there.
-fn result_disk() -> Result<(File, u64), String> {
+/// The result's disk, known by its mark, and if one is wanted the other, once they are
+/// there. Their names depend on how they are attached, and on who was first.
+fn disks(scratch: bool) -> Result<(PathBuf, Option<PathBuf>), String> {
     let start = Instant::now();
-    let open = || -> io::Result<(File, u64)> {
-        let mut disk = OpenOptions::new().write(true).open(DISK)?;
-        let bytes = disk.seek(SeekFrom::End(0))?;
-        disk.rewind()?;
-        Ok((disk, bytes))
-    };
     loop {
-        match open() {
-            Ok(found) => return Ok(found),
-            Err(error) if start.elapsed() > DISK_WAIT => return Err(format!("{DISK}: {error}")),
-            Err(_) => thread::sleep(Duration::from_millis(10)),
+        let (mut result, mut others) = (None, Vec::new());
+        for disk in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
+            let path = Path::new("/dev").join(disk.file_name());
+            let mut first = [0; frame::MARK.len()];
+            match File::open(&path).and_then(|mut disk| disk.read_exact(&mut first)) {
+                Ok(()) if first == *frame::MARK => result = Some(path),
+                Ok(()) => others.push(path),
+                // Not there yet, or a drive without a medium.
+                Err(_) => {}
+            }
+        }
+        match (result, others.pop()) {
+            (Some(result), other) if other.is_some() || !scratch => {
+                return Ok((result, other.filter(|_| scratch)));
+            }
+            (result, _) if start.elapsed() > DISK_WAIT => {
+                let missing = result.map_or("the result", |_| "scratch");
+                return Err(format!("no disk for {missing} has appeared"));
+            }
+            _ => thread::sleep(Duration::from_millis(10)),
         }
     }
 }

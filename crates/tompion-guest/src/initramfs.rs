@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
@@ -10,11 +10,15 @@ use std::path::{Component, Path, PathBuf};
 use cpio::newc::{self, ModeFileType};
 
 use super::{Guest, GuestError, libraries};
+use crate::setup::{SEED_FILE, SETUP_FILE};
+use crate::sys::SEED_BYTES;
 
 /// Where init finds what is meant for it.
 pub const OWN_DIR: &str = "/tompion";
 /// The command, its parts separated by NUL.
 pub const COMMAND_FILE: &str = "/tompion/command";
+/// Where the scratch disk is mounted; without one, an empty directory in memory.
+pub const SCRATCH: &str = "/scratch";
 /// A file of the host that the guest will have.
 #[derive(Debug, Clone)]
 pub(super) struct HostFile {
@@ -36,11 +40,12 @@ pub fn build(guest: &Guest) -> Result<Vec<u8>, GuestError> {
     // kernel gives init the console, and Rust's runtime wants /dev/null without it.
     archive.device("dev/console", 0o600, 5, 1)?;
     archive.device("dev/null", 0o666, 1, 3)?;
-    for directory in ["proc", "sys", "tmp"] {
+    for directory in ["proc", "sys", "tmp", &SCRATCH[1..]] {
         archive.directories(Path::new(directory))?;
     }
     archive.file(Path::new("init"), guest.kit.init(), None)?;
-    for (index, module) in guest.kit.modules().iter().enumerate() {
+    let modules = guest.kit.modules(&guest.modules())?;
+    for (index, module) in modules.iter().enumerate() {
         let name = module.file_stem().unwrap_or_default().to_string_lossy();
         let at = format!("{}/{index:02}-{name}.ko", &MODULE_DIR[1..]);
         archive.file(Path::new(&at), module, None)?;
@@ -50,10 +55,26 @@ pub fn build(guest: &Guest) -> Result<Vec<u8>, GuestError> {
         0o644,
         &join_command(&guest.command)?,
     )?;
+    archive.bytes(
+        Path::new(&SETUP_FILE[1..]),
+        0o644,
+        guest.setup().to_string().as_bytes(),
+    )?;
+    archive.bytes(Path::new(&SEED_FILE[1..]), 0o600, &seed()?)?;
     for (at, file) in with_libraries(&guest.files)? {
         archive.file(&inside(&at)?, &file.from, file.mode)?;
     }
     archive.finish()
+}
+
+fn seed() -> Result<[u8; SEED_BYTES], GuestError> {
+    let mut seed = [0; SEED_BYTES];
+    let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));
+    read.map_err(|source| GuestError::Host {
+        what: "read /dev/urandom".to_owned(),
+        source,
+    })?;
+    Ok(seed)
 }
 
 /// The files and all that the dynamic ones among them need.
@@ -96,7 +117,10 @@ fn inside(at: &Path) -> Result<PathBuf, GuestError> {
     if path == Path::new("init") || at.starts_with(OWN_DIR) {
         return wrong("this place is taken by the guest's own init");
     }
-    if ["dev", "proc", "sys"].iter().any(|d| path.starts_with(d)) {
+    if ["dev", "proc", "sys", "scratch"]
+        .iter()
+        .any(|d| path.starts_with(d))
+    {
         return wrong("another file system is mounted over it");
     }
     Ok(path.to_owned())

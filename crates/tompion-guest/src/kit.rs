@@ -10,19 +10,21 @@ pub const KIT_VARIABLE: &str = "TOMPION_GUEST";
 
 /// How to get what is missing.
 const REMEDY: &str = "run: make guest";
+/// The kernel of guests that name none.
+const USUAL_KERNEL: &str = "cloud";
 
 /// What guests are made of: a directory with
 ///
-/// - `kernel/vmlinuz`, `kernel/modules/*.ko`, `kernel/modules/order` and
-///   `kernel/package`, as `.ci/guest-kernel` leaves them;
+/// - `kernel/NAME/vmlinuz`, `vmlinux`, `modules/*.ko`, `modules/needs` and `package`, as
+///   `.ci/guest-kernel` leaves them for every kernel;
 /// - `bin/tompion-guest-init` and any other programs.
 #[derive(Debug, Clone)]
 pub struct Kit {
+    directory: PathBuf,
     kernel: PathBuf,
     kernel_name: String,
-    modules: Vec<PathBuf>,
+    needs: String,
     init: PathBuf,
-    programs: PathBuf,
 }
 
 impl Kit {
@@ -31,21 +33,33 @@ impl Kit {
     /// # Errors
     /// [`GuestError::Kit`] names the first part that is missing.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, GuestError> {
-        let kernel_dir = dir.as_ref().join("kernel");
-        let programs = dir.as_ref().join("bin");
-        let kernel = present(kernel_dir.join("vmlinuz"))?;
-        let init = present(programs.join("tompion-guest-init"))?;
-        let package = text(&kernel_dir.join("package"))?;
-        let modules = text(&kernel_dir.join("modules/order"))?
-            .lines()
-            .map(|name| present(kernel_dir.join(format!("modules/{name}.ko"))))
-            .collect::<Result<_, _>>()?;
+        Self::with(dir.as_ref(), USUAL_KERNEL)
+    }
+
+    /// The same with another kernel: `cloud`, `standard` or `rt` (PREEMPT_RT).
+    ///
+    /// # Errors
+    /// [`GuestError::Kit`] if it was not fetched.
+    pub fn with_kernel(&self, name: &str) -> Result<Self, GuestError> {
+        Self::with(&self.directory, name)
+    }
+
+    fn with(directory: &Path, kernel: &str) -> Result<Self, GuestError> {
+        let kernels = directory.join("kernel");
+        let at = kernels.join(kernel);
+        if kernels.is_dir() && kernel != USUAL_KERNEL && !at.is_dir() {
+            return Err(GuestError::Kit {
+                problem: format!("no kernel {kernel} in {}", kernels.display()),
+                remedy: "run: make guest-kernel GUEST_KERNELS=\"cloud standard rt\"",
+            });
+        }
+        let package = text(&at.join("package"))?;
         Ok(Self {
-            kernel,
+            kernel: present(at.join("vmlinuz"))?.with_file_name(""),
             kernel_name: package.lines().next().unwrap_or_default().to_owned(),
-            modules,
-            init,
-            programs,
+            needs: text(&at.join("modules/needs"))?,
+            init: present(directory.join("bin/tompion-guest-init"))?,
+            directory: directory.to_path_buf(),
         })
     }
 
@@ -68,7 +82,7 @@ impl Kit {
     /// # Errors
     /// [`GuestError::Kit`] if there is none.
     pub fn program(&self, name: &str) -> Result<PathBuf, GuestError> {
-        present(self.programs.join(name))
+        present(self.directory.join("bin").join(name))
     }
 
     /// Package and version of the kernel, to stand beside results.
@@ -76,17 +90,40 @@ impl Kit {
         &self.kernel_name
     }
 
-    pub(super) fn kernel(&self) -> &Path {
-        &self.kernel
+    /// The kernel as boot loaders take it.
+    pub(super) fn vmlinuz(&self) -> PathBuf {
+        self.kernel.join("vmlinuz")
+    }
+
+    /// The kernel as microVMs take it.
+    pub(super) fn vmlinux(&self) -> Result<PathBuf, GuestError> {
+        present(self.kernel.join("vmlinux"))
     }
 
     pub(super) fn init(&self) -> &Path {
         &self.init
     }
 
-    /// The modules to load, in this order.
-    pub(super) fn modules(&self) -> &[PathBuf] {
-        &self.modules
+    /// The files to load, in this order, for all of `wanted`.
+    pub(super) fn modules(&self, wanted: &[&str]) -> Result<Vec<PathBuf>, GuestError> {
+        let mut order: Vec<&str> = Vec::new();
+        for &name in wanted {
+            let needs = |line: &'_ str| line.split_once(':').is_some_and(|(n, _)| n == name);
+            let line = self.needs.lines().find(|line| needs(line));
+            let (_, needs) =
+                line.and_then(|line| line.split_once(':'))
+                    .ok_or_else(|| GuestError::Kit {
+                        problem: format!("{} has no module {name}", self.kernel_name),
+                        remedy: "use another kernel: standard and rt have all",
+                    })?;
+            for module in needs.split_whitespace() {
+                if !order.contains(&module) {
+                    order.push(module);
+                }
+            }
+        }
+        let file = |name: &&str| present(self.kernel.join(format!("modules/{name}.ko")));
+        order.iter().map(file).collect()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Disposable guests in which a program is measured: one command in one guest.
 //!
-//! [`Guest`] boots a small Linux in QEMU, runs one program in it, and brings back what
-//! it printed and how it ended. Nothing is left on the machine afterwards.
+//! [`Guest`] boots a small Linux, in QEMU unless said otherwise, runs one program in it,
+//! and brings back what it printed and how it ended. Nothing is left on the machine
+//! afterwards.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -20,22 +21,28 @@
 //!
 //! # The recipe
 //!
-//! - The kernel is Debian's 6.1 cloud kernel, unpacked from its package and never
-//!   installed. It has the serial console and devtmpfs built in; the modules of a
-//!   virtio disk come with it.
+//! - The kernel is one of Debian's 6.1 ([`Kit::with_kernel`]), unpacked from its package
+//!   and never installed. It has the serial console and devtmpfs built in; the modules of
+//!   the guest's devices come with it.
 //! - The initramfs holds `/init` (the program `tompion-guest-init` of this crate,
 //!   see [`run_as_init`]), the modules, and the files of the guest. Nothing else:
 //!   static programs are put there with [`Guest::file`], dynamic ones with their
 //!   interpreter and libraries by [`Guest::dynamic`]. Several programs in one boot, or
 //!   one with an environment of its own, are a script of the host's shell, added in
 //!   the same way.
-//! - `/init` mounts proc, sysfs and devtmpfs, loads the modules, runs the command,
-//!   and writes its standard output, standard error and ending to `/dev/vda`,
-//!   behind a header with lengths and a checksum. Then it powers the guest off.
-//! - QEMU is `-machine pc`: `microvm` boots a little faster and hung in 4 of 10
-//!   boots. Both disk and initramfs are files in memory that have no name, so
-//!   nothing is left even when the calling process is killed, and QEMU is killed
-//!   with the thread that started it.
+//! - `/init` mounts proc, sysfs and devtmpfs, gives the kernel a seed (processors without
+//!   RDRAND leave it with none, and whoever asks for random numbers waiting), loads the
+//!   modules, runs the command, and writes its standard output, standard error and ending
+//!   to the result's disk, behind a header with lengths and a checksum. It knows that disk
+//!   by what it begins with: names depend on how and when disks came. Then it powers the
+//!   guest off.
+//! - QEMU is `-machine pc` unless set; [`Vmm`] names other programs. `microvm` boots a
+//!   little faster and hung in 4 of 10 boots without `pit=on`. Disks and initramfs are
+//!   files that have no name, and a [`Tap`] is in a namespace without one, so nothing is
+//!   left even when the calling process is killed; the guest is killed with the thread
+//!   that started it.
+//! - Virtual CPUs are pinned while they are stopped ([`Guest::pin`]), before the first
+//!   instruction.
 //! - A guest that does not end in time is killed. A result that is missing, short,
 //!   damaged or of another version is an error that shows the end of the console;
 //!   there is never half a result.
@@ -74,17 +81,24 @@ mod init;
 mod initramfs;
 mod kit;
 mod libraries;
+mod machine;
 mod memory_file;
+mod network;
 mod outcome;
-mod qemu;
+mod run;
+mod setup;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod vmm;
 
-pub use describe::{Accel, Guest};
+pub use describe::Guest;
 pub use error::GuestError;
 pub use frame::FrameError;
 pub use init::run_as_init;
+pub use initramfs::SCRATCH;
 pub use kit::{KIT_VARIABLE, Kit};
+pub use machine::{Accel, Disk, Vmm};
+pub use network::{GUEST_ADDRESS, HOST_ADDRESS, Tap};
 pub use outcome::Outcome;
 pub use sys::kill_with_parent;

@@ -24,6 +24,11 @@ impl MemoryFile {
     /// Through this process's own entry in /proc, so that no descriptor has to be
     /// inherited: other children started meanwhile get none.
     pub fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+        path_of(&self.file)
     }
+}
+
+/// The same for any file that this process holds open.
+pub fn path_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }

@@ -5,18 +5,23 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{FrameError, Guest, GuestError, Kit, initramfs};
+use super::{Accel, Disk, FrameError, Guest, GuestError, Kit, Vmm, initramfs};
 
 /// A kit whose parts are there but empty of meaning.
-fn fake_kit(dir: &Path) -> Kit {
-    fs::create_dir_all(dir.join("kernel/modules")).unwrap();
+pub(crate) fn fake_kit(dir: &Path) -> Kit {
+    fs::create_dir_all(dir.join("kernel/cloud/modules")).unwrap();
     fs::create_dir_all(dir.join("bin")).unwrap();
     for (name, content) in [
-        ("kernel/vmlinuz", "kernel"),
-        ("kernel/package", "linux-image-x 6.1.0-1\nsums"),
-        ("kernel/modules/order", "second\nfirst\n"),
-        ("kernel/modules/first.ko", "1"),
-        ("kernel/modules/second.ko", "2"),
+        ("kernel/cloud/vmlinuz", "kernel"),
+        ("kernel/cloud/package", "linux-image-x 6.1.0-1\nsums"),
+        ("kernel/cloud/vmlinux", "elf"),
+        (
+            "kernel/cloud/modules/needs",
+            "virtio_pci: second first\nvirtio_mmio: second\nvirtio_blk: second third\n",
+        ),
+        ("kernel/cloud/modules/first.ko", "1"),
+        ("kernel/cloud/modules/second.ko", "2"),
+        ("kernel/cloud/modules/third.ko", "3"),
         ("bin/tompion-guest-init", "init"),
         ("bin/payload", "program"),
     ] {
@@ -26,7 +31,7 @@ fn fake_kit(dir: &Path) -> Kit {
 }
 
 /// A guest that could run, but for its QEMU.
-fn guest(kit: &Kit) -> Guest {
+pub(crate) fn guest(kit: &Kit) -> Guest {
     Guest::new(kit)
         .payload(kit.program("payload").unwrap(), ["one", "two"])
         .timeout(Duration::from_secs(20))
@@ -38,9 +43,10 @@ fn kit_names_what_is_missing_and_how_to_get_it() {
     let kit = fake_kit(dir.path());
     assert_eq!(kit.kernel_name(), "linux-image-x 6.1.0-1");
     for part in [
-        "kernel/modules/first.ko",
-        "kernel/vmlinuz",
-        "kernel/package",
+        "kernel/cloud/modules/needs",
+        "bin/tompion-guest-init",
+        "kernel/cloud/vmlinuz",
+        "kernel/cloud/package",
     ] {
         let path = dir.path().join(part);
         let content = fs::read(&path).unwrap();
@@ -52,6 +58,11 @@ fn kit_names_what_is_missing_and_how_to_get_it() {
         );
         fs::write(&path, content).unwrap();
     }
+    let error = kit.with_kernel("rt").unwrap_err().to_string();
+    assert!(
+        error.contains("no kernel rt") && error.contains("GUEST_KERNELS"),
+        "{error}"
+    );
     let error = kit.program("absent").unwrap_err().to_string();
     assert!(error.contains("bin/absent"), "{error}");
 }
@@ -60,10 +71,10 @@ fn kit_names_what_is_missing_and_how_to_get_it() {
 fn missing_qemu_says_how_to_install_it() {
     let dir = tempfile::tempdir().unwrap();
     let error = guest(&fake_kit(dir.path()))
-        .qemu("no-such-qemu")
+        .vmm_program("no-such-qemu")
         .run()
         .unwrap_err();
-    assert!(matches!(error, GuestError::QemuMissing { .. }));
+    assert!(matches!(error, GuestError::VmmMissing { .. }));
     let text = error.to_string();
     assert!(text.contains("no-such-qemu") && text.contains("apt-get install"));
 }
@@ -73,8 +84,11 @@ fn qemu_that_fails_or_gives_nothing_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let kit = fake_kit(dir.path());
     // Each takes any arguments: `cat` complains about them on standard error.
-    let run = |program: &str| guest(&kit).qemu(program).run().unwrap_err();
-    let GuestError::QemuFailed { status, message } = run("cat") else {
+    let run = |program: &str| guest(&kit).vmm_program(program).run().unwrap_err();
+    let GuestError::VmmFailed {
+        status, message, ..
+    } = run("cat")
+    else {
         panic!("cat is no QEMU");
     };
     assert_eq!(status.code(), Some(1));
@@ -114,7 +128,7 @@ fn qemu_that_never_ends_is_killed_at_the_limit() {
     let start = Instant::now();
     // It prints all the time: a flood of the console is survived, too.
     let error = guest(&fake_kit(dir.path()))
-        .qemu(endless)
+        .vmm_program(endless)
         .timeout(Duration::from_secs(1))
         .run()
         .unwrap_err();
@@ -136,6 +150,35 @@ fn impossible_guests_are_refused_before_anything_starts() {
         (guest(&kit).cpus(0), "0 CPUs"),
         (guest(&kit).memory_mb(64), "at least 128"),
         (guest(&kit).result_mb(0), "result_mb"),
+        (
+            guest(&kit).cpus(3).pin(vec![vec![0]; 2]),
+            "each of 3 virtual",
+        ),
+        (
+            guest(&kit).cpus(2).icount(1).pin(vec![vec![0]; 2]),
+            "one thread",
+        ),
+        (
+            guest(&kit).accel(Accel::Kvm).icount(1),
+            "virtual time is a matter of tcg",
+        ),
+        (
+            guest(&kit).machine("q35").disk(Disk::Ide),
+            "need the machine pc, not q35",
+        ),
+        (
+            guest(&kit).machine("microvm,pit=on").disk(Disk::Ahci),
+            "virtio disks alone",
+        ),
+        (
+            guest(&kit).vmm(Vmm::Firecracker).pin(vec![vec![0]]),
+            "Firecracker guests are neither pinned",
+        ),
+        (
+            guest(&kit).vmm(Vmm::CloudHypervisor).scratch("/tmp", 64),
+            "no scratch disk",
+        ),
+        (guest(&kit).disk(Disk::Ahci), "has no module ahci"),
         (Guest::new(&kit), "no command"),
         (
             guest(&kit).command(["/bin/sh"]),
@@ -156,7 +199,7 @@ fn impossible_guests_are_refused_before_anything_starts() {
         (guest(&kit).command(["/bin/payload", "a\0b"]), "NUL"),
     ];
     for (guest, expected) in cases {
-        let error = guest.qemu("true").run().unwrap_err().to_string();
+        let error = guest.vmm_program("true").run().unwrap_err().to_string();
         assert!(error.contains(expected), "{expected}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
@@ -192,12 +235,15 @@ fn entries(archive: &[u8]) -> Vec<Entry> {
 fn initramfs_holds_everything_once_and_parents_first() {
     let dir = tempfile::tempdir().unwrap();
     let kit = fake_kit(dir.path());
-    let guest = guest(&kit).file("/bin/more", dir.path().join("kernel/package"));
+    let guest = guest(&kit).file("/bin/more", dir.path().join("kernel/cloud/package"));
     let archive = initramfs::build(&guest).unwrap();
     let seen: Vec<_> = entries(&archive)
         .into_iter()
         .map(|entry| {
-            let content = String::from_utf8(entry.content).unwrap();
+            let content = match entry.name.as_str() {
+                "tompion/seed" => format!("{} bytes", entry.content.len()),
+                _ => String::from_utf8(entry.content).unwrap(),
+            };
             (entry.name, entry.mode >> 12, content)
         })
         .collect();
@@ -209,12 +255,16 @@ fn initramfs_holds_everything_once_and_parents_first() {
         ("proc", directory, ""),
         ("sys", directory, ""),
         ("tmp", directory, ""),
+        ("scratch", directory, ""),
         ("init", file, "init"),
         ("tompion", directory, ""),
         ("tompion/modules", directory, ""),
         ("tompion/modules/00-second.ko", file, "2"),
         ("tompion/modules/01-first.ko", file, "1"),
+        ("tompion/modules/02-third.ko", file, "3"),
         ("tompion/command", file, "/bin/payload\0one\0two"),
+        ("tompion/setup", file, ""),
+        ("tompion/seed", file, "32 bytes"),
         ("bin", directory, ""),
         ("bin/more", file, "linux-image-x 6.1.0-1\nsums"),
         ("bin/payload", file, "program"),
@@ -234,7 +284,7 @@ fn dynamic_programs_bring_their_libraries_and_modes_can_be_set() {
     let guest = guest(&kit)
         .dynamic("/bin/own", &own)
         .file_with_mode("/bin/secret", dir.path().join("bin/payload"), 0o4711)
-        .file(replaced, dir.path().join("kernel/vmlinuz"));
+        .file(replaced, dir.path().join("kernel/cloud/vmlinuz"));
     let entries = entries(&initramfs::build(&guest).unwrap());
     let entry = |at: &Path| {
         let name = at.strip_prefix("/").unwrap().to_str().unwrap();
@@ -252,10 +302,10 @@ fn dynamic_programs_bring_their_libraries_and_modes_can_be_set() {
     // What the caller puts there goes before what the loader found.
     assert_eq!(entry(replaced).content, b"kernel");
 
-    let error = guest.dynamic("/bin/text", dir.path().join("kernel/package"));
-    let error = error.qemu("true").run().unwrap_err().to_string();
+    let error = guest.dynamic("/bin/text", dir.path().join("kernel/cloud/package"));
+    let error = error.vmm_program("true").run().unwrap_err().to_string();
     assert!(
-        error.contains("kernel/package: no dynamic program"),
+        error.contains("kernel/cloud/package: no dynamic program"),
         "{error}"
     );
 }

@@ -10,6 +10,8 @@ use crate::archive;
 pub(crate) struct Place<'a> {
     /// Level of the factor `platform`.
     pub platform: &'a str,
+    /// Level of the factor `placement`, where the plan has any.
+    pub placement: Option<&'a str>,
     /// Their block.
     pub replicate: u32,
     /// From the beginning of the lab's run to that of the cell, in nanoseconds.
@@ -62,8 +64,12 @@ pub(crate) enum Failure {
 
 fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
     let trial = trial.clone();
+    let mut factors = trial.factors.with(factor::PLATFORM, place.platform);
+    if let Some(placement) = place.placement {
+        factors = factors.with(factor::PLACEMENT, placement);
+    }
     TrialDraft {
-        factors: trial.factors.with(factor::PLATFORM, place.platform),
+        factors,
         block: place.replicate,
         started_ns: place.began_ns.saturating_add(trial.started_ns),
         duration_ns: trial.duration_ns,
@@ -142,6 +148,7 @@ mod tests {
 
     const PLACE: Place<'_> = Place {
         platform: "runc",
+        placement: Some("beside-one"),
         replicate: 3,
         began_ns: 1_000,
     };
@@ -164,10 +171,9 @@ mod tests {
         let lab = Run::open(&d.path().join("lab")).unwrap();
         for (ours, theirs) in lab.record().trials.iter().zip(&cell.record().trials) {
             assert_eq!(ours.factors.get(factor::PLATFORM), Some("runc"));
-            assert_eq!(
-                ours.factors.clone().without(factor::PLATFORM),
-                theirs.factors
-            );
+            assert_eq!(ours.factors.get(factor::PLACEMENT), Some("beside-one"));
+            let own = ours.factors.clone().without(factor::PLATFORM);
+            assert_eq!(own.without(factor::PLACEMENT), theirs.factors);
             assert_eq!((ours.block, ours.started_ns), (3, 1_007));
             assert_eq!(ours.summary, theirs.summary);
             assert_eq!(

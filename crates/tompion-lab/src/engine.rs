@@ -1,7 +1,9 @@
 //! Carrying out a plan: cell after cell, each in an instance of its own, every result
 //! saved before the next begins.
 
+mod platforms;
 mod records;
+mod scene;
 mod sitting;
 mod told;
 
@@ -11,64 +13,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use tompion_record::{Design, RunHeader, RunWriter, Status};
+use tompion_record::{RunHeader, RunWriter, Status};
 
 use crate::collect::{self, Collected, Failure, Place};
-use crate::ledger::{Entry, Ledger};
+use crate::ledger::{Beside, Entry, Ledger};
 use crate::leftovers::Workspace;
-use crate::platform::{self, Platform, Presence, TaskError};
+use crate::platform::{Presence, TaskError};
 use crate::prospect::expected;
 use crate::{Error, LabCell, LabPlan, order};
 
 use self::sitting::Sitting;
 
+pub use platforms::{Platforms, design};
 pub use told::{Ending, Progress};
-
-/// The platforms of a plan, looked for on this machine.
-pub struct Platforms(Vec<(Box<dyn Platform>, Presence)>);
-
-impl Platforms {
-    /// Looks for them; `program` is the one that measures in their instances.
-    pub fn look(plan: &LabPlan, program: &Path) -> Self {
-        let look = |plan| {
-            let platform = platform::of(plan);
-            let presence = platform.presence(program);
-            (platform, presence)
-        };
-        Self(plan.platforms.iter().map(look).collect())
-    }
-
-    /// Whether each is here, in the order of the plan.
-    pub fn presence(&self) -> impl Iterator<Item = &Presence> {
-        self.0.iter().map(|(_, presence)| presence)
-    }
-
-    /// Numbers of those that are.
-    pub fn present(&self) -> Vec<usize> {
-        let is_present = |presence: &Presence| matches!(presence, Presence::Present(_));
-        let all = self.presence().enumerate();
-        all.filter(|(_, p)| is_present(p))
-            .map(|(number, _)| number)
-            .collect()
-    }
-}
-
-/// How the trials of a lab are ordered, for the header of its run.
-pub fn design(plan: &LabPlan, platforms: &Platforms, seed: u64) -> Design {
-    let present = platforms.present();
-    let cells = plan
-        .cells()
-        .into_iter()
-        .filter(|c| present.contains(&c.platform));
-    Design {
-        order: "every replicate measures every cell once, each in a fresh instance of its \
-                platform, in random order over platforms, loads and probes"
-            .to_owned(),
-        seed,
-        blocks: plan.replicates,
-        cells: cells.map(|c| plan.keys(c.load, c.probe).len() as u32).sum(),
-    }
-}
 
 /// A lab with its files.
 #[derive(Debug)]
@@ -130,8 +87,8 @@ impl Lab {
     /// is set, the cell under way is dropped and the lab ends in order.
     ///
     /// # Errors
-    /// Only what keeps the lab from saving; a cell that fails is written down as such,
-    /// and the rest goes on.
+    /// Only what leaves no run to go on with; a cell that fails, or that the disk has no
+    /// space for, is written down as such, and the rest goes on.
     pub fn run(
         mut self,
         platforms: &Platforms,
@@ -158,13 +115,19 @@ impl Lab {
         self.writer.checkpoint()?;
         let result = self.cells(&mut sitting, &mut progress);
         let interrupted = stop.load(Ordering::Relaxed);
-        let ending = self.ending(platforms, interrupted);
+        let mut ending = self.ending(platforms, interrupted);
+        ending.left = workspace.leave_elsewhere();
         let known = self.writer.record().platforms.iter();
         let described: Vec<String> = known.filter_map(records::in_words).collect();
+        let placements = records::placements(&self.plan, &self.ledger);
         described
             .into_iter()
+            .chain(placements)
             .for_each(|note| self.writer.note(note));
-        for note in ending.absent.iter().chain(&ending.failed) {
+        for note in [&ending.absent, &ending.failed, &ending.left]
+            .into_iter()
+            .flatten()
+        {
             self.writer.note(note.clone());
         }
         for (platform, notes) in &sitting.notes {
@@ -172,11 +135,11 @@ impl Lab {
                 .iter()
                 .for_each(|note| self.writer.note(format!("On {platform}: {note}")));
         }
-        let is_whole = result.is_ok() && !interrupted && ending.failed.is_empty();
-        let status = if is_whole {
-            Status::Complete
-        } else {
-            Status::Interrupted
+        let status = match (&result, ending.failed.is_empty()) {
+            (Err(_), _) => Status::Interrupted,
+            _ if interrupted => Status::Interrupted,
+            (Ok(()), false) => Status::Incomplete,
+            (Ok(()), true) => Status::Complete,
         };
         let finished = self.writer.finish(status);
         // The first error is the one to tell.
@@ -190,13 +153,12 @@ impl Lab {
         sitting: &mut Sitting<'_>,
         progress: &mut impl FnMut(&Progress),
     ) -> Result<(), Error> {
-        let present = sitting.platforms.present();
         let to_do: Vec<(u32, LabCell)> = (0..self.plan.replicates)
             .flat_map(|replicate| {
                 let cells = order(&self.plan, self.seed, replicate);
                 cells.into_iter().map(move |cell| (replicate, cell))
             })
-            .filter(|(_, cell)| present.contains(&cell.platform))
+            .filter(|(_, cell)| sitting.platforms.can(*cell))
             .collect();
         let total = to_do.len();
         let left: Vec<_> = to_do
@@ -216,27 +178,39 @@ impl Lab {
             };
             progress(&told);
             let since = Instant::now();
-            let failed = match self.one(replicate, cell, sitting)? {
-                Ok(()) => None,
+            let before = self.writer.record().trials.len();
+            let (beside, mut failed) = match self.one(replicate, cell, sitting)? {
+                Ok(beside) => (beside, None),
                 Err(TaskError::Stopped) => return Ok(()),
-                Err(TaskError::Failed(why)) => Some(why.replace('\n', " ")),
+                Err(TaskError::Failed(why)) => (Vec::new(), Some(why.replace('\n', " "))),
             };
-            self.ledger.add(Entry {
+            let entry = |trials, failed| Entry {
                 replicate,
                 platform: cell.platform,
+                placement: cell.placement,
                 load: cell.load,
                 probe: cell.probe,
                 name: told.what.clone(),
-                trials: self.writer.record().trials.len(),
+                trials,
                 seconds: since.elapsed().as_secs_f64(),
-                failed: failed.clone(),
-            })?;
+                failed,
+                beside: beside.clone(),
+            };
+            let trials = self.writer.record().trials.len();
+            if let Err(why) = self.ledger.add(entry(trials, failed.clone())) {
+                // Trials that no line tells of would be measured twice.
+                self.writer.take_back(before)?;
+                failed = Some(format!("it cannot be written down: {why}"));
+                self.ledger.add(entry(before, failed.clone()))?;
+            }
             told.done += 1;
             told.failed = failed;
             told.left = self.time_for(left[number + 1..].iter().map(|&(_, cell)| cell));
             progress(&told);
             if left.get(number + 1).is_none_or(|next| next.0 != replicate) {
-                self.writer.checkpoint()?;
+                // A list of what is on the disk already: where there is no space for it
+                // now, the run's end has some left.
+                let _ = self.writer.checkpoint();
             }
         }
         Ok(())
@@ -248,27 +222,33 @@ impl Lab {
         replicate: u32,
         cell: LabCell,
         sitting: &mut Sitting<'_>,
-    ) -> Result<Result<(), TaskError>, Error> {
+    ) -> Result<Result<Vec<Beside>, TaskError>, Error> {
         let began_ns = (sitting.earlier + sitting.began.elapsed()).as_nanos() as u64;
-        let output = match sitting.output(&self.plan, self.seed, replicate, cell) {
-            Ok(output) => output,
+        let (output, beside) = match sitting.output(&self.plan, self.seed, replicate, cell) {
+            Ok(done) => done,
             Err(error) => return Ok(Err(error)),
         };
         let plan = &self.plan.platforms[cell.platform];
         let level = plan.level();
         let place = Place {
             platform: &level,
+            placement: self.plan.placement_level(cell),
             replicate,
             began_ns,
         };
         let scratch = sitting.workspace.scratch();
+        let before = self.writer.record().trials.len();
         let Collected {
             trials,
             environment,
             notes,
         } = match collect::collect(&output.stdout, scratch, &place, &mut self.writer) {
             Ok(collected) => collected,
-            Err(Failure::Saving(error)) => return Err(error.into()),
+            Err(Failure::Saving(error)) => {
+                self.writer.take_back(before)?;
+                let why = format!("its result cannot be saved: {error}");
+                return Ok(Err(TaskError::Failed(why)));
+            }
             Err(Failure::Result(why)) => return Ok(Err(TaskError::Failed(why))),
         };
         let wanted = self.plan.keys(cell.load, cell.probe).len();
@@ -292,18 +272,19 @@ impl Lab {
             record.environment = Some(environment);
             self.writer.platforms(records);
         }
-        Ok(Ok(()))
+        Ok(Ok(beside))
     }
 
     /// What cells take, by those of their platform so far.
     fn time_for(&self, cells: impl Iterator<Item = LabCell>) -> Duration {
-        let mut seen: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+        let alike = |cell: LabCell| (cell.platform, cell.placement, cell.probe);
+        let mut seen: BTreeMap<_, (f64, f64)> = BTreeMap::new();
         for entry in self.ledger.entries() {
-            let (sum, n) = seen.entry((entry.platform, entry.probe)).or_default();
+            let (sum, n) = seen.entry(alike(entry.cell())).or_default();
             *sum += entry.seconds;
             *n += 1.0;
         }
-        let one = |cell: LabCell| match seen.get(&(cell.platform, cell.probe)) {
+        let one = |cell: LabCell| match seen.get(&alike(cell)) {
             Some((sum, n)) => sum / n,
             None => expected(&self.plan, cell).as_secs_f64(),
         };
@@ -312,11 +293,7 @@ impl Lab {
 
     fn ending(&self, platforms: &Platforms, interrupted: bool) -> Ending {
         let mut failed: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-        let present = platforms.present();
-        let here = self
-            .ledger
-            .entries()
-            .filter(|e| present.contains(&e.platform));
+        let here = self.ledger.entries().filter(|e| platforms.can(e.cell()));
         let mut measured = 0;
         for entry in here {
             match &entry.failed {
@@ -338,7 +315,9 @@ impl Lab {
                     Presence::Absent(why) => Some(format!("{} is absent: {why}", plan.level())),
                     Presence::Present(_) => None,
                 })
+                .chain(platforms.refused().iter().map(|r| r.mistake.text.clone()))
                 .collect(),
+            left: Vec::new(),
         }
     }
 }

@@ -29,8 +29,11 @@ pub(crate) struct Head {
 pub(crate) struct Entry {
     /// The replicate, from 0.
     pub replicate: u32,
-    /// Number of the platform in the plan; so with the next two.
+    /// Number of the platform in the plan; so with the next three.
     pub platform: usize,
+    /// The placement; absent in labs of older versions.
+    #[serde(default)]
+    pub placement: usize,
     /// The load.
     pub load: usize,
     /// The probe.
@@ -44,12 +47,30 @@ pub(crate) struct Entry {
     /// Why it failed; absent where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+    /// What its neighbours did meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
+}
+
+/// A neighbour while a cell was measured, from its start to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Beside {
+    /// Which it is and what it does.
+    pub what: String,
+    /// CPUs it was bound to; any where absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<u32>,
+    /// Time that it saw go by.
+    pub seconds: f64,
+    /// CPU time that its load used in it.
+    pub cpu_seconds: f64,
 }
 
 impl Entry {
     pub fn cell(&self) -> LabCell {
         LabCell {
             platform: self.platform,
+            placement: self.placement,
             load: self.load,
             probe: self.probe,
         }
@@ -148,9 +169,16 @@ impl Ledger {
         })
     }
 
-    /// Writes down how a cell ended.
+    /// Writes down how a cell ended. That one failed is known for this sitting at least,
+    /// whatever the disk holds: the next one measures it again in any case.
+    ///
+    /// # Errors
+    /// Whatever the system refuses, for a cell that was measured.
     pub fn add(&mut self, entry: Entry) -> Result<(), Error> {
-        self.write(&serde_json::to_string(&entry).expect("plain"))?;
+        let written = self.write(&serde_json::to_string(&entry).expect("plain"));
+        if entry.failed.is_none() {
+            written?;
+        }
         self.trials = entry.trials;
         self.entries.insert((entry.replicate, entry.cell()), entry);
         Ok(())
@@ -194,12 +222,14 @@ mod tests {
         Entry {
             replicate,
             platform: 1,
+            placement: 0,
             load: 0,
             probe: 0,
             name: "runc/idle/stalls".to_owned(),
             trials,
             seconds: 1.5,
             failed: failed.map(str::to_owned),
+            beside: Vec::new(),
         }
     }
 

@@ -6,10 +6,11 @@
 //! number later is told apart. The journal in it names the rest.
 
 mod cgroups;
+mod workspace;
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 
 pub(crate) use cgroups::remove as remove_cgroups;
+pub use workspace::Workspace;
 
 /// What the names of everything that a lab makes begin with.
 const PREFIX: &str = "tompion-lab";
@@ -38,6 +40,13 @@ pub(crate) enum Made {
         state: PathBuf,
         /// The command that removes it, running or not.
         delete: Vec<String>,
+    },
+    /// Something on another machine.
+    Elsewhere {
+        /// What it is, and where.
+        what: String,
+        /// The command that removes it, and succeeds where there is none any more.
+        remove: Vec<String>,
     },
 }
 
@@ -90,87 +99,6 @@ pub fn base() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_absolute()) {
         Some(dir) => Path::new(&dir).join(PREFIX),
         None => std::env::temp_dir().join(format!("{PREFIX}-{}", user.as_raw())),
-    }
-}
-
-/// The places of a lab at work. Everything in them goes when this is dropped.
-#[derive(Debug)]
-pub struct Workspace {
-    directory: PathBuf,
-    scratch: PathBuf,
-    stem: String,
-}
-
-impl Workspace {
-    /// Makes them: one under [`base`], one beside the samples in `out`, which lies on
-    /// a disk and not in memory.
-    ///
-    /// # Errors
-    /// Whatever the system refuses.
-    pub fn create(out: &Path) -> Result<Self, Error> {
-        let owner = Owner::this().map_err(Error::io("this process"))?;
-        Self::create_for(&owner, &base(), out)
-    }
-
-    fn create_for(owner: &Owner, base: &Path, out: &Path) -> Result<Self, Error> {
-        let out = fs::canonicalize(out).map_err(Error::io(out.display().to_string()))?;
-        let private = |path: &Path| {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-            made.map_err(Error::io(path.display().to_string()))
-        };
-        private(base)?;
-        trust(base)?;
-        let stem = owner.stem();
-        let workspace = Self {
-            directory: base.join(&stem),
-            scratch: out.join(format!("scratch-{stem}")),
-            stem,
-        };
-        private(&workspace.directory)?;
-        workspace.write(&serde_json::to_string(owner).expect("plain"))?;
-        workspace.note(&Made::Directory(workspace.scratch.clone()))?;
-        private(&workspace.scratch)?;
-        Ok(workspace)
-    }
-
-    /// A place on the disk of the run.
-    pub fn scratch(&self) -> &Path {
-        &self.scratch
-    }
-
-    /// A place for what must vanish with a reboot.
-    pub fn volatile(&self) -> &Path {
-        &self.directory
-    }
-
-    /// A name that no other lab has, for the instance `number`.
-    pub fn id(&self, number: usize) -> String {
-        format!("{PREFIX}-{}-{number}", self.stem)
-    }
-
-    /// Writes down what is about to be made.
-    pub(crate) fn note(&self, made: &Made) -> Result<(), Error> {
-        self.write(&serde_json::to_string(made).expect("plain"))
-    }
-
-    fn write(&self, line: &str) -> Result<(), Error> {
-        let path = self.directory.join(JOURNAL);
-        let append = || -> io::Result<()> {
-            let mut file = File::options().create(true).append(true).open(&path)?;
-            file.write_all(format!("{line}\n").as_bytes())?;
-            file.sync_data()
-        };
-        append().map_err(Error::io(path.display().to_string()))
-    }
-}
-
-impl Drop for Workspace {
-    fn drop(&mut self) {
-        // What is left here all the same is found by `lab clean`.
-        cgroups::remove(&format!("{PREFIX}-{}-", self.stem));
-        if remove_directory(&self.scratch).is_ok() {
-            let _ = remove_directory(&self.directory);
-        }
     }
 }
 
@@ -282,6 +210,11 @@ fn one_lab(
                 let _ = run(delete);
                 Ok(())
             });
+        }
+    }
+    for elsewhere in made {
+        if let Made::Elsewhere { what, remove } = elsewhere {
+            done &= tell(what.clone(), &|| run(remove));
         }
     }
     for group in cgroups::find(&format!("{PREFIX}-{}-", owner.stem())) {

@@ -15,22 +15,30 @@ mod archive;
 mod cell;
 mod collect;
 pub mod engine;
+mod groups;
 mod ledger;
 pub mod leftovers;
+mod neighbour;
 mod order;
+mod placing;
 mod plan;
 pub mod platform;
 mod prospect;
+mod tether;
 
 pub use archive::ArchiveError;
 pub use cell::{CELL_ARG, CellJob, measure};
 pub use ledger::LEDGER;
+pub use neighbour::{NEIGHBOUR_ARG, NeighbourJob, neighbour};
 pub use order::order;
+pub use placing::Refusal;
 pub use plan::{
-    Kind, LabCell, LabPlan, Mistake, OciSettings, PlanError, PlatformPlan, ProbePlan, ProbeWish,
-    QemuSettings,
+    GuestPlan, Kind, LabCell, LabPlan, MicroVmSettings, Mistake, OciSettings, Pinning,
+    PlacementPlan, PlanError, PlatformPlan, ProbePlan, ProbeWish, QemuSettings, Scheduling,
+    SshSettings,
 };
 pub use prospect::{Prospect, prospect};
+pub use tether::{TETHER_ARG, tether};
 
 /// Why a lab could not begin or go on.
 #[derive(Debug, thiserror::Error)]

@@ -1,12 +1,13 @@
 //! What a plan can show: before an hour is spent on it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
 use tompion_record::factor;
 use tompion_stats::{Design, least_p, replicates_needed};
 
-use crate::{Kind, LabCell, LabPlan};
+use crate::{Kind, LabCell, LabPlan, Pinning};
 
 /// Level at which platforms are told apart.
 const LEVEL: f64 = 0.05;
@@ -18,41 +19,51 @@ const STALLS: Duration = Duration::from_millis(500);
 /// What a plan takes and what it can show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prospect {
-    /// Cells of one replicate on platforms that are present.
+    /// Cells of one replicate that can be measured here.
     pub cells: usize,
     /// Expected length of it all, in seconds.
     pub expected_s: f64,
+    /// What is compared: `platforms`, or `placements` where their family is the larger.
+    pub between: &'static str,
     /// Tests of one figure within one probe, method and load, which `tompion compare`
-    /// adjusts for: pairs of platforms, times targets and settings.
+    /// adjusts for: pairs of platforms (or placements), times targets and settings, times
+    /// placements (or platforms).
     pub family: usize,
     /// The least adjusted p that these replicates can reach; absent with less than two
-    /// platforms, which leaves nothing to compare.
+    /// of both, which leaves nothing to compare.
     pub least_adjusted_p: Option<f64>,
     /// Replicates needed for 0.05.
     pub replicates_needed: Option<usize>,
 }
 
 impl Prospect {
-    /// Whether no difference between platforms could reach 0.05.
+    /// Whether no difference between them could reach 0.05.
     pub fn decides_nothing(&self) -> bool {
         self.least_adjusted_p.is_some_and(|p| p > LEVEL)
     }
 }
 
-/// What `plan` comes to where the platforms in `present` (by index) are here.
-pub fn prospect(plan: &LabPlan, present: &[usize]) -> Prospect {
-    let cells: Vec<_> = plan
-        .cells()
-        .into_iter()
-        .filter(|c| present.contains(&c.platform))
-        .collect();
+/// What `plan` comes to where these cells of a replicate can be measured.
+pub fn prospect(plan: &LabPlan, cells: &[LabCell]) -> Prospect {
     let one: Duration = cells.iter().map(|&cell| expected(plan, cell)).sum();
-    let family = family(plan, present.len());
+    let levels = |of: fn(&LabCell) -> usize| {
+        let found: BTreeSet<usize> = cells.iter().map(of).collect();
+        found.len()
+    };
+    let (platforms, placements) = (levels(|c| c.platform), levels(|c| c.placement));
+    let largest = largest(plan);
+    let by_platform = pairs(platforms) * placements * largest;
+    let by_placement = pairs(placements) * platforms * largest;
+    let (between, family) = match by_placement > by_platform {
+        true => ("placements", by_placement),
+        false => ("platforms", by_platform),
+    };
     let n = plan.replicates as usize;
-    let comparable = present.len() >= 2;
+    let comparable = family > 0;
     Prospect {
         cells: cells.len(),
         expected_s: one.as_secs_f64() * f64::from(plan.replicates),
+        between,
         family,
         least_adjusted_p: comparable
             .then(|| (least_p(Design::Paired, n, n) * family as f64).min(1.0)),
@@ -70,7 +81,14 @@ pub(crate) fn expected(plan: &LabPlan, cell: LabCell) -> Duration {
     } else {
         Duration::ZERO
     };
-    START + start(&plan.platforms[cell.platform].kind) + stalls + probe.time()
+    let placement = &plan.placements[cell.placement];
+    // On one CPU starts wait for each other.
+    let guests = match placement.pinning {
+        Pinning::OneCpu => 1 + placement.neighbours(),
+        _ => 1 + usize::from(placement.neighbours() > 0),
+    };
+    let start = start(&plan.platforms[cell.platform].kind) * guests as u32;
+    START * guests as u32 + start + stalls + probe.time()
 }
 
 /// Starting and removing an instance, seen on a machine of two CPUs.
@@ -80,19 +98,26 @@ fn start(kind: &Kind) -> Duration {
         Kind::Oci(oci) if oci.runtime.ends_with("runsc") => 1_500,
         Kind::Oci(_) => 300,
         Kind::Qemu(_) => 8_000,
+        Kind::Ssh(_) => 700,
+        // Never seen: as they are told to take.
+        Kind::Firecracker(_) | Kind::CloudHypervisor(_) => 1_000,
     })
 }
 
-/// The largest family that `compare --by platform` adjusts for.
-fn family(plan: &LabPlan, platforms: usize) -> usize {
-    let pairs = platforms * platforms.saturating_sub(1) / 2;
+fn pairs(n: usize) -> usize {
+    n * n.saturating_sub(1) / 2
+}
+
+/// The most cells of one probe, method and load on one platform: `compare` takes each
+/// for a test of the same family.
+fn largest(plan: &LabPlan) -> usize {
     let mut keys: Vec<[String; 3]> = (0..plan.probes.len())
         .flat_map(|probe| plan.keys(0, probe))
         .map(|key| [factor::PROBE, factor::METHOD, factor::LOAD].map(|f| key.level(f).to_owned()))
         .collect();
     keys.sort();
     let largest = keys.chunk_by(|a, b| a == b).map(<[_]>::len).max();
-    pairs * largest.unwrap_or(0)
+    largest.unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -106,17 +131,42 @@ mod tests {
             [[platforms]]\nkind = \"qemu\"\n\
             [[probes]]\nkind = \"wake-up\"\nmethods = [\"usleep\"]\ntargets = [\"100us\", \"1ms\"]\n";
         let plan = LabPlan::parse(text).unwrap();
-        let all = prospect(&plan, &[0, 1, 2]);
+        let on = |present: &[usize]| {
+            let mut cells = plan.cells();
+            cells.retain(|c| present.contains(&c.platform));
+            prospect(&plan, &cells)
+        };
+        let all = on(&[0, 1, 2]);
         // Three pairs at two targets; of 4 pairs the least p is 2 / 16.
         assert_eq!((all.cells, all.family), (3, 6));
         assert_eq!(all.least_adjusted_p, Some(6.0 * 2.0 / 16.0));
         assert!(all.decides_nothing());
         // 2 * 6 / 2^n <= 0.05 from n = 8 on.
         assert_eq!(all.replicates_needed, Some(8));
-        let two = prospect(&plan, &[0, 1]);
+        let two = on(&[0, 1]);
         assert_eq!((two.cells, two.least_adjusted_p), (2, Some(0.25)));
-        let one = prospect(&plan, &[0]);
+        let one = on(&[0]);
         assert_eq!((one.least_adjusted_p, one.replicates_needed), (None, None));
         assert!(!one.decides_nothing());
+    }
+
+    #[test]
+    fn placements_are_compared_too() {
+        let text = "replicates = 6\n[[platforms]]\nkind = \"host\"\n\
+            [[placements]]\nscenario = \"one-to-all\"\n[[placements]]\nscenario = \"3\"\n\
+            [[placements]]\nscenario = \"4\"\n[[probes]]\nkind = \"stalls\"\n";
+        let plan = LabPlan::parse(text).unwrap();
+        let all = prospect(&plan, &plan.cells());
+        assert_eq!((all.cells, all.between, all.family), (3, "placements", 3));
+        let two = text.replace(
+            "[[placements]]\nscenario = \"one",
+            "[[platforms]]\nkind = \"oci\"\nruntime = \"runc\"\n[[placements]]\nscenario = \"one",
+        );
+        let plan = LabPlan::parse(&two).unwrap();
+        let all = prospect(&plan, &plan.cells());
+        assert_eq!((all.cells, all.between, all.family), (6, "placements", 6));
+        // Beside others a start takes longer.
+        let [alone, beside] = [0, 1].map(|n| expected(&plan, plan.cells()[n]));
+        assert!(beside > alone);
     }
 }

@@ -26,6 +26,9 @@ pub mod factor {
     pub const OBSERVE: &str = "observe";
     /// Where it was measured, in runs of a lab: `host`, `runc`, `qemu (emulated)`, ...
     pub const PLATFORM: &str = "platform";
+    /// Beside which other guests it was measured, in runs of a lab whose plan names
+    /// placements.
+    pub const PLACEMENT: &str = "placement";
     /// Load beside the measurement: `idle`, `cpu`, ...
     pub const LOAD: &str = "load";
 }

@@ -18,6 +18,8 @@ pub enum Status {
     Interrupted,
     /// Ended in order before its plan did, because its time was up.
     TimeLimit,
+    /// Ended in order, without parts of its plan that failed; its notes say which and why.
+    Incomplete,
     /// All of the plan was carried out.
     Complete,
 }

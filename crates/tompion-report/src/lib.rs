@@ -27,6 +27,7 @@ mod limitations;
 mod loads;
 mod opening;
 mod packet_budget;
+mod platforms;
 mod plot;
 mod precision;
 mod program;
@@ -39,17 +40,21 @@ mod time_lost;
 mod timer_events;
 mod verdicts;
 
-pub use claims::{CLAIMS_JSON_VERSION, claim_json, claim_text, claims_json, claims_text};
+pub use claims::{
+    CLAIMS_JSON_VERSION, claim_json, claim_text, claims_json, claims_text, findings_text,
+};
 pub use compare::CompareView;
 pub use data::ReportData;
 pub use environment::environment_text;
 pub use export::{PlotError, PlotFile, PlotForm, csv, markdown, plots};
 pub use html::html;
 pub use interval_log::{IntervalLogError, interval_log};
-pub use json::{JSON_VERSION, compare_json, json, published_json, published_list_json};
+pub use json::{
+    JSON_VERSION, compare_json, json, platforms_json, published_json, published_list_json,
+};
 pub use program::program_text;
 pub use redact::redact;
-pub use terminal::{compare_text, published_list, published_table, terminal};
+pub use terminal::{compare_text, platforms_text, published_list, published_table, terminal};
 
 /// Name of the page inside a run's directory.
 pub const REPORT_FILE: &str = "report.html";

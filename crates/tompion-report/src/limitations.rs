@@ -30,6 +30,7 @@ pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
     let (title, how) = match record.status {
         Status::Complete => return None,
         Status::TimeLimit => ("Time limit", "stopped at its time limit"),
+        Status::Incomplete => ("Incomplete", "ended in order, without what failed"),
         Status::Interrupted | Status::Running => ("Interrupted", "was interrupted"),
     };
     let design = &record.header.design;

@@ -77,6 +77,25 @@ pub fn order_statistic_interval(d: &Distribution, q: f64, level: f64) -> Option<
     })
 }
 
+/// The median of independent values with its interval from order statistics, which is
+/// absent where they are too few; `None` where there is none or one is not finite.
+pub fn median_interval(values: &[f64], level: f64) -> Option<(f64, Option<Interval>)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let n = sorted.len();
+    if n == 0 || !(sorted[0].is_finite() && sorted[n - 1].is_finite()) {
+        return None;
+    }
+    // By ranks, so that values need not be whole numbers.
+    let ranks = Distribution::from_values(0..n as i64);
+    let interval = order_statistic_interval(&ranks, 0.5, level).map(|i| Interval {
+        low: sorted[i.low as usize],
+        high: sorted[i.high as usize],
+        level,
+    });
+    Some((0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]), interval))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,7 @@ mod distribution;
 mod factorial;
 mod hlog;
 mod interval;
+mod maxima;
 mod moments;
 mod permutation;
 mod persistence;
@@ -53,7 +54,8 @@ pub use factorial::{
     scheirer_ray_hare,
 };
 pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
-pub use interval::{Interval, order_statistic_interval, samples_needed};
+pub use interval::{Interval, median_interval, order_statistic_interval, samples_needed};
+pub use maxima::{GROWTH_LIMIT, Growth, GrowthVerdict, LEAST_MAXIMA, Maxima};
 pub use moments::Moments;
 pub use permutation::{
     Design, PermutationTest, Relabelings, ReplicateError, ReplicateShift, least_p,

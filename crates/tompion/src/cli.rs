@@ -27,7 +27,7 @@ pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;
 pub use lab::{
     LabCleanOptions, LabCommand, LabOptions, LabPlanOptions, LabPlatformsOptions, LabRunOptions,
-    ProgramOptions,
+    LabSummaryOptions, ProgramOptions,
 };
 pub use load::LoadOptions;
 pub use measure::{

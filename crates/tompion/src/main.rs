@@ -32,6 +32,19 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|a| a == tompion_lab::CELL_ARG) {
         return exit::code(commands::cell(arguments.get(2)));
     }
+    // Or is a neighbour of it.
+    if arguments
+        .get(1)
+        .is_some_and(|a| a == tompion_lab::NEIGHBOUR_ARG)
+    {
+        return exit::code(commands::neighbour(arguments.get(2)));
+    }
+    if arguments
+        .get(1)
+        .is_some_and(|a| a == tompion_lab::TETHER_ARG)
+    {
+        return exit::code(commands::tether(&arguments[2..]));
+    }
     let options = match cli::parse() {
         Ok(options) => options,
         Err(code) => return code,

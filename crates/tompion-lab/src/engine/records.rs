@@ -1,9 +1,12 @@
 //! The platforms as the run's record has them.
 
+use std::collections::BTreeMap;
+
 use tompion_record::PlatformRecord;
 
 use super::Platforms;
 use crate::LabPlan;
+use crate::ledger::Ledger;
 use crate::plan::Kind;
 use crate::platform::Presence;
 
@@ -25,6 +28,9 @@ pub(super) fn of(
                 Kind::Host => "host",
                 Kind::Oci(_) => "oci",
                 Kind::Qemu(_) => "qemu",
+                Kind::Ssh(_) => "ssh",
+                Kind::Firecracker(_) => "firecracker",
+                Kind::CloudHypervisor(_) => "cloud-hypervisor",
             }
             .to_owned(),
             settings: plan.settings(),
@@ -63,4 +69,33 @@ pub(super) fn in_words(record: &PlatformRecord) -> Option<String> {
         ));
     }
     Some(text)
+}
+
+/// What a reader must know of each placement that the plan names, and what neighbours did
+/// in all cells together.
+pub(super) fn placements(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
+    let named = plan.placements.iter().filter(|p| p.at.is_some());
+    let mut notes: Vec<String> = named
+        .map(|p| format!("Placement {}: {}.", p.name, p.settings().join(", ")))
+        .collect();
+    let mut used: BTreeMap<(usize, usize, &str), (f64, f64)> = BTreeMap::new();
+    for entry in ledger.entries() {
+        for beside in &entry.beside {
+            let key = (entry.platform, entry.placement, beside.what.as_str());
+            let (cpu, time) = used.entry(key).or_default();
+            *cpu += beside.cpu_seconds;
+            *time += beside.seconds;
+        }
+    }
+    notes.extend(used.into_iter().filter(|(_, (_, time))| *time > 0.0).map(
+        |((platform, placement, what), (cpu, time))| {
+            format!(
+                "On {} in {}, {what} used {:.2} CPUs.",
+                plan.platforms[platform].level(),
+                plan.placements[placement].name,
+                cpu / time
+            )
+        },
+    ));
+    notes
 }

@@ -26,6 +26,9 @@ pub struct Ending {
     pub measured: usize,
     /// Cells that failed, in words with the reason, those alike told once.
     pub failed: Vec<String>,
-    /// Platforms that were not there, with the reason.
+    /// Platforms that were not there, and placements that they could not have, with the
+    /// reason.
     pub absent: Vec<String>,
+    /// What could not be removed from other machines, with the reason.
+    pub left: Vec<String>,
 }

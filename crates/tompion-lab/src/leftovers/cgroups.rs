@@ -13,7 +13,8 @@ const MOUNT: &str = "/sys/fs/cgroup";
 /// How long killed processes may take to leave their group.
 const LEAVE: Duration = Duration::from_secs(5);
 
-/// Groups at the top of any hierarchy whose name begins with `stem`.
+/// Groups at the top of any hierarchy whose name is `stem`, or begins with it where it
+/// ends with a `-`.
 pub(super) fn find(stem: &str) -> Vec<PathBuf> {
     let mount = Path::new(MOUNT);
     let mut found = Vec::new();
@@ -22,7 +23,9 @@ pub(super) fn find(stem: &str) -> Vec<PathBuf> {
         if fs::symlink_metadata(&hierarchy).is_ok_and(|m| m.is_dir()) {
             let named = |path: &PathBuf| {
                 let name = path.file_name().and_then(|name| name.to_str());
-                name.is_some_and(|name| name.starts_with(stem))
+                name.is_some_and(|name| {
+                    name == stem || stem.ends_with('-') && name.starts_with(stem)
+                })
             };
             found.extend(directories(&hierarchy).filter(named));
         }

@@ -1,5 +1,13 @@
 use super::*;
 
+impl Workspace {
+    /// One below `out`, which must be a directory of the test's own.
+    pub(crate) fn for_test(out: &Path) -> Self {
+        let owner = Owner::this().unwrap();
+        Self::create_for(&owner, &out.join("journals"), out).unwrap()
+    }
+}
+
 fn dead() -> Owner {
     // Pid 1 is always there, and never began with this number of ticks.
     Owner {
@@ -106,4 +114,40 @@ fn journals_that_others_can_have_written_are_not_gone_by() {
     refused(&link, "is no directory");
     assert!(scratch.exists());
     assert_eq!(clean_below(&base, false).unwrap().found.len(), 2);
+}
+
+/// Something elsewhere, which `succeeds` or not when it is to be removed.
+fn elsewhere(succeeds: bool) -> Made {
+    let script = match succeeds {
+        true => "exit 0",
+        false => "echo nobody answers >&2; exit 1",
+    };
+    Made::Elsewhere {
+        what: "directory d on h".to_owned(),
+        remove: ["sh", "-c", script].map(str::to_owned).to_vec(),
+    }
+}
+
+#[test]
+fn what_lies_on_another_machine_is_known_until_it_is_gone() {
+    let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let count = || fs::read_dir(base.path()).unwrap().count();
+    let workspace = |succeeds| {
+        let workspace = Workspace::create_for(&dead(), base.path(), out.path()).unwrap();
+        workspace.note(&elsewhere(succeeds)).unwrap();
+        workspace
+    };
+    let left = workspace(true);
+    assert_eq!(left.leave_elsewhere(), Vec::<String>::new());
+    drop(left);
+    assert_eq!(count(), 0);
+    let left = workspace(false);
+    let want = "directory d on h is left: nobody answers";
+    assert_eq!(left.leave_elsewhere(), [want]);
+    drop(left);
+    assert_eq!(count(), 1);
+    let told = clean_below(base.path(), false).unwrap().found;
+    assert_eq!(told[0].what, "directory d on h");
+    assert_eq!(told[0].problem.as_deref(), Some("nobody answers"));
+    assert_eq!((told.len(), count()), (1, 1));
 }

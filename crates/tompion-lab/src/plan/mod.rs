@@ -1,9 +1,14 @@
 //! The plan: from a TOML file to platforms, loads, probes and replicates, checked as a
 //! whole before anything starts. No I/O, no clock.
 
+mod microvm;
+mod placements;
 mod platforms;
 mod probes;
+mod qemu;
 mod read;
+mod scenarios;
+mod ssh;
 #[cfg(test)]
 mod tests;
 
@@ -17,9 +22,13 @@ use tompion_record::{Factors, factor};
 
 use self::read::{Source, Table};
 
-pub use platforms::{Kind, OciSettings, PlatformPlan, QemuSettings};
+pub use microvm::MicroVmSettings;
+pub use placements::{GuestPlan, Pinning, PlacementPlan, Scheduling};
+pub use platforms::{Kind, OciSettings, PlatformPlan};
 pub use probes::{ProbePlan, ProbeWish};
+pub use qemu::QemuSettings;
 pub use read::Mistake;
+pub use ssh::SshSettings;
 
 /// Replicates where a plan names none.
 const REPLICATES: u32 = 10;
@@ -37,6 +46,8 @@ pub struct LabPlan {
     pub replicates: u32,
     /// Where is measured.
     pub platforms: Vec<PlatformPlan>,
+    /// Beside whom: one called `alone` where the plan names none.
+    pub placements: Vec<PlacementPlan>,
     /// Beside what.
     #[serde(serialize_with = "levels")]
     pub loads: Vec<LoadSpec>,
@@ -50,6 +61,8 @@ pub struct LabPlan {
 pub struct LabCell {
     /// The platform.
     pub platform: usize,
+    /// The placement.
+    pub placement: usize,
     /// The load.
     pub load: usize,
     /// The probe.
@@ -89,21 +102,33 @@ impl LabPlan {
     pub fn cells(&self) -> Vec<LabCell> {
         let mut cells = Vec::new();
         for platform in 0..self.platforms.len() {
-            for load in 0..self.loads.len() {
-                let probes = 0..self.probes.len();
-                cells.extend(probes.map(|probe| LabCell {
-                    platform,
-                    load,
-                    probe,
-                }));
+            for placement in 0..self.placements.len() {
+                for load in 0..self.loads.len() {
+                    let probes = 0..self.probes.len();
+                    cells.extend(probes.map(|probe| LabCell {
+                        platform,
+                        placement,
+                        load,
+                        probe,
+                    }));
+                }
             }
         }
         cells
     }
 
+    /// The level of the factor `placement`; none where the plan names no placement.
+    pub fn placement_level(&self, cell: LabCell) -> Option<&str> {
+        let placement = &self.placements[cell.placement];
+        placement.at.map(|_| placement.name.as_str())
+    }
+
     /// The cell in words: `runc/idle/stalls`.
     pub fn name_of(&self, cell: LabCell) -> String {
-        let platform = self.platforms[cell.platform].level();
+        let mut platform = self.platforms[cell.platform].level();
+        if let Some(placement) = self.placement_level(cell) {
+            platform = format!("{platform}/{placement}");
+        }
         let load = self.loads[cell.load].level();
         let probe = &self.probes[cell.probe];
         let alike = |p: &&ProbePlan| p.name() == probe.name();
@@ -138,6 +163,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     let loads: Option<Vec<LoadSpec>> = top.parsed("loads");
     let loads = loads.unwrap_or_else(|| vec!["idle".parse().expect("a load's name")]);
     let platforms = read_platforms(&top);
+    let placements = read_placements(&top);
     let places: Vec<_> = top.tables("probes", "probe");
     let at: Vec<_> = places
         .iter()
@@ -190,6 +216,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         seed,
         replicates: replicates.map_or(REPLICATES, |n| u32::try_from(n).unwrap_or(u32::MAX)),
         platforms,
+        placements,
         loads,
         probes: probes.into_iter().flatten().collect(),
     })
@@ -213,6 +240,28 @@ fn read_platforms(top: &Table<'_, '_>) -> Vec<PlatformPlan> {
         platforms.push(platform);
     }
     platforms
+}
+
+fn read_placements(top: &Table<'_, '_>) -> Vec<PlacementPlan> {
+    if !top.has("placements") {
+        return vec![PlacementPlan::alone()];
+    }
+    let mut placements: Vec<PlacementPlan> = Vec::new();
+    for table in top.tables("placements", "placement") {
+        let at = table.at();
+        let Some(placement) = PlacementPlan::read(table) else {
+            continue;
+        };
+        if placements.iter().any(|other| other.name == placement.name) {
+            let name = &placement.name;
+            top.wrong(
+                at,
+                format!("a second placement called `{name}`; give it another name = \"...\""),
+            );
+        }
+        placements.push(placement);
+    }
+    placements
 }
 
 fn twice<T, K: Ord + Clone>(all: &[T], key: impl Fn(&T) -> K, mut found: impl FnMut(K)) {

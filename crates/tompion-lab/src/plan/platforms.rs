@@ -3,18 +3,31 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tompion_guest::Accel;
 
+use super::microvm::MicroVmSettings;
+use super::qemu::QemuSettings;
 use super::read::{Table, nearest};
+use super::ssh::SshSettings;
 
 /// Kinds of platforms.
-const KINDS: [&str; 3] = ["host", "oci", "qemu"];
+const KINDS: [&str; 6] = [
+    "host",
+    "oci",
+    "qemu",
+    "firecracker",
+    "cloud-hypervisor",
+    "ssh",
+];
 
 /// One platform of a plan: what it is called and how it is set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlatformPlan {
     /// Its name, by which results tell it from others.
     pub name: String,
+    /// What its start may take at most beside the measuring, in nanoseconds; as its kind
+    /// usually does where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_within_ns: Option<u64>,
     /// What it is.
     #[serde(flatten)]
     pub kind: Kind,
@@ -30,6 +43,12 @@ pub enum Kind {
     Oci(OciSettings),
     /// A virtual machine in QEMU.
     Qemu(QemuSettings),
+    /// A microVM of Firecracker.
+    Firecracker(MicroVmSettings),
+    /// A microVM of cloud-hypervisor.
+    CloudHypervisor(MicroVmSettings),
+    /// Another machine, by ssh.
+    Ssh(SshSettings),
 }
 
 /// How a container is set up. What is absent is left as the runtime has it.
@@ -51,36 +70,11 @@ pub struct OciSettings {
     pub realtime_period_us: Option<u64>,
 }
 
-/// How a virtual machine is set up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct QemuSettings {
-    /// `tcg` or `kvm`.
-    pub accel: String,
-    /// Virtual CPUs.
-    pub cpus: u32,
-    /// Memory in MiB.
-    pub memory_mib: u32,
-    /// Machine, for example `q35`; `pc` where absent.
-    pub machine: Option<String>,
-    /// CPU model; all that the accelerator has where absent.
-    pub cpu: Option<String>,
-    /// Clocksource asked for at boot.
-    pub clocksource: Option<String>,
-}
-
-impl QemuSettings {
-    pub(crate) fn accelerator(&self) -> Accel {
-        match self.accel.as_str() {
-            "kvm" => Accel::Kvm,
-            _ => Accel::Tcg,
-        }
-    }
-}
-
 impl PlatformPlan {
     /// What imitates its processor, where that is no real one.
     pub fn emulated(&self) -> Option<&'static str> {
         match &self.kind {
+            Kind::Qemu(qemu) if qemu.icount.is_some() => Some("QEMU TCG, in virtual time"),
             Kind::Qemu(qemu) if qemu.accelerator().is_emulation() => Some("QEMU TCG"),
             _ => None,
         }
@@ -89,9 +83,12 @@ impl PlatformPlan {
     /// The level of the factor `platform`. Emulated ones carry that with them
     /// wherever they are named.
     pub fn level(&self) -> String {
-        match self.emulated() {
-            Some(_) => format!("{} (emulated)", self.name),
-            None => self.name.clone(),
+        match (&self.kind, self.emulated()) {
+            (Kind::Qemu(qemu), _) if qemu.icount.is_some() => {
+                format!("{} (emulated, virtual time)", self.name)
+            }
+            (_, Some(_)) => format!("{} (emulated)", self.name),
+            (_, None) => self.name.clone(),
         }
     }
 
@@ -101,6 +98,7 @@ impl PlatformPlan {
         let word = |name: &str, word: &Option<String>| word.as_ref().map(|w| format!("{name} {w}"));
         match &self.kind {
             Kind::Host => Vec::new(),
+            Kind::Ssh(ssh) => ssh.in_words(),
             Kind::Oci(o) => [
                 o.shares.map(|n| format!("shares {n}")),
                 us("quota", o.quota_us),
@@ -112,17 +110,8 @@ impl PlatformPlan {
             .into_iter()
             .flatten()
             .collect(),
-            Kind::Qemu(q) => [
-                Some(format!("accelerator {}", q.accel)),
-                Some(format!("{} CPUs", q.cpus)),
-                Some(format!("{} MiB", q.memory_mib)),
-                word("machine", &q.machine),
-                word("CPU", &q.cpu),
-                word("clocksource", &q.clocksource),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            Kind::Qemu(qemu) => qemu.in_words(),
+            Kind::Firecracker(micro) | Kind::CloudHypervisor(micro) => micro.in_words(),
         }
     }
 
@@ -136,6 +125,7 @@ impl PlatformPlan {
                 _ => Err(wanted),
             }
         });
+        let start_within_ns = table.time_ns("start_within");
         let Some(kind) = kind else {
             let known = KINDS.join("\", \"");
             table.wrong(table.at(), format!("a platform needs a kind: \"{known}\""));
@@ -144,7 +134,19 @@ impl PlatformPlan {
         let (usual, kind) = match kind.as_str() {
             "host" => ("host".to_owned(), Kind::Host),
             "oci" => oci(&table)?,
-            "qemu" => ("qemu".to_owned(), Kind::Qemu(qemu(&table))),
+            "qemu" => ("qemu".to_owned(), Kind::Qemu(QemuSettings::read(&table))),
+            micro @ ("firecracker" | "cloud-hypervisor") => {
+                let settings = MicroVmSettings::read(&table, micro);
+                let kind = match micro {
+                    "firecracker" => Kind::Firecracker(settings),
+                    _ => Kind::CloudHypervisor(settings),
+                };
+                (micro.to_owned(), kind)
+            }
+            "ssh" => {
+                let (usual, settings) = SshSettings::read(&table)?;
+                (usual, Kind::Ssh(settings))
+            }
             other => {
                 let text = match nearest(other, KINDS) {
                     Some(better) => {
@@ -162,6 +164,7 @@ impl PlatformPlan {
         table.finish();
         Some(Self {
             name: name.unwrap_or(usual),
+            start_within_ns,
             kind,
         })
     }
@@ -211,20 +214,4 @@ fn oci(table: &Table<'_, '_>) -> Option<(String, Kind)> {
         return None;
     };
     Some((name.to_owned(), Kind::Oci(settings)))
-}
-
-fn qemu(table: &Table<'_, '_>) -> QemuSettings {
-    let accel = table.read("accel", |value| match value.as_str() {
-        Some(accel @ ("tcg" | "kvm")) => Ok(accel.to_owned()),
-        _ => Err("there are \"tcg\" (emulation) and \"kvm\"".to_owned()),
-    });
-    let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    QemuSettings {
-        accel: accel.unwrap_or_else(|| "tcg".to_owned()),
-        cpus: small(table.number("cpus", 1..256).unwrap_or(1)),
-        memory_mib: small(table.number("memory_mib", 128..1_048_577).unwrap_or(512)),
-        machine: table.text("machine"),
-        cpu: table.text("cpu"),
-        clocksource: table.text("clocksource"),
-    }
 }

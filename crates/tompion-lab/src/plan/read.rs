@@ -41,13 +41,20 @@ impl<'a> Source<'a> {
     }
 
     pub fn wrong(&self, at: Range<usize>, text: impl Into<String>) {
-        let before = &self.text[..at.start.min(self.text.len())];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let (line, column) = self.place(at);
         self.mistakes.borrow_mut().push(Mistake {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
+            line,
+            column,
             text: text.into().replace('\n', " "),
         });
+    }
+
+    /// Line and column, from 1.
+    fn place(&self, at: Range<usize>) -> (usize, usize) {
+        let before = &self.text[..at.start.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let column = before[line_start..].chars().count() + 1;
+        (before.matches('\n').count() + 1, column)
     }
 
     /// How many mistakes were found so far.
@@ -103,10 +110,27 @@ impl<'s, 'a> Table<'s, 'a> {
         self.source.wrong(at, text);
     }
 
+    /// Its line and column.
+    pub fn place(&self) -> (usize, usize) {
+        self.source.place(self.at())
+    }
+
+    pub fn has(&self, key: &'static str) -> bool {
+        self.ask(key);
+        self.table.iter().any(|(k, _)| k.get_ref() == key)
+    }
+
     fn value(&self, key: &'static str) -> Option<&'s Spanned<DeValue<'a>>> {
-        self.asked.borrow_mut().push(key);
+        self.ask(key);
         let found = self.table.iter().find(|(k, _)| k.get_ref() == key);
         found.map(|(_, value)| value)
+    }
+
+    fn ask(&self, key: &'static str) {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
     }
 
     /// The value of `key` as `read` understands it; a mistake where it does not.
@@ -138,6 +162,20 @@ impl<'s, 'a> Table<'s, 'a> {
         })
     }
 
+    /// One of these names, the first of them where there is none.
+    pub fn choice(&self, key: &'static str, names: &[&'static str]) -> &'static str {
+        let chosen = self.read(key, |value| {
+            let name = text(value)?;
+            let known = names.iter().copied();
+            let found = known.clone().find(|known| *known == name);
+            found.ok_or_else(|| match nearest(name, known) {
+                Some(better) => format!("there is no `{name}`; did you mean `{better}`?"),
+                None => format!("there is no `{name}`; there are {}", names.join(", ")),
+            })
+        });
+        chosen.unwrap_or(names[0])
+    }
+
     /// A time such as `"100us"`, in nanoseconds.
     pub fn time_ns(&self, key: &'static str) -> Option<u64> {
         self.read(key, |value| text(value).and_then(parse_duration_ns))
@@ -167,6 +205,16 @@ impl<'s, 'a> Table<'s, 'a> {
     /// A list of what has a name and a parser of its own.
     pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, key: &'static str) -> Option<Vec<T>> {
         self.list(key, |text| text.parse::<T>().map_err(|e| e.to_string()))
+    }
+
+    /// A table within this one.
+    pub fn table(&self, key: &'static str, what: &str) -> Option<Table<'s, 'a>> {
+        let value = self.value(key)?;
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong(value.span(), format!("{key}: write {key} = {{ ... }}"));
+            return None;
+        };
+        Some(Table::new(self.source, table, value.span(), what))
     }
 
     /// The tables of `[[key]]`, of which there must be at least one.

@@ -85,11 +85,34 @@ fn what_is_missing_or_twice_is_told() {
         [[probes]]\nkind = \"stalls\"\ntime = \"10ms\"\n[[probes]]\nkind = \"stalls\"\n";
     insta::assert_snapshot!(mistakes(text), @r#"
     1:1: an oci platform needs a runtime: a name such as "runc", or a path
-    4:8: no kind of platform is called `runc`; there are host, oci, qemu (a runtime such as runc is kind = "oci")
+    4:8: no kind of platform is called `runc`; there are host, oci, qemu, firecracker, cloud-hypervisor, ssh (a runtime such as runc is kind = "oci")
     7:1: a second platform called `host`; give it another name = "..."
     11:9: accel: there are "tcg" (emulation) and "kvm"
-    12:1: a platform has no `bios`; it has kind, name, accel, cpus, memory_mib, machine, cpu, clocksource
+    12:1: a platform has no `bios`; it has kind, name, start_within, accel, cpus, memory_mib, kernel, machine, cpu, features, clocksource, pin, icount, disk, scratch_mib, network
     15:8: one pass over this cell takes about 0.7 s, and time is 10ms; name at least time 1s, or fewer or shorter measurements
+    "#);
+}
+
+#[test]
+fn a_host_is_read_and_what_ssh_would_misread_is_refused() {
+    let probe = "[[probes]]\nkind = \"stalls\"\n";
+    let text = format!(
+        "[[platforms]]\nkind = \"ssh\"\nhost = \"me@there\"\nport = 2222\n\
+         directory = \"/var/tmp\"\n{probe}"
+    );
+    let plan = LabPlan::parse(&text).unwrap();
+    assert_eq!(plan.platforms[0].level(), "ssh:me@there");
+    let settings = plan.platforms[0].settings();
+    assert_eq!(settings, ["port 2222", "directory /var/tmp"]);
+    let text = format!(
+        "[[platforms]]\nkind = \"ssh\"\nname = \"a\"\n[[platforms]]\nkind = \"ssh\"\n\
+         host = \"-oProxyCommand=x\"\nport = 0\ndirectory = \"tmp\"\n{probe}"
+    );
+    insta::assert_snapshot!(mistakes(&text), @r#"
+    1:1: an ssh platform needs a host: "user@host", or a name of your ssh configuration
+    6:8: host: a text such as "user@host" is wanted, or a name of your ssh configuration
+    7:8: port: a whole number from 1 to 65535 is wanted
+    8:13: directory: an absolute path without quotes is wanted
     "#);
 }
 
@@ -99,5 +122,215 @@ fn what_is_no_toml_is_told_in_one_line() {
     insta::assert_snapshot!(mistakes("platforms = 3\nprobes = [1]\n"), @r#"
     1:13: platforms: write [[platforms]], one for each platform
     2:11: probes: write [[probes]], one for each probe
+    "#);
+}
+
+fn with_placements(text: &str) -> String {
+    let rest = "[[platforms]]\nkind = \"host\"\n[[probes]]\nkind = \"stalls\"\n";
+    format!("{text}{rest}")
+}
+
+#[test]
+fn placements_are_read_and_are_part_of_every_cell() {
+    let text = with_placements(
+        r#"
+[[placements]]
+name = "one-load-guest"
+pinning = "one-cpu"
+cpus = "0-1,3"
+host_load = "cpu:2"
+together = { weight = 1000 }
+measure = { weight = 400, quota = "20ms", period = "100ms" }
+[[placements.guests]]
+role = "load"
+load = "cpu:1"
+count = 2
+weight = 50
+[[placements.guests]]
+role = "idle"
+
+[[placements]]
+scenario = "contention-memory"
+
+[[placements]]
+name = "wide"
+scenario = "5"
+[[placements.guests]]
+role = "load"
+load = "memory-bus"
+"#,
+    );
+    let plan = LabPlan::parse(&text).unwrap();
+    let said: Vec<String> = plan
+        .placements
+        .iter()
+        .map(|p| p.settings().join(", "))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "pinning one-cpu, CPUs 0-1,3, together (weight 1000), measure (weight 400, quota \
+             20000 us, period 100000 us), 2 x cpu:threads=1 (weight 50), 1 x idle, on the host \
+             cpu:threads=2",
+            "scenario contention-memory, pinning one-cpu, measure, 1 x memory-bus",
+            "scenario all-to-all-cpu, pinning all-on-all, measure, 1 x memory-bus",
+        ]
+    );
+    assert_eq!(plan.placements[0].neighbours(), 3);
+    assert_eq!(plan.placements[0].at, Some((2, 1)));
+    let names: Vec<String> = plan.cells().into_iter().map(|c| plan.name_of(c)).collect();
+    assert_eq!(
+        names,
+        [
+            "host/one-load-guest/idle/stalls",
+            "host/contention-memory/idle/stalls",
+            "host/wide/idle/stalls"
+        ]
+    );
+    // A plan that names none has one, which is in no name.
+    let plan = LabPlan::parse(&with_placements("")).unwrap();
+    assert_eq!(plan.placements[0].name, "alone");
+    assert!(plan.placements[0].is_plain());
+    assert_eq!(plan.name_of(plan.cells()[0]), "host/idle/stalls");
+    assert_eq!(plan.placement_level(plan.cells()[0]), None);
+}
+
+#[test]
+fn mistakes_in_placements_have_their_places() {
+    let text = with_placements(
+        r#"[[placements]]
+pinning = "one-cpus"
+[[placements]]
+scenario = "contention-cpus"
+[[placements]]
+name = "a"
+cpus = "x"
+measure = { wait = 3, reservation = "1ms", period = "10ms" }
+[[placements.guests]]
+role = "measure"
+[[placements.guests]]
+role = "load"
+[[placements.guests]]
+role = "idle"
+load = "cpu:1"
+[[placements.guests]]
+load = "cpu:1"
+[[placements]]
+name = "a"
+host_load = "cqu:1"
+"#,
+    );
+    let told = mistakes(&text);
+    let lines: Vec<&str> = told.lines().collect();
+    for want in [
+        "2:11: pinning: there are free, one-to-one, one-cpu, all-on-all",
+        "1:1: a placement needs a name, or a scenario that has one",
+        "4:12: scenario: no scenario is called `contention-cpus`; did you mean `contention-cpu`?",
+        "7:8: cpus: a list of CPUs such as \"0-1,3\" is wanted",
+        "a set of scheduler settings has no `wait`",
+        "8:37: reservation: no platform of the lab has one; control groups give a weight among \
+         guests, and a quota, which is a cap",
+        "8:53: period: it says how long a quota is for; give it a quota too",
+        "10:8: role: one guest of each placement measures, and is not named here",
+        "11:1: a guest with the role load needs one: load = \"cpu:1\"",
+        "15:8: an idle guest has no load",
+        "16:1: a guest needs a role: \"load\" or \"idle\"",
+        "18:1: a second placement called `a`; give it another name = \"...\"",
+        "20:13: host_load: load 'cqu:threads=1': unknown name",
+    ] {
+        assert!(
+            lines.iter().any(|line| line.contains(want)),
+            "{want}\n{told}"
+        );
+    }
+}
+
+/// A plan of one platform with these settings.
+fn one(settings: &str) -> String {
+    format!("[[platforms]]\n{settings}\n[[probes]]\nkind = \"stalls\"\n")
+}
+
+#[test]
+fn settings_of_virtual_machines_are_read_and_told() {
+    let text = one(
+        "kind = \"qemu\"\naccel = \"kvm\"\ncpus = 2\nkernel = \"rt\"\n\
+        machine = \"q35,hpet=off\"\nfeatures = { kvm-clock = false, hv-time = true }\n\
+        clocksource = \"tsc\"\npin = [\"0\", \"0-1,3\"]\ndisk = \"ahci\"\n\
+        scratch_mib = 64\nnetwork = \"tap\"",
+    );
+    let plan = LabPlan::parse(&text).unwrap();
+    let platform = &plan.platforms[0];
+    assert_eq!(
+        (platform.level(), platform.emulated()),
+        ("qemu".to_owned(), None)
+    );
+    insta::assert_snapshot!(platform.settings().join("; "), @"accelerator kvm; 2 CPUs; 512 MiB; rt kernel; ahci disks; machine q35,hpet=off; with hv-time; without kvm-clock; clocksource tsc; virtual CPUs pinned to 0 / 0-1,3; scratch disk of 64 MiB; network by tap");
+    let Kind::Qemu(qemu) = &platform.kind else {
+        panic!()
+    };
+    let model = "host,kvmclock=off,hv-time=on";
+    assert_eq!(qemu.cpu_model().as_deref(), Some(model));
+    assert_eq!(qemu.pin, [vec![0], vec![0, 1, 3]]);
+
+    let text = one("kind = \"qemu\"\nicount = 1\nname = \"counted\"\npin = \"0\"");
+    let platform = &LabPlan::parse(&text).unwrap().platforms[0];
+    assert_eq!(platform.level(), "counted (emulated, virtual time)");
+    assert_eq!(platform.emulated(), Some("QEMU TCG, in virtual time"));
+    insta::assert_snapshot!(platform.settings().join("; "), @"accelerator tcg; 1 CPUs; 512 MiB; cloud kernel; virtio disks; virtual CPUs pinned to 0; virtual time of 2^1 ns an instruction");
+
+    let text = one("kind = \"firecracker\"\ncpus = 2\nclocksource = \"kvm-clock\"");
+    let platform = &LabPlan::parse(&text).unwrap().platforms[0];
+    assert_eq!(
+        (platform.level(), platform.emulated()),
+        ("firecracker".to_owned(), None)
+    );
+    insta::assert_snapshot!(platform.settings().join("; "), @"accelerator kvm; 2 CPUs; 512 MiB; cloud kernel; clocksource kvm-clock");
+}
+
+#[test]
+fn what_virtual_machines_cannot_have_is_told_with_its_place() {
+    let mut all = String::new();
+    for settings in [
+        "kernel = \"realtime\"",
+        "features = { kvm-clok = true }",
+        "features = { kvm-clock = true, rdtscp = 1 }",
+        "features = \"kvm-clock\"",
+        "clocksource = \"kvm-clock\"",
+        "clocksource = \"hpett\"",
+        "cpus = 3\npin = [\"0\", \"1\"]",
+        "cpus = 2\nicount = 1\npin = [\"0\", \"1\"]",
+        "pin = \"3-1\"",
+        "accel = \"kvm\"\nicount = 1",
+        "disk = \"ahci\"",
+        "disk = \"ide\"\nmachine = \"q35\"",
+        "disk = \"sata\"",
+        "machine = \"-pc\"\nnetwork = \"tab\"",
+    ] {
+        all += &mistakes(&one(&format!("kind = \"qemu\"\n{settings}")));
+        all += "\n";
+    }
+    all += &mistakes(&one("kind = \"cloud-hypervisor\"\npin = \"0\"\ncpus = 64"));
+    all += "\n";
+    all += &mistakes(&one("kind = \"fire-cracker\""));
+    insta::assert_snapshot!(all, @r#"
+    3:10: kernel: there is no `realtime`; there are cloud, standard, rt
+    3:14: a list of features has no `kvm-clok`; did you mean `kvm-clock`?
+    3:26: kvm-clock: an emulated processor does not have it; it needs accel = "kvm"
+    3:41: rdtscp: true or false is wanted
+    3:12: features: write features = { ... }
+    3:15: clocksource: an emulated processor does not have it; it needs accel = "kvm"
+    3:15: clocksource: there is no `hpett`; did you mean `hpet`?
+    4:7: pin: 2 sets of CPUs for 3 virtual CPUs: one for each, or one for all
+    5:7: pin: in virtual time all virtual CPUs are one thread: name one set of CPUs
+    3:7: pin: `3-1` is no list of CPUs; write "0", "0-1" or "0,2"
+    4:10: icount: virtual time needs accel = "tcg"
+    3:8: disk: the cloud kernel has no driver for it; use kernel = "standard" or "rt"
+    3:8: disk: IDE disks need the machine pc, not q35; there is ahci
+    3:8: disk: there is no `sata`; there are virtio, ide, ahci
+    3:11: machine: a name of QEMU's is wanted, with its options: "NAME,KEY=VALUE"
+    4:11: network: there is no `tab`; did you mean `tap`?
+    3:1: a platform has no `pin`; it has kind, name, start_within, program, cpus, memory_mib, kernel, clocksource
+    4:8: cpus: a whole number from 1 to 32 is wanted
+    2:8: no kind of platform is called `fire-cracker`; did you mean `firecracker`?
     "#);
 }

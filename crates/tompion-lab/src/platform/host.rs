@@ -3,23 +3,33 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Output, Platform, Presence, Task, TaskError, process};
+use super::{Output, Platform, Presence, Seating, Task, TaskError, process, require_here};
 use crate::leftovers::Workspace;
 
-pub(super) struct Host;
+pub(crate) struct Host;
 
 impl Platform for Host {
-    fn presence(&self, _program: &Path) -> Presence {
-        Presence::Present(Vec::new())
+    fn presence(&self, program: &Path) -> Presence {
+        match require_here(program) {
+            Ok(()) => Presence::Present(Vec::new()),
+            Err(why) => Presence::Absent(why),
+        }
     }
 
     fn scratch(&self, workspace: &Workspace) -> PathBuf {
         workspace.scratch().to_path_buf()
     }
 
+    fn seating(&self) -> Seating {
+        Seating::Process
+    }
+
     fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
-        let mut command = Command::new(task.program);
+        let mut command = match task.seat {
+            Some(seat) => seat.command(task.program)?,
+            None => Command::new(task.program),
+        };
         command.args(task.arguments);
-        process::run(command, task.limit, task.stop, || ())
+        process::run(command, task.limit, task.stop, task.telling, || ())
     }
 }

@@ -1,15 +1,25 @@
 //! Platforms: whether they are here, and how each runs one command in a fresh instance
 //! of its own. A new one is a file beside these and a line in [`of`].
 
+#[cfg(test)]
+mod bubblewrap;
+mod cloud_hypervisor;
+mod firecracker;
+mod guest;
 mod host;
+mod microvm;
 mod oci;
 mod process;
 mod qemu;
+mod running;
+mod seat;
+mod ssh;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use object::read::elf::ElfFile64;
@@ -17,6 +27,10 @@ use object::{Object, ObjectSection};
 
 use crate::leftovers::Workspace;
 use crate::plan::{Kind, PlatformPlan};
+
+pub(crate) use host::Host;
+pub(crate) use running::{Running, Start};
+pub use seat::{Seat, Seating};
 
 /// Whether a platform can be used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +55,11 @@ pub struct Task<'a> {
     pub limit: Duration,
     /// Ends it early.
     pub stop: &'a Arc<AtomicBool>,
+    /// Its CPUs and control group; those of the lab itself where absent. The calling
+    /// thread is then the instance's own.
+    pub seat: Option<&'a Seat>,
+    /// Takes what the program writes to standard error, as it comes.
+    pub telling: Option<&'a Sender<Vec<u8>>>,
 }
 
 /// What an instance gave back.
@@ -72,7 +91,7 @@ impl From<crate::Error> for TaskError {
 }
 
 /// A kind of platform, set up as a plan says.
-pub trait Platform {
+pub trait Platform: Sync {
     /// Whether it can be used here, with `program` as the one that measures.
     fn presence(&self, program: &Path) -> Presence;
 
@@ -85,6 +104,16 @@ pub trait Platform {
     /// What a start takes at most, beside what the program does.
     fn patience(&self) -> Duration {
         Duration::from_secs(60)
+    }
+
+    /// How its instances take the seat of a task.
+    fn seating(&self) -> Seating {
+        Seating::Nowhere
+    }
+
+    /// CPUs of an instance, which may be pinned each by itself.
+    fn cpus(&self) -> usize {
+        1
     }
 
     /// Runs the task in a fresh instance, of which nothing is left on return.
@@ -100,6 +129,11 @@ pub fn of(plan: &PlatformPlan) -> Box<dyn Platform> {
         Kind::Host => Box::new(host::Host),
         Kind::Oci(settings) => Box::new(oci::Oci::new(settings)),
         Kind::Qemu(settings) => Box::new(qemu::Qemu::new(settings)),
+        Kind::Ssh(settings) => Box::new(ssh::Ssh::new(settings)),
+        Kind::Firecracker(settings) => Box::new(firecracker::Firecracker(settings.clone())),
+        Kind::CloudHypervisor(settings) => {
+            Box::new(cloud_hypervisor::CloudHypervisor(settings.clone()))
+        }
     }
 }
 
@@ -110,40 +144,63 @@ pub fn usual() -> Vec<PlatformPlan> {
         format!("[[platforms]]\nname = \"qemu-{accel}\"\nkind = \"qemu\"\naccel = \"{accel}\"\n")
     };
     let oci = runtimes.map(|r| format!("[[platforms]]\nkind = \"oci\"\nruntime = \"{r}\"\n"));
+    let micro = ["firecracker", "cloud-hypervisor"]
+        .map(|kind| format!("[[platforms]]\nkind = \"{kind}\"\n"));
     let tables = std::iter::once("[[platforms]]\nkind = \"host\"\n".to_owned())
         .chain(oci)
+        .chain(micro)
         .chain(["kvm", "tcg"].map(of_kind))
         .collect::<String>();
     let plan = crate::LabPlan::parse(&format!("{tables}[[probes]]\nkind = \"stalls\"\n"));
     plan.map(|plan| plan.platforms).unwrap_or_default()
 }
 
-/// Refuses a program that needs files which an instance does not have.
+/// Refuses a program that needs files which an instance does not have, or another
+/// processor.
 fn require_static(program: &Path) -> Result<(), String> {
-    let at = program.display();
-    let bytes = fs::read(program).map_err(|e| format!("{at}: {e}"))?;
-    let file = ElfFile64::<object::Endianness>::parse(bytes.as_slice())
-        .map_err(|e| format!("{at} is no program for 64 bits: {e}"))?;
+    static_for(program)?;
+    require_here(program)
+}
+
+/// Refuses a program for another processor than this machine's.
+fn require_here(program: &Path) -> Result<(), String> {
+    let (built_for, _) = look_into(program)?;
     let here = match std::env::consts::ARCH {
         "aarch64" => object::Architecture::Aarch64,
         _ => object::Architecture::X86_64,
     };
-    if file.architecture() != here {
+    if built_for != here {
         return Err(format!(
-            "{at} is built for another architecture, {:?}",
-            file.architecture()
-        ));
-    }
-    if file
-        .sections()
-        .any(|section| section.name() == Ok(".interp"))
-    {
-        return Err(format!(
-            "{at} is not static, and an instance has no libraries; build the static one with \
-             `make static` and name it: --program dist/tompion"
+            "{} is built for another architecture, {built_for:?}",
+            program.display()
         ));
     }
     Ok(())
+}
+
+/// The architecture of a program that needs no other files.
+fn static_for(program: &Path) -> Result<object::Architecture, String> {
+    let (built_for, is_static) = look_into(program)?;
+    if !is_static {
+        return Err(format!(
+            "{} is not static, and an instance has no libraries; build the static one with \
+             `make static` and name it: --program dist/tompion",
+            program.display()
+        ));
+    }
+    Ok(built_for)
+}
+
+/// What a program is built for, and whether it needs no other files.
+fn look_into(program: &Path) -> Result<(object::Architecture, bool), String> {
+    let at = program.display();
+    let bytes = fs::read(program).map_err(|e| format!("{at}: {e}"))?;
+    let file = ElfFile64::<object::Endianness>::parse(bytes.as_slice())
+        .map_err(|e| format!("{at} is no program for 64 bits: {e}"))?;
+    let interpreter = file
+        .sections()
+        .any(|section| section.name() == Ok(".interp"));
+    Ok((file.architecture(), !interpreter))
 }
 
 /// The file of a program that is named, or a path to it.
@@ -202,6 +259,41 @@ mod tests {
         let presence = of(&plan.platforms[0]).presence(Path::new("/proc/self/exe"));
         let want = "there is no program no-such-runtime";
         assert_eq!(presence, Presence::Absent(want.to_owned()));
+    }
+
+    #[test]
+    fn the_platform_shown_to_contributors_is_one() {
+        let shown = include_str!("../../../../CONTRIBUTING.md");
+        let block = shown.split("```rust\n").nth(1).expect("a block");
+        let block = block.split("```").next().expect("its end");
+        assert_eq!(block, include_str!("bubblewrap.rs"));
+        let platform: Box<dyn Platform> = Box::new(bubblewrap::Bubblewrap);
+        let Presence::Absent(why) = platform.presence(Path::new("/no/such")) else {
+            panic!("without a program");
+        };
+        assert!(why.contains("bwrap") || why.contains("/no/such"), "{why}");
+    }
+
+    #[test]
+    fn microvms_that_are_not_there_are_absent_in_one_line() {
+        for kind in ["firecracker", "cloud-hypervisor"] {
+            let text = format!(
+                "[[platforms]]\nkind = \"{kind}\"\nprogram = \"/no/such\"\n\
+                 [[platforms]]\nname = \"b\"\nkind = \"{kind}\"\nprogram = \"/bin/false\"\n\
+                 [[probes]]\nkind = \"stalls\"\n"
+            );
+            let plan = crate::LabPlan::parse(&text).unwrap();
+            for (platform, want) in [
+                (0, "there is no program /no/such (a release of "),
+                (1, "/bin/false --version fails (exit status: 1)"),
+            ] {
+                let presence = of(&plan.platforms[platform]).presence(Path::new("/bin/true"));
+                let Presence::Absent(why) = presence else {
+                    panic!()
+                };
+                assert!(why.starts_with(want) && !why.contains('\n'), "{why}");
+            }
+        }
     }
 
     #[test]

@@ -19,7 +19,11 @@ use oci_spec::runtime::{
 };
 use rustix::process::{Resource, getrlimit};
 
-use super::{Output, Platform, Presence, Task, TaskError, find, process, require_static, version};
+use super::{
+    Output, Platform, Presence, Seat, Seating, Task, TaskError, find, process, require_static,
+    version,
+};
+use crate::groups;
 use crate::leftovers::{self, Made};
 use crate::plan::OciSettings;
 
@@ -145,8 +149,11 @@ impl Oci {
             .build()?;
         let linux = LinuxBuilder::default()
             .namespaces(get_default_namespaces())
-            .cgroups_path(format!("/{id}"))
-            .resources(LinuxResourcesBuilder::default().cpu(self.cpu()?).build()?)
+            .cgroups_path(match task.seat.and_then(Seat::path) {
+                Some((path, _)) => path,
+                None => format!("/{id}").into(),
+            })
+            .resources(self.resources(task.seat)?)
             .build()?;
         let mut spec = Spec::default();
         spec.set_version("1.0.2".to_owned())
@@ -163,8 +170,35 @@ impl Oci {
         Ok(spec)
     }
 
-    fn cpu(&self) -> Result<oci_spec::runtime::LinuxCpu, oci_spec::OciSpecError> {
-        let s = &self.settings;
+    fn resources(
+        &self,
+        seat: Option<&Seat>,
+    ) -> Result<oci_spec::runtime::LinuxResources, oci_spec::OciSpecError> {
+        let mut resources = LinuxResourcesBuilder::default().cpu(self.cpu(seat)?);
+        let weight = seat.and_then(|seat| seat.scheduling.weight);
+        let is_second = seat.and_then(Seat::path).is_some_and(|(_, second)| second);
+        if let Some(weight) = weight.filter(|_| is_second) {
+            // As it is: runtimes make other weights of shares.
+            let file = ("cpu.weight".to_owned(), weight.to_string());
+            resources = resources.unified(std::collections::HashMap::from([file]));
+        }
+        resources.build()
+    }
+
+    /// What the seat of a placement leaves open is as the platform has it.
+    fn cpu(
+        &self,
+        seat: Option<&Seat>,
+    ) -> Result<oci_spec::runtime::LinuxCpu, oci_spec::OciSpecError> {
+        let mut s = self.settings.clone();
+        if let Some(seat) = seat {
+            s.cpuset = seat.cpu_list().or(s.cpuset);
+            s.shares = seat.scheduling.weight.map(groups::shares).or(s.shares);
+            if seat.scheduling.quota_us.is_some() {
+                s.quota_us = seat.scheduling.quota_us;
+                s.period_us = seat.scheduling.period_us.or(Some(100_000));
+            }
+        }
         let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
         let mut cpu = LinuxCpuBuilder::default();
         if let Some(shares) = s.shares {
@@ -223,6 +257,10 @@ impl Platform for Oci {
         Duration::from_secs(120)
     }
 
+    fn seating(&self) -> Seating {
+        Seating::Group
+    }
+
     fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
         let id = task.workspace.id(task.number);
         let root = task.workspace.volatile().join(self.name());
@@ -245,7 +283,9 @@ impl Platform for Oci {
         let run = with(&["run", "--bundle", &bundle.display().to_string(), &id]);
         let mut process = Command::new(&run[0]);
         process.args(&run[1..]);
-        let output = process::run(process, task.limit, task.stop, || removal.now());
+        let output = process::run(process, task.limit, task.stop, task.telling, || {
+            removal.now()
+        });
         drop(removal);
         let removed = leftovers::remove_directory(&bundle);
         let mut output = output?;
@@ -296,28 +336,4 @@ impl Drop for Removal<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_runtimes_log_is_told_without_its_time() {
-        let runc = "time=\"2026-11-22T00:04:33Z\" level=error msg=\"runc run failed: no\"";
-        assert_eq!(message(runc), "runc run failed: no");
-        assert_eq!(message("2026-11-22T00:04:33.5Z: it fails"), "it fails");
-        assert_eq!(message("tompion: it fails"), "tompion: it fails");
-    }
-
-    #[test]
-    fn a_quota_is_part_of_the_bundle() {
-        let oci = Oci::new(&OciSettings {
-            runtime: "runc".into(),
-            quota_us: Some(20_000),
-            period_us: Some(100_000),
-            cpuset: Some("0-1".to_owned()),
-            ..OciSettings::default()
-        });
-        let cpu = serde_json::to_value(oci.cpu().unwrap()).unwrap();
-        let want = serde_json::json!({"quota": 20_000, "period": 100_000, "cpus": "0-1"});
-        assert_eq!(cpu, want);
-    }
-}
+mod tests;

@@ -1,10 +1,11 @@
 //! A process with a time limit, which ends with the lab at the latest.
 
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,19 +19,66 @@ const END: Duration = Duration::from_secs(30);
 /// What is kept of each output, in bytes; results are a thousandth of that.
 const MOST: u64 = 1 << 30;
 
+/// What a process may read.
+pub(super) enum Input {
+    /// Nothing, not even that nothing more comes, for as long as it runs.
+    Held,
+    /// A file.
+    File(File),
+}
+
+/// How a process ended by itself.
+pub(super) struct Ended {
+    pub status: ExitStatus,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
 /// Runs `command` to its end. Where that does not come in time, or `stop` is set, `end`
 /// ends what the command's death alone would leave, and the command is killed.
+/// `telling` gets what it says on standard error, as it comes.
 pub(super) fn run(
     mut command: Command,
     limit: Duration,
     stop: &AtomicBool,
+    telling: Option<&Sender<Vec<u8>>>,
     end: impl Fn(),
 ) -> Result<Output, TaskError> {
+    command.stdin(Stdio::null());
+    let ended = run_as_is(command, limit, stop, telling, end)?;
+    Ok(Output {
+        success: ended.status.success(),
+        status: ended.status.to_string(),
+        stdout: ended.stdout,
+        stderr: ended.stderr,
+    })
+}
+
+/// The same for one that reads, of which nothing is left after its death.
+pub(super) fn run_with(
+    mut command: Command,
+    input: Input,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<Ended, TaskError> {
+    command.stdin(match input {
+        Input::Held => Stdio::piped(),
+        Input::File(file) => file.into(),
+    });
+    run_as_is(command, limit, stop, None, || ())
+}
+
+fn run_as_is(
+    mut command: Command,
+    limit: Duration,
+    stop: &AtomicBool,
+    telling: Option<&Sender<Vec<u8>>>,
+    end: impl Fn(),
+) -> Result<Ended, TaskError> {
     let name = command.get_program().to_string_lossy().into_owned();
     // A group of its own: Ctrl-C at the terminal reaches the lab alone, which then
     // decides.
     command
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
@@ -38,16 +86,20 @@ pub(super) fn run(
     let mut child = command
         .spawn()
         .map_err(|e| TaskError::Failed(format!("cannot start {name}: {e}")))?;
-    let stdout = child.stdout.take().map(read_all);
-    let stderr = child.stderr.take().map(read_all);
+    // Waiting for it would close this.
+    let _held = child.stdin.take();
+    let stdout = child.stdout.take().map(|out| read_all(out, None));
+    let stderr = child
+        .stderr
+        .take()
+        .map(|err| read_all(err, telling.cloned()));
     let until = Instant::now() + limit;
     let outputs =
         wait_for(stdout, until, stop).and_then(|out| Ok((out, wait_for(stderr, until, stop)?)));
     let ended = outputs.and_then(|outputs| Ok((outputs, wait(&mut child, END)?)));
     match ended {
-        Ok(((stdout, stderr), status)) => Ok(Output {
-            success: status.success(),
-            status: status.to_string(),
+        Ok(((stdout, stderr), status)) => Ok(Ended {
+            status,
             stdout,
             stderr,
         }),
@@ -106,14 +158,28 @@ fn wait(child: &mut std::process::Child, limit: Duration) -> Result<ExitStatus, 
     }
 }
 
-/// Reads to the end. The thread is left to itself: whoever holds the other end of the
-/// pipe may outlive us.
-fn read_all(stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+/// Reads to the end, and passes it on as it comes. The thread is left to itself: whoever
+/// holds the other end of the pipe may outlive us.
+fn read_all(
+    mut stream: impl Read + Send + 'static,
+    telling: Option<Sender<Vec<u8>>>,
+) -> Receiver<Vec<u8>> {
     let (send, receive) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let _ = stream.take(MOST).read_to_end(&mut bytes);
-        // Nobody may be waiting any more.
+        let Some(telling) = telling else {
+            let _ = stream.take(MOST).read_to_end(&mut bytes);
+            // Nobody may be waiting any more.
+            let _ = send.send(bytes);
+            return;
+        };
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            let _ = telling.send(buffer[..count].to_vec());
+            if (bytes.len() as u64) < MOST {
+                bytes.extend(&buffer[..count]);
+            }
+        }
         let _ = send.send(bytes);
     });
     receive
@@ -133,7 +199,14 @@ mod tests {
     fn outputs_and_status_come_back() {
         let stop = AtomicBool::new(false);
         let long = Duration::from_secs(120);
-        let done = run(sh("echo out; echo err >&2; exit 3"), long, &stop, || ()).unwrap();
+        let done = run(
+            sh("echo out; echo err >&2; exit 3"),
+            long,
+            &stop,
+            None,
+            || (),
+        )
+        .unwrap();
         assert_eq!(
             (done.stdout.as_slice(), done.stderr.as_slice()),
             (&b"out\n"[..], &b"err\n"[..])
@@ -143,7 +216,7 @@ mod tests {
             "{}",
             done.status
         );
-        let missing = run(Command::new("/no/such"), long, &stop, || ()).unwrap_err();
+        let missing = run(Command::new("/no/such"), long, &stop, None, || ()).unwrap_err();
         let TaskError::Failed(why) = missing else {
             panic!()
         };
@@ -151,15 +224,58 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_comes_at_once() {
+        let (telling, told) = channel();
+        let stop = AtomicBool::new(false);
+        let long = Duration::from_secs(120);
+        let said = thread::scope(|scope| {
+            let script = "echo here >&2; exec sleep 1000";
+            let run = || run(sh(script), long, &stop, Some(&telling), || ());
+            let running = scope.spawn(run);
+            let said = told.recv_timeout(long);
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(running.join().unwrap(), Err(TaskError::Stopped));
+            said
+        });
+        assert_eq!(said.as_deref(), Ok(&b"here\n"[..]));
+    }
+
+    #[test]
+    fn a_held_input_does_not_end_and_a_file_does() {
+        let stop = AtomicBool::new(false);
+        let held = |s| run_with(sh("read x; echo ended"), Input::Held, s, &stop);
+        let Err(TaskError::Failed(why)) = held(Duration::from_millis(1)) else {
+            panic!("its input ended");
+        };
+        assert!(why.contains("still running"), "{why}");
+        let file = Input::File(File::open("/dev/null").unwrap());
+        let done = run_with(sh("cat; echo ended"), file, Duration::from_secs(120), &stop);
+        assert_eq!(done.ok().map(|d| d.stdout), Some(b"ended\n".to_vec()));
+    }
+
+    #[test]
     fn late_and_stopped_ones_are_ended() {
         let ended = std::cell::Cell::new(0);
         let end = || ended.set(ended.get() + 1);
         let stop = AtomicBool::new(false);
-        let late = run(sh("exec sleep 1000"), Duration::from_millis(1), &stop, end).unwrap_err();
+        let late = run(
+            sh("exec sleep 1000"),
+            Duration::from_millis(1),
+            &stop,
+            None,
+            end,
+        )
+        .unwrap_err();
         let why = "still running after 0 s, killed".to_owned();
         assert_eq!(late, TaskError::Failed(why));
         stop.store(true, Ordering::Relaxed);
-        let stopped = run(sh("exec sleep 1000"), Duration::from_secs(500), &stop, end);
+        let stopped = run(
+            sh("exec sleep 1000"),
+            Duration::from_secs(500),
+            &stop,
+            None,
+            end,
+        );
         assert_eq!((stopped, ended.get()), (Err(TaskError::Stopped), 2));
     }
 }

@@ -2,18 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
-use tompion_guest::{Guest, GuestError, KIT_VARIABLE, Kit};
+use tompion_guest::{Guest, Kit, SCRATCH, Tap, Vmm};
 
-use super::{Output, Platform, Presence, Task, TaskError, find, require_static, version};
+use super::{
+    Output, Platform, Presence, Seating, Task, TaskError, find, guest, require_static, version,
+};
+use crate::leftovers::Workspace;
 use crate::plan::QemuSettings;
-
-const PROGRAM: &str = "qemu-system-x86_64";
-/// Where `make guest` puts the kit, for a lab run from there.
-const KIT: &str = ".cache/guest";
-/// KVM that opens and then hangs is told within this time.
-const KVM_BOOT: Duration = Duration::from_secs(20);
 
 pub(super) struct Qemu {
     settings: QemuSettings,
@@ -26,54 +25,58 @@ impl Qemu {
         }
     }
 
+    /// The guest without what is made for each: network and scratch disk.
     fn guest(&self, kit: &Kit) -> Guest {
         let s = &self.settings;
-        let mut qemu: Vec<String> = Vec::new();
-        for (option, value) in [("-machine", &s.machine), ("-cpu", &s.cpu)] {
-            qemu.extend(value.iter().flat_map(|v| [option.to_owned(), v.clone()]));
-        }
         let clocksource = s.clocksource.as_ref().map(|c| format!("clocksource={c}"));
-        Guest::new(kit)
+        let mut guest = Guest::new(kit)
             .accel(s.accelerator())
             .cpus(s.cpus)
             .memory_mb(s.memory_mib)
-            .qemu_args(qemu)
-            .kernel_args(clocksource)
+            .pin(s.pin.clone())
+            .disk(s.disks())
+            .kernel_args(clocksource);
+        if let Some(machine) = &s.machine {
+            guest = guest.machine(machine);
+        }
+        if let Some(model) = s.cpu_model() {
+            guest = guest.cpu_model(model);
+        }
+        if let Some(shift) = s.icount {
+            guest = guest.icount(shift);
+        }
+        guest
+    }
+
+    fn has_tap(&self) -> bool {
+        self.settings.network == "tap"
     }
 
     fn absent(&self, program: &Path) -> Result<Vec<String>, String> {
-        let qemu = find(Path::new(PROGRAM))
-            .ok_or_else(|| format!("there is no program {PROGRAM} (Debian: qemu-system-x86)"))?;
+        let s = &self.settings;
+        let name = Vmm::Qemu.program();
+        let qemu = find(Path::new(name))
+            .ok_or_else(|| format!("there is no program {name} (Debian: qemu-system-x86)"))?;
         let told = version(&qemu)?;
-        let kit = kit().map_err(|e| one_line(&e))?;
+        let kit = guest::kit(&s.kernel).map_err(|e| guest::one_line(&e))?;
         require_static(program)?;
-        if !self.settings.accelerator().is_emulation() {
-            // Where KVM cannot be nested it may open and then hang.
-            let probe = self
-                .guest(&kit)
-                .timeout(KVM_BOOT)
-                .payload(program, ["--version"]);
-            probe.run().map_err(|e| one_line(&e))?;
+        let pinned: Vec<u32> = s.pin.iter().flatten().map(|&cpu| cpu as u32).collect();
+        tompion_platform::require_cpus(&pinned).map_err(|why| format!("pin: {why}"))?;
+        if s.scratch_mib.is_some() && find(Path::new("mkfs.ext4")).is_none() {
+            return Err("a scratch disk needs mkfs.ext4 (Debian: e2fsprogs)".to_owned());
+        }
+        if self.has_tap() {
+            Tap::new().map_err(|e| guest::one_line(&e))?;
+        }
+        if !s.accelerator().is_emulation() {
+            guest::try_kvm(self.guest(&kit), program)?;
+        } else if s.machine.is_some() || s.cpu.is_some() {
+            self.guest(&kit)
+                .try_machine()
+                .map_err(|e| guest::one_line(&e))?;
         }
         Ok(vec![told, format!("guest kernel {}", kit.kernel_name())])
     }
-}
-
-fn kit() -> Result<Kit, GuestError> {
-    match std::env::var_os(KIT_VARIABLE) {
-        Some(directory) => Kit::open(PathBuf::from(directory)),
-        None => Kit::open(KIT),
-    }
-}
-
-/// Without the end of the console, which takes lines of its own.
-fn one_line(error: &GuestError) -> String {
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    let first = first
-        .strip_suffix("; the end of its console:")
-        .unwrap_or(first);
-    first.strip_prefix("guest: ").unwrap_or(first).to_owned()
 }
 
 impl Platform for Qemu {
@@ -84,28 +87,53 @@ impl Platform for Qemu {
         }
     }
 
+    fn scratch(&self, _workspace: &Workspace) -> PathBuf {
+        match self.settings.scratch_mib {
+            Some(_) => SCRATCH.into(),
+            None => "/tmp".into(),
+        }
+    }
+
     fn patience(&self) -> Duration {
-        Duration::from_secs(180)
+        guest::PATIENCE
+    }
+
+    fn seating(&self) -> Seating {
+        Seating::Group
+    }
+
+    fn cpus(&self) -> usize {
+        self.settings.cpus as usize
     }
 
     fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
-        let failed = |e: &GuestError| match e {
-            GuestError::Stopped => TaskError::Stopped,
-            other => TaskError::Failed(one_line(other)),
+        let kit = guest::kit(&self.settings.kernel).map_err(|e| guest::failed(&e))?;
+        let mut guest = self.guest(&kit);
+        if let Some(mib) = self.settings.scratch_mib {
+            guest = guest.scratch(task.workspace.scratch(), mib);
+        }
+        if self.has_tap() {
+            let tap = Tap::new().map_err(|e| guest::failed(&e))?;
+            guest = guest.tap(Arc::new(tap));
+        }
+        let Some(seat) = task.seat else {
+            return guest::run(guest, task);
         };
-        let outcome = self
-            .guest(&kit().map_err(|e| failed(&e))?)
-            .payload(task.program, task.arguments)
-            .timeout(task.limit)
-            .result_mb(64)
-            .stop(Arc::clone(task.stop))
-            .run()
-            .map_err(|e| failed(&e))?;
-        Ok(Output {
-            success: outcome.status.success(),
-            status: outcome.status.to_string(),
-            stdout: outcome.stdout,
-            stderr: outcome.stderr,
+        let threads = seat.for_threads()?;
+        // By this its threads have names.
+        let guest = guest
+            .launched_by(threads.launcher())
+            .qemu_args(["-name", "tompion,debug-threads=on"]);
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let placing = scope.spawn(|| threads.place(self.cpus(), &over));
+            let output = guest::run(guest, task);
+            over.store(true, Ordering::Relaxed);
+            let placed = placing.join().expect("it does not panic");
+            // A guest that did not come up says why by itself.
+            let output = output?;
+            placed.map_err(TaskError::Failed)?;
+            Ok(output)
         })
     }
 }

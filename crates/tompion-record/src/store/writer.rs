@@ -93,18 +93,7 @@ impl RunWriter {
         };
         // The list first: a trial that is listed must have its file.
         writer.checkpoint()?;
-        let samples = directory.join(SAMPLES);
-        let kept = |name: &str| {
-            let id = name.get(..5).and_then(|id| id.parse::<usize>().ok());
-            id.is_some_and(|id| id < trials)
-        };
-        let entries = fs::read_dir(&samples).map_err(Error::io(&samples, "reading"))?;
-        for entry in entries.flatten() {
-            if !entry.file_name().to_str().is_some_and(kept) {
-                let path = entry.path();
-                fs::remove_file(&path).map_err(Error::io(&path, "removing"))?;
-            }
-        }
+        remove_samples_from(&directory.join(SAMPLES), trials)?;
         Ok(writer)
     }
 
@@ -146,6 +135,15 @@ impl RunWriter {
         })?;
         self.record.trials.push(trial);
         Ok(self.record.trials.last().expect("just pushed"))
+    }
+
+    /// Takes back all but the first `trials` trials, as if they had never been saved.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn take_back(&mut self, trials: usize) -> Result<()> {
+        self.record.trials.truncate(trials);
+        remove_samples_from(&self.directory.join(SAMPLES), trials)
     }
 
     /// Adds to what protects the measurement.
@@ -205,6 +203,22 @@ impl RunWriter {
         self.record.finished_at = Some(now_utc());
         self.checkpoint()
     }
+}
+
+/// Removes the files of all trials but the first `trials`, and half-written ones.
+fn remove_samples_from(samples: &Path, trials: usize) -> Result<()> {
+    let kept = |name: &str| {
+        let id = name.get(..5).and_then(|id| id.parse::<usize>().ok());
+        id.is_some_and(|id| id < trials)
+    };
+    let entries = fs::read_dir(samples).map_err(Error::io(samples, "reading"))?;
+    for entry in entries.flatten() {
+        if !entry.file_name().to_str().is_some_and(kept) {
+            let path = entry.path();
+            fs::remove_file(&path).map_err(Error::io(&path, "removing"))?;
+        }
+    }
+    Ok(())
 }
 
 fn cannot_write(path: &Path, error: &parquet::errors::ParquetError) -> Error {

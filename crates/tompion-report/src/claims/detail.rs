@@ -72,7 +72,7 @@ fn source(evidence: &Evidence) -> String {
 }
 
 /// `what: 1.25 (p 0.03, sign test)`.
-fn figure(effect: &Effect) -> String {
+pub(super) fn figure(effect: &Effect) -> String {
     let unit = if effect.unit == "1" {
         String::new()
     } else {

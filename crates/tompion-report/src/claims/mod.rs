@@ -1,6 +1,7 @@
 //! The register of claims, for a terminal and for machines.
 
 mod detail;
+mod findings;
 mod json;
 
 use std::fmt::Write;
@@ -9,6 +10,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use tompion_claims::{Claim, Paper, Standing, Status, coverage, register};
 
 pub use detail::claim_text;
+pub use findings::findings_text;
 pub use json::{CLAIMS_JSON_VERSION, claim_json, claims_json};
 
 use crate::figures::plural;

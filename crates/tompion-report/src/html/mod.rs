@@ -10,6 +10,7 @@ mod environment;
 pub(crate) mod figure;
 mod lost;
 mod measurements;
+mod platforms;
 mod stalls;
 mod tables;
 mod timer_events;
@@ -46,6 +47,7 @@ pub fn html(data: &ReportData) -> String {
         format!("Tompion report: {host}")
     };
     let (among, budget) = (among::section(data), budget::section(data));
+    let platforms = platforms::section(data);
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
@@ -59,12 +61,13 @@ pub fn html(data: &ReportData) -> String {
                 style { (PreEscaped(STYLE)) (PreEscaped(crate::plot::STYLE)) }
             }
             body {
-                (contents(&probes, !among.0.is_empty(), !budget.0.is_empty()))
+                (contents(&probes, [&platforms, &among, &budget].map(|s| !s.0.is_empty())))
                 main {
                     (verdict::header(data))
                     (verdict::profiles(data))
                     (verdict::findings(data))
                     (verdict::advice(data))
+                    (platforms)
                     (among)
                     (budget)
                     (clock::section(data))
@@ -93,12 +96,13 @@ pub(crate) fn figures(data: &ReportData) -> Vec<figure::Figure> {
     figures
 }
 
-fn contents(probes: &[&str], among: bool, budget: bool) -> Markup {
+fn contents(probes: &[&str], [platforms, among, budget]: [bool; 3]) -> Markup {
     markup! {
         nav aria-label="Contents" {
             a href="#verdict" { "Verdict" }
             a href="#hurts" { "What hurts" }
             a href="#advice" { "Advice" }
+            @if platforms { a href="#platforms" { "Platforms" } }
             @if among { a href="#among" { "Among others" } }
             @if budget { a href="#budget" { "Packet budget" } }
             a href="#clock" { "Clock" }

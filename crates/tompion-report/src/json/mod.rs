@@ -1,12 +1,14 @@
 //! The summary for machines: `--json`.
 
 mod compare;
+mod platforms;
 mod published;
 mod sections;
 mod stalls;
 mod timer_events;
 
 pub use compare::compare_json;
+pub use platforms::platforms_json;
 use serde_json::{Map, Value, json};
 use tompion_record::{Status, Summary};
 

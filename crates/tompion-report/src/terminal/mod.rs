@@ -5,6 +5,7 @@ mod ccdf;
 mod compare;
 mod numbers;
 mod paint;
+mod platforms;
 mod published;
 mod stalls;
 mod tables;
@@ -23,6 +24,7 @@ use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, factors_in_words, sections}
 use crate::verdicts::Judged;
 pub use compare::compare_text;
 use paint::Paint;
+pub use platforms::platforms_text;
 pub use published::{published_list, published_table};
 
 /// Columns for the longest name of a method and one number beside it.

@@ -1,5 +1,7 @@
 //! Options of `tompion claims`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// Print the register of claims.
@@ -10,14 +12,29 @@ Examples:
   tompion claims kirova-2019                    one paper
   tompion claims kirova-2019/capacity-120-gbps  one claim with its evidence
   tompion claims --json > claims.json           for machines
+  tompion claims --decide kirova                what the run in `kirova` says of claims
+  tompion claims --decide kirova --write found  the same as evidence, a file a paper
 
 A claim that rests on published figures is held against the papers' own numbers. Only what
 a measurement supports is called reproduced, and emulation alone never decides a claim
-about the speed of hardware.")]
+about the speed of hardware: what --decide finds on emulated platforms is left out. A claim
+that it cannot decide keeps its state.")]
 pub struct ClaimsOptions {
     /// A paper, such as kirova-2019, or a claim, PAPER/NAME [default: all papers]
     #[arg(value_name = "PAPER")]
     pub name: Option<String>,
+
+    /// Say what the run in this directory decides, by fixed rules
+    #[arg(long, value_name = "RUN", conflicts_with = "name")]
+    pub decide: Option<PathBuf>,
+
+    /// Write what was decided as evidence into this directory, a file a paper
+    #[arg(long, value_name = "DIR", requires = "decide")]
+    pub write: Option<PathBuf>,
+
+    /// What else a reader must know of the machine, added to each finding
+    #[arg(long, value_name = "TEXT", requires = "decide")]
+    pub beside: Option<String>,
 
     /// Print as JSON
     #[arg(long)]

@@ -52,7 +52,7 @@ pub struct CompareOptions {
     pub json: bool,
 }
 
-fn level(text: &str) -> Result<f64, String> {
+pub(super) fn level(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(level) if (1e-6..=0.5).contains(&level) => Ok(level),
         _ => Err("a level is a number from 0.000001 to 0.5, such as 0.05".to_owned()),

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use tompion_compare::RatioWish;
 
+use super::compare::level;
 use super::values::seed;
 use crate::output::OutputOptions;
 
@@ -15,6 +17,7 @@ Examples:
   tompion lab plan plans/quick.toml
   tompion lab run plans/quick.toml --out quick
   tompion lab run --resume quick
+  tompion lab summary quick
   tompion compare quick --by platform
   tompion lab clean --dry-run
 
@@ -32,6 +35,8 @@ pub enum LabCommand {
     Plan(LabPlanOptions),
     /// Carry a plan out
     Run(LabRunOptions),
+    /// Set a lab's platforms side by side by their maxima, as Perneel 2015 does
+    Summary(LabSummaryOptions),
     /// Remove what killed labs left on this machine
     Clean(LabCleanOptions),
     /// List the platforms of this machine: present, absent and why, emulated
@@ -107,6 +112,42 @@ pub struct LabRunOptions {
     /// What to print.
     #[command(flatten)]
     pub output: OutputOptions,
+}
+
+/// Set a lab's platforms side by side by their maxima, as Perneel et al. 2015 do.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion lab summary quick
+  tompion lab summary quick --reference runc
+  tompion lab summary quick --ratio runsc/runc
+  tompion lab summary quick --json | jq '.cells[0].platforms'
+
+For each placement, load and probe: the greatest value of all replicates, what it adds to
+the bare machine's, whether maxima still grow with the time watched, and a rank, a range
+where platforms are not told apart. Six replicates tell two platforms apart, ten do six;
+five are needed before anything is said of growth.")]
+pub struct LabSummaryOptions {
+    /// Directory of the lab's run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+
+    /// The bare machine, or the platform in its place [default: host]
+    #[arg(long, value_name = "PLATFORM")]
+    pub reference: Option<String>,
+
+    /// Tell the ratio of platform A to platform B too, a paravirtual one over the fully
+    /// virtualized one, say; may be given several times
+    #[arg(long = "ratio", value_name = "A/B")]
+    pub ratios: Vec<RatioWish>,
+
+    /// Level of the tests, and 1 minus the confidence of the intervals
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
+    pub level: f64,
+
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Remove what killed labs left: containers, control groups, directories.

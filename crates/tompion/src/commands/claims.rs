@@ -1,5 +1,7 @@
 //! `tompion claims`: what the papers claim, and how each claim stands.
 
+mod decide;
+
 use anyhow::bail;
 use tompion_claims::{Paper, Register, register};
 use tompion_report::{claim_json, claim_text, claims_json, claims_text};
@@ -11,6 +13,9 @@ use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn claims(options: &ClaimsOptions) -> exit::Result {
+    if let Some(run) = &options.decide {
+        return decide::decide(run, options);
+    }
     let register = register();
     let name = options.name.as_deref();
     if let Some(claim) = name.and_then(|n| register.claim(n)) {

@@ -15,6 +15,7 @@ use crate::ladder::ladder;
 use crate::limitations::{QuotaEffect, cpu_quota, early_end, limitations};
 use crate::opening::Opening;
 use crate::packet_budget::{RATES, READS_PER_PACKET, bit_rate, budgets};
+use crate::platforms;
 use crate::precision::{interval, rounded};
 use crate::sections::{factors_in_words, load_title};
 use crate::time_lost::ranked;
@@ -46,6 +47,7 @@ pub fn markdown(data: &ReportData) -> String {
     profiles(&mut out, data);
     hurts(&mut out, data);
     advice(&mut out, data);
+    platforms(&mut out, data);
     among(&mut out, data);
     budget(&mut out, data);
     clock(&mut out, data);
@@ -102,6 +104,23 @@ fn list(out: &mut String, title: &str, items: &[String]) {
         }
         out.push('\n');
     }
+}
+
+/// The platforms of a lab.
+fn platforms(out: &mut String, data: &ReportData) {
+    let Some(summary) = platforms::of_report(data) else {
+        return;
+    };
+    out.push_str("## Platforms by their maxima\n\n");
+    for of_cell in platforms::tables(&summary) {
+        let _ = writeln!(out, "### {}\n", plain(&of_cell.title));
+        let rows: Vec<Vec<String>> = of_cell.rows.into_iter().map(Vec::from).collect();
+        table(out, &platforms::HEADS, &rows);
+    }
+    for sentence in platforms::legend(&summary) {
+        let _ = writeln!(out, "- {}", plain(&sentence));
+    }
+    out.push('\n');
 }
 
 /// What stands above everything on the page.

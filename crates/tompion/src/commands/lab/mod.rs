@@ -1,6 +1,7 @@
 //! `tompion lab`: the same measurement on every kind of platform.
 
 mod progress;
+mod summary;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ pub fn lab(options: &LabOptions) -> exit::Result {
     match &options.what {
         LabCommand::Plan(o) => plan(o),
         LabCommand::Run(o) => run(o),
+        LabCommand::Summary(o) => summary::summary(o),
         LabCommand::Clean(o) => clean(o),
         LabCommand::Platforms(o) => platforms(o),
     }
@@ -44,24 +46,49 @@ pub fn cell(job: Option<&String>) -> exit::Result {
     Ok(0)
 }
 
+/// Is beside a cell in an instance: `tompion __neighbour JOB`.
+pub fn neighbour(job: Option<&String>) -> exit::Result {
+    let job = job.context("this is how the lab calls itself; try `tompion lab --help`")?;
+    tompion_lab::neighbour(job).map_err(anyhow::Error::msg)?;
+    Ok(0)
+}
+
+/// Keeps a cell on a tether: `tompion __tether SECONDS DIRECTORY ARGUMENT...`.
+pub fn tether(arguments: &[String]) -> exit::Result {
+    tompion_lab::tether(arguments).map_err(anyhow::Error::msg)
+}
+
 fn plan(options: &LabPlanOptions) -> exit::Result {
     let Some((_, plan)) = read(&options.file)? else {
         return Ok(exit::ERROR);
     };
     let platforms = Platforms::look(&plan, &program(&options.program)?);
-    let prospect = tompion_lab::prospect(&plan, &platforms.present());
+    let prospect = tompion_lab::prospect(&plan, &platforms.cells(&plan));
+    let refused = told_of(&platforms, &options.file);
+    refused.iter().for_each(|why| exit::complain(why));
     if options.json {
         let cells: Vec<String> = plan.cells().into_iter().map(|c| plan.name_of(c)).collect();
         print_json(&json!({
             "plan": plan,
             "platforms": as_json(plan.platforms.iter().zip(platforms.presence())),
             "cells": cells,
+            "refused": refused,
             "prospect": prospect,
         }))?;
     } else {
         print(&text::plan(&plan, &platforms, &prospect))?;
     }
-    Ok(0)
+    // Absent platforms are no mistake of the plan; a placement that none can have is.
+    let all_refused = prospect.cells == 0 && !refused.is_empty();
+    Ok(if all_refused { exit::ERROR } else { 0 })
+}
+
+/// One line for each placement that a platform cannot have.
+fn told_of(platforms: &Platforms, file: &Path) -> Vec<String> {
+    let refused = platforms.refused().iter();
+    refused
+        .map(|refusal| format!("{}:{}", file.display(), refusal.mistake))
+        .collect()
 }
 
 fn run(options: &LabRunOptions) -> exit::Result {
@@ -78,7 +105,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
             let Some((text, plan)) = read(file)? else {
                 return Ok(exit::ERROR);
             };
-            begin(options, &program, &text, plan)?
+            begin(options, file, &program, &text, plan)?
         }
         (None, None) => unreachable!("refused by the options"),
     };
@@ -88,6 +115,11 @@ fn run(options: &LabRunOptions) -> exit::Result {
     let ending = lab.run(&platforms, &program, &stop, |progress| line.show(progress));
     line.clear();
     let ending = ending?;
+    for left in &ending.left {
+        exit::complain(&format!(
+            "{left}; once it can be reached: tompion lab clean"
+        ));
+    }
     if ending.measured == 0 {
         ending.failed.iter().for_each(|why| exit::complain(why));
         anyhow::ensure!(
@@ -115,6 +147,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
 /// A new lab, refused before anything is written where no platform is here.
 fn begin(
     options: &LabRunOptions,
+    file: &Path,
     program: &Path,
     text: &str,
     plan: LabPlan,
@@ -131,8 +164,14 @@ fn begin(
         "no platform of the plan is here ({})",
         absent.join("; ")
     );
-    let present = platforms.present();
-    let prospect = tompion_lab::prospect(&plan, &present);
+    let prospect = tompion_lab::prospect(&plan, &platforms.cells(&plan));
+    let refused = told_of(&platforms, file);
+    anyhow::ensure!(
+        prospect.cells > 0,
+        "no placement of the plan can be had here ({})",
+        refused.join("; ")
+    );
+    refused.iter().for_each(|why| exit::complain(why));
     if !options.output.quiet {
         for platform in &absent {
             exit::complain(&format!("absent: {platform}"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tompion_lab::engine::Platforms;
 use tompion_lab::leftovers::Cleaning;
 use tompion_lab::platform::Presence;
-use tompion_lab::{LabPlan, PlatformPlan, Prospect};
+use tompion_lab::{LabPlan, PlatformPlan, Prospect, Refusal};
 
 use super::in_words;
 
@@ -20,7 +20,17 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
     };
     let _ = writeln!(text, "Plan: {name}\n\nPlatforms");
     text += &platforms(plan.platforms.iter().zip(all.presence()));
-    let present = all.present();
+    if plan
+        .placements
+        .iter()
+        .any(|placement| placement.at.is_some())
+    {
+        text += "\nPlacements\n";
+        for placement in &plan.placements {
+            let settings = placement.settings().join(", ");
+            let _ = writeln!(text, "  {}: {settings}", placement.name);
+        }
+    }
     let _ = writeln!(
         text,
         "\nCells, each once in each of {} replicates",
@@ -28,11 +38,18 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
     );
     for cell in plan.cells() {
         let what = plan.name_of(cell);
-        if present.contains(&cell.platform) {
+        let is_refused =
+            |r: &&Refusal| (r.platform, r.placement) == (cell.platform, cell.placement);
+        if all.can(cell) {
             let time = plan.probes[cell.probe].time().as_secs_f64();
             let trials = plan.keys(cell.load, cell.probe).len();
             let s = if trials == 1 { "" } else { "s" };
             let _ = writeln!(text, "  {what}: {trials} trial{s} in {time} s");
+        } else if all.refused().iter().find(is_refused).is_some() {
+            let _ = writeln!(
+                text,
+                "  {what}: left out, the platform cannot have the placement"
+            );
         } else {
             let _ = writeln!(text, "  {what}: left out, the platform is absent");
         }
@@ -42,9 +59,9 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
     if let Some(p) = prospect.least_adjusted_p {
         let _ = writeln!(
             text,
-            "Between platforms: {} tests share a family; the least adjusted p that {} replicates \
-             can reach is {p:.2}",
-            prospect.family, plan.replicates
+            "Between {}: {} tests share a family; the least adjusted p that {} replicates can \
+             reach is {p:.2}",
+            prospect.between, prospect.family, plan.replicates
         );
     }
     if let Some(warning) = warning(prospect, plan.replicates) {
@@ -59,8 +76,9 @@ pub fn warning(prospect: &Prospect, replicates: u32) -> Option<String> {
         let need = prospect.replicates_needed;
         let need = need.map_or_else(|| "more".to_owned(), |n| n.to_string());
         format!(
-            "warning: {replicates} replicates cannot show a difference between platforms at the \
-             level 0.05; replicates = {need} can"
+            "warning: {replicates} replicates cannot show a difference between {} at the level \
+             0.05; replicates = {need} can",
+            prospect.between
         )
     })
 }

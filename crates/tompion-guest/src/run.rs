@@ -1,33 +1,32 @@
-//! From the description of a guest to its outcome: QEMU, started and outlived.
+//! From the description of a guest to its outcome: its program, started and outlived.
 
-use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::frame::{self, FrameError, Report};
-use super::memory_file::MemoryFile;
+use super::frame::{self, Report};
 use super::outcome::console_text;
+use super::vmm::{self, Files, Launch};
 use super::{Accel, Guest, GuestError, Outcome};
-use crate::sys;
 
-/// How often QEMU is looked at; short beside any boot.
+/// How often the program is looked at; short beside any boot.
 const POLL: Duration = Duration::from_millis(10);
+/// Within this time it ends that has closed its connection.
+const END: Duration = Duration::from_secs(10);
 /// What is kept of the console, in bytes.
 const CONSOLE_BYTES: usize = 1 << 20;
 
 pub fn run(guest: &Guest, initramfs: &[u8]) -> Result<Outcome, GuestError> {
     accelerator_present(guest.accel)?;
-    let (initrd, mut disk) = files(guest, initramfs).map_err(|source| GuestError::Host {
-        what: "make the guest's files in memory".into(),
-        source,
-    })?;
+    let files = Files::make(guest, initramfs)?;
     let start = Instant::now();
-    let mut running = Running::start(guest, &initrd, &disk)?;
+    let launch = vmm::launch(guest, &files)?;
+    let mut running = Running::start(guest, launch)?;
     let ended = running.wait(start + guest.timeout, &guest.stop)?;
     let seconds = start.elapsed().as_secs_f64();
     let (console, message) = running.output();
@@ -43,11 +42,9 @@ pub fn run(guest: &Guest, initramfs: &[u8]) -> Result<Outcome, GuestError> {
     };
     // Power-off and, with -no-reboot, a panic both end QEMU with status 0.
     if !status.success() {
-        let message = message.trim().replace('\n', "; ");
-        return Err(GuestError::QemuFailed { status, message });
+        return Err(failed(guest, status, &message));
     }
-    let read = disk.file.rewind().map_err(FrameError::from);
-    match read.and_then(|()| frame::decode(&disk.file)) {
+    match frame::read(&files.result.file) {
         Err(problem) => Err(GuestError::NoResult { problem, console }),
         Ok(Report::Refused { problem }) => Err(GuestError::Command { problem, console }),
         Ok(Report::Ran {
@@ -65,6 +62,26 @@ pub fn run(guest: &Guest, initramfs: &[u8]) -> Result<Outcome, GuestError> {
     }
 }
 
+pub fn try_machine(guest: &Guest) -> Result<(), GuestError> {
+    accelerator_present(guest.accel)?;
+    // Stopped before it runs, as one that is to be pinned.
+    let mut guest = guest.clone();
+    guest.pin = vec![Vec::new()];
+    let files = Files::make(&guest, &[])?;
+    let launch = vmm::launch(&guest, &files)?;
+    let mut running = Running::spawn(&guest, launch)?;
+    let quit = running.monitor.as_mut().map_or(Ok(()), vmm::Monitor::quit);
+    quit.map_err(|error| running.why_not(&guest, error))
+}
+
+fn failed(guest: &Guest, status: ExitStatus, message: &str) -> GuestError {
+    GuestError::VmmFailed {
+        vmm: guest.vmm,
+        status,
+        message: message.trim().replace('\n', "; "),
+    }
+}
+
 fn accelerator_present(accel: Accel) -> Result<(), GuestError> {
     if accel != Accel::Kvm {
         return Ok(());
@@ -76,89 +93,71 @@ fn accelerator_present(accel: Accel) -> Result<(), GuestError> {
     })
 }
 
-fn files(guest: &Guest, initramfs: &[u8]) -> io::Result<(MemoryFile, MemoryFile)> {
-    let mut initrd = MemoryFile::new("tompion-initramfs")?;
-    initrd.file.write_all(initramfs)?;
-    let disk = MemoryFile::new("tompion-result")?;
-    // Sparse: only what the guest writes takes memory. One MiB more than promised
-    // holds the header.
-    disk.file.set_len((u64::from(guest.result_mb) + 1) << 20)?;
-    Ok((initrd, disk))
-}
-
-/// The command line; the module's documentation has the reasons.
-fn arguments(guest: &Guest, initrd: &MemoryFile, disk: &MemoryFile) -> Vec<OsString> {
-    let (accel, cpu) = match guest.accel {
-        Accel::Tcg => ("tcg,thread=multi", "max"),
-        Accel::Kvm => ("kvm", "host"),
-    };
-    let mut boot = vec!["console=ttyS0", "quiet", "panic=-1"];
-    boot.extend(guest.kernel_args.iter().map(String::as_str));
-    let mut arguments: Vec<OsString> = [
-        "-nodefaults",
-        "-no-user-config",
-        "-no-reboot",
-        "-display",
-        "none",
-        "-serial",
-        "stdio",
-        "-machine",
-        "pc",
-        "-accel",
-        accel,
-        "-cpu",
-        cpu,
-    ]
-    .map(OsString::from)
-    .into();
-    arguments.extend(["-smp".into(), guest.cpus.to_string().into()]);
-    arguments.extend(["-m".into(), guest.memory_mb.to_string().into()]);
-    arguments.extend(["-kernel".into(), guest.kit.kernel().into()]);
-    arguments.extend(["-initrd".into(), initrd.path().into()]);
-    arguments.extend(["-append".into(), boot.join(" ").into()]);
-    arguments.extend([
-        "-drive".into(),
-        // Unsafe: written to the host's memory, which needs no flushing.
-        format!("file={},if=virtio,format=raw,cache=unsafe", disk.path()).into(),
-    ]);
-    arguments.extend(guest.qemu_args.iter().cloned());
-    arguments
-}
-
-/// A QEMU that is killed at the latest when this is dropped.
+/// A program that is killed at the latest when this is dropped.
 struct Running {
     child: Child,
     console: Option<JoinHandle<Vec<u8>>>,
     message: Option<JoinHandle<Vec<u8>>>,
+    /// Open as long as it runs.
+    monitor: Option<vmm::Monitor>,
 }
 
 impl Running {
-    fn start(guest: &Guest, initrd: &MemoryFile, disk: &MemoryFile) -> Result<Self, GuestError> {
-        let mut command = Command::new(&guest.qemu);
+    /// Starts it and, where it waits for its monitor, lets it go.
+    fn start(guest: &Guest, launch: Launch) -> Result<Self, GuestError> {
+        let mut running = Self::spawn(guest, launch)?;
+        let pin = |monitor: &mut vmm::Monitor| monitor.pin_and_continue(&guest.pin);
+        let pinned = running.monitor.as_mut().map_or(Ok(()), pin);
+        pinned.map_err(|error| running.why_not(guest, error))?;
+        Ok(running)
+    }
+
+    fn spawn(guest: &Guest, launch: Launch) -> Result<Self, GuestError> {
+        let Launch {
+            mut command,
+            monitor,
+            theirs,
+        } = launch;
         command
-            .args(arguments(guest, initrd, disk))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        sys::kill_with_parent(&mut command);
-        let program = guest.qemu.display().to_string();
+        let program = command.get_program().display().to_string();
         let mut child = command.spawn().map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => GuestError::QemuMissing { program },
+            io::ErrorKind::NotFound => GuestError::VmmMissing {
+                program,
+                vmm: guest.vmm,
+            },
             _ => GuestError::Host {
                 what: format!("start {program}"),
                 source,
             },
         })?;
-        let console = child.stdout.take().map(keep_last);
-        let message = child.stderr.take().map(keep_last);
+        // Closed here, so that its death is the end of the connection.
+        drop(theirs);
+        let told = guest.console_to.clone();
+        let console = child.stdout.take().map(|out| keep_last(out, told));
+        let message = child.stderr.take().map(|err| keep_last(err, None));
         Ok(Self {
             child,
             console,
             message,
+            monitor,
         })
     }
 
-    /// How QEMU ended, or none if it had to be killed at the deadline or by `stop`.
+    /// Its own words, where it has ended, say more than a broken connection.
+    fn why_not(&mut self, guest: &Guest, error: GuestError) -> GuestError {
+        match self.wait(Instant::now() + END, &guest.stop) {
+            Ok(Some(status)) if !status.success() => {
+                let (_, message) = self.output();
+                failed(guest, status, &message)
+            }
+            _ => error,
+        }
+    }
+
+    /// How it ended, or none if it had to be killed at the deadline or by `stop`.
     fn wait(
         &mut self,
         deadline: Instant,
@@ -166,7 +165,7 @@ impl Running {
     ) -> Result<Option<ExitStatus>, GuestError> {
         loop {
             let ended = self.child.try_wait().map_err(|source| GuestError::Host {
-                what: "wait for QEMU".into(),
+                what: "wait for the guest".into(),
                 source,
             })?;
             if ended.is_some() {
@@ -180,8 +179,9 @@ impl Running {
         }
     }
 
-    /// Console and standard error of a QEMU that has ended.
+    /// Console and standard error of one that has ended.
     fn output(&mut self) -> (String, String) {
+        self.monitor = None;
         let text = |thread: Option<JoinHandle<Vec<u8>>>| {
             let bytes = thread.and_then(|t| t.join().ok()).unwrap_or_default();
             console_text(&bytes)
@@ -202,13 +202,20 @@ impl Drop for Running {
     }
 }
 
-/// Reads to the end, so that QEMU never waits for us, and keeps the last of it.
-fn keep_last(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+/// Reads to the end, so that the guest never waits for us, and keeps the last of it.
+fn keep_last(
+    mut stream: impl Read + Send + 'static,
+    told: Option<Sender<Vec<u8>>>,
+) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut kept = Vec::new();
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             kept.extend(&buffer[..count]);
+            // Nobody may listen any more.
+            let _ = told
+                .as_ref()
+                .map(|told| told.send(buffer[..count].to_vec()));
             if kept.len() > 2 * CONSOLE_BYTES {
                 kept.drain(..kept.len() - CONSOLE_BYTES);
             }

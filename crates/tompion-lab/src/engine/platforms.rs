@@ -1,0 +1,75 @@
+//! What of a plan can be carried out on this machine.
+
+use std::path::Path;
+
+use tompion_record::Design;
+
+use crate::placing::{self, Offer, Refusal};
+use crate::platform::{self, Platform, Presence};
+use crate::{LabCell, LabPlan};
+
+/// The platforms of a plan, looked for on this machine, and the placements that they
+/// cannot have here.
+pub struct Platforms(pub(super) Vec<(Box<dyn Platform>, Presence)>, Vec<Refusal>);
+
+impl Platforms {
+    /// Looks for them; `program` is the one that measures in their instances.
+    pub fn look(plan: &LabPlan, program: &Path) -> Self {
+        let look = |plan| {
+            let platform = platform::of(plan);
+            let presence = platform.presence(program);
+            (platform, presence)
+        };
+        let all: Vec<_> = plan.platforms.iter().map(look).collect();
+        let offer = Offer::here();
+        let mut refused = Vec::new();
+        for (number, (platform, presence)) in all.iter().enumerate() {
+            if matches!(presence, Presence::Absent(_)) {
+                continue;
+            }
+            let (seating, cpus) = (platform.seating(), platform.cpus());
+            for (placement, asked) in plan.placements.iter().enumerate() {
+                if let Some(why) = placing::refusal(asked, seating, cpus, &offer) {
+                    refused.push(Refusal::new(plan, number, placement, &why));
+                }
+            }
+        }
+        Self(all, refused)
+    }
+
+    /// Placements that platforms cannot have which are here.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.1
+    }
+
+    /// Whether a cell can be measured here.
+    pub fn can(&self, cell: LabCell) -> bool {
+        let refuses = |r: &Refusal| (r.platform, r.placement) == (cell.platform, cell.placement);
+        let presence = self.0.get(cell.platform).map(|(_, presence)| presence);
+        matches!(presence, Some(Presence::Present(_))) && !self.1.iter().any(refuses)
+    }
+
+    /// The cells of a replicate that can be measured here.
+    pub fn cells(&self, plan: &LabPlan) -> Vec<LabCell> {
+        let all = plan.cells().into_iter();
+        all.filter(|&cell| self.can(cell)).collect()
+    }
+
+    /// Whether each is here, in the order of the plan.
+    pub fn presence(&self) -> impl Iterator<Item = &Presence> {
+        self.0.iter().map(|(_, presence)| presence)
+    }
+}
+
+/// How the trials of a lab are ordered, for the header of its run.
+pub fn design(plan: &LabPlan, platforms: &Platforms, seed: u64) -> Design {
+    let cells = platforms.cells(plan).into_iter();
+    Design {
+        order: "every replicate measures every cell once, each in a fresh instance of its \
+                platform, in random order over platforms, placements, loads and probes"
+            .to_owned(),
+        seed,
+        blocks: plan.replicates,
+        cells: cells.map(|c| plan.keys(c.load, c.probe).len() as u32).sum(),
+    }
+}

@@ -1,0 +1,301 @@
+//! The placement of one cell: guests beside the measuring one, there and at work before
+//! it starts, ended after it in every case.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tompion_load::LoadSpec;
+
+use crate::groups::{Group, Hierarchy};
+use crate::ledger::Beside;
+use crate::leftovers::{self, Workspace};
+use crate::neighbour::{NeighbourJob, Sign};
+use crate::placing;
+use crate::plan::{PlacementPlan, Scheduling};
+use crate::platform::{Host, Output, Platform, Running, Seat, Seating, Start, TaskError};
+
+/// How often neighbours are looked at until they work.
+const LOOK: Duration = Duration::from_millis(20);
+/// How much slower a start may be taken for beside others.
+const SLOWEST: f64 = 30.0;
+
+/// One cell's placement on its platform.
+pub(super) struct Scene<'a> {
+    pub placement: &'a PlacementPlan,
+    pub platform: &'a dyn Platform,
+    pub program: &'a Path,
+    pub workspace: &'a Workspace,
+    pub stop: &'a Arc<AtomicBool>,
+    /// Of the group of all guests; the instances have those that follow.
+    pub number: usize,
+}
+
+/// A guest, or a load of the host, beside the measuring guest.
+struct Neighbour<'a> {
+    what: String,
+    load: Option<&'a LoadSpec>,
+    platform: &'a dyn Platform,
+    seat: Option<Seat>,
+}
+
+impl<'a> Scene<'a> {
+    /// Numbers that it needs: of the group, the measuring guest, the others, and the host.
+    pub fn numbers(placement: &PlacementPlan) -> usize {
+        3 + placement.neighbours()
+    }
+
+    /// Has the task done in a guest among its neighbours, within `limit` where it were
+    /// alone. Tells what these did meanwhile.
+    pub fn run(
+        &self,
+        arguments: Vec<String>,
+        limit: Duration,
+    ) -> Result<(Output, Vec<Beside>), TaskError> {
+        self.run_in(&Groups::make(self)?, arguments, limit)
+    }
+
+    fn run_in(
+        &self,
+        groups: &Groups,
+        arguments: Vec<String>,
+        limit: Duration,
+    ) -> Result<(Output, Vec<Beside>), TaskError> {
+        let (seat, neighbours) = self.seats(groups).map_err(TaskError::Failed)?;
+        let limit = limit.mul_f64(slowness(self.placement));
+        // A neighbour outlasts everything that may be waited for.
+        let beside_limit = 3 * limit;
+        thread::scope(|scope| {
+            let mut running = Vec::new();
+            for (n, neighbour) in neighbours.iter().enumerate() {
+                let scratch = neighbour.platform.scratch(self.workspace);
+                let job = NeighbourJob::new(neighbour.load, beside_limit, scratch);
+                let start = Start {
+                    arguments: job.arguments(),
+                    number: self.number + 2 + n,
+                    limit: beside_limit + neighbour.platform.patience(),
+                    seat: neighbour.seat.clone(),
+                    stop: Arc::default(),
+                    program: self.program,
+                    workspace: self.workspace,
+                };
+                running.push((neighbour, Running::start(scope, neighbour.platform, start)));
+            }
+            let begun = Instant::now();
+            let done = self
+                .until_they_work(&mut running, begun + limit)
+                .and_then(|before| {
+                    let start = Start {
+                        arguments,
+                        number: self.number + 1,
+                        limit,
+                        seat,
+                        stop: Arc::clone(self.stop),
+                        program: self.program,
+                        workspace: self.workspace,
+                    };
+                    let output = Running::start(scope, self.platform, start).wait()?;
+                    Ok((output, before))
+                });
+            let beside = done.map(|(output, before)| {
+                let seen = running.iter_mut().zip(before);
+                let beside: Result<Vec<_>, _> = seen
+                    .map(|((neighbour, running), before)| seen_of(neighbour, running, before))
+                    .collect();
+                (output, beside)
+            });
+            // All at once: none waits for another's end.
+            running.iter().for_each(|(_, running)| running.stop());
+            let ends: Vec<_> = running
+                .into_iter()
+                .map(|(neighbour, running)| (neighbour, running.end()))
+                .collect();
+            match beside? {
+                (output, Ok(beside)) => Ok((output, beside)),
+                (_, Err(())) => Err(self.ended(ends)),
+            }
+        })
+    }
+
+    /// The seat of the measuring guest, and all others with theirs.
+    fn seats(&self, groups: &Groups) -> Result<(Option<Seat>, Vec<Neighbour<'a>>), String> {
+        let placement = self.placement;
+        let mut cpus = placing::cpus(
+            placement,
+            self.platform.cpus(),
+            &tompion_platform::usable_cpus(),
+        )?
+        .into_iter();
+        let mut seat = |name: String, scheduling: &Scheduling| Seat {
+            cpus: cpus.next().unwrap_or_default(),
+            one_each: placement.pinning == crate::plan::Pinning::OneToOne,
+            scheduling: scheduling.clone(),
+            parent: groups.guests.clone(),
+            name,
+        };
+        let own = seat("measure".to_owned(), &placement.measure);
+        let mut neighbours = Vec::new();
+        for guests in &placement.guests {
+            for _ in 0..guests.count {
+                let n = neighbours.len() + 1;
+                neighbours.push(Neighbour {
+                    what: format!("guest {n} ({})", guests.role()),
+                    load: guests.load.as_ref(),
+                    platform: self.platform,
+                    seat: Some(seat(format!("guest-{n}"), &guests.scheduling)),
+                });
+            }
+        }
+        neighbours.extend(placement.host_load.iter().map(|load| Neighbour {
+            what: format!("the host ({})", load.level()),
+            load: Some(load),
+            platform: &Host,
+            seat: Some(Seat {
+                cpus: placement.cpus.clone().unwrap_or_default(),
+                one_each: false,
+                scheduling: Scheduling::default(),
+                parent: groups.host.clone(),
+                name: "load".to_owned(),
+            }),
+        }));
+        Ok((Some(own), neighbours))
+    }
+
+    /// Waits until each neighbour has shown that it works, and returns what it showed.
+    fn until_they_work(
+        &self,
+        running: &mut [(&Neighbour<'_>, Running<'_>)],
+        until: Instant,
+    ) -> Result<Vec<Sign>, TaskError> {
+        loop {
+            let signs: Vec<_> = running.iter_mut().map(|(_, r)| r.sign()).collect();
+            if let Some(signs) = signs.iter().copied().collect() {
+                return Ok(signs);
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(TaskError::Stopped);
+            }
+            // One that is over has said why; the rest are ended with it.
+            if let Some(at) = running.iter().position(|(_, r)| r.is_over()) {
+                let (neighbour, running) = (&running[at].0, &mut running[at].1);
+                return Err(failed(neighbour, running.take_end()));
+            }
+            if Instant::now() > until {
+                let silent = signs.iter().position(Option::is_none).unwrap_or_default();
+                return Err(TaskError::Failed(format!(
+                    "{} gave no sign of its load in time",
+                    running[silent].0.what
+                )));
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    fn ended(&self, ends: Vec<(&Neighbour<'_>, Result<Output, TaskError>)>) -> TaskError {
+        if self.stop.load(Ordering::Relaxed) {
+            return TaskError::Stopped;
+        }
+        let early = ends
+            .into_iter()
+            .find(|(_, end)| *end != Err(TaskError::Stopped));
+        match early {
+            Some((neighbour, end)) => failed(neighbour, end),
+            None => TaskError::Failed("a neighbour ended while it was measured".to_owned()),
+        }
+    }
+}
+
+/// What a neighbour did since `before`; nothing where it is there no more.
+fn seen_of(
+    neighbour: &Neighbour<'_>,
+    running: &mut Running<'_>,
+    before: Sign,
+) -> Result<Beside, ()> {
+    if running.is_over() {
+        return Err(());
+    }
+    let now = running.sign().unwrap_or(before);
+    let seconds = |now: u64, before: u64| now.saturating_sub(before) as f64 / 1e9;
+    Ok(Beside {
+        what: neighbour.what.clone(),
+        cpus: neighbour
+            .seat
+            .iter()
+            .flat_map(|seat| seat.cpus.clone())
+            .collect(),
+        seconds: seconds(now.at_ns, before.at_ns),
+        cpu_seconds: seconds(now.cpu_ns, before.cpu_ns),
+    })
+}
+
+fn failed(neighbour: &Neighbour<'_>, end: Result<Output, TaskError>) -> TaskError {
+    let why = match end {
+        Err(TaskError::Stopped) => return TaskError::Stopped,
+        Err(TaskError::Failed(why)) => why,
+        Ok(output) => super::sitting::last_words(&output),
+    };
+    TaskError::Failed(format!("{} ended early: {why}", neighbour.what))
+}
+
+/// How much longer a start takes at most beside neighbours of these weights.
+fn slowness(placement: &PlacementPlan) -> f64 {
+    let weight = |s: &Scheduling| s.weight.unwrap_or(100) as f64;
+    let own = weight(&placement.measure);
+    let others = placement.guests.iter();
+    let others: f64 = others.map(|g| g.count as f64 * weight(&g.scheduling)).sum();
+    let shares = placement.guests.iter().map(|g| &g.scheduling);
+    let shares = shares.chain([&placement.measure, &placement.together]);
+    let quota = shares.map(Scheduling::share_of_cpu).fold(1.0, f64::min);
+    ((1.0 + others / own) / quota).clamp(1.0, SLOWEST)
+}
+
+/// The groups of a placement, removed with all that is in them when this is dropped.
+struct Groups {
+    guests: Option<(Hierarchy, Group)>,
+    host: Option<(Hierarchy, Group)>,
+    name: String,
+    host_name: String,
+}
+
+impl Groups {
+    fn make(scene: &Scene<'_>) -> Result<Self, TaskError> {
+        let mut groups = Self {
+            guests: None,
+            host: None,
+            name: scene.workspace.id(scene.number),
+            host_name: String::new(),
+        };
+        let placement = scene.placement;
+        if scene.platform.seating() == Seating::Process && !placement.needs_groups() {
+            return Ok(groups);
+        }
+        let make = |name: &str, has: &Scheduling| -> Result<_, TaskError> {
+            let hierarchy = Hierarchy::find().map_err(TaskError::Failed)?;
+            let group = hierarchy.parent(name, has).map_err(TaskError::Failed)?;
+            Ok(Some((hierarchy, group)))
+        };
+        groups.guests = make(&groups.name, &placement.together)?;
+        if placement.host_load.is_some() {
+            // The host's load is the last of its instances.
+            let last = scene.number + Scene::numbers(placement) - 1;
+            groups.host_name = scene.workspace.id(last);
+            groups.host = make(&groups.host_name, &Scheduling::default())?;
+        }
+        Ok(groups)
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        // What is left here all the same is found by `lab clean`.
+        leftovers::remove_cgroups(&self.name);
+        if self.host.is_some() {
+            leftovers::remove_cgroups(&self.host_name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

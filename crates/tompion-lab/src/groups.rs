@@ -1,0 +1,282 @@
+//! Control groups that share the CPU among guests, by version 1 (`cpu.shares`) and
+//! version 2 (`cpu.weight`) of the kernel's interface.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::plan::Scheduling;
+
+/// Where control groups are mounted.
+const MOUNT: &str = "/sys/fs/cgroup";
+
+/// Version of the kernel's interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    V1,
+    V2,
+}
+
+/// The hierarchy in which the CPU is shared out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hierarchy {
+    version: Version,
+    root: PathBuf,
+}
+
+impl Hierarchy {
+    /// That of this machine.
+    ///
+    /// # Errors
+    /// In one line, where there is none that we may write to.
+    pub fn find() -> Result<Self, String> {
+        let found = Self::below(Path::new(MOUNT))?;
+        let writable = rustix::fs::access(&found.root, rustix::fs::Access::WRITE_OK);
+        writable.map_err(|e| {
+            let at = found.root.display();
+            format!("sharing the CPU among guests needs control groups, and {at} cannot be written to: {e}")
+        })?;
+        Ok(found)
+    }
+
+    fn below(mount: &Path) -> Result<Self, String> {
+        // With both versions mounted, the controller belongs to one of them.
+        let first = mount.join("cpu");
+        if first.join("cpu.shares").exists() || first.join("tasks").exists() {
+            return Ok(Self {
+                version: Version::V1,
+                root: first,
+            });
+        }
+        let has_cpu = |root: &Path| {
+            let read = fs::read_to_string(root.join("cgroup.controllers"));
+            read.is_ok_and(|text| text.split_whitespace().any(|word| word == "cpu"))
+        };
+        let roots = [mount.to_path_buf(), mount.join("unified")];
+        let root = roots.into_iter().find(|root| has_cpu(root));
+        root.map(|root| Self {
+            version: Version::V2,
+            root,
+        })
+        .ok_or_else(|| {
+            let at = mount.display();
+            format!("sharing the CPU among guests needs control groups with the controller cpu; {at} has none")
+        })
+    }
+
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Makes the group in which all guests of a placement are.
+    ///
+    /// # Errors
+    /// What the kernel refuses, in one line.
+    pub fn parent(&self, name: &str, has: &Scheduling) -> Result<Group, String> {
+        if self.version == Version::V2 {
+            write(&self.root.join("cgroup.subtree_control"), "+cpu")?;
+        }
+        let group = Group::make(self.version, self.root.join(name), has)?;
+        Ok(group)
+    }
+}
+
+/// One control group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    version: Version,
+    path: PathBuf,
+}
+
+impl Group {
+    fn make(version: Version, path: PathBuf, has: &Scheduling) -> Result<Self, String> {
+        fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let group = Self { version, path };
+        group.set(has)?;
+        Ok(group)
+    }
+
+    /// A group within this one. With `threaded` single threads may be moved into it,
+    /// and all others beside it must be so too.
+    ///
+    /// # Errors
+    /// What the kernel refuses, in one line.
+    pub fn child(&self, name: &str, has: &Scheduling, threaded: bool) -> Result<Self, String> {
+        let path = self.path.join(name);
+        if self.version == Version::V1 {
+            return Self::make(self.version, path, has);
+        }
+        let bare = Self::make(self.version, path, &Scheduling::default())?;
+        if threaded {
+            write(&bare.path.join("cgroup.type"), "threaded")?;
+        }
+        // The first time only it changes anything.
+        write(&self.path.join("cgroup.subtree_control"), "+cpu")?;
+        bare.set(has)?;
+        Ok(bare)
+    }
+
+    fn set(&self, has: &Scheduling) -> Result<(), String> {
+        settings(self.version, has)
+            .iter()
+            .try_for_each(|(file, value)| write(&self.path.join(file), value))
+    }
+
+    /// Its path below the root of the hierarchy, for others who make groups in it.
+    pub fn name_below(&self, hierarchy: &Hierarchy) -> PathBuf {
+        let below = self.path.strip_prefix(&hierarchy.root);
+        Path::new("/").join(below.unwrap_or(&self.path))
+    }
+
+    /// A process that writes 0 here joins it.
+    pub fn entrance(&self) -> PathBuf {
+        self.path.join("cgroup.procs")
+    }
+
+    /// Its threads.
+    pub fn threads(&self) -> Vec<i32> {
+        let read = fs::read_to_string(self.path.join(self.threads_file()));
+        let text = read.unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Moves one thread here.
+    ///
+    /// # Errors
+    /// What the kernel refuses, in one line.
+    pub fn take_thread(&self, thread: i32) -> Result<(), String> {
+        write(&self.path.join(self.threads_file()), &thread.to_string())
+    }
+
+    fn threads_file(&self) -> &'static str {
+        match self.version {
+            Version::V1 => "tasks",
+            Version::V2 => "cgroup.threads",
+        }
+    }
+}
+
+/// The files of a group and what is to stand in them.
+fn settings(version: Version, has: &Scheduling) -> Vec<(&'static str, String)> {
+    let mut files = Vec::new();
+    match version {
+        Version::V1 => {
+            files.extend(has.weight.map(|w| ("cpu.shares", shares(w).to_string())));
+            // The period first: a quota is checked against it.
+            files.extend(
+                has.period_us
+                    .map(|us| ("cpu.cfs_period_us", us.to_string())),
+            );
+            files.extend(has.quota_us.map(|us| ("cpu.cfs_quota_us", us.to_string())));
+        }
+        Version::V2 => {
+            files.extend(has.weight.map(|w| ("cpu.weight", w.to_string())));
+            files.extend(has.quota_us.map(|quota| {
+                let period = has.period_us.unwrap_or(100_000);
+                ("cpu.max", format!("{quota} {period}"))
+            }));
+        }
+    }
+    files
+}
+
+/// A weight of version 2, of which 100 is usual, as one of version 1, where 1024 is.
+pub(crate) fn shares(weight: u64) -> u64 {
+    (weight * 1024 / 100).max(2)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|e| format!("{}: writing {text}: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made_up(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let d = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = d.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        d
+    }
+
+    fn read(d: &tempfile::TempDir, name: &str) -> String {
+        fs::read_to_string(d.path().join(name)).unwrap()
+    }
+
+    const HALF: Scheduling = Scheduling {
+        weight: Some(400),
+        quota_us: Some(20_000),
+        period_us: Some(40_000),
+    };
+
+    #[test]
+    fn version_1_takes_shares_and_quota() {
+        let d = made_up(&[
+            ("cpu/cpu.shares", "1024"),
+            ("unified/cgroup.controllers", ""),
+        ]);
+        let hierarchy = Hierarchy::below(d.path()).unwrap();
+        assert_eq!(hierarchy.version(), Version::V1);
+        let parent = hierarchy.parent("p", &Scheduling::default()).unwrap();
+        let guest = parent.child("g", &HALF, true).unwrap();
+        assert_eq!(read(&d, "cpu/p/g/cpu.shares"), "4096");
+        assert_eq!(read(&d, "cpu/p/g/cpu.cfs_quota_us"), "20000");
+        assert_eq!(read(&d, "cpu/p/g/cpu.cfs_period_us"), "40000");
+        guest.take_thread(17).unwrap();
+        assert_eq!(read(&d, "cpu/p/g/tasks"), "17");
+        assert_eq!(guest.threads(), [17]);
+        assert_eq!(guest.name_below(&hierarchy), Path::new("/p/g"));
+        assert!(!d.path().join("cpu/p/cpu.shares").exists());
+    }
+
+    #[test]
+    fn version_2_takes_weight_and_maximum_and_single_threads_where_asked() {
+        for root in ["", "unified/"] {
+            let d = made_up(&[(&format!("{root}cgroup.controllers"), "cpuset cpu io\n")]);
+            let hierarchy = Hierarchy::below(d.path()).unwrap();
+            assert_eq!(hierarchy.version(), Version::V2);
+            let weight = Scheduling {
+                weight: Some(10_000),
+                ..Scheduling::default()
+            };
+            let parent = hierarchy.parent("p", &weight).unwrap();
+            let guest = parent.child("g", &HALF, true).unwrap();
+            let at = |name: &str| read(&d, &format!("{root}{name}"));
+            assert_eq!(at("cgroup.subtree_control"), "+cpu");
+            assert_eq!(at("p/cpu.weight"), "10000");
+            assert_eq!(at("p/cgroup.subtree_control"), "+cpu");
+            assert_eq!(at("p/g/cgroup.type"), "threaded");
+            assert_eq!(
+                (at("p/g/cpu.weight"), at("p/g/cpu.max")),
+                ("400".into(), "20000 40000".into())
+            );
+            guest.take_thread(3).unwrap();
+            assert_eq!(at("p/g/cgroup.threads"), "3");
+            let whole = parent.child("h", &Scheduling::default(), false).unwrap();
+            assert!(whole.entrance().ends_with("p/h/cgroup.procs"));
+            assert!(!d.path().join(root).join("p/h/cgroup.type").exists());
+        }
+    }
+
+    #[test]
+    fn no_controller_is_told_in_one_line() {
+        let d = made_up(&[("unified/cgroup.controllers", "io memory")]);
+        let error = Hierarchy::below(d.path()).unwrap_err();
+        assert!(
+            error.contains("with the controller cpu") && !error.contains('\n'),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn weights_of_both_versions_have_the_same_proportions() {
+        assert_eq!(
+            (shares(100), shares(400), shares(10_000)),
+            (1024, 4096, 102_400)
+        );
+        assert_eq!(shares(1), 10);
+    }
+}

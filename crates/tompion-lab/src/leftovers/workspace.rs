@@ -1,0 +1,125 @@
+//! The places of a lab at work, and its journal.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{
+    JOURNAL, Made, Owner, PREFIX, base, boot_id, cgroups, read_journal, remove_directory, run,
+    trust,
+};
+use crate::Error;
+
+/// The places of a lab at work. Everything in them goes when this is dropped.
+#[derive(Debug)]
+pub struct Workspace {
+    directory: PathBuf,
+    scratch: PathBuf,
+    stem: String,
+    /// Whether its journal names something that is still there.
+    left_elsewhere: AtomicBool,
+}
+
+impl Workspace {
+    /// Makes them: one under [`base`], one beside the samples in `out`, which lies on
+    /// a disk and not in memory.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn create(out: &Path) -> Result<Self, Error> {
+        let owner = Owner::this().map_err(Error::io("this process"))?;
+        Self::create_for(&owner, &base(), out)
+    }
+
+    pub(super) fn create_for(owner: &Owner, base: &Path, out: &Path) -> Result<Self, Error> {
+        let out = fs::canonicalize(out).map_err(Error::io(out.display().to_string()))?;
+        let private = |path: &Path| {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(Error::io(path.display().to_string()))
+        };
+        private(base)?;
+        trust(base)?;
+        let stem = owner.stem();
+        let workspace = Self {
+            directory: base.join(&stem),
+            scratch: out.join(format!("scratch-{stem}")),
+            stem,
+            left_elsewhere: AtomicBool::new(false),
+        };
+        private(&workspace.directory)?;
+        workspace.write(&serde_json::to_string(owner).expect("plain"))?;
+        workspace.note(&Made::Directory(workspace.scratch.clone()))?;
+        private(&workspace.scratch)?;
+        Ok(workspace)
+    }
+
+    /// A place on the disk of the run.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// A place for what must vanish with a reboot.
+    pub fn volatile(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A name that no other lab has, for the instance `number`.
+    pub fn id(&self, number: usize) -> String {
+        format!("{PREFIX}-{}-{number}", self.stem)
+    }
+
+    /// A name for what this lab makes on other machines, where labs of any machine may
+    /// be at work.
+    pub fn name_elsewhere(&self) -> String {
+        let boot = boot_id();
+        let boot = boot.split('-').next().unwrap_or_default();
+        format!("{PREFIX}-{}-{boot}", self.stem)
+    }
+
+    /// Removes what was made on other machines, and tells what could not be removed:
+    /// that is left to `lab clean`.
+    pub fn leave_elsewhere(&self) -> Vec<String> {
+        let (_, made) = read_journal(&self.directory);
+        let problem = |made: Made| match made {
+            Made::Elsewhere { what, remove } => {
+                let why = run(&remove).err()?;
+                Some(format!("{what} is left: {why}"))
+            }
+            Made::Directory(_) | Made::Container { .. } => None,
+        };
+        let problems: Vec<String> = made.into_iter().filter_map(problem).collect();
+        self.left_elsewhere
+            .store(!problems.is_empty(), Ordering::Relaxed);
+        problems
+    }
+
+    /// Writes down what is about to be made.
+    pub(crate) fn note(&self, made: &Made) -> Result<(), Error> {
+        if matches!(made, Made::Elsewhere { .. }) {
+            self.left_elsewhere.store(true, Ordering::Relaxed);
+        }
+        self.write(&serde_json::to_string(made).expect("plain"))
+    }
+
+    fn write(&self, line: &str) -> Result<(), Error> {
+        let path = self.directory.join(JOURNAL);
+        let append = || -> io::Result<()> {
+            let mut file = File::options().create(true).append(true).open(&path)?;
+            file.write_all(format!("{line}\n").as_bytes())?;
+            file.sync_data()
+        };
+        append().map_err(Error::io(path.display().to_string()))
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // What is left here all the same is found by `lab clean`.
+        cgroups::remove(&format!("{PREFIX}-{}-", self.stem));
+        if remove_directory(&self.scratch).is_ok() && !self.left_elsewhere.load(Ordering::Relaxed) {
+            let _ = remove_directory(&self.directory);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A neighbour of a measurement, where this program runs: in an instance of a platform.
+//! It says on standard error, line by line, what its load has done so far.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tompion_load::{LoadConfig, LoadProcess, LoadSpec, write_budget};
+
+use crate::archive::LAYOUT;
+
+/// The first argument by which this program is told to be a neighbour; a
+/// [`NeighbourJob`] as JSON is the second.
+pub const NEIGHBOUR_ARG: &str = "__neighbour";
+
+/// What its lines begin with.
+const MARK: &str = "tompion-neighbour ";
+/// How often it says what it has done.
+const EVERY: Duration = Duration::from_millis(500);
+/// How often it looks whether its load works, at first.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long its load may do nothing at first: it may have a hundredth of a busy CPU.
+const FIRST: Duration = Duration::from_secs(120);
+
+/// What a neighbour does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NeighbourJob {
+    layout: u32,
+    /// Its load; none is idle.
+    load: Option<String>,
+    /// How long it is there, in seconds.
+    seconds: u64,
+    /// A directory of the instance's own, made where it is absent.
+    scratch: PathBuf,
+}
+
+/// What a neighbour has done since it was there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sign {
+    /// CPU time that its load used, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Time by its own clock since its load was switched on, in nanoseconds.
+    pub at_ns: u64,
+}
+
+impl NeighbourJob {
+    pub(crate) fn new(load: Option<&LoadSpec>, time: Duration, scratch: PathBuf) -> Self {
+        Self {
+            layout: LAYOUT,
+            load: load.map(LoadSpec::to_string),
+            seconds: time.as_secs(),
+            scratch,
+        }
+    }
+
+    /// The arguments by which an instance's program is told.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let job = serde_json::to_string(self).expect("texts and numbers");
+        vec![NEIGHBOUR_ARG.to_owned(), job]
+    }
+
+    fn run(&self) -> Result<(), String> {
+        let begun = Instant::now();
+        let time = Duration::from_secs(self.seconds);
+        let Some(load) = &self.load else {
+            tell(Sign::default());
+            std::thread::sleep(time);
+            return Ok(());
+        };
+        let load: LoadSpec = load.parse().map_err(|e| format!("{e}"))?;
+        let at = |e| format!("{}: {e}", self.scratch.display());
+        std::fs::create_dir_all(&self.scratch).map_err(at)?;
+        let place = tempfile::Builder::new()
+            .prefix("neighbour-")
+            .tempdir_in(&self.scratch)
+            .map_err(at)?;
+        let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
+        let config = LoadConfig {
+            executable: std::env::current_exe()
+                .map_err(|e| format!("finding this program's own file: {e}"))?,
+            directory: place.path().to_path_buf(),
+            write_budget_bytes: write_budget(std::slice::from_ref(&load), time),
+            planned_load_time: time,
+            measured_cpu: None,
+        };
+        let mut process = LoadProcess::start(&load, &config).map_err(|e| one_line(&e))?;
+        process.resume().map_err(|e| one_line(&e))?;
+        let on = Instant::now();
+        let since = process.observe().map_err(|e| one_line(&e))?;
+        let mut works = false;
+        while begun.elapsed() < time {
+            std::thread::sleep(if works { EVERY } else { LOOK });
+            let now = process.observe().map_err(|e| one_line(&e))?;
+            let cpu_ns = now.cpu_time_ns.saturating_sub(since.cpu_time_ns);
+            let counted = now
+                .operations
+                .zip(since.operations)
+                .is_some_and(|(n, s)| n > s);
+            let moved = now.bytes.zip(since.bytes).is_some_and(|(n, s)| n > s);
+            works |= cpu_ns > 0 || counted || moved;
+            if !works && on.elapsed() > FIRST {
+                return Err(format!("its load {load} does nothing"));
+            }
+            if works {
+                tell(Sign {
+                    cpu_ns,
+                    at_ns: on.elapsed().as_nanos() as u64,
+                });
+            }
+        }
+        process.stop().map_err(|e| one_line(&e))
+    }
+}
+
+/// Is a neighbour until its time is over; it is ended before, as a rule.
+///
+/// # Errors
+/// In one line.
+pub fn neighbour(job: &str) -> Result<(), String> {
+    let job: NeighbourJob =
+        serde_json::from_str(job).map_err(|e| format!("this is no job: {e}"))?;
+    if job.layout != LAYOUT {
+        return Err(format!(
+            "the job has layout {}, this program takes {LAYOUT}: use the same version in all places",
+            job.layout
+        ));
+    }
+    job.run()
+}
+
+fn tell(sign: Sign) {
+    // Whoever does not listen any more has ended us, or will.
+    eprintln!("{MARK}{}", serde_json::to_string(&sign).expect("numbers"));
+}
+
+/// What a line of an instance says of its neighbour, if it does. A console puts other
+/// things before it.
+pub(crate) fn sign(line: &str) -> Option<Sign> {
+    let (_, json) = line.split_once(MARK)?;
+    let mut values = serde_json::Deserializer::from_str(json).into_iter();
+    values.next()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_found_among_what_a_console_says() {
+        let want = Sign {
+            cpu_ns: 5,
+            at_ns: 7,
+        };
+        let line = format!("[    2.1] x{MARK}{{\"cpu_ns\":5,\"at_ns\":7}}\r");
+        assert_eq!(sign(&line), Some(want));
+        assert_eq!(sign("tompion-neighbour {\"cpu_ns\":5"), None);
+        assert_eq!(sign("tompion: no"), None);
+    }
+
+    #[test]
+    fn jobs_of_another_version_are_refused_in_one_line() {
+        let job = NeighbourJob::new(None, Duration::ZERO, PathBuf::from("/tmp"));
+        assert_eq!(neighbour(&serde_json::to_string(&job).unwrap()), Ok(()));
+        for bad in ["x", "{}"] {
+            assert!(
+                neighbour(bad).unwrap_err().starts_with("this is no job"),
+                "{bad}"
+            );
+        }
+        let newer = NeighbourJob { layout: 9, ..job };
+        let error = neighbour(&serde_json::to_string(&newer).unwrap()).unwrap_err();
+        assert!(error.contains("layout 9"), "{error}");
+    }
+}

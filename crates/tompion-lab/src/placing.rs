@@ -1,0 +1,200 @@
+//! Who gets which CPUs: pure, so that a plan can be refused before anything starts.
+
+use crate::LabPlan;
+use crate::plan::{Mistake, Pinning, PlacementPlan};
+use crate::platform::Seating;
+
+/// What this machine offers to placements.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    /// CPUs that the lab may use.
+    pub cpus: Vec<u32>,
+    /// Why there are no control groups to share them, if there are none.
+    pub groups: Result<(), String>,
+}
+
+impl Offer {
+    /// That of this machine.
+    pub fn here() -> Self {
+        Self {
+            cpus: tompion_platform::usable_cpus(),
+            groups: crate::groups::Hierarchy::find().map(drop),
+        }
+    }
+}
+
+/// CPUs of the measuring guest and of each beside it, in the plan's order; empty lists
+/// where they are not pinned.
+///
+/// # Errors
+/// Where there are not enough of them, in words.
+pub(crate) fn cpus(
+    placement: &PlacementPlan,
+    cpus_of_a_guest: usize,
+    usable: &[u32],
+) -> Result<Vec<Vec<u32>>, String> {
+    let guests = 1 + placement.neighbours();
+    let may = match &placement.cpus {
+        None => usable,
+        Some(wanted) => {
+            let missing: Vec<u32> = wanted
+                .iter()
+                .copied()
+                .filter(|c| !usable.contains(c))
+                .collect();
+            if !missing.is_empty() {
+                return Err(format!(
+                    "CPU {} cannot be used; there are {}",
+                    tompion_platform::cpu_list(&missing),
+                    tompion_platform::cpu_list(usable)
+                ));
+            }
+            wanted
+        }
+    };
+    let wanted = guests * cpus_of_a_guest;
+    let enough = |wanted: usize| match may.len() {
+        n if n >= wanted => Ok(()),
+        n => {
+            let name = placement.pinning.name();
+            let s = if guests == 1 { "guest" } else { "guests" };
+            Err(format!(
+                "{name} of {guests} {s} needs {wanted} CPUs, and there are {n} ({})",
+                tompion_platform::cpu_list(may)
+            ))
+        }
+    };
+    // The first CPU is where most interrupts go, so that they are dealt out from the last.
+    let from_the_last = || may.iter().rev();
+    match placement.pinning {
+        Pinning::Free => {
+            let own = placement.cpus.clone().unwrap_or_default();
+            Ok(vec![own; guests])
+        }
+        Pinning::OneCpu => Ok(vec![from_the_last().take(1).copied().collect(); guests]),
+        Pinning::AllOnAll => {
+            enough(wanted)?;
+            let mut all: Vec<u32> = from_the_last().take(wanted).copied().collect();
+            all.sort_unstable();
+            Ok(vec![all; guests])
+        }
+        Pinning::OneToOne => {
+            enough(wanted)?;
+            let dealt: Vec<u32> = from_the_last().take(wanted).copied().collect();
+            Ok(dealt.chunks(cpus_of_a_guest).map(<[u32]>::to_vec).collect())
+        }
+    }
+}
+
+/// Why a placement cannot be had on a platform, in words.
+pub(crate) fn refusal(
+    placement: &PlacementPlan,
+    seating: Seating,
+    cpus_of_a_guest: usize,
+    offer: &Offer,
+) -> Option<String> {
+    if placement.is_plain() {
+        return None;
+    }
+    if seating == Seating::Nowhere {
+        let text =
+            "its instances cannot be placed from here: neither CPUs nor a part of their time";
+        return Some(text.to_owned());
+    }
+    if let Err(why) = cpus(placement, cpus_of_a_guest, &offer.cpus) {
+        return Some(why);
+    }
+    let groups = seating == Seating::Group || placement.needs_groups();
+    offer.groups.clone().err().filter(|_| groups)
+}
+
+/// A placement that a platform cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Number of the platform in the plan.
+    pub platform: usize,
+    /// Number of the placement.
+    pub placement: usize,
+    /// Where the placement stands in the plan, and why it is refused.
+    pub mistake: Mistake,
+}
+
+impl Refusal {
+    pub(crate) fn new(plan: &LabPlan, platform: usize, placement: usize, why: &str) -> Self {
+        let on = plan.platforms[platform].level();
+        let asked = &plan.placements[placement];
+        let (line, column) = asked.at.unwrap_or((1, 1));
+        let text = format!("placement `{}` on {on}: {why}", asked.name);
+        Self {
+            platform,
+            placement,
+            mistake: Mistake { line, column, text },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placement(text: &str) -> PlacementPlan {
+        let text = format!(
+            "[[platforms]]\nkind = \"host\"\n[[probes]]\nkind = \"stalls\"\n[[placements]]\n{text}"
+        );
+        LabPlan::parse(&text).unwrap().placements.remove(0)
+    }
+
+    #[test]
+    fn every_pinning_deals_cpus_out_in_its_way() {
+        let of = |text: &str, each: usize| cpus(&placement(text), each, &[0, 1, 2, 3]).unwrap();
+        assert_eq!(of("scenario = \"one-to-all\"", 1), [[0_u32; 0]]);
+        assert_eq!(of("scenario = \"one-to-one\"", 1), [[3]]);
+        assert_eq!(of("scenario = \"one-to-one\"", 2), [[3, 2]]);
+        assert_eq!(of("scenario = \"contention-cpu\"", 1), [[3], [3]]);
+        assert_eq!(
+            of("scenario = \"contention-memory\"\ncpus = \"0-1\"", 1),
+            [[1], [1]]
+        );
+        assert_eq!(
+            of("scenario = \"all-to-all-cpu\"", 1),
+            vec![vec![0, 1, 2, 3]; 4]
+        );
+        assert_eq!(of("scenario = \"all-to-all-memory\"", 1).len(), 4);
+        assert_eq!(of("scenario = \"two-to-all-memory\"", 1), [[0_u32; 0]; 2]);
+        let two =
+            "name = \"x\"\npinning = \"one-to-one\"\n[[placements.guests]]\nrole = \"idle\"\n";
+        assert_eq!(of(two, 1), [[3], [2]]);
+    }
+
+    #[test]
+    fn what_the_machine_does_not_have_is_refused() {
+        let two = [0, 1];
+        let refused = |text: &str, seating| {
+            let offer = Offer {
+                cpus: two.to_vec(),
+                groups: Err("no groups".to_owned()),
+            };
+            refusal(&placement(text), seating, 1, &offer)
+        };
+        let why = cpus(&placement("scenario = \"5\""), 1, &two).unwrap_err();
+        assert_eq!(
+            why,
+            "all-on-all of 4 guests needs 4 CPUs, and there are 2 (0-1)"
+        );
+        let why = cpus(&placement("scenario = \"one-to-one\""), 3, &two).unwrap_err();
+        assert_eq!(
+            why,
+            "one-to-one of 1 guest needs 3 CPUs, and there are 2 (0-1)"
+        );
+        let why = cpus(&placement("scenario = \"2\"\ncpus = \"1-2\""), 1, &two).unwrap_err();
+        assert_eq!(why, "CPU 2 cannot be used; there are 0-1");
+        // Pinning alone takes no group where an instance is a process.
+        assert_eq!(refused("scenario = \"2\"", Seating::Process), None);
+        let no_groups = Some("no groups".to_owned());
+        assert_eq!(refused("scenario = \"2\"", Seating::Group), no_groups);
+        assert_eq!(refused("scenario = \"3\"", Seating::Process), no_groups);
+        assert_eq!(refused("scenario = \"1\"", Seating::Nowhere), None);
+        let why = refused("scenario = \"2\"", Seating::Nowhere).unwrap();
+        assert!(why.contains("cannot be placed"), "{why}");
+    }
+}

@@ -1,0 +1,207 @@
+//! Beside whom is measured: the placements of a plan. Guests have roles, CPUs and a part
+//! of the CPU's time; seven placements have names, after Perneel 2015, section V.
+
+mod reading;
+
+use serde::Serialize;
+use tompion_load::LoadSpec;
+
+pub(super) use reading::load;
+
+/// The name of the placement of a plan that names none.
+pub const ALONE: &str = "alone";
+
+/// One placement of a plan: the level of the factor `placement`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlacementPlan {
+    /// Its name, by which results tell it from others.
+    pub name: String,
+    /// Which of Perneel's scenarios it is, or began as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<&'static str>,
+    /// On which CPUs guests run.
+    pub pinning: Pinning,
+    /// The CPUs that it has; all that the lab may use where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Vec<u32>>,
+    /// What runs on the host beside the guests.
+    #[serde(serialize_with = "level", skip_serializing_if = "Option::is_none")]
+    pub host_load: Option<LoadSpec>,
+    /// What all guests have together, against the rest of the machine.
+    #[serde(skip_serializing_if = "Scheduling::is_usual")]
+    pub together: Scheduling,
+    /// What the measuring guest has.
+    #[serde(skip_serializing_if = "Scheduling::is_usual")]
+    pub measure: Scheduling,
+    /// The guests beside it.
+    pub guests: Vec<GuestPlan>,
+    /// Line and column in the plan; absent where the plan names no placement.
+    #[serde(skip)]
+    pub at: Option<(usize, usize)>,
+}
+
+/// On which CPUs guests run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pinning {
+    /// Where the scheduler puts them.
+    #[default]
+    Free,
+    /// Each of a guest's CPUs on a CPU of its own.
+    OneToOne,
+    /// All on one CPU.
+    OneCpu,
+    /// As many CPUs as the guests have together, and each may run on all of them.
+    AllOnAll,
+}
+
+impl Pinning {
+    pub(super) const NAMES: [(&str, Self); 4] = [
+        ("free", Self::Free),
+        ("one-to-one", Self::OneToOne),
+        ("one-cpu", Self::OneCpu),
+        ("all-on-all", Self::AllOnAll),
+    ];
+
+    /// Its name in a plan.
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, pinning)| *pinning == self);
+        found.map_or("", |(name, _)| name)
+    }
+}
+
+/// Guests beside the measuring one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GuestPlan {
+    /// What they do; nothing where absent.
+    #[serde(serialize_with = "level", skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadSpec>,
+    /// How many of them.
+    pub count: usize,
+    /// What each of them has.
+    #[serde(flatten)]
+    pub scheduling: Scheduling,
+}
+
+impl GuestPlan {
+    /// What they do, in a word.
+    pub fn role(&self) -> String {
+        self.load
+            .as_ref()
+            .map_or("idle".to_owned(), LoadSpec::level)
+    }
+}
+
+/// A part of the CPU's time. What is absent is left as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Scheduling {
+    /// Weight among siblings, 100 being usual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
+    /// CPU time of each period, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_us: Option<u64>,
+    /// That period, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_us: Option<u64>,
+}
+
+impl Scheduling {
+    /// Whether nothing is set.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The quota as a part of one CPU; 1 where there is none.
+    pub fn share_of_cpu(&self) -> f64 {
+        let period = self.period_us.unwrap_or(100_000) as f64;
+        self.quota_us
+            .map_or(1.0, |quota| (quota as f64 / period).min(1.0))
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let said = |name: &str, n: Option<u64>, unit: &str| n.map(|n| format!("{name} {n}{unit}"));
+        [
+            said("weight", self.weight, ""),
+            said("quota", self.quota_us, " us"),
+            said("period", self.period_us, " us"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+impl PlacementPlan {
+    /// That of a plan which names none.
+    pub(super) fn alone() -> Self {
+        Self {
+            name: ALONE.to_owned(),
+            scenario: None,
+            pinning: Pinning::Free,
+            cpus: None,
+            host_load: None,
+            together: Scheduling::default(),
+            measure: Scheduling::default(),
+            guests: Vec::new(),
+            at: None,
+        }
+    }
+
+    /// Whether it leaves everything as it is.
+    pub fn is_plain(&self) -> bool {
+        let free = self.pinning == Pinning::Free && self.cpus.is_none();
+        free && !self.needs_groups()
+    }
+
+    /// Whether guests share the CPU by control groups: else the threads of one would
+    /// have a part each, and not the guest.
+    pub fn needs_groups(&self) -> bool {
+        let usual = self.together.is_usual() && self.measure.is_usual();
+        !usual || !self.guests.is_empty() || self.host_load.is_some()
+    }
+
+    /// Guests beside the measuring one.
+    pub fn neighbours(&self) -> usize {
+        self.guests.iter().map(|guests| guests.count).sum()
+    }
+
+    /// What it is, for people to read.
+    pub fn settings(&self) -> Vec<String> {
+        let mut said: Vec<String> = self
+            .scenario
+            .iter()
+            .map(|s| format!("scenario {s}"))
+            .collect();
+        said.push(format!("pinning {}", self.pinning.name()));
+        said.extend(
+            self.cpus
+                .iter()
+                .map(|c| format!("CPUs {}", tompion_platform::cpu_list(c))),
+        );
+        let with = |what: String, has: &Scheduling| match has.in_words() {
+            words if words.is_empty() => what,
+            words => format!("{what} ({})", words.join(", ")),
+        };
+        if !self.together.is_usual() {
+            said.push(with("together".to_owned(), &self.together));
+        }
+        said.push(with("measure".to_owned(), &self.measure));
+        for guests in &self.guests {
+            said.push(with(
+                format!("{} x {}", guests.count, guests.role()),
+                &guests.scheduling,
+            ));
+        }
+        said.extend(
+            self.host_load
+                .iter()
+                .map(|load| format!("on the host {}", load.level())),
+        );
+        said
+    }
+}
+
+fn level<S: serde::Serializer>(load: &Option<LoadSpec>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_some(&load.as_ref().map(LoadSpec::level))
+}

@@ -1,0 +1,191 @@
+//! Reading `[[placements]]`: every mistake with its place.
+
+use std::ops::Range;
+
+use tompion_load::LoadSpec;
+
+use super::{GuestPlan, Pinning, PlacementPlan, Scheduling};
+use crate::plan::read::{Table, nearest};
+use crate::plan::scenarios::{SCENARIOS, Scenario};
+
+/// More guests than this are a typing error rather than a wish.
+const MOST: u64 = 100;
+
+impl Scheduling {
+    fn read(table: &Table<'_, '_>) -> Self {
+        let us = |key| table.time_ns(key).map(|ns| ns.div_ceil(1000));
+        let read = Self {
+            // The kernel's bounds for cpu.weight.
+            weight: table.number("weight", 1..10_001),
+            quota_us: us("quota"),
+            period_us: us("period"),
+        };
+        if read
+            .period_us
+            .is_some_and(|us| !(1_000..=1_000_000).contains(&us))
+        {
+            let text = "period: from 1ms to 1s, which is what the kernel takes";
+            table.wrong(table.at_key("period"), text);
+        }
+        if read.quota_us.is_some_and(|us| us < 1_000) {
+            let text = "quota: at least 1ms, which is what the kernel takes";
+            table.wrong(table.at_key("quota"), text);
+        }
+        if read.period_us.is_some() && read.quota_us.is_none() {
+            let text = "period: it says how long a quota is for; give it a quota too";
+            table.wrong(table.at_key("period"), text);
+        }
+        if table.text("reservation").is_some() {
+            let text = "reservation: no platform of the lab has one; control groups give a \
+                        weight among guests, and a quota, which is a cap";
+            table.wrong(table.at_key("reservation"), text);
+        }
+        read
+    }
+}
+
+impl PlacementPlan {
+    /// Reads `[[placements]]`.
+    pub(in crate::plan) fn read(table: Table<'_, '_>) -> Option<Self> {
+        let name = table.text("name");
+        let names: Vec<&str> = SCENARIOS.iter().map(|s| s.name).collect();
+        let scenario = table.read("scenario", |value| {
+            let text = value.as_str().unwrap_or_default();
+            Scenario::find(text).ok_or_else(|| match nearest(text, names.iter().copied()) {
+                Some(better) => {
+                    format!("no scenario is called `{text}`; did you mean `{better}`?")
+                }
+                None => format!(
+                    "no scenario is called `{text}`; there are {}",
+                    names.join(", ")
+                ),
+            })
+        });
+        let pinning = table.read("pinning", |value| {
+            let text = value.as_str().unwrap_or_default();
+            let found = Pinning::NAMES.iter().find(|(name, _)| *name == text);
+            let known = Pinning::NAMES.map(|(name, _)| name).join(", ");
+            found
+                .map(|(_, p)| *p)
+                .ok_or_else(|| format!("there are {known}"))
+        });
+        let cpus = table.read("cpus", |value| {
+            cpus(value.as_str().unwrap_or_default())
+                .ok_or_else(|| "a list of CPUs such as \"0-1,3\" is wanted".to_owned())
+        });
+        let host_load = table.read("host_load", |value| load(value.as_str()));
+        let guests = table.has("guests").then(|| {
+            let tables = table.tables("guests", "guest");
+            tables.into_iter().filter_map(guest).collect::<Vec<_>>()
+        });
+        let inner = |key| {
+            let table = table.table(key, "set of scheduler settings")?;
+            let read = Scheduling::read(&table);
+            table.finish();
+            Some(read)
+        };
+        let (measure, together) = (inner("measure"), inner("together"));
+        let at = table.at();
+        let usual = scenario.map(Scenario::placement);
+        let name = name.or_else(|| scenario.map(|s| s.name.to_owned()));
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let name = match name {
+            Some(name) if !name.is_empty() && name.chars().all(fits) => name,
+            Some(_) => {
+                let text = "name: a name of letters, digits, `-`, `_` and `.` is wanted";
+                table.wrong(table.at_key("name"), text);
+                return None;
+            }
+            None => {
+                table.wrong(at, "a placement needs a name, or a scenario that has one");
+                return None;
+            }
+        };
+        let usual = usual.unwrap_or_else(Self::alone);
+        let place = table.place();
+        table.finish();
+        Some(Self {
+            name,
+            scenario: scenario.map(|s| s.name),
+            pinning: pinning.unwrap_or(usual.pinning),
+            cpus,
+            host_load,
+            together: together.unwrap_or_default(),
+            measure: measure.unwrap_or_default(),
+            guests: guests.unwrap_or(usual.guests),
+            at: Some(place),
+        })
+    }
+}
+
+fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
+    let role = table.read("role", |value| match value.as_str() {
+        Some(role @ ("load" | "idle")) => Ok(role.to_owned()),
+        Some("measure") => {
+            Err("one guest of each placement measures, and is not named here".to_owned())
+        }
+        _ => Err("there are \"load\" and \"idle\"".to_owned()),
+    });
+    let load = table.read("load", |value| load(value.as_str()));
+    let count = table.number("count", 1..MOST + 1).unwrap_or(1);
+    let scheduling = Scheduling::read(&table);
+    let wrong = |at: Range<usize>, text: &str| {
+        table.wrong(at, text);
+        None
+    };
+    let load = match (role.as_deref(), load, table.has("load")) {
+        (Some("idle"), _, true) => {
+            return wrong(table.at_key("load"), "an idle guest has no load");
+        }
+        (Some("load"), None, false) => {
+            return wrong(
+                table.at(),
+                "a guest with the role load needs one: load = \"cpu:1\"",
+            );
+        }
+        (None, _, _) if !table.has("role") => {
+            return wrong(table.at(), "a guest needs a role: \"load\" or \"idle\"");
+        }
+        (Some("load"), Some(load), _) if load.is_idle() => {
+            return wrong(
+                table.at_key("load"),
+                "load: idle is none; write role = \"idle\"",
+            );
+        }
+        (_, load, _) => load,
+    };
+    table.finish();
+    Some(GuestPlan {
+        load,
+        count: count as usize,
+        scheduling,
+    })
+}
+
+/// A load; `cpu:2` is short for `cpu:threads=2`.
+pub(in crate::plan) fn load(text: Option<&str>) -> Result<LoadSpec, String> {
+    let text = text.ok_or("a load in quotes is wanted, such as \"cpu:1\"")?;
+    let long = match text.split_once(':') {
+        Some((name, n)) if n.bytes().all(|b| b.is_ascii_digit()) && !n.is_empty() => {
+            format!("{name}:threads={n}")
+        }
+        _ => text.to_owned(),
+    };
+    long.parse::<LoadSpec>().map_err(|e| e.to_string())
+}
+
+/// CPUs as the kernel writes them: `0-2,5`.
+fn cpus(text: &str) -> Option<Vec<u32>> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if last < first || last > 4095 {
+            return None;
+        }
+        all.extend(first..=last);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
+}

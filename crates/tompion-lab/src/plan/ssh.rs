@@ -1,0 +1,84 @@
+//! A machine that is reached by ssh, as a plan describes it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::read::Table;
+
+/// Where the program is put on the other machine, if a plan names no place.
+const DIRECTORY: &str = "/tmp";
+
+/// How a machine is reached, and where on it is measured. What is absent is left to the
+/// user's own configuration of ssh.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SshSettings {
+    /// `user@host`, or a name of the user's configuration.
+    pub host: String,
+    /// Port.
+    pub port: Option<u16>,
+    /// Configuration instead of the user's own and the machine's, as `ssh -F` takes it.
+    pub config: Option<PathBuf>,
+    /// A directory there, from which programs may be run.
+    pub directory: PathBuf,
+}
+
+impl SshSettings {
+    /// Reads them, with the name that such a platform has if the plan gives none.
+    pub(super) fn read(table: &Table<'_, '_>) -> Option<(String, Self)> {
+        let host = table.read("host", |value| match value.as_str() {
+            Some(host) if is_host(host) => Ok(host.to_owned()),
+            _ => Err(
+                "a text such as \"user@host\" is wanted, or a name of your ssh configuration"
+                    .to_owned(),
+            ),
+        });
+        let is_missing = table.at_key("host") == table.at();
+        let port = table.number("port", 1..65_536);
+        let config = table.text("config").map(PathBuf::from);
+        let directory = table.read("directory", |value| match value.as_str() {
+            Some(path) if is_place(path) => Ok(PathBuf::from(path)),
+            _ => Err("an absolute path without quotes is wanted".to_owned()),
+        });
+        if is_missing {
+            let text = "an ssh platform needs a host: \"user@host\", or a name of your ssh \
+                configuration";
+            table.wrong(table.at(), text);
+        }
+        let host = host?;
+        let settings = Self {
+            port: port.and_then(|port| u16::try_from(port).ok()),
+            config,
+            directory: directory.unwrap_or_else(|| DIRECTORY.into()),
+            host,
+        };
+        Some((format!("ssh:{}", settings.host), settings))
+    }
+
+    /// Settings that are not left as they are, for people to read.
+    pub(super) fn in_words(&self) -> Vec<String> {
+        let place = |path: &Path| path.display().to_string();
+        let elsewhere = self.directory != Path::new(DIRECTORY);
+        [
+            self.port.map(|port| format!("port {port}")),
+            self.config
+                .as_deref()
+                .map(|c| format!("config {}", place(c))),
+            elsewhere.then(|| format!("directory {}", place(&self.directory))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// What ssh cannot take for an option, and no name holds.
+fn is_host(text: &str) -> bool {
+    let fits = |c: char| !c.is_whitespace() && !c.is_control() && !"'\"\\`$;".contains(c);
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(fits)
+}
+
+/// What goes through any login shell as it is.
+fn is_place(text: &str) -> bool {
+    text.starts_with('/') && !text.contains(|c: char| c.is_control() || "'\"\\!".contains(c))
+}

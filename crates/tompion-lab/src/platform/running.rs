@@ -1,0 +1,127 @@
+//! An instance that runs beside its caller, who waits for it or ends it: what
+//! [`Platform::run`] does, on a thread of its own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+use super::{Output, Platform, Seat, Task, TaskError};
+use crate::leftovers::Workspace;
+use crate::neighbour::{Sign, sign};
+
+/// What an instance needs for as long as it runs.
+pub(crate) struct Start<'a> {
+    pub program: &'a Path,
+    pub arguments: Vec<String>,
+    pub number: usize,
+    pub workspace: &'a Workspace,
+    pub limit: Duration,
+    pub seat: Option<Seat>,
+    /// Ends it early.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// An instance at work. Dropped, it is ended.
+pub(crate) struct Running<'scope> {
+    thread: Option<ScopedJoinHandle<'scope, Result<Output, TaskError>>>,
+    stop: Arc<AtomicBool>,
+    told: Receiver<Vec<u8>>,
+    /// The line that has not ended yet.
+    begun: Vec<u8>,
+    last: Option<Sign>,
+}
+
+impl<'scope> Running<'scope> {
+    /// Starts one. What it starts is bound to the thread: it dies with it.
+    pub fn start<'env: 'scope>(
+        scope: &'scope Scope<'scope, 'env>,
+        platform: &'scope dyn Platform,
+        start: Start<'scope>,
+    ) -> Self {
+        let (telling, told) = channel();
+        let stop = Arc::clone(&start.stop);
+        let thread = scope.spawn(move || {
+            platform.run(&Task {
+                program: start.program,
+                arguments: &start.arguments,
+                number: start.number,
+                workspace: start.workspace,
+                limit: start.limit,
+                stop: &start.stop,
+                seat: start.seat.as_ref(),
+                telling: Some(&telling),
+            })
+        });
+        Self {
+            thread: Some(thread),
+            stop,
+            told,
+            begun: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// The last sign that it gave as a neighbour.
+    pub fn sign(&mut self) -> Option<Sign> {
+        for bytes in self.told.try_iter() {
+            for byte in bytes {
+                if byte != b'\n' {
+                    self.begun.push(byte);
+                    continue;
+                }
+                let line = std::mem::take(&mut self.begun);
+                self.last = sign(&String::from_utf8_lossy(&line)).or(self.last);
+            }
+        }
+        self.last
+    }
+
+    /// Whether it has ended by itself.
+    pub fn is_over(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_none_or(ScopedJoinHandle::is_finished)
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// Those of [`Platform::run`].
+    pub fn wait(mut self) -> Result<Output, TaskError> {
+        self.take_end()
+    }
+
+    /// Has it end soon.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// How it ended, once.
+    pub fn take_end(&mut self) -> Result<Output, TaskError> {
+        let thread = self.thread.take();
+        let ended = thread.map(ScopedJoinHandle::join);
+        ended.and_then(Result::ok).unwrap_or_else(|| {
+            Err(TaskError::Failed(
+                "the thread of an instance failed".to_owned(),
+            ))
+        })
+    }
+
+    /// Ends it, and waits until nothing is left of it.
+    pub fn end(self) -> Result<Output, TaskError> {
+        self.stop();
+        self.wait()
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // One that is waited for has no thread here any more.
+        if self.thread.is_some() {
+            self.stop();
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Another machine, reached by the user's own `ssh`: a guest on any hypervisor, a cloud
+//! instance. Configuration, keys, jumps and the checking of host keys are the user's.
+//!
+//! The program is copied once a lab, into a directory of the lab's own, and compared by
+//! checksum before every cell. There a tether ([`crate::tether()`]) ends the cell with the
+//! connection, or at its limit where nobody learns that the connection has gone.
+
+mod connection;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::process::{Ended, Input};
+use super::{Output, Platform, Presence, Task, TaskError, static_for};
+use crate::leftovers::{Made, Workspace};
+use crate::plan::SshSettings;
+use crate::tether::TETHER_ARG;
+
+use self::connection::Connection;
+
+/// Looking for a machine, and cleaning up on it.
+const SHORT: Duration = Duration::from_secs(90);
+/// Copying the program.
+const COPY: Duration = Duration::from_secs(900);
+
+// What the other machine's shell is told goes through the login shell, of which nothing
+// is known: one line, no single quotes, backslashes or exclamation marks.
+
+/// What it is, and whether programs may be run from the directory `$1`: an empty one is
+/// one.
+const LOOK: &str = r#"echo "tompion-lab $(uname -s) $(uname -m) $(uname -r)"; command -v sha256sum >/dev/null || exit 91; f="$1/tompion-lab-look-$$"; umask 077; (set -C; : >"$f") 2>/dev/null || exit 92; chmod 700 "$f"; "$f" 2>/dev/null; r=$?; rm -f "$f"; [ "$r" = 0 ] || exit 93"#;
+const NO_SHA256SUM: i32 = 91;
+const NOT_WRITABLE: i32 = 92;
+const NOT_EXECUTABLE: i32 = 93;
+
+/// Takes the program in, for the lab's directory `$1`, which is nobody else's.
+const PUT: &str = r#"umask 077; mkdir "$1" 2>/dev/null || { [ -h "$1" ] && exit 94; [ -O "$1" ] || exit 94; }; cat >"$1/tompion" && chmod 700 "$1/tompion""#;
+const NOT_OURS: i32 = 94;
+
+/// Runs the program of the lab's directory `$1` with the checksum `$2` for `$3` seconds at
+/// most.
+const RUN: &str = r#"d="$1" s="$2" l="$3"; shift 3; [ -r "$d/tompion" ] && [ "$(sha256sum <"$d/tompion")" = "$s" ] || exit 90; t="$1"; shift; exec "$d/tompion" "$t" "$l" "$d/cell" "$@""#;
+const NO_PROGRAM: i32 = 90;
+/// As shells tell it.
+const CANNOT_EXECUTE: i32 = 126;
+
+/// Ends what runs from the lab's directory `$1`, and removes `$2`.
+const REMOVE: &str = r#"for e in /proc/[0-9]*/exe; do case "$(readlink "$e" 2>/dev/null)" in "$1/tompion"|"$1/tompion (deleted)") p="${e#/proc/}"; kill -9 "${p%/exe}" 2>/dev/null;; esac; done; rm -rf "$2" 2>/dev/null || { sleep 1; rm -rf "$2"; }"#;
+
+pub(super) struct Ssh {
+    settings: SshSettings,
+    connection: OnceLock<Result<Connection, String>>,
+    /// Of the program, as `sha256sum` prints it.
+    checksum: OnceLock<Result<String, String>>,
+    /// Whether the journal knows of the lab's directory there.
+    is_noted: AtomicBool,
+    /// Whether a cell may still be at work there.
+    is_busy: AtomicBool,
+}
+
+impl Ssh {
+    pub fn new(settings: &SshSettings) -> Self {
+        Self {
+            settings: settings.clone(),
+            connection: OnceLock::new(),
+            checksum: OnceLock::new(),
+            is_noted: AtomicBool::new(false),
+            is_busy: AtomicBool::new(false),
+        }
+    }
+
+    fn connection(&self) -> Result<&Connection, String> {
+        let connection = self
+            .connection
+            .get_or_init(|| Connection::of(&self.settings));
+        connection.as_ref().map_err(String::clone)
+    }
+
+    /// The lab's directory there.
+    fn directory(&self, workspace: &Workspace) -> String {
+        let directory = self.settings.directory.join(workspace.name_elsewhere());
+        directory.display().to_string()
+    }
+
+    fn look(&self, program: &Path) -> Result<Vec<String>, String> {
+        let built_for = static_for(program)?;
+        let connection = self.connection()?;
+        let place = self.settings.directory.display().to_string();
+        let command = connection.command(LOOK, &[&place]);
+        let never = AtomicBool::new(false);
+        let ended = connection
+            .run(command, Input::Held, SHORT, &never)
+            .map_err(|e| match e {
+                TaskError::Failed(why) => why,
+                TaskError::Stopped => "stopped".to_owned(),
+            })?;
+        let other = "name another place by directory = \"...\"";
+        match ended.status.code() {
+            Some(0) => {}
+            Some(NO_SHA256SUM) => return Err("it has no program sha256sum".to_owned()),
+            Some(NOT_WRITABLE) => return Err(format!("{place} is no place to write; {other}")),
+            Some(NOT_EXECUTABLE) => return Err(self.no_execution()),
+            _ => return Err(connection.last_words(&ended)),
+        }
+        let told = String::from_utf8_lossy(&ended.stdout);
+        let line = told.lines().next().unwrap_or_default();
+        let Some((system, rest)) = line
+            .strip_prefix("tompion-lab ")
+            .and_then(|rest| rest.split_once(' '))
+        else {
+            return Err(format!(
+                "its login shell says `{}` by itself, which would be mixed with results: `ssh {} \
+                 true` must print nothing",
+                line.chars().take(40).collect::<String>(),
+                self.settings.host
+            ));
+        };
+        let (machine, release) = rest.split_once(' ').unwrap_or((rest, ""));
+        if system != "Linux" {
+            return Err(format!("it runs {system}, and tompion runs on Linux"));
+        }
+        let wanted = match built_for {
+            object::Architecture::Aarch64 => "aarch64",
+            _ => "x86_64",
+        };
+        if machine != wanted {
+            return Err(format!(
+                "its architecture is {machine}, and {} is built for {wanted}; name another \
+                 program: --program FILE",
+                program.display()
+            ));
+        }
+        Ok(vec![format!("Linux {release} {machine}")])
+    }
+
+    fn no_execution(&self) -> String {
+        let place = self.settings.directory.display();
+        format!(
+            "programs cannot be run from {place} there (mounted noexec?); name another place by \
+             directory = \"...\""
+        )
+    }
+
+    fn checksum(&self, program: &Path) -> Result<&str, String> {
+        let sum = || {
+            let file = File::open(program).map_err(|e| format!("{}: {e}", program.display()))?;
+            let done = Command::new("sha256sum").stdin(file).output();
+            let done = done.map_err(|e| format!("sha256sum: {e}"))?;
+            let told = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
+            match done.status.success() {
+                true => Ok(told),
+                false => Err(format!("sha256sum fails ({})", done.status)),
+            }
+        };
+        let sum = self.checksum.get_or_init(sum);
+        sum.as_deref().map_err(String::clone)
+    }
+
+    /// Copies the program there.
+    fn put(&self, task: &Task<'_>, directory: &str) -> Result<(), TaskError> {
+        let connection = self.connection().map_err(TaskError::Failed)?;
+        let file = File::open(task.program)
+            .map_err(|e| TaskError::Failed(format!("{}: {e}", task.program.display())))?;
+        let command = connection.command(PUT, &[directory]);
+        let ended = connection.run(command, Input::File(file), COPY, task.stop)?;
+        match ended.status.code() {
+            Some(0) => Ok(()),
+            Some(NOT_OURS) => Err(TaskError::Failed(format!(
+                "{directory} cannot be made there, or belongs to somebody else"
+            ))),
+            _ => {
+                let why = connection.last_words(&ended);
+                Err(TaskError::Failed(format!("copying the program: {why}")))
+            }
+        }
+    }
+
+    /// Runs the cell, with the program that is there.
+    fn measure(&self, task: &Task<'_>, directory: &str) -> Result<Ended, TaskError> {
+        let connection = self.connection().map_err(TaskError::Failed)?;
+        let sum = self.checksum(task.program).map_err(TaskError::Failed)?;
+        let limit = task.limit.as_secs_f64().ceil().to_string();
+        let mut arguments = vec![directory, sum, &limit, TETHER_ARG];
+        arguments.extend(task.arguments.iter().map(String::as_str));
+        let command = connection.command(RUN, &arguments);
+        connection.run(command, Input::Held, task.limit, task.stop)
+    }
+
+    /// Ends a cell that may still be at work there.
+    fn end(&self, directory: &str) -> Result<(), TaskError> {
+        let connection = self.connection().map_err(TaskError::Failed)?;
+        let cell = format!("{directory}/cell");
+        let command = connection.command(REMOVE, &[directory, &cell]);
+        let never = AtomicBool::new(false);
+        let ended = connection.run(command, Input::Held, SHORT, &never)?;
+        if !ended.status.success() {
+            let why = connection.last_words(&ended);
+            return Err(TaskError::Failed(format!("cleaning up there: {why}")));
+        }
+        self.is_busy.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn attempt(&self, task: &Task<'_>, directory: &str) -> Result<Output, TaskError> {
+        self.is_busy.store(true, Ordering::Relaxed);
+        let mut ended = self.measure(task, directory)?;
+        if ended.status.code() == Some(NO_PROGRAM) {
+            self.put(task, directory)?;
+            ended = self.measure(task, directory)?;
+        }
+        match ended.status.code() {
+            Some(NO_PROGRAM) => {
+                let why = "the program that arrived there differs from the one that was sent";
+                return Err(TaskError::Failed(why.to_owned()));
+            }
+            Some(CANNOT_EXECUTE) => return Err(TaskError::Failed(self.no_execution())),
+            _ => {}
+        }
+        // Its tether has ended, and everything with it.
+        self.is_busy.store(false, Ordering::Relaxed);
+        Ok(Output {
+            success: ended.status.success(),
+            status: ended.status.to_string(),
+            stdout: ended.stdout,
+            stderr: ended.stderr,
+        })
+    }
+}
+
+impl Platform for Ssh {
+    fn presence(&self, program: &Path) -> Presence {
+        match self.look(program) {
+            Ok(versions) => Presence::Present(versions),
+            Err(why) => Presence::Absent(why),
+        }
+    }
+
+    fn scratch(&self, workspace: &Workspace) -> PathBuf {
+        Path::new(&self.directory(workspace)).join("cell")
+    }
+
+    fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
+        let directory = self.directory(task.workspace);
+        if !self.is_noted.load(Ordering::Relaxed) {
+            let connection = self.connection().map_err(TaskError::Failed)?;
+            task.workspace.note(&Made::Elsewhere {
+                what: format!("directory {directory} on {}", self.settings.host),
+                remove: connection.words(REMOVE, &[&directory, &directory]),
+            })?;
+            self.is_noted.store(true, Ordering::Relaxed);
+        }
+        if self.is_busy.load(Ordering::Relaxed) {
+            self.end(&directory)?;
+        }
+        let result = self.attempt(task, &directory);
+        if let Err(TaskError::Failed(_)) = &result
+            && self.is_busy.load(Ordering::Relaxed)
+        {
+            // The next cell must not be measured beside this one. Where the machine
+            // cannot be reached, it or the lab's end tries again.
+            let _ = self.end(&directory);
+        }
+        result
+    }
+}

@@ -1,0 +1,41 @@
+//! The platforms of a lab, by the statistics of Perneel 2015.
+
+use maud::{Markup, html as markup};
+
+use crate::data::ReportData;
+use crate::platforms::{HEADS, legend, of_report, tables};
+
+/// With more tables than these all are folded.
+const OPEN: usize = 8;
+
+/// Maxima, what they add to the bare machine, ranks; nothing but for runs of a lab.
+pub(super) fn section(data: &ReportData) -> Markup {
+    let Some(summary) = of_report(data) else {
+        return Markup::default();
+    };
+    let open = summary.groups.len() <= OPEN;
+    markup! {
+        section #platforms {
+            h2 { "Platforms by their maxima" }
+            @for table in tables(&summary) {
+                details open[open] {
+                summary { (table.title) }
+                div.scroll tabindex="0" {
+                    table.numbers {
+                        thead { tr { @for head in HEADS { th { (head) } } } }
+                        tbody {
+                            @for row in &table.rows {
+                                tr {
+                                    th scope="row" { (row[0]) }
+                                    @for cell in &row[1..] { td { (cell) } }
+                                }
+                            }
+                        }
+                    }
+                }
+                }
+            }
+            ul.small { @for sentence in legend(&summary) { li { (sentence) } } }
+        }
+    }
+}

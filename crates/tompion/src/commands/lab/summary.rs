@@ -1,0 +1,28 @@
+//! `tompion lab summary`: the platforms of a lab by their maxima.
+
+use std::io::IsTerminal;
+
+use anyhow::Context;
+use tompion_compare::platform_summary;
+use tompion_record::Run;
+use tompion_report::{platforms_json, platforms_text};
+
+use crate::cli::LabSummaryOptions;
+use crate::commands::report::terminal_width;
+use crate::exit;
+use crate::output::{print, print_json};
+
+/// Carries out the command.
+pub fn summary(options: &LabSummaryOptions) -> exit::Result {
+    let run = Run::open(&options.run)?;
+    let reference = options.reference.as_deref();
+    let found = platform_summary(run.record(), reference, &options.ratios, options.level)
+        .with_context(|| options.run.display().to_string())?;
+    if options.json {
+        print_json(&platforms_json(&found))?;
+    } else {
+        let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        print(&platforms_text(&found, terminal_width(), color))?;
+    }
+    Ok(0)
+}

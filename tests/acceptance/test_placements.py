@@ -1,0 +1,265 @@
+"""Placements of `tompion lab`: guests beside the measuring one, what they take from it, and
+nothing left of them however the lab ends."""
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import polars
+import pytest
+
+from conftest import ROOT, tompion
+from test_lab import JOURNALS, left, ledger, record, start, write
+
+# Tests that carry a plan out and may be refused what it takes.
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="control groups are made by root alone")
+HAS_GUEST = shutil.which("qemu-system-x86_64") and (ROOT / ".cache/guest/kernel").exists()
+
+# One more guest beside the measuring one, on the same CPU. All guests together have a
+# weight against whatever else runs on a busy machine. Stalls are told from 1 ms on: an
+# emulator's own threads hold the guest up for less.
+SHARED = """
+name = "two on one CPU"
+seed = 1
+replicates = 1
+{platforms}
+[[placements]]
+name = "shared"
+pinning = "one-cpu"
+cpus = "{cpu}"
+together = {{ weight = 10000 }}
+measure = {{ weight = {weight} }}
+[[placements.guests]]
+role = "load"
+load = "cpu:1"
+[[probes]]
+kind = "stalls"
+threshold = "1ms"
+time = "4s"
+"""
+HOST = '[[platforms]]\nkind = "host"'
+QEMU = '[[platforms]]\nkind = "qemu"'
+RUNC = '[[platforms]]\nkind = "oci"\nruntime = "runc"'
+
+
+def quieter_cpu():
+    """The CPU that did less in the last second."""
+
+    def busy():
+        lines = Path("/proc/stat").read_text().splitlines()
+        fields = [line.split() for line in lines if line.startswith("cpu") and line[3] != " "]
+        return {int(f[0][3:]): sum(map(int, f[1:4])) + sum(map(int, f[6:9])) for f in fields}
+
+    before = busy()
+    time.sleep(1)
+    after = busy()
+    return min(os.sched_getaffinity(0), key=lambda cpu: after[cpu] - before[cpu])
+
+
+def half_of(stalls):
+    """The median of the time lost: half of it lies in stalls at least this long. The median
+    of the stalls themselves is the same on the host. In an emulated guest some slices are cut:
+    when a guest's timer is due, QEMU's main thread and the one of the virtual CPU want the same
+    lock, one of them sleeps for a moment, and the other guest has the CPU for what is left of
+    the slice. That moment is where the guest's ticks fall between the host's, by chance."""
+    lost = 0
+    for stall in stalls:
+        lost += stall
+        if lost >= sum(stalls) / 2:
+            return stall
+    return float("nan")
+
+
+class Stolen:
+    """What each platform's measuring guest lost to others."""
+
+    def __init__(self, out):
+        self.share, self.slice_ms, self.seen = {}, {}, {}
+        for trial in record(out)["trials"]:
+            platform = trial["factors"]["platform"]
+            stalls = trial["stalls"]
+            file = out / trial["sample_file"].replace(".parquet", ".stalls.parquet")
+            parts = polars.read_parquet(file)
+            # From within a guest the others are not to be seen.
+            others = parts.filter(polars.col("cause").is_in(["unseen", "steal", "preempted"]))
+            if platform != "host":
+                others = others.filter(polars.col("cause") != "preempted")
+            self.share[platform] = others["ns"].sum() / stalls["wall_ns"]
+            whole = others.group_by("at_ns").agg(polars.col("ns").sum())["ns"] / 1e6
+            self.slice_ms[platform] = half_of(sorted(whole))
+            self.seen[platform] = {
+                "stolen": round(self.share[platform], 3),
+                "stalls": len(whole),
+                "slice_ms": self.slice_ms[platform],
+                "median_ms": whole.median(),
+                "causes": [(c["cause"], c["ns"] // 1_000_000) for c in stalls["causes"][:4]],
+            }
+        for entry in ledger(out):
+            self.seen[entry["name"]] = entry.get("beside") or entry.get("failed")
+
+
+def retried(tmp_path, platforms, weight, holds):
+    """Carries the plan out until `holds`, at most three times and for about a minute: on a
+    shared machine others come in between. Every attempt is told."""
+    told, begun = [], time.monotonic()
+    for attempt in range(3):
+        if attempt and time.monotonic() - begun > 50:
+            break
+        directory = tmp_path / str(attempt)
+        directory.mkdir()
+        cpu = quieter_cpu()
+        plan = SHARED.format(platforms="\n".join(platforms), cpu=cpu, weight=weight)
+        done = tompion("lab", "run", write(directory, plan), "--out", directory / "run", "--quiet")
+        assert left(directory / "run") == []
+        if done.returncode:
+            told.append(done.stderr)
+        else:
+            stolen = Stolen(directory / "run")
+            told.append({"cpu": cpu, "load": os.getloadavg()[0], **stolen.seen})
+            if holds(stolen):
+                print(told)
+                return
+        print(told[-1])
+    pytest.fail(f"did not hold in {len(told)} attempts: {told}")
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not HAS_GUEST, reason="no guest: make guest builds one, on x86-64")
+def test_two_virtual_machines_share_a_cpu_evenly_in_slices_of_the_host(tmp_path):
+    def holds(stolen):
+        [qemu] = [platform for platform in stolen.share if platform != "host"]
+        ratio = stolen.slice_ms[qemu] / stolen.slice_ms["host"]
+        return abs(stolen.share[qemu] - 0.5) <= 0.1 and 0.75 <= ratio <= 1.25
+
+    retried(tmp_path, [HOST, QEMU], 100, holds)
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not HAS_GUEST, reason="no guest: make guest builds one, on x86-64")
+def test_a_virtual_machine_of_four_times_the_weight_loses_a_fifth(tmp_path):
+    def holds(stolen):
+        [share] = stolen.share.values()
+        return abs(share - 0.2) <= 0.1
+
+    retried(tmp_path, [QEMU], 400, holds)
+
+
+BESIDE = """
+seed = 1
+replicates = 2
+{platforms}
+[[placements]]
+scenario = "one-to-all"
+[[placements]]
+scenario = "contention-cpu"
+host_load = "cpu:1"
+[[placements]]
+name = "idle-one"
+[[placements.guests]]
+role = "idle"
+[[probes]]
+kind = "stalls"
+time = "1s"
+"""
+
+
+@ROOT_ONLY
+def test_neighbours_work_while_it_is_measured_and_are_gone_after(tmp_path):
+    out = tmp_path / "run"
+    plan = write(tmp_path, BESIDE.format(platforms=HOST + "\n" + RUNC))
+    tompion("lab", "run", plan, "--out", out, "--quiet", check=0)
+    assert left(out) == []
+    entries = {(e["replicate"], e["name"]): e.get("beside", []) for e in ledger(out)}
+    assert len(entries) == 2 * 2 * 3
+    for (_, name), beside in entries.items():
+        what = [neighbour["what"] for neighbour in beside]
+        if "/contention-cpu/" in name:
+            assert what == ["guest 1 (cpu:threads=1)", "the host (cpu:threads=1)"], beside
+            assert all(neighbour["cpu_seconds"] > 0 for neighbour in beside), beside
+            assert len(beside[0]["cpus"]) == 1, beside
+        else:
+            assert what == (["guest 1 (idle)"] if "/idle-one/" in name else []), beside
+    placements = {trial["factors"]["placement"] for trial in record(out)["trials"]}
+    assert placements == {"one-to-all", "contention-cpu", "idle-one"}
+    compared = tompion("compare", out, "--by", "placement", "--json", check=0).stdout
+    assert len(json.loads(compared)["sides"]) == 3
+    text = tompion("report", out, "--format", "md", check=0).stdout
+    assert "contention-cpu" in text
+
+
+@ROOT_ONLY
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_neighbours_end_with_the_lab(tmp_path, end):
+    """However it ends, and whatever it was about."""
+    out = tmp_path / "run"
+    plan = BESIDE.format(platforms=RUNC).replace('time = "1s"', 'time = "60s"')
+    # Only the one with a load.
+    plan = plan.replace('[[placements]]\nscenario = "one-to-all"\n', "")
+    lab = start(write(tmp_path, plan), "--out", out)
+
+    def neighbours():
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"__neighbour" in command:
+                found.append(entry.name)
+        return found
+
+    until = time.monotonic() + 90
+    while not neighbours() and lab.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    assert neighbours(), lab.communicate()
+    lab.send_signal(end)
+    lab.communicate(timeout=90)
+    if end == signal.SIGKILL:
+        assert list(JOURNALS.glob(f"{lab.pid}-*"))
+        assert "cannot" not in tompion("lab", "clean", check=0).stdout
+    until = time.monotonic() + 60
+    while (left(out) or neighbours()) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert left(out) == [] and neighbours() == []
+
+
+def test_placements_that_cannot_be_had_are_told_with_their_place(tmp_path):
+    many = len(os.sched_getaffinity(0))
+    plan = write(
+        tmp_path,
+        f"""replicates = 1
+{HOST}
+[[placements]]
+name = "alone"
+[[placements]]
+name = "apart"
+pinning = "one-to-one"
+[[placements.guests]]
+role = "idle"
+count = {many}
+[[probes]]
+kind = "stalls"
+""",
+    )
+    done = tompion("lab", "plan", plan, check=0)
+    assert f"{plan}:6:1: placement `apart` on host: " in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "host/apart/idle/stalls: left out" in done.stdout
+    assert "host/alone/idle/stalls: 1 trial" in done.stdout
+    parsed = json.loads(tompion("lab", "plan", plan, "--json", check=0).stdout)
+    assert parsed["prospect"]["cells"] == 1 and len(parsed["refused"]) == 1
+    # With nothing else in it the plan cannot be carried out.
+    plan.write_text(plan.read_text().replace('[[placements]]\nname = "alone"\n', ""))
+    tompion("lab", "plan", plan, check=1)
+    done = tompion("lab", "run", plan, "--out", tmp_path / "none", check=1)
+    assert "placement `apart` on host" in done.stderr
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clean_before():
+    """What another run of these tests left must not count."""
+    tompion("lab", "clean", check=0)
