@@ -160,6 +160,10 @@ host_load = "cpu:1"
 name = "idle-one"
 [[placements.guests]]
 role = "idle"
+[[placements]]
+name = "pair"
+[[placements.guests]]
+role = "measure"
 [[probes]]
 kind = "stalls"
 time = "1s"
@@ -173,7 +177,7 @@ def test_neighbours_work_while_it_is_measured_and_are_gone_after(tmp_path):
     tompion("lab", "run", plan, "--out", out, "--quiet", check=0)
     assert left(out) == []
     entries = {(e["replicate"], e["name"]): e.get("beside", []) for e in ledger(out)}
-    assert len(entries) == 2 * 2 * 3
+    assert len(entries) == 2 * 2 * 4
     for (_, name), beside in entries.items():
         what = [neighbour["what"] for neighbour in beside]
         if "/contention-cpu/" in name:
@@ -182,10 +186,14 @@ def test_neighbours_work_while_it_is_measured_and_are_gone_after(tmp_path):
             assert len(beside[0]["cpus"]) == 1, beside
         else:
             assert what == (["guest 1 (idle)"] if "/idle-one/" in name else []), beside
-    placements = {trial["factors"]["placement"] for trial in record(out)["trials"]}
-    assert placements == {"one-to-all", "contention-cpu", "idle-one"}
+    trials = [trial["factors"] for trial in record(out)["trials"]]
+    assert {f["placement"] for f in trials} == {"one-to-all", "contention-cpu", "idle-one", "pair"}
+    # Both of a pair measure, in every replicate; the second is told from the first.
+    guests = [f.get("guest") for f in trials if f["placement"] == "pair" and f["platform"] == "host"]
+    assert sorted(guests, key=str) == ["2", "2", None, None]
+    assert not any("guest" in f for f in trials if f["placement"] != "pair")
     compared = tompion("compare", out, "--by", "placement", "--json", check=0).stdout
-    assert len(json.loads(compared)["sides"]) == 3
+    assert len(json.loads(compared)["sides"]) == 4
     text = tompion("report", out, "--format", "md", check=0).stdout
     assert "contention-cpu" in text
 

@@ -12,6 +12,8 @@ pub(crate) struct Place<'a> {
     pub platform: &'a str,
     /// Level of the factor `placement`, where the plan has any.
     pub placement: Option<&'a str>,
+    /// Which of several guests that measured at once, from the second on.
+    pub guest: Option<usize>,
     /// Their block.
     pub replicate: u32,
     /// From the beginning of the lab's run to that of the cell, in nanoseconds.
@@ -67,6 +69,9 @@ fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
     let mut factors = trial.factors.with(factor::PLATFORM, place.platform);
     if let Some(placement) = place.placement {
         factors = factors.with(factor::PLACEMENT, placement);
+    }
+    if let Some(guest) = place.guest {
+        factors = factors.with(factor::GUEST, guest.to_string());
     }
     TrialDraft {
         factors,
@@ -147,6 +152,7 @@ mod tests {
     }
 
     const PLACE: Place<'_> = Place {
+        guest: None,
         platform: "runc",
         placement: Some("beside-one"),
         replicate: 3,

@@ -22,6 +22,7 @@ use crate::platform::{Presence, TaskError};
 use crate::prospect::expected;
 use crate::{Error, LabCell, LabPlan, order};
 
+use self::scene::Done;
 use self::sitting::Sitting;
 
 pub use platforms::{Platforms, design};
@@ -224,36 +225,40 @@ impl Lab {
         sitting: &mut Sitting<'_>,
     ) -> Result<Result<Vec<Beside>, TaskError>, Error> {
         let began_ns = (sitting.earlier + sitting.began.elapsed()).as_nanos() as u64;
-        let (output, beside) = match sitting.output(&self.plan, self.seed, replicate, cell) {
+        let Done { outputs, beside } = match sitting.output(&self.plan, self.seed, replicate, cell)
+        {
             Ok(done) => done,
             Err(error) => return Ok(Err(error)),
         };
         let plan = &self.plan.platforms[cell.platform];
         let level = plan.level();
-        let place = Place {
-            platform: &level,
-            placement: self.plan.placement_level(cell),
-            replicate,
-            began_ns,
-        };
         let scratch = sitting.workspace.scratch();
         let before = self.writer.record().trials.len();
-        let Collected {
-            trials,
-            environment,
-            notes,
-        } = match collect::collect(&output.stdout, scratch, &place, &mut self.writer) {
-            Ok(collected) => collected,
-            Err(Failure::Saving(error)) => {
-                self.writer.take_back(before)?;
-                let why = format!("its result cannot be saved: {error}");
-                return Ok(Err(TaskError::Failed(why)));
-            }
-            Err(Failure::Result(why)) => return Ok(Err(TaskError::Failed(why))),
-        };
-        let wanted = self.plan.keys(cell.load, cell.probe).len();
+        let mut all: Vec<Collected> = Vec::new();
+        for (number, output) in outputs.iter().enumerate() {
+            let place = Place {
+                platform: &level,
+                placement: self.plan.placement_level(cell),
+                guest: (number > 0).then_some(number + 1),
+                replicate,
+                began_ns,
+            };
+            let why = match collect::collect(&output.stdout, scratch, &place, &mut self.writer) {
+                Ok(collected) => {
+                    all.push(collected);
+                    continue;
+                }
+                Err(Failure::Saving(error)) => format!("its result cannot be saved: {error}"),
+                Err(Failure::Result(why)) => why,
+            };
+            // All guests' trials, or none.
+            self.writer.take_back(before)?;
+            return Ok(Err(TaskError::Failed(why)));
+        }
+        let wanted = self.plan.keys(cell.load, cell.probe).len() * outputs.len();
+        let trials: u32 = all.iter().map(|collected| collected.trials).sum();
         let known = sitting.notes.entry(level.clone()).or_default();
-        for note in notes {
+        for note in all.iter().flat_map(|collected| collected.notes.clone()) {
             // Which trial or block it was means nothing here.
             if !known.contains(&note) && !note.starts_with("Time ran out") {
                 known.push(note);
@@ -269,7 +274,7 @@ impl Lab {
         let mut records = self.writer.record().platforms.clone();
         let record = records.iter_mut().find(|r| r.level == level);
         if let Some(record) = record.filter(|r| r.environment.is_none()) {
-            record.environment = Some(environment);
+            record.environment = all.into_iter().next().map(|first| first.environment);
             self.writer.platforms(records);
         }
         Ok(Ok(beside))

@@ -34,7 +34,7 @@ pub use order::order;
 pub use placing::Refusal;
 pub use plan::{
     GuestPlan, Kind, LabCell, LabPlan, MicroVmSettings, Mistake, OciSettings, Pinning,
-    PlacementPlan, PlanError, PlatformPlan, ProbePlan, ProbeWish, QemuSettings, Scheduling,
+    PlacementPlan, PlanError, PlatformPlan, ProbePlan, ProbeWish, QemuSettings, Role, Scheduling,
     SshSettings,
 };
 pub use prospect::{Prospect, prospect};

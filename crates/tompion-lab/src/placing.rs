@@ -96,10 +96,15 @@ pub(crate) fn refusal(
     if placement.is_plain() {
         return None;
     }
-    if seating == Seating::Nowhere {
-        let text =
-            "its instances cannot be placed from here: neither CPUs nor a part of their time";
-        return Some(text.to_owned());
+    let nowhere = match seating {
+        Seating::Nowhere => {
+            Some("its instances cannot be placed from here: neither CPUs nor a part of their time")
+        }
+        Seating::Own => Some("its own `pin` says where it runs; leave that out to have it placed"),
+        Seating::Process | Seating::Group => None,
+    };
+    if let Some(why) = nowhere {
+        return Some(why.to_owned());
     }
     if let Err(why) = cpus(placement, cpus_of_a_guest, &offer.cpus) {
         return Some(why);
@@ -196,5 +201,8 @@ mod tests {
         assert_eq!(refused("scenario = \"1\"", Seating::Nowhere), None);
         let why = refused("scenario = \"2\"", Seating::Nowhere).unwrap();
         assert!(why.contains("cannot be placed"), "{why}");
+        assert_eq!(refused("scenario = \"1\"", Seating::Own), None);
+        let why = refused("scenario = \"2\"", Seating::Own).unwrap();
+        assert!(why.contains("`pin`"), "{why}");
     }
 }

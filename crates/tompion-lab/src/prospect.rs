@@ -7,7 +7,7 @@ use serde::Serialize;
 use tompion_record::factor;
 use tompion_stats::{Design, least_p, replicates_needed};
 
-use crate::{Kind, LabCell, LabPlan, Pinning};
+use crate::{Kind, LabCell, LabPlan, Pinning, PlacementPlan};
 
 /// Level at which platforms are told apart.
 const LEVEL: f64 = 0.05;
@@ -108,8 +108,8 @@ fn pairs(n: usize) -> usize {
     n * n.saturating_sub(1) / 2
 }
 
-/// The most cells of one probe, method and load on one platform: `compare` takes each
-/// for a test of the same family.
+/// The most cells of one probe, method and load on one platform in one placement:
+/// `compare` takes each for a test of the same family.
 fn largest(plan: &LabPlan) -> usize {
     let mut keys: Vec<[String; 3]> = (0..plan.probes.len())
         .flat_map(|probe| plan.keys(0, probe))
@@ -117,7 +117,8 @@ fn largest(plan: &LabPlan) -> usize {
         .collect();
     keys.sort();
     let largest = keys.chunk_by(|a, b| a == b).map(<[_]>::len).max();
-    largest.unwrap_or(0)
+    let guests = plan.placements.iter().map(PlacementPlan::measuring).max();
+    largest.unwrap_or(0) * guests.unwrap_or(1)
 }
 
 #[cfg(test)]

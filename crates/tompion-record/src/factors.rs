@@ -29,6 +29,8 @@ pub mod factor {
     /// Beside which other guests it was measured, in runs of a lab whose plan names
     /// placements.
     pub const PLACEMENT: &str = "placement";
+    /// Which of several guests of one placement that measured at once, from the second on.
+    pub const GUEST: &str = "guest";
     /// Load beside the measurement: `idle`, `cpu`, ...
     pub const LOAD: &str = "load";
 }

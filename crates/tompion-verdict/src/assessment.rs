@@ -21,7 +21,7 @@ pub struct Assessment {
     /// The verdict in one line.
     pub headline: String,
     /// One verdict a profile, in the order of the data file; where the run holds
-    /// several platforms, these for each platform.
+    /// several platforms or placements, these for each of them.
     pub profiles: Vec<ProfileVerdict>,
     /// What hurts, worst first.
     pub findings: Vec<Finding>,
@@ -39,6 +39,9 @@ pub struct ProfileVerdict {
     /// The platform judged, where the run holds several: each is judged by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
+    /// The placement judged, where the run holds several: each is judged by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
     /// The limit in words, for example `p99 of wake-up latency at most 12 µs`.
     pub requirement: String,
     /// Where the limit comes from.
@@ -134,15 +137,20 @@ impl LoadVerdict {
 impl ProfileVerdict {
     /// What was judged: `VoIP`, or `VoIP on runc` where there are several platforms.
     pub fn title(&self) -> String {
-        match &self.platform {
-            None => self.title.clone(),
-            Some(platform) => format!("{} on {platform}", self.title),
-        }
+        format!("{}{}", self.title, self.place())
+    }
+
+    /// Which of several platforms and placements was judged, to follow a name:
+    /// ` on runc in contention-cpu`; empty where there is one.
+    pub fn place(&self) -> String {
+        let platform = self.platform.as_ref().map(|name| format!(" on {name}"));
+        let placement = self.placement.as_ref().map(|name| format!(" in {name}"));
+        [platform, placement].into_iter().flatten().collect()
     }
 }
 
 impl Assessment {
-    /// The verdict on the profile of that name; of several platforms, the first's.
+    /// The verdict on the profile of that name; of several platforms or placements, the first's.
     pub fn profile(&self, name: &str) -> Option<&ProfileVerdict> {
         self.profiles.iter().find(|p| p.name == name)
     }

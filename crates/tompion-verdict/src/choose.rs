@@ -10,43 +10,80 @@ use crate::{LoadVerdict, Outcome, Profile, ProfileVerdict, basis};
 /// A method that keeps a CPU to itself while it waits.
 const SPINNING: &str = "busy-wait";
 
-/// One verdict a profile, in their order, for each platform of several by itself.
+/// One verdict a profile, in their order, for each platform and placement of several by
+/// itself.
 pub fn verdicts(cells: &[Cell], profiles: &[Profile], seed: u64) -> Vec<ProfileVerdict> {
-    let platforms = platforms(cells);
-    if platforms.len() < 2 {
-        return of_one(cells, profiles, seed);
-    }
-    let on = |platform: &str| {
-        let is_there = |c: &&Cell| c.factors.get(factor::PLATFORM) == Some(platform);
-        let cells: Vec<Cell> = cells.iter().filter(is_there).cloned().collect();
-        let mut verdicts = of_one(&cells, profiles, seed);
-        for verdict in &mut verdicts {
-            verdict.platform = Some(platform.to_owned());
+    let scenes = scenes(cells);
+    let platforms = scenes.iter().any(|s| s.platform != scenes[0].platform);
+    let placements = scenes.iter().any(|s| s.placement != scenes[0].placement);
+    let on = |scene: Scene<'_>| {
+        let cells: Vec<&Cell> = cells.iter().filter(|c| Scene::of(c) == scene).collect();
+        let judge = Judge::new(&cells, seed);
+        let judged = |profile| {
+            let mut verdict = verdict(&cells, profile, &judge);
+            let name =
+                |level: Option<&str>, of_several| level.filter(|_| of_several).map(str::to_owned);
+            verdict.platform = name(scene.platform, platforms);
+            let guest = scene.guest.map(|number| format!("guest {number}"));
+            let placed = [name(scene.placement, placements), guest];
+            let placed: Vec<String> = placed.into_iter().flatten().collect();
+            verdict.placement = Some(placed.join(", ")).filter(|placed| !placed.is_empty());
             // Said once.
-            verdict.method = verdict.method.take().map(|m| m.without(factor::PLATFORM));
-        }
-        verdicts
+            verdict.method = verdict.method.map(|method| {
+                let mut method = method.without(factor::GUEST);
+                if platforms {
+                    method = method.without(factor::PLATFORM);
+                }
+                if placements {
+                    method = method.without(factor::PLACEMENT);
+                }
+                method
+            });
+            verdict
+        };
+        profiles.iter().map(judged).collect::<Vec<_>>()
     };
-    platforms.into_iter().flat_map(on).collect()
+    scenes.iter().copied().flat_map(on).collect()
 }
 
-/// The platforms on which a run measured, in the order of its cells.
-pub fn platforms(cells: &[Cell]) -> Vec<&str> {
-    let mut found = Vec::new();
-    for platform in cells.iter().filter_map(|c| c.factors.get(factor::PLATFORM)) {
-        if !found.contains(&platform) {
-            found.push(platform);
+/// Where cells were measured: what holds on one says nothing of another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Scene<'a> {
+    platform: Option<&'a str>,
+    placement: Option<&'a str>,
+    guest: Option<&'a str>,
+}
+
+impl<'a> Scene<'a> {
+    fn of(cell: &'a Cell) -> Self {
+        Self {
+            platform: cell.factors.get(factor::PLATFORM),
+            placement: cell.factors.get(factor::PLACEMENT),
+            guest: cell.factors.get(factor::GUEST),
         }
+    }
+}
+
+/// Those of a run, in the order of its cells.
+fn scenes(cells: &[Cell]) -> Vec<Scene<'_>> {
+    let mut found = Vec::new();
+    for scene in cells.iter().map(Scene::of) {
+        if !found.contains(&scene) {
+            found.push(scene);
+        }
+    }
+    if found.is_empty() {
+        // A run without cells is judged, too: nothing was measured.
+        found.push(Scene {
+            platform: None,
+            placement: None,
+            guest: None,
+        });
     }
     found
 }
 
-fn of_one(cells: &[Cell], profiles: &[Profile], seed: u64) -> Vec<ProfileVerdict> {
-    let judge = Judge::new(cells, seed);
-    profiles.iter().map(|p| verdict(cells, p, &judge)).collect()
-}
-
-fn verdict(cells: &[Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdict {
+fn verdict(cells: &[&Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdict {
     let field = Field::new(cells, profile);
     let (best, note) = field.best(profile, judge);
     let mut requirement = profile.requirement();
@@ -57,6 +94,7 @@ fn verdict(cells: &[Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdi
         name: profile.name.clone(),
         title: profile.title.clone(),
         platform: None,
+        placement: None,
         requirement,
         source: profile.source.clone(),
         outcome: best.as_ref().map_or(Outcome::Inconclusive, |c| c.outcome),
@@ -69,7 +107,7 @@ fn verdict(cells: &[Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdi
 
 /// The cells that could serve a profile.
 struct Field<'a> {
-    cells: &'a [Cell],
+    cells: &'a [&'a Cell],
     loads: BTreeSet<&'a str>,
     /// Cell numbers by method (factors without the load).
     methods: BTreeMap<Factors, Vec<usize>>,
@@ -78,7 +116,7 @@ struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    fn new(cells: &'a [Cell], profile: &Profile) -> Self {
+    fn new(cells: &'a [&'a Cell], profile: &Profile) -> Self {
         let mut field = Self {
             cells,
             loads: BTreeSet::new(),

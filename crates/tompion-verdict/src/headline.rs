@@ -11,14 +11,8 @@ pub fn headline(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> String {
     if verdicts.iter().all(|v| v.by_load.is_empty()) {
         return "No verdict: the run holds no wake-up latency to judge.".to_owned();
     }
-    let mut platforms: Vec<String> = verdicts.iter().filter_map(|v| v.platform.clone()).collect();
-    platforms.dedup();
-    if !platforms.is_empty() {
-        return format!(
-            "{} platforms side by side, each judged by itself: {}.",
-            platforms.len(),
-            list(&platforms)
-        );
+    if let Some(side_by_side) = side_by_side(verdicts) {
+        return side_by_side;
     }
     let entries = entries(profiles, verdicts);
     let having = |outcome: Outcome| -> Vec<String> {
@@ -50,6 +44,32 @@ pub fn headline(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> String {
         ""
     };
     crate::basis::sentence(&format!("{}{scope}.", clauses.join("; ")))
+}
+
+/// Where there are several platforms or placements, none stands for all.
+fn side_by_side(verdicts: &[ProfileVerdict]) -> Option<String> {
+    let distinct = |of: fn(&ProfileVerdict) -> Option<&String>| {
+        let mut names: Vec<String> = Vec::new();
+        for name in verdicts.iter().filter_map(of) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    };
+    let platforms = distinct(|v| v.platform.as_ref());
+    let placements = distinct(|v| v.placement.as_ref());
+    let each = "side by side, each judged by itself:";
+    match (platforms.len(), placements.len()) {
+        (0, 0) => None,
+        (n, 0) => Some(format!("{n} platforms {each} {}.", list(&platforms))),
+        (0, m) => Some(format!("{m} placements {each} {}.", list(&placements))),
+        (n, m) => Some(format!(
+            "{n} platforms in {m} placements {each} {}, in {}.",
+            list(&platforms),
+            list(&placements)
+        )),
+    }
 }
 
 /// What the line lists: one entry a profile, or one a group and outcome; the
@@ -126,6 +146,7 @@ mod tests {
                 name: p.name.clone(),
                 title: p.title.clone(),
                 platform: None,
+                placement: None,
                 requirement: p.requirement(),
                 source: p.source.clone(),
                 outcome,

@@ -30,14 +30,14 @@ struct Estimate {
 /// Judges cells; remembers what it has resampled, because several profiles ask
 /// for the same quantile of the same cell.
 pub struct Judge<'a> {
-    cells: &'a [Cell],
+    cells: &'a [&'a Cell],
     seed: u64,
     known: RefCell<HashMap<(usize, u64), Option<Estimate>>>,
 }
 
 impl<'a> Judge<'a> {
     /// A judge of `cells`; `seed` starts every resampling.
-    pub fn new(cells: &'a [Cell], seed: u64) -> Self {
+    pub fn new(cells: &'a [&'a Cell], seed: u64) -> Self {
         Self {
             cells,
             seed,
@@ -48,7 +48,7 @@ impl<'a> Judge<'a> {
     /// Holds the `quantile` of the cell at `index` against `limit_ns`; `None`
     /// when the cell has no samples.
     pub fn judge(&self, index: usize, quantile: f64, limit_ns: f64) -> Option<LoadVerdict> {
-        let cell = &self.cells[index];
+        let cell = self.cells[index];
         let estimate = self.estimate(index, quantile)?;
         let samples = basis::samples(cell);
         let missing = samples_needed(quantile, LEVEL).saturating_sub(samples);
@@ -73,7 +73,7 @@ impl<'a> Judge<'a> {
         if let Some(known) = self.known.borrow().get(&key) {
             return *known;
         }
-        let blocks = basis::blocks(&self.cells[index]);
+        let blocks = basis::blocks(self.cells[index]);
         let values: usize = blocks.iter().map(|b| b.pairs().len()).sum();
         let resamples =
             (RESAMPLING_STEPS / values.max(1)).clamp(FEWEST_RESAMPLES, DEFAULT_RESAMPLES);
@@ -141,8 +141,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn judged(cell: &Cell, limit_ns: f64) -> LoadVerdict {
-        let cells = std::slice::from_ref(cell);
-        Judge::new(cells, 7).judge(0, 0.99, limit_ns).unwrap()
+        Judge::new(&[cell], 7).judge(0, 0.99, limit_ns).unwrap()
     }
 
     #[test]
@@ -167,7 +166,7 @@ mod tests {
             .map(|i| if i % 2 == 0 { &quiet } else { &loud })
             .collect();
         let cell = Planted::wake_up("usleep", "100us", "idle").each_block(halves);
-        let v = Judge::new(&[cell], 7).judge(0, 0.5, 50_000.0).unwrap();
+        let v = Judge::new(&[&cell], 7).judge(0, 0.5, 50_000.0).unwrap();
         assert_eq!(v.outcome, Outcome::Inconclusive);
         assert!(v.low_ns.unwrap() <= 50_000.0 && v.high_ns.unwrap() > 50_000.0);
         assert_eq!(v.reason.unwrap(), "the 95 % interval spans the limit");
@@ -237,7 +236,7 @@ mod tests {
     #[test]
     fn a_cell_without_samples_is_not_judged() {
         let cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &[]);
-        assert!(Judge::new(&[cell], 7).judge(0, 0.99, 1.0).is_none());
+        assert!(Judge::new(&[&cell], 7).judge(0, 0.99, 1.0).is_none());
     }
 
     proptest! {

@@ -1,20 +1,19 @@
 //! The placement of one cell: guests beside the measuring one, there and at work before
 //! it starts, ended after it in every case.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tompion_load::LoadSpec;
-
 use crate::groups::{Group, Hierarchy};
 use crate::ledger::Beside;
 use crate::leftovers::{self, Workspace};
 use crate::neighbour::{NeighbourJob, Sign};
 use crate::placing;
-use crate::plan::{PlacementPlan, Scheduling};
+use crate::plan::{PlacementPlan, Role, Scheduling};
 use crate::platform::{Host, Output, Platform, Running, Seat, Seating, Start, TaskError};
 
 /// How often neighbours are looked at until they work.
@@ -33,10 +32,19 @@ pub(super) struct Scene<'a> {
     pub number: usize,
 }
 
-/// A guest, or a load of the host, beside the measuring guest.
+/// What came of a cell.
+#[derive(Debug, PartialEq)]
+pub(super) struct Done {
+    /// Of each guest that measured.
+    pub outputs: Vec<Output>,
+    /// What each neighbour did meanwhile.
+    pub beside: Vec<Beside>,
+}
+
+/// A guest, or a load of the host, beside the first guest.
 struct Neighbour<'a> {
     what: String,
-    load: Option<&'a LoadSpec>,
+    role: Cow<'a, Role>,
     platform: &'a dyn Platform,
     seat: Option<Seat>,
 }
@@ -47,31 +55,37 @@ impl<'a> Scene<'a> {
         3 + placement.neighbours()
     }
 
-    /// Has the task done in a guest among its neighbours, within `limit` where it were
-    /// alone. Tells what these did meanwhile.
-    pub fn run(
-        &self,
-        arguments: Vec<String>,
-        limit: Duration,
-    ) -> Result<(Output, Vec<Beside>), TaskError> {
+    /// Has the task done in every guest that measures, at once and among their neighbours,
+    /// within `limit` where one were alone. The outputs are in the plan's order, which
+    /// begins with the first guest. Tells what the neighbours did meanwhile.
+    pub fn run(&self, arguments: &[String], limit: Duration) -> Result<Done, TaskError> {
         self.run_in(&Groups::make(self)?, arguments, limit)
     }
 
     fn run_in(
         &self,
         groups: &Groups,
-        arguments: Vec<String>,
+        arguments: &[String],
         limit: Duration,
-    ) -> Result<(Output, Vec<Beside>), TaskError> {
+    ) -> Result<Done, TaskError> {
         let (seat, neighbours) = self.seats(groups).map_err(TaskError::Failed)?;
         let limit = limit.mul_f64(slowness(self.placement));
         // A neighbour outlasts everything that may be waited for.
         let beside_limit = 3 * limit;
         thread::scope(|scope| {
             let mut running = Vec::new();
+            let mut measuring = Vec::new();
             for (n, neighbour) in neighbours.iter().enumerate() {
+                let load = match neighbour.role.as_ref() {
+                    Role::Idle => None,
+                    Role::Load(load) => Some(load),
+                    Role::Measure => {
+                        measuring.push((self.number + 2 + n, neighbour));
+                        continue;
+                    }
+                };
                 let scratch = neighbour.platform.scratch(self.workspace);
-                let job = NeighbourJob::new(neighbour.load, beside_limit, scratch);
+                let job = NeighbourJob::new(load, beside_limit, scratch);
                 let start = Start {
                     arguments: job.arguments(),
                     number: self.number + 2 + n,
@@ -87,24 +101,38 @@ impl<'a> Scene<'a> {
             let done = self
                 .until_they_work(&mut running, begun + limit)
                 .and_then(|before| {
-                    let start = Start {
-                        arguments,
-                        number: self.number + 1,
-                        limit,
-                        seat,
-                        stop: Arc::clone(self.stop),
-                        program: self.program,
-                        workspace: self.workspace,
+                    let start = |number, seat, stop| {
+                        let start = Start {
+                            arguments: arguments.to_vec(),
+                            number,
+                            limit,
+                            seat,
+                            stop,
+                            program: self.program,
+                            workspace: self.workspace,
+                        };
+                        Running::start(scope, self.platform, start)
                     };
-                    let output = Running::start(scope, self.platform, start).wait()?;
-                    Ok((output, before))
+                    // Where the first fails, the others are dropped, and end.
+                    let others: Vec<_> = measuring
+                        .iter()
+                        .map(|(number, other)| {
+                            (other, start(*number, other.seat.clone(), Arc::default()))
+                        })
+                        .collect();
+                    let first = start(self.number + 1, seat, Arc::clone(self.stop));
+                    let mut outputs = vec![first.wait()?];
+                    for (other, running) in others {
+                        outputs.push(running.wait().map_err(|error| named(other, error))?);
+                    }
+                    Ok((outputs, before))
                 });
-            let beside = done.map(|(output, before)| {
+            let beside = done.map(|(outputs, before)| {
                 let seen = running.iter_mut().zip(before);
                 let beside: Result<Vec<_>, _> = seen
                     .map(|((neighbour, running), before)| seen_of(neighbour, running, before))
                     .collect();
-                (output, beside)
+                (outputs, beside)
             });
             // All at once: none waits for another's end.
             running.iter().for_each(|(_, running)| running.stop());
@@ -113,7 +141,7 @@ impl<'a> Scene<'a> {
                 .map(|(neighbour, running)| (neighbour, running.end()))
                 .collect();
             match beside? {
-                (output, Ok(beside)) => Ok((output, beside)),
+                (outputs, Ok(beside)) => Ok(Done { outputs, beside }),
                 (_, Err(())) => Err(self.ended(ends)),
             }
         })
@@ -141,8 +169,8 @@ impl<'a> Scene<'a> {
             for _ in 0..guests.count {
                 let n = neighbours.len() + 1;
                 neighbours.push(Neighbour {
-                    what: format!("guest {n} ({})", guests.role()),
-                    load: guests.load.as_ref(),
+                    what: format!("guest {n} ({})", guests.role),
+                    role: Cow::Borrowed(&guests.role),
                     platform: self.platform,
                     seat: Some(seat(format!("guest-{n}"), &guests.scheduling)),
                 });
@@ -150,7 +178,7 @@ impl<'a> Scene<'a> {
         }
         neighbours.extend(placement.host_load.iter().map(|load| Neighbour {
             what: format!("the host ({})", load.level()),
-            load: Some(load),
+            role: Cow::Owned(Role::Load(load.clone())),
             platform: &Host,
             seat: Some(Seat {
                 cpus: placement.cpus.clone().unwrap_or_default(),
@@ -228,6 +256,14 @@ fn seen_of(
         seconds: seconds(now.at_ns, before.at_ns),
         cpu_seconds: seconds(now.cpu_ns, before.cpu_ns),
     })
+}
+
+/// Which of several guests it was.
+fn named(guest: &Neighbour<'_>, error: TaskError) -> TaskError {
+    match error {
+        TaskError::Stopped => TaskError::Stopped,
+        TaskError::Failed(why) => TaskError::Failed(format!("{}: {why}", guest.what)),
+    }
 }
 
 fn failed(neighbour: &Neighbour<'_>, end: Result<Output, TaskError>) -> TaskError {

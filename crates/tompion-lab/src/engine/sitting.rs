@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::Platforms;
-use super::scene::Scene;
-use crate::ledger::Beside;
+use super::scene::{Done, Scene};
 use crate::leftovers::Workspace;
 use crate::platform::{Output, Task, TaskError};
 use crate::{CellJob, LabCell, LabPlan};
@@ -28,14 +27,14 @@ pub(super) struct Sitting<'a> {
 }
 
 impl Sitting<'_> {
-    /// Has a cell measured; also tells what its neighbours did.
+    /// Has a cell measured, by one guest or several; also tells what its neighbours did.
     pub fn output(
         &mut self,
         plan: &LabPlan,
         seed: u64,
         replicate: u32,
         cell: LabCell,
-    ) -> Result<(Output, Vec<Beside>), TaskError> {
+    ) -> Result<Done, TaskError> {
         let platform = self.platforms.0[cell.platform].0.as_ref();
         let placement = &plan.placements[cell.placement];
         let probe = &plan.probes[cell.probe];
@@ -51,7 +50,7 @@ impl Sitting<'_> {
             .map_or_else(|| platform.patience(), Duration::from_nanos);
         let limit = 2 * probe.time() + patience;
         let number = self.instances + 1;
-        let (output, beside) = if placement.is_plain() {
+        let done = if placement.is_plain() {
             self.instances += 1;
             let output = platform.run(&Task {
                 program: self.program,
@@ -63,7 +62,10 @@ impl Sitting<'_> {
                 seat: None,
                 telling: None,
             })?;
-            (output, Vec::new())
+            Done {
+                outputs: vec![output],
+                beside: Vec::new(),
+            }
         } else {
             self.instances += Scene::numbers(placement);
             let scene = Scene {
@@ -74,12 +76,12 @@ impl Sitting<'_> {
                 stop: self.stop,
                 number,
             };
-            scene.run(arguments, limit)?
+            scene.run(&arguments, limit)?
         };
-        if output.success {
-            return Ok((output, beside));
+        match done.outputs.iter().find(|output| !output.success) {
+            None => Ok(done),
+            Some(output) => Err(TaskError::Failed(last_words(output))),
         }
-        Err(TaskError::Failed(last_words(&output)))
     }
 }
 

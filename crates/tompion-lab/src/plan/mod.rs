@@ -23,7 +23,7 @@ use tompion_record::{Factors, factor};
 use self::read::{Source, Table};
 
 pub use microvm::MicroVmSettings;
-pub use placements::{GuestPlan, Pinning, PlacementPlan, Scheduling};
+pub use placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
 pub use platforms::{Kind, OciSettings, PlatformPlan};
 pub use probes::{ProbePlan, ProbeWish};
 pub use qemu::QemuSettings;

@@ -3,6 +3,8 @@
 
 mod reading;
 
+use std::fmt;
+
 use serde::Serialize;
 use tompion_load::LoadSpec;
 
@@ -70,26 +72,38 @@ impl Pinning {
     }
 }
 
-/// Guests beside the measuring one.
+/// What a guest beside the first is there for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing: it has booted, and waits.
+    Idle,
+    /// It carries a load.
+    Load(LoadSpec),
+    /// It measures the same at the same time.
+    Measure,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Idle => f.write_str("idle"),
+            Self::Load(load) => f.write_str(&load.level()),
+            Self::Measure => f.write_str("measure"),
+        }
+    }
+}
+
+/// Guests beside the first one, which measures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GuestPlan {
-    /// What they do; nothing where absent.
-    #[serde(serialize_with = "level", skip_serializing_if = "Option::is_none")]
-    pub load: Option<LoadSpec>,
+    /// What they do.
+    #[serde(serialize_with = "role")]
+    pub role: Role,
     /// How many of them.
     pub count: usize,
     /// What each of them has.
     #[serde(flatten)]
     pub scheduling: Scheduling,
-}
-
-impl GuestPlan {
-    /// What they do, in a word.
-    pub fn role(&self) -> String {
-        self.load
-            .as_ref()
-            .map_or("idle".to_owned(), LoadSpec::level)
-    }
 }
 
 /// A part of the CPU's time. What is absent is left as it is.
@@ -166,6 +180,12 @@ impl PlacementPlan {
         self.guests.iter().map(|guests| guests.count).sum()
     }
 
+    /// Guests that measure, the first among them.
+    pub fn measuring(&self) -> usize {
+        let others = self.guests.iter().filter(|g| g.role == Role::Measure);
+        1 + others.map(|guests| guests.count).sum::<usize>()
+    }
+
     /// What it is, for people to read.
     pub fn settings(&self) -> Vec<String> {
         let mut said: Vec<String> = self
@@ -189,7 +209,7 @@ impl PlacementPlan {
         said.push(with("measure".to_owned(), &self.measure));
         for guests in &self.guests {
             said.push(with(
-                format!("{} x {}", guests.count, guests.role()),
+                format!("{} x {}", guests.count, guests.role),
                 &guests.scheduling,
             ));
         }
@@ -200,6 +220,10 @@ impl PlacementPlan {
         );
         said
     }
+}
+
+fn role<S: serde::Serializer>(role: &Role, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(role)
 }
 
 fn level<S: serde::Serializer>(load: &Option<LoadSpec>, to: S) -> Result<S::Ok, S::Error> {

@@ -1,7 +1,7 @@
 //! The seven scenarios of Perneel 2015, section V, by name. There, the measuring guest
 //! has one virtual CPU, and the machine four CPUs.
 
-use super::placements::{GuestPlan, Pinning, PlacementPlan, Scheduling, load};
+use super::placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling, load};
 
 /// A placement with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Scenario {
 
     pub fn placement(self) -> PlacementPlan {
         let guests = self.guests.map(|(text, count)| GuestPlan {
-            load: load(Some(text)).ok(),
+            role: Role::Load(load(Some(text)).expect("a load's name")),
             count,
             scheduling: Scheduling::default(),
         });

@@ -196,6 +196,23 @@ load = "memory-bus"
 }
 
 #[test]
+fn several_guests_may_measure() {
+    let text = with_placements(
+        "[[placements]]\nname = \"three\"\n[[placements.guests]]\nrole = \"measure\"\n\
+         count = 2\n[[placements.guests]]\nrole = \"idle\"\n",
+    );
+    let plan = LabPlan::parse(&text).unwrap();
+    let placement = &plan.placements[0];
+    assert_eq!((placement.measuring(), placement.neighbours()), (3, 3));
+    assert_eq!(
+        placement.settings().join(", "),
+        "pinning free, measure, 2 x measure, 1 x idle"
+    );
+    let json = serde_json::to_value(placement).unwrap();
+    assert_eq!(json["guests"][0]["role"], "measure");
+}
+
+#[test]
 fn mistakes_in_placements_have_their_places() {
     let text = with_placements(
         r#"[[placements]]
@@ -207,7 +224,7 @@ name = "a"
 cpus = "x"
 measure = { wait = 3, reservation = "1ms", period = "10ms" }
 [[placements.guests]]
-role = "measure"
+role = "measures"
 [[placements.guests]]
 role = "load"
 [[placements.guests]]
@@ -231,10 +248,10 @@ host_load = "cqu:1"
         "8:37: reservation: no platform of the lab has one; control groups give a weight among \
          guests, and a quota, which is a cap",
         "8:53: period: it says how long a quota is for; give it a quota too",
-        "10:8: role: one guest of each placement measures, and is not named here",
+        "10:8: role: there are \"load\", \"idle\" and \"measure\"",
         "11:1: a guest with the role load needs one: load = \"cpu:1\"",
         "15:8: an idle guest has no load",
-        "16:1: a guest needs a role: \"load\" or \"idle\"",
+        "16:1: a guest needs a role: \"load\", \"idle\" or \"measure\"",
         "18:1: a second placement called `a`; give it another name = \"...\"",
         "20:13: host_load: load 'cqu:threads=1': unknown name",
     ] {

@@ -99,7 +99,11 @@ impl Platform for Qemu {
     }
 
     fn seating(&self) -> Seating {
-        Seating::Group
+        match self.settings.pin.is_empty() {
+            true => Seating::Group,
+            // Both would bind the same threads.
+            false => Seating::Own,
+        }
     }
 
     fn cpus(&self) -> usize {

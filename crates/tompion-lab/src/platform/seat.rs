@@ -25,6 +25,8 @@ const JOIN: &str = "echo 0 > \"$1\" && shift && exec \"$@\"";
 pub enum Seating {
     /// Its instances are not processes of this machine, or cannot be placed.
     Nowhere,
+    /// The platform's own keys say where its instances run.
+    Own,
     /// Its instances are processes; those that share no CPU need no control group.
     Process,
     /// Its instances always have a control group.

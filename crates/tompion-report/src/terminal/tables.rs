@@ -294,9 +294,13 @@ pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint:
     }
     out.push_str(&paint.glyphs(&table));
     for p in profiles {
-        let on = p.platform.as_ref().map(|on| format!(" on {on}"));
-        let on = on.unwrap_or_default();
-        let line = format!("{}{on}: {}{}", p.name, p.requirement, judged_with(p));
+        let line = format!(
+            "{}{}: {}{}",
+            p.name,
+            p.place(),
+            p.requirement,
+            judged_with(p)
+        );
         out.push_str(&paint.dim(&wrap(&plain(&line), width, "  ", "    ")));
         out.push('\n');
     }

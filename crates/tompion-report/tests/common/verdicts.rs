@@ -34,6 +34,7 @@ pub fn assessment() -> Assessment {
         name: name.into(),
         title: title.into(),
         platform: None,
+        placement: None,
         requirement: "p99 of wake-up latency at most 12.0 µs".into(),
         source: "Kirova 2019, eq. 1: R = 8 * MTU / T, MTU 1500 bytes, T = 12 µs".into(),
         outcome: outcomes.into_iter().max().unwrap(),

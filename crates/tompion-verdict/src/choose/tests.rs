@@ -239,6 +239,32 @@ fn each_of_several_platforms_is_judged_by_itself() {
         crate::headline::headline(profiles(), &all),
         "2 platforms side by side, each judged by itself: host and qemu (emulated)."
     );
+    // Placements are told apart like platforms, and both together.
+    let placed = |n: usize, name| {
+        let mut cell = cells[n].clone();
+        cell.factors = cell.factors.with(factor::PLACEMENT, name);
+        cell
+    };
+    let four = [
+        placed(0, "alone"),
+        placed(0, "beside"),
+        placed(1, "alone"),
+        placed(1, "beside"),
+    ];
+    let all = verdicts(&four, profiles(), 3);
+    assert_eq!(all.len(), 4 * profiles().len());
+    assert!(
+        all[0].title().ends_with(" on host in alone"),
+        "{}",
+        all[0].title()
+    );
+    assert_eq!(
+        crate::headline::headline(profiles(), &all),
+        "2 platforms in 2 placements side by side, each judged by itself: host and qemu \
+         (emulated), in alone and beside."
+    );
+    let two = verdicts(&four[..2], profiles(), 3);
+    assert!(two[0].platform.is_none() && two[0].title().ends_with(" in alone"));
     // One alone is not told apart.
     let one = verdicts(&cells[..1], profiles(), 3);
     assert!(one.len() == profiles().len() && one[0].platform.is_none());

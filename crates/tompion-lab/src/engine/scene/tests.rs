@@ -34,6 +34,8 @@ struct Planted {
     ends: bool,
     /// They never show it.
     silent: bool,
+    /// How many guests measure.
+    together: AtomicUsize,
     /// How many have ended by themselves.
     gone: AtomicUsize,
 }
@@ -62,6 +64,19 @@ impl Platform for Planted {
         };
         if task.arguments[0] == "measure" {
             self.saw("measured");
+            // Those that measure at once are there at once.
+            let together = self.together.load(Ordering::Relaxed);
+            let seen = || {
+                self.seen
+                    .lock()
+                    .unwrap()
+                    .iter()
+                    .filter(|s| *s == "measured")
+                    .count()
+            };
+            while seen() < together {
+                thread::sleep(Duration::from_millis(1));
+            }
             while self.ends && self.gone.load(Ordering::Relaxed) < 3 {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -93,10 +108,19 @@ impl Platform for Planted {
 }
 
 fn run(platform: &Planted, limit: Duration, stop: bool) -> Result<Vec<Beside>, TaskError> {
+    run_placed(platform, THREE, limit, stop).map(|done| done.beside)
+}
+
+fn run_placed(
+    platform: &Planted,
+    text: &str,
+    limit: Duration,
+    stop: bool,
+) -> Result<Done, TaskError> {
     let out = tempfile::tempdir().unwrap();
     let workspace = Workspace::for_test(out.path());
     let scene = Scene {
-        placement: &placement(THREE),
+        placement: &placement(text),
         platform,
         program: Path::new("/no/such"),
         workspace: &workspace,
@@ -109,11 +133,15 @@ fn run(platform: &Planted, limit: Duration, stop: bool) -> Result<Vec<Beside>, T
         name: "tompion-lab-test-nothing".to_owned(),
         host_name: String::new(),
     };
-    let done = scene.run_in(&groups, vec!["measure".to_owned()], limit);
-    done.map(|(output, beside)| {
-        assert_eq!(output.stderr, b"measured");
-        beside
-    })
+    let done = scene.run_in(&groups, &["measure".to_owned()], limit);
+    if let Ok(done) = &done {
+        assert!(
+            done.outputs
+                .iter()
+                .all(|output| output.stderr == b"measured")
+        );
+    }
+    done
 }
 
 const LONG: Duration = Duration::from_secs(100);
@@ -129,6 +157,17 @@ fn neighbours_are_there_before_and_until_after() {
     assert_eq!(seen, want);
     assert_eq!(beside.len(), 3);
     assert_eq!(beside[2].what, "guest 3 (cpu:threads=1)");
+}
+
+#[test]
+fn several_guests_measure_at_once() {
+    let platform = Planted::default();
+    platform.together.store(3, Ordering::Relaxed);
+    let text = format!("[[placements.guests]]\nrole = \"measure\"\ncount = 2\n{THREE}");
+    let done = run_placed(&platform, &text, LONG, false).unwrap();
+    assert_eq!((done.outputs.len(), done.beside.len()), (3, 3));
+    // Numbers go through all guests.
+    assert_eq!(done.beside[0].what, "guest 3 (cpu:threads=1)");
 }
 
 #[test]

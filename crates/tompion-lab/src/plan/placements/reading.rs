@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tompion_load::LoadSpec;
 
-use super::{GuestPlan, Pinning, PlacementPlan, Scheduling};
+use super::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
 use crate::plan::read::{Table, nearest};
 use crate::plan::scenarios::{SCENARIOS, Scenario};
 
@@ -120,11 +120,8 @@ impl PlacementPlan {
 
 fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
     let role = table.read("role", |value| match value.as_str() {
-        Some(role @ ("load" | "idle")) => Ok(role.to_owned()),
-        Some("measure") => {
-            Err("one guest of each placement measures, and is not named here".to_owned())
-        }
-        _ => Err("there are \"load\" and \"idle\"".to_owned()),
+        Some(role @ ("load" | "idle" | "measure")) => Ok(role.to_owned()),
+        _ => Err("there are \"load\", \"idle\" and \"measure\"".to_owned()),
     });
     let load = table.read("load", |value| load(value.as_str()));
     let count = table.number("count", 1..MOST + 1).unwrap_or(1);
@@ -133,9 +130,13 @@ fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
         table.wrong(at, text);
         None
     };
-    let load = match (role.as_deref(), load, table.has("load")) {
+    let role = match (role.as_deref(), load, table.has("load")) {
         (Some("idle"), _, true) => {
             return wrong(table.at_key("load"), "an idle guest has no load");
+        }
+        (Some("measure"), _, true) => {
+            let text = "a guest that measures has the loads of the plan, and none of its own";
+            return wrong(table.at_key("load"), text);
         }
         (Some("load"), None, false) => {
             return wrong(
@@ -144,7 +145,8 @@ fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
             );
         }
         (None, _, _) if !table.has("role") => {
-            return wrong(table.at(), "a guest needs a role: \"load\" or \"idle\"");
+            let text = "a guest needs a role: \"load\", \"idle\" or \"measure\"";
+            return wrong(table.at(), text);
         }
         (Some("load"), Some(load), _) if load.is_idle() => {
             return wrong(
@@ -152,11 +154,12 @@ fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
                 "load: idle is none; write role = \"idle\"",
             );
         }
-        (_, load, _) => load,
+        (Some("measure"), ..) => Role::Measure,
+        (_, load, _) => load.map_or(Role::Idle, Role::Load),
     };
     table.finish();
     Some(GuestPlan {
-        load,
+        role,
         count: count as usize,
         scheduling,
     })
