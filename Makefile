@@ -91,9 +91,14 @@ install:
 test: test-packages venv-meanwhile gvisor-meanwhile lint built guest acceptance
 	@echo "make test: all parts passed"
 
-# The program's last step keeps one CPU busy for minutes, and unit tests mostly wait.
+# The program's last step keeps one CPU busy for minutes, and unit tests mostly wait. Not by
+# make's own -j, which would count the waiting as work and leave cargo one job.
 built: require-rust run-packages unit-programs
-	+$(MAKE) -j2 --output-sync=target unit static cross
+	@mkdir -p $(CACHE)
+	@$(MAKE) --no-print-directory unit >$(CACHE)/unit.log 2>&1 & unit=$$!; \
+	trap "kill $$unit 2>/dev/null" INT TERM; status=0; \
+	$(MAKE) --no-print-directory static cross || status=$$?; \
+	wait $$unit || status=$$?; cat $(CACHE)/unit.log; exit $$status
 
 # Downloads while others compile; `acceptance` waits for it, or does it again and tells
 # what is wrong.
