@@ -32,8 +32,10 @@ const PAPERS: &[Text<'static>] = files!["../../../claims/":
 const EVIDENCE: &[Text<'static>] = files!["../../../claims/evidence/":
     "whiteaker-2011.json",
     "perneel-2015.json",
+    "perneel-2015-lab.json",
     "adamczyk-2015.json",
     "korniichuk-2017.json",
+    "korniichuk-2017-lab.json",
     "korniichuk-2017-packet-rate.json",
     "kirova-2019.json",
     "kirova-2019-lab.json",

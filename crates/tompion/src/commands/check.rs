@@ -52,7 +52,8 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
     } else {
         &["idle", "cpu", "network"]
     };
-    let duration = Duration::from_secs(if quick { 20 } else { 105 });
+    // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
+    let duration = Duration::from_secs(if quick { 18 } else { 105 });
     let blocks = if quick { 6 } else { 8 };
     let nothing = plan_of_nothing(&options.run, loads, duration, blocks);
     let mut read_methods: Vec<read_cost::Method> = Vec::new();
