@@ -136,7 +136,7 @@ CONCURRENT = {
     # Refusals and failures, with limits of time of their own.
     "test_lab_bad": "all",
     # Another machine, and what cuts it off. Not what a killed lab left there: others clean.
-    "test_lab_ssh": ["machine", "dies", "cut", "architecture", "libraries"],
+    "test_lab_ssh": ["machine", "several", "dies", "cut", "architecture", "libraries"],
     # Numbers and texts computed from given data, beside R, NumPy and SciPy.
     "test_rank_statistics": "all",
     "test_rank_factorial": "all",

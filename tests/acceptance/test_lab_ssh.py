@@ -256,6 +256,31 @@ def test_another_machine_is_measured_and_left_as_it_was(far, tmp_path):
     assert "ssh:far" in report
 
 
+@pytest.mark.parametrize("machine", [None, "one of both"])
+def test_several_machines_are_measured_at_once(far, tmp_path, machine):
+    """One that goes by two names, unless the plan says that they are one."""
+    out = tmp_path / "run"
+    more = {"machine": machine} if machine else {}
+    tables = far.table(**more) + far.table("far-second", **more)
+    done = lab("run", plan(tmp_path, tables, replicates=2, time="2s"), "--out", out)
+    assert done.returncode == 0, done.stderr
+    spans = {}
+    for trial in record(out)["trials"]:
+        begins = trial["started_ns"]
+        spans[trial["factors"]["platform"], trial["block"]] = (begins, begins + trial["duration_ns"])
+    assert len(spans) == 3 * 2
+    for block in range(2):
+        here, first, second = (spans[p, block] for p in ("host", "ssh:far", "ssh:far-second"))
+        assert overlap(first, second) == (machine is None), spans
+        # Nothing comes between this machine and its measurement.
+        assert not overlap(here, first) and not overlap(here, second), spans
+    assert far.left() == [] and journals_of(out) == []
+
+
+def overlap(one, other):
+    return one[0] < other[1] and other[0] < one[1]
+
+
 def test_a_session_that_dies_fails_one_cell_and_the_rest_goes_on(far, tmp_path):
     out = tmp_path / "run"
     file = plan(tmp_path, far.table(), replicates=2, time="3s")

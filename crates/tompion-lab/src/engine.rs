@@ -10,7 +10,7 @@ mod told;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use tompion_record::{RunHeader, RunWriter, Status};
@@ -23,7 +23,7 @@ use crate::prospect::expected;
 use crate::{Error, LabCell, LabPlan, order};
 
 use self::scene::Done;
-use self::sitting::Sitting;
+use self::sitting::{Measured, Sitting};
 
 pub use platforms::{Platforms, design};
 pub use told::{Ending, Progress};
@@ -36,6 +36,8 @@ pub struct Lab {
     directory: PathBuf,
     ledger: Ledger,
     writer: RunWriter,
+    /// What instances of each platform noted.
+    notes: BTreeMap<String, Vec<String>>,
 }
 
 impl Lab {
@@ -58,6 +60,7 @@ impl Lab {
             directory: directory.to_path_buf(),
             ledger: Ledger::create(directory, text, seed)?,
             writer,
+            notes: BTreeMap::new(),
         })
     }
 
@@ -76,6 +79,7 @@ impl Lab {
             directory: directory.to_path_buf(),
             writer: RunWriter::reopen(directory, ledger.trials())?,
             ledger,
+            notes: BTreeMap::new(),
         })
     }
 
@@ -101,20 +105,19 @@ impl Lab {
         let began = Instant::now();
         let earlier = self.writer.record().header.started();
         let earlier = earlier.and_then(|start| SystemTime::now().duration_since(start).ok());
-        let mut sitting = Sitting {
+        let sitting = Sitting {
             platforms,
             program,
             stop,
             workspace: &workspace,
             began,
             earlier: earlier.unwrap_or_default(),
-            instances: 0,
-            notes: BTreeMap::new(),
+            instances: AtomicUsize::new(0),
         };
         let records = records::of(&self.plan, platforms, &self.writer.record().platforms);
         self.writer.platforms(records);
         self.writer.checkpoint()?;
-        let result = self.cells(&mut sitting, &mut progress);
+        let result = self.cells(&sitting, &mut progress);
         let interrupted = stop.load(Ordering::Relaxed);
         let mut ending = self.ending(platforms, interrupted);
         ending.left = workspace.leave_elsewhere();
@@ -131,7 +134,7 @@ impl Lab {
         {
             self.writer.note(note.clone());
         }
-        for (platform, notes) in &sitting.notes {
+        for (platform, notes) in &self.notes {
             notes
                 .iter()
                 .for_each(|note| self.writer.note(format!("On {platform}: {note}")));
@@ -151,64 +154,58 @@ impl Lab {
 
     fn cells(
         &mut self,
-        sitting: &mut Sitting<'_>,
+        sitting: &Sitting<'_>,
         progress: &mut impl FnMut(&Progress),
     ) -> Result<(), Error> {
-        let to_do: Vec<(u32, LabCell)> = (0..self.plan.replicates)
+        let platforms = sitting.platforms;
+        let mut turns: Vec<(u32, Vec<LabCell>)> = (0..self.plan.replicates)
             .flat_map(|replicate| {
-                let cells = order(&self.plan, self.seed, replicate);
-                cells.into_iter().map(move |cell| (replicate, cell))
+                let turns = order(&self.plan, self.seed, replicate);
+                turns.into_iter().map(move |turn| (replicate, turn))
             })
-            .filter(|(_, cell)| sitting.platforms.can(*cell))
             .collect();
-        let total = to_do.len();
-        let left: Vec<_> = to_do
-            .into_iter()
-            .filter(|(r, c)| !self.ledger.is_done(*r, *c))
-            .collect();
-        for (number, &(replicate, cell)) in left.iter().enumerate() {
+        for (_, turn) in &mut turns {
+            turn.retain(|&cell| platforms.can(cell));
+        }
+        let count = |turns: &[(u32, Vec<LabCell>)]| turns.iter().map(|t| t.1.len()).sum::<usize>();
+        let total = count(&turns);
+        for (replicate, turn) in &mut turns {
+            turn.retain(|&cell| !self.ledger.is_done(*replicate, cell));
+        }
+        turns.retain(|(_, turn)| !turn.is_empty());
+        let mut done = total - count(&turns);
+        for (number, (replicate, turn)) in turns.iter().enumerate() {
             if sitting.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let mut told = Progress {
-                done: total - left.len() + number,
+            let names: Vec<_> = turn.iter().map(|&cell| self.plan.name_of(cell)).collect();
+            progress(&Progress {
+                done,
                 total,
-                what: self.plan.name_of(cell),
-                left: self.time_for(left[number..].iter().map(|&(_, cell)| cell)),
+                what: names.join(" beside "),
+                left: self.time_for(&turns[number..]),
                 failed: None,
-            };
-            progress(&told);
-            let since = Instant::now();
-            let before = self.writer.record().trials.len();
-            let (beside, mut failed) = match self.one(replicate, cell, sitting)? {
-                Ok(beside) => (beside, None),
-                Err(TaskError::Stopped) => return Ok(()),
-                Err(TaskError::Failed(why)) => (Vec::new(), Some(why.replace('\n', " "))),
-            };
-            let entry = |trials, failed| Entry {
-                replicate,
-                platform: cell.platform,
-                placement: cell.placement,
-                load: cell.load,
-                probe: cell.probe,
-                name: told.what.clone(),
-                trials,
-                seconds: since.elapsed().as_secs_f64(),
-                failed,
-                beside: beside.clone(),
-            };
-            let trials = self.writer.record().trials.len();
-            if let Err(why) = self.ledger.add(entry(trials, failed.clone())) {
-                // Trials that no line tells of would be measured twice.
-                self.writer.take_back(before)?;
-                failed = Some(format!("it cannot be written down: {why}"));
-                self.ledger.add(entry(before, failed.clone()))?;
-            }
-            told.done += 1;
-            told.failed = failed;
-            told.left = self.time_for(left[number + 1..].iter().map(|&(_, cell)| cell));
-            progress(&told);
-            if left.get(number + 1).is_none_or(|next| next.0 != replicate) {
+            });
+            let (plan, seed) = (self.plan.clone(), self.seed);
+            sitting.turn(&plan, seed, *replicate, turn, |measured| {
+                let what = plan.name_of(measured.cell);
+                let Some(failed) = self.take(*replicate, measured, sitting.workspace)? else {
+                    return Ok(());
+                };
+                done += 1;
+                progress(&Progress {
+                    done,
+                    total,
+                    what,
+                    left: self.time_for(&turns[number + 1..]),
+                    failed,
+                });
+                Ok::<_, Error>(())
+            })?;
+            if turns
+                .get(number + 1)
+                .is_none_or(|next| next.0 != *replicate)
+            {
                 // A list of what is on the disk already: where there is no space for it
                 // now, the run's end has some left.
                 let _ = self.writer.checkpoint();
@@ -217,22 +214,59 @@ impl Lab {
         Ok(())
     }
 
-    /// Measures one cell and saves its trials.
-    fn one(
+    /// Writes down what came of a cell; why it failed, where it did. Nothing where it was
+    /// stopped.
+    fn take(
+        &mut self,
+        replicate: u32,
+        measured: Measured,
+        workspace: &Workspace,
+    ) -> Result<Option<Option<String>>, Error> {
+        let (cell, seconds) = (measured.cell, measured.seconds);
+        let before = self.writer.record().trials.len();
+        let saved = match measured.result {
+            Ok(done) => self.save(replicate, cell, measured.began_ns, done, workspace)?,
+            Err(error) => Err(error),
+        };
+        let (beside, mut failed) = match saved {
+            Ok(beside) => (beside, None),
+            Err(TaskError::Stopped) => return Ok(None),
+            Err(TaskError::Failed(why)) => (Vec::new(), Some(why.replace('\n', " "))),
+        };
+        let entry = |trials, failed| Entry {
+            replicate,
+            platform: cell.platform,
+            placement: cell.placement,
+            load: cell.load,
+            probe: cell.probe,
+            name: self.plan.name_of(cell),
+            trials,
+            seconds,
+            failed,
+            beside: beside.clone(),
+        };
+        let trials = self.writer.record().trials.len();
+        if let Err(why) = self.ledger.add(entry(trials, failed.clone())) {
+            // Trials that no line tells of would be measured twice.
+            self.writer.take_back(before)?;
+            failed = Some(format!("it cannot be written down: {why}"));
+            self.ledger.add(entry(before, failed.clone()))?;
+        }
+        Ok(Some(failed))
+    }
+
+    /// Saves the trials of a cell.
+    fn save(
         &mut self,
         replicate: u32,
         cell: LabCell,
-        sitting: &mut Sitting<'_>,
+        began_ns: u64,
+        Done { outputs, beside }: Done,
+        workspace: &Workspace,
     ) -> Result<Result<Vec<Beside>, TaskError>, Error> {
-        let began_ns = (sitting.earlier + sitting.began.elapsed()).as_nanos() as u64;
-        let Done { outputs, beside } = match sitting.output(&self.plan, self.seed, replicate, cell)
-        {
-            Ok(done) => done,
-            Err(error) => return Ok(Err(error)),
-        };
         let plan = &self.plan.platforms[cell.platform];
         let level = plan.level();
-        let scratch = sitting.workspace.scratch();
+        let scratch = workspace.scratch();
         let before = self.writer.record().trials.len();
         let mut all: Vec<Collected> = Vec::new();
         for (number, output) in outputs.iter().enumerate() {
@@ -257,7 +291,7 @@ impl Lab {
         }
         let wanted = self.plan.keys(cell.load, cell.probe).len() * outputs.len();
         let trials: u32 = all.iter().map(|collected| collected.trials).sum();
-        let known = sitting.notes.entry(level.clone()).or_default();
+        let known = self.notes.entry(level.clone()).or_default();
         for note in all.iter().flat_map(|collected| collected.notes.clone()) {
             // Which trial or block it was means nothing here.
             if !known.contains(&note) && !note.starts_with("Time ran out") {
@@ -280,8 +314,8 @@ impl Lab {
         Ok(Ok(beside))
     }
 
-    /// What cells take, by those of their platform so far.
-    fn time_for(&self, cells: impl Iterator<Item = LabCell>) -> Duration {
+    /// What turns take, by cells of their platforms so far.
+    fn time_for(&self, turns: &[(u32, Vec<LabCell>)]) -> Duration {
         let alike = |cell: LabCell| (cell.platform, cell.placement, cell.probe);
         let mut seen: BTreeMap<_, (f64, f64)> = BTreeMap::new();
         for entry in self.ledger.entries() {
@@ -293,7 +327,9 @@ impl Lab {
             Some((sum, n)) => sum / n,
             None => expected(&self.plan, cell).as_secs_f64(),
         };
-        Duration::try_from_secs_f64(cells.map(one).sum()).unwrap_or(Duration::MAX)
+        let longest = |turn: &[LabCell]| turn.iter().map(|&cell| one(cell)).fold(0.0, f64::max);
+        let seconds = turns.iter().map(|(_, turn)| longest(turn)).sum();
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 
     fn ending(&self, platforms: &Platforms, interrupted: bool) -> Ending {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tompion_record::factor;
 use tompion_stats::{Design, least_p, replicates_needed};
 
+use crate::order::turns;
 use crate::{Kind, LabCell, LabPlan, Pinning, PlacementPlan};
 
 /// Level at which platforms are told apart.
@@ -45,7 +46,9 @@ impl Prospect {
 
 /// What `plan` comes to where these cells of a replicate can be measured.
 pub fn prospect(plan: &LabPlan, cells: &[LabCell]) -> Prospect {
-    let one: Duration = cells.iter().map(|&cell| expected(plan, cell)).sum();
+    let turns = turns(plan, cells.to_vec()).into_iter();
+    let longest = |turn: Vec<LabCell>| turn.into_iter().map(|cell| expected(plan, cell)).max();
+    let one: Duration = turns.filter_map(longest).sum();
     let levels = |of: fn(&LabCell) -> usize| {
         let found: BTreeSet<usize> = cells.iter().map(of).collect();
         found.len()

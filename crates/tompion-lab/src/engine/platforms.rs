@@ -1,6 +1,7 @@
 //! What of a plan can be carried out on this machine.
 
 use std::path::Path;
+use std::thread;
 
 use tompion_record::Design;
 
@@ -15,12 +16,8 @@ pub struct Platforms(pub(super) Vec<(Box<dyn Platform>, Presence)>, Vec<Refusal>
 impl Platforms {
     /// Looks for them; `program` is the one that measures in their instances.
     pub fn look(plan: &LabPlan, program: &Path) -> Self {
-        let look = |plan| {
-            let platform = platform::of(plan);
-            let presence = platform.presence(program);
-            (platform, presence)
-        };
-        let all: Vec<_> = plan.platforms.iter().map(look).collect();
+        let platforms = plan.platforms.iter().map(platform::of);
+        let all = look(platforms.collect(), program);
         let offer = Offer::here();
         let mut refused = Vec::new();
         for (number, (platform, presence)) in all.iter().enumerate() {
@@ -61,13 +58,33 @@ impl Platforms {
     }
 }
 
+/// Looks for all of them at once: other machines may take long to answer, or not to.
+fn look(platforms: Vec<Box<dyn Platform>>, program: &Path) -> Vec<(Box<dyn Platform>, Presence)> {
+    let presence: Vec<Presence> = thread::scope(|scope| {
+        let look = |platform: &'_ Box<dyn Platform>| platform.presence(program);
+        let looking: Vec<_> = platforms
+            .iter()
+            .map(|p| scope.spawn(move || look(p)))
+            .collect();
+        looking
+            .into_iter()
+            .map(|looking| looking.join().expect("looking does not panic"))
+            .collect()
+    });
+    platforms.into_iter().zip(presence).collect()
+}
+
 /// How the trials of a lab are ordered, for the header of its run.
 pub fn design(plan: &LabPlan, platforms: &Platforms, seed: u64) -> Design {
     let cells = platforms.cells(plan).into_iter();
+    let mut order = "every replicate measures every cell once, each in a fresh instance of its \
+                     platform, in random order over platforms, placements, loads and probes"
+        .to_owned();
+    if plan.platforms.iter().any(|p| p.machine().is_some()) {
+        order.push_str("; other machines measure the same cell at the same time");
+    }
     Design {
-        order: "every replicate measures every cell once, each in a fresh instance of its \
-                platform, in random order over platforms, placements, loads and probes"
-            .to_owned(),
+        order,
         seed,
         blocks: plan.replicates,
         cells: cells.map(|c| plan.keys(c.load, c.probe).len() as u32).sum(),

@@ -1,9 +1,10 @@
 //! A lab while it works: how one cell is measured in an instance.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Platforms;
@@ -21,15 +22,61 @@ pub(super) struct Sitting<'a> {
     pub began: Instant,
     /// From the beginning of the run to that of this sitting.
     pub earlier: Duration,
-    pub instances: usize,
-    /// What instances of each platform noted.
-    pub notes: BTreeMap<String, Vec<String>>,
+    pub instances: AtomicUsize,
+}
+
+/// A cell that has been measured, or has failed.
+pub(super) struct Measured {
+    pub cell: LabCell,
+    /// From the beginning of the run.
+    pub began_ns: u64,
+    /// How long it took.
+    pub seconds: f64,
+    pub result: Result<Done, TaskError>,
 }
 
 impl Sitting<'_> {
+    /// Has the cells of a turn measured at the same time, and hands each over as it ends.
+    ///
+    /// # Errors
+    /// The first of those that taking them over gives; later ones are measured in vain.
+    pub fn turn<E>(
+        &self,
+        plan: &LabPlan,
+        seed: u64,
+        replicate: u32,
+        cells: &[LabCell],
+        mut take: impl FnMut(Measured) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let measure = |cell| {
+            let began_ns = (self.earlier + self.began.elapsed()).as_nanos() as u64;
+            let since = Instant::now();
+            let result = self.output(plan, seed, replicate, cell);
+            Measured {
+                cell,
+                began_ns,
+                seconds: since.elapsed().as_secs_f64(),
+                result,
+            }
+        };
+        if let [cell] = cells {
+            return take(measure(*cell));
+        }
+        thread::scope(|scope| {
+            let (to, measured) = mpsc::channel();
+            for &cell in cells {
+                let (to, measure) = (to.clone(), &measure);
+                // Nobody hears it once taking them over has failed.
+                scope.spawn(move || drop(to.send(measure(cell))));
+            }
+            drop(to);
+            measured.into_iter().try_for_each(take)
+        })
+    }
+
     /// Has a cell measured, by one guest or several; also tells what its neighbours did.
-    pub fn output(
-        &mut self,
+    fn output(
+        &self,
         plan: &LabPlan,
         seed: u64,
         replicate: u32,
@@ -49,9 +96,12 @@ impl Sitting<'_> {
             .start_within_ns
             .map_or_else(|| platform.patience(), Duration::from_nanos);
         let limit = 2 * probe.time() + patience;
-        let number = self.instances + 1;
+        let instances = match placement.is_plain() {
+            true => 1,
+            false => Scene::numbers(placement),
+        };
+        let number = 1 + self.instances.fetch_add(instances, Ordering::Relaxed);
         let done = if placement.is_plain() {
-            self.instances += 1;
             let output = platform.run(&Task {
                 program: self.program,
                 arguments: &arguments,
@@ -67,7 +117,6 @@ impl Sitting<'_> {
                 beside: Vec::new(),
             }
         } else {
-            self.instances += Scene::numbers(placement);
             let scene = Scene {
                 placement,
                 platform,

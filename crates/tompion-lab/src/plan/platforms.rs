@@ -92,6 +92,14 @@ impl PlatformPlan {
         }
     }
 
+    /// The machine that it is or runs on, where that is another than this one.
+    pub fn machine(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Ssh(ssh) => Some(&ssh.machine),
+            _ => None,
+        }
+    }
+
     /// Settings that are not left as they are, for people to read.
     pub fn settings(&self) -> Vec<String> {
         let us = |name: &str, us: Option<u64>| us.map(|us| format!("{name} {us} us"));

@@ -21,6 +21,10 @@ pub struct SshSettings {
     pub config: Option<PathBuf>,
     /// A directory there, from which programs may be run.
     pub directory: PathBuf,
+    /// The machine that it is or runs on: platforms of one machine are measured one after
+    /// the other, those of several at the same time. Where a plan names none it is the
+    /// host, without the user.
+    pub machine: String,
 }
 
 impl SshSettings {
@@ -46,7 +50,11 @@ impl SshSettings {
             table.wrong(table.at(), text);
         }
         let host = host?;
+        let machine = table
+            .text("machine")
+            .unwrap_or_else(|| machine_of(&host).to_owned());
         let settings = Self {
+            machine,
             port: port.and_then(|port| u16::try_from(port).ok()),
             config,
             directory: directory.unwrap_or_else(|| DIRECTORY.into()),
@@ -58,6 +66,7 @@ impl SshSettings {
     /// Settings that are not left as they are, for people to read.
     pub(super) fn in_words(&self) -> Vec<String> {
         let place = |path: &Path| path.display().to_string();
+        let named = self.machine != machine_of(&self.host);
         let elsewhere = self.directory != Path::new(DIRECTORY);
         [
             self.port.map(|port| format!("port {port}")),
@@ -65,11 +74,17 @@ impl SshSettings {
                 .as_deref()
                 .map(|c| format!("config {}", place(c))),
             elsewhere.then(|| format!("directory {}", place(&self.directory))),
+            named.then(|| format!("machine {}", self.machine)),
         ]
         .into_iter()
         .flatten()
         .collect()
     }
+}
+
+/// A host without its user.
+fn machine_of(host: &str) -> &str {
+    host.rsplit_once('@').map_or(host, |(_, host)| host)
 }
 
 /// What ssh cannot take for an option, and no name holds.

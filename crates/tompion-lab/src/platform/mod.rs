@@ -129,7 +129,7 @@ pub fn of(plan: &PlatformPlan) -> Box<dyn Platform> {
         Kind::Host => Box::new(host::Host),
         Kind::Oci(settings) => Box::new(oci::Oci::new(settings)),
         Kind::Qemu(settings) => Box::new(qemu::Qemu::new(settings)),
-        Kind::Ssh(settings) => Box::new(ssh::Ssh::new(settings)),
+        Kind::Ssh(settings) => Box::new(ssh::Ssh::new(&plan.name, settings)),
         Kind::Firecracker(settings) => Box::new(firecracker::Firecracker(settings.clone())),
         Kind::CloudHypervisor(settings) => {
             Box::new(cloud_hypervisor::CloudHypervisor(settings.clone()))

@@ -8,6 +8,7 @@
 mod connection;
 
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -53,6 +54,9 @@ const REMOVE: &str = r#"for e in /proc/[0-9]*/exe; do case "$(readlink "$e" 2>/d
 
 pub(super) struct Ssh {
     settings: SshSettings,
+    /// Tells its directory there from those of other platforms, which may be measured at
+    /// the same time, on the same machine under another name.
+    tag: u32,
     connection: OnceLock<Result<Connection, String>>,
     /// Of the program, as `sha256sum` prints it.
     checksum: OnceLock<Result<String, String>>,
@@ -63,9 +67,12 @@ pub(super) struct Ssh {
 }
 
 impl Ssh {
-    pub fn new(settings: &SshSettings) -> Self {
+    pub fn new(name: &str, settings: &SshSettings) -> Self {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
         Self {
             settings: settings.clone(),
+            tag: hasher.finish() as u32,
             connection: OnceLock::new(),
             checksum: OnceLock::new(),
             is_noted: AtomicBool::new(false),
@@ -82,8 +89,8 @@ impl Ssh {
 
     /// The lab's directory there.
     fn directory(&self, workspace: &Workspace) -> String {
-        let directory = self.settings.directory.join(workspace.name_elsewhere());
-        directory.display().to_string()
+        let name = format!("{}-{:08x}", workspace.name_elsewhere(), self.tag);
+        self.settings.directory.join(name).display().to_string()
     }
 
     fn look(&self, program: &Path) -> Result<Vec<String>, String> {
