@@ -157,15 +157,15 @@ impl Lab {
         sitting: &Sitting<'_>,
         progress: &mut impl FnMut(&Progress),
     ) -> Result<(), Error> {
-        let platforms = sitting.platforms;
-        let mut turns: Vec<(u32, Vec<LabCell>)> = (0..self.plan.replicates)
+        let plan = self.plan.clone();
+        let mut turns: Vec<(u32, Vec<LabCell>)> = (0..plan.replicates)
             .flat_map(|replicate| {
-                let turns = order(&self.plan, self.seed, replicate);
+                let turns = order(&plan, self.seed, replicate);
                 turns.into_iter().map(move |turn| (replicate, turn))
             })
             .collect();
         for (_, turn) in &mut turns {
-            turn.retain(|&cell| platforms.can(cell));
+            turn.retain(|&cell| sitting.platforms.can(cell));
         }
         let count = |turns: &[(u32, Vec<LabCell>)]| turns.iter().map(|t| t.1.len()).sum::<usize>();
         let total = count(&turns);
@@ -178,7 +178,7 @@ impl Lab {
             if sitting.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let names: Vec<_> = turn.iter().map(|&cell| self.plan.name_of(cell)).collect();
+            let names: Vec<_> = turn.iter().map(|&cell| plan.name_of(cell)).collect();
             progress(&Progress {
                 done,
                 total,
@@ -186,8 +186,7 @@ impl Lab {
                 left: self.time_for(&turns[number..]),
                 failed: None,
             });
-            let (plan, seed) = (self.plan.clone(), self.seed);
-            sitting.turn(&plan, seed, *replicate, turn, |measured| {
+            sitting.turn(&plan, self.seed, *replicate, turn, |measured| {
                 let what = plan.name_of(measured.cell);
                 let Some(failed) = self.take(*replicate, measured, sitting.workspace)? else {
                     return Ok(());

@@ -4,8 +4,9 @@
 //! measured in a fresh instance of its platform: the static program, run there with a
 //! [`CellJob`], measures as it does anywhere and writes its run directory to standard
 //! output as an archive. [`engine::Lab::run`] takes the cells in random order within
-//! replicates and collects their trials into one ordinary run directory, in which the
-//! platform is a factor and the replicate is the block.
+//! replicates, the same one on several other machines at once, and collects their trials
+//! into one ordinary run directory, in which the platform is a factor and the replicate is
+//! the block.
 //!
 //! A platform is one file in `platform/`: whether it is here, and how it runs one
 //! command ([`platform::Platform`]).
