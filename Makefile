@@ -95,35 +95,29 @@ test: test-packages venv-meanwhile gvisor-meanwhile built lint-meanwhile guest a
 # make's own -j, which would count the waiting as work and leave cargo one job.
 built: require-rust run-packages unit-programs
 	@mkdir -p $(CACHE)
-	@$(MAKE) --no-print-directory unit >$(CACHE)/unit.log 2>&1 & unit=$$!; \
+	@$(ANOTHER_MAKE) unit >$(CACHE)/unit.log 2>&1 & unit=$$!; \
 	trap "kill $$unit 2>/dev/null" INT TERM; status=0; \
-	$(MAKE) --no-print-directory static lib || status=$$?; \
+	$(ANOTHER_MAKE) static lib || status=$$?; \
 	wait $$unit || status=$$?; cat $(CACHE)/unit.log; exit $$status
 
-# What only compiles has the CPU time that guests and waiting tests leave; `acceptance` waits
-# for it before it measures. The lock is held until the last of it has ended.
-.PHONY: lint-meanwhile lint-ended
-lint-meanwhile: built
-	@rm -f $(CACHE)/lint.status
-	@exec 9>$(CACHE)/lint.lock; flock 9; { \
-		nice -n 19 $(MAKE) --no-print-directory lint cross >$(CACHE)/lint.log 2>&1; \
-		echo $$? >$(CACHE)/lint.status; } &
+# Under this name `make -n` only shows what would be done.
+ANOTHER_MAKE := $(MAKE) --no-print-directory
 
-lint-ended:
-	@[ ! -e $(CACHE)/lint.lock ] || { flock $(CACHE)/lint.lock true; cat $(CACHE)/lint.log; \
-		exit "$$(cat $(CACHE)/lint.status)"; }
+# What only compiles has the CPU time that guests and waiting tests leave; `acceptance`
+# waits for it before it measures.
+.PHONY: lint-meanwhile
+lint-meanwhile: built
+	@.ci/meanwhile begin $(CACHE)/lint chrt --idle 0 $(ANOTHER_MAKE) lint cross
 
 # Downloads while others compile; `acceptance` waits for it, or does it again and tells
 # what is wrong.
 venv-meanwhile: test-packages
-	@mkdir -p $(CACHE)
-	@.ci/venv $(VENV) tests/acceptance/requirements.txt >$(CACHE)/venv.log 2>&1 &
+	@.ci/meanwhile begin $(CACHE)/venv.making .ci/venv $(VENV) tests/acceptance/requirements.txt
 
 # The same for gVisor, with Go where there is Go; only the lab's tests wait for it.
 .PHONY: gvisor-meanwhile
-gvisor-meanwhile:
-	@mkdir -p $(CACHE)
-	@.ci/gvisor $(CACHE)/bin >$(CACHE)/gvisor.log 2>&1 &
+gvisor-meanwhile: test-packages
+	@.ci/meanwhile begin $(CACHE)/gvisor nice .ci/gvisor $(CACHE)/bin
 
 # The long experiments too, some twenty minutes more: ten minutes beside the
 # kernel's clock, 10^9 reads by all CPUs, labs killed at twenty moments, and what
@@ -226,7 +220,7 @@ cross: require-rust
 acceptance: build static lib $(VENV)/ready test-packages
 	@status=0; \
 	.ci/acceptance-tests $(VENV)/bin/pytest concurrent || status=1; \
-	$(MAKE) --no-print-directory lint-ended || status=1; \
+	.ci/meanwhile end $(CACHE)/lint || status=1; \
 	.ci/acceptance-tests $(VENV)/bin/pytest alone || status=1; \
 	exit $$status
 
