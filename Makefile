@@ -38,7 +38,7 @@ run: build
 # that cannot be had here are listed as absent: make lab ARGS='--out quick'
 .PHONY: lab
 lab: build lab-guest
-	target/release/tompion lab run plans/quick.toml $(ARGS)
+	PATH="$$PATH:$(abspath $(CACHE))/bin" target/release/tompion lab run plans/quick.toml $(ARGS)
 
 # Linked with the C library inside: one file that runs on any Linux of this
 # architecture, without Rust. Only the last step knows; what else is built is shared.

@@ -347,14 +347,14 @@ def test_a_platform_that_goes_wrong_is_one_line_and_the_rest_goes_on(tmp_path):
     tables += '[[platforms]]\nkind = "oci"\nruntime = "no-such-runtime"\n'
     plan = SMALL.replace("replicates = 5", "replicates = 1").replace("[[probes]]", tables + "[[probes]]")
     out = tmp_path / "run"
-    done = tompion("lab", "run", write(tmp_path, plan), "--out", out)
+    # Whatever is not told, errors are.
+    done = tompion("lab", "run", write(tmp_path, plan), "--out", out, "--quiet")
     assert done.returncode == 2, done.stderr
     failed = {entry["name"].split("/")[0]: entry.get("failed") for entry in ledger(out)}
     assert failed["host"] is None and failed["runc"] is None
     for name, (_, want) in WRONG.items():
         assert want in failed[name], failed
         assert f"{name}/idle/wake-up failed: {failed[name]}" in done.stderr
-    assert "absent: no-such-runtime: there is no program no-such-runtime" in done.stderr
     absent = {p["level"]: p.get("absent") for p in record(out)["platforms"]}
     assert absent["no-such-runtime"] and not absent["runc"]
     assert len(record(out)["trials"]) == 2 and left(out) == []
@@ -385,9 +385,22 @@ def test_a_plan_is_checked_before_anything_starts(tmp_path):
 
 def test_what_an_instance_cannot_run_is_refused_beforehand(tmp_path):
     plan = write(tmp_path, SMALL)
-    done = tompion("lab", "plan", plan, "--program", "/bin/sh", "--json", check=0)
+    done = tompion("lab", "plan", plan, "--program", "/bin/sh", "--json", check=1)
+    assert done.stderr.startswith("tompion: no platform of the plan is here (host: "), done.stderr
     runc = json.loads(done.stdout)["platforms"][1]
     assert not runc["present"] and "is not static" in runc["absent"]
+    # Another program would be given arguments that mean nothing to it.
+    done = tompion("lab", "run", plan, "--program", "/bin/ls", "--out", tmp_path / "none", check=1)
+    assert "host: /bin/ls is no tompion: it is ls (" in done.stderr.replace("/usr/bin", "/bin")
+    assert not (tmp_path / "none").exists()
+    plan = write(tmp_path, SMALL.replace('"runc"', '"runc"\ncpuset = "0,99"'))
+    done = tompion("lab", "plan", plan, "--json", check=0)
+    assert json.loads(done.stdout)["platforms"][1]["absent"].startswith("cpuset: CPU 99 ")
+    plan = write(tmp_path, SMALL.replace('"runc"', '"runc"\ncpuset = "all"'))
+    done = tompion("lab", "plan", plan, check=1)
+    assert 'cpuset: a list of CPUs such as "0-1,3" is wanted' in done.stderr, done.stderr
+    plan.write_bytes(b"\xff\xfe")
+    assert f"{plan}: no text in UTF-8" in tompion("lab", "plan", plan, check=1).stderr
     done = tompion("lab", "run", "--resume", tmp_path, check=1)
     assert "is no lab" in done.stderr
 

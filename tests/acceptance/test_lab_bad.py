@@ -121,7 +121,9 @@ WRONG_PROGRAM = """
 #include <unistd.h>
 int main(int argc, char **argv) {{
     static const char result[] = "{result}";
-    (void)argc; (void)argv;
+    static const char version[] = "tompion 0.0.0\\n";
+    if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        return write(1, version, sizeof version - 1) < 0;
     return write(1, result, sizeof result - 1) < 0;
 }}
 """

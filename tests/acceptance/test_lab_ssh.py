@@ -408,7 +408,7 @@ def test_another_architecture_and_a_talkative_shell_are_told(far, tmp_path):
 
 
 def test_a_program_that_needs_libraries_is_refused(far, tmp_path):
-    done = tompion("lab", "plan", plan(tmp_path, far.table()), "--program", "/bin/sh", "--json", check=0)
+    done = tompion("lab", "plan", plan(tmp_path, far.table()), "--program", "/bin/sh", "--json", check=1)
     assert "is not static" in json.loads(done.stdout)["platforms"][1]["absent"]
 
 

@@ -9,7 +9,8 @@ use super::GuestError;
 pub const KIT_VARIABLE: &str = "TOMPION_GUEST";
 
 /// How to get what is missing.
-const REMEDY: &str = "run: make guest";
+const REMEDY: &str =
+    "run: make lab-guest (or, for tests, make guest), or name its directory by TOMPION_GUEST";
 /// The kernel of guests that name none.
 const USUAL_KERNEL: &str = "cloud";
 

@@ -53,7 +53,7 @@ fn kit_names_what_is_missing_and_how_to_get_it() {
         fs::remove_file(&path).unwrap();
         let error = Kit::open(dir.path()).unwrap_err().to_string();
         assert!(
-            error.contains(part) && error.contains("make guest"),
+            error.contains(part) && error.contains("make lab-guest"),
             "{error}"
         );
         fs::write(&path, content).unwrap();

@@ -120,15 +120,26 @@ pub struct Cleaning {
     pub found: Vec<Leftover>,
 }
 
-/// Finds what dead labs of this user left, and removes it unless `dry_run`.
+/// What is done about things that dead labs left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// They are told.
+    Tell,
+    /// They are removed; those on machines that cannot be reached are tried again next time.
+    Remove,
+    /// They are removed; those on machines that cannot be reached are forgotten.
+    Forget,
+}
+
+/// Finds what dead labs of this user left, and does away with it in this way.
 ///
 /// # Errors
 /// If the journals cannot be listed.
-pub fn clean(dry_run: bool) -> Result<Cleaning, Error> {
-    clean_below(&base(), dry_run)
+pub fn clean(way: Way) -> Result<Cleaning, Error> {
+    clean_below(&base(), way)
 }
 
-fn clean_below(base: &Path, dry_run: bool) -> Result<Cleaning, Error> {
+fn clean_below(base: &Path, way: Way) -> Result<Cleaning, Error> {
     let mut cleaning = Cleaning::default();
     let entries = match fs::read_dir(base) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(cleaning),
@@ -139,7 +150,7 @@ fn clean_below(base: &Path, dry_run: bool) -> Result<Cleaning, Error> {
         let (owner, made) = read_journal(&directory);
         match owner {
             Some(owner) if owner.is_alive() => cleaning.at_work.push(owner.pid),
-            Some(owner) => one_lab(&directory, &owner, &made, dry_run, &mut cleaning.found),
+            Some(owner) => one_lab(&directory, &owner, &made, way, &mut cleaning.found),
             None => {}
         }
     }
@@ -186,15 +197,12 @@ fn read_journal(directory: &Path) -> (Option<Owner>, Vec<Made>) {
     (owner, made.collect())
 }
 
-fn one_lab(
-    directory: &Path,
-    owner: &Owner,
-    made: &[Made],
-    dry_run: bool,
-    found: &mut Vec<Leftover>,
-) {
+fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut Vec<Leftover>) {
     let mut tell = |what: String, remove: &dyn Fn() -> Result<(), String>| {
-        let problem = if dry_run { None } else { remove().err() };
+        let problem = match way {
+            Way::Tell => None,
+            Way::Remove | Way::Forget => remove().err(),
+        };
         let is_done = problem.is_none();
         found.push(Leftover { what, problem });
         is_done
@@ -214,7 +222,7 @@ fn one_lab(
     }
     for elsewhere in made {
         if let Made::Elsewhere { what, remove } = elsewhere {
-            done &= tell(what.clone(), &|| run(remove));
+            done &= tell(what.clone(), &|| run(remove)) || way == Way::Forget;
         }
     }
     for group in cgroups::find(&format!("{PREFIX}-{}-", owner.stem())) {

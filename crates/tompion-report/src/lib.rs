@@ -34,6 +34,7 @@ mod program;
 mod redact;
 mod sections;
 mod series;
+mod side_by_side;
 mod stalls;
 mod terminal;
 mod time_lost;

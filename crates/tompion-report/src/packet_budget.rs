@@ -10,7 +10,7 @@ use tompion_stats::{Distribution, Interval, quantile_interval};
 
 use crate::data::{LEVEL, ReportData, Shown};
 use crate::precision::rounded;
-use crate::sections::{READ_COST, WAKE_UP, sort_loads};
+use crate::sections::{READ_COST, WAKE_UP, load_title, sort_loads};
 
 /// Clock reads for each packet of a bandwidth estimator: Kirova 2019 counts more than
 /// 200 with about one sleep, Korniichuk 2017 counts 187.
@@ -55,6 +55,8 @@ const WAYS: [Way; 2] = [
 /// The budget of one way under one load.
 #[derive(Debug)]
 pub(crate) struct Budget {
+    /// Where it was measured; absent where the run names no platforms.
+    pub platform: Option<String>,
     /// What ran beside it.
     pub load: String,
     /// `standard functions` or `precise functions`.
@@ -104,6 +106,15 @@ impl Measured {
 }
 
 impl Budget {
+    /// Platform and load in words.
+    pub(crate) fn place(&self) -> String {
+        let load = load_title(&self.load);
+        let platform = self.platform.iter();
+        platform.fold(load.to_owned(), |load, platform| {
+            format!("{platform}, {load}")
+        })
+    }
+
     /// Clock reads that fit into the time of one packet.
     pub(crate) fn reads_that_fit(&self, packet_ns: f64) -> Measured {
         self.read_ns.falling(|cost| packet_ns / cost)
@@ -152,12 +163,28 @@ pub(crate) fn bit_rate(packets_per_second: Measured) -> String {
     format!("{number} {name}")
 }
 
-/// The budgets of a run, load by load; empty where no clock was read.
+/// The budgets of a run, platform by platform and load by load; empty where no clock was read.
 pub(crate) fn budgets(data: &ReportData) -> Vec<Budget> {
+    let cells = || {
+        let all = data.shown().map(|s| &s.cell.factors);
+        all.filter(|f| f.level(factor::PROBE) == READ_COST)
+    };
+    let mut platforms: Vec<Option<&str>> = cells().map(|f| f.get(factor::PLATFORM)).collect();
+    platforms.sort_unstable();
+    platforms.dedup();
+    let mut all = Vec::new();
+    for platform in platforms {
+        all.extend(of_platform(data, platform));
+    }
+    all
+}
+
+fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
     let seed = data.record().header.design.seed;
     let mut loads: Vec<&str> = data
         .shown()
         .filter(|s| s.cell.factors.level(factor::PROBE) == READ_COST)
+        .filter(|s| s.cell.factors.get(factor::PLATFORM) == platform)
         .map(|s| s.cell.factors.level(factor::LOAD))
         .collect();
     sort_loads(&mut loads);
@@ -165,19 +192,21 @@ pub(crate) fn budgets(data: &ReportData) -> Vec<Budget> {
     let mut all = Vec::new();
     for load in loads {
         for (way, clocks, sleeps) in WAYS {
-            let read = first(data, READ_COST, clocks, load).and_then(|(clock, cell)| {
-                let blocks = match cell.batched_blocks.is_empty() {
-                    true => &cell.blocks,
-                    false => &cell.batched_blocks,
-                };
-                Some((clock, Measured::of(blocks, seed)?))
-            });
+            let read =
+                first(data, READ_COST, clocks, (platform, load)).and_then(|(clock, cell)| {
+                    let blocks = match cell.batched_blocks.is_empty() {
+                        true => &cell.blocks,
+                        false => &cell.batched_blocks,
+                    };
+                    Some((clock, Measured::of(blocks, seed)?))
+                });
             let Some((clock, read_ns)) = read else {
                 continue;
             };
-            let sleep = first(data, WAKE_UP, sleeps, load)
+            let sleep = first(data, WAKE_UP, sleeps, (platform, load))
                 .and_then(|(name, cell)| Some((name, Measured::of(&cell.blocks, seed)?)));
             all.push(Budget {
+                platform: platform.map(str::to_owned),
                 load: load.to_owned(),
                 way,
                 clock: clock.to_owned(),
@@ -196,7 +225,7 @@ fn first<'a>(
     data: &'a ReportData,
     probe: &str,
     methods: &[&'static str],
-    load: &str,
+    (platform, load): (Option<&str>, &str),
 ) -> Option<(&'static str, &'a Cell)> {
     methods.iter().find_map(|method| {
         let fits = |s: &Shown<'_>| {
@@ -204,6 +233,7 @@ fn first<'a>(
             f.level(factor::PROBE) == probe
                 && f.level(factor::METHOD) == *method
                 && f.level(factor::LOAD) == load
+                && f.get(factor::PLATFORM) == platform
                 && f.get(factor::SLACK).is_none_or(|s| s == "default")
                 && f.get(factor::POLICY).is_none_or(|p| p == "other")
         };
@@ -233,6 +263,7 @@ mod tests {
 
     fn budget(read: f64, late: f64) -> Budget {
         Budget {
+            platform: None,
             load: "idle".into(),
             way: "standard functions",
             clock: "clock-monotonic".into(),

@@ -7,7 +7,7 @@ use common::{assessment, data, draft, gather, header, key, nothing, overgrown, r
 use roxmltree::Document;
 use tempfile::TempDir;
 use tompion_record::{Factors, Mark, Run, RunWriter, Sample, Status, TrialData, factor};
-use tompion_report::{ReportData, html, json, terminal};
+use tompion_report::{ReportData, html, json, markdown, terminal};
 
 /// What a run is like, its trials, and how many cells are drawn.
 type Case = (&'static str, Vec<(Factors, TrialData)>, usize);
@@ -280,6 +280,12 @@ fn a_dozen_platforms_have_plots_of_their_own() {
     let report = ReportData::gather(&run, |_| nothing()).unwrap();
     let page = html(&report);
     check_page(&page);
+    // Side by side by their medians, each method under each load.
+    assert_eq!(
+        page.matches("<th>95 % interval</th><th>p99</th></tr>")
+            .count(),
+        4
+    );
     let xml = as_xml(&page);
     let document = Document::parse(&xml).unwrap();
     let ccdfs = plots(&document, "ccdf");
@@ -304,5 +310,40 @@ fn a_dozen_platforms_have_plots_of_their_own() {
         looks.sort_unstable();
         looks.dedup();
         assert_eq!(looks.len(), 12, "every platform looks its own way");
+    }
+}
+
+#[test]
+fn platforms_stand_side_by_side_beside_the_host() {
+    let mut trials = Vec::new();
+    for (platform, factor) in [("host", 1_000), ("slow (emulated)", 3_000)] {
+        for probe in ["wake-up", "stalls"] {
+            let f = key(probe, "usleep", "idle").with("platform", platform);
+            trials.push((f, data((1..=201).map(|v| v * factor))));
+        }
+    }
+    let (_keep, run) = run(trials, Status::Complete);
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    for text in [terminal(&report, 100, false), markdown(&report)] {
+        let (_, after) = text
+            .split_once("Platforms side by side")
+            .expect("a section");
+        let rows: Vec<&str> = after
+            .lines()
+            .filter(|l| l.contains(" ns"))
+            .take(2)
+            .collect();
+        for part in ["host", "101 ns"] {
+            assert!(rows[0].contains(part), "{rows:?}");
+        }
+        for part in ["slow (emulated)", "303 ns", "3.00×"] {
+            assert!(rows[1].contains(part), "{rows:?}");
+        }
+        let words: Vec<&str> = after.split_whitespace().collect();
+        assert!(
+            words
+                .join(" ")
+                .contains("tompion compare RUN --by platform")
+        );
     }
 }

@@ -61,10 +61,10 @@ impl Platforms {
 /// Looks for all of them at once: other machines may take long to answer, or not to.
 fn look(platforms: Vec<Box<dyn Platform>>, program: &Path) -> Vec<(Box<dyn Platform>, Presence)> {
     let presence: Vec<Presence> = thread::scope(|scope| {
-        let look = |platform: &'_ Box<dyn Platform>| platform.presence(program);
+        let look = |platform: &dyn Platform| platform.presence(program);
         let looking: Vec<_> = platforms
             .iter()
-            .map(|p| scope.spawn(move || look(p)))
+            .map(|p| scope.spawn(move || look(p.as_ref())))
             .collect();
         looking
             .into_iter()

@@ -102,7 +102,7 @@ impl Sitting<'_> {
         };
         let number = 1 + self.instances.fetch_add(instances, Ordering::Relaxed);
         let done = if placement.is_plain() {
-            let output = platform.run(&Task {
+            let task = Task {
                 program: self.program,
                 arguments: &arguments,
                 number,
@@ -111,7 +111,8 @@ impl Sitting<'_> {
                 stop: self.stop,
                 seat: None,
                 telling: None,
-            })?;
+            };
+            let output = platform.run(&task).map_err(|e| with_limit(e, patience))?;
             Done {
                 outputs: vec![output],
                 beside: Vec::new(),
@@ -131,6 +132,17 @@ impl Sitting<'_> {
             None => Ok(done),
             Some(output) => Err(TaskError::Failed(last_words(output))),
         }
+    }
+}
+
+/// What was too slow, with what a plan can do about it.
+fn with_limit(error: TaskError, patience: Duration) -> TaskError {
+    match error {
+        TaskError::Failed(why) if why.starts_with("still running after ") => {
+            let s = patience.as_secs_f64();
+            TaskError::Failed(format!("{why} (twice its time and start_within, {s} s)"))
+        }
+        other => other,
     }
 }
 

@@ -33,7 +33,7 @@ fn a_workspace_leaves_nothing() {
     let workspace = Workspace::create_for(&owner, base.path(), out.path()).unwrap();
     fs::write(workspace.scratch().join("file"), "x").unwrap();
     // At work, it is left alone.
-    let cleaning = clean_below(base.path(), false).unwrap();
+    let cleaning = clean_below(base.path(), Way::Remove).unwrap();
     assert_eq!(
         (cleaning.at_work, cleaning.found),
         (vec![owner.pid], Vec::new())
@@ -49,15 +49,15 @@ fn a_workspace_leaves_nothing() {
 fn what_a_dead_lab_left_is_told_then_removed() {
     let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let scratch = left_behind(&dead(), base.path(), out.path());
-    let told = clean_below(base.path(), true).unwrap();
+    let told = clean_below(base.path(), Way::Tell).unwrap();
     assert_eq!(told.found.len(), 2, "{told:?}");
     assert!(scratch.exists());
-    assert_eq!(clean_below(base.path(), false).unwrap(), told);
+    assert_eq!(clean_below(base.path(), Way::Remove).unwrap(), told);
     for place in [&base, &out] {
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
     assert_eq!(
-        clean_below(base.path(), false).unwrap(),
+        clean_below(base.path(), Way::Remove).unwrap(),
         Cleaning::default()
     );
 }
@@ -74,7 +74,7 @@ fn another_boot_is_another_lab_and_a_cut_line_names_nothing() {
     let mut text = fs::read_to_string(&journal).unwrap();
     text.push_str("{\"directory\":\"/us");
     fs::write(&journal, text).unwrap();
-    let cleaning = clean_below(base.path(), false).unwrap();
+    let cleaning = clean_below(base.path(), Way::Remove).unwrap();
     assert!(
         cleaning.found.iter().all(|l| l.problem.is_none()),
         "{cleaning:?}"
@@ -87,7 +87,7 @@ fn a_lab_killed_before_its_first_line_is_known_by_its_directory() {
     let base = tempfile::tempdir().unwrap();
     fs::create_dir(base.path().join(dead().stem())).unwrap();
     fs::create_dir(base.path().join("something else")).unwrap();
-    let cleaning = clean_below(base.path(), false).unwrap();
+    let cleaning = clean_below(base.path(), Way::Remove).unwrap();
     assert_eq!(cleaning.found.len(), 1);
     // What no lab made stays.
     assert!(base.path().join("something else").exists());
@@ -101,7 +101,7 @@ fn journals_that_others_can_have_written_are_not_gone_by() {
     let scratch = left_behind(&dead(), &base, out.path());
     let refused = |base: &Path, why: &str| {
         let create = Workspace::create_for(&dead(), base, out.path()).unwrap_err();
-        let clean = clean_below(base, false).unwrap_err();
+        let clean = clean_below(base, Way::Remove).unwrap_err();
         for error in [create.to_string(), clean.to_string()] {
             assert!(error.contains(why), "{error}");
         }
@@ -113,7 +113,7 @@ fn journals_that_others_can_have_written_are_not_gone_by() {
     symlink(&base, &link).unwrap();
     refused(&link, "is no directory");
     assert!(scratch.exists());
-    assert_eq!(clean_below(&base, false).unwrap().found.len(), 2);
+    assert_eq!(clean_below(&base, Way::Remove).unwrap().found.len(), 2);
 }
 
 /// Something elsewhere, which `succeeds` or not when it is to be removed.
@@ -146,8 +146,12 @@ fn what_lies_on_another_machine_is_known_until_it_is_gone() {
     assert_eq!(left.leave_elsewhere(), [want]);
     drop(left);
     assert_eq!(count(), 1);
-    let told = clean_below(base.path(), false).unwrap().found;
+    let told = clean_below(base.path(), Way::Remove).unwrap().found;
     assert_eq!(told[0].what, "directory d on h");
     assert_eq!(told[0].problem.as_deref(), Some("nobody answers"));
     assert_eq!((told.len(), count()), (1, 1));
+    // The machine is gone for good.
+    let told = clean_below(base.path(), Way::Forget).unwrap().found;
+    assert_eq!(told[0].problem.as_deref(), Some("nobody answers"));
+    assert_eq!((told.len(), count()), (2, 0));
 }

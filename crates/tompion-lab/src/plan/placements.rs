@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Serialize;
 use tompion_load::LoadSpec;
 
-pub(super) use reading::load;
+pub(super) use reading::{CPUS_WANTED, cpus, load};
 
 /// The name of the placement of a plan that names none.
 pub const ALONE: &str = "alone";

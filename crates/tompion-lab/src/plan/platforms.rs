@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::microvm::MicroVmSettings;
+use super::placements::{CPUS_WANTED, cpus};
 use super::qemu::QemuSettings;
 use super::read::{Table, nearest};
 use super::ssh::SshSettings;
@@ -62,8 +63,8 @@ pub struct OciSettings {
     pub quota_us: Option<u64>,
     /// That period, in microseconds.
     pub period_us: Option<u64>,
-    /// CPUs, as a list such as `0-3`.
-    pub cpuset: Option<String>,
+    /// CPUs.
+    pub cpuset: Option<Vec<u32>>,
     /// CPU time of each period for real-time tasks, in microseconds.
     pub realtime_runtime_us: Option<u64>,
     /// That period, in microseconds.
@@ -103,7 +104,6 @@ impl PlatformPlan {
     /// Settings that are not left as they are, for people to read.
     pub fn settings(&self) -> Vec<String> {
         let us = |name: &str, us: Option<u64>| us.map(|us| format!("{name} {us} us"));
-        let word = |name: &str, word: &Option<String>| word.as_ref().map(|w| format!("{name} {w}"));
         match &self.kind {
             Kind::Host => Vec::new(),
             Kind::Ssh(ssh) => ssh.in_words(),
@@ -111,7 +111,9 @@ impl PlatformPlan {
                 o.shares.map(|n| format!("shares {n}")),
                 us("quota", o.quota_us),
                 us("period", o.period_us),
-                word("cpuset", &o.cpuset),
+                o.cpuset
+                    .as_ref()
+                    .map(|cpus| format!("cpuset {}", tompion_platform::cpu_list(cpus))),
                 us("real-time runtime", o.realtime_runtime_us),
                 us("real-time period", o.realtime_period_us),
             ]
@@ -191,7 +193,9 @@ fn oci(table: &Table<'_, '_>) -> Option<(String, Kind)> {
         shares: table.number("shares", 2..262_145),
         quota_us: us("quota"),
         period_us: us("period"),
-        cpuset: table.text("cpuset"),
+        cpuset: table.read("cpuset", |value| {
+            cpus(value.as_str().unwrap_or_default()).ok_or_else(|| CPUS_WANTED.to_owned())
+        }),
         realtime_runtime_us: us("realtime_runtime"),
         realtime_period_us: us("realtime_period"),
     };

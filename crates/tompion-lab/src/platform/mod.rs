@@ -162,7 +162,7 @@ fn require_static(program: &Path) -> Result<(), String> {
     require_here(program)
 }
 
-/// Refuses a program for another processor than this machine's.
+/// Refuses a program for another processor than this machine's, and others than tompion.
 fn require_here(program: &Path) -> Result<(), String> {
     let (built_for, _) = look_into(program)?;
     let here = match std::env::consts::ARCH {
@@ -175,7 +175,12 @@ fn require_here(program: &Path) -> Result<(), String> {
             program.display()
         ));
     }
-    Ok(())
+    // Instances would only say what they make of arguments that are not meant for them.
+    match version(program) {
+        Ok(told) if told.starts_with("tompion ") => Ok(()),
+        Ok(told) => Err(format!("{} is no tompion: it is {told}", program.display())),
+        Err(why) => Err(format!("no tompion: {why}")),
+    }
 }
 
 /// The architecture of a program that needs no other files.

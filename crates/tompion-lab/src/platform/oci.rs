@@ -192,7 +192,9 @@ impl Oci {
     ) -> Result<oci_spec::runtime::LinuxCpu, oci_spec::OciSpecError> {
         let mut s = self.settings.clone();
         if let Some(seat) = seat {
-            s.cpuset = seat.cpu_list().or(s.cpuset);
+            if !seat.cpus.is_empty() {
+                s.cpuset = Some(seat.cpus.clone());
+            }
             s.shares = seat.scheduling.weight.map(groups::shares).or(s.shares);
             if seat.scheduling.quota_us.is_some() {
                 s.quota_us = seat.scheduling.quota_us;
@@ -211,7 +213,7 @@ impl Oci {
             cpu = cpu.period(us);
         }
         if let Some(cpus) = &s.cpuset {
-            cpu = cpu.cpus(cpus.clone());
+            cpu = cpu.cpus(tompion_platform::cpu_list(cpus));
         }
         if let Some(us) = s.realtime_runtime_us {
             cpu = cpu.realtime_runtime(signed(us));
@@ -246,8 +248,14 @@ impl Platform for Oci {
         if !rustix::process::geteuid().is_root() {
             return Presence::Absent("containers are made by root alone".to_owned());
         }
-        let told = version(&runtime).and_then(|told| require_static(program).map(|()| told));
-        match told {
+        let look = || {
+            let told = version(&runtime)?;
+            require_static(program)?;
+            let cpus = self.settings.cpuset.as_deref().unwrap_or_default();
+            tompion_platform::require_cpus(cpus).map_err(|why| format!("cpuset: {why}"))?;
+            Ok(told)
+        };
+        match look() {
             Ok(told) => Presence::Present(vec![told]),
             Err(why) => Presence::Absent(why),
         }

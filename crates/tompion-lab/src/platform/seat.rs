@@ -49,11 +49,6 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// CPUs in the kernel's form, if there is a choice.
-    pub(super) fn cpu_list(&self) -> Option<String> {
-        (!self.cpus.is_empty()).then(|| tompion_platform::cpu_list(&self.cpus))
-    }
-
     /// Path of its group below the root of every hierarchy, for a runtime that makes it,
     /// and whether the controller is that of version 2.
     pub(super) fn path(&self) -> Option<(PathBuf, bool)> {

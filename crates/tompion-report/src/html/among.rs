@@ -19,7 +19,7 @@ pub(super) fn section(data: &ReportData) -> Markup {
             h2 { "Among published machines" }
             p.lead {
                 "This machine beside the five platforms of " (ladder.citation) ". A dot is the median, the line ends at the largest value; "
-                "the long tick on a line of this machine is its p99, which the paper does not give."
+                "the long tick on a line of this run is its p99, which the paper does not give."
             }
             @for panels in ladder.panels.chunk_by(|a, b| a.place == b.place) {
                 div.figures.ladders { (each(&figures(panels))) }
@@ -51,7 +51,7 @@ fn figures(panels: &[Panel]) -> Vec<Figure> {
     let values = plot::ladder::range(panels.iter());
     let figure = |panel: &Panel| {
         let label = format!(
-            "{} under {}: median and largest value of this machine and of published ones",
+            "{} under {}: median and largest value of this run and of published ones",
             panel.function, panel.load
         );
         let key = |(own, words): (bool, &str)| Key {
@@ -69,7 +69,7 @@ fn figures(panels: &[Panel]) -> Vec<Figure> {
             title: format!("{}, {}", panel.function, panel.load),
             drawn: plot::ladder::draw(panel, &values, panel.quantity, &label),
             label,
-            keys: [(true, "this machine"), (false, panel.place.as_str())]
+            keys: [(true, "this run"), (false, panel.place.as_str())]
                 .map(key)
                 .into(),
             values: None,
@@ -90,7 +90,7 @@ fn table(panels: &[Panel]) -> Markup {
                         tr.group { th colspan="4" { span { (panel.function) ", " (panel.load) } } }
                         @for r in &panel.rungs {
                             tr {
-                                th scope="row" { (r.label) @if r.own { span.variant { "this machine" } } @if r.marked.is_some() { "*" } }
+                                th scope="row" { (r.label) @if r.own { span.variant { "this run" } } @if r.marked.is_some() { "*" } }
                                 td { (format_ns(r.median_ns)) }
                                 td { @if r.own { (ns(r.p99_ns)) } @else { (NONE) } }
                                 td { (format_ns(r.max_ns)) }

@@ -6,7 +6,6 @@ use crate::data::ReportData;
 use crate::figures::NONE;
 use crate::packet_budget::{Budget, Measured, RATES, READS_PER_PACKET, bit_rate, budgets};
 use crate::precision::{interval, rounded};
-use crate::sections::load_title;
 
 /// What a packet may cost here; nothing where no clock was read.
 pub(super) fn section(data: &ReportData) -> Markup {
@@ -35,7 +34,7 @@ pub(super) fn section(data: &ReportData) -> Markup {
                     tbody {
                         @for b in &budgets {
                             tr {
-                                th scope="row" { (load_title(&b.load)) }
+                                th scope="row" { (b.place()) }
                                 td.left.ways { (ways(b)) }
                                 @for (_, ns) in RATES {
                                     td.first { (number(b.reads_that_fit(ns))) }
@@ -58,7 +57,7 @@ pub(super) fn section(data: &ReportData) -> Markup {
                         @for b in &budgets {
                             @if let Some(rate) = b.packets_per_second() {
                                 tr {
-                                    th scope="row" { (load_title(&b.load)) }
+                                    th scope="row" { (b.place()) }
                                     td.left.ways { (ways(b)) }
                                     td { (number(rate)) }
                                     td { (rate.interval.map_or_else(|| NONE.to_owned(), interval)) }

@@ -1,21 +1,58 @@
-//! The platforms of a lab, by the statistics of Perneel 2015.
+//! The platforms of a lab: by their medians, and by the statistics of Perneel 2015.
 
 use maud::{Markup, html as markup};
 
 use crate::data::ReportData;
 use crate::platforms::{HEADS, legend, of_report, tables};
+use crate::side_by_side;
 
 /// With more tables than these all are folded.
 const OPEN: usize = 8;
 
-/// Maxima, what they add to the bare machine, ranks; nothing but for runs of a lab.
+/// The platforms by their medians, then by their maxima; nothing but for runs of a lab.
 pub(super) fn section(data: &ReportData) -> Markup {
+    markup! { (medians(data)) (maxima(data)) }
+}
+
+fn medians(data: &ReportData) -> Markup {
+    let Some(found) = side_by_side::of_report(data) else {
+        return Markup::default();
+    };
+    let open = found.tables.len() <= OPEN;
+    markup! {
+        section #platforms {
+            h2 { "Platforms side by side" }
+            p.lead { (side_by_side::LEGEND) }
+            @for table in &found.tables {
+                details open[open] {
+                    summary { (table.title) }
+                    div.scroll tabindex="0" {
+                        table.numbers {
+                            thead { tr { @for head in &found.heads { th { (head) } } } }
+                            tbody {
+                                @for row in &table.rows {
+                                    tr {
+                                        th scope="row" { (row[0]) }
+                                        @for cell in &row[1..] { td { (cell) } }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Maxima, what they add to the bare machine, ranks.
+fn maxima(data: &ReportData) -> Markup {
     let Some(summary) = of_report(data) else {
         return Markup::default();
     };
     let open = summary.groups.len() <= OPEN;
     markup! {
-        section #platforms {
+        section #maxima {
             h2 { "Platforms by their maxima" }
             @for table in tables(&summary) {
                 details open[open] {

@@ -52,6 +52,7 @@ fn measured(m: Measured) -> Value {
 pub(super) fn budget(data: &ReportData) -> Value {
     let budget = |b: &crate::packet_budget::Budget| {
         json!({
+            "platform": b.platform,
             "load": b.load,
             "way": b.way,
             "clock": b.clock,

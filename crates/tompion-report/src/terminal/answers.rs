@@ -10,7 +10,6 @@ use crate::figures::{percent, plain};
 use crate::ladder::ladder;
 use crate::packet_budget::{RATES, READS_PER_PACKET, bit_rate, budgets};
 use crate::precision::rounded;
-use crate::sections::load_title;
 use crate::time_lost::{Kind, ranked};
 
 /// Lines of each ranking; the page has all of them.
@@ -70,7 +69,7 @@ pub(super) fn budget(out: &mut String, data: &ReportData, width: usize, paint: P
                 rate.map(bit_rate),
             ];
             Line {
-                label: plain(&format!("{}, {}", load_title(&b.load), b.way)),
+                label: plain(&format!("{}, {}", b.place(), b.way)),
                 numbers: reads.chain(both).collect(),
             }
         })
@@ -100,7 +99,7 @@ pub(super) fn among(out: &mut String, data: &ReportData, width: usize, paint: Pa
         ))));
         for r in &panel.rungs {
             let star = if r.marked.is_some() { "*" } else { "" };
-            let here = if r.own { " (this machine)" } else { "" };
+            let here = if r.own { " (this run)" } else { "" };
             lines.push(Line {
                 label: plain(&format!("  {}{here}{star}", r.label)),
                 numbers: vec![

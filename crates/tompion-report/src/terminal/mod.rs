@@ -40,6 +40,7 @@ pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
     let paint = Paint { color };
     let mut out = String::new();
     head(&mut out, data, width, paint);
+    platforms::side_by_side(&mut out, data, width, paint);
     measurements(&mut out, data, width, paint);
     tables::cost_of_waiting(&mut out, data, width, paint);
     tables::footnotes(&mut out, data, width);

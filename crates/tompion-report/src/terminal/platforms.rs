@@ -6,9 +6,11 @@ use tompion_stats::Interval;
 use super::numbers::{Line, table as numbers};
 use super::paint::Paint;
 use super::{NARROWEST, heading, wrap};
+use crate::data::ReportData;
 use crate::figures::{NONE, plain, real, times};
 use crate::platforms::{HEADS, legend, tables};
 use crate::sections::{factors_in_words, probe_title};
+use crate::side_by_side;
 
 /// The platforms of a lab, cell by cell, for a terminal of `width` columns (at least 40
 /// are used).
@@ -45,6 +47,26 @@ pub fn platforms_text(summary: &PlatformSummary, width: usize, color: bool) -> S
         out.push('\n');
     }
     out
+}
+
+/// The platforms of a lab by their medians.
+pub(super) fn side_by_side(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
+    let Some(found) = side_by_side::of_report(data) else {
+        return;
+    };
+    heading(out, "Platforms side by side", paint);
+    let titles: Vec<String> = found.heads.iter().map(|&head| head.to_owned()).collect();
+    let mut lines = Vec::new();
+    for of_cell in found.tables {
+        lines.push(Line::heading(plain(&of_cell.title)));
+        lines.extend(of_cell.rows.into_iter().map(|row| Line {
+            label: format!("  {}", plain(&row[0])),
+            numbers: row.into_iter().skip(1).map(Some).collect(),
+        }));
+    }
+    numbers(out, &titles, &lines, width);
+    out.push_str(&paint.dim(&wrap(side_by_side::LEGEND, width, "", "")));
+    out.push('\n');
 }
 
 fn ratios(out: &mut String, summary: &PlatformSummary, width: usize, paint: Paint) {

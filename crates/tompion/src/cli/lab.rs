@@ -165,6 +165,10 @@ pub struct LabCleanOptions {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// Forget what lies on machines that cannot be reached, instead of trying again next time
+    #[arg(long, conflicts_with = "dry_run")]
+    pub forget: bool,
+
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

@@ -8,6 +8,8 @@ use super::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
 use crate::plan::read::{Table, nearest};
 use crate::plan::scenarios::{SCENARIOS, Scenario};
 
+/// What a text should be that names CPUs.
+pub(in crate::plan) const CPUS_WANTED: &str = "a list of CPUs such as \"0-1,3\" is wanted";
 /// More guests than this are a typing error rather than a wish.
 const MOST: u64 = 100;
 
@@ -70,8 +72,7 @@ impl PlacementPlan {
                 .ok_or_else(|| format!("there are {known}"))
         });
         let cpus = table.read("cpus", |value| {
-            cpus(value.as_str().unwrap_or_default())
-                .ok_or_else(|| "a list of CPUs such as \"0-1,3\" is wanted".to_owned())
+            cpus(value.as_str().unwrap_or_default()).ok_or_else(|| CPUS_WANTED.to_owned())
         });
         let host_load = table.read("host_load", |value| load(value.as_str()));
         let guests = table.has("guests").then(|| {
@@ -178,7 +179,7 @@ pub(in crate::plan) fn load(text: Option<&str>) -> Result<LoadSpec, String> {
 }
 
 /// CPUs as the kernel writes them: `0-2,5`.
-fn cpus(text: &str) -> Option<Vec<u32>> {
+pub(in crate::plan) fn cpus(text: &str) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -14,7 +14,7 @@ fn a_quota_is_part_of_the_bundle() {
         runtime: "runc".into(),
         quota_us: Some(20_000),
         period_us: Some(100_000),
-        cpuset: Some("0-1".to_owned()),
+        cpuset: Some(vec![0, 1]),
         ..OciSettings::default()
     });
     let cpu = serde_json::to_value(oci.cpu(None).unwrap()).unwrap();
@@ -27,7 +27,7 @@ fn a_seat_goes_before_the_settings_of_the_platform() {
     let oci = Oci::new(&OciSettings {
         runtime: "runc".into(),
         shares: Some(7),
-        cpuset: Some("0-1".to_owned()),
+        cpuset: Some(vec![0, 1]),
         ..OciSettings::default()
     });
     let seat = Seat {

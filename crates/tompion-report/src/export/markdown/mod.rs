@@ -18,6 +18,7 @@ use crate::packet_budget::{RATES, READS_PER_PACKET, bit_rate, budgets};
 use crate::platforms;
 use crate::precision::{interval, rounded};
 use crate::sections::{factors_in_words, load_title};
+use crate::side_by_side;
 use crate::time_lost::ranked;
 use crate::verdicts::{self, Judged};
 
@@ -108,6 +109,17 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 
 /// The platforms of a lab.
 fn platforms(out: &mut String, data: &ReportData) {
+    if let Some(found) = side_by_side::of_report(data) {
+        let _ = writeln!(
+            out,
+            "## Platforms side by side\n\n{}\n",
+            side_by_side::LEGEND
+        );
+        for of_cell in &found.tables {
+            let _ = writeln!(out, "### {}\n", plain(&of_cell.title));
+            table(out, &found.heads, &of_cell.rows);
+        }
+    }
     let Some(summary) = platforms::of_report(data) else {
         return;
     };
@@ -243,7 +255,7 @@ fn among(out: &mut String, data: &ReportData) {
             .rungs
             .iter()
             .map(|r| {
-                let here = if r.own { " (this machine)" } else { "" };
+                let here = if r.own { " (this run)" } else { "" };
                 vec![
                     format!("{}{here}", r.label),
                     format_ns(r.median_ns),
@@ -272,7 +284,7 @@ fn budget(out: &mut String, data: &ReportData) {
     let rows: Vec<Vec<String>> = budgets
         .iter()
         .map(|b| {
-            let mut row = vec![format!("{}, {}", load_title(&b.load), b.way)];
+            let mut row = vec![format!("{}, {}", b.place(), b.way)];
             row.extend(RATES.iter().map(|(_, ns)| {
                 let fit = b.reads_that_fit(*ns);
                 rounded(fit.value, fit.interval)

@@ -10,8 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use serde_json::{Value, json};
 use tompion_lab::engine::{self, Lab, Platforms};
+use tompion_lab::leftovers::{self, Way};
 use tompion_lab::platform::{self, Presence};
-use tompion_lab::{LabPlan, PlatformPlan, leftovers};
+use tompion_lab::{LabPlan, PlatformPlan};
 
 use super::report::{self, Page};
 use super::session::header;
@@ -78,9 +79,25 @@ fn plan(options: &LabPlanOptions) -> exit::Result {
     } else {
         print(&text::plan(&plan, &platforms, &prospect))?;
     }
-    // Absent platforms are no mistake of the plan; a placement that none can have is.
-    let all_refused = prospect.cells == 0 && !refused.is_empty();
-    Ok(if all_refused { exit::ERROR } else { 0 })
+    // Absent platforms are no mistake of the plan, unless it has no others.
+    if prospect.cells == 0 && refused.is_empty() {
+        exit::complain(&nowhere(&absent(&plan, &platforms)));
+    }
+    Ok(if prospect.cells == 0 { exit::ERROR } else { 0 })
+}
+
+/// The platforms of a plan that are not here, each with the reason.
+fn absent(plan: &LabPlan, platforms: &Platforms) -> Vec<String> {
+    let named = plan.platforms.iter().zip(platforms.presence());
+    let absent = named.filter_map(|(plan, presence)| match presence {
+        Presence::Absent(why) => Some(format!("{}: {why}", plan.level())),
+        Presence::Present(_) => None,
+    });
+    absent.collect()
+}
+
+fn nowhere(absent: &[String]) -> String {
+    format!("no platform of the plan is here ({})", absent.join("; "))
 }
 
 /// One line for each placement that a platform cannot have.
@@ -96,7 +113,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
     let (lab, platforms, directory) = match (&options.resume, &options.file) {
         (Some(directory), _) => {
             // The killed lab's own leftovers would be in the way of nobody else.
-            leftovers::clean(false)?;
+            leftovers::clean(Way::Remove)?;
             let lab = Lab::resume(directory)?;
             let platforms = Platforms::look(lab.plan(), &program);
             (lab, platforms, directory.clone())
@@ -114,7 +131,12 @@ fn run(options: &LabRunOptions) -> exit::Result {
     let line = progress::LabLine::new(quiet);
     let ending = lab.run(&platforms, &program, &stop, |progress| line.show(progress));
     line.clear();
-    let ending = ending?;
+    let ending = ending.with_context(|| {
+        let at = directory.display();
+        format!(
+            "the lab ends early; what it has is kept, go on with: tompion lab run --resume {at}"
+        )
+    })?;
     for left in &ending.left {
         exit::complain(&format!(
             "{left}; once it can be reached: tompion lab clean"
@@ -153,17 +175,8 @@ fn begin(
     plan: LabPlan,
 ) -> anyhow::Result<(Lab, Platforms, PathBuf)> {
     let platforms = Platforms::look(&plan, program);
-    let named = plan.platforms.iter().zip(platforms.presence());
-    let absent = named.filter_map(|(plan, presence)| match presence {
-        Presence::Absent(why) => Some(format!("{}: {why}", plan.level())),
-        Presence::Present(_) => None,
-    });
-    let absent: Vec<String> = absent.collect();
-    anyhow::ensure!(
-        absent.len() < plan.platforms.len(),
-        "no platform of the plan is here ({})",
-        absent.join("; ")
-    );
+    let absent = absent(&plan, &platforms);
+    anyhow::ensure!(absent.len() < plan.platforms.len(), nowhere(&absent));
     let prospect = tompion_lab::prospect(&plan, &platforms.cells(&plan));
     let refused = told_of(&platforms, file);
     anyhow::ensure!(
@@ -191,8 +204,12 @@ fn begin(
 }
 
 fn clean(options: &LabCleanOptions) -> exit::Result {
-    let cleaning = leftovers::clean(options.dry_run)?;
-    let is_clean = cleaning.found.iter().all(|found| found.problem.is_none());
+    let cleaning = leftovers::clean(match (options.dry_run, options.forget) {
+        (true, _) => Way::Tell,
+        (false, true) => Way::Forget,
+        (false, false) => Way::Remove,
+    })?;
+    let is_clean = options.forget || cleaning.found.iter().all(|found| found.problem.is_none());
     if options.json {
         print_json(&cleaning)?;
     } else {
@@ -221,7 +238,10 @@ fn platforms(options: &LabPlatformsOptions) -> exit::Result {
 
 /// The plan in `file`; where it is none, its mistakes are told, a line each.
 fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        anyhow::bail!("{}: no text in UTF-8, which a plan is", file.display());
+    };
     match LabPlan::parse(&text) {
         Ok(plan) => Ok(Some((text, plan))),
         Err(error) => {

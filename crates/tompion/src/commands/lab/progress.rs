@@ -9,7 +9,6 @@ use crate::exit;
 /// The line on standard error; hidden where that is no terminal.
 pub struct LabLine {
     bar: ProgressBar,
-    quiet: bool,
 }
 
 impl LabLine {
@@ -23,7 +22,7 @@ impl LabLine {
         if let Ok(style) = ProgressStyle::with_template("{pos}/{len} cells, {prefix}  {wide_msg}") {
             bar.set_style(style);
         }
-        Self { bar, quiet }
+        Self { bar }
     }
 
     /// Shows where the lab stands.
@@ -33,7 +32,7 @@ impl LabLine {
         self.bar
             .set_prefix(format!("{} left", in_words(progress.left)));
         self.bar.set_message(progress.what.clone());
-        if let Some(why) = progress.failed.as_ref().filter(|_| !self.quiet) {
+        if let Some(why) = &progress.failed {
             let told = format!("{} failed: {why}", progress.what);
             self.bar.suspend(|| exit::complain(&told));
         }

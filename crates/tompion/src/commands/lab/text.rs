@@ -60,14 +60,25 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
         let _ = writeln!(
             text,
             "Between {}: {} tests share a family; the least adjusted p that {} replicates can \
-             reach is {p:.2}",
-            prospect.between, prospect.family, plan.replicates
+             reach is {}",
+            prospect.between,
+            prospect.family,
+            plan.replicates,
+            probability(p)
         );
     }
     if let Some(warning) = warning(prospect, plan.replicates) {
         let _ = writeln!(text, "{warning}");
     }
     text
+}
+
+/// Two digits that tell something.
+fn probability(p: f64) -> String {
+    match p {
+        p if p >= 0.01 => format!("{p:.2}"),
+        p => format!("{p:.1e}"),
+    }
 }
 
 /// What speaks against carrying a plan out as it is.
@@ -118,7 +129,7 @@ pub fn cleaning(cleaning: &Cleaning, dry_run: bool) -> String {
         };
     }
     if cleaning.found.is_empty() {
-        text += "nothing is left of killed labs\n";
+        text += "nothing is left of killed labs of this user\n";
     }
     text
 }
