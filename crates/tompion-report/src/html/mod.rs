@@ -64,10 +64,11 @@ pub fn html(data: &ReportData) -> String {
                 (contents(&probes, [&platforms, &among, &budget].map(|s| !s.0.is_empty())))
                 main {
                     (verdict::header(data))
+                    // What a lab is for comes before what each platform is good for.
+                    (platforms)
                     (verdict::profiles(data))
                     (verdict::findings(data))
                     (verdict::advice(data))
-                    (platforms)
                     (among)
                     (budget)
                     (clock::section(data))
@@ -99,10 +100,10 @@ pub(crate) fn figures(data: &ReportData) -> Vec<figure::Figure> {
 fn contents(probes: &[&str], [platforms, among, budget]: [bool; 3]) -> Markup {
     markup! {
         nav aria-label="Contents" {
+            @if platforms { a href="#platforms" { "Platforms" } }
             a href="#verdict" { "Verdict" }
             a href="#hurts" { "What hurts" }
             a href="#advice" { "Advice" }
-            @if platforms { a href="#platforms" { "Platforms" } }
             @if among { a href="#among" { "Among others" } }
             @if budget { a href="#budget" { "Packet budget" } }
             a href="#clock" { "Clock" }

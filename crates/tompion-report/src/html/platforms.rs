@@ -11,7 +11,11 @@ const OPEN: usize = 8;
 
 /// The platforms by their medians, then by their maxima; nothing but for runs of a lab.
 pub(super) fn section(data: &ReportData) -> Markup {
-    markup! { (medians(data)) (maxima(data)) }
+    let (medians, maxima) = (medians(data), maxima(data));
+    if medians.0.is_empty() && maxima.0.is_empty() {
+        return medians;
+    }
+    markup! { div #platforms { (medians) (maxima) } }
 }
 
 fn medians(data: &ReportData) -> Markup {
@@ -20,7 +24,7 @@ fn medians(data: &ReportData) -> Markup {
     };
     let open = found.tables.len() <= OPEN;
     markup! {
-        section #platforms {
+        section #medians {
             h2 { "Platforms side by side" }
             p.lead { (side_by_side::LEGEND) }
             @for table in &found.tables {

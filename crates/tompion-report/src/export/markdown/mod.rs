@@ -45,10 +45,10 @@ pub fn markdown(data: &ReportData) -> String {
     for note in &data.record().notes {
         let _ = writeln!(out, "{}\n", plain(note));
     }
+    platforms(&mut out, data);
     profiles(&mut out, data);
     hurts(&mut out, data);
     advice(&mut out, data);
-    platforms(&mut out, data);
     among(&mut out, data);
     budget(&mut out, data);
     clock(&mut out, data);
