@@ -229,7 +229,7 @@ def test_what_a_virtual_machine_cannot_be_is_told_before_anything_starts(tmp_pat
     """
     wrong = tompion("lab", "plan", write(tmp_path, plan), check=1)
     assert "no list of CPUs" in wrong.stderr
-    done = tompion("lab", "plan", write(tmp_path, plan.replace("9999", "1000")), "--json", cwd=ROOT, check=0)
+    done = tompion("lab", "plan", write(tmp_path, plan.replace("9999", "1000")), "--json", cwd=ROOT, check=1)
     platforms = {p["level"]: p for p in json.loads(done.stdout)["platforms"]}
     assert set(platforms) == {
         "qemu (emulated)", "counted (emulated, virtual time)", "firecracker", "cloud-hypervisor"
