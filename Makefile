@@ -48,8 +48,8 @@ build: require-rust run-packages preload-library
 
 # Beside the program, where `tompion preload` looks for it.
 preload-library: require-rust run-packages
-	$(CARGO) build --profile library --locked -p tompion-preload
-	.ci/link-shared target/library/libtompion_preload.a crates/tompion-preload/exports.map \
+	$(CARGO) build --profile linked --locked -p tompion-preload
+	.ci/link-shared target/linked/libtompion_preload.a crates/tompion-preload/exports.map \
 		libtompion_preload.so target/release/libtompion_preload.so
 
 # The same without what only profilers and debuggers read.
@@ -60,9 +60,9 @@ static: build
 # The C library, laid out in dist/ as it will lie in PREFIX.
 VERSION := $(shell sed -n '/^version/ { s/.*"\(.*\)"/\1/p; q }' Cargo.toml)
 C_LIBRARY := libtompion.so.$(VERSION)
-C_LINK = target/library/libtompion.a crates/tompion-c/tompion.map
+C_LINK = target/linked/libtompion.a crates/tompion-c/tompion.map
 lib: require-rust run-packages
-	$(CARGO) build --profile library --locked -p tompion-c
+	$(CARGO) build --profile linked --locked -p tompion-c
 	install -Dm644 -t dist/include crates/tompion-c/include/*
 	@mkdir -p dist/lib/pkgconfig
 	.ci/link-static $(C_LINK) dist/lib/libtompion.a
