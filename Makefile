@@ -91,8 +91,8 @@ install:
 test: test-packages venv-meanwhile gvisor-meanwhile built guest lint-meanwhile acceptance
 	@echo "make test: all parts passed"
 
-# The program's last step keeps one CPU busy for long, and unit tests mostly wait. Not by
-# make's own -j, which would count the waiting as work and leave cargo one job.
+# Unit tests mostly wait: what is released is built beside them. Not by make's own -j, which
+# would count the waiting as work and leave cargo one job.
 built: require-rust run-packages unit-programs
 	@mkdir -p $(CACHE)
 	@$(ANOTHER_MAKE) unit >$(CACHE)/unit.log 2>&1 & unit=$$!; \
