@@ -196,6 +196,7 @@ endif
 .PHONY: lab-guest
 lab-guest: require-rust run-packages
 	-@.ci/packages lz4 qemu-system-x86 runc
+	-@.ci/gvisor $(CACHE)/bin
 ifneq ($(filter x86_64-%,$(HOST)),)
 	-@$(MAKE) --no-print-directory guest-kernel GUEST_KERNELS=cloud
 	$(CARGO) rustc --release --locked -p tompion-guest --bin tompion-guest-init $(STATIC)

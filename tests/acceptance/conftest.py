@@ -1,5 +1,6 @@
 """Shared by the acceptance tests: the built program and one default run."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -12,6 +13,9 @@ from own_run import may_mount
 
 ROOT = Path(__file__).resolve().parents[2]
 TOMPION = ROOT / "target/release/tompion"
+
+# What is done when the tests are; workers that run beside one another leave without `atexit`.
+AT_END = contextlib.ExitStack()
 
 
 def tompion(*arguments, cwd=None, timeout=120, program=TOMPION, check=None):
@@ -204,6 +208,10 @@ def is_concurrent(item):
         # One `tompion advise` runs at a time on the machine's own /run.
         return False
     return chosen and ALONE.isdisjoint([item.originalname, item.name])
+
+
+def pytest_sessionfinish():
+    AT_END.close()
 
 
 def pytest_configure(config):

@@ -5,7 +5,6 @@ the C library. While there is no preload library yet, TOMPION_TESTS_PLAIN_ONLY=1
 skips the other half; without it a missing library is a failure.
 """
 
-import atexit
 import difflib
 import functools
 import os
@@ -18,7 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conftest import ROOT, TOMPION
+from conftest import AT_END, ROOT, TOMPION
 
 PROGRAMS = ROOT / "tests/programs"
 LIBRARY = TOMPION.parent / "libtompion_preload.so"
@@ -121,7 +120,7 @@ def check(mode, name, *arguments, flags=(), first=(), last=(), env=None):
 @functools.cache
 def _directory():
     directory = tempfile.mkdtemp(prefix="tompion-programs-")
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    AT_END.callback(shutil.rmtree, directory, ignore_errors=True)
     return Path(directory)
 
 

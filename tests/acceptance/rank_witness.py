@@ -1,6 +1,5 @@
 """What the tests of rank statistics share: our answers, and those of R."""
 
-import atexit
 import json
 import os
 import subprocess
@@ -9,7 +8,7 @@ import tempfile
 import numpy
 import pytest
 
-from conftest import ROOT, example
+from conftest import AT_END, ROOT, example
 
 DATA = ROOT / "crates/tompion-stats/tests/data"
 
@@ -49,7 +48,7 @@ def vector(values):
         return "c(" + ",".join(map(repr, values.tolist())) + ")"
     with tempfile.NamedTemporaryFile(prefix="tompion-", suffix=".bin", delete=False) as file:
         values.astype("float64").tofile(file)
-    atexit.register(os.unlink, file.name)
+    AT_END.callback(os.unlink, file.name)
     return f"readBin('{file.name}', 'double', {len(values)})"
 
 

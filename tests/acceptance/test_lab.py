@@ -1,7 +1,9 @@
 """`tompion lab`: one plan over this machine and containers, known truths planted in one of
 them, and nothing left however it ends."""
 
+import itertools
 import json
+import math
 import os
 import random
 import re
@@ -15,9 +17,17 @@ import polars
 import pytest
 
 from conftest import ROOT, TOMPION, tompion
+from terminal import Terminal
 
 LONG = "TOMPION_LONG" in os.environ
 JOURNALS = Path("/run/tompion-lab")
+KIT = Path(os.environ.get("TOMPION_GUEST", ROOT / ".cache/guest"))
+HAS_GUEST = (
+    shutil.which("qemu-system-x86_64") is not None
+    and (KIT / "kernel").exists()
+    and (KIT / "bin/tompion-guest-init").exists()
+)
+needs_guest = pytest.mark.skipif(not HAS_GUEST, reason="no guest: make guest builds one, on x86-64")
 
 # Weight against all else that runs on a busy machine: else it, and not the quota, would
 # take the CPU away.
@@ -73,61 +83,94 @@ def ledger(directory):
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()[1:]]
 
 
+def is_alive(pid, start):
+    """Whether this process lives, and is the one that began then."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return False
+    return fields[19] == start and fields[0] not in "ZX"
+
+
 def is_at_work(path):
     """Whether what lies here is named after a lab that lives: another test's."""
     named = re.search(r"(\d+)-(\d+)(-\d+)?$", path.name)
-    try:
-        fields = Path(f"/proc/{named[1]}/stat").read_text().rsplit(")", 1)[1].split()
-    except (OSError, TypeError):
-        return False
-    return fields[19] == named[2] and fields[0] not in "ZX"
+    return named is not None and is_alive(named[1], named[2])
 
 
-def labs_above(pid):
-    """Whether this process descends from a lab that lives."""
+def lineage(pid):
+    """This process and those above it, with their command lines, as far as they live."""
     while pid > 1:
         try:
-            if b"\0lab\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return True
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            above = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
         except OSError:
-            return False
-    return False
+            return
+        yield pid, command
+        pid = above
+
+
+def processes():
+    """Pid, name and command line of each."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            yield int(entry.name), (entry / "comm").read_text(), (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+
+
+def machines(lab):
+    """Virtual machines that this lab runs."""
+    qemu = [pid for pid, name, command in processes() if command and name.startswith("qemu-system")]
+    return sum(any(above == lab for above, _ in lineage(pid)) for pid in qemu)
+
+
+def is_somebodys(pid, command):
+    """Whether this process descends from a lab that lives; a virtual machine, from whoever
+    made the files that its command line names, who may be a unit test."""
+    makers = [int(maker) for maker in re.findall(rb"/proc/(\d+)/fd/", command)]
+    return any(b"\0lab\0" in told or above in makers for above, told in lineage(pid))
 
 
 def left(out):
-    """Everything on this machine that a lab on `out` might have left."""
+    """Everything on this machine that a lab on `out` might have left. Networks of virtual
+    machines, their disks and other files have no names: they are gone with the processes."""
     found = list(JOURNALS.glob("*")) + list(out.glob("scratch-*"))
     found += Path("/sys/fs/cgroup").glob("tompion-lab-*")
     found += Path("/sys/fs/cgroup").glob("*/tompion-lab-*")
+    found += Path("/run/netns").glob("tompion-lab-*")
     found = [path for path in found if not is_at_work(path)]
-    for entry in Path("/proc").iterdir():
-        try:
-            command = (entry / "cmdline").read_bytes()
-        except OSError:
-            continue
-        ours = b"__cell" in command or b"__neighbour" in command or b"tompion-lab-" in command
+    marks = (b"__cell", b"__neighbour", b"tompion-lab-", f"{out.parent}/".encode())
+    for pid, name, command in processes():
+        # No other program is likely to start one without its usual configuration.
+        machine = name.startswith("qemu-system") and b"-no-user-config" in command
+        ours = machine or any(mark in command for mark in marks)
         # Nor what runs on the other machine of test_lab_ssh, which looks there itself.
-        if ours and not re.search(rb"/far\d+/", command) and not labs_above(int(entry.name)):
+        if ours and not re.search(rb"/far\d+/", command) and not is_somebodys(pid, command):
             found.append(command.replace(b"\0", b" ").decode())
-    mounts = Path("/proc/self/mounts").read_text()
-    found += [line for line in mounts.splitlines() if "tompion-lab-" in line or str(out) in line]
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        named = re.search(r"tompion-lab[-/](\d+)-(\d+)", line)
+        if str(out) in line or named and not is_alive(*named.groups()):
+            found.append(line)
     return found
 
 
 def start(*arguments):
     return subprocess.Popen(
         [TOMPION, "lab", "run", *map(str, arguments)],
+        # Where the parts of guests are.
+        cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
 
 
-def is_whole(directory, replicates=5):
+def is_whole(directory, replicates=5, platforms=("host", "runc"), placements=(None,)):
     run = record(directory)
-    keys = sorted((t["factors"]["platform"], t["block"]) for t in run["trials"])
-    want = [(platform, r) for platform in ("host", "runc") for r in range(replicates)]
+    factors = [(t["factors"], t["block"]) for t in run["trials"]]
+    keys = sorted((f["platform"], f.get("placement"), block) for f, block in factors)
+    want = itertools.product(platforms, placements, range(replicates))
     return run["status"] == "complete" and keys == sorted(want)
 
 
@@ -181,10 +224,7 @@ def read_costs(tmp_path, platform):
     return other, ratio
 
 
-@pytest.mark.skipif(
-    not (ROOT / ".cache/guest/bin").exists() and "TOMPION_GUEST" not in os.environ,
-    reason="no guest: make guest builds one, on x86-64",
-)
+@needs_guest
 def test_an_emulator_reads_slowly_and_is_called_what_it_is(tmp_path):
     may_tap = os.geteuid() == 0 and Path("/dev/net/tun").exists()
     wishes = """
@@ -206,6 +246,24 @@ def test_an_emulator_reads_slowly_and_is_called_what_it_is(tmp_path):
     assert qemu["environment"]["virtualization"]["emulated"] == "QEMU TCG"
     told = tompion("report", tmp_path / "run", "--format", "md", check=0).stdout
     assert "qemu (emulated)" in told and "no evidence about hardware" in told
+
+
+@needs_guest
+def test_virtual_time_is_called_that_wherever_its_results_are(tmp_path):
+    plan = SMALL.replace("replicates = 5", "replicates = 2")
+    plan = plan.replace('kind = "oci"\nruntime = "runc"', 'kind = "qemu"\nicount = 3')
+    out = tmp_path / "run"
+    tompion("lab", "run", write(tmp_path, plan), "--out", out, "--quiet", cwd=ROOT, timeout=400, check=0)
+    assert left(out) == []
+    level = "qemu (emulated, virtual time)"
+    trials = [trial["factors"]["platform"] for trial in record(out)["trials"]]
+    assert sorted(trials) == ["host"] * 2 + [level] * 2
+    told = tompion("report", out, "--format", "md", check=0).stdout
+    assert level in told and "qemu (emulated)" not in told
+    compared = json.loads(tompion("compare", out, "--by", "platform", "--json", check=0).stdout)
+    assert sorted(compared["sides"]) == ["host", level]
+    assert all(sorted(row["sides"]) == ["host", level] for row in compared["comparisons"])
+    assert all(row["trials"] == [2, 2] for row in compared["comparisons"]) and compared["comparisons"]
 
 
 def test_what_a_virtual_machine_cannot_be_is_told_before_anything_starts(tmp_path):
@@ -276,23 +334,57 @@ def test_ctrl_c_keeps_finished_cells_and_resume_finishes(tmp_path):
     assert len(ledger(out)) == 10
 
 
+# Where there is time, virtual machines are killed too: at boot and at work, alone and beside
+# another one, with all that is made for them on this machine.
+MACHINES = """
+[[platforms]]
+kind = "qemu"
+scratch_mib = 16
+network = "tap"
+[[placements]]
+name = "alone"
+[[placements]]
+name = "pinned"
+pinning = "one-cpu"
+[[placements.guests]]
+role = "idle"
+"""
+
+
+def killed_at(lab, chance, wanted):
+    """Kills a lab at a random moment after it has made something and runs so many virtual
+    machines at once; tells how many it then had."""
+    own = f"{lab.pid}-*"
+    until = time.monotonic() + 180
+
+    def is_there():
+        return list(JOURNALS.glob(own)) and (wanted == 0 or machines(lab.pid) >= wanted)
+
+    while not is_there() and lab.poll() is None and time.monotonic() < until:
+        time.sleep(0.05 if wanted else 0.002)
+    # A boot takes seconds, and so does the guest beside.
+    time.sleep(chance.uniform(0, (1.5, 4, 12)[wanted]))
+    had = machines(lab.pid)
+    lab.kill()
+    lab.communicate(timeout=30)
+    return had
+
+
 def test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on(tmp_path):
     """kill -9, `lab clean`, `--resume`, over and over."""
     out, chance = tmp_path / "run", random.Random(3)
     replicates, kills = (40, 20) if LONG else (8, 3)
-    plan = write(tmp_path, SMALL.replace("replicates = 5", f"replicates = {replicates}"))
-    kept, seen = 0, ""
+    text, platforms, placements = SMALL, ("host", "runc"), (None,)
+    with_machines = LONG and HAS_GUEST and Path("/dev/net/tun").exists()
+    if with_machines:
+        text = SMALL.replace("[[probes]]", MACHINES + "[[probes]]")
+        replicates, platforms, placements = 8, (*platforms, "qemu (emulated)"), ("alone", "pinned")
+    plan = write(tmp_path, text.replace("replicates = 5", f"replicates = {replicates}"))
+    kept, seen, had = 0, "", []
     for kill in range(kills):
         begun = (out / "lab.jsonl").exists()
         lab = start("--resume", out) if begun else start(plan, "--out", out)
-        # From the first thing it makes on.
-        until = time.monotonic() + 30
-        own = f"{lab.pid}-*"
-        while not list(JOURNALS.glob(own)) and lab.poll() is None and time.monotonic() < until:
-            time.sleep(0.002)
-        time.sleep(chance.uniform(0, 1.5))
-        lab.kill()
-        lab.communicate(timeout=30)
+        had.append(killed_at(lab, chance, kill % 3 if with_machines else 0))
         if not begun and not (out / "lab.jsonl").exists():
             # Killed before it had begun.
             subprocess.run(["rm", "-rf", out], check=True)
@@ -310,11 +402,13 @@ def test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on(tmp_
         assert left(out) == [], f"kill {kill}: {told}{cleaned}"
         assert "nothing is left" in tompion("lab", "clean", check=0).stdout
     arguments = ["--resume", out] if out.exists() else [plan, "--out", out]
-    tompion("lab", "run", *arguments, "--quiet", check=0)
-    assert is_whole(out, replicates) and left(out) == []
+    tompion("lab", "run", *arguments, "--quiet", cwd=ROOT, timeout=1500, check=0)
+    assert is_whole(out, replicates, platforms, placements) and left(out) == []
     if LONG:
         # Or all were killed at moments that show nothing.
         assert "container tompion-lab-" in seen and "control group" in seen, seen
+    if with_machines:
+        assert {1, 2} <= set(had), had
 
 
 # Runtimes that go wrong: what `run` does, and what the lab must say of it.
@@ -340,7 +434,7 @@ def test_a_platform_that_goes_wrong_is_one_line_and_the_rest_goes_on(tmp_path):
         runtime = tmp_path / name
         runtime.write_text(
             "#!/bin/bash\nwhile [ $# -gt 0 ]; do case $1 in\n--version) echo 'fake 1'; exit;;\n"
-            f"delete) exit;;\n--bundle) bundle=$2;;\nesac; shift; done\n{job}\n{run}\n"
+            f"delete|list) exit;;\n--bundle) bundle=$2;;\nesac; shift; done\n{job}\n{run}\n"
         )
         runtime.chmod(0o755)
         tables += f'[[platforms]]\nkind = "oci"\nruntime = "{runtime}"\n'
@@ -403,6 +497,51 @@ def test_what_an_instance_cannot_run_is_refused_beforehand(tmp_path):
     assert f"{plan}: no text in UTF-8" in tompion("lab", "plan", plan, check=1).stderr
     done = tompion("lab", "run", "--resume", tmp_path, check=1)
     assert "is no lab" in done.stderr
+    done = tompion("lab", "run", "--resume", plan, check=1)
+    assert f"{plan} is no directory of a lab" in done.stderr
+    done = tompion("lab", "plan", tmp_path, check=1)
+    assert f"{tmp_path}: a directory, where a plan is a file" in done.stderr
+    plan = write(tmp_path, SMALL.replace('"runc"', '"/bin/ls"'))
+    done = tompion("lab", "plan", plan, "--json", check=0)
+    assert json.loads(done.stdout)["platforms"][1]["absent"].startswith("/bin/ls is no OCI runtime")
+
+
+def test_a_damaged_lab_says_what_can_still_be_done(tmp_path):
+    plan = SMALL.replace("replicates = 5", "replicates = 2")
+    out = tmp_path / "run"
+    tompion("lab", "run", write(tmp_path, plan), "--out", out, "--quiet", check=0)
+    copies = {name: shutil.copytree(out, tmp_path / name) for name in ("line", "sample")}
+    lines = (out / "lab.jsonl").read_text().splitlines(keepends=True)
+    (copies["line"] / "lab.jsonl").write_text("".join([*lines[:2], "not JSON\n", *lines[3:]]))
+    (copies["sample"] / "samples/00002.parquet").unlink()
+    done = tompion("lab", "run", "--resume", copies["line"], check=1)
+    assert "lab.jsonl:3: not as the lab wrote it" in done.stderr, done.stderr
+    assert done.stderr.endswith(f"can be shown: tompion report {copies['line']}\n")
+    tompion("report", copies["line"], check=0)
+    done = tompion("lab", "run", "--resume", copies["sample"], check=1)
+    assert "samples/00002.parquet: " in done.stderr and "put the file back" in done.stderr
+    assert (copies["sample"] / "samples/00003.parquet").exists()
+
+
+def test_progress_is_a_line_with_the_time_left_and_gone_at_the_end(tmp_path):
+    plan = write(tmp_path, SMALL.replace("replicates = 5", "replicates = 3"))
+    plan.write_text(plan.read_text().replace('[[platforms]]\nkind = "oci"\nruntime = "runc"\n', ""))
+    prospect = json.loads(tompion("lab", "plan", plan, "--json", check=0).stdout)["prospect"]
+    command = [TOMPION, "lab", "run", plan, "--out", tmp_path / "run"]
+    # So many rows that nothing of it scrolls away.
+    with Terminal(command, columns=100, rows=300) as shown:
+        line = r"(\d)/3 cells, (\d+) s left +host/idle/wake-up"
+        shown.until(lambda text: re.search(line, text))
+        assert shown.end() == 0
+        lines = re.findall(line, shown.raw.decode())
+        done = [int(cells) for cells, _ in lines]
+        # By what the plan expects at first, then by what cells took.
+        assert lines[0] == ("0", str(math.ceil(prospect["expected_s"]))), lines
+        assert done == sorted(done) and {0, 1, 2} <= set(done), lines
+        assert int(lines[-1][1]) < int(lines[0][1]), lines
+        text = shown.text()
+    assert " cells, " not in text and " s left" not in text, text
+    assert "Report:" in text, text
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,7 @@
 failed, the rest goes on, and the exit status tells."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -42,11 +43,15 @@ def failures(out):
     return {e["name"].split("/")[0]: e.get("failed") for e in ledger(out)}
 
 
+# By its name `left` knows it.
+HANG = 'exec -a "$0" sleep 1000'
+
+
 def fake_qemu(directory, script):
     """A QEMU that has a version, and then does something else."""
     fake = directory / "bin/qemu-system-x86_64"
     fake.parent.mkdir()
-    fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exec echo "QEMU fake 1"\n{script}\n')
+    fake.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exec echo "QEMU fake 1"\n{script}\n')
     fake.chmod(0o755)
     return os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}", "TOMPION_GUEST": str(KIT)}
 
@@ -67,7 +72,7 @@ def lab(*arguments, env=None, prefix=(), check=2):
 @needs_guest
 def test_a_guest_that_hangs_is_given_up_when_its_time_is_over(tmp_path):
     out = tmp_path / "run"
-    env = fake_qemu(tmp_path, "exec sleep 1000")
+    env = fake_qemu(tmp_path, HANG)
     table = '[[platforms]]\nkind = "qemu"\nstart_within = "2s"\n'
     told = lab(plan(tmp_path, table), "--out", out, env=env).stderr
     why = failures(out)
@@ -80,7 +85,7 @@ def test_a_guest_that_hangs_is_given_up_when_its_time_is_over(tmp_path):
 @needs_guest
 def test_kvm_that_opens_and_hangs_is_absent_after_its_time_limit(tmp_path):
     out = tmp_path / "run"
-    env = fake_qemu(tmp_path, "exec sleep 1000")
+    env = fake_qemu(tmp_path, HANG)
     began = time.monotonic()
     table = '[[platforms]]\nkind = "qemu"\naccel = "kvm"\n'
     told = lab(plan(tmp_path, table), "--out", out, env=env, check=0).stderr
@@ -93,25 +98,68 @@ def test_kvm_that_opens_and_hangs_is_absent_after_its_time_limit(tmp_path):
         assert "/dev/kvm" in why
 
 
-@needs_guest
-def test_a_kernel_that_panics_is_told_by_its_last_words(tmp_path):
-    """An init that ends at once, which is the end of Linux too."""
-    kit = tmp_path / "kit"
+def kit_with_init(directory, program):
+    """The parts of guests, but for their first program: an environment that names them."""
+    kit = directory / "kit"
     (kit / "bin").mkdir(parents=True)
     for part in KIT.iterdir():
         if part.name != "bin":
             (kit / part.name).symlink_to(part)
-    for program in (KIT / "bin").iterdir():
-        (kit / "bin" / program.name).symlink_to(program)
+    for own in (KIT / "bin").iterdir():
+        (kit / "bin" / own.name).symlink_to(own)
     init = kit / "bin/tompion-guest-init"
     init.unlink()
-    shutil.copy(STATIC if STATIC.exists() else TOMPION, init)
+    shutil.copy(program, init)
+    return os.environ | {"TOMPION_GUEST": str(kit)}
+
+
+@needs_guest
+def test_a_kernel_that_panics_is_told_by_its_last_words(tmp_path):
+    """An init that ends at once, which is the end of Linux too."""
+    env = kit_with_init(tmp_path, STATIC if STATIC.exists() else TOMPION)
     out = tmp_path / "run"
-    env = os.environ | {"TOMPION_GUEST": str(kit)}
     lab(plan(tmp_path, '[[platforms]]\nkind = "qemu"\n'), "--out", out, env=env)
     why = failures(out)
     assert why["host"] is None
     assert "Kernel panic - not syncing: Attempted to kill init!" in why["qemu (emulated)"], why
+    assert left(out) == []
+
+
+# A first program that comes up, says so, and never gets on.
+HANGING_INIT = """
+#include <unistd.h>
+int main(void) {
+    static const char told[] = "tompion-guest-init: hangs\\n";
+    if (write(2, told, sizeof told - 1) < 0)
+        return 1;
+    for (;;)
+        pause();
+}
+"""
+
+
+@needs_guest
+def test_a_guest_that_really_hangs_at_boot_is_ended_and_told_in_one_line(tmp_path):
+    source = tmp_path / "hangs.c"
+    source.write_text(HANGING_INIT)
+    subprocess.run(["cc", "-static", "-O1", "-o", tmp_path / "hangs", source], check=True)
+    env = kit_with_init(tmp_path, tmp_path / "hangs")
+    out = tmp_path / "run"
+    began = time.monotonic()
+    table = '[[platforms]]\nkind = "qemu"\nstart_within = "12s"\n'
+    told = lab(plan(tmp_path, table), "--out", out, env=env).stderr
+    assert 12 <= time.monotonic() - began < 90
+    why = failures(out)
+    assert why["host"] is None
+    why = why["qemu (emulated)"]
+    print(why)
+    # What its first program says too, unless the machine was too busy to boot it until then.
+    words = r"still running after 13 s \(tcg\), killed(: tompion-guest-init: hangs|; its console .*)? \("
+    assert re.match(words, why) and "\n" not in why, why
+    assert [line for line in told.splitlines() if "qemu" in line] == [
+        f"tompion: qemu (emulated)/idle/wake-up failed: {why}"
+    ], told
+    assert record(out)["status"] == "incomplete" and len(record(out)["trials"]) == 1
     assert left(out) == []
 
 

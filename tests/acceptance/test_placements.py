@@ -3,20 +3,23 @@ nothing left of them however the lab ends."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import polars
 import pytest
 
 from conftest import ROOT, tompion
-from test_lab import JOURNALS, left, ledger, record, start, write
+from test_lab import JOURNALS, left, ledger, lineage, processes, record, start, write
 
 # Tests that carry a plan out and may be refused what it takes.
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="control groups are made by root alone")
 HAS_GUEST = shutil.which("qemu-system-x86_64") and (ROOT / ".cache/guest/kernel").exists()
+HAS_RUNC = shutil.which("runc") is not None
 
 # One more guest beside the measuring one, on the same CPU. All guests together have a
 # weight against whatever else runs on a busy machine. Stalls are told from 1 ms on: an
@@ -186,6 +189,139 @@ def test_neighbours_work_while_it_is_measured_and_are_gone_after(tmp_path):
     assert len(json.loads(compared)["sides"]) == 4
     text = tompion("report", out, "--format", "md", check=0).stdout
     assert "contention-cpu" in text
+
+
+# Each guest on a CPU of its own, and a guest alone with a part of one CPU. All guests
+# together have a weight against whatever else runs. A second of a cell measures.
+PLACES = """
+seed = 1
+replicates = 2
+{platforms}
+[[placements]]
+name = "apart"
+pinning = "one-to-one"
+[[placements.guests]]
+role = "idle"
+[[placements]]
+name = "part"
+pinning = "one-cpu"
+together = {{ weight = 10000 }}
+measure = {{ quota = "20ms", period = "100ms" }}
+[[probes]]
+kind = "stalls"
+time = "1900ms"
+"""
+
+
+def cpus_of(pid):
+    """CPUs that any thread of this process may run on; none where it is gone."""
+    found = set()
+    try:
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            listed = re.search(r"Cpus_allowed_list:\t(.*)", status.read_text())
+            found.add(listed[1])
+    except (OSError, TypeError):
+        return set()
+    return found
+
+
+def guests_of(lab):
+    """CPUs of the guests that a lab runs now, by platform and by what they do."""
+    found = defaultdict(set)
+    for pid, _, command in processes():
+        # `sh` joins a group first, and then becomes the guest.
+        role = next((r for r in (b"__cell", b"__neighbour") if b"\0%s\0" % r in command), None)
+        if role and not command.startswith(b"sh\0"):
+            above = list(lineage(pid))
+            if any(number == lab for number, _ in above):
+                in_runc = any(b"runc\0" in told for _, told in above)
+                found["runc" if in_runc else "host", role.decode()] |= cpus_of(pid)
+    return found
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two guests apart take two CPUs")
+def test_guests_run_where_the_placement_says_and_as_long_as_it_says(tmp_path):
+    out = tmp_path / "run"
+    platforms = ["host", "runc"] if HAS_RUNC else ["host"]
+    text = PLACES.format(platforms="\n".join([HOST, RUNC][: len(platforms)]))
+    lab = start(write(tmp_path, text), "--out", out, "--quiet")
+    seen = defaultdict(set)
+    while lab.poll() is None:
+        guests = guests_of(lab.pid)
+        for platform in platforms:
+            both = [frozenset(guests[platform, role]) for role in ("__cell", "__neighbour")]
+            # With a neighbour it is the one placement, without one it may be either.
+            if all(both):
+                seen[platform].add(tuple(both))
+        time.sleep(0.02)
+    _, told = lab.communicate()
+    assert lab.returncode == 0 and left(out) == [], told
+    usable = {str(cpu) for cpu in os.sched_getaffinity(0)}
+    beside = {(e["name"].split("/")[0], e["name"].split("/")[1]): e.get("beside", []) for e in ledger(out)}
+    for platform in platforms:
+        assert len(seen[platform]) == 1, seen
+        [(measuring, neighbour)] = seen[platform]
+        assert len(measuring) == len(neighbour) == 1 and measuring != neighbour, seen
+        assert measuring | neighbour <= usable, seen
+        # The lab tells the same.
+        assert [{str(c) for c in b["cpus"]} for b in beside[platform, "apart"]] == [neighbour], beside
+        assert beside[platform, "part"] == []
+    throttled = {(platform, name): [] for platform in platforms for name in ("apart", "part")}
+    for trial in record(out)["trials"]:
+        parts = polars.read_parquet(out / trial["sample_file"].replace(".parquet", ".stalls.parquet"))
+        ms = (parts.filter(polars.col("cause") == "throttled")["ns"] / 1e6).to_list()
+        throttled[trial["factors"]["platform"], trial["factors"]["placement"]] += ms
+    for platform in platforms:
+        # Ten periods in each replicate.
+        near = [ms for ms in throttled[platform, "part"] if 70 <= ms <= 90]
+        assert len(near) >= 10, throttled
+        # A quota above the tests themselves would be everybody's.
+        if record(out)["environment"]["cgroup"]["quota_us"] is None:
+            assert throttled[platform, "apart"] == [], throttled
+    print({place: len(ms) for place, ms in throttled.items()}, dict(seen))
+
+
+AT_ONCE = f"""
+seed = 1
+replicates = 6
+{HOST}
+[[placements]]
+name = "pair"
+[[placements.guests]]
+role = "measure"
+[[placements]]
+name = "alone"
+[[probes]]
+kind = "wake-up"
+methods = ["usleep"]
+targets = ["1ms"]
+time = "500ms"
+"""
+
+
+@ROOT_ONLY
+def test_guests_that_measure_at_once_are_held_against_each_other(tmp_path):
+    out = tmp_path / "run"
+    done = tompion("lab", "run", write(tmp_path, AT_ONCE), "--out", out, "--quiet")
+    for _ in range(3):
+        # Where one came up much later than the other, the cell has failed: others were busy.
+        if done.returncode == 2:
+            done = tompion("lab", "run", "--resume", out, "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert left(out) == []
+    compared = json.loads(tompion("compare", out, "--by", "guest", "--json", check=0).stdout)
+    assert compared["sides"] == ["1", "2"] and compared["paired"]
+    rows = compared["comparisons"]
+    # One that was measured alone is no first of two.
+    assert rows and all(row["factors"]["placement"] == "pair" for row in rows), rows
+    assert all(row["trials"] == [6, 6] for row in rows), rows
+    # Six pairs are enough to decide on.
+    assert any(row.get("replicates") == [6, 6] for row in rows), rows
+    # By placement, the pair's second guest has nothing to be held against.
+    by_placement = json.loads(tompion("compare", out, "--by", "placement", "--json", check=0).stdout)
+    assert by_placement["sides"] == ["alone", "pair"]
+    assert all(row["trials"] == [6, 6] for row in by_placement["comparisons"]), by_placement
 
 
 @ROOT_ONLY

@@ -103,6 +103,31 @@ def test_every_form_tells_the_same_figures(platforms, tmp_path):
     assert text.count("site-07") >= 35, "a line for each of its cells"
 
 
+def test_each_use_has_one_row_for_all_platforms(platforms, browser):  # noqa: F811
+    summary = json.loads(tompion("report", platforms, "--format", "json", check=0).stdout)
+    verdicts = summary["assessment"]["profiles"]
+    uses = {v["title"] for v in verdicts}
+    names = sorted({v["platform"] for v in verdicts})
+    assert len(names) == 12 and len(verdicts) == 12 * len(uses)
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto((platforms / "report.html").as_uri())
+    section = page.locator("section", has=page.get_by_text("Is time good enough here?"))
+    tables = section.locator("table.profiles:visible")
+    heads = [t.strip() for i in range(tables.count()) for t in tables.nth(i).locator("thead th").all_inner_texts()]
+    assert sorted(set(heads) - {"Use"}) == names, heads
+    assert tables.first.locator("tbody tr").count() == len(uses)
+    page.close()
+    text = tompion("report", platforms, "--format", "md", check=0).stdout
+    part = text.split("## Is time good enough here?")[1].split("### Each by itself")[0]
+    rows = [line for line in part.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + len(uses) and all(name in rows[0] for name in names), rows[0]
+    told = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
+    first = next(row for row in rows if row.startswith("| " + verdicts[0]["title"].split("|")[0][:12]))
+    assert told[verdicts[0]["outcome"]] in first
+    part = tompion("report", platforms, check=0).stdout.split("Is time good enough here?")[1]
+    assert any(all(name in line for name in names[:3]) for line in part.splitlines()), part[:2000]
+
+
 def test_plots_become_files(own, tmp_path):
     tompion("report", own, "--format", "svg", "--out", tmp_path / "svg", check=0)
     tompion("report", own, "--format", "png", "--out", tmp_path / "png", check=0)

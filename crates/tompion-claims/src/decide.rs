@@ -7,6 +7,7 @@
 //! [`Outcome::NotDecidable`], which leaves the register as it is.
 
 mod bounds;
+mod causes;
 mod observed;
 mod rules;
 #[cfg(test)]
@@ -37,7 +38,15 @@ const RULES: &[(&str, rules::Rule)] = &[
         "perneel-2015/overhead-is-max-less-bare",
         bounds::maxima_describe,
     ),
+    (
+        "whiteaker-2011/guest-cannot-see-cause",
+        causes::told_beside_a_neighbour,
+    ),
     ("adamczyk-2015/no-20-us-applications", bounds::within_20_us),
+    (
+        "adamczyk-2015/ten-us-impossible-under-io",
+        bounds::holds_10_us,
+    ),
 ];
 
 /// Names of the claims that a run can decide, if only it has their cells.
@@ -48,7 +57,7 @@ pub fn decidable() -> impl Iterator<Item = &'static str> {
 /// The plan whose run has the cells for a claim of `paper`.
 pub fn plan(paper: &str) -> &'static str {
     match paper {
-        "perneel-2015" => "plans/perneel-2015.toml",
+        "perneel-2015" | "whiteaker-2011" => "plans/perneel-2015.toml",
         "adamczyk-2015" => "plans/adamczyk-2015.toml",
         _ => "plans/kirova-2019.toml",
     }
@@ -69,7 +78,7 @@ pub fn decide(record: &RunRecord) -> Vec<Finding> {
         return Vec::new();
     }
     let trials = record.trials.iter().filter(|t| !is_emulated(t));
-    let observed = Observed::new(trials, machine.virtualization.hypervisor.is_some());
+    let observed = Observed::new(trials, record);
     let of = |(claim, rule): &(&str, rules::Rule)| {
         let mut finding = rule(&observed)?;
         finding.claim = (*claim).to_owned();

@@ -25,7 +25,7 @@ pub use gate::{Gate, Judged, Judgement};
 pub use parameters::{Mismatch, mismatches};
 pub use platforms::{
     Added, PairRatio, PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, RatioWish,
-    platform_summary,
+    platform_medians, platform_summary,
 };
 pub use published::{Beside, BesideRow, PublishedFigure, beside};
 pub use side::{Replicate, Replicates, Side};

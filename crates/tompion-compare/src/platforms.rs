@@ -7,13 +7,16 @@ use tompion_record::{Factors, PlatformRecord, RunRecord};
 use tompion_stats::{Interval, Maxima};
 
 use crate::comparison::in_common_blocks;
-use crate::{Error, Figure, Result, Row, Settings, Side, Verdict, compare};
+use crate::{Comparison, Error, Figure, Result, Row, Settings, Side, Verdict, compare, mismatches};
 
 /// The platform that others are held against where no other is named.
 const USUAL_REFERENCE: &str = "host";
 
-/// What comes behind the name of an emulated platform in its level.
-const EMULATED: &str = " (emulated)";
+/// What comes behind the name of an emulated platform in its level, as it begins.
+const EMULATED: &str = " (emulated";
+/// How records call this machine, and others that are reached over the network.
+const HOST: &str = "host";
+const ELSEWHERE: &str = "ssh";
 
 /// A wish for the ratio of one platform to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub struct PlatformSummary {
     pub level: f64,
     /// Platforms of the plan that were absent, each with the reason.
     pub absent: Vec<(String, String)>,
+    /// What makes platforms other than alike, beside what they are, in sentences.
+    pub cautions: Vec<String>,
     /// One for each cell: placement, load, probe and its settings.
     pub groups: Vec<PlatformGroup>,
     /// The ratios that were asked for, cell by cell.
@@ -144,7 +149,7 @@ fn summary_of(
     }
     let reference = match reference {
         Some(name) => Some(named(sides, name)?),
-        None => named(sides, USUAL_REFERENCE).ok(),
+        None => usual_reference(sides, records),
     };
     let mut pairs = Vec::new();
     for wish in wishes {
@@ -176,6 +181,7 @@ fn summary_of(
             .iter()
             .filter_map(|p| Some((p.level.clone(), p.absent.clone()?)))
             .collect(),
+        cautions: cautions(sides, records, reference),
         groups,
         ratios,
     })
@@ -213,9 +219,67 @@ fn rows(sides: &[Side], cell: &Factors, level: f64) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// The bare machine: what its record calls so, whatever its name.
+fn usual_reference(sides: &[Side], records: &[PlatformRecord]) -> Option<usize> {
+    let host = records.iter().find(|r| r.kind == HOST);
+    let name = host.map_or(USUAL_REFERENCE, |r| r.level.as_str());
+    sides.iter().position(|s| s.name == name)
+}
+
+/// The medians of a lab's platforms in pairs, as `compare --by platform` holds them against
+/// each other, and which side is the bare machine; `None` where there are less than two.
+pub fn platform_medians(record: &RunRecord, level: f64) -> Option<(Comparison, Option<usize>)> {
+    let sides = Side::of_platforms(record);
+    let settings = Settings {
+        figures: Some(vec![Figure::Median]),
+        level,
+        paired: true,
+    };
+    let several = sides.len() > 1;
+    let found = several.then(|| compare(&sides, &settings).ok()).flatten()?;
+    let reference = usual_reference(&sides, &record.platforms);
+    Some((found, reference))
+}
+
+/// What else differs between platforms.
+fn cautions(sides: &[Side], records: &[PlatformRecord], reference: Option<usize>) -> Vec<String> {
+    let kind = |side: &Side| {
+        let record = records.iter().find(|r| r.level == side.name);
+        record.map(|r| r.kind.as_str())
+    };
+    let reference = reference.map(|i| &sides[i]);
+    let mut all = Vec::new();
+    if let Some(reference) = reference.filter(|r| kind(r) == Some(HOST)) {
+        let others = sides.iter().filter(|s| kind(s) == Some(ELSEWHERE));
+        let names: Vec<&str> = others.map(|s| s.name.as_str()).collect();
+        if !names.is_empty() {
+            all.push(format!(
+                "{}: on another machine than {}: what is added there is not what a platform costs.",
+                names.join(", "),
+                reference.name
+            ));
+        }
+    }
+    let mut different: Vec<(&str, String)> = Vec::new();
+    for found in mismatches(sides) {
+        let pair = format!("{} and {}", found.sides.0, found.sides.1);
+        if !different.contains(&(found.what, pair.clone())) {
+            all.push(format!(
+                "{pair} were measured differently ({}: {}, {}), in {} for example.",
+                found.what, found.values.0, found.values.1, found.cell
+            ));
+            different.push((found.what, pair));
+        }
+    }
+    all
+}
+
 /// The side of that name; emulated ones may be named without saying so.
 fn named(sides: &[Side], name: &str) -> Result<usize> {
-    let is = |s: &Side| s.name == name || s.name.strip_suffix(EMULATED) == Some(name);
+    let is = |s: &Side| {
+        let short = s.name.split_once(EMULATED).map(|(short, _)| short);
+        s.name == name || short == Some(name)
+    };
     sides.iter().position(is).ok_or_else(|| {
         let known: Vec<&str> = sides.iter().map(|s| &*s.name).collect();
         Error::Wish(format!(
@@ -269,7 +333,7 @@ fn group(
         let of_record = records.iter().find(|p| p.level == *name);
         Some(PlatformMaxima {
             platform: name.clone(),
-            emulated: of_record.is_some_and(|p| p.emulated.is_some()) || name.ends_with(EMULATED),
+            emulated: of_record.is_some_and(|p| p.emulated.is_some()) || name.contains(EMULATED),
             maxima,
             added,
             rank: Ranks {

@@ -49,8 +49,15 @@ pub struct Replicate {
     pub stalls: Option<(u64, u64)>,
 }
 
-/// The policy of trials that name none.
-const USUAL_POLICY: &str = "other";
+/// What the absence of a factor means, where other trials of the run have it: the usual
+/// policy, the first of several guests.
+fn usual(by: &str) -> Option<&'static str> {
+    match by {
+        factor::POLICY => Some("other"),
+        factor::GUEST => Some("1"),
+        _ => None,
+    }
+}
 
 /// Trials below which the series itself is read: two groups of three reach no
 /// p-value below 0.1.
@@ -63,14 +70,24 @@ impl Side {
     }
 
     /// The levels of a factor within one run, a side each, without that factor in
-    /// the keys of their cells. Trials without the factor are in none; but for the
-    /// policy, where its absence is the usual one.
+    /// the keys of their cells. Trials without the factor are in none, unless its absence
+    /// is a level, too.
     pub fn of_levels(run: &Run, by: &str) -> Result<Vec<Self>> {
         let trials = &run.record().trials;
         let varies = trials.iter().any(|t| t.factors.get(by).is_some());
+        // The first guest of a placement that has no other is held against nobody.
+        let placements: BTreeSet<Option<&str>> = trials
+            .iter()
+            .filter(|t| t.factors.get(factor::GUEST).is_some())
+            .map(|t| t.factors.get(factor::PLACEMENT))
+            .collect();
+        let counts = |factors: &Factors| {
+            by != factor::GUEST || placements.contains(&factors.get(factor::PLACEMENT))
+        };
         let level_of = |factors: &Factors| -> Option<String> {
             let level = factors.get(by).map(str::to_owned);
-            level.or_else(|| (by == factor::POLICY && varies).then(|| USUAL_POLICY.to_owned()))
+            let unnamed = usual(by).filter(|_| varies && counts(factors));
+            level.or_else(|| unnamed.map(str::to_owned))
         };
         let mut levels: Vec<String> = Vec::new();
         for level in trials.iter().filter_map(|t| level_of(&t.factors)) {
@@ -183,7 +200,7 @@ impl Side {
 
 /// What a reader of a comparison should know of how a run went.
 fn remarks(record: &RunRecord) -> Vec<String> {
-    let mut found = record.notes.clone();
+    let mut found = Vec::new();
     if matches!(record.status, Status::Running | Status::Interrupted) {
         found.push("It was not ended in order; its trials are those that were saved.".to_owned());
     }
@@ -193,6 +210,7 @@ fn remarks(record: &RunRecord) -> Vec<String> {
             t.throttled_periods, t.periods
         ));
     }
+    found.extend(record.notes.iter().cloned());
     found
 }
 
@@ -204,7 +222,7 @@ fn varied(trials: &[Trial]) -> Vec<&str> {
     }
     for (name, levels) in &mut levels {
         let found = trials.iter().map(|t| t.factors.get(name));
-        levels.extend(found.filter(|l| l.is_some() || *name == factor::POLICY));
+        levels.extend(found.filter(|l| l.is_some() || usual(name).is_some()));
     }
     let several = levels.iter().filter(|(_, levels)| levels.len() > 1);
     let names = several.map(|(name, _)| *name);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tompion_load::{LoadSpec, write_budget};
@@ -12,14 +12,12 @@ use tompion_record::{RunHeader, RunWriter, now_utc};
 use tompion_run::{Machine, MachineSettings, execute};
 
 use crate::archive::{self, LAYOUT};
+use crate::neighbour;
 use crate::plan::ProbePlan;
 
 /// The first argument by which this program is told to measure a cell; a
 /// [`CellJob`] as JSON is the second.
 pub const CELL_ARG: &str = "__cell";
-
-/// How often trials get their turn that time ran out for.
-const ROUNDS: usize = 20;
 
 /// What is measured in one instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +28,12 @@ pub struct CellJob {
     seed: u64,
     /// A directory of the instance's own, made where it is absent.
     scratch: PathBuf,
+    /// Whether it says on standard error when it begins to measure, and when it is done.
+    #[serde(default)]
+    tells: bool,
+    /// What it may take beyond twice its time, in seconds.
+    #[serde(default)]
+    spare_s: f64,
 }
 
 impl CellJob {
@@ -40,7 +44,20 @@ impl CellJob {
             load: load.to_string(),
             seed,
             scratch,
+            tells: false,
+            spare_s: 0.0,
         }
+    }
+
+    /// Lets it take so much longer than twice its time.
+    pub(crate) fn sparing(self, spare: Duration) -> Self {
+        let spare_s = spare.as_secs_f64();
+        Self { spare_s, ..self }
+    }
+
+    /// Has it say when it begins to measure, and when it is done.
+    pub(crate) fn telling(self, tells: bool) -> Self {
+        Self { tells, ..self }
     }
 
     /// The arguments by which an instance's program is told.
@@ -72,6 +89,12 @@ pub fn measure(job: &str, tool: &str) -> Result<Vec<u8>, String> {
 }
 
 impl CellJob {
+    fn tell(&self) {
+        if self.tells {
+            neighbour::tell(neighbour::Sign::default());
+        }
+    }
+
     fn measure(&self, tool: &str) -> Result<Vec<u8>, String> {
         let load: LoadSpec = self.load.parse().map_err(|e| format!("{e}"))?;
         let plan = self.probe.plan(&load, self.seed)?;
@@ -111,7 +134,13 @@ impl CellJob {
         // Where all takes long, as in an emulator, time runs out before some trials had
         // their turn: they get another, since a replicate without them pairs with none.
         let mut left = plan;
-        for _ in 0..ROUNDS {
+        let (time, cells) = (left.duration, left.cells.len());
+        let mut longer = 1;
+        self.tell();
+        let begun = Instant::now();
+        let limit = 2 * time + Duration::try_from_secs_f64(self.spare_s).unwrap_or_default();
+        while begun.elapsed() + left.duration <= limit {
+            let before = left.cells.len();
             execute(&left, &mut machine, &mut writer, &stop, |_| ()).map_err(|e| one_line(&e))?;
             let done = &writer.record().trials;
             left.cells
@@ -119,7 +148,16 @@ impl CellJob {
             if left.cells.is_empty() {
                 break;
             }
+            // As long for each as if all had had their turn, unless that is too short.
+            longer = if left.cells.len() < before {
+                1
+            } else {
+                2 * longer
+            };
+            let share = left.cells.len() as f64 / cells as f64;
+            left.duration = time.mul_f64((share * f64::from(longer)).min(1.0));
         }
+        self.tell();
         // Loads end before their files go.
         drop(machine);
         drop(writer);

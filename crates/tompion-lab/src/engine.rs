@@ -17,8 +17,8 @@ use tompion_record::{RunHeader, RunWriter, Status};
 
 use crate::collect::{self, Collected, Failure, Place};
 use crate::ledger::{Beside, Entry, Ledger};
-use crate::leftovers::Workspace;
-use crate::platform::{Presence, TaskError};
+use crate::leftovers::{self, Workspace};
+use crate::platform::TaskError;
 use crate::prospect::expected;
 use crate::{Error, LabCell, LabPlan, order};
 
@@ -36,13 +36,33 @@ pub struct Lab {
     directory: PathBuf,
     ledger: Ledger,
     writer: RunWriter,
-    /// What instances of each platform noted.
-    notes: BTreeMap<String, Vec<String>>,
+}
+
+/// What is known of a cell whose trials are saved.
+#[derive(Debug, Default)]
+struct Saved {
+    beside: Vec<Beside>,
+    notes: Vec<String>,
+}
+
+/// Tells builds of the program apart; nothing where it cannot be read.
+fn checksum(program: &Path) -> Option<String> {
+    let bytes = std::fs::read(program).ok()?;
+    Some(format!("{:08x}-{}", crc32fast::hash(&bytes), bytes.len()))
+}
+
+/// What came of a cell.
+enum Taken {
+    /// Nothing: the lab was stopped meanwhile.
+    Stopped,
+    Measured,
+    /// Why, in one line.
+    Failed(String),
 }
 
 impl Lab {
     /// Begins a lab in `directory`, which must be absent or empty. `text` is the plan's
-    /// text, which the lab keeps.
+    /// text, which the lab keeps; `program` will measure.
     ///
     /// # Errors
     /// A directory in use, and whatever the system refuses.
@@ -51,6 +71,7 @@ impl Lab {
         text: &str,
         plan: LabPlan,
         seed: u64,
+        program: &Path,
         header: RunHeader,
     ) -> Result<Self, Error> {
         let writer = RunWriter::create(directory, header)?;
@@ -58,9 +79,8 @@ impl Lab {
             plan,
             seed,
             directory: directory.to_path_buf(),
-            ledger: Ledger::create(directory, text, seed)?,
+            ledger: Ledger::create(directory, text, seed, checksum(program))?,
             writer,
-            notes: BTreeMap::new(),
         })
     }
 
@@ -71,15 +91,22 @@ impl Lab {
     /// No lab, a damaged one, or one at work.
     pub fn resume(directory: &Path) -> Result<Self, Error> {
         let ledger = Ledger::open(directory)?;
+        // Nobody else is at work here, as the ledger's lock tells.
+        leftovers::remove_scratch(directory);
         let plan = LabPlan::parse(&ledger.head.plan)
             .map_err(|e| Error::Wish(format!("the lab's plan is no plan any more: {e}")))?;
+        let writer =
+            RunWriter::reopen(directory, ledger.trials()).map_err(|e| match e.is_damage() {
+                // Trials are numbered: what is gone cannot be measured again in its place.
+                true => Error::Wish(format!("{e}; put the file back, or begin the lab anew")),
+                false => e.into(),
+            })?;
         Ok(Self {
             plan,
             seed: ledger.head.seed,
             directory: directory.to_path_buf(),
-            writer: RunWriter::reopen(directory, ledger.trials())?,
+            writer,
             ledger,
-            notes: BTreeMap::new(),
         })
     }
 
@@ -119,27 +146,28 @@ impl Lab {
         self.writer.checkpoint()?;
         let result = self.cells(&sitting, &mut progress);
         let interrupted = stop.load(Ordering::Relaxed);
-        let mut ending = self.ending(platforms, interrupted);
+        let mut ending = Ending::of(&self.plan, &self.ledger, platforms, interrupted);
         ending.left = workspace.leave_elsewhere();
         let known = self.writer.record().platforms.iter();
         let described: Vec<String> = known.filter_map(records::in_words).collect();
         let placements = records::placements(&self.plan, &self.ledger);
-        described
-            .into_iter()
-            .chain(placements)
-            .for_each(|note| self.writer.note(note));
-        for note in [&ending.absent, &ending.failed, &ending.left]
+        // What is missing comes first.
+        [&ending.lost, &ending.failed, &ending.absent, &ending.left]
             .into_iter()
             .flatten()
-        {
-            self.writer.note(note.clone());
+            .cloned()
+            .chain(described)
+            .chain(placements)
+            .for_each(|note| self.writer.note(note));
+        records::noted(&self.plan, &self.ledger)
+            .into_iter()
+            .for_each(|note| self.writer.note(note));
+        if self.ledger.head.program.is_some() && self.ledger.head.program != checksum(program) {
+            let note = "Some cells were measured by another build of the program than others.";
+            self.writer.note(note.to_owned());
         }
-        for (platform, notes) in &self.notes {
-            notes
-                .iter()
-                .for_each(|note| self.writer.note(format!("On {platform}: {note}")));
-        }
-        let status = match (&result, ending.failed.is_empty()) {
+        let is_whole = ending.failed.is_empty() && ending.lost.is_empty();
+        let status = match (&result, is_whole) {
             (Err(_), _) => Status::Interrupted,
             _ if interrupted => Status::Interrupted,
             (Ok(()), false) => Status::Incomplete,
@@ -188,8 +216,10 @@ impl Lab {
             });
             sitting.turn(&plan, self.seed, *replicate, turn, |measured| {
                 let what = plan.name_of(measured.cell);
-                let Some(failed) = self.take(*replicate, measured, sitting.workspace)? else {
-                    return Ok(());
+                let failed = match self.take(*replicate, measured, sitting.workspace)? {
+                    Taken::Stopped => return Ok(()),
+                    Taken::Measured => None,
+                    Taken::Failed(why) => Some(why),
                 };
                 done += 1;
                 progress(&Progress {
@@ -213,24 +243,23 @@ impl Lab {
         Ok(())
     }
 
-    /// Writes down what came of a cell; why it failed, where it did. Nothing where it was
-    /// stopped.
+    /// Writes down what came of a cell; nothing where it was stopped.
     fn take(
         &mut self,
         replicate: u32,
         measured: Measured,
         workspace: &Workspace,
-    ) -> Result<Option<Option<String>>, Error> {
+    ) -> Result<Taken, Error> {
         let (cell, seconds) = (measured.cell, measured.seconds);
         let before = self.writer.record().trials.len();
         let saved = match measured.result {
             Ok(done) => self.save(replicate, cell, measured.began_ns, done, workspace)?,
             Err(error) => Err(error),
         };
-        let (beside, mut failed) = match saved {
-            Ok(beside) => (beside, None),
-            Err(TaskError::Stopped) => return Ok(None),
-            Err(TaskError::Failed(why)) => (Vec::new(), Some(why.replace('\n', " "))),
+        let (Saved { beside, notes }, mut failed) = match saved {
+            Ok(saved) => (saved, None),
+            Err(TaskError::Stopped) => return Ok(Taken::Stopped),
+            Err(TaskError::Failed(why)) => (Saved::default(), Some(why.replace('\n', " "))),
         };
         let entry = |trials, failed| Entry {
             replicate,
@@ -243,6 +272,7 @@ impl Lab {
             seconds,
             failed,
             beside: beside.clone(),
+            notes: notes.clone(),
         };
         let trials = self.writer.record().trials.len();
         if let Err(why) = self.ledger.add(entry(trials, failed.clone())) {
@@ -251,7 +281,7 @@ impl Lab {
             failed = Some(format!("it cannot be written down: {why}"));
             self.ledger.add(entry(before, failed.clone()))?;
         }
-        Ok(Some(failed))
+        Ok(failed.map_or(Taken::Measured, Taken::Failed))
     }
 
     /// Saves the trials of a cell.
@@ -262,17 +292,17 @@ impl Lab {
         began_ns: u64,
         Done { outputs, beside }: Done,
         workspace: &Workspace,
-    ) -> Result<Result<Vec<Beside>, TaskError>, Error> {
+    ) -> Result<Result<Saved, TaskError>, Error> {
         let plan = &self.plan.platforms[cell.platform];
         let level = plan.level();
         let scratch = workspace.scratch();
         let before = self.writer.record().trials.len();
         let mut all: Vec<Collected> = Vec::new();
-        for (number, output) in outputs.iter().enumerate() {
+        for (number, output) in &outputs {
             let place = Place {
                 platform: &level,
                 placement: self.plan.placement_level(cell),
-                guest: (number > 0).then_some(number + 1),
+                guest: (*number > 1).then_some(*number),
                 replicate,
                 began_ns,
             };
@@ -290,27 +320,28 @@ impl Lab {
         }
         let wanted = self.plan.keys(cell.load, cell.probe).len() * outputs.len();
         let trials: u32 = all.iter().map(|collected| collected.trials).sum();
-        let known = self.notes.entry(level.clone()).or_default();
-        for note in all.iter().flat_map(|collected| collected.notes.clone()) {
-            // Which trial or block it was means nothing here.
-            if !known.contains(&note) && !note.starts_with("Time ran out") {
-                known.push(note);
-            }
-        }
+        // Which trial or block it was means nothing here.
+        let all_notes = all.iter().flat_map(|collected| collected.notes.clone());
+        let mut notes: Vec<String> = all_notes
+            .filter(|note| !note.starts_with("Time ran out"))
+            .collect();
+        let which = format!("{} of replicate {}", self.plan.name_of(cell), replicate + 1);
         if (trials as usize) < wanted {
-            let name = self.plan.name_of(cell);
-            known.push(format!(
-                "{name} of replicate {} has {trials} of {wanted} trials: its time was up.",
-                replicate + 1
+            notes.push(format!(
+                "{which} has {trials} of {wanted} trials: its time was up."
             ));
         }
         let mut records = self.writer.record().platforms.clone();
         let record = records.iter_mut().find(|r| r.level == level);
-        if let Some(record) = record.filter(|r| r.environment.is_none()) {
-            record.environment = all.into_iter().next().map(|first| first.environment);
-            self.writer.platforms(records);
+        if let Some(record) = record {
+            let seen = all.into_iter().next().map(|first| first.environment);
+            notes.extend(records::another_clock(&which, record, seen.as_ref()));
+            if record.environment.is_none() {
+                record.environment = seen;
+                self.writer.platforms(records);
+            }
         }
-        Ok(Ok(beside))
+        Ok(Ok(Saved { beside, notes }))
     }
 
     /// What turns take, by cells of their platforms so far.
@@ -329,35 +360,5 @@ impl Lab {
         let longest = |turn: &[LabCell]| turn.iter().map(|&cell| one(cell)).fold(0.0, f64::max);
         let seconds = turns.iter().map(|(_, turn)| longest(turn)).sum();
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
-    }
-
-    fn ending(&self, platforms: &Platforms, interrupted: bool) -> Ending {
-        let mut failed: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-        let here = self.ledger.entries().filter(|e| platforms.can(e.cell()));
-        let mut measured = 0;
-        for entry in here {
-            match &entry.failed {
-                Some(why) => *failed.entry((&entry.name, why)).or_default() += 1,
-                None => measured += 1,
-            }
-        }
-        let of = self.plan.replicates;
-        let named = self.plan.platforms.iter().zip(platforms.presence());
-        Ending {
-            interrupted,
-            measured,
-            failed: failed
-                .iter()
-                .map(|((name, why), n)| format!("{name} failed in {n} of {of} replicates: {why}"))
-                .collect(),
-            absent: named
-                .filter_map(|(plan, presence)| match presence {
-                    Presence::Absent(why) => Some(format!("{} is absent: {why}", plan.level())),
-                    Presence::Present(_) => None,
-                })
-                .chain(platforms.refused().iter().map(|r| r.mistake.text.clone()))
-                .collect(),
-            left: Vec::new(),
-        }
     }
 }

@@ -22,6 +22,9 @@ pub(crate) struct Head {
     pub plan: String,
     /// Seed of the order.
     pub seed: u64,
+    /// Checksum of the program that measures; absent in labs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 /// A cell that was measured, or failed.
@@ -50,6 +53,9 @@ pub(crate) struct Entry {
     /// What its neighbours did meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
+    /// What its instances noted, and what it lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A neighbour while a cell was measured, from its start to its end.
@@ -90,7 +96,12 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Begins one in a directory that has none.
-    pub fn create(directory: &Path, plan: &str, seed: u64) -> Result<Self, Error> {
+    pub fn create(
+        directory: &Path,
+        plan: &str,
+        seed: u64,
+        program: Option<String>,
+    ) -> Result<Self, Error> {
         let path = directory.join(LEDGER);
         let file = OpenOptions::new()
             .read(true)
@@ -105,11 +116,12 @@ impl Ledger {
                 format: FORMAT,
                 plan: plan.to_owned(),
                 seed,
+                program,
             },
             entries: BTreeMap::new(),
             trials: 0,
         };
-        ledger.lock()?;
+        lock(&ledger.file, &ledger.path)?;
         let line = serde_json::to_string(&ledger.head).expect("plain");
         ledger.write(&line)?;
         Ok(ledger)
@@ -124,13 +136,25 @@ impl Ledger {
                 let at = directory.display();
                 return Err(Error::Wish(format!("{at} is no lab: it has no {LEDGER}")));
             }
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+                let at = directory.display();
+                let why = "is no directory of a lab; a new lab is begun with a plan alone";
+                return Err(Error::Wish(format!("{at} {why}")));
+            }
             file => file.map_err(Error::io(&at))?,
         };
+        // What another lab writes down meanwhile must not be missed.
+        lock(&file, &path)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(Error::io(&at))?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let damaged = |line: usize, why: &dyn std::fmt::Display| {
-            Error::Wish(format!("{at}:{}: {why}; the lab cannot go on", line + 1))
+            let line = line + 1;
+            Error::Wish(format!(
+                "{at}:{line}: not as the lab wrote it: {why}; the lab cannot go on; what it \
+                 measured can be shown: tompion report {}",
+                directory.display()
+            ))
         };
         let mut lines = text[..whole].lines().enumerate();
         let head: Head = match lines.next() {
@@ -138,8 +162,10 @@ impl Ledger {
             None => return Err(damaged(0, &"it has no first line")),
         };
         if head.format != FORMAT {
-            let why = format!("format {}, this program reads {FORMAT}", head.format);
-            return Err(damaged(0, &why));
+            return Err(Error::Wish(format!(
+                "{at}: format {}, this program reads {FORMAT}; go on with the tompion that began it",
+                head.format
+            )));
         }
         let (mut entries, mut trials) = (BTreeMap::new(), 0);
         for (n, line) in lines {
@@ -154,19 +180,10 @@ impl Ledger {
             entries,
             trials,
         };
-        ledger.lock()?;
         if whole < text.len() {
             ledger.file.set_len(whole as u64).map_err(Error::io(at))?;
         }
         Ok(ledger)
-    }
-
-    fn lock(&self) -> Result<(), Error> {
-        let at = self.path.display();
-        self.file.try_lock().map_err(|e| match e {
-            TryLockError::WouldBlock => Error::Wish(format!("{at}: another lab is at work there")),
-            TryLockError::Error(e) => Error::io(at.to_string())(e),
-        })
     }
 
     /// Writes down how a cell ended. That one failed is known for this sitting at least,
@@ -214,6 +231,15 @@ impl Ledger {
     }
 }
 
+/// Refuses a file that another lab holds.
+fn lock(file: &File, path: &Path) -> Result<(), Error> {
+    let at = path.display();
+    file.try_lock().map_err(|e| match e {
+        TryLockError::WouldBlock => Error::Wish(format!("{at}: another lab is at work there")),
+        TryLockError::Error(e) => Error::io(at.to_string())(e),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,13 +256,14 @@ mod tests {
             seconds: 1.5,
             failed: failed.map(str::to_owned),
             beside: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
     #[test]
     fn a_lab_goes_on_after_its_last_whole_line() {
         let d = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::create(d.path(), "the plan\n", 5).unwrap();
+        let mut ledger = Ledger::create(d.path(), "the plan\n", 5, None).unwrap();
         ledger.add(entry(0, 2, None)).unwrap();
         ledger.add(entry(1, 2, Some("no"))).unwrap();
         ledger.add(entry(2, 4, None)).unwrap();
@@ -267,7 +294,11 @@ mod tests {
         let d = tempfile::tempdir().unwrap();
         let error = Ledger::open(d.path()).unwrap_err().to_string();
         assert!(error.contains("is no lab"), "{error}");
-        let _held = Ledger::create(d.path(), "", 1).unwrap();
+        let plan = d.path().join("plan.toml");
+        std::fs::write(&plan, "replicates = 2").unwrap();
+        let error = Ledger::open(&plan).unwrap_err().to_string();
+        assert!(error.contains("is no directory of a lab"), "{error}");
+        let _held = Ledger::create(d.path(), "", 1, None).unwrap();
         let error = Ledger::open(d.path()).unwrap_err().to_string();
         assert!(error.contains("another lab is at work there"), "{error}");
         let other = tempfile::tempdir().unwrap();
@@ -278,5 +309,12 @@ mod tests {
         .unwrap();
         let error = Ledger::open(other.path()).unwrap_err().to_string();
         assert!(error.contains("format 9, this program reads 1"), "{error}");
+        std::fs::write(other.path().join(LEDGER), "{}\n").unwrap();
+        let error = Ledger::open(other.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("lab.jsonl:1: not as the lab wrote it"),
+            "{error}"
+        );
+        assert!(error.contains("can be shown: tompion report /"), "{error}");
     }
 }

@@ -12,7 +12,8 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use rustix::mount::UnmountFlags;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub use workspace::Workspace;
 /// What the names of everything that a lab makes begin with.
 const PREFIX: &str = "tompion-lab";
 const JOURNAL: &str = "journal";
+/// What a command takes at most that removes something, by ssh too.
+const REMOVAL: Duration = Duration::from_secs(60);
 
 /// Something that a lab makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,7 +213,7 @@ fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut
     let mut done = true;
     for container in made {
         if let Made::Container { id, state, delete } = container
-            && state.exists()
+            && is_kept(id, state)
         {
             // A runtime may refuse what it made by half; its group and its state
             // go below.
@@ -246,15 +249,38 @@ fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut
     }
 }
 
+/// Removes the scratch directories of dead labs in a run's directory, whose journals a
+/// reboot has taken with it. As far as that goes: what is left there harms nothing.
+pub(crate) fn remove_scratch(out: &Path) {
+    for entry in fs::read_dir(out).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("scratch-") && entry.path().is_dir() {
+            let _ = remove_directory(&entry.path());
+        }
+    }
+}
+
+/// Whether a runtime still keeps a container, in a directory of its name, or in a file
+/// whose name has more before or after it (runsc).
+fn is_kept(id: &str, state: &Path) -> bool {
+    let entries = state.parent().map(fs::read_dir);
+    let mut names = entries.into_iter().flatten().flatten().flatten();
+    names.any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let digit = |c: char| c.is_ascii_digit();
+        let mut after = name.match_indices(id).map(|(at, _)| &name[at + id.len()..]);
+        // Not instance 12 for instance 1.
+        after.any(|rest| !rest.starts_with(digit))
+    })
+}
+
 /// Runs a command that removes something.
 pub(crate) fn run(command: &[String]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("no command")?;
-    let done = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("{program}: {e}"))?;
-    match done.status.success() {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let done = crate::platform::ask(command, REMOVAL).map_err(|why| format!("{program}: {why}"))?;
+    match done.success {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&done.stderr)
             .trim()

@@ -26,6 +26,7 @@ mod plan;
 pub mod platform;
 mod prospect;
 mod tether;
+mod warnings;
 
 pub use archive::ArchiveError;
 pub use cell::{CELL_ARG, CellJob, measure};
@@ -40,6 +41,7 @@ pub use plan::{
 };
 pub use prospect::{Prospect, prospect};
 pub use tether::{TETHER_ARG, tether};
+pub use warnings::{Room, warnings};
 
 /// Why a lab could not begin or go on.
 #[derive(Debug, thiserror::Error)]

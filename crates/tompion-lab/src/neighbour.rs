@@ -41,6 +41,9 @@ pub(crate) struct Sign {
     pub cpu_ns: u64,
     /// Time by its own clock since its load was switched on, in nanoseconds.
     pub at_ns: u64,
+    /// What its load has done otherwise: operations and bytes, as far as it counts them.
+    #[serde(default)]
+    pub work: u64,
 }
 
 impl NeighbourJob {
@@ -105,6 +108,10 @@ impl NeighbourJob {
                 tell(Sign {
                     cpu_ns,
                     at_ns: on.elapsed().as_nanos() as u64,
+                    work: now
+                        .operations
+                        .unwrap_or(0)
+                        .wrapping_add(now.bytes.unwrap_or(0)),
                 });
             }
         }
@@ -128,7 +135,8 @@ pub fn neighbour(job: &str) -> Result<(), String> {
     job.run()
 }
 
-fn tell(sign: Sign) {
+/// Says it to whoever started this instance.
+pub(crate) fn tell(sign: Sign) {
     // Whoever does not listen any more has ended us, or will.
     eprintln!("{MARK}{}", serde_json::to_string(&sign).expect("numbers"));
 }
@@ -150,6 +158,7 @@ mod tests {
         let want = Sign {
             cpu_ns: 5,
             at_ns: 7,
+            work: 0,
         };
         let line = format!("[    2.1] x{MARK}{{\"cpu_ns\":5,\"at_ns\":7}}\r");
         assert_eq!(sign(&line), Some(want));

@@ -120,21 +120,52 @@ pub struct Refusal {
     pub platform: usize,
     /// Number of the placement.
     pub placement: usize,
-    /// Where the placement stands in the plan, and why it is refused.
-    pub mistake: Mistake,
+    /// Line and column of the placement in the plan.
+    place: (usize, usize),
+    /// The placement's name.
+    asked: String,
+    /// The platform's level.
+    on: String,
+    why: String,
 }
 
 impl Refusal {
     pub(crate) fn new(plan: &LabPlan, platform: usize, placement: usize, why: &str) -> Self {
-        let on = plan.platforms[platform].level();
         let asked = &plan.placements[placement];
-        let (line, column) = asked.at.unwrap_or((1, 1));
-        let text = format!("placement `{}` on {on}: {why}", asked.name);
         Self {
             platform,
             placement,
-            mistake: Mistake { line, column, text },
+            place: asked.at.unwrap_or((1, 1)),
+            asked: asked.name.clone(),
+            on: plan.platforms[platform].level(),
+            why: why.to_owned(),
         }
+    }
+
+    /// One mistake for each placement and reason, which names all platforms that have it.
+    pub fn told(refusals: &[Self]) -> Vec<Mistake> {
+        let mut groups: Vec<(&Self, Vec<&str>)> = Vec::new();
+        for refusal in refusals {
+            let alike = |g: &&mut (&Self, Vec<&str>)| {
+                (g.0.placement, &g.0.why) == (refusal.placement, &refusal.why)
+            };
+            match groups.iter_mut().find(alike) {
+                Some((_, on)) => on.push(&refusal.on),
+                None => groups.push((refusal, vec![&refusal.on])),
+            }
+        }
+        groups.sort_by_key(|(first, _)| first.placement);
+        let told = groups.into_iter().map(|(first, on)| Mistake {
+            line: first.place.0,
+            column: first.place.1,
+            text: format!(
+                "placement `{}` on {}: {}",
+                first.asked,
+                on.join(", "),
+                first.why
+            ),
+        });
+        told.collect()
     }
 }
 
@@ -204,5 +235,29 @@ mod tests {
         assert_eq!(refused("scenario = \"1\"", Seating::Own), None);
         let why = refused("scenario = \"2\"", Seating::Own).unwrap();
         assert!(why.contains("`pin`"), "{why}");
+    }
+
+    #[test]
+    fn platforms_with_one_reason_are_told_in_one_line() {
+        let text = "[[platforms]]\nkind = \"host\"\n[[platforms]]\nkind = \"oci\"\n\
+            runtime = \"runc\"\n[[probes]]\nkind = \"stalls\"\n[[placements]]\n\
+            scenario = \"5\"\n[[placements]]\nscenario = \"6\"\n";
+        let plan = LabPlan::parse(text).unwrap();
+        let new = |platform, placement, why| Refusal::new(&plan, platform, placement, why);
+        let all = [
+            new(0, 0, "two CPUs"),
+            new(0, 1, "two CPUs"),
+            new(1, 0, "two CPUs"),
+            new(1, 1, "no groups"),
+        ];
+        let told: Vec<_> = Refusal::told(&all).into_iter().map(|m| m.text).collect();
+        assert_eq!(
+            told,
+            [
+                "placement `all-to-all-cpu` on host, runc: two CPUs",
+                "placement `all-to-all-memory` on host: two CPUs",
+                "placement `all-to-all-memory` on runc: no groups",
+            ]
+        );
     }
 }

@@ -97,7 +97,7 @@ pub(crate) fn expected(plan: &LabPlan, cell: LabCell) -> Duration {
 /// Starting and removing an instance, seen on a machine of two CPUs.
 fn start(kind: &Kind) -> Duration {
     Duration::from_millis(match kind {
-        Kind::Host => 0,
+        Kind::Host | Kind::Elsewhere => 0,
         Kind::Oci(oci) if oci.runtime.ends_with("runsc") => 1_500,
         Kind::Oci(_) => 300,
         Kind::Qemu(_) => 8_000,

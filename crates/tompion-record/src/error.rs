@@ -54,6 +54,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a file is gone or not what it should be, so that only the file itself would
+    /// mend it.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Invalid { .. } => true,
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     pub(crate) fn io(
         path: &Path,
         action: &'static str,

@@ -117,7 +117,8 @@ pub(crate) fn legend(summary: &PlatformSummary) -> Vec<String> {
         None => "The bare machine was not measured: nothing to take off.".to_owned(),
     };
     let limit = format!("{:.0} %", 100.0 * (GROWTH_LIMIT - 1.0));
-    let mut all = vec![
+    let mut all = summary.cautions.clone();
+    all.extend([
         format!(
             "greatest: the largest value of all replicates. A maximum is no stable statistic: it \
              has no interval, it grows with the time watched, and one more replicate of an \
@@ -138,7 +139,7 @@ pub(crate) fn legend(summary: &PlatformSummary) -> Vec<String> {
              range where platforms are not told apart.",
             summary.level
         ),
-    ];
+    ]);
     let emulated = summary.groups.iter().flat_map(|g| &g.platforms);
     if emulated.into_iter().any(|p| p.emulated) {
         all.push(

@@ -1,28 +1,28 @@
-//! The platforms of a lab by their medians, cell by cell. Told, not tested: which
-//! differences are sure is for `tompion compare`.
+//! The platforms of a lab by their medians, cell by cell, each held against the bare machine.
 
+use tompion_compare::{Comparison, Found, Row, Verdict, platform_medians};
 use tompion_record::{Factors, factor, format_ns};
 
+use crate::compare::words::p_value;
 use crate::data::{ReportData, Shown};
 use crate::figures::{NONE, ns, supported, times};
 use crate::sections::{STALLS, factors_in_words, probe_title};
 
-/// The platform that others stand beside, where it was measured.
-const REFERENCE: &str = "host";
-
-/// Heads of the columns; the last one only where there is a [`REFERENCE`].
-const HEADS: [&str; 5] = ["Platform", "median", "95 % interval", "p99", "host = 1"];
+/// Level of the tests.
+const LEVEL: f64 = 0.05;
 
 /// What the columns are, and where to read on.
 pub(crate) const LEGEND: &str = "Medians of all samples of a platform, with their interval \
-     over replicates; host = 1: how many times the host's median. Which differences are sure: \
+     over replicates; then how many times that of the bare machine, and the p of their \
+     difference by replicates (exact permutation, paired, adjusted by Holm's method over all pairs of \
+     platforms within a probe, method and load; * below 0.05). All pairs and other figures: \
      `tompion compare RUN --by platform`. Stalls have no median worth telling: see their maxima.";
 
 /// All platforms in one cell after the other.
 #[derive(Debug)]
 pub(crate) struct SideBySide {
     /// Heads of the columns.
-    pub heads: Vec<&'static str>,
+    pub heads: Vec<String>,
     /// One a cell.
     pub tables: Vec<CellTable>,
 }
@@ -36,9 +36,15 @@ pub(crate) struct CellTable {
     pub rows: Vec<Vec<String>>,
 }
 
+/// The bare machine of a run, and all platforms held against it.
+struct Reference {
+    name: String,
+    side: usize,
+    all: Comparison,
+}
+
 /// The platforms of a report's run; `None` where there are less than two.
 pub(crate) fn of_report(data: &ReportData) -> Option<SideBySide> {
-    let has_reference = data.shown().any(|s| platform(&s) == Some(REFERENCE));
     let mut cells: Vec<(Factors, Vec<Shown<'_>>)> = Vec::new();
     for shown in data.shown() {
         let factors = &shown.cell.factors;
@@ -52,21 +58,33 @@ pub(crate) fn of_report(data: &ReportData) -> Option<SideBySide> {
         }
     }
     cells.retain(|(_, platforms)| platforms.len() > 1);
-    let heads = HEADS.len() - usize::from(!has_reference);
+    if cells.is_empty() {
+        return None;
+    }
+    let reference = platform_medians(data.record(), LEVEL).and_then(|(all, side)| {
+        let side = side?;
+        let name = all.sides[side].clone();
+        Some(Reference { name, side, all })
+    });
+    let mut heads: Vec<String> = ["Platform", "median", "95 % interval", "p99"]
+        .map(str::to_owned)
+        .into();
+    if let Some(reference) = &reference {
+        heads.extend([format!("{} = 1", reference.name), "p".to_owned()]);
+    }
+    heads.push("clocksource".to_owned());
     let tables = cells.iter().map(|(cell, platforms)| {
         let probe = probe_title(cell.level(factor::PROBE));
-        let reference = platforms.iter().find(|s| platform(s) == Some(REFERENCE));
-        let reference = reference.and_then(median_ns);
         CellTable {
             title: format!("{probe}: {}", factors_in_words(cell)),
-            rows: platforms.iter().map(|s| row(s, reference, heads)).collect(),
+            rows: platforms
+                .iter()
+                .map(|shown| row(data, shown, cell, platforms, reference.as_ref()))
+                .collect(),
         }
     });
-    let tables: Vec<CellTable> = tables.collect();
-    (!tables.is_empty()).then_some(SideBySide {
-        heads: HEADS[..heads].to_vec(),
-        tables,
-    })
+    let tables = tables.collect();
+    Some(SideBySide { heads, tables })
 }
 
 fn platform<'a>(shown: &Shown<'a>) -> Option<&'a str> {
@@ -77,21 +95,56 @@ fn median_ns(shown: &Shown<'_>) -> Option<f64> {
     Some(shown.view.plotted()?.median_ns)
 }
 
-fn row(shown: &Shown<'_>, reference: Option<f64>, heads: usize) -> Vec<String> {
+fn row(
+    data: &ReportData,
+    shown: &Shown<'_>,
+    cell: &Factors,
+    others: &[Shown<'_>],
+    reference: Option<&Reference>,
+) -> Vec<String> {
     let none = || NONE.to_owned();
+    let name = platform(shown).unwrap_or_default();
     let summary = shown.view.plotted();
     let p99 = summary.and_then(|s| supported(s, 0.99, s.p99_ns));
     let interval = shown.view.median_interval;
-    let ratio = median_ns(shown).zip(reference).filter(|(_, r)| *r > 0.0);
     let mut row = vec![
-        platform(shown).unwrap_or_default().to_owned(),
+        name.to_owned(),
         ns(median_ns(shown)),
         interval.map_or_else(none, |i| {
             format!("[{}, {}]", format_ns(i.low), format_ns(i.high))
         }),
         ns(p99),
-        ratio.map_or_else(none, |(own, r)| times(own / r)),
     ];
-    row.truncate(heads);
+    if let Some(reference) = reference {
+        let bare = others.iter().find(|s| platform(s) == Some(&reference.name));
+        let ratio = median_ns(shown)
+            .zip(bare.and_then(median_ns))
+            .filter(|(_, bare)| *bare > 0.0);
+        row.push(ratio.map_or_else(none, |(own, bare)| times(own / bare)));
+        row.push(reference.difference(cell, name).map_or_else(none, told));
+    }
+    let record = data.record().platforms.iter().find(|r| r.level == name);
+    let seen = record.and_then(|r| r.environment.as_ref());
+    let clock = seen.and_then(|seen| seen.clock.clocksource.clone());
+    row.push(clock.unwrap_or_else(none));
     row
+}
+
+impl Reference {
+    /// What the comparison of a platform with the bare machine says of a cell.
+    fn difference(&self, cell: &Factors, platform: &str) -> Option<&Verdict> {
+        let other = self.all.sides.iter().position(|side| side == platform)?;
+        let sides = (other.min(self.side), other.max(self.side));
+        let is = |row: &&Row| row.cell == *cell && row.sides == sides;
+        Some(&self.all.rows.iter().find(is)?.verdict)
+    }
+}
+
+fn told(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Found(Found { p_adjusted: p, .. }) if *p <= LEVEL => format!("{} *", p_value(*p)),
+        Verdict::Found(found) => format!("{}  ", p_value(found.p_adjusted)),
+        Verdict::TooFew { have, need, .. } => format!("{} of {need}  ", have.0.min(have.1)),
+        Verdict::NoFigure => NONE.to_owned(),
+    }
 }

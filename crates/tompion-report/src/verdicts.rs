@@ -7,7 +7,7 @@ use tompion_verdict::{LoadVerdict, ProfileVerdict};
 use crate::data::{LEVEL, ReportData};
 use crate::figures::{count, plural, quantile_name};
 use crate::precision::ns_within;
-use crate::sections::sort_loads;
+use crate::sections::{factors_in_words, sort_loads};
 
 /// The loads under which anything was judged, in reading order.
 pub(crate) fn loads(profiles: &[ProfileVerdict]) -> Vec<&str> {
@@ -28,6 +28,101 @@ pub(crate) fn by_load<'a>(
     loads
         .iter()
         .map(|load| profile.by_load.iter().find(|v| v.load == **load))
+}
+
+/// The method a profile was judged with and why, without the platform and placement.
+pub(crate) fn judged_with(p: &ProfileVerdict) -> Option<String> {
+    let here = p.method.clone()?.without(factor::PLATFORM);
+    let method = factors_in_words(&here.without(factor::PLACEMENT));
+    Some(match &p.chosen {
+        Some(why) => format!("{method} ({why})"),
+        None => method,
+    })
+}
+
+/// The verdicts of a run that holds several platforms or placements.
+#[derive(Debug)]
+pub(crate) struct ByPlace<'a> {
+    /// Platforms, placements, or both, in the order of the run.
+    pub places: Vec<String>,
+    /// The loads that anything was judged under, in reading order.
+    pub loads: Vec<&'a str>,
+    /// One a profile.
+    pub uses: Vec<OfUse<'a>>,
+}
+
+/// One profile wherever it was judged.
+#[derive(Debug)]
+pub(crate) struct OfUse<'a> {
+    first: &'a ProfileVerdict,
+    /// One a place; `None` where it was not judged.
+    pub at: Vec<Option<&'a ProfileVerdict>>,
+}
+
+impl<'a> OfUse<'a> {
+    /// The verdict of the first place, for what all have in common.
+    pub(crate) fn first(&self) -> &'a ProfileVerdict {
+        self.first
+    }
+
+    /// What the profile was judged with: once, or in each of `places` where that differs.
+    pub(crate) fn judged_with(&self, places: &[String]) -> Option<String> {
+        let mut methods: Vec<(String, Vec<&str>)> = Vec::new();
+        for (place, p) in places.iter().zip(&self.at) {
+            let Some(method) = p.and_then(judged_with) else {
+                continue;
+            };
+            match methods.iter_mut().find(|(known, _)| *known == method) {
+                Some((_, places)) => places.push(place),
+                None => methods.push((method, vec![place])),
+            }
+        }
+        if let [(method, _)] = &methods[..] {
+            return Some(method.clone());
+        }
+        let each = methods
+            .iter()
+            .map(|(method, places)| format!("{method} on {}", places.join(", ")));
+        (!methods.is_empty()).then(|| each.collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// A profile by its places; `None` where there are less than two of them, or nothing was judged.
+pub(crate) fn by_place(profiles: &[ProfileVerdict]) -> Option<ByPlace<'_>> {
+    let loads = loads(profiles);
+    let mut places: Vec<String> = Vec::new();
+    let mut uses: Vec<OfUse<'_>> = Vec::new();
+    for p in profiles {
+        let place = place(p);
+        let column = places.iter().position(|known| *known == place);
+        let column = column.unwrap_or_else(|| {
+            places.push(place);
+            places.len() - 1
+        });
+        let row = uses.iter().position(|known| known.first.name == p.name);
+        let row = row.unwrap_or_else(|| {
+            let (first, at) = (p, Vec::new());
+            uses.push(OfUse { first, at });
+            uses.len() - 1
+        });
+        let at = &mut uses[row].at;
+        at.resize(at.len().max(column + 1), None);
+        at[column] = Some(p);
+    }
+    let several = places.len() > 1 && !loads.is_empty();
+    uses.iter_mut()
+        .for_each(|of_use| of_use.at.resize(places.len(), None));
+    several.then_some(ByPlace {
+        places,
+        loads,
+        uses,
+    })
+}
+
+/// `runc`, or `runc, contention-cpu`.
+fn place(p: &ProfileVerdict) -> String {
+    let both = [&p.platform, &p.placement].into_iter().flatten();
+    both.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// What was measured, or how much is missing for saying so. No number stands
@@ -158,6 +253,51 @@ mod tests {
             judged(0.99, 368, 0),
             Judged::Value("p99".into(), "503 ns".into())
         );
+    }
+
+    #[test]
+    fn a_use_has_one_row_for_all_places() {
+        let profile = |name: &str, platform: &str, outcome| ProfileVerdict {
+            name: name.into(),
+            title: name.into(),
+            platform: Some(platform.into()),
+            placement: None,
+            requirement: String::new(),
+            source: String::new(),
+            outcome,
+            method: None,
+            chosen: None,
+            missed_filled: false,
+            by_load: vec![verdict(0.99, 500, 0)],
+        };
+        let (pass, fail) = (Outcome::Pass, Outcome::Fail);
+        let all = [
+            profile("voip", "host", pass),
+            profile("voip", "runc", fail),
+            profile("audio", "runc", fail),
+        ];
+        let found = by_place(&all).expect("two platforms");
+        assert_eq!(found.places, ["host", "runc"]);
+        assert_eq!(found.loads, ["idle"]);
+        let outcomes = |of_use: &OfUse<'_>| -> Vec<_> {
+            let at = of_use.at.iter();
+            at.map(|p| p.map(|p| p.outcome)).collect()
+        };
+        let rows: Vec<_> = found.uses.iter().map(outcomes).collect();
+        assert_eq!(rows, [[Some(pass), Some(fail)], [None, Some(fail)]]);
+        assert!(by_place(&all[1..]).is_none());
+        assert_eq!(found.uses[0].judged_with(&found.places), None);
+        let mut all = all;
+        let method = |name: &str| Some(tompion_record::Factors::new().with(factor::METHOD, name));
+        all[0].method = method("usleep");
+        all[1].method = method("usleep");
+        let judged = |all: &[ProfileVerdict]| {
+            let found = by_place(all).expect("two platforms");
+            found.uses[0].judged_with(&found.places).expect("methods")
+        };
+        assert_eq!(judged(&all), "usleep");
+        all[1].method = method("poll");
+        assert_eq!(judged(&all), "usleep on host; poll on runc");
     }
 
     #[test]

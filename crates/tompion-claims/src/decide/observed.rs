@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{Factors, Summary, Trial, factor};
+use tompion_record::{
+    CauseTotal, Environment, EvidenceItem, Factors, PlatformRecord, RunRecord, Stalls, Summary,
+    Trial, factor,
+};
 use tompion_stats::median_interval;
 
 use crate::{Effect, Interval, rounded};
@@ -19,6 +22,52 @@ pub(super) struct Replicate {
     pub undisturbed: Option<Summary>,
     /// CPU time of one operation in nanoseconds.
     pub cpu_ns: Option<f64>,
+    /// Periods missed; absent without a grid.
+    pub missed: Option<f64>,
+    /// Share of the time lost in stalls whose cause is named.
+    pub named: Option<f64>,
+    /// Whether evidence cannot tell other containers' threads from an idle CPU.
+    pub neighbours_look_idle: bool,
+}
+
+/// A platform of a lab.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// `host`, `oci`, `qemu`.
+    pub kind: String,
+    /// Whether its kernel is another than the machine's.
+    pub has_own_kernel: bool,
+}
+
+impl Place {
+    pub fn of(platform: &PlatformRecord, machine: &Environment) -> Self {
+        let own = platform.environment.as_ref();
+        let own = own.and_then(|e| e.kernel.release.as_ref());
+        let machines = machine.kernel.release.as_ref();
+        let is_shared = matches!(platform.kind.as_str(), "host" | "oci")
+            && own.is_none_or(|own| Some(own) == machines);
+        Self {
+            kind: platform.kind.clone(),
+            has_own_kernel: !is_shared,
+        }
+    }
+}
+
+/// Share of the time lost whose cause evidence names; `None` where none was lost. Stalls
+/// that found no room have no cause.
+fn named_share(stalls: &Stalls) -> Option<f64> {
+    let is_named = |c: &&CauseTotal| !matches!(c.cause.name(), "unknown" | "unseen");
+    let named: u64 = stalls.causes.iter().filter(is_named).map(|c| c.ns).sum();
+    (stalls.lost_ns > 0).then(|| named as f64 / stalls.lost_ns as f64)
+}
+
+/// Within a PID namespace the kernel's records of a CPU's switches, which are taken where
+/// tracepoints are not to be had, give threads of other namespaces the number of the idle
+/// one.
+fn neighbours_look_idle(evidence: &[EvidenceItem], seen: &Environment) -> bool {
+    let is_had = |e: &EvidenceItem| e.name == "context switches of the CPUs" && e.missing.is_none();
+    let namespaces = &seen.container.own_namespaces;
+    namespaces.iter().any(|n| n == "pid") && evidence.iter().any(is_had)
 }
 
 /// Trials by cell and block.
@@ -27,23 +76,41 @@ pub(super) struct Observed {
     pub cells: BTreeMap<Factors, BTreeMap<u32, Replicate>>,
     /// Whether the machine is a guest of a hypervisor.
     pub is_guest: bool,
+    /// Platforms of a lab by their levels.
+    pub places: BTreeMap<String, Place>,
 }
 
 impl Observed {
-    pub fn new<'a>(trials: impl Iterator<Item = &'a Trial>, is_guest: bool) -> Self {
+    /// Some trials of a run.
+    pub fn new<'a>(trials: impl Iterator<Item = &'a Trial>, record: &RunRecord) -> Self {
+        let machine = &record.header.environment;
+        let seen_on = |level: &str| {
+            let mut known = record.platforms.iter().filter(|p| p.level == level);
+            known.find_map(|p| p.environment.as_ref())
+        };
         let mut cells: BTreeMap<Factors, BTreeMap<u32, Replicate>> = BTreeMap::new();
         for t in trials {
             let measured = t.summary.measured.clone();
             let undisturbed = t.summary.undisturbed.clone();
+            let evidence = t.observation.as_ref().map(|o| o.evidence.as_slice());
+            let seen = seen_on(t.factors.level(factor::PLATFORM)).unwrap_or(machine);
             let replicate = Replicate {
                 undisturbed: undisturbed.or_else(|| measured.clone()),
                 measured,
                 cpu_ns: t.measurement.cpu_per_operation_ns,
+                missed: t.summary.missed_periods.map(|n| n as f64),
+                named: t.stalls.as_ref().and_then(named_share),
+                neighbours_look_idle: neighbours_look_idle(evidence.unwrap_or_default(), seen),
             };
             let cell = cells.entry(t.factors.clone()).or_default();
             cell.insert(t.block, replicate);
         }
-        Self { cells, is_guest }
+        let place = |p: &PlatformRecord| (p.level.clone(), Place::of(p, machine));
+        Self {
+            cells,
+            is_guest: machine.virtualization.hypervisor.is_some(),
+            places: record.platforms.iter().map(place).collect(),
+        }
     }
 
     /// Cells of a probe and method beside a load, in the order of their keys.
@@ -124,5 +191,54 @@ impl Median {
                 self.replicates
             )),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_namespaces_and_kernels_are_read_from_the_record() {
+        let stalls = |lost_ns: u64| Stalls {
+            lost_ns,
+            causes: serde_json::from_str(
+                r#"[{"cause": "preempted", "by": "hog[7]", "ns": 60, "parts": 1, "longest_ns": 60},
+                    {"cause": "unseen", "by": null, "ns": 30, "parts": 1, "longest_ns": 30},
+                    {"cause": "unknown", "by": null, "ns": 10, "parts": 1, "longest_ns": 10}]"#,
+            )
+            .unwrap(),
+            ..Stalls::default()
+        };
+        // Of 20 ns nothing is known, for their stalls found no room.
+        assert_eq!(named_share(&stalls(120)), Some(0.5));
+        assert_eq!(named_share(&Stalls::default()), None);
+
+        let on = |kernel: &str, namespaces: &[&str]| {
+            let mut seen = Environment::default();
+            seen.kernel.release = Some(kernel.to_owned());
+            seen.container.own_namespaces = namespaces.iter().map(|n| (*n).to_owned()).collect();
+            seen
+        };
+        let item = |missing: Option<&str>| EvidenceItem {
+            name: "context switches of the CPUs".to_owned(),
+            missing: missing.map(str::to_owned),
+        };
+        let (inside, outside) = (on("6.1", &["ipc", "pid"]), on("6.1", &[]));
+        assert!(neighbours_look_idle(&[item(None)], &inside));
+        assert!(!neighbours_look_idle(&[item(None)], &outside));
+        assert!(!neighbours_look_idle(&[item(Some("no right"))], &inside));
+
+        let place = |kind: &str, seen: &Environment| {
+            let platform = PlatformRecord {
+                kind: kind.to_owned(),
+                environment: Some(seen.clone()),
+                ..PlatformRecord::default()
+            };
+            Place::of(&platform, &outside).has_own_kernel
+        };
+        assert!(!place("oci", &inside));
+        assert!(place("oci", &on("4.4.0", &["pid"])), "gVisor");
+        assert!(place("qemu", &outside));
     }
 }

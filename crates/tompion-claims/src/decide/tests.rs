@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use tompion_record::{Factors, Summary, factor};
 use tompion_stats::Distribution;
 
-use super::observed::{Observed, Replicate};
-use super::{RULES, bounds, rules};
+use super::observed::{Observed, Place, Replicate};
+use super::{RULES, bounds, causes, rules};
 use crate::{Outcome, register};
 
 fn key(probe: &str, method: &str, target: &str, load: &str) -> Factors {
@@ -34,6 +34,7 @@ fn cell(run: &mut Observed, key: Factors, ns: f64, outlier: f64, cpu_ns: Option<
             undisturbed: measured.clone(),
             measured,
             cpu_ns,
+            ..Replicate::default()
         };
         (block, replicate)
     };
@@ -187,4 +188,105 @@ fn events_within_20_us_in_a_guest_refute_and_late_ones_prove_nothing() {
     assert_eq!(with(40e3, true, &both), Some(Outcome::NotDecidable));
     assert_eq!(with(4e3, true, &["idle"]), Some(Outcome::NotDecidable));
     assert_eq!(with(4e3, false, &both), None);
+}
+
+/// Ten replicates a scenario, the cause of a share of the time lost named, a hundredth more
+/// in each.
+fn beside_neighbours(platform: &str, shares: [f64; 2], look_idle: bool) -> Observed {
+    let mut run = Observed::default();
+    for (scenario, share) in ["contention-cpu", "contention-memory"].iter().zip(shares) {
+        let key = key("stalls", "busy-loop", "", "idle")
+            .with(factor::PLATFORM, platform)
+            .with(factor::PLACEMENT, *scenario);
+        let replicate = |block: u32| Replicate {
+            named: Some(share + 0.01 * f64::from(block)),
+            neighbours_look_idle: look_idle,
+            ..Replicate::default()
+        };
+        let cell = (0..10).map(|block| (block, replicate(block)));
+        run.cells.insert(key, cell.collect());
+    }
+    run
+}
+
+#[test]
+fn a_guest_knows_of_its_neighbour_where_the_time_lost_has_causes() {
+    let with = |platform: &str, shares: [f64; 2], look_idle: bool| {
+        let run = beside_neighbours(platform, shares, look_idle);
+        outcome(causes::told_beside_a_neighbour, &run)
+    };
+    let known = Some(Outcome::Contradicted);
+    assert_eq!(with("runc", [0.9, 0.9], false), known);
+    assert_eq!(with("runc", [0.9, 0.9], true), known);
+    let unknown = Some(Outcome::Supported);
+    assert_eq!(with("runc", [0.0, 0.0], false), unknown);
+    let open = Some(Outcome::NotDecidable);
+    assert_eq!(with("runc", [0.9, 0.0], false), open);
+    assert_eq!(with("runc", [0.9, 0.85], false), open);
+    assert_eq!(with("runc", [0.0, 0.05], false), open);
+    // It was taken for idle, and may well be known.
+    assert_eq!(with("runc", [0.0, 0.0], true), open);
+    assert_eq!(with("host", [0.9, 0.9], false), None);
+}
+
+#[test]
+fn what_was_beside_the_neighbour_is_told() {
+    let mut run = beside_neighbours("runc", [0.9, 0.9], false);
+    let mut because = |kind: &str, has_own_kernel: bool| {
+        let kind = kind.to_owned();
+        let place = Place {
+            kind,
+            has_own_kernel,
+        };
+        run.places.insert("runc".to_owned(), place);
+        causes::told_beside_a_neighbour(&run).map(|f| f.because)
+    };
+    let container = because("oci", false).unwrap();
+    assert!(container.contains("of each cell (runc)"), "{container}");
+    assert!(container.contains("CAP_PERFMON"), "{container}");
+    assert!(container.contains("no guest with a kernel"), "{container}");
+    let guest = because("qemu", true).unwrap();
+    assert!(!guest.contains("CAP_PERFMON"), "{guest}");
+    assert!(!guest.contains("no guest"), "{guest}");
+    // The bare machine under another name.
+    assert_eq!(because("host", false), None);
+}
+
+#[test]
+fn one_platform_that_holds_10_us_beside_disk_reads_refutes() {
+    let with = |cells: &[(&str, &str, f64, Option<f64>)]| {
+        let mut run = Observed::default();
+        for &(platform, load, late_ns, missed) in cells {
+            let key = key("timer-events", "timerfd", "10us", load).with(factor::PLATFORM, platform);
+            cell(&mut run, key.clone(), late_ns, late_ns, None);
+            for (block, replicate) in run.cells.get_mut(&key).unwrap() {
+                // All of them in one replicate.
+                replicate.missed = missed.map(|n| if *block == 0 { n } else { 0.0 });
+            }
+        }
+        bounds::holds_10_us(&run).map(|f| (f.outcome, f.because))
+    };
+    let outcome_of = |late_ns: f64, missed: f64| {
+        let (outcome, _) = with(&[("host", "disk-read", late_ns, Some(missed))]).unwrap();
+        outcome
+    };
+    assert_eq!(outcome_of(500.0, 0.0), Outcome::Contradicted);
+    assert_eq!(outcome_of(500.0, 1.0), Outcome::NotDecidable);
+    assert_eq!(outcome_of(1_000.0, 0.0), Outcome::NotDecidable);
+    let irq = "disk-read:irq=measured";
+    let slow = ("host", "disk-read", 5e3, Some(0.0));
+    let (outcome, because) = with(&[slow, ("runc", irq, 500.0, Some(0.0))]).unwrap();
+    assert_eq!(outcome, Outcome::Contradicted);
+    assert!(
+        because.contains("runc") && because.contains(" ns, and 0 periods"),
+        "{because}"
+    );
+    let (outcome, because) = with(&[slow, ("runc", irq, 9e3, Some(0.0))]).unwrap();
+    assert_eq!(outcome, Outcome::NotDecidable);
+    assert!(
+        because.contains("at best host") && because.contains("µs"),
+        "{because}"
+    );
+    assert_eq!(with(&[("host", "disk-read", 500.0, None)]), None);
+    assert_eq!(with(&[("host", "idle", 500.0, Some(0.0))]), None);
 }

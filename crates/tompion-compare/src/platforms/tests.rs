@@ -137,3 +137,46 @@ fn wrong_names_are_told_with_the_right_ones() {
     assert!(summary_of(&[], &[], None, &[], 0.05).is_err());
     assert!("para".parse::<RatioWish>().is_err() && "/x".parse::<RatioWish>().is_err());
 }
+
+#[test]
+fn an_emulated_platform_has_its_short_name_in_virtual_time_too() {
+    let sides = [
+        side("host", &replicates(10_000.0, 100.0)),
+        side(
+            "vt (emulated, virtual time)",
+            &replicates(900_000.0, 1000.0),
+        ),
+        side("qemu (emulated)", &replicates(500_000.0, 1000.0)),
+    ];
+    assert_eq!(named(&sides, "vt").unwrap(), 1);
+    assert_eq!(named(&sides, "qemu").unwrap(), 2);
+    assert!(named(&sides, "v").is_err());
+}
+
+#[test]
+fn another_machine_is_no_platform_of_this_one() {
+    let sides = [
+        side("bare", &replicates(10_000.0, 100.0)),
+        side("cloud", &replicates(900_000.0, 1000.0)),
+    ];
+    let record = |level: &str, kind: &str| PlatformRecord {
+        level: level.to_owned(),
+        kind: kind.to_owned(),
+        settings: Vec::new(),
+        versions: Vec::new(),
+        emulated: None,
+        absent: None,
+        environment: None,
+    };
+    let records = [record("bare", "host"), record("cloud", "ssh")];
+    let found = summary_of(&sides, &records, None, &[], 0.05).unwrap();
+    // The bare machine by what it is, whatever its name.
+    assert_eq!(found.reference.as_deref(), Some("bare"));
+    let [caution] = &found.cautions[..] else {
+        panic!("{:?}", found.cautions);
+    };
+    assert!(
+        caution.starts_with("cloud: on another machine than bare"),
+        "{caution}"
+    );
+}

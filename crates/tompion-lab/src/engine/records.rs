@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::PlatformRecord;
+use tompion_record::{Environment, PlatformRecord};
 
 use super::Platforms;
 use crate::LabPlan;
@@ -19,9 +19,13 @@ pub(super) fn of(
     let one = |(plan, presence): (&crate::PlatformPlan, &Presence)| {
         let level = plan.level();
         let known = before.iter().find(|r| r.level == level);
-        let (versions, absent) = match presence {
-            Presence::Present(versions) => (versions.clone(), None),
-            Presence::Absent(why) => (Vec::new(), Some(why.clone())),
+        let (versions, absent) = match (presence, known) {
+            (Presence::Present(versions), _) => (versions.clone(), None),
+            // It was there when its cells were measured.
+            (Presence::Absent(_), Some(known)) if known.environment.is_some() => {
+                return known.clone();
+            }
+            (Presence::Absent(why), _) => (Vec::new(), Some(why.clone())),
         };
         PlatformRecord {
             kind: match plan.kind {
@@ -31,6 +35,7 @@ pub(super) fn of(
                 Kind::Ssh(_) => "ssh",
                 Kind::Firecracker(_) => "firecracker",
                 Kind::CloudHypervisor(_) => "cloud-hypervisor",
+                Kind::Elsewhere => "elsewhere",
             }
             .to_owned(),
             settings: plan.settings(),
@@ -69,6 +74,37 @@ pub(super) fn in_words(record: &PlatformRecord) -> Option<String> {
         ));
     }
     Some(text)
+}
+
+/// That an instance ran on another clock than the first of its platform, where it did.
+pub(super) fn another_clock(
+    which: &str,
+    record: &PlatformRecord,
+    seen: Option<&Environment>,
+) -> Option<String> {
+    let first = record.environment.as_ref()?.clock.clocksource.as_ref()?;
+    let now = seen?.clock.clocksource.as_ref()?;
+    (now != first).then(|| {
+        format!("{which} ran on the clocksource {now}, the platform's first instance on {first}.")
+    })
+}
+
+/// What instances of each platform noted, each note once.
+pub(super) fn noted(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
+    let mut all: Vec<(usize, &String)> = Vec::new();
+    for entry in ledger.entries() {
+        for note in &entry.notes {
+            if !all.contains(&(entry.platform, note)) {
+                all.push((entry.platform, note));
+            }
+        }
+    }
+    all.sort_by_key(|(platform, _)| *platform);
+    let named = all.into_iter().filter_map(|(platform, note)| {
+        let level = plan.platforms.get(platform)?.level();
+        Some(format!("On {level}: {note}"))
+    });
+    named.collect()
 }
 
 /// What a reader must know of each placement that the plan names, and what neighbours did

@@ -1,6 +1,8 @@
 //! The placement of one cell: guests beside the measuring one, there and at work before
 //! it starts, ended after it in every case.
 
+mod together;
+
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::together::Together;
 use crate::groups::{Group, Hierarchy};
 use crate::ledger::Beside;
 use crate::leftovers::{self, Workspace};
@@ -18,6 +21,10 @@ use crate::platform::{Host, Output, Platform, Running, Seat, Seating, Start, Tas
 
 /// How often neighbours are looked at until they work.
 const LOOK: Duration = Duration::from_millis(20);
+/// A load that says nothing for so long is none; it may have a hundredth of a busy CPU.
+const SILENT: Duration = Duration::from_secs(30);
+/// A load that does nothing for so long by its own clock is none, in seconds.
+const IDLE_S: f64 = 2.0;
 /// How much slower a start may be taken for beside others.
 const SLOWEST: f64 = 30.0;
 
@@ -35,8 +42,8 @@ pub(super) struct Scene<'a> {
 /// What came of a cell.
 #[derive(Debug, PartialEq)]
 pub(super) struct Done {
-    /// Of each guest that measured.
-    pub outputs: Vec<Output>,
+    /// Of each guest that measured, with its number among all guests, from 1.
+    pub outputs: Vec<(usize, Output)>,
     /// What each neighbour did meanwhile.
     pub beside: Vec<Beside>,
 }
@@ -80,7 +87,7 @@ impl<'a> Scene<'a> {
                     Role::Idle => None,
                     Role::Load(load) => Some(load),
                     Role::Measure => {
-                        measuring.push((self.number + 2 + n, neighbour));
+                        measuring.push((n + 2, neighbour));
                         continue;
                     }
                 };
@@ -114,23 +121,26 @@ impl<'a> Scene<'a> {
                         Running::start(scope, self.platform, start)
                     };
                     // Where the first fails, the others are dropped, and end.
-                    let others: Vec<_> = measuring
-                        .iter()
-                        .map(|(number, other)| {
-                            (other, start(*number, other.seat.clone(), Arc::default()))
-                        })
-                        .collect();
+                    let others = measuring.iter().map(|(n, other)| {
+                        let number = self.number + n;
+                        let running = start(number, other.seat.clone(), Arc::default());
+                        Together::new(*n, Some(other.what.as_str()), running)
+                    });
+                    let mut all: Vec<_> = others.collect();
                     let first = start(self.number + 1, seat, Arc::clone(self.stop));
-                    let mut outputs = vec![first.wait()?];
-                    for (other, running) in others {
-                        outputs.push(running.wait().map_err(|error| named(other, error))?);
+                    if all.is_empty() {
+                        return Ok((vec![(1, first.wait()?)], before));
                     }
-                    Ok((outputs, before))
+                    all.insert(0, Together::new(1, None, first));
+                    Ok((together::outputs(all, self.stop)?, before))
                 });
+            let waited = begun.elapsed();
             let beside = done.map(|(outputs, before)| {
                 let seen = running.iter_mut().zip(before);
                 let beside: Result<Vec<_>, _> = seen
-                    .map(|((neighbour, running), before)| seen_of(neighbour, running, before))
+                    .map(|((neighbour, running), before)| {
+                        seen_of(neighbour, running, before, waited)
+                    })
                     .collect();
                 (outputs, beside)
             });
@@ -142,7 +152,8 @@ impl<'a> Scene<'a> {
                 .collect();
             match beside? {
                 (outputs, Ok(beside)) => Ok(Done { outputs, beside }),
-                (_, Err(())) => Err(self.ended(ends)),
+                (_, Err(Some(why))) => Err(TaskError::Failed(why)),
+                (_, Err(None)) => Err(self.ended(ends)),
             }
         })
     }
@@ -167,7 +178,8 @@ impl<'a> Scene<'a> {
         let mut neighbours = Vec::new();
         for guests in &placement.guests {
             for _ in 0..guests.count {
-                let n = neighbours.len() + 1;
+                // The first guest is the one that measures in any case.
+                let n = neighbours.len() + 2;
                 neighbours.push(Neighbour {
                     what: format!("guest {n} ({})", guests.role),
                     role: Cow::Borrowed(&guests.role),
@@ -235,17 +247,24 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What a neighbour did since `before`; nothing where it is there no more.
+/// What a neighbour did since `before`, `waited` or less ago; why that is too little, or
+/// nothing where it is there no more.
 fn seen_of(
     neighbour: &Neighbour<'_>,
     running: &mut Running<'_>,
     before: Sign,
-) -> Result<Beside, ()> {
+    waited: Duration,
+) -> Result<Beside, Option<String>> {
     if running.is_over() {
-        return Err(());
+        return Err(None);
     }
     let now = running.sign().unwrap_or(before);
     let seconds = |now: u64, before: u64| now.saturating_sub(before) as f64 / 1e9;
+    if let Role::Load(_) = neighbour.role.as_ref()
+        && let Some(why) = idle(before, now, waited)
+    {
+        return Err(Some(format!("{} {why}", neighbour.what)));
+    }
     Ok(Beside {
         what: neighbour.what.clone(),
         cpus: neighbour
@@ -258,12 +277,15 @@ fn seen_of(
     })
 }
 
-/// Which of several guests it was.
-fn named(guest: &Neighbour<'_>, error: TaskError) -> TaskError {
-    match error {
-        TaskError::Stopped => TaskError::Stopped,
-        TaskError::Failed(why) => TaskError::Failed(format!("{}: {why}", guest.what)),
+/// Why a load was none, between two of its signs.
+fn idle(before: Sign, now: Sign, waited: Duration) -> Option<String> {
+    let seen_s = now.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+    let worked = (now.cpu_ns, now.work) != (before.cpu_ns, before.work);
+    if seen_s == 0.0 && waited > SILENT {
+        let s = waited.as_secs_f64();
+        return Some(format!("gave no sign of its load for {s:.0} s"));
     }
+    (seen_s >= IDLE_S && !worked).then(|| format!("did nothing for {seen_s:.1} s"))
 }
 
 fn failed(neighbour: &Neighbour<'_>, end: Result<Output, TaskError>) -> TaskError {

@@ -91,10 +91,14 @@ impl Sitting<'_> {
         let at = |e| TaskError::Failed(format!("{}: {e}", self.program.display()));
         std::fs::metadata(self.program).map_err(at)?;
         let scratch = platform.scratch(self.workspace);
-        let arguments = CellJob::new(probe, &plan.loads[cell.load], seed, scratch).arguments();
         let patience = plan.platforms[cell.platform]
             .start_within_ns
             .map_or_else(|| platform.patience(), Duration::from_nanos);
+        let arguments = CellJob::new(probe, &plan.loads[cell.load], seed, scratch)
+            .telling(placement.measuring() > 1)
+            // The rest is for its start and its end.
+            .sparing(patience / 3)
+            .arguments();
         let limit = 2 * probe.time() + patience;
         let instances = match placement.is_plain() {
             true => 1,
@@ -114,7 +118,7 @@ impl Sitting<'_> {
             };
             let output = platform.run(&task).map_err(|e| with_limit(e, patience))?;
             Done {
-                outputs: vec![output],
+                outputs: vec![(1, output)],
                 beside: Vec::new(),
             }
         } else {
@@ -126,11 +130,12 @@ impl Sitting<'_> {
                 stop: self.stop,
                 number,
             };
-            scene.run(&arguments, limit)?
+            let done = scene.run(&arguments, limit);
+            done.map_err(|e| with_limit(e, patience))?
         };
-        match done.outputs.iter().find(|output| !output.success) {
+        match done.outputs.iter().find(|(_, output)| !output.success) {
             None => Ok(done),
-            Some(output) => Err(TaskError::Failed(last_words(output))),
+            Some((_, output)) => Err(TaskError::Failed(last_words(output))),
         }
     }
 }
@@ -138,7 +143,7 @@ impl Sitting<'_> {
 /// What was too slow, with what a plan can do about it.
 fn with_limit(error: TaskError, patience: Duration) -> TaskError {
     match error {
-        TaskError::Failed(why) if why.starts_with("still running after ") => {
+        TaskError::Failed(why) if why.contains("still running after ") => {
             let s = patience.as_secs_f64();
             TaskError::Failed(format!("{why} (twice its time and start_within, {s} s)"))
         }

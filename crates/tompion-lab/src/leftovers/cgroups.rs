@@ -35,11 +35,10 @@ pub(super) fn find(stem: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Removes all of them, as far as that goes.
-pub(crate) fn remove(stem: &str) {
-    for group in find(stem) {
-        let _ = remove_one(&group);
-    }
+/// Removes all of them, as far as that goes; whether none is left.
+pub(crate) fn remove(stem: &str) -> bool {
+    let groups = find(stem).into_iter();
+    groups.fold(true, |all, group| remove_one(&group).is_ok() && all)
 }
 
 /// Kills what is in a group and below, and removes it.

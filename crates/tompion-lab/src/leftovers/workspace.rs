@@ -107,8 +107,12 @@ impl Workspace {
         let path = self.directory.join(JOURNAL);
         let append = || -> io::Result<()> {
             let mut file = File::options().create(true).append(true).open(&path)?;
-            file.write_all(format!("{line}\n").as_bytes())?;
-            file.sync_data()
+            let end = file.metadata()?.len();
+            let written = file.write_all(format!("{line}\n").as_bytes());
+            // Half a line would spoil the next one.
+            written
+                .and_then(|()| file.sync_data())
+                .inspect_err(|_| drop(file.set_len(end)))
         };
         append().map_err(Error::io(path.display().to_string()))
     }
@@ -117,8 +121,9 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         // What is left here all the same is found by `lab clean`.
-        cgroups::remove(&format!("{PREFIX}-{}-", self.stem));
-        if remove_directory(&self.scratch).is_ok() && !self.left_elsewhere.load(Ordering::Relaxed) {
+        let groups = cgroups::remove(&format!("{PREFIX}-{}-", self.stem));
+        let scratch = remove_directory(&self.scratch).is_ok();
+        if groups && scratch && !self.left_elsewhere.load(Ordering::Relaxed) {
             let _ = remove_directory(&self.directory);
         }
     }

@@ -11,13 +11,14 @@ use super::read::{Table, nearest};
 use super::ssh::SshSettings;
 
 /// Kinds of platforms.
-const KINDS: [&str; 6] = [
+const KINDS: [&str; 7] = [
     "host",
     "oci",
     "qemu",
     "firecracker",
     "cloud-hypervisor",
     "ssh",
+    "elsewhere",
 ];
 
 /// One platform of a plan: what it is called and how it is set up.
@@ -50,6 +51,8 @@ pub enum Kind {
     CloudHypervisor(MicroVmSettings),
     /// Another machine, by ssh.
     Ssh(SshSettings),
+    /// One that the plan names and does not say how to reach: always absent.
+    Elsewhere,
 }
 
 /// How a container is set up. What is absent is left as the runtime has it.
@@ -105,7 +108,7 @@ impl PlatformPlan {
     pub fn settings(&self) -> Vec<String> {
         let us = |name: &str, us: Option<u64>| us.map(|us| format!("{name} {us} us"));
         match &self.kind {
-            Kind::Host => Vec::new(),
+            Kind::Host | Kind::Elsewhere => Vec::new(),
             Kind::Ssh(ssh) => ssh.in_words(),
             Kind::Oci(o) => [
                 o.shares.map(|n| format!("shares {n}")),
@@ -152,6 +155,12 @@ impl PlatformPlan {
                     _ => Kind::CloudHypervisor(settings),
                 };
                 (micro.to_owned(), kind)
+            }
+            "elsewhere" => {
+                if name.is_none() {
+                    table.wrong(table.at(), "a platform that is elsewhere needs a name");
+                }
+                (String::new(), Kind::Elsewhere)
             }
             "ssh" => {
                 let (usual, settings) = SshSettings::read(&table)?;

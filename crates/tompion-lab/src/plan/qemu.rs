@@ -128,6 +128,9 @@ impl QemuSettings {
         let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let option = |key: &'static str| {
             table.read(key, |value| match value.as_str() {
+                Some(text) if text.split(',').next() == Some("help") => Err(format!(
+                    "help lists names and is none: qemu-system-x86_64 -{key} help"
+                )),
                 Some(text) if is_option(text) => Ok(text.to_owned()),
                 _ => Err("a name of QEMU's is wanted, with its options: \"NAME,KEY=VALUE\"".into()),
             })

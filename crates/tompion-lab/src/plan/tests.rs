@@ -351,3 +351,50 @@ fn what_virtual_machines_cannot_have_is_told_with_its_place() {
     2:8: no kind of platform is called `fire-cracker`; did you mean `firecracker`?
     "#);
 }
+
+#[test]
+fn a_guest_has_no_more_than_all_have_together() {
+    let with = |quota: &str| {
+        with_placements(&format!(
+            "[[placements]]\nname = \"q\"\ntogether = {{ quota = \"50ms\", period = \"100ms\" }}\n\
+             measure = {{ quota = \"{quota}\", period = \"20ms\" }}\n"
+        ))
+    };
+    assert!(LabPlan::parse(&with("10ms")).is_ok());
+    let told = mistakes(&with("11ms"));
+    assert!(
+        told.contains("a guest's quota is more of a CPU than `together` has"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_platform_that_is_elsewhere_has_a_name_and_nothing_else() {
+    let with = |table: &str| {
+        format!(
+            "[[platforms]]\nkind = \"host\"\n[[platforms]]\nkind = \"elsewhere\"\n{table}\n\
+             [[probes]]\nkind = \"stalls\"\n"
+        )
+    };
+    let plan = LabPlan::parse(&with("name = \"esxi-5.1\"")).unwrap();
+    assert_eq!(plan.platforms[1].level(), "esxi-5.1");
+    assert!(plan.platforms[1].settings().is_empty());
+    let told = mistakes(&with(""));
+    assert!(
+        told.contains("a platform that is elsewhere needs a name"),
+        "{told}"
+    );
+    let told = mistakes(&with("name = \"x\"\nhost = \"user@x\""));
+    assert!(told.contains("has no `host`"), "{told}");
+}
+
+#[test]
+fn what_lists_names_is_no_name() {
+    let text =
+        "[[platforms]]\nkind = \"qemu\"\nmachine = \"help\"\n[[probes]]\nkind = \"stalls\"\n";
+    let told = mistakes(text);
+    assert!(
+        told.starts_with("3:11: machine: help lists names"),
+        "{told}"
+    );
+}

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod bubblewrap;
 mod cloud_hypervisor;
+mod elsewhere;
 mod firecracker;
 mod guest;
 mod host;
@@ -17,6 +18,7 @@ mod ssh;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
@@ -31,6 +33,9 @@ use crate::plan::{Kind, PlatformPlan};
 pub(crate) use host::Host;
 pub(crate) use running::{Running, Start};
 pub use seat::{Seat, Seating};
+
+/// What a program takes at most to tell its version or the like, on a busy machine.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// Whether a platform can be used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +139,7 @@ pub fn of(plan: &PlatformPlan) -> Box<dyn Platform> {
         Kind::CloudHypervisor(settings) => {
             Box::new(cloud_hypervisor::CloudHypervisor(settings.clone()))
         }
+        Kind::Elsewhere => Box::new(elsewhere::Elsewhere),
     }
 }
 
@@ -222,21 +228,25 @@ fn find(program: &Path) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// What a program answers that is asked for a word or to tidy up, not for work.
+pub(crate) fn ask(command: Command, limit: Duration) -> Result<Output, String> {
+    let never = AtomicBool::new(false);
+    process::run(command, limit, &never, None, || ()).map_err(|e| match e {
+        TaskError::Failed(why) => why,
+        TaskError::Stopped => "stopped".to_owned(),
+    })
+}
+
 /// The first line that a program prints of its version.
 fn version(program: &Path) -> Result<String, String> {
-    let done = std::process::Command::new(program)
-        .arg("--version")
-        .stdin(std::process::Stdio::null())
-        .output()
-        .map_err(|e| format!("{}: {e}", program.display()))?;
+    let mut command = Command::new(program);
+    command.arg("--version");
+    let at = program.display();
+    let done = ask(command, ANSWER).map_err(|why| format!("{at} --version: {why}"))?;
     let text = String::from_utf8_lossy(&done.stdout);
     match text.lines().next().map(str::trim) {
-        Some(line) if done.status.success() && !line.is_empty() => Ok(line.to_owned()),
-        _ => Err(format!(
-            "{} --version fails ({})",
-            program.display(),
-            done.status
-        )),
+        Some(line) if done.success && !line.is_empty() => Ok(line.to_owned()),
+        _ => Err(format!("{at} --version fails ({})", done.status)),
     }
 }
 

@@ -20,8 +20,8 @@ use oci_spec::runtime::{
 use rustix::process::{Resource, getrlimit};
 
 use super::{
-    Output, Platform, Presence, Seat, Seating, Task, TaskError, find, process, require_static,
-    version,
+    ANSWER, Output, Platform, Presence, Seat, Seating, Task, TaskError, ask, find, process,
+    require_static, version,
 };
 use crate::groups;
 use crate::leftovers::{self, Made};
@@ -94,6 +94,33 @@ impl Oci {
             command.extend(["--platform=systrap", "--network=none"].map(str::to_owned));
         }
         Ok(command)
+    }
+
+    /// What every runtime can, and other programs that know `--version` cannot.
+    fn lists_containers(&self) -> Result<(), String> {
+        // An empty place for its state, where journals lie too.
+        let root = tempfile::Builder::new()
+            .prefix("tompion-list-")
+            .tempdir_in("/run")
+            .map_err(|e| format!("/run: {e}"))?;
+        let mut command = self.command(root.path())?;
+        command.push("list".to_owned());
+        let mut process = Command::new(&command[0]);
+        process.args(&command[1..]);
+        let why = match ask(process, ANSWER) {
+            Ok(done) if done.success => return Ok(()),
+            Ok(done) => {
+                let told = String::from_utf8_lossy(&done.stderr);
+                let said = told.lines().next();
+                let said = said.map_or_else(|| "it says nothing".to_owned(), message);
+                format!("{}, {said}", done.status)
+            }
+            Err(why) => why,
+        };
+        let name = self.settings.runtime.display();
+        Err(format!(
+            "{name} is no OCI runtime that works here: `list` fails: {why}"
+        ))
     }
 
     /// What the container is.
@@ -250,6 +277,7 @@ impl Platform for Oci {
         }
         let look = || {
             let told = version(&runtime)?;
+            self.lists_containers()?;
             require_static(program)?;
             let cpus = self.settings.cpuset.as_deref().unwrap_or_default();
             tompion_platform::require_cpus(cpus).map_err(|why| format!("cpuset: {why}"))?;
@@ -312,13 +340,16 @@ impl Platform for Oci {
 }
 
 /// What a line of a runtime's log says, without its time, which is no part of a reason.
-fn message(line: &str) -> &str {
+fn message(line: &str) -> String {
     match line.split_once("msg=\"") {
-        Some((_, message)) => message.rsplit_once('"').map_or(message, |(m, _)| m),
+        Some((_, message)) => {
+            let message = message.rsplit_once('"').map_or(message, |(m, _)| m);
+            message.replace("\\\"", "\"")
+        }
         // crun: `2026-11-22T00:04:41.000Z: what is wrong`.
         None => match line.split_once("Z: ") {
-            Some((stamp, message)) if !stamp.contains(' ') => message,
-            _ => line,
+            Some((stamp, message)) if !stamp.contains(' ') => message.to_owned(),
+            _ => line.to_owned(),
         },
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Running<'scope> {
     /// The line that has not ended yet.
     begun: Vec<u8>,
     last: Option<Sign>,
+    /// Signs so far.
+    signs: usize,
 }
 
 impl<'scope> Running<'scope> {
@@ -61,7 +63,14 @@ impl<'scope> Running<'scope> {
             told,
             begun: Vec::new(),
             last: None,
+            signs: 0,
         }
+    }
+
+    /// How many signs it has given.
+    pub fn signs(&mut self) -> usize {
+        self.sign();
+        self.signs
     }
 
     /// The last sign that it gave as a neighbour.
@@ -73,7 +82,10 @@ impl<'scope> Running<'scope> {
                     continue;
                 }
                 let line = std::mem::take(&mut self.begun);
-                self.last = sign(&String::from_utf8_lossy(&line)).or(self.last);
+                if let Some(sign) = sign(&String::from_utf8_lossy(&line)) {
+                    self.last = Some(sign);
+                    self.signs += 1;
+                }
             }
         }
         self.last

@@ -79,7 +79,8 @@ impl RunWriter {
         let mut record = run.record().clone();
         if record.trials.len() < trials {
             let has = record.trials.len();
-            let why = format!("holds {has} trials where {trials} were saved; the run is damaged");
+            let why =
+                format!("holds {has} trials where {trials} were saved: sample files are gone");
             return Err(Error::invalid(directory, why));
         }
         record.trials.truncate(trials);
@@ -208,8 +209,9 @@ impl RunWriter {
 /// Removes the files of all trials but the first `trials`, and half-written ones.
 fn remove_samples_from(samples: &Path, trials: usize) -> Result<()> {
     let kept = |name: &str| {
-        let id = name.get(..5).and_then(|id| id.parse::<usize>().ok());
-        id.is_some_and(|id| id < trials)
+        let digits = name.find(|c: char| !c.is_ascii_digit());
+        let id = name[..digits.unwrap_or(0)].parse::<usize>();
+        id.is_ok_and(|id| id < trials)
     };
     let entries = fs::read_dir(samples).map_err(Error::io(samples, "reading"))?;
     for entry in entries.flatten() {

@@ -28,22 +28,7 @@ fn medians(data: &ReportData) -> Markup {
             h2 { "Platforms side by side" }
             p.lead { (side_by_side::LEGEND) }
             @for table in &found.tables {
-                details open[open] {
-                    summary { (table.title) }
-                    div.scroll tabindex="0" {
-                        table.numbers {
-                            thead { tr { @for head in &found.heads { th { (head) } } } }
-                            tbody {
-                                @for row in &table.rows {
-                                    tr {
-                                        th scope="row" { (row[0]) }
-                                        @for cell in &row[1..] { td { (cell) } }
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
+                (of_cell(&table.title, &found.heads, table.rows.iter().map(Vec::as_slice), open))
             }
         }
     }
@@ -59,24 +44,36 @@ fn maxima(data: &ReportData) -> Markup {
         section #maxima {
             h2 { "Platforms by their maxima" }
             @for table in tables(&summary) {
-                details open[open] {
-                summary { (table.title) }
-                div.scroll tabindex="0" {
-                    table.numbers {
-                        thead { tr { @for head in HEADS { th { (head) } } } }
-                        tbody {
-                            @for row in &table.rows {
-                                tr {
-                                    th scope="row" { (row[0]) }
-                                    @for cell in &row[1..] { td { (cell) } }
-                                }
+                (of_cell(&table.title, &HEADS, table.rows.iter().map(<[String; _]>::as_slice), open))
+            }
+            ul.small { @for sentence in legend(&summary) { li { (sentence) } } }
+        }
+    }
+}
+
+/// One cell on all platforms, a row each.
+fn of_cell<'a>(
+    title: &str,
+    heads: &[impl AsRef<str>],
+    rows: impl Iterator<Item = &'a [String]>,
+    open: bool,
+) -> Markup {
+    markup! {
+        details open[open] {
+            summary { (title) }
+            div.scroll tabindex="0" {
+                table.numbers {
+                    thead { tr { @for head in heads { th { (head.as_ref()) } } } }
+                    tbody {
+                        @for row in rows {
+                            tr {
+                                th scope="row" { (row[0]) }
+                                @for cell in &row[1..] { td { (cell) } }
                             }
                         }
                     }
                 }
-                }
             }
-            ul.small { @for sentence in legend(&summary) { li { (sentence) } } }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::figures::{NONE, count, ns, plural, times};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::opening::Opening;
 use crate::sections::{READ_COST, WAKE_UP, factors_in_words, load_title, sort_loads};
-use crate::verdicts::{self, Judged};
+use crate::verdicts::{self, ByPlace, Judged};
 
 /// Title, verdict line and the figures people ask for first.
 pub(super) fn header(data: &ReportData) -> Markup {
@@ -126,7 +126,6 @@ fn tile(what: &str, value: &str, which: &str) -> Markup {
 /// Every profile held against every load.
 pub(super) fn profiles(data: &ReportData) -> Markup {
     let profiles = &data.assessment().profiles;
-    let loads = verdicts::loads(profiles);
     markup! {
         section {
             h2 { "Is time good enough here?" }
@@ -139,19 +138,14 @@ pub(super) fn profiles(data: &ReportData) -> Markup {
                     "On a periodic grid the quantile counts the periods that a late wake-up missed, which the tables further down show "
                     "as a column of its own."
                 }
-                div.parts {
-                    @for (i, some) in chunks(&loads).enumerate() {
-                        div.scroll tabindex="0" {
-                            table.profiles {
-                                thead { tr {
-                                    th { "Use" }
-                                    @if i == 0 { th { "Overall" } }
-                                    @for load in some { th { (under(load)) } }
-                                } }
-                                tbody { @for p in profiles { (profile(p, some, i == 0)) } }
-                            }
-                        }
+                @if let Some(found) = verdicts::by_place(profiles) {
+                    (by_place(&found))
+                    details.each {
+                        summary { "Each by itself: requirements, methods, figures" }
+                        (by_load(profiles))
                     }
+                } @else {
+                    (by_load(profiles))
                 }
                 @if let Some(more) = verdicts::how_to_get_more(data) { p.note { (more) } }
             }
@@ -159,9 +153,70 @@ pub(super) fn profiles(data: &ReportData) -> Markup {
     }
 }
 
+/// A row for each use, a column for each platform or placement.
+fn by_place(found: &ByPlace<'_>) -> Markup {
+    let single = found.loads.len() == 1;
+    markup! {
+        div.parts {
+            @for (i, places) in found.places.chunks(MOST).enumerate() {
+                div.scroll tabindex="0" {
+                    table.profiles {
+                        thead { tr {
+                            th { "Use" }
+                            @for place in places { th { (place) } }
+                        } }
+                        tbody { @for of_use in &found.uses {
+                            tr {
+                                th scope="row" { b { (of_use.first().title) } }
+                                @for (place, p) in places.iter().zip(&of_use.at[i * MOST..]) {
+                                    td data-load=(place) {
+                                        @match p {
+                                            None => { (NONE) }
+                                            Some(p) if single && !p.by_load.is_empty() => {
+                                                (judgement(&p.by_load[0]))
+                                            }
+                                            Some(p) => { (badge(p.outcome)) }
+                                        }
+                                    }
+                                }
+                            }
+                        } }
+                    }
+                }
+            }
+        }
+        @if !single {
+            p.note { "Each stands for all loads together: " (found.loads.iter().map(|l| load_title(l)).collect::<Vec<_>>().join(", ")) "." }
+        }
+    }
+}
+
+/// A row for each verdict, a column for each load.
+fn by_load(profiles: &[ProfileVerdict]) -> Markup {
+    let loads = verdicts::loads(profiles);
+    markup! {
+        div.parts {
+            @for (i, some) in chunks(&loads).enumerate() {
+                div.scroll tabindex="0" {
+                    table.profiles {
+                        thead { tr {
+                            th { "Use" }
+                            @if i == 0 { th { "Overall" } }
+                            @for load in some { th { (under(load)) } }
+                        } }
+                        tbody { @for p in profiles { (profile(p, some, i == 0)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Columns that a sheet of paper has room for.
+const MOST: usize = 6;
+
 /// Loads that a sheet of paper has room for; one table even if there is none.
 fn chunks<'a, 'b>(loads: &'a [&'b str]) -> impl Iterator<Item = &'a [&'b str]> {
-    const MOST: usize = 6;
     let all = loads.is_empty().then_some(loads);
     all.into_iter().chain(loads.chunks(MOST))
 }

@@ -18,6 +18,7 @@ pub fn platforms_json(summary: &PlatformSummary) -> Value {
             "platform": platform,
             "why": why,
         })).collect::<Vec<_>>(),
+        "cautions": summary.cautions,
         "cells": summary.groups.iter().map(|g| json!({
             "cell": g.cell.to_string(),
             "factors": g.cell,

@@ -23,6 +23,7 @@ fn summary() -> PlatformSummary {
         reference: Some("host".to_owned()),
         level: 0.05,
         absent: vec![("kvm".to_owned(), "there is no /dev/kvm".to_owned())],
+        cautions: Vec::new(),
         groups: vec![PlatformGroup {
             cell: Factors::new()
                 .with(factor::PROBE, "stalls")

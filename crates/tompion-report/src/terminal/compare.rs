@@ -22,14 +22,26 @@ const CELL: usize = 28;
 /// Values of an environment longer than this are cut.
 const WIDEST: usize = 36;
 
+/// Remarks printed of each run, what matters most first; a lab of many platforms has dozens.
+const REMARKS: usize = 8;
+
 /// A comparison for a terminal of `width` columns (at least 40 are used).
 pub fn compare_text(view: &CompareView, width: usize, color: bool) -> String {
     let (width, paint) = (width.max(NARROWEST), Paint { color });
     let mut out = String::new();
-    for (run, remark) in &view.remarks {
-        let text = plain(&format!("{run}: {remark}"));
-        out.push_str(&paint.warn(&wrap(&text, width, "! ", "  ")));
-        out.push('\n');
+    for of_run in view.remarks.chunk_by(|a, b| a.0 == b.0) {
+        let told = of_run.iter().take(REMARKS);
+        let mut texts: Vec<String> = told.map(|(run, text)| format!("{run}: {text}")).collect();
+        if let more @ 1.. = of_run.len().saturating_sub(REMARKS) {
+            let run = &of_run[0].0;
+            texts.push(format!(
+                "{run}: and {more} more, in --json and in the run's report"
+            ));
+        }
+        for text in texts {
+            out.push_str(&paint.warn(&wrap(&plain(&text), width, "! ", "  ")));
+            out.push('\n');
+        }
     }
     if let Some(all) = &view.comparison {
         head(&mut out, view, all, width, paint);
@@ -72,8 +84,9 @@ fn head(out: &mut String, view: &CompareView, all: &Comparison, width: usize, pa
         out.push('\n');
     }
     let how = format!(
-        "Replicates are trials. change: the middle of all differences between {}, with the \
-         {} interval of this comparison alone; A < B: share of {} in which B is the larger; p: \
+        "Replicates are trials. A, B: the middle one of their figures; change: the middle of all \
+         differences between {}, which need not be that of the two, with the {} interval of this \
+         comparison alone; A < B: share of {} in which B is the larger; p: \
          by exact permutation of trials, adjusted by Holm's method within each probe, method \
          and load.{}",
         if all.paired {

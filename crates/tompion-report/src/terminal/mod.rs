@@ -10,9 +10,9 @@ mod published;
 mod stalls;
 mod tables;
 mod timer_events;
+mod verdicts;
 
 use tompion_record::factor;
-use tompion_verdict::Outcome;
 
 use crate::data::ReportData;
 use crate::disturbed;
@@ -20,8 +20,7 @@ use crate::environment::emulation;
 use crate::figures::{count, plain, plural, times};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::opening::Opening;
-use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, factors_in_words, sections};
-use crate::verdicts::Judged;
+use crate::sections::{STALLS, TIMER_EVENTS, WAKE_UP, sections};
 pub use compare::compare_text;
 use paint::Paint;
 pub use platforms::platforms_text;
@@ -57,7 +56,7 @@ pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
         .iter()
         .any(|c| c.factors.level(factor::PROBE) == WAKE_UP)
     {
-        tables::profiles(&mut out, data, width, paint);
+        verdicts::profiles(&mut out, data, width, paint);
     }
     out
 }
@@ -199,44 +198,4 @@ fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
         .initial_indent(first)
         .subsequent_indent(rest);
     textwrap::fill(text, options)
-}
-
-/// Glyph and word for an outcome.
-fn outcome(o: Outcome) -> &'static str {
-    match o {
-        Outcome::Pass => "✓ pass",
-        Outcome::Fail => "✗ fail",
-        Outcome::Inconclusive => "? inconclusive",
-    }
-}
-
-/// The judged value, for example `✓ p99 4.10 µs`, with a dagger after the
-/// quantile where that is not the one as measured; on two lines where there is
-/// none.
-fn judgement(v: &tompion_verdict::LoadVerdict, filled: bool) -> String {
-    let glyph = glyph(v.outcome);
-    let mark = if filled { "\u{2020}" } else { "" };
-    match Judged::of(v) {
-        Judged::Value(quantile, value) => format!("{glyph} {quantile}{mark} {value}"),
-        Judged::Beyond(quantile, limit) => format!("{glyph} {quantile}{mark} > {limit}"),
-        Judged::TooFew(missing) => {
-            format!("{glyph} too few samples\n  ({} more)", count(missing))
-        }
-    }
-}
-
-/// The sign of an outcome alone.
-fn glyph(o: Outcome) -> char {
-    outcome(o).chars().next().unwrap_or(' ')
-}
-
-/// Which method a profile was judged with, and why.
-fn judged_with(p: &tompion_verdict::ProfileVerdict) -> String {
-    let Some(method) = &p.method else {
-        return String::new();
-    };
-    match &p.chosen {
-        Some(why) => format!("; judged with {} ({why})", factors_in_words(method)),
-        None => format!("; judged with {}", factors_in_words(method)),
-    }
 }

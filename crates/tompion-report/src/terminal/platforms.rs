@@ -21,7 +21,7 @@ pub fn platforms_text(summary: &PlatformSummary, width: usize, color: bool) -> S
         Some(name) => format!("Platforms by their maxima, beside {name}"),
         None => "Platforms by their maxima".to_owned(),
     };
-    out.push_str(&paint.bold(&plain(&title)));
+    out.push_str(&paint.bold(&wrap(&plain(&title), width, "", "")));
     out.push('\n');
     for (platform, why) in &summary.absent {
         let text = plain(&format!("absent: {platform}: {why}"));
@@ -30,7 +30,7 @@ pub fn platforms_text(summary: &PlatformSummary, width: usize, color: bool) -> S
     }
     let titles = HEADS.map(str::to_owned);
     for table in tables(summary) {
-        heading(&mut out, &plain(&table.title), paint);
+        heading(&mut out, &wrap(&plain(&table.title), width, "", ""), paint);
         let lines = table.rows.into_iter().map(|row| {
             let [label, rest @ ..] = row;
             Line {
@@ -55,7 +55,7 @@ pub(super) fn side_by_side(out: &mut String, data: &ReportData, width: usize, pa
         return;
     };
     heading(out, "Platforms side by side", paint);
-    let titles: Vec<String> = found.heads.iter().map(|&head| head.to_owned()).collect();
+    let titles: Vec<String> = found.heads.iter().map(|head| plain(head)).collect();
     let mut lines = Vec::new();
     for of_cell in found.tables {
         lines.push(Line::heading(plain(&of_cell.title)));
@@ -72,7 +72,7 @@ pub(super) fn side_by_side(out: &mut String, data: &ReportData, width: usize, pa
 fn ratios(out: &mut String, summary: &PlatformSummary, width: usize, paint: Paint) {
     let name = |r: &PairRatio| format!("{} over {}", r.wish.over, r.wish.under);
     for of_pair in summary.ratios.chunk_by(|a, b| a.wish == b.wish) {
-        heading(out, &plain(&name(&of_pair[0])), paint);
+        heading(out, &wrap(&plain(&name(&of_pair[0])), width, "", ""), paint);
         let titles = ["", "of what they add", "of maxima"].map(str::to_owned);
         let within = |(ratio, i): (f64, Interval)| {
             format!("{} [{}, {}]", times(ratio), real(i.low), real(i.high))

@@ -4,11 +4,10 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use tompion_record::{factor, format_ns};
 
 use super::timer_events;
-use super::{Paint, glyph, heading, judged_with, judgement, outcome, wrap};
+use super::{Paint, heading, wrap};
 use crate::data::{ReportData, Shown};
 use crate::figures::{NONE, count, ns, plain, supported};
 use crate::sections::{Row, Section, TIMER_EVENTS, load_title, sections};
-use crate::verdicts;
 
 /// A rule below the headings is all the frame a table has.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -18,9 +17,6 @@ const NUMBER: usize = 8;
 
 /// Heads the rows.
 const HEADING: &str = "Method";
-
-/// Below this width outcomes are shown by their signs alone.
-const NARROW: usize = 64;
 
 /// Median, p99 and maximum of one section, a group of columns for each load.
 pub(super) fn section(out: &mut String, section: &Section<'_>, width: usize, paint: Paint) {
@@ -87,7 +83,7 @@ fn has_cost(s: &Shown<'_>) -> bool {
 }
 
 /// Whether verdicts see other quantiles of this cell than the tables of latency.
-fn missed_any(s: &Shown<'_>) -> bool {
+pub(super) fn missed_any(s: &Shown<'_>) -> bool {
     s.cell.missed_periods.is_some_and(|n| n > 0) && s.view.filled.is_some()
 }
 
@@ -245,67 +241,6 @@ pub(super) fn footnotes(out: &mut String, data: &ReportData, width: usize) {
     if !notes.is_empty() {
         out.push('\n');
         out.push_str(&wrap(&notes.join(" "), width, "", ""));
-        out.push('\n');
-    }
-}
-
-/// Fitness profiles with a check mark for each load.
-pub(super) fn profiles(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
-    let profiles = &data.assessment().profiles;
-    if profiles.is_empty() {
-        return;
-    }
-    let loads = verdicts::loads(profiles);
-    let missed = data.shown().any(|s| missed_any(&s));
-    heading(out, "Is time good enough here?", paint);
-    let short = width < NARROW;
-    let longest = profiles.iter().map(|p| plain(&p.title()).chars().count());
-    let (overall, judged) = (if short { 3 } else { 16 }, 20);
-    let title = longest
-        .max()
-        .unwrap_or(0)
-        .min(width.saturating_sub(overall + judged));
-    let fit = (width.saturating_sub(title + overall) / judged).max(1);
-    let mut table = String::new();
-    let groups: Vec<&[&str]> = if loads.is_empty() {
-        vec![&[]]
-    } else {
-        loads.chunks(fit).collect()
-    };
-    for some in groups {
-        let mut heads = vec!["Use".to_owned(), "Overall".to_owned()];
-        if short {
-            heads[1].clear();
-        }
-        heads.extend(some.iter().map(|l| plain(load_title(l))));
-        let rows = profiles.iter().map(|p| {
-            let name = wrap(&plain(&p.title()), title, "", "");
-            let overall = match short {
-                true => glyph(p.outcome).to_string(),
-                false => outcome(p.outcome).to_owned(),
-            };
-            let judged = verdicts::by_load(p, some);
-            let filled = p.missed_filled && missed;
-            let judged =
-                judged.map(|v| v.map_or_else(|| NONE.to_owned(), |v| judgement(v, filled)));
-            [name, overall].into_iter().chain(judged).collect()
-        });
-        table.push_str(&aligned(heads, rows, None));
-    }
-    out.push_str(&paint.glyphs(&table));
-    for p in profiles {
-        let line = format!(
-            "{}{}: {}{}",
-            p.name,
-            p.place(),
-            p.requirement,
-            judged_with(p)
-        );
-        out.push_str(&paint.dim(&wrap(&plain(&line), width, "  ", "    ")));
-        out.push('\n');
-    }
-    if let Some(more) = verdicts::how_to_get_more(data) {
-        out.push_str(&wrap(&more, width, "", ""));
         out.push('\n');
     }
 }

@@ -85,6 +85,8 @@ Examples:
 Ctrl-C ends it in order: finished cells are kept, and --resume goes on from there, as it
 does after a crash. Cells that failed are measured again.
 
+Platforms that are absent are told and left out, unless --require-all is given.
+
 Exit status: 0 every cell of the platforms that are present is measured; 1 error; 2 some
 cells failed (each told in one line, the rest is measured); 130 interrupted.")]
 pub struct LabRunOptions {
@@ -100,6 +102,10 @@ pub struct LabRunOptions {
     /// Go on with the lab in this directory, by its own plan
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "out", "seed"])]
     pub resume: Option<PathBuf>,
+
+    /// Measure nothing where a platform of the plan is absent, or a placement cannot be had
+    #[arg(long, conflicts_with = "resume")]
+    pub require_all: bool,
 
     /// Seed of the random order [default: that of the plan, else from the clock]
     #[arg(long, value_name = "N", value_parser = seed)]

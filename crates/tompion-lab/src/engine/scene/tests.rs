@@ -138,7 +138,7 @@ fn run_placed(
         assert!(
             done.outputs
                 .iter()
-                .all(|output| output.stderr == b"measured")
+                .all(|(_, output)| output.stderr == b"measured")
         );
     }
     done
@@ -156,7 +156,7 @@ fn neighbours_are_there_before_and_until_after() {
     ];
     assert_eq!(seen, want);
     assert_eq!(beside.len(), 3);
-    assert_eq!(beside[2].what, "guest 3 (cpu:threads=1)");
+    assert_eq!(beside[2].what, "guest 4 (cpu:threads=1)");
 }
 
 #[test]
@@ -167,7 +167,9 @@ fn several_guests_measure_at_once() {
     let done = run_placed(&platform, &text, LONG, false).unwrap();
     assert_eq!((done.outputs.len(), done.beside.len()), (3, 3));
     // Numbers go through all guests.
-    assert_eq!(done.beside[0].what, "guest 3 (cpu:threads=1)");
+    let numbers: Vec<usize> = done.outputs.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    assert_eq!(done.beside[0].what, "guest 4 (cpu:threads=1)");
 }
 
 #[test]
@@ -190,10 +192,28 @@ fn one_that_never_works_is_not_waited_for_for_ever() {
         ..Planted::default()
     };
     let soon = Duration::from_millis(10);
-    let why = "guest 1 (cpu:threads=1) gave no sign of its load in time".to_owned();
+    let why = "guest 2 (cpu:threads=1) gave no sign of its load in time".to_owned();
     assert_eq!(run(&platform, soon, false), Err(TaskError::Failed(why)));
     // A lab that is to stop does not wait for it either.
     assert_eq!(run(&platform, LONG, true), Err(TaskError::Stopped));
     let seen = platform.seen.into_inner().unwrap();
     assert_eq!(seen, ["ended"; 6]);
+}
+
+#[test]
+fn a_load_that_does_nothing_is_none() {
+    let sign = |at_s: u64, cpu_ns, work| Sign {
+        at_ns: at_s * 1_000_000_000,
+        cpu_ns,
+        work,
+    };
+    let (soon, late) = (Duration::from_secs(3), Duration::from_secs(40));
+    let before = sign(1, 500, 7);
+    assert_eq!(idle(before, sign(4, 900, 7), soon), None);
+    assert_eq!(idle(before, sign(4, 500, 8), soon), None);
+    assert_eq!(idle(before, before, soon), None);
+    let why = idle(before, sign(4, 500, 7), soon).unwrap();
+    assert_eq!(why, "did nothing for 3.0 s");
+    let why = idle(before, before, late).unwrap();
+    assert_eq!(why, "gave no sign of its load for 40 s");
 }

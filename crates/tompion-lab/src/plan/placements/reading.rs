@@ -86,6 +86,15 @@ impl PlacementPlan {
             Some(read)
         };
         let (measure, together) = (inner("measure"), inner("together"));
+        let all = together.as_ref().map_or(1.0, Scheduling::share_of_cpu);
+        let too_much = |own: &Scheduling| own.quota_us.is_some() && own.share_of_cpu() > all;
+        if measure.as_ref().is_some_and(too_much) {
+            table.wrong(table.at_key("measure"), MORE_THAN_ALL);
+        }
+        let guests_have = guests.iter().flatten().map(|guest| &guest.scheduling);
+        if guests_have.into_iter().any(too_much) {
+            table.wrong(table.at_key("guests"), MORE_THAN_ALL);
+        }
         let at = table.at();
         let usual = scenario.map(Scenario::placement);
         let name = name.or_else(|| scenario.map(|s| s.name.to_owned()));
@@ -118,6 +127,10 @@ impl PlacementPlan {
         })
     }
 }
+
+/// The kernel refuses a group whose quota is a larger part than its parent's.
+const MORE_THAN_ALL: &str =
+    "a guest's quota is more of a CPU than `together` has: at most the same part is possible";
 
 fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
     let role = table.read("role", |value| match value.as_str() {

@@ -4,6 +4,8 @@ use super::*;
 fn what_runtimes_log_is_told_without_its_time() {
     let runc = "time=\"2026-11-22T00:04:33Z\" level=error msg=\"runc run failed: no\"";
     assert_eq!(message(runc), "runc run failed: no");
+    let quoted = "time=\"2026\" level=error msg=\"exec: \\\"/x\\\": not found\"";
+    assert_eq!(message(quoted), "exec: \"/x\": not found");
     assert_eq!(message("2026-11-22T00:04:33.5Z: it fails"), "it fails");
     assert_eq!(message("tompion: it fails"), "tompion: it fails");
 }

@@ -5,7 +5,7 @@ mod measured;
 use std::fmt::Write as _;
 
 use tompion_record::format_ns;
-use tompion_verdict::Outcome;
+use tompion_verdict::{Outcome, ProfileVerdict};
 
 use crate::clock_right::clocks;
 use crate::data::ReportData;
@@ -117,7 +117,8 @@ fn platforms(out: &mut String, data: &ReportData) {
         );
         for of_cell in &found.tables {
             let _ = writeln!(out, "### {}\n", plain(&of_cell.title));
-            table(out, &found.heads, &of_cell.rows);
+            let heads: Vec<&str> = found.heads.iter().map(String::as_str).collect();
+            table(out, &heads, &of_cell.rows);
         }
     }
     let Some(summary) = platforms::of_report(data) else {
@@ -146,18 +147,32 @@ fn warnings(data: &ReportData) -> Vec<(&'static str, String)> {
     all
 }
 
+fn word(o: Outcome) -> &'static str {
+    match o {
+        Outcome::Pass => "✓ pass",
+        Outcome::Fail => "✗ fail",
+        Outcome::Inconclusive => "? inconclusive",
+    }
+}
+
 fn profiles(out: &mut String, data: &ReportData) {
     let profiles = &data.assessment().profiles;
     if profiles.is_empty() {
         return;
     }
-    let loads = verdicts::loads(profiles);
-    let word = |o: Outcome| match o {
-        Outcome::Pass => "✓ pass",
-        Outcome::Fail => "✗ fail",
-        Outcome::Inconclusive => "? inconclusive",
-    };
     out.push_str("## Is time good enough here?\n\n");
+    if let Some(found) = verdicts::by_place(profiles) {
+        let places = found.places.iter().map(String::as_str);
+        let heads: Vec<&str> = std::iter::once("Use").chain(places).collect();
+        let overall = |p: &Option<&ProfileVerdict>| p.map_or(NONE, |p| word(p.outcome)).to_owned();
+        let rows = found.uses.iter().map(|of_use| {
+            let title = std::iter::once(of_use.first().title.clone());
+            title.chain(of_use.at.iter().map(overall)).collect()
+        });
+        table(out, &heads, &rows.collect::<Vec<_>>());
+        out.push_str("### Each by itself\n\n");
+    }
+    let loads = verdicts::loads(profiles);
     let mut heads = vec!["Use", "Requirement", "Overall"];
     heads.extend(loads.iter().map(|l| load_title(l)));
     let rows: Vec<Vec<String>> = profiles

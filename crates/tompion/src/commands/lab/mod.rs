@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tompion_lab::engine::{self, Lab, Platforms};
 use tompion_lab::leftovers::{self, Way};
 use tompion_lab::platform::{self, Presence};
-use tompion_lab::{LabPlan, PlatformPlan};
+use tompion_lab::{LabPlan, PlatformPlan, Refusal, Room};
 
 use super::report::{self, Page};
 use super::session::header;
@@ -64,7 +64,8 @@ fn plan(options: &LabPlanOptions) -> exit::Result {
         return Ok(exit::ERROR);
     };
     let platforms = Platforms::look(&plan, &program(&options.program)?);
-    let prospect = tompion_lab::prospect(&plan, &platforms.cells(&plan));
+    let measured = platforms.cells(&plan);
+    let prospect = tompion_lab::prospect(&plan, &measured);
     let refused = told_of(&platforms, &options.file);
     refused.iter().for_each(|why| exit::complain(why));
     if options.json {
@@ -75,6 +76,7 @@ fn plan(options: &LabPlanOptions) -> exit::Result {
             "cells": cells,
             "refused": refused,
             "prospect": prospect,
+            "warnings": tompion_lab::warnings(&plan, &measured, &prospect, &Room::here()),
         }))?;
     } else {
         print(&text::plan(&plan, &platforms, &prospect))?;
@@ -84,6 +86,13 @@ fn plan(options: &LabPlanOptions) -> exit::Result {
         exit::complain(&nowhere(&absent(&plan, &platforms)));
     }
     Ok(if prospect.cells == 0 { exit::ERROR } else { 0 })
+}
+
+/// One line for each platform and placement of a plan that is left out here.
+fn missing(plan: &LabPlan, platforms: &Platforms, file: &Path) -> Vec<String> {
+    let absent = absent(plan, platforms).into_iter();
+    let absent = absent.map(|platform| format!("absent: {platform}"));
+    told_of(platforms, file).into_iter().chain(absent).collect()
 }
 
 /// The platforms of a plan that are not here, each with the reason.
@@ -100,11 +109,11 @@ fn nowhere(absent: &[String]) -> String {
     format!("no platform of the plan is here ({})", absent.join("; "))
 }
 
-/// One line for each placement that a platform cannot have.
+/// One line for each placement that platforms cannot have, and each reason.
 fn told_of(platforms: &Platforms, file: &Path) -> Vec<String> {
-    let refused = platforms.refused().iter();
+    let refused = Refusal::told(platforms.refused()).into_iter();
     refused
-        .map(|refusal| format!("{}:{}", file.display(), refusal.mistake))
+        .map(|mistake| format!("{}:{mistake}", file.display()))
         .collect()
 }
 
@@ -116,6 +125,9 @@ fn run(options: &LabRunOptions) -> exit::Result {
             leftovers::clean(Way::Remove)?;
             let lab = Lab::resume(directory)?;
             let platforms = Platforms::look(lab.plan(), &program);
+            missing(lab.plan(), &platforms, directory)
+                .iter()
+                .for_each(|told| exit::complain(told));
             (lab, platforms, directory.clone())
         }
         (None, Some(file)) => {
@@ -137,6 +149,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
             "the lab ends early; what it has is kept, go on with: tompion lab run --resume {at}"
         )
     })?;
+    ending.lost.iter().for_each(|lost| exit::complain(lost));
     for left in &ending.left {
         exit::complain(&format!(
             "{left}; once it can be reached: tompion lab clean"
@@ -159,7 +172,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
         ));
         return Ok(exit::INTERRUPTED);
     }
-    Ok(if ending.failed.is_empty() {
+    Ok(if ending.failed.is_empty() && ending.lost.is_empty() {
         0
     } else {
         exit::FAILED
@@ -177,21 +190,31 @@ fn begin(
     let platforms = Platforms::look(&plan, program);
     let absent = absent(&plan, &platforms);
     anyhow::ensure!(absent.len() < plan.platforms.len(), nowhere(&absent));
-    let prospect = tompion_lab::prospect(&plan, &platforms.cells(&plan));
+    let measured = platforms.cells(&plan);
+    let prospect = tompion_lab::prospect(&plan, &measured);
     let refused = told_of(&platforms, file);
     anyhow::ensure!(
         prospect.cells > 0,
         "no placement of the plan can be had here ({})",
         refused.join("; ")
     );
-    refused.iter().for_each(|why| exit::complain(why));
+    missing(&plan, &platforms, file)
+        .iter()
+        .for_each(|told| exit::complain(told));
+    anyhow::ensure!(
+        absent.is_empty() && refused.is_empty() || !options.require_all,
+        "--require-all: nothing is measured, since not all of the plan can be"
+    );
+    let left = leftovers::clean(Way::Tell)?.found.len();
+    if left > 0 {
+        exit::complain(&format!(
+            "warning: killed labs have left {left} things behind, which may disturb: tompion lab clean"
+        ));
+    }
     if !options.output.quiet {
-        for platform in &absent {
-            exit::complain(&format!("absent: {platform}"));
+        for warning in tompion_lab::warnings(&plan, &measured, &prospect, &Room::here()) {
+            exit::complain(&format!("warning: {warning}"));
         }
-        text::warning(&prospect, plan.replicates)
-            .iter()
-            .for_each(|text| exit::complain(text));
     }
     let seed = options.seed.or(plan.seed).unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -199,7 +222,7 @@ fn begin(
     });
     let header = header(engine::design(&plan, &platforms, seed));
     let directory = super::session::free_directory(options.out.as_deref());
-    let lab = Lab::begin(&directory, text, plan, seed, header)?;
+    let lab = Lab::begin(&directory, text, plan, seed, program, header)?;
     Ok((lab, platforms, directory))
 }
 
@@ -238,6 +261,11 @@ fn platforms(options: &LabPlatformsOptions) -> exit::Result {
 
 /// The plan in `file`; where it is none, its mistakes are told, a line each.
 fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
+    anyhow::ensure!(
+        !file.is_dir(),
+        "{0}: a directory, where a plan is a file; to go on with the lab in it: tompion lab run --resume {0}",
+        file.display()
+    );
     let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
     let Ok(text) = String::from_utf8(bytes) else {
         anyhow::bail!("{}: no text in UTF-8, which a plan is", file.display());

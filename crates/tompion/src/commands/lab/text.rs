@@ -6,7 +6,7 @@ use std::time::Duration;
 use tompion_lab::engine::Platforms;
 use tompion_lab::leftovers::Cleaning;
 use tompion_lab::platform::Presence;
-use tompion_lab::{LabPlan, PlatformPlan, Prospect, Refusal};
+use tompion_lab::{LabPlan, PlatformPlan, Prospect, Refusal, Room};
 
 use super::in_words;
 
@@ -36,6 +36,12 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
         "\nCells, each once in each of {} replicates",
         plan.replicates
     );
+    for (platform, presence) in plan.platforms.iter().zip(all.presence()) {
+        if let Presence::Absent(_) = presence {
+            let level = platform.level();
+            let _ = writeln!(text, "  {level}: all left out, the platform is absent");
+        }
+    }
     for cell in plan.cells() {
         let what = plan.name_of(cell);
         let is_refused =
@@ -50,8 +56,6 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
                 text,
                 "  {what}: left out, the platform cannot have the placement"
             );
-        } else {
-            let _ = writeln!(text, "  {what}: left out, the platform is absent");
         }
     }
     let length = in_words(Duration::from_secs_f64(prospect.expected_s));
@@ -67,8 +71,8 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
             probability(p)
         );
     }
-    if let Some(warning) = warning(prospect, plan.replicates) {
-        let _ = writeln!(text, "{warning}");
+    for warning in tompion_lab::warnings(plan, &all.cells(plan), prospect, &Room::here()) {
+        let _ = writeln!(text, "warning: {warning}");
     }
     text
 }
@@ -79,19 +83,6 @@ fn probability(p: f64) -> String {
         p if p >= 0.01 => format!("{p:.2}"),
         p => format!("{p:.1e}"),
     }
-}
-
-/// What speaks against carrying a plan out as it is.
-pub fn warning(prospect: &Prospect, replicates: u32) -> Option<String> {
-    prospect.decides_nothing().then(|| {
-        let need = prospect.replicates_needed;
-        let need = need.map_or_else(|| "more".to_owned(), |n| n.to_string());
-        format!(
-            "warning: {replicates} replicates cannot show a difference between {} at the level \
-             0.05; replicates = {need} can",
-            prospect.between
-        )
-    })
 }
 
 /// One line a platform.

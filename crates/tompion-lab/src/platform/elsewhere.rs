@@ -1,0 +1,22 @@
+//! A platform that a plan is about and that no lab can make, such as a guest on ESXi: listed
+//! as absent until somebody names one to log in to.
+
+use std::path::Path;
+
+use super::{Output, Platform, Presence, Task, TaskError};
+
+/// What is to be done about it.
+const WHY: &str = "no machine is named for it in the plan: make it kind = \"ssh\" with the host \
+                   of a guest of yours";
+
+pub(super) struct Elsewhere;
+
+impl Platform for Elsewhere {
+    fn presence(&self, _program: &Path) -> Presence {
+        Presence::Absent(WHY.to_owned())
+    }
+
+    fn run(&self, _task: &Task<'_>) -> Result<Output, TaskError> {
+        Err(TaskError::Failed(WHY.to_owned()))
+    }
+}
