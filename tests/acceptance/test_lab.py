@@ -250,20 +250,21 @@ def test_an_emulator_reads_slowly_and_is_called_what_it_is(tmp_path):
 
 @needs_guest
 def test_virtual_time_is_called_that_wherever_its_results_are(tmp_path):
-    plan = SMALL.replace("replicates = 5", "replicates = 2")
+    plan = SMALL.replace("replicates = 5", "replicates = 1")
     plan = plan.replace('kind = "oci"\nruntime = "runc"', 'kind = "qemu"\nicount = 3')
     out = tmp_path / "run"
     tompion("lab", "run", write(tmp_path, plan), "--out", out, "--quiet", cwd=ROOT, timeout=400, check=0)
     assert left(out) == []
     level = "qemu (emulated, virtual time)"
     trials = [trial["factors"]["platform"] for trial in record(out)["trials"]]
-    assert sorted(trials) == ["host"] * 2 + [level] * 2
+    assert sorted(trials) == ["host", level]
     told = tompion("report", out, "--format", "md", check=0).stdout
     assert level in told and "qemu (emulated)" not in told
     compared = json.loads(tompion("compare", out, "--by", "platform", "--json", check=0).stdout)
     assert sorted(compared["sides"]) == ["host", level]
-    assert all(sorted(row["sides"]) == ["host", level] for row in compared["comparisons"])
-    assert all(row["trials"] == [2, 2] for row in compared["comparisons"]) and compared["comparisons"]
+    rows = compared["comparisons"]
+    assert rows and all(sorted(row["sides"]) == ["host", level] for row in rows), rows
+    assert all(row["trials"] == [1, 1] for row in rows), rows
 
 
 def test_what_a_virtual_machine_cannot_be_is_told_before_anything_starts(tmp_path):
@@ -540,8 +541,8 @@ def test_progress_is_a_line_with_the_time_left_and_gone_at_the_end(tmp_path):
         assert done == sorted(done) and {0, 1, 2} <= set(done), lines
         assert int(lines[-1][1]) < int(lines[0][1]), lines
         text = shown.text()
-    assert " cells, " not in text and " s left" not in text, text
-    assert "Report:" in text, text
+    text = "\n".join(filter(None, map(str.rstrip, text.splitlines())))
+    assert "Report:" in text and not re.search(r"/3 cells|\d s left", text), text
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -281,11 +281,8 @@ fn a_dozen_platforms_have_plots_of_their_own() {
     let page = html(&report);
     check_page(&page);
     // Side by side by their medians, each method under each load.
-    assert_eq!(
-        page.matches("<th>95 % interval</th><th>p99</th></tr>")
-            .count(),
-        4
-    );
+    let heads = "<th>95 % interval</th><th>p99</th><th>clocksource</th></tr>";
+    assert_eq!(page.matches(heads).count(), 4);
     let xml = as_xml(&page);
     let document = Document::parse(&xml).unwrap();
     let ccdfs = plots(&document, "ccdf");

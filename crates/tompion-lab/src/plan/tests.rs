@@ -85,7 +85,7 @@ fn what_is_missing_or_twice_is_told() {
         [[probes]]\nkind = \"stalls\"\ntime = \"10ms\"\n[[probes]]\nkind = \"stalls\"\n";
     insta::assert_snapshot!(mistakes(text), @r#"
     1:1: an oci platform needs a runtime: a name such as "runc", or a path
-    4:8: no kind of platform is called `runc`; there are host, oci, qemu, firecracker, cloud-hypervisor, ssh (a runtime such as runc is kind = "oci")
+    4:8: no kind of platform is called `runc`; there are host, oci, qemu, firecracker, cloud-hypervisor, ssh, elsewhere (a runtime such as runc is kind = "oci")
     7:1: a second platform called `host`; give it another name = "..."
     11:9: accel: there are "tcg" (emulation) and "kvm"
     12:1: a platform has no `bios`; it has kind, name, start_within, accel, cpus, memory_mib, kernel, machine, cpu, features, clocksource, pin, icount, disk, scratch_mib, network

@@ -7,7 +7,7 @@ use perf_event_open_sys::bindings as abi;
 use tompion_cause::{OffCpu, What};
 
 use super::format::{Field, Format};
-use super::names::to_comm;
+use super::names::{OUTSIDE, to_comm};
 use super::record::{Event, Kind, Origin, Record};
 
 /// What the records of an event are about.
@@ -167,11 +167,12 @@ impl Decoder {
                 }
                 // The record of the thread that comes tells nothing more.
                 abi::PERF_RECORD_SWITCH_CPU_WIDE if is_out(misc) => {
+                    let seen = |tid| self.in_namespace(tid);
                     number(body, 4).map(|next| Event::Switch {
-                        prev: common.tid,
+                        prev: seen(common.tid),
                         prev_comm: None,
                         how: how(misc),
-                        next,
+                        next: seen(next),
                         next_comm: None,
                     })
                 }
@@ -209,6 +210,14 @@ impl Decoder {
                 cpu: common.cpu,
                 event,
             }));
+        }
+    }
+
+    /// Within a PID namespace the kernel gives all threads outside it the idle one's number.
+    fn in_namespace(&self, tid: i32) -> i32 {
+        match tid {
+            0 if self.translate => OUTSIDE,
+            tid => tid,
         }
     }
 

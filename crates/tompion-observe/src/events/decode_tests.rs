@@ -228,6 +228,36 @@ fn within_a_pid_namespace_numbers_are_translated_as_they_are_learnt() {
     assert_eq!(pairs, [(7, -6001), (-6001, 7), (0, -6001)]);
 }
 
+/// Without tracepoints, as in a container.
+#[test]
+fn within_a_pid_namespace_strangers_are_not_taken_for_the_idle_thread() {
+    let next = |tid: i32| {
+        let mut bytes = [0; 8];
+        bytes[4..].copy_from_slice(&tid.to_ne_bytes());
+        bytes
+    };
+    let written = Written::default()
+        .beside(abi::PERF_RECORD_SWITCH_CPU_WIDE, OUT, &next(0), 42, 100)
+        .beside(abi::PERF_RECORD_SWITCH_CPU_WIDE, OUT, &next(42), 0, 200);
+    let pairs = |translate| -> Vec<_> {
+        let mut decoder = Decoder {
+            translate,
+            ..Decoder::default()
+        };
+        let events = decode(&mut decoder, &written).0.into_iter();
+        events
+            .map(|event| match event {
+                Event::Switch { prev, next, .. } => (prev, next),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    assert_eq!(pairs(false), [(42, 0), (0, 42)]);
+    assert_eq!(pairs(true), [(42, OUTSIDE), (OUTSIDE, 42)]);
+    let task = super::super::names::Names::new(|_| panic!("nobody knows")).task(OUTSIDE);
+    assert_eq!(task.to_string(), "a thread of another namespace");
+}
+
 #[test]
 fn truncated_and_unknown_records_are_passed_over() {
     let written = Written::default()

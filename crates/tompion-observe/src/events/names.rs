@@ -7,6 +7,9 @@ use tompion_cause::Task;
 /// A thread's name as the kernel keeps it: up to 15 bytes and a zero.
 pub(super) type Comm = [u8; 16];
 
+/// A thread of which no more is known than that it is outside the PID namespace, or idle.
+pub(super) const OUTSIDE: i32 = i32::MIN;
+
 /// How many names are kept before unused ones are thrown away together.
 const KEPT: usize = 16_384;
 
@@ -48,6 +51,8 @@ impl Names {
     pub(super) fn task(&mut self, tid: i32) -> Task {
         let name = if tid == 0 {
             Some("idle".to_owned())
+        } else if tid == OUTSIDE {
+            None
         } else if let Some((_, name)) = self.known.get(&tid) {
             Some(name.clone())
         } else {
