@@ -174,11 +174,11 @@ def test_neighbours_work_while_it_is_measured_and_are_gone_after(tmp_path):
     for (_, name), beside in entries.items():
         what = [neighbour["what"] for neighbour in beside]
         if "/contention-cpu/" in name:
-            assert what == ["guest 1 (cpu:threads=1)", "the host (cpu:threads=1)"], beside
+            assert what == ["guest 2 (cpu:threads=1)", "the host (cpu:threads=1)"], beside
             assert all(neighbour["cpu_seconds"] > 0 for neighbour in beside), beside
             assert len(beside[0]["cpus"]) == 1, beside
         else:
-            assert what == (["guest 1 (idle)"] if "/idle-one/" in name else []), beside
+            assert what == (["guest 2 (idle)"] if "/idle-one/" in name else []), beside
     trials = [trial["factors"] for trial in record(out)["trials"]]
     assert {f["placement"] for f in trials} == {"one-to-all", "contention-cpu", "idle-one", "pair"}
     # Both of a pair measure, in every replicate; the second is told from the first.

@@ -177,6 +177,15 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
         .filter(|(_, c)| !by_time(c))
         .map(|(v, _)| v.samples + v.samples_missing)
         .max();
+    let more = plural(most, "sample", "samples");
+    if !data.record().platforms.is_empty() {
+        // Neither option is one of the lab's.
+        return Some(format!(
+            "Some verdicts need up to {} more {more}: give their probe a longer time in the \
+             plan, or more replicates.",
+            count(most)
+        ));
+    }
     let mut remedies = Vec::new();
     if let (Some(times), Some(ns)) = (times, run_length_ns(data)) {
         remedies.push(format!("--duration {}", round_duration(ns * times)));
@@ -184,7 +193,6 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
     if let Some(n) = wake_samples {
         remedies.push(format!("--wake-samples {n}"));
     }
-    let more = plural(most, "sample", "samples");
     (!remedies.is_empty()).then(|| {
         format!(
             "Some verdicts need up to {} more {more}: run again with {}.",

@@ -13,7 +13,7 @@ const BESIDE_A_NEIGHBOUR: [&str; 2] = ["contention-cpu", "contention-memory"];
 
 /// A guest cannot tell: contradicted where evidence names the cause of 0.9 at least of the
 /// time lost beside a neighbour, in every cell, supported where it names that of 0.1 at
-/// most. What is left unknown since Tompion takes a neighbour for an idle CPU supports nothing.
+/// most.
 pub(super) fn told_beside_a_neighbour(run: &Observed) -> Option<Finding> {
     let cells = run.cells.keys().filter(|f| {
         let is_host = |level: &str| match run.places.get(level) {
@@ -26,7 +26,7 @@ pub(super) fn told_beside_a_neighbour(run: &Observed) -> Option<Finding> {
             && BESIDE_A_NEIGHBOUR.contains(&f.level(factor::PLACEMENT))
             && f.get(factor::PLATFORM).is_some_and(|p| !is_host(p))
     });
-    let (mut effects, mut all, mut none, mut look_idle) = (Vec::new(), true, true, false);
+    let (mut effects, mut all, mut none) = (Vec::new(), true, true);
     let (mut least, mut most) = (f64::MAX, f64::MIN);
     let mut levels = BTreeSet::new();
     for cell in cells {
@@ -35,7 +35,6 @@ pub(super) fn told_beside_a_neighbour(run: &Observed) -> Option<Finding> {
         };
         all &= share.low >= 0.9;
         none &= share.high <= 0.1;
-        look_idle |= run.cells[cell].values().any(|r| r.neighbours_look_idle);
         least = least.min(share.value);
         most = most.max(share.value);
         levels.insert(cell.level(factor::PLATFORM));
@@ -46,7 +45,7 @@ pub(super) fn told_beside_a_neighbour(run: &Observed) -> Option<Finding> {
         );
         effects.push(share.effect(what, "1", 1.0));
     }
-    let outcome = match (all, none && !look_idle) {
+    let outcome = match (all, none) {
         (true, _) => Outcome::Contradicted,
         (_, true) => Outcome::Supported,
         _ => Outcome::NotDecidable,
@@ -56,13 +55,6 @@ pub(super) fn told_beside_a_neighbour(run: &Observed) -> Option<Finding> {
          {most:.3} of the time lost, in the middle of each cell ({})",
         levels.iter().copied().collect::<Vec<_>>().join(", ")
     )];
-    if look_idle {
-        because.push(
-            "threads of other containers bear the number of the idle one in the switches that \
-             were recorded, so that part of the rest may be a neighbour's, taken for idle"
-                .to_owned(),
-        );
-    }
     let places: Vec<_> = levels.iter().filter_map(|l| run.places.get(*l)).collect();
     if places.iter().any(|p| p.kind == "oci") {
         because.push(

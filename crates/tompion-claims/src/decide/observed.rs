@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use tompion_record::{
-    CauseTotal, Environment, EvidenceItem, Factors, PlatformRecord, RunRecord, Stalls, Summary,
-    Trial, factor,
+    CauseTotal, Environment, Factors, PlatformRecord, RunRecord, Stalls, Summary, Trial, factor,
 };
 use tompion_stats::median_interval;
 
@@ -26,8 +25,6 @@ pub(super) struct Replicate {
     pub missed: Option<f64>,
     /// Share of the time lost in stalls whose cause is named.
     pub named: Option<f64>,
-    /// Whether evidence cannot tell other containers' threads from an idle CPU.
-    pub neighbours_look_idle: bool,
 }
 
 /// A platform of a lab.
@@ -61,15 +58,6 @@ fn named_share(stalls: &Stalls) -> Option<f64> {
     (stalls.lost_ns > 0).then(|| named as f64 / stalls.lost_ns as f64)
 }
 
-/// Within a PID namespace the kernel's records of a CPU's switches, which are taken where
-/// tracepoints are not to be had, give threads of other namespaces the number of the idle
-/// one.
-fn neighbours_look_idle(evidence: &[EvidenceItem], seen: &Environment) -> bool {
-    let is_had = |e: &EvidenceItem| e.name == "context switches of the CPUs" && e.missing.is_none();
-    let namespaces = &seen.container.own_namespaces;
-    namespaces.iter().any(|n| n == "pid") && evidence.iter().any(is_had)
-}
-
 /// Trials by cell and block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observed {
@@ -84,23 +72,16 @@ impl Observed {
     /// Some trials of a run.
     pub fn new<'a>(trials: impl Iterator<Item = &'a Trial>, record: &RunRecord) -> Self {
         let machine = &record.header.environment;
-        let seen_on = |level: &str| {
-            let mut known = record.platforms.iter().filter(|p| p.level == level);
-            known.find_map(|p| p.environment.as_ref())
-        };
         let mut cells: BTreeMap<Factors, BTreeMap<u32, Replicate>> = BTreeMap::new();
         for t in trials {
             let measured = t.summary.measured.clone();
             let undisturbed = t.summary.undisturbed.clone();
-            let evidence = t.observation.as_ref().map(|o| o.evidence.as_slice());
-            let seen = seen_on(t.factors.level(factor::PLATFORM)).unwrap_or(machine);
             let replicate = Replicate {
                 undisturbed: undisturbed.or_else(|| measured.clone()),
                 measured,
                 cpu_ns: t.measurement.cpu_per_operation_ns,
                 missed: t.summary.missed_periods.map(|n| n as f64),
                 named: t.stalls.as_ref().and_then(named_share),
-                neighbours_look_idle: neighbours_look_idle(evidence.unwrap_or_default(), seen),
             };
             let cell = cells.entry(t.factors.clone()).or_default();
             cell.insert(t.block, replicate);
@@ -220,14 +201,7 @@ mod tests {
             seen.container.own_namespaces = namespaces.iter().map(|n| (*n).to_owned()).collect();
             seen
         };
-        let item = |missing: Option<&str>| EvidenceItem {
-            name: "context switches of the CPUs".to_owned(),
-            missing: missing.map(str::to_owned),
-        };
         let (inside, outside) = (on("6.1", &["ipc", "pid"]), on("6.1", &[]));
-        assert!(neighbours_look_idle(&[item(None)], &inside));
-        assert!(!neighbours_look_idle(&[item(None)], &outside));
-        assert!(!neighbours_look_idle(&[item(Some("no right"))], &inside));
 
         let place = |kind: &str, seen: &Environment| {
             let platform = PlatformRecord {

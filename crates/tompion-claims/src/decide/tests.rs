@@ -192,7 +192,7 @@ fn events_within_20_us_in_a_guest_refute_and_late_ones_prove_nothing() {
 
 /// Ten replicates a scenario, the cause of a share of the time lost named, a hundredth more
 /// in each.
-fn beside_neighbours(platform: &str, shares: [f64; 2], look_idle: bool) -> Observed {
+fn beside_neighbours(platform: &str, shares: [f64; 2]) -> Observed {
     let mut run = Observed::default();
     for (scenario, share) in ["contention-cpu", "contention-memory"].iter().zip(shares) {
         let key = key("stalls", "busy-loop", "", "idle")
@@ -200,7 +200,6 @@ fn beside_neighbours(platform: &str, shares: [f64; 2], look_idle: bool) -> Obser
             .with(factor::PLACEMENT, *scenario);
         let replicate = |block: u32| Replicate {
             named: Some(share + 0.01 * f64::from(block)),
-            neighbours_look_idle: look_idle,
             ..Replicate::default()
         };
         let cell = (0..10).map(|block| (block, replicate(block)));
@@ -211,27 +210,24 @@ fn beside_neighbours(platform: &str, shares: [f64; 2], look_idle: bool) -> Obser
 
 #[test]
 fn a_guest_knows_of_its_neighbour_where_the_time_lost_has_causes() {
-    let with = |platform: &str, shares: [f64; 2], look_idle: bool| {
-        let run = beside_neighbours(platform, shares, look_idle);
+    let with = |platform: &str, shares: [f64; 2]| {
+        let run = beside_neighbours(platform, shares);
         outcome(causes::told_beside_a_neighbour, &run)
     };
     let known = Some(Outcome::Contradicted);
-    assert_eq!(with("runc", [0.9, 0.9], false), known);
-    assert_eq!(with("runc", [0.9, 0.9], true), known);
+    assert_eq!(with("runc", [0.9, 0.9]), known);
     let unknown = Some(Outcome::Supported);
-    assert_eq!(with("runc", [0.0, 0.0], false), unknown);
+    assert_eq!(with("runc", [0.0, 0.0]), unknown);
     let open = Some(Outcome::NotDecidable);
-    assert_eq!(with("runc", [0.9, 0.0], false), open);
-    assert_eq!(with("runc", [0.9, 0.85], false), open);
-    assert_eq!(with("runc", [0.0, 0.05], false), open);
-    // It was taken for idle, and may well be known.
-    assert_eq!(with("runc", [0.0, 0.0], true), open);
-    assert_eq!(with("host", [0.9, 0.9], false), None);
+    assert_eq!(with("runc", [0.9, 0.0]), open);
+    assert_eq!(with("runc", [0.9, 0.85]), open);
+    assert_eq!(with("runc", [0.0, 0.05]), open);
+    assert_eq!(with("host", [0.9, 0.9]), None);
 }
 
 #[test]
 fn what_was_beside_the_neighbour_is_told() {
-    let mut run = beside_neighbours("runc", [0.9, 0.9], false);
+    let mut run = beside_neighbours("runc", [0.9, 0.9]);
     let mut because = |kind: &str, has_own_kernel: bool| {
         let kind = kind.to_owned();
         let place = Place {
