@@ -120,12 +120,13 @@ gvisor-meanwhile: test-packages
 	@.ci/meanwhile begin $(CACHE)/gvisor nice .ci/gvisor $(CACHE)/bin
 
 # The long experiments too, some twenty minutes more: ten minutes beside the
-# kernel's clock, 10^9 reads by all CPUs, labs killed at twenty moments, and what
+# kernel's clock, 10^9 reads by all CPUs, labs killed at twenty moments, the first look, and what
 # observing costs.
 test-full: test
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
-	TOMPION_LONG=1 $(VENV)/bin/pytest -q -k killed tests/acceptance/test_lab.py
+	TOMPION_LONG=1 $(VENV)/bin/pytest -q -k "killed or first_look" \
+		tests/acceptance/test_lab.py tests/acceptance/test_lab_plans.py
 	$(VENV)/bin/python benches/observer.py --check
 
 # Sleeps with the observer and without, in about eight minutes; best on a machine

@@ -136,7 +136,7 @@ CONCURRENT = {
     # from another, the control group of the first is given all the weight.
     "test_lab": "all",
     # States of neighbours, whatever they take; the shares that they take are alone.
-    "test_placements": ["cannot_be_had", "neighbours_work"],
+    "test_placements": ["cannot_be_had", "neighbours_work", "held_against"],
     # Refusals and failures, with limits of time of their own.
     "test_lab_bad": "all",
     # Another machine, and what cuts it off. Not what a killed lab left there: others clean.
@@ -191,6 +191,8 @@ ALONE = {
     # What a killed lab leaves lies open for a moment, and others look for such things.
     "test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on",
     "test_what_a_killed_lab_left_there_is_found_and_removed",
+    # As long as a reader of the README waits.
+    "test_a_first_look_at_four_platforms_takes_less_than_five_minutes",
     # The budget's and the busy caller's parts need the CPU.
     "test_the_library_agrees_with_the_kernel",
     "test_a_stopped_process_knows_what_it_missed",

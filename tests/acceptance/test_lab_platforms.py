@@ -54,7 +54,7 @@ time = "500ms"
 # ten periods of the quota, in two cells of each replicate: 80 stalls, of which ten must show.
 [[probes]]
 kind = "stalls"
-time = "1900ms"
+time = "1s"
 """
 
 

@@ -209,7 +209,7 @@ together = {{ weight = 10000 }}
 measure = {{ quota = "20ms", period = "100ms" }}
 [[probes]]
 kind = "stalls"
-time = "1900ms"
+time = "1s"
 """
 
 

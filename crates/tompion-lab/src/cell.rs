@@ -134,11 +134,12 @@ impl CellJob {
         // Where all takes long, as in an emulator, time runs out before some trials had
         // their turn: they get another, since a replicate without them pairs with none.
         let mut left = plan;
-        let (time, cells) = (left.duration, left.cells.len());
+        let (time, cells) = (self.probe.time(), left.cells.len());
         let mut longer = 1;
         self.tell();
         let begun = Instant::now();
-        let limit = 2 * time + Duration::try_from_secs_f64(self.spare_s).unwrap_or_default();
+        let limit =
+            2 * left.duration + Duration::try_from_secs_f64(self.spare_s).unwrap_or_default();
         while begun.elapsed() + left.duration <= limit {
             let before = left.cells.len();
             execute(&left, &mut machine, &mut writer, &stop, |_| ()).map_err(|e| one_line(&e))?;
@@ -155,7 +156,8 @@ impl CellJob {
                 2 * longer
             };
             let share = left.cells.len() as f64 / cells as f64;
-            left.duration = time.mul_f64((share * f64::from(longer)).min(1.0));
+            let share = (share * f64::from(longer)).min(1.0);
+            left.duration = self.probe.overhead() + time.mul_f64(share);
         }
         self.tell();
         // Loads end before their files go.

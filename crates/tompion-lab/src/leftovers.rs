@@ -10,7 +10,7 @@ mod workspace;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -247,6 +247,19 @@ fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut
             remove_directory(directory).map_err(|e| e.to_string())
         });
     }
+}
+
+/// A directory beside the journals in which nothing is, and which stays, as [`base`] does.
+pub(crate) fn empty_place() -> Result<PathBuf, Error> {
+    let base = base();
+    let place = base.join("nothing");
+    let made = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&place);
+    made.map_err(Error::io(place.display().to_string()))?;
+    trust(&base)?;
+    Ok(place)
 }
 
 /// Removes the scratch directories of dead labs in a run's directory, whose journals a

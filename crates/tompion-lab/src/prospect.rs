@@ -14,8 +14,6 @@ use crate::{Kind, LabCell, LabPlan, Pinning, PlacementPlan};
 const LEVEL: f64 = 0.05;
 /// Starting a program and measuring the counter's rate take this long.
 const START: Duration = Duration::from_millis(600);
-/// What stalls take beside measuring: events of whole CPUs are opened and closed.
-const STALLS: Duration = Duration::from_millis(500);
 
 /// What a plan takes and what it can show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,11 +77,6 @@ pub fn prospect(plan: &LabPlan, cells: &[LabCell]) -> Prospect {
 /// How long a cell is expected to take.
 pub(crate) fn expected(plan: &LabPlan, cell: LabCell) -> Duration {
     let probe = &plan.probes[cell.probe];
-    let stalls = if probe.name() == "stalls" {
-        STALLS
-    } else {
-        Duration::ZERO
-    };
     let placement = &plan.placements[cell.placement];
     // On one CPU starts wait for each other.
     let guests = match placement.pinning {
@@ -91,7 +84,7 @@ pub(crate) fn expected(plan: &LabPlan, cell: LabCell) -> Duration {
         _ => 1 + usize::from(placement.neighbours() > 0),
     };
     let start = start(&plan.platforms[cell.platform].kind) * guests as u32;
-    START * guests as u32 + start + stalls + probe.time()
+    START * guests as u32 + start + probe.overhead() + probe.time()
 }
 
 /// Starting and removing an instance, seen on a machine of two CPUs.

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_takes_days_or_shows_nothing_is_told() {
         let [long] = <[String; 1]>::try_from(of("", "replicates = 10000")).unwrap();
-        assert!(long.starts_with("it takes 3.5 days"), "{long}");
+        assert!(long.starts_with("it takes 3.6 days"), "{long}");
         assert_eq!(
             of("", "replicates = 3"),
             [

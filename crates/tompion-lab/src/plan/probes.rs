@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tompion_load::LoadSpec;
 use tompion_probe::{Policy, read_cost, timer_events, wake_up};
-use tompion_record::parse_duration_ns;
+use tompion_record::{format_duration, parse_duration_ns};
 use tompion_run::{Observe, Plan, PlanOptions, Slack, StallOptions, TimerEventOptions};
 
 use super::read::{Table, nearest};
@@ -15,6 +15,8 @@ const NAMES: [&str; 4] = ["wake-up", "read-cost", "stalls", "timer-events"];
 
 /// How long a load runs before its trial, as in `tompion measure`.
 const SETTLE: Duration = Duration::from_millis(300);
+/// What opening and closing the events of whole CPUs takes; each close waits in the kernel.
+const STALLS: Duration = Duration::from_millis(600);
 
 /// Read-cost samples of each method in one cell.
 const READ_SAMPLES: u64 = 100_000;
@@ -128,6 +130,15 @@ impl ProbePlan {
         })
     }
 
+    /// What comes on top of the measuring time: the load settles, and for stalls the events
+    /// of whole CPUs are opened and closed.
+    pub fn overhead(&self) -> Duration {
+        match self.wish {
+            ProbeWish::Stalls { .. } => SETTLE + STALLS,
+            _ => SETTLE,
+        }
+    }
+
     /// The plan of one cell beside `load`: every method, target and slack once.
     ///
     /// # Errors
@@ -147,7 +158,7 @@ impl ProbePlan {
             blocks: 1,
             read_samples: 0,
             wake_samples: 0,
-            duration: Duration::from_nanos(self.time_ns),
+            duration: self.time() + self.overhead(),
             settle: SETTLE,
             seed,
         };
@@ -191,8 +202,14 @@ impl ProbePlan {
                 });
             }
         }
-        // Here it is a key of the plan.
-        Plan::new(&options).map_err(|e| e.to_string().replace("--duration", "time"))
+        // Here it is a key of the plan, and without what comes on top.
+        let told = |time: Duration| format_duration(time.as_nanos() as u64);
+        let is = |name: &str, time| format!("{name} is {}", told(time));
+        Plan::new(&options).map_err(|e| {
+            let whole = is("--duration", options.duration);
+            let text = e.to_string().replace(&whole, &is("time", self.time()));
+            text.replace("--duration", "time")
+        })
     }
 }
 

@@ -82,14 +82,15 @@ fn what_is_missing_or_twice_is_told() {
     let text = "[[platforms]]\nkind = \"oci\"\n[[platforms]]\nkind = \"runc\"\n\
         [[platforms]]\nkind = \"host\"\n[[platforms]]\nkind = \"host\"\n\
         [[platforms]]\nkind = \"qemu\"\naccel = \"xen\"\nbios = \"x\"\n\
-        [[probes]]\nkind = \"stalls\"\ntime = \"10ms\"\n[[probes]]\nkind = \"stalls\"\n";
+        [[probes]]\nkind = \"wake-up\"\nmethods = [\"usleep\"]\ntargets = [\"5s\"]\n\
+        time = \"10ms\"\n[[probes]]\nkind = \"stalls\"\n";
     insta::assert_snapshot!(mistakes(text), @r#"
     1:1: an oci platform needs a runtime: a name such as "runc", or a path
     4:8: no kind of platform is called `runc`; there are host, oci, qemu, firecracker, cloud-hypervisor, ssh, elsewhere (a runtime such as runc is kind = "oci")
     7:1: a second platform called `host`; give it another name = "..."
     11:9: accel: there are "tcg" (emulation) and "kvm"
     12:1: a platform has no `bios`; it has kind, name, start_within, accel, cpus, memory_mib, kernel, machine, cpu, features, clocksource, pin, icount, disk, scratch_mib, network
-    15:8: one pass over this cell takes about 0.7 s, and time is 10ms; name at least time 1s, or fewer or shorter measurements
+    17:8: one pass over this cell takes about 40 s (with target 5s, 40 s for every trial: its warm-up and a few samples), and time is 10ms; name at least time 43s, or fewer or shorter measurements
     "#);
 }
 

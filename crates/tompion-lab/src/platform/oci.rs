@@ -98,12 +98,8 @@ impl Oci {
 
     /// What every runtime can, and other programs that know `--version` cannot.
     fn lists_containers(&self) -> Result<(), String> {
-        // An empty place for its state, where journals lie too.
-        let root = tempfile::Builder::new()
-            .prefix("tompion-list-")
-            .tempdir_in("/run")
-            .map_err(|e| format!("/run: {e}"))?;
-        let mut command = self.command(root.path())?;
+        let root = leftovers::empty_place().map_err(|e| e.to_string())?;
+        let mut command = self.command(&root)?;
         command.push("list".to_owned());
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
@@ -124,8 +120,12 @@ impl Oci {
     }
 
     /// What the container is.
-    fn spec(&self, task: &Task<'_>, id: &str) -> Result<Spec, oci_spec::OciSpecError> {
-        let program = fs::canonicalize(task.program)?;
+    fn spec(
+        &self,
+        task: &Task<'_>,
+        program: &Path,
+        id: &str,
+    ) -> Result<Spec, oci_spec::OciSpecError> {
         let mut mounts: Vec<Mount> = get_default_mounts();
         // Writable, the groups would be the machine's.
         mounts.retain(|m| m.destination() != Path::new("/sys/fs/cgroup"));
@@ -258,7 +258,10 @@ impl Oci {
             fs::create_dir_all(bundle.join("rootfs").join(directory)).map_err(at)?;
         }
         fs::write(bundle.join("rootfs").join(&PROGRAM[1..]), []).map_err(at)?;
-        let spec = self.spec(task, id).map_err(|e| e.to_string())?;
+        // It is bound by its own name, whatever links lead to it.
+        let program = fs::canonicalize(task.program);
+        let program = program.map_err(|e| format!("{}: {e}", task.program.display()))?;
+        let spec = self.spec(task, &program, id).map_err(|e| e.to_string())?;
         let config = bundle.join("config.json");
         spec.save(&config)
             .map_err(|e| format!("{}: {e}", config.display()))?;
