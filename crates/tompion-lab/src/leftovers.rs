@@ -13,6 +13,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::mount::UnmountFlags;
@@ -249,17 +250,41 @@ fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut
     }
 }
 
-/// A directory beside the journals in which nothing is, and which stays, as [`base`] does.
-pub(crate) fn empty_place() -> Result<PathBuf, Error> {
-    let base = base();
-    let place = base.join("nothing");
-    let made = fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&place);
-    made.map_err(Error::io(place.display().to_string()))?;
-    trust(&base)?;
-    Ok(place)
+/// An empty directory for a moment, where `lab clean` finds it if this process is killed
+/// in it: the place of a lab that has not written anything yet.
+#[derive(Debug)]
+pub(crate) struct EmptyPlace {
+    path: PathBuf,
+}
+
+impl EmptyPlace {
+    pub(crate) fn make() -> Result<Self, Error> {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let owner = Owner::this().map_err(Error::io("this process"))?;
+        let base = base();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = base.join(owner.stem()).join(format!("empty-{number}"));
+        // Another one's end may take the directory above away just now.
+        let made = (0..100).find_map(|_| {
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true).mode(0o700).create(&path).ok()
+        });
+        made.ok_or_else(|| Error::Wish(format!("{}: no directory can be made", path.display())))?;
+        trust(&base)?;
+        Ok(Self { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for EmptyPlace {
+    fn drop(&mut self) {
+        let _ = remove_directory(&self.path);
+        // Stays where another one is still in it.
+        let _ = self.path.parent().map(fs::remove_dir);
+    }
 }
 
 /// Removes the scratch directories of dead labs in a run's directory, whose journals a

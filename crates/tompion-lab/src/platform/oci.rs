@@ -98,8 +98,8 @@ impl Oci {
 
     /// What every runtime can, and other programs that know `--version` cannot.
     fn lists_containers(&self) -> Result<(), String> {
-        let root = leftovers::empty_place().map_err(|e| e.to_string())?;
-        let mut command = self.command(&root)?;
+        let root = leftovers::EmptyPlace::make().map_err(|e| e.to_string())?;
+        let mut command = self.command(root.path())?;
         command.push("list".to_owned());
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
