@@ -143,9 +143,12 @@ fn summary_of(
     level: f64,
 ) -> Result<PlatformSummary> {
     if sides.is_empty() {
-        return Err(Error::Wish(
-            "no factor `platform` here: this is no run of a lab".to_owned(),
-        ));
+        return Err(Error::Wish(match records.is_empty() {
+            true => "no factor `platform` here: this is no run of a lab".to_owned(),
+            false => "no cell of this lab has been measured yet; go on with it: tompion lab run \
+                      --resume"
+                .to_owned(),
+        }));
     }
     let reference = match reference {
         Some(name) => Some(named(sides, name)?),

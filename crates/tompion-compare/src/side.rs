@@ -201,8 +201,13 @@ impl Side {
 /// What a reader of a comparison should know of how a run went.
 fn remarks(record: &RunRecord) -> Vec<String> {
     let mut found = Vec::new();
-    if matches!(record.status, Status::Running | Status::Interrupted) {
-        found.push("It was not ended in order; its trials are those that were saved.".to_owned());
+    match record.status {
+        Status::Running => found
+            .push("It was not ended in order; its trials are those that were saved.".to_owned()),
+        Status::Interrupted => found.push(
+            "It was interrupted; its trials are those that were measured by then.".to_owned(),
+        ),
+        _ => {}
     }
     if let Some(t) = record.throttling.filter(|t| t.throttled_periods > 0) {
         found.push(format!(

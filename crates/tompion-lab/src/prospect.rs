@@ -8,7 +8,7 @@ use tompion_record::factor;
 use tompion_stats::{Design, least_p, replicates_needed};
 
 use crate::order::turns;
-use crate::{Kind, LabCell, LabPlan, Pinning, PlacementPlan};
+use crate::{Kind, LabCell, LabPlan, Pinning};
 
 /// Level at which platforms are told apart.
 const LEVEL: f64 = 0.05;
@@ -51,10 +51,19 @@ pub fn prospect(plan: &LabPlan, cells: &[LabCell]) -> Prospect {
         let found: BTreeSet<usize> = cells.iter().map(of).collect();
         found.len()
     };
-    let (platforms, placements) = (levels(|c| c.platform), levels(|c| c.placement));
+    let platforms = levels(|c| c.platform);
     let largest = largest(plan);
-    let by_platform = pairs(platforms) * placements * largest;
-    let by_placement = pairs(placements) * platforms * largest;
+    let used: BTreeSet<usize> = cells.iter().map(|c| c.placement).collect();
+    let guests: Vec<usize> = used
+        .iter()
+        .map(|&p| plan.placements[p].measuring())
+        .collect();
+    let by_platform = pairs(platforms) * guests.iter().sum::<usize>() * largest;
+    // The second guest of one placement is held against the second of another.
+    let pairs_of_guests = guests.iter().enumerate();
+    let pairs_of_guests =
+        pairs_of_guests.map(|(i, a)| guests[..i].iter().map(|b| a.min(b)).sum::<usize>());
+    let by_placement = pairs_of_guests.sum::<usize>() * platforms * largest;
     let (between, family) = match by_placement > by_platform {
         true => ("placements", by_placement),
         false => ("platforms", by_platform),
@@ -113,8 +122,7 @@ fn largest(plan: &LabPlan) -> usize {
         .collect();
     keys.sort();
     let largest = keys.chunk_by(|a, b| a == b).map(<[_]>::len).max();
-    let guests = plan.placements.iter().map(PlacementPlan::measuring).max();
-    largest.unwrap_or(0) * guests.unwrap_or(1)
+    largest.unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -162,6 +170,15 @@ mod tests {
         let plan = LabPlan::parse(&two).unwrap();
         let all = prospect(&plan, &plan.cells());
         assert_eq!((all.cells, all.between, all.family), (6, "placements", 6));
+        // A second guest that measures is a cell more, of one placement and each platform.
+        let guests = two.replace(
+            "scenario = \"3\"",
+            "scenario = \"3\"\n[[placements.guests]]\nrole = \"measure\"",
+        );
+        let plan = LabPlan::parse(&guests).unwrap();
+        let all = prospect(&plan, &plan.cells());
+        assert_eq!((all.between, all.family), ("placements", 6));
+        let plan = LabPlan::parse(&two).unwrap();
         // Beside others a start takes longer.
         let [alone, beside] = [0, 1].map(|n| expected(&plan, plan.cells()[n]));
         assert!(beside > alone);

@@ -15,8 +15,12 @@ const LEVEL: f64 = 0.05;
 pub(crate) const LEGEND: &str = "Medians of all samples of a platform, with their interval \
      over replicates; then how many times that of the bare machine, and the p of their \
      difference by replicates (exact permutation, paired, adjusted by Holm's method over all pairs of \
-     platforms within a probe, method and load; * below 0.05). All pairs and other figures: \
-     `tompion compare RUN --by platform`. Stalls have no median worth telling: see their maxima.";
+     platforms within a probe, method and load; * below 0.05; 3 of 8: replicates that there are, \
+     of those needed). All pairs and other figures: `tompion compare RUN --by platform`. Stalls \
+     have no median worth telling, but maxima: `tompion lab summary RUN`.";
+
+/// Replicates below which a median of theirs has no interval.
+const LEAST: usize = 6;
 
 /// All platforms in one cell after the other.
 #[derive(Debug)]
@@ -106,7 +110,8 @@ fn row(
     let name = platform(shown).unwrap_or_default();
     let summary = shown.view.plotted();
     let p99 = summary.and_then(|s| supported(s, 0.99, s.p99_ns));
-    let interval = shown.view.median_interval;
+    let replicates = shown.cell.blocks.len().max(shown.cell.batched_blocks.len());
+    let interval = shown.view.median_interval.filter(|_| replicates >= LEAST);
     let mut row = vec![
         name.to_owned(),
         ns(median_ns(shown)),
@@ -143,8 +148,8 @@ impl Reference {
 fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Found(Found { p_adjusted: p, .. }) if *p <= LEVEL => format!("{} *", p_value(*p)),
-        Verdict::Found(found) => format!("{}  ", p_value(found.p_adjusted)),
-        Verdict::TooFew { have, need, .. } => format!("{} of {need}  ", have.0.min(have.1)),
+        Verdict::Found(found) => p_value(found.p_adjusted),
+        Verdict::TooFew { have, need, .. } => format!("{} of {need}", have.0.min(have.1)),
         Verdict::NoFigure => NONE.to_owned(),
     }
 }

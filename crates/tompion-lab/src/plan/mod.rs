@@ -156,11 +156,15 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         }
     };
     let top = Table::new(source, table.get_ref(), 0..0, "plan");
-    let name = top.text("name").unwrap_or_default();
+    let name = top.read("name", |value| match value.as_str() {
+        Some(name) if !name.chars().any(char::is_control) => Ok(name.to_owned()),
+        _ => Err("one line of text in quotes is wanted".to_owned()),
+    });
+    let name = name.unwrap_or_default();
     let seed = top.number("seed", 0..u64::MAX);
     let replicates = top.number("replicates", 1..100_001);
     let time_ns = top.time_ns("time").unwrap_or(TIME_NS);
-    let loads: Option<Vec<LoadSpec>> = top.parsed("loads");
+    let loads: Option<Vec<LoadSpec>> = top.list("loads", |text| placements::load(Some(text)));
     let loads = loads.unwrap_or_else(|| vec!["idle".parse().expect("a load's name")]);
     let platforms = read_platforms(&top);
     let placements = read_placements(&top);

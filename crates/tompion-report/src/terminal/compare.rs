@@ -88,7 +88,7 @@ fn head(out: &mut String, view: &CompareView, all: &Comparison, width: usize, pa
          differences between {}, which need not be that of the two, with the {} interval of this \
          comparison alone; A < B: share of {} in which B is the larger; p: \
          by exact permutation of trials, adjusted by Holm's method within each probe, method \
-         and load.{}",
+         and load; 2 of 6 there: replicates that there are, of those needed.{}",
         if all.paired {
             "trials of a block"
         } else {

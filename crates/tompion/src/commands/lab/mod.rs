@@ -162,14 +162,12 @@ fn run(options: &LabRunOptions) -> exit::Result {
             "{}: no cell could be measured",
             directory.display()
         );
+        exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);
     }
     report::make(&directory, &Page::of_run(&directory), options.output, &[])?;
     if ending.interrupted {
-        let at = directory.display();
-        exit::complain(&format!(
-            "interrupted; go on with: tompion lab run --resume {at}"
-        ));
+        exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);
     }
     Ok(if ending.failed.is_empty() && ending.lost.is_empty() {
@@ -177,6 +175,11 @@ fn run(options: &LabRunOptions) -> exit::Result {
     } else {
         exit::FAILED
     })
+}
+
+fn go_on(directory: &Path) -> String {
+    let at = directory.display();
+    format!("interrupted; go on with: tompion lab run --resume {at}")
 }
 
 /// A new lab, refused before anything is written where no platform is here.
