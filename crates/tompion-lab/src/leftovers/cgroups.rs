@@ -37,8 +37,11 @@ pub(super) fn find(stem: &str) -> Vec<PathBuf> {
 
 /// Removes all of them, as far as that goes; whether none is left.
 pub(crate) fn remove(stem: &str) -> bool {
-    let groups = find(stem).into_iter();
-    groups.fold(true, |all, group| remove_one(&group).is_ok() && all)
+    let problems = find(stem)
+        .iter()
+        .filter(|group| remove_one(group).is_err())
+        .count();
+    problems == 0
 }
 
 /// Kills what is in a group and below, and removes it.
