@@ -355,7 +355,7 @@ role = "idle"
 def killed_at(lab, chance, wanted):
     """Kills a lab at a random moment after it has made something and runs so many virtual
     machines at once; tells how many it then had."""
-    own = f"{lab.pid}-*"
+    own = f"{lab.pid}-*/journal"
     until = time.monotonic() + 180
 
     def is_there():
