@@ -545,6 +545,27 @@ def test_progress_is_a_line_with_the_time_left_and_gone_at_the_end(tmp_path):
     assert "Report:" in text and not re.search(r"/3 cells|\d s left", text), text
 
 
+def test_a_platform_that_has_gone_leaves_a_resumed_lab_incomplete(tmp_path):
+    copy = tmp_path / "mine"
+    shutil.copy2(shutil.which("runc") or "/usr/sbin/runc", copy)
+    out = tmp_path / "run"
+    plan = SMALL.replace('"runc"', f'"{copy}"').replace("replicates = 5", "replicates = 2")
+    tompion("lab", "run", write(tmp_path, plan), "--out", out, "--quiet", check=0)
+    before = {p["level"]: p for p in record(out)["platforms"]}
+    # As if killed before the copy's last cell, and begun by another build.
+    lines = (out / "lab.jsonl").read_text().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if '"name":"mine/' in line)
+    lines[0] = re.sub(r'"program":"[^"]+"', '"program":"another"', lines[0])
+    (out / "lab.jsonl").write_text("".join(lines[:last]))
+    copy.unlink()
+    done = tompion("lab", "run", "--resume", out, "--quiet", check=2)
+    assert f"mine is absent now, with 1 of 2 cells measured: there is no program {copy}" in done.stderr
+    after = record(out)
+    assert after["status"] == "incomplete" and len(after["trials"]) == 3
+    assert {p["level"]: p for p in after["platforms"]} == before, "it was there when it measured"
+    assert any("another build" in note for note in after["notes"]), after["notes"]
+
+
 @pytest.fixture(scope="module", autouse=True)
 def clean_before():
     """What another run of these tests left must not count."""

@@ -19,7 +19,7 @@ use std::time::Duration;
 use rustix::mount::UnmountFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, process};
 
 pub(crate) use cgroups::remove as remove_cgroups;
 pub use workspace::Workspace;
@@ -317,7 +317,7 @@ pub(crate) fn run(command: &[String]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("no command")?;
     let mut command = Command::new(program);
     command.args(arguments);
-    let done = crate::platform::ask(command, REMOVAL).map_err(|why| format!("{program}: {why}"))?;
+    let done = process::ask(command, REMOVAL).map_err(|why| format!("{program}: {why}"))?;
     match done.success {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&done.stderr)

@@ -24,6 +24,7 @@ mod order;
 mod placing;
 mod plan;
 pub mod platform;
+mod process;
 mod prospect;
 mod tether;
 mod warnings;

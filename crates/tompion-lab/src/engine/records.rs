@@ -135,3 +135,25 @@ pub(super) fn placements(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
     ));
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_on_another_clock_than_the_first_is_told() {
+        let on = |clock: &str| {
+            let mut seen = Environment::default();
+            seen.clock.clocksource = Some(clock.to_owned());
+            seen
+        };
+        let mut record = PlatformRecord::default();
+        let told = |record: &PlatformRecord, clock| another_clock("x", record, Some(&on(clock)));
+        assert_eq!(told(&record, "tsc"), None);
+        record.environment = Some(on("tsc"));
+        assert_eq!(told(&record, "tsc"), None);
+        let want = "x ran on the clocksource hpet, the platform's first instance on tsc.";
+        assert_eq!(told(&record, "hpet").as_deref(), Some(want));
+        assert_eq!(another_clock("x", &record, None), None);
+    }
+}

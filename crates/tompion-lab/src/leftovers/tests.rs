@@ -155,3 +155,37 @@ fn what_lies_on_another_machine_is_known_until_it_is_gone() {
     assert_eq!(told[0].problem.as_deref(), Some("nobody answers"));
     assert_eq!((told.len(), count()), (2, 0));
 }
+
+#[test]
+fn a_container_is_kept_by_its_name_and_by_no_longer_number() {
+    let root = tempfile::tempdir().unwrap();
+    let state = root.path().join("tompion-lab-7-9-1");
+    let kept = || is_kept("tompion-lab-7-9-1", &state);
+    assert!(!kept());
+    fs::create_dir(root.path().join("tompion-lab-7-9-12")).unwrap();
+    assert!(!kept());
+    fs::create_dir(&state).unwrap();
+    assert!(kept());
+    fs::remove_dir(&state).unwrap();
+    // As runsc has it.
+    let of_runsc = "tompion-lab-7-9-1_sandbox:tompion-lab-7-9-1.state";
+    fs::write(root.path().join(of_runsc), "").unwrap();
+    assert!(kept());
+    assert!(!is_kept("x", Path::new("/no/such/place/x")));
+}
+
+#[test]
+fn scratch_directories_of_a_run_go_and_nothing_else() {
+    let out = tempfile::tempdir().unwrap();
+    for name in ["scratch-7-9", "samples"] {
+        fs::create_dir_all(out.path().join(name).join("inner")).unwrap();
+    }
+    fs::write(out.path().join("scratch-file"), "").unwrap();
+    remove_scratch(out.path());
+    let mut left: Vec<_> = fs::read_dir(out.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["samples", "scratch-file"]);
+}

@@ -10,7 +10,6 @@ mod guest;
 mod host;
 mod microvm;
 mod oci;
-mod process;
 mod qemu;
 mod running;
 mod seat;
@@ -29,7 +28,9 @@ use object::{Object, ObjectSection};
 
 use crate::leftovers::Workspace;
 use crate::plan::{Kind, PlatformPlan};
+use crate::process::{self, ask};
 
+pub use crate::process::{Output, TaskError};
 pub(crate) use host::Host;
 pub(crate) use running::{Running, Start};
 pub use seat::{Seat, Seating};
@@ -65,34 +66,6 @@ pub struct Task<'a> {
     pub seat: Option<&'a Seat>,
     /// Takes what the program writes to standard error, as it comes.
     pub telling: Option<&'a Sender<Vec<u8>>>,
-}
-
-/// What an instance gave back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// Whether the program ended with status 0.
-    pub success: bool,
-    /// How it ended, in words.
-    pub status: String,
-    /// All it wrote to standard output.
-    pub stdout: Vec<u8>,
-    /// What it wrote to standard error.
-    pub stderr: Vec<u8>,
-}
-
-/// Why an instance gave nothing back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TaskError {
-    /// It was to stop.
-    Stopped,
-    /// In one line.
-    Failed(String),
-}
-
-impl From<crate::Error> for TaskError {
-    fn from(error: crate::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
 }
 
 /// A kind of platform, set up as a plan says.
@@ -226,15 +199,6 @@ fn find(program: &Path) -> Option<PathBuf> {
         .chain(sbin)
         .map(|directory| directory.join(program))
         .find(|file| file.is_file())
-}
-
-/// What a program answers that is asked for a word or to tidy up, not for work.
-pub(crate) fn ask(command: Command, limit: Duration) -> Result<Output, String> {
-    let never = AtomicBool::new(false);
-    process::run(command, limit, &never, None, || ()).map_err(|e| match e {
-        TaskError::Failed(why) => why,
-        TaskError::Stopped => "stopped".to_owned(),
-    })
 }
 
 /// The first line that a program prints of its version.

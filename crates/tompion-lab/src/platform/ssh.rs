@@ -15,10 +15,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::process::{Ended, Input};
 use super::{Output, Platform, Presence, Task, TaskError, static_for};
 use crate::leftovers::{Made, Workspace};
 use crate::plan::SshSettings;
+use crate::process::{Ended, Input};
 use crate::tether::TETHER_ARG;
 
 use self::connection::Connection;

@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::super::process::{self, Ended, Input};
 use super::super::{TaskError, find};
 use crate::plan::SshSettings;
+use crate::process::{self, Ended, Input};
 
 /// The status of `ssh` itself.
 const SSH_FAILED: i32 = 255;

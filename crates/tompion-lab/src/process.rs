@@ -9,8 +9,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Output, TaskError};
-
 /// How often the lab looks up while an instance measures: seldom, since it may do so
 /// on the CPU that is measured.
 const LOOK: Duration = Duration::from_millis(250);
@@ -19,8 +17,36 @@ const END: Duration = Duration::from_secs(30);
 /// What is kept of each output, in bytes; results are a thousandth of that.
 const MOST: u64 = 1 << 30;
 
+/// What an instance gave back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Whether the program ended with status 0.
+    pub success: bool,
+    /// How it ended, in words.
+    pub status: String,
+    /// All it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// Why an instance gave nothing back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskError {
+    /// It was to stop.
+    Stopped,
+    /// In one line.
+    Failed(String),
+}
+
+impl From<crate::Error> for TaskError {
+    fn from(error: crate::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 /// What a process may read.
-pub(super) enum Input {
+pub(crate) enum Input {
     /// Nothing, not even that nothing more comes, for as long as it runs.
     Held,
     /// A file.
@@ -28,7 +54,7 @@ pub(super) enum Input {
 }
 
 /// How a process ended by itself.
-pub(super) struct Ended {
+pub(crate) struct Ended {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
@@ -37,7 +63,7 @@ pub(super) struct Ended {
 /// Runs `command` to its end. Where that does not come in time, or `stop` is set, `end`
 /// ends what the command's death alone would leave, and the command is killed.
 /// `telling` gets what it says on standard error, as it comes.
-pub(super) fn run(
+pub(crate) fn run(
     mut command: Command,
     limit: Duration,
     stop: &AtomicBool,
@@ -55,7 +81,7 @@ pub(super) fn run(
 }
 
 /// The same for one that reads, of which nothing is left after its death.
-pub(super) fn run_with(
+pub(crate) fn run_with(
     mut command: Command,
     input: Input,
     limit: Duration,
@@ -66,6 +92,15 @@ pub(super) fn run_with(
         Input::File(file) => file.into(),
     });
     run_as_is(command, limit, stop, None, || ())
+}
+
+/// What a program answers that is asked for a word or to tidy up, not for work.
+pub(crate) fn ask(command: Command, limit: Duration) -> Result<Output, String> {
+    let never = AtomicBool::new(false);
+    run(command, limit, &never, None, || ()).map_err(|e| match e {
+        TaskError::Failed(why) => why,
+        TaskError::Stopped => "stopped".to_owned(),
+    })
 }
 
 fn run_as_is(
