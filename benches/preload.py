@@ -29,7 +29,7 @@ CLOCKS = {
     "monotonic": "clock_gettime(CLOCK_MONOTONIC)",
     "realtime": "clock_gettime(CLOCK_REALTIME)",
     "gettimeofday": "gettimeofday",
-    "time": "time (not replaced)",
+    "time": "time",
 }
 NOT_SLOWER = 0.95
 TENFOLD = 10.0

@@ -6,6 +6,7 @@ real system calls; what they print is compared with a plain run.
 
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from preload import LIBRARY, PLAIN, check, every_mode, every_policy, library, pr
 REPLACED = {
     "clock_gettime",
     "gettimeofday",
+    "time",
     "clock_nanosleep",
     "nanosleep",
     "usleep",
@@ -87,6 +89,22 @@ def test_small_stacks_are_enough(mode):
     # Bound at once: the dynamic loader alone takes more than the room that is left.
     done = check(mode, "small_stacks.c", flags=("-Wl,-z,now",))
     print(done.stderr)
+
+
+@every_mode
+@pytest.mark.parametrize("flags", [("-Wl,-z,now",), ("-Wl,-z,lazy",), ("-fno-plt",), ("-no-pie",)])
+def test_time_is_called_as_in_a_plain_run_where_it_is_not_replaced(mode, flags):
+    # By the program and by a library that it loads later; a stranger's comes first.
+    path = program("time_binding.c", *flags, "-ldl")
+    plugin = library("time_binding.c", "-DPLUGIN", *(f for f in flags if f != "-no-pie"))
+    stranger = library("foreign_time.c")
+    answers = run(mode, path, plugin, status=0).stdout.splitlines()
+    plain = run(PLAIN, path, plugin, status=0).stdout.splitlines()
+    expected = plain if "tsc" not in mode else [LIBRARY.name] * 2
+    assert [Path(line).name for line in answers] == [Path(line).name for line in expected]
+    for order in ({"first": [stranger]}, {"last": [stranger]}):
+        answers = run(mode, path, plugin, status=0, **order).stdout
+        assert answers.splitlines() == [str(stranger)] * 2, order
 
 
 # The counter is forbidden ---------------------------------------------------------

@@ -73,15 +73,18 @@ fn reads_rise(clocksource: &str) {
         // many times quicker.
         let plain = best("plain", "monotonic_reads_per_s");
         assert!(best("plain", "time_reads_per_s") > RISE * plain);
+        let rises = |name: &str, least: f64| {
+            let key = format!("{name}_reads_per_s");
+            let (plain, preload) = (best("plain", &key), best("preload", &key));
+            let rise = preload / plain;
+            eprintln!("{clocksource} {name}: {plain} -> {preload} reads/s, {rise:.1} times");
+            rise >= least
+        };
         ["monotonic", "realtime", "gettimeofday"]
             .iter()
-            .all(|name| {
-                let key = format!("{name}_reads_per_s");
-                let (plain, preload) = (best("plain", &key), best("preload", &key));
-                let rise = preload / plain;
-                eprintln!("{clocksource} {name}: {plain} -> {preload} reads/s, {rise:.1} times");
-                rise >= RISE
-            })
+            .all(|name| rises(name, RISE))
+            // The counter would be many times slower than the seconds in memory.
+            && rises("time", 0.7)
     });
     assert!(good, "{clocksource}: reads did not rise {RISE} times");
 }

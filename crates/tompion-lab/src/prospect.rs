@@ -93,7 +93,7 @@ pub(crate) fn expected(plan: &LabPlan, cell: LabCell) -> Duration {
         _ => 1 + usize::from(placement.neighbours() > 0),
     };
     let start = start(&plan.platforms[cell.platform].kind) * guests as u32;
-    START * guests as u32 + start + probe.overhead() + probe.time()
+    START * guests as u32 + start + probe.overhead() + probe.time() + probe.closing()
 }
 
 /// Starting and removing an instance, seen on a machine of two CPUs.

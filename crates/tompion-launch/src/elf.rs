@@ -23,7 +23,7 @@ pub struct Replaced {
 }
 
 /// The functions that the preload library replaces.
-pub const REPLACED: [Replaced; 6] = {
+pub const REPLACED: [Replaced; 7] = {
     const fn clock(name: &'static str) -> Replaced {
         Replaced {
             name,
@@ -36,6 +36,7 @@ pub const REPLACED: [Replaced; 6] = {
     [
         clock("clock_gettime"),
         clock("gettimeofday"),
+        clock("time"),
         sleep("clock_nanosleep"),
         sleep("nanosleep"),
         sleep("usleep"),

@@ -16,6 +16,8 @@ use tompion_observe::{Observer, ThreadCounters};
 const BLOCKS: usize = 8;
 const SLEEPS: usize = 2000;
 
+const KEPT: &str = "tracepoints kept in use, nothing recorded";
+
 fn main() {
     let cpu = a_cpu();
     pin_to(cpu);
@@ -51,6 +53,7 @@ fn main() {
     let ways = [
         ("alone", None),
         ("alone again", None),
+        (KEPT, None),
         ("counters only", Some(None)),
         (
             "the thread's switches",
@@ -74,6 +77,7 @@ fn main() {
     let mut last = ways.map(|_| None);
     for _ in 0..BLOCKS {
         for ((way, took), last) in ways.iter().zip(&mut took).zip(&mut last) {
+            let _keeper = (way.0 == KEPT).then(|| events::Keeper::of_all(cpu));
             let observer = way.1.map(|events| {
                 Observer::start(Settings {
                     threads: vec![own_tid()],

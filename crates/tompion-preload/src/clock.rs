@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use libc::{clockid_t, timespec, timeval};
+use libc::{clockid_t, time_t, timespec, timeval};
 use tompion_time::embed::{Current, DisruptionMarker, Embedded, Memory, Process, Watched};
 use tompion_time::os::ClockId;
 
@@ -111,4 +111,17 @@ pub unsafe extern "C" fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_
         }
     }
     0
+}
+
+/// `time` by the counter: the seconds that `clock_gettime` would give.
+///
+/// # Safety
+/// As `time`.
+pub unsafe extern "C" fn time(to: *mut time_t) -> time_t {
+    let seconds = (CLOCK.realtime() / SECOND) as time_t;
+    if !to.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *to = seconds };
+    }
+    seconds
 }

@@ -14,6 +14,8 @@ pub struct Costs {
     pub counter_ns: f64,
     /// By the kernel's way: vDSO or system call.
     pub kernel_ns: f64,
+    /// `time` by the kernel's way: the vDSO has the seconds in memory.
+    pub time_ns: f64,
 }
 
 /// Which clock serves.
@@ -37,6 +39,15 @@ impl Decision {
             Self::Counter(costs)
         } else {
             Self::NotFaster(costs)
+        }
+    }
+
+    /// Whether the counter serves `time` too: it has to be faster there as well, which it
+    /// is where the kernel has no vDSO, or none with this call.
+    pub fn replaces_time(&self, always: bool) -> bool {
+        match self {
+            Self::Counter(costs) => always || costs.counter_ns <= costs.time_ns * WORTH_IT,
+            _ => false,
         }
     }
 }
@@ -70,6 +81,7 @@ mod tests {
         let costs = |counter_ns, kernel_ns| Costs {
             counter_ns,
             kernel_ns,
+            time_ns: 2.5,
         };
         for (counter, kernel, taken) in [
             (24.0, 2400.0, true),
@@ -88,10 +100,28 @@ mod tests {
     }
 
     #[test]
+    fn seconds_from_memory_stay_the_kernels() {
+        let by = |time_ns, always| {
+            let costs = Costs {
+                counter_ns: 24.0,
+                kernel_ns: 2400.0,
+                time_ns,
+            };
+            Decision::by(costs, always).replaces_time(always)
+        };
+        assert!(!by(2.5, false));
+        assert!(!by(26.0, false));
+        assert!(by(300.0, false));
+        assert!(by(2.5, true));
+        assert!(!Decision::Kernel(Reason::Requested).replaces_time(true));
+    }
+
+    #[test]
     fn every_decision_says_why() {
         let costs = Costs {
             counter_ns: 24.26,
             kernel_ns: 812.0,
+            time_ns: 2.5,
         };
         assert_eq!(
             Decision::by(costs, false).to_string(),

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_uint, c_ulong, c_void};
 
-use libc::{clockid_t, timespec, timeval, useconds_t};
+use libc::{clockid_t, time_t, timespec, timeval, useconds_t};
 
 use crate::kernel;
 use crate::routes::ROUTES;
@@ -29,6 +29,17 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c
 pub unsafe extern "C" fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { (ROUTES.gettimeofday.get())(to, zone) }
+}
+
+/// `time(2)`. Where it is not replaced the program calls libc's itself: see
+/// [`bindings`](crate::bindings).
+///
+/// # Safety
+/// As libc's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn time(to: *mut time_t) -> time_t {
+    // SAFETY: the caller's promise.
+    unsafe { (ROUTES.time.get())(to) }
 }
 
 /// `clock_nanosleep(2)`.

@@ -6,12 +6,14 @@
 use std::ffi::{CStr, c_int, c_long, c_void};
 use std::ptr;
 
-use libc::{clockid_t, timespec, timeval};
+use libc::{clockid_t, time_t, timespec, timeval};
 
 /// `clock_gettime`, by the kernel's convention.
 pub type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
 /// `gettimeofday`.
 pub type Gettimeofday = unsafe extern "C" fn(*mut timeval, *mut c_void) -> c_int;
+/// `time`.
+pub type Time = unsafe extern "C" fn(*mut time_t) -> time_t;
 
 /// A system call's result by the kernel's convention, `errno` as it was.
 pub fn by_kernels_convention(call: impl FnOnce() -> c_long) -> c_int {
@@ -56,6 +58,31 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c
 pub unsafe extern "C" fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
     // SAFETY: the caller's promise; the kernel checks the addresses.
     unsafe { libc::syscall(libc::SYS_gettimeofday, to, zone) as c_int }
+}
+
+/// By system call, as [`gettimeofday`]; the seconds are the kernel's at its last tick,
+/// like the vDSO's.
+///
+/// # Safety
+/// As `time`.
+pub unsafe extern "C" fn time(to: *mut time_t) -> time_t {
+    let mut now = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is valid to write to. The clock exists since Linux 2.6.32.
+    unsafe {
+        libc::syscall(
+            libc::SYS_clock_gettime,
+            libc::CLOCK_REALTIME_COARSE,
+            &mut now,
+        )
+    };
+    if !to.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *to = now.tv_sec };
+    }
+    now.tv_sec
 }
 
 /// What the kernel maps into every process.
@@ -126,6 +153,18 @@ mod tests {
         }
         let ns = times.map(|t| t.tv_sec * 1_000_000_000 + t.tv_nsec);
         assert!(ns.is_sorted(), "{ns:?}");
+    }
+
+    #[test]
+    fn the_seconds_are_those_of_libc() {
+        let mut written = [0; 2];
+        // SAFETY: valid to write to.
+        unsafe {
+            let before = libc::time(&mut written[0]);
+            let ours = time(&mut written[1]);
+            assert_eq!(written, [before, ours]);
+            assert!(before <= ours && ours <= libc::time(ptr::null_mut()));
+        }
     }
 
     #[test]

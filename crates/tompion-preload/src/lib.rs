@@ -1,10 +1,8 @@
 //! `libtompion_preload.so`: precise time under unmodified programs.
 //!
 //! Loaded by `LD_PRELOAD` (see `tompion preload`), it replaces `clock_gettime`,
-//! `gettimeofday`, `clock_nanosleep`, `nanosleep`, `usleep` and `sleep`, for
-//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC`. `time` is left alone: the vDSO answers it
-//! from memory whatever the clocksource, in less than the jump through this library
-//! would add (2.5 ns, 2.7 with it). The way of a call:
+//! `gettimeofday`, `time`, `clock_nanosleep`, `nanosleep`, `usleep` and `sleep`, for
+//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC`. The way of a call:
 //!
 //! 1. `exports`: the symbols that the program is bound to. Each loads one pointer
 //!    and goes where it points.
@@ -12,6 +10,9 @@
 //!    system call. Afterwards to the vDSO and to libc (*aside*: as without us), or to
 //!    the counter. Where the program forbids the counter: to the kernel again.
 //! 3. `clock`: the clock of `tompion-time`, embedded; `sleeps`: its hybrid sleep.
+//!
+//! `bindings` takes `time` out of the way where we step aside: the vDSO answers it so
+//! soon that the jump through this library would be felt.
 //!
 //! `start` runs as a constructor: it reads the `settings`, finds the vDSO and
 //! libc, weighs the evidence, measures itself, and sets the routes.
@@ -23,6 +24,7 @@
 //! leaves it; nothing that unwinding through these frames (`pthread_cancel`) would
 //! have to clean up.
 
+mod bindings;
 mod clock;
 mod decision;
 mod explain;

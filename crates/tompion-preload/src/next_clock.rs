@@ -1,43 +1,54 @@
-//! The clock of another preloaded library that comes after this one (libfaketime, say):
-//! nobody preloads one to have it bypassed.
+//! The clocks that come after this library: libc's, or those of another preloaded one
+//! (libfaketime, say), which nobody preloads to have it bypassed.
+//!
+//! Uses the dynamic loader: not on any path but the start's.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use libc::{clockid_t, timespec};
 
-use crate::kernel::{self, ClockGettime, Gettimeofday};
+use crate::kernel::{self, ClockGettime, Gettimeofday, Time};
 use crate::routes::{ROUTES, Route};
 
-/// Sends the clocks to the next library where that is neither libc nor the vDSO, and
-/// tells its name. Uses the dynamic loader: not on any path but the start's.
+/// The `time` that comes next.
+pub fn time() -> Option<Time> {
+    // SAFETY: null, which is `None`, or a function of this name.
+    unsafe { std::mem::transmute::<*mut c_void, Option<Time>>(symbol(c"time")) }
+}
+
+/// Sends the clocks to the next library where one of them is neither libc's nor the
+/// vDSO's, and tells its name.
 pub fn respect() -> Option<String> {
     unsafe extern "C" {
-        fn gnu_get_libc_version() -> *const std::ffi::c_char;
+        fn gnu_get_libc_version() -> *const c_char;
     }
-    let symbol = |name: &CStr| -> *mut c_void {
-        // SAFETY: a string that ends; runs nobody's code.
-        unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
-    };
     let (clock_gettime, gettimeofday) = (symbol(c"clock_gettime"), symbol(c"gettimeofday"));
-    let theirs = object(clock_gettime)?;
-    if theirs.0 == object(gnu_get_libc_version as *mut c_void)?.0 {
-        return None;
-    }
-    // SAFETY: functions of these names; the first is not null, or it belonged to no
-    // object.
+    // SAFETY: only looks the value up.
+    let vdso = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+    let own = [object(gnu_get_libc_version as *mut c_void)?.0, vdso];
+    let (_, theirs) = [clock_gettime, gettimeofday, symbol(c"time")]
+        .into_iter()
+        .filter_map(object)
+        .find(|(base, _)| !own.contains(base))?;
+    // SAFETY: null, which is `None`, or functions of these names.
     unsafe {
-        NEXT_CLOCK.set(std::mem::transmute::<*mut c_void, ClockGettime>(
-            clock_gettime,
-        ));
-        ROUTES.clock_gettime.set(next_clock_gettime);
-        if let Some(gettimeofday) =
-            std::mem::transmute::<*mut c_void, Option<Gettimeofday>>(gettimeofday)
+        if let Some(next) = std::mem::transmute::<*mut c_void, Option<ClockGettime>>(clock_gettime)
         {
-            ROUTES.gettimeofday.set(gettimeofday);
+            NEXT_CLOCK.set(next);
+            ROUTES.clock_gettime.set(next_clock_gettime);
+        }
+        if let Some(next) = std::mem::transmute::<*mut c_void, Option<Gettimeofday>>(gettimeofday) {
+            ROUTES.gettimeofday.set(next);
         }
     }
-    Some(theirs.1)
+    Some(theirs)
+}
+
+/// The next function of this name; null where there is none.
+fn symbol(name: &CStr) -> *mut c_void {
+    // SAFETY: a string that ends; runs nobody's code but libc's choice of a function.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
 }
 
 /// Where the object is loaded that a function belongs to, and its file.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use tompion_time::os::ClockId;
 
-use crate::kernel::{self, ClockGettime, Gettimeofday};
+use crate::kernel::{self, ClockGettime, Gettimeofday, Time};
 use crate::libc_calls::{self, ClockNanosleep, Nanosleep, Next, Sleep, Usleep};
 
 /// A function pointer that may be exchanged at any time.
@@ -47,9 +47,12 @@ impl<F: Copy> Route<F> {
 pub struct Routes {
     pub clock_gettime: Route<ClockGettime>,
     pub gettimeofday: Route<Gettimeofday>,
+    pub time: Route<Time>,
     pub sleeps: Sleeps,
     /// The kernel's own clock, for what is not replaced and for anchors.
     pub kernel_clock: Route<ClockGettime>,
+    /// libc's own `time`, which never reads the counter.
+    pub libc_time: Route<Time>,
     /// libc's own sleeps, for what is not replaced and for hybrid sleeps.
     pub libc: Sleeps,
     forbidden: AtomicBool,
@@ -83,8 +86,10 @@ pub static ROUTES: Routes = unsafe {
     Routes {
         clock_gettime: Route::new(kernel::clock_gettime as *mut ()),
         gettimeofday: Route::new(kernel::gettimeofday as *mut ()),
+        time: Route::new(kernel::time as *mut ()),
         sleeps: Sleeps::by_system_call(),
         kernel_clock: Route::new(kernel::clock_gettime as *mut ()),
+        libc_time: Route::new(kernel::time as *mut ()),
         libc: Sleeps::by_system_call(),
         forbidden: AtomicBool::new(false),
     }
@@ -100,6 +105,12 @@ impl Routes {
         if let Some(function) = vdso.gettimeofday {
             self.gettimeofday.set(function);
         }
+    }
+
+    /// Takes over libc's `time`, and sends the calls there.
+    pub fn find_time(&self, next: Time) {
+        self.libc_time.set(next);
+        self.time.set(next);
     }
 
     /// Takes over libc's sleeps, and sends the calls there.
@@ -142,6 +153,7 @@ impl Routes {
         self.kernel_clock.set(kernel::clock_gettime);
         self.clock_gettime.set(kernel::clock_gettime);
         self.gettimeofday.set(kernel::gettimeofday);
+        self.time.set(self.libc_time.get());
     }
 }
 

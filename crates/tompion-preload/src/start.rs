@@ -1,7 +1,7 @@
 //! The start of the library in a process.
 #![allow(unsafe_code)]
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::hint::black_box;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -12,9 +12,11 @@ use tompion_time::evidence::{Evidence, Standing};
 use tompion_time::os::ClockId;
 use tompion_time::{Policy, Reason, agreement, counter};
 
+use crate::bindings;
 use crate::clock::{self, CLOCK, MEMORY};
 use crate::decision::{Costs, Decision};
 use crate::explain;
+use crate::exports;
 use crate::kernel::{self, ClockGettime, Vdso};
 use crate::libc_calls::Next;
 use crate::next_clock;
@@ -46,6 +48,9 @@ fn begin() {
     }
     let next = Next::find();
     ROUTES.find_sleeps(&next);
+    if let Some(time) = next_clock::time() {
+        ROUTES.find_time(time);
+    }
     let decision = match next_clock::respect() {
         Some(library) => Decision::Foreign(library),
         None => decide(&settings),
@@ -53,6 +58,12 @@ fn begin() {
     if matches!(decision, Decision::Counter(_)) {
         ROUTES.clock_gettime.set(clock::clock_gettime);
         ROUTES.gettimeofday.set(clock::gettimeofday);
+    }
+    if decision.replaces_time(settings.always) {
+        ROUTES.time.set(clock::time);
+    } else {
+        let theirs = ROUTES.time.get() as *const c_void;
+        bindings::hand_over(exports::time as *const c_void, theirs);
     }
     let hybrid = settings
         .hybrid
@@ -138,23 +149,29 @@ fn measure(kernel: ClockGettime) -> Costs {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        let before = counter::read_ordered();
-        for _ in 0..reads {
+        ticks_a_call(reads, || {
             let (clock, to): (clockid_t, *mut timespec) = (libc::CLOCK_MONOTONIC, &mut time);
             // SAFETY: `time` is valid to write to.
             let _: c_int = unsafe { black_box(read)(black_box(clock), black_box(to)) };
-        }
-        (counter::read_closing().wrapping_sub(before)) as f64 / f64::from(reads)
+        })
+    };
+    let time = ROUTES.libc_time.get();
+    let seconds = |reads: u32| {
+        ticks_a_call(reads, || {
+            // SAFETY: null asks for the result alone.
+            black_box(unsafe { black_box(time)(ptr::null_mut()) });
+        })
     };
     let begin = (kernel_now_ns(ClockId::Monotonic), counter::read_ordered());
-    let mut best = (f64::INFINITY, f64::INFINITY);
+    let mut best = [f64::INFINITY; 3];
     CLOCK.try_out(|| {
         // The first readings take the faults.
         batch(clock::clock_gettime, 2);
-        let slow = batch(kernel, 2);
+        let slow = [batch(kernel, 2), seconds(2)];
         for _ in 0..BATCHES {
-            best.0 = best.0.min(batch(clock::clock_gettime, READS));
-            best.1 = best.1.min(batch(kernel, READS)).min(slow);
+            best[0] = best[0].min(batch(clock::clock_gettime, READS));
+            best[1] = best[1].min(batch(kernel, READS)).min(slow[0]);
+            best[2] = best[2].min(seconds(READS)).min(slow[1]);
             if kernel_now_ns(ClockId::Monotonic) - begin.0 > ENOUGH_NS {
                 break;
             }
@@ -163,11 +180,22 @@ fn measure(kernel: ClockGettime) -> Costs {
     let end = (kernel_now_ns(ClockId::Monotonic), counter::read_ordered());
     let ns_per_tick =
         end.0.saturating_sub(begin.0) as f64 / (end.1.wrapping_sub(begin.1)).max(1) as f64;
-    CLOCK.process().watch.set_usual(best.1 as u64);
+    CLOCK.process().watch.set_usual(best[1] as u64);
+    let [counter_ns, kernel_ns, time_ns] = best.map(|ticks| ticks * ns_per_tick);
     Costs {
-        counter_ns: best.0 * ns_per_tick,
-        kernel_ns: best.1 * ns_per_tick,
+        counter_ns,
+        kernel_ns,
+        time_ns,
     }
+}
+
+/// What one of so many calls in a row takes.
+fn ticks_a_call(calls: u32, mut call: impl FnMut()) -> f64 {
+    let before = counter::read_ordered();
+    for _ in 0..calls {
+        call();
+    }
+    (counter::read_closing().wrapping_sub(before)) as f64 / f64::from(calls)
 }
 
 extern "C" fn end() {

@@ -15,8 +15,8 @@ const SHORTEST_READ: Duration = Duration::from_millis(10);
 /// seen in the run soon outweighs them.
 const READ_GUESS: f64 = 0.03;
 const TIMED_GUESS: f64 = 0.01;
-/// Opening and closing the events of whole CPUs; each close waits in the kernel.
-const STALLS_GUESS: f64 = 0.6;
+/// Opening the events of whole CPUs, setting up the loop.
+const STALLS_GUESS: f64 = 0.05;
 const SWITCH_GUESS: f64 = 0.02;
 
 /// Shares the run's time among the trials left. Read-cost trials take what they

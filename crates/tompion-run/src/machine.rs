@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec};
+use tompion_observe::events::Keeper;
 use tompion_probe::timer_events::{self, Found};
 use tompion_probe::{
     Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings, read_cost, wake_up,
@@ -53,6 +54,8 @@ pub struct Machine {
     /// Whether the machine has been at rest since it settled.
     rested: bool,
     turns: Turns,
+    /// Between trials that record all events of the CPUs.
+    keeper: Option<Keeper>,
     controller: Controller,
 }
 
@@ -107,6 +110,7 @@ impl Machine {
             loads,
             rested: false,
             turns: Turns::default(),
+            keeper: None,
             // After the loads have started, so that none inherits it.
             controller: Controller::raise(),
         })
@@ -309,7 +313,13 @@ impl Machine {
         }
         let since = Since::now(&mut load.process)?;
         let cpu_events = self.controller.is_raised() || load.process.is_none();
-        let measured = stalls::measure(&placements, threshold_ns, self.rate, cpu_events, limits);
+        let measured = stalls::measure(
+            &placements,
+            threshold_ns,
+            self.rate,
+            cpu_events.then_some(&mut self.keeper),
+            limits,
+        );
         let measured = measured.map_err(|source| Error::Probe {
             cell: cell.factors.to_string(),
             source,

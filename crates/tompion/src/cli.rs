@@ -58,7 +58,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tompion check            how good time is on this machine, in less than two minutes
+  tompion check            how good time is on this machine, in a minute and a half
   tompion check --quick    a first look in half a minute
   tompion measure stalls   why a busy loop stands still
   tompion watch            the same live, beside loads switched by a key
@@ -73,7 +73,7 @@ inconclusive; 130 interrupted.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Tell in less than two minutes how good time is on this machine
+    /// Tell in a minute and a half how good time is on this machine
     Check(Box<CheckOptions>),
     /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
     Measure(MeasureOptions),

@@ -15,8 +15,10 @@ const NAMES: [&str; 4] = ["wake-up", "read-cost", "stalls", "timer-events"];
 
 /// How long a load runs before its trial, as in `tompion measure`.
 const SETTLE: Duration = Duration::from_millis(300);
-/// What opening and closing the events of whole CPUs takes; each close waits in the kernel.
-const STALLS: Duration = Duration::from_millis(600);
+/// What it takes for stalls to open the events of whole CPUs.
+const OPENING: Duration = Duration::from_millis(50);
+/// And to close them in the end, when each tracepoint waits in the kernel.
+const CLOSING: Duration = Duration::from_millis(800);
 
 /// Read-cost samples of each method in one cell.
 const READ_SAMPLES: u64 = 100_000;
@@ -130,12 +132,20 @@ impl ProbePlan {
         })
     }
 
-    /// What comes on top of the measuring time: the load settles, and for stalls the events
-    /// of whole CPUs are opened and closed.
+    /// What comes on top of the measuring time before it ends: the load settles, and for
+    /// stalls the events of whole CPUs are opened.
     pub fn overhead(&self) -> Duration {
         match self.wish {
-            ProbeWish::Stalls { .. } => SETTLE + STALLS,
+            ProbeWish::Stalls { .. } => SETTLE + OPENING,
             _ => SETTLE,
+        }
+    }
+
+    /// What comes after it.
+    pub fn closing(&self) -> Duration {
+        match self.wish {
+            ProbeWish::Stalls { .. } => CLOSING,
+            _ => Duration::ZERO,
         }
     }
 

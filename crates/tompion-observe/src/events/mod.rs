@@ -22,6 +22,7 @@ mod decode;
 mod drained;
 mod evidence;
 mod format;
+mod keeper;
 mod names;
 mod open;
 mod procfs;
@@ -33,9 +34,10 @@ mod turns;
 
 pub use decode::Loss;
 pub use drained::Drained;
+pub use keeper::Keeper;
 pub use record::Origin;
 pub use recorder::Recorder;
-pub use turns::{Keeper, Turn, Want};
+pub use turns::{Turn, Want};
 
 #[cfg(test)]
 pub(crate) use procfs::online_cpus;

@@ -200,6 +200,13 @@ impl Tracepoints {
 }
 
 impl Tracepoints {
+    /// The numbers of all of them.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        let groups = [&self.interrupts, &self.softirqs, &self.vectors, &self.wakes];
+        let switch = self.switch.iter().map(|(number, _)| *number);
+        switch.chain(groups.into_iter().flatten().map(|(number, _)| *number))
+    }
+
     /// None, for want of tracefs: only what the kernel tells without them.
     pub(super) fn none() -> Self {
         Self {

@@ -51,7 +51,7 @@ impl Observed {
         match item.filter(|i| i.missing.is_some()) {
             None => {
                 if turns.0.is_none() {
-                    let keeper = cpus.first().map(|cpu| Keeper::open(*cpu));
+                    let keeper = cpus.first().map(|cpu| Keeper::of_turns(*cpu));
                     turns.0 = Some(Ok(keeper.and_then(Result::ok)));
                 }
                 Some(begun)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tompion_cause::Counters;
+use tompion_observe::events::Keeper;
 use tompion_observe::{ThreadCounters, events};
 use tompion_probe::stalls::{Loops, Settings};
 use tompion_probe::{Error, Limits, Outcome, ThreadSettings};
@@ -45,23 +46,23 @@ pub(super) struct Measured {
 }
 
 /// Runs a loop at each placement for the time that `limits` gives. Events of whole CPUs
-/// are recorded with `cpu_events` alone: closing each of some eighty descriptors waits
-/// in the kernel, and an ordinary thread gets the CPU back late each time.
+/// are recorded where there is room for what keeps them cheap from then on: closing them
+/// for good waits in the kernel two dozen times, and an ordinary thread beside load gets
+/// the CPU back late each time.
 pub(super) fn measure(
     placements: &[ThreadSettings],
     threshold_ns: u64,
     rate: Option<Rate>,
-    cpu_events: bool,
+    cpu_events: Option<&mut Option<Keeper>>,
     limits: &Limits,
 ) -> Result<Vec<Measured>, Error> {
     let loops = Loops::prepare(placements)?;
     let _elsewhere = Elsewhere::than(placements);
     let tids = loops.tids().to_vec();
     let wanted = events::Settings {
-        cpu_events: if cpu_events {
-            events::CpuEvents::All
-        } else {
-            events::CpuEvents::None
+        cpu_events: match cpu_events {
+            Some(_) => events::CpuEvents::All,
+            None => events::CpuEvents::None,
         },
         ..events::Settings::default()
     };
@@ -76,6 +77,12 @@ pub(super) fn measure(
         Err(why) => vec![("counters of the thread".to_owned(), Err(why.clone()))],
     };
     let has_cpu_events = had.has_cpu_events;
+    if let (Some(keeper @ None), true) = (cpu_events, has_cpu_events) {
+        // While these are open: they are the last of their tracepoints no more.
+        *keeper = watched_cpus(placements)
+            .first()
+            .and_then(|cpu| Keeper::of_all(*cpu).ok());
+    }
     let settings = Settings {
         threshold_ns,
         counters_above_ns: match counters {

@@ -338,7 +338,7 @@ fn with_slack(key: &Factors, slack: Option<Slack>) -> Factors {
 /// Fitness profiles judge the best method at a target near their period, up to
 /// p99.9, which takes 3688 samples: the precise sleep gets time for them.
 fn weight(method: wake_up::Method, target_ns: u64) -> f64 {
-    const JUDGED: f64 = 7.0;
+    const JUDGED: f64 = 8.0;
     let by_length = (target_ns as f64 / 1e6).sqrt().max(1.0);
     if method == wake_up::Method::TompionHybrid && target_ns >= 500_000 {
         by_length.max(JUDGED)

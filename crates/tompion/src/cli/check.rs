@@ -6,7 +6,7 @@ use tompion_run::Slack;
 use super::RunOptions;
 use super::values::{MethodName, Nanoseconds, ProfileName, nanoseconds, samples, slack};
 
-/// What to measure; defaults take less than two minutes.
+/// What to measure; defaults take a minute and a half.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

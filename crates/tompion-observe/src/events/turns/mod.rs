@@ -18,8 +18,7 @@ use tompion_cause::{OffCpu, Task};
 use super::names::Names;
 use super::record::{Event, Record};
 
-pub use sources::Keeper;
-pub(super) use sources::{Opened, open};
+pub(super) use sources::{FAULTS, Opened, SCHEDULER, open};
 
 /// Why a thread did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

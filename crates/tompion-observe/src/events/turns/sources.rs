@@ -81,34 +81,10 @@ pub(in super::super) fn open(
     })
 }
 
-/// Keeps the kernel's tracepoints in use, so that events on them open and close at once:
-/// closing the last one of a tracepoint waits for all CPUs, some 50 ms.
-pub struct Keeper {
-    _channel: Channel,
-}
-
-impl Keeper {
-    /// Opens them on one CPU; they never record.
-    ///
-    /// # Errors
-    /// In a few words.
-    pub fn open(cpu: u32) -> Result<Self, String> {
-        let mut decoder = Decoder::default();
-        let (origin, beside) = (Origin::Cpu(cpu), Beside::default());
-        let mut channel = Channel::open(origin, beside, 1, &mut decoder)?;
-        let tracefs = Tracefs::open()?;
-        for event in SCHEDULER.iter().chain(&FAULTS) {
-            if let Some(format) = tracefs.format(event).and_then(|t| Format::parse(&t)) {
-                channel.add_tracepoint(format.id, None, Role::Beside, &mut decoder)?;
-            }
-        }
-        Ok(Self { _channel: channel })
-    }
-}
-
-const SCHEDULER: [&str; 2] = ["sched/sched_switch", "sched/sched_wakeup"];
+pub(in super::super) const SCHEDULER: [&str; 2] = ["sched/sched_switch", "sched/sched_wakeup"];
 /// Events of a thread would make each of its switches dearer, these do not.
-const FAULTS: [&str; 2] = ["exceptions/page_fault_user", "exceptions/page_fault_kernel"];
+pub(in super::super) const FAULTS: [&str; 2] =
+    ["exceptions/page_fault_user", "exceptions/page_fault_kernel"];
 
 /// To the thread from another one, or away from it though it does not sleep.
 fn switches_of(tid: i32, asleep: u64) -> String {
