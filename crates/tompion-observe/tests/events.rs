@@ -4,11 +4,11 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::*;
 use tompion_cause::{Access, OffCpu, Span, What};
-use tompion_observe::events::{CpuEvents, Recorder, Settings, item};
+use tompion_observe::events::{CpuEvents, Keeper, Recorder, Settings, item};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -133,6 +133,30 @@ fn one_of_five(test: impl Fn() -> Result<(), String>) {
 fn a_stop_is_one_span_of_its_length() {
     // All CPUs: the child may run on any.
     one_of_five(|| stopped_once(&Settings::default(), OffCpu::Stopped));
+}
+
+#[test]
+fn what_is_kept_in_use_closes_at_once() {
+    let cpu = a_cpu();
+    let (recorder, access) = Recorder::attach(&[own_tid()], &[cpu]);
+    if !access.has_cpu_events {
+        return skip(&why_no_cpu_events(&access));
+    }
+    let keeper = Keeper::of_all(cpu);
+    assert!(keeper.is_ok(), "{:?}", keeper.err());
+    drop(recorder);
+    // The last event of a single tracepoint takes longer than that, of all of them most of
+    // a second.
+    one_of_five(|| {
+        let (recorder, _) = Recorder::attach(&[own_tid()], &[cpu]);
+        let began = Instant::now();
+        drop(recorder);
+        let took = began.elapsed();
+        match took < Duration::from_millis(15) {
+            true => Ok(()),
+            false => Err(format!("{took:?}")),
+        }
+    });
 }
 
 #[test]
