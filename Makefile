@@ -79,7 +79,7 @@ install:
 		echo "PREFIX=$(PREFIX): an absolute path is wanted"; exit 1 ;; esac
 	@[ -e target/release/tompion ] && [ -e dist/lib/libtompion.so ] || { \
 		echo "nothing to install yet: run make build lib first"; exit 1; }
-	install -D -t "$(INTO)"/bin target/release/tompion
+	install -Ds -t "$(INTO)"/bin target/release/tompion
 	install -Dm644 -t "$(INTO)"/include dist/include/*
 	install -Dm644 -t "$(INTO)"/lib dist/lib/libtompion.a dist/lib/$(C_LIBRARY) \
 		$(wildcard target/release/libtompion_preload.so)

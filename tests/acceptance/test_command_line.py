@@ -60,6 +60,7 @@ def test_a_required_profile_that_passes_gives_status_0(tmp_path):
         (["check", "--loads", "idle,idle"], "twice"),
         (["check", "--methods", "snooze"], "tompion list"),
         (["check", "--require", "golf"], "voip"),
+        (["check", "--require", "voip", "--methods", "rdtsc"], "add a method that waits"),
         (["check", "--policy", "fifo:200"], "1..99"),
         (["check", "--blocks", "0"], "at least 1"),
         (["check", "--samples", "0"], "at least 1"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from preload import LIBRARY, PLAIN, check, every_mode, every_policy, library, program, run
+from preload import LIBRARY, PLAIN, PROGRAMS, check, every_mode, every_policy, library, program, run
 
 # What the library replaces, and nothing else.
 REPLACED = {
@@ -100,11 +100,48 @@ def test_time_is_called_as_in_a_plain_run_where_it_is_not_replaced(mode, flags):
     stranger = library("foreign_time.c")
     answers = run(mode, path, plugin, status=0).stdout.splitlines()
     plain = run(PLAIN, path, plugin, status=0).stdout.splitlines()
-    expected = plain if "tsc" not in mode else [LIBRARY.name] * 2
+    expected = plain if "tsc" not in mode else [LIBRARY.name] * 2 + ["one pointer"]
     assert [Path(line).name for line in answers] == [Path(line).name for line in expected]
+    assert answers[2] == "one pointer"
     for order in ({"first": [stranger]}, {"last": [stranger]}):
         answers = run(mode, path, plugin, status=0, **order).stdout
-        assert answers.splitlines() == [str(stranger)] * 2, order
+        assert answers.splitlines() == [str(stranger)] * 2 + ["one pointer"], order
+
+
+@every_mode
+@pytest.mark.parametrize("base", ["0xfffffff00000", "0x7ffffff00000", "0x7f0000000000"])
+def test_libraries_linked_for_addresses_that_they_do_not_get(mode, base):
+    # What the loader moves down has the distance as a huge number.
+    plugin = library("time_binding.c", "-DPLUGIN")
+    flags = ("-DPLUGIN", f"-Wl,-Ttext-segment={base}")
+    odd = [library("time_binding.c", *flags, f"-DCOPY={n}") for n in (1, 2)]
+    for path in (program("time_binding.c", "-ldl"), program("time_binding.c", "-Wl,-z,now", "-ldl")):
+        answers = run(mode, path, plugin, last=odd, status=0).stdout.splitlines()
+        expected = run(PLAIN, path, plugin, last=odd, status=0).stdout.splitlines()
+        if "tsc" in mode:
+            expected[:2] = [str(LIBRARY)] * 2
+        assert answers == expected
+
+
+@every_mode
+def test_time_does_not_go_back_when_the_counter_is_forbidden(mode):
+    check(mode, "time_forbidden.c")
+
+
+@every_mode
+def test_a_program_may_have_its_own_functions_for_memory_and_objects(mode):
+    check(mode, "own_mprotect.c", flags=("-rdynamic", "-ldl"))
+
+
+@every_mode
+@pytest.mark.parametrize("binding", ["LD_BIND_NOW", "LD_BIND_LATER"])
+def test_a_function_of_another_version_is_not_taken_for_the_clock(mode, binding):
+    # No program that is bound to libc's time would get it.
+    symbols = PROGRAMS / "other_version.map"
+    other = library("foreign_time.c", f"-Wl,--version-script={symbols}")
+    path, plugin = program("time_binding.c", "-ldl"), library("time_binding.c", "-DPLUGIN")
+    answers = run(mode, path, plugin, last=[other], env={binding: "1"}, status=0).stdout
+    assert str(other) not in answers
 
 
 # The counter is forbidden ---------------------------------------------------------

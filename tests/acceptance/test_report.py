@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import statistics
 import struct
 import subprocess
@@ -228,3 +229,37 @@ def test_a_wrong_wish_is_one_line(own, tmp_path, form):
         assert "--out DIR" in done.stderr and done.stderr.count("\n") == 1
         done = tompion("report", own, "--format", form, "--out", tmp_path / "file", check=1)
         assert "file: is no directory" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_run_that_cannot_be_written_to_is_reported_all_the_same(own, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(own, run)
+    page = run / "report.html"
+    page.unlink()
+    as_json = tompion("report", run, "--json", check=0)
+    assert json.loads(as_json.stdout)["cells"] and not as_json.stderr
+    assert not page.exists(), "who asks for JSON asks for no page"
+    # In the place of the page something that no page can replace.
+    (page / "in the way").mkdir(parents=True)
+    shown = tompion("report", run, check=0)
+    assert "usleep" in shown.stdout and f"{page}" not in shown.stdout
+    assert len(shown.stderr.splitlines()) == 1 and f"warning: {page}" in shown.stderr
+    # Asked for by name it is an error.
+    assert str(page) in tompion("report", run, "--html", page, check=1).stderr
+
+
+def test_a_run_whose_process_was_killed_is_not_called_interrupted(tmp_path):
+    run = tmp_path / "run"
+    line = [TOMPION, "check", "--loads", "idle", "--duration", "20s", "--quiet", "--out", run]
+    process = subprocess.Popen(line, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while len(list(run.glob("samples/*.parquet"))) < 20:
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.05)
+    alive = tompion("report", run, check=0).stdout
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    for text in (alive, tompion("report", run, check=0).stdout):
+        assert "NOT FINISHED: The run is not finished: " in text
+        assert "INTERRUPTED" not in text and "at work, or ended early" in text

@@ -2,8 +2,9 @@
  *
  *     time_binding PLUGIN
  *
- * prints the file that answers this program's calls, and the one that answers those of
- * PLUGIN, which it loads: this source as a library, compiled with -DPLUGIN.
+ * prints the file that answers this program's calls, the one that answers those of
+ * PLUGIN, which it loads: this source as a library, compiled with -DPLUGIN; and whether a
+ * pointer to time() from before the start is the same as one taken now.
  *
  * Exit status: 0 printed, 1 the slot or the plugin was not found.
  */
@@ -69,6 +70,8 @@ const char *plugin_answer(void)
 	return who_answers();
 }
 #else
+static time_t (*volatile held)(time_t *) = time;
+
 int main(int argc, char **argv)
 {
 	const char *here = who_answers();
@@ -83,7 +86,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "time_binding: no answer from the plugin\n");
 		return 1;
 	}
-	printf("%s\n%s\n", here, there);
+	time_t (*volatile taken)(time_t *) = time;
+	printf("%s\n%s\n%s\n", here, there, held == taken ? "one pointer" : "two pointers");
 	return 0;
 }
 #endif

@@ -66,18 +66,28 @@ pub unsafe extern "C" fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_
 /// # Safety
 /// As `time`.
 pub unsafe extern "C" fn time(to: *mut time_t) -> time_t {
+    // SAFETY: the caller's promise.
+    unsafe { seconds_of(libc::CLOCK_REALTIME_COARSE, to) }
+}
+
+/// The same of this moment, up to a tick later: for after the counter's.
+///
+/// # Safety
+/// As `time`.
+pub unsafe extern "C" fn exact_time(to: *mut time_t) -> time_t {
+    // SAFETY: the caller's promise.
+    unsafe { seconds_of(libc::CLOCK_REALTIME, to) }
+}
+
+/// # Safety
+/// `to` is null or valid to write to.
+unsafe fn seconds_of(clock: clockid_t, to: *mut time_t) -> time_t {
     let mut now = timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `now` is valid to write to. The clock exists since Linux 2.6.32.
-    unsafe {
-        libc::syscall(
-            libc::SYS_clock_gettime,
-            libc::CLOCK_REALTIME_COARSE,
-            &mut now,
-        )
-    };
+    // SAFETY: `now` is valid to write to. Both clocks exist since Linux 2.6.32.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, clock, &mut now) };
     if !to.is_null() {
         // SAFETY: the caller's promise.
         unsafe { *to = now.tv_sec };

@@ -36,6 +36,7 @@ mod libc_calls;
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), allow(dead_code))]
 mod memory;
+mod next;
 mod next_clock;
 mod routes;
 mod settings;

@@ -7,6 +7,8 @@ use std::ptr;
 
 use libc::{clockid_t, timespec, useconds_t};
 
+use crate::next::symbol;
+
 /// `clock_nanosleep`. Unwinding passes through: a thread may be cancelled in it.
 pub type ClockNanosleep =
     unsafe extern "C-unwind" fn(clockid_t, c_int, *const timespec, *mut timespec) -> c_int;
@@ -128,10 +130,7 @@ pub struct Next {
 impl Next {
     /// Finds them. Uses the dynamic loader: not on any path but the start's.
     pub fn find() -> Self {
-        let symbol = |name: &CStr| -> *mut c_void {
-            // SAFETY: a string that ends; runs nobody's code.
-            unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
-        };
+        let symbol = |name: &CStr| symbol(name, None);
         // SAFETY: null or functions of these types, as POSIX has them; null is
         // `None`.
         unsafe {

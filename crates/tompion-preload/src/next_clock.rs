@@ -4,17 +4,18 @@
 //! Uses the dynamic loader: not on any path but the start's.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use libc::{clockid_t, timespec};
 
 use crate::kernel::{self, ClockGettime, Gettimeofday, Time};
+use crate::next::{FIRST, object, symbol};
 use crate::routes::{ROUTES, Route};
 
 /// The `time` that comes next.
 pub fn time() -> Option<Time> {
     // SAFETY: null, which is `None`, or a function of this name.
-    unsafe { std::mem::transmute::<*mut c_void, Option<Time>>(symbol(c"time")) }
+    unsafe { std::mem::transmute::<*mut c_void, Option<Time>>(symbol(c"time", Some(FIRST))) }
 }
 
 /// Sends the clocks to the next library where one of them is neither libc's nor the
@@ -23,11 +24,13 @@ pub fn respect() -> Option<String> {
     unsafe extern "C" {
         fn gnu_get_libc_version() -> *const c_char;
     }
-    let (clock_gettime, gettimeofday) = (symbol(c"clock_gettime"), symbol(c"gettimeofday"));
+    // It came to libc from another library.
+    let clock_gettime = symbol(c"clock_gettime", Some(c"GLIBC_2.17"));
+    let gettimeofday = symbol(c"gettimeofday", Some(FIRST));
     // SAFETY: only looks the value up.
     let vdso = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
     let own = [object(gnu_get_libc_version as *mut c_void)?.0, vdso];
-    let (_, theirs) = [clock_gettime, gettimeofday, symbol(c"time")]
+    let (_, theirs) = [clock_gettime, gettimeofday, symbol(c"time", Some(FIRST))]
         .into_iter()
         .filter_map(object)
         .find(|(base, _)| !own.contains(base))?;
@@ -43,25 +46,6 @@ pub fn respect() -> Option<String> {
         }
     }
     Some(theirs)
-}
-
-/// The next function of this name; null where there is none.
-fn symbol(name: &CStr) -> *mut c_void {
-    // SAFETY: a string that ends; runs nobody's code but libc's choice of a function.
-    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
-}
-
-/// Where the object is loaded that a function belongs to, and its file.
-fn object(function: *mut c_void) -> Option<(usize, String)> {
-    // SAFETY: all zeros are a valid `Dl_info`.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: valid to write to; any address may be asked for.
-    if unsafe { libc::dladdr(function, &mut info) } == 0 || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: the loader's own string.
-    let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    Some((info.dli_fbase.addr(), name.to_string_lossy().into_owned()))
 }
 
 /// A `clock_gettime` by libc's convention: 0, or -1 and `errno`.

@@ -31,7 +31,9 @@ pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
         Status::Complete => return None,
         Status::TimeLimit => ("Time limit", "stopped at its time limit"),
         Status::Incomplete => ("Incomplete", "ended in order, without what failed"),
-        Status::Interrupted | Status::Running => ("Interrupted", "was interrupted"),
+        // Only a process that lives to say so writes down when it ended.
+        Status::Interrupted if record.finished_at.is_some() => ("Interrupted", "was interrupted"),
+        Status::Interrupted | Status::Running => ("Not finished", "is not finished"),
     };
     let design = &record.header.design;
     let planned = u64::from(design.blocks) * u64::from(design.cells);

@@ -1,5 +1,7 @@
 //! The verdicts as both the terminal and the page tell them.
 
+use std::collections::BTreeSet;
+
 use tompion_record::{Cell, factor, format_ns};
 use tompion_stats::Interval;
 use tompion_verdict::{LoadVerdict, ProfileVerdict};
@@ -188,7 +190,14 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
     }
     let mut remedies = Vec::new();
     if let (Some(times), Some(ns)) = (times, run_length_ns(data)) {
-        remedies.push(format!("--duration {}", round_duration(ns * times)));
+        let mut share = 1.0;
+        let cells: Option<Vec<&Cell>> = starved().map(|(_, cell)| cell).collect();
+        if let Some(few) = cells.and_then(|cells| FewCells::of(data, &cells)) {
+            remedies.push(few.options);
+            share = few.share;
+        }
+        let length = round_duration(ns * share * times);
+        remedies.push(format!("--duration {length}"));
     }
     if let Some(n) = wake_samples {
         remedies.push(format!("--wake-samples {n}"));
@@ -197,9 +206,45 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
         format!(
             "Some verdicts need up to {} more {more}: run again with {}.",
             count(most),
-            remedies.join(" and ")
+            remedies.join(" ")
         )
     })
+}
+
+/// The part of a run that would do.
+struct FewCells {
+    /// What asks for it alone.
+    options: String,
+    /// Of the time that the run's trials took.
+    share: f64,
+}
+
+impl FewCells {
+    /// The methods and targets of `cells`, if these are few and most of the run is others.
+    fn of(data: &ReportData, cells: &[&Cell]) -> Option<Self> {
+        const FEW: usize = 3;
+        /// Naming them would hardly save any time.
+        const MOST: f64 = 0.8;
+        let levels = |name: &str| -> Option<BTreeSet<&str>> {
+            cells.iter().map(|cell| cell.factors.get(name)).collect()
+        };
+        let (methods, targets) = (levels(factor::METHOD)?, levels(factor::TARGET)?);
+        let trials = &data.record().trials;
+        let took = |among: bool| -> f64 {
+            let wanted = trials.iter().filter(|t| {
+                let is_of = |name, all: &BTreeSet<&str>| all.contains(t.factors.level(name));
+                let is_among = is_of(factor::METHOD, &methods) && is_of(factor::TARGET, &targets);
+                is_among || !among
+            });
+            wanted.map(|t| t.duration_ns as f64).sum()
+        };
+        let share = took(true) / took(false).max(1.0);
+        let list = |all: BTreeSet<&str>| all.into_iter().collect::<Vec<_>>().join(",");
+        (methods.len() <= FEW && share < MOST).then(|| Self {
+            options: format!("--methods {} --targets {}", list(methods), list(targets)),
+            share,
+        })
+    }
 }
 
 fn cell_of<'a>(data: &'a ReportData, p: &ProfileVerdict, v: &LoadVerdict) -> Option<&'a Cell> {

@@ -258,8 +258,12 @@ impl fmt::Display for Report {
         }
         write!(
             f,
-            "\nerror against CLOCK_MONOTONIC: at most {:.2} us; largest met {:.2} us at {} anchors",
+            "\nerror against CLOCK_MONOTONIC: at most {:.2} us; {}largest met {:.2} us at {} anchors",
             us(self.error_bound),
+            match self.source {
+                Source::Counter => "",
+                Source::Kernel(_) => "the counter's ",
+            },
             us(self.worst_off),
             self.anchors
         )?;

@@ -31,6 +31,9 @@ impl Run {
                     };
                     Error::invalid(directory, format!("not a run directory: {why}"))
                 }
+                std::io::ErrorKind::InvalidData => {
+                    Error::invalid(&path, "not text; the run is damaged")
+                }
                 _ => Error::io(&path, "reading")(e),
             })?;
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| {

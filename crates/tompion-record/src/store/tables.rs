@@ -160,7 +160,12 @@ pub(super) struct Table {
 impl Table {
     /// Opens a table; a truncated one is refused here.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = super::open_file(path).map_err(Error::io(path, "opening"))?;
+        let file = super::open_file(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::invalid(path, "is not there; the run is damaged")
+            }
+            _ => Error::io(path, "opening")(e),
+        })?;
         let reader = SerializedFileReader::new(file).map_err(|e| {
             Error::invalid(
                 path,

@@ -38,7 +38,7 @@ pub struct ReportOptions {
     pub run: PathBuf,
 
     /// Where to write the page; `-` prints it in place of the summary
-    /// [default: DIR/report.html]
+    /// [default: DIR/report.html; with --json none]
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

@@ -36,7 +36,15 @@ const STALL_NS: u64 = 1_000;
 
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
-    let plan = Plan::new(&plan_options(options))?;
+    let wanted = plan_options(options);
+    if let (Some(profile), true) = (options.require.first(), wanted.wake_methods.is_empty()) {
+        anyhow::bail!(
+            "--require {} is judged by wake-up latency, and --methods names nothing that \
+             measures it; add a method that waits, for example timerfd",
+            profile.0
+        );
+    }
+    let plan = Plan::new(&wanted)?;
     let required: Vec<&str> = options.require.iter().map(|r| r.0.as_str()).collect();
     let promises = Promises {
         required: &required,

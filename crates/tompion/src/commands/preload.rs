@@ -93,7 +93,6 @@ not replaced
   other clocks than CLOCK_REALTIME and CLOCK_MONOTONIC (CPU time, boot time, coarse, raw)
   timeouts of select, poll, epoll; timed waits for locks, conditions, semaphores, threads
   timers: timerfd, timer_create, setitimer, alarm
-  time (the kernel answers it from memory, whatever its clock)
   calls within the C library itself, and system calls made without it
 
 Processes that the program starts inherit both variables. Not reached among them: static and Go
@@ -138,8 +137,10 @@ fn explanation(launch: &Launch<'_>, in_general: bool) -> String {
 fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
     let clock = match launch.settings.clock {
         Policy::Kernel => "the kernel's clock",
+        Policy::Auto | Policy::Tsc if launch.settings.always => "the CPU counter, where sound",
         Policy::Auto | Policy::Tsc => "the CPU counter, where sound and faster",
     };
+    let time = "the kernel, from memory if it can";
     let sleep = if launch.settings.hybrid_sleeps {
         "wake early, then spin"
     } else {
@@ -149,7 +150,12 @@ fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
     let mut text = format!("{:<18}{:<41}", "call", "served by");
     text += if in_general { "\n" } else { "imported by\n" };
     for function in REPLACED {
-        let by = if function.sleeps { sleep } else { clock };
+        let by = match function.sleeps {
+            true => sleep,
+            // Of no clock but the one in memory: the counter is hardly ever faster.
+            false if function.name == "time" && !launch.settings.always => time,
+            false => clock,
+        };
         let names: Vec<String> = found.importers(function.name).map(file_name).collect();
         let importers = match (in_general, names.is_empty()) {
             (true, _) => String::new(),

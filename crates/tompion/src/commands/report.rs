@@ -14,6 +14,10 @@ use crate::output::{OutputOptions, print, print_json};
 
 /// Where the page goes.
 pub enum Page {
+    /// Nowhere.
+    None,
+    /// To its usual place in the run, where that can be written to.
+    Beside(PathBuf),
     /// To a file.
     File(PathBuf),
     /// To standard output, in place of anything else.
@@ -33,7 +37,9 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         return export(options, format);
     }
     let page = match &options.html {
-        None => Page::of_run(&options.run),
+        // Who reads JSON asks for no page.
+        None if options.output.json => Page::None,
+        None => Page::Beside(options.run.join(REPORT_FILE)),
         Some(file) if file.as_os_str() == "-" => {
             anyhow::ensure!(
                 !options.output.json,
@@ -147,30 +153,42 @@ fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> 
     let directory = run.directory();
     let data = gather(run)?;
     let html = tompion_report::html(&data);
-    match page {
-        Page::StandardOutput => print(&html)?,
-        Page::File(file) => {
-            let written = write_whole(file, html.as_bytes());
-            if output.json {
-                print_json(&tompion_report::json(&data))?;
-            } else if !output.quiet {
-                let mut text = summary(&data);
-                if written.is_ok() {
-                    text.push_str(&format!("\nReport: {}", file.display()));
-                }
-                print(&format!("{text}\nRun:    {}\n", directory.display()))?;
-            }
-            written?;
+    let file = match page {
+        Page::None => None,
+        Page::File(file) | Page::Beside(file) => Some(file),
+        Page::StandardOutput => {
+            print(&html)?;
+            return Ok(status_of(&data, required));
         }
+    };
+    let written = file.map_or(Ok(()), |file| write_whole(file, html.as_bytes()));
+    if output.json {
+        print_json(&tompion_report::json(&data))?;
+    } else if !output.quiet {
+        let mut text = summary(&data);
+        if let (Some(file), true) = (file, written.is_ok()) {
+            text.push_str(&format!("\nReport: {}", file.display()));
+        }
+        print(&format!("{text}\nRun:    {}\n", directory.display()))?;
     }
+    match (written, page) {
+        // The run may be somebody else's; the page was not what was asked for.
+        (Err(error), Page::Beside(_)) => exit::complain(&format!("warning: {error}")),
+        (written, _) => written?,
+    }
+    Ok(status_of(&data, required))
+}
+
+/// The exit status for the required profiles.
+fn status_of(data: &ReportData, required: &[&str]) -> u8 {
     let assessment = data.assessment();
-    Ok(exit::of_outcomes(
+    exit::of_outcomes(
         assessment
             .profiles
             .iter()
             .filter(|p| required.contains(&p.name.as_str()))
             .map(|p| p.outcome),
-    ))
+    )
 }
 
 fn summary(data: &ReportData) -> String {
