@@ -88,7 +88,7 @@ install:
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' dist/lib/pkgconfig/tompion.pc \
 		>"$(INTO)"/lib/pkgconfig/tompion.pc
 
-test: test-packages venv-meanwhile gvisor-meanwhile built guest lint-meanwhile acceptance
+test: test-packages venv-meanwhile gvisor-meanwhile built lint-meanwhile guest acceptance
 	@echo "make test: all parts passed"
 
 # Unit tests mostly wait: what is released is built beside them. Not by make's own -j, which
@@ -103,8 +103,8 @@ built: require-rust run-packages unit-programs
 # Under this name `make -n` only shows what would be done.
 ANOTHER_MAKE := $(MAKE) --no-print-directory
 
-# What only compiles has the CPU time that waiting tests leave; `acceptance` waits for it
-# before it measures. Not beside guests, which stand still by themselves for it.
+# What only compiles has the CPU time that guests and waiting tests leave; `acceptance` waits
+# for it before it measures.
 .PHONY: lint-meanwhile
 lint-meanwhile: require-rust run-packages
 	@.ci/meanwhile begin $(CACHE)/lint chrt --idle 0 $(ANOTHER_MAKE) lint cross

@@ -226,8 +226,12 @@ impl Object<'_> {
                 _ => return None,
             };
             let table = ptr::with_exposed_provenance(address);
-            // SAFETY: the object's own table, mapped as it is.
-            Some(unsafe { std::slice::from_raw_parts(table, size / size_of::<Relocation>()) })
+            // SAFETY: the object's own table, mapped as it is; aligned.
+            address
+                .is_multiple_of(align_of::<Relocation>())
+                .then(|| unsafe {
+                    std::slice::from_raw_parts(table, size / size_of::<Relocation>())
+                })
         });
         tables[0] = tables[0].map(|table: &[_]| &table[relative.min(table.len())..]);
         tables

@@ -52,7 +52,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
-    /// Time for all measurements together [default: 84s in `check`, 20s with
+    /// Time for all measurements together [default: 80s in `check`, 20s with
     /// --quick; in `measure` what it takes, 10s for stalls]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,

@@ -61,7 +61,7 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
         &["idle", "cpu", "network"]
     };
     // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
-    let duration = Duration::from_secs(if quick { 18 } else { 84 });
+    let duration = Duration::from_secs(if quick { 18 } else { 80 });
     let blocks = if quick { 6 } else { 8 };
     let nothing = plan_of_nothing(&options.run, loads, duration, blocks);
     let mut read_methods: Vec<read_cost::Method> = Vec::new();
