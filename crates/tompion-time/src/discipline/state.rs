@@ -73,6 +73,17 @@ impl Anchor {
         self.ns.saturating_sub(earlier.ns)
     }
 
+    /// Nanoseconds a tick since `earlier`, and their relative uncertainty by the
+    /// brackets; `None` where no time passed.
+    fn rate_since(&self, earlier: &Self) -> Option<(f64, f64)> {
+        let (ticks, ns) = (self.ticks_since(earlier), self.ns_since(earlier));
+        if ticks <= 0 || ns == 0 {
+            return None;
+        }
+        let rate = ns as f64 / ticks as f64;
+        Some((rate, self.uncertain_ns(earlier, rate) / ns as f64))
+    }
+
     /// How far two anchors' values may be off together, in nanoseconds.
     pub fn uncertain_ns(&self, other: &Self, ns_per_tick: f64) -> f64 {
         self.half_ticks.saturating_add(other.half_ticks) as f64 * ns_per_tick
@@ -227,13 +238,25 @@ impl State {
         self.last.ns + (ticks as f64 * self.ns_per_tick) as u64
     }
 
-    /// Takes the rate from `base` to `at`.
+    /// Takes the rate from the base to `at`: from the one that leaves less unknown.
     pub fn measure_rate(&mut self, at: &Anchor) {
-        let (ticks, ns) = (at.ticks_since(&self.base), at.ns_since(&self.base));
-        if ticks > 0 && ns > 0 {
-            self.ns_per_tick = ns as f64 / ticks as f64;
-            self.rate_uncertainty = at.uncertain_ns(&self.base, self.ns_per_tick) / ns as f64;
+        // A base whose bracket was preempted would spoil the rate for a stretch.
+        if self.next_base.half_ticks / 2 > at.half_ticks {
+            self.next_base = *at;
         }
+        let by_next = at.rate_since(&self.next_base);
+        let by_base = at.rate_since(&self.base);
+        let (rate, uncertainty) = match (by_base, by_next) {
+            (Some(base), Some(next)) if next.1 < base.1 => {
+                self.base = self.next_base;
+                self.next_base = *at;
+                next
+            }
+            (Some(base), _) => base,
+            (None, _) => return,
+        };
+        self.ns_per_tick = rate;
+        self.rate_uncertainty = uncertainty;
     }
 
     /// Takes account of an anchor that fits, though the old rate was `off` by

@@ -611,3 +611,23 @@ fn a_slow_counter_changes_its_rate_no_oftener() {
         assert_eq!(e.rate_changes, 0, "{ticks_per_ns}");
     }
 }
+
+#[test]
+fn a_proof_that_began_with_a_preempted_bracket_ends_with_a_sharp_rate() {
+    let mut bench = Bench::on(Sim::new());
+    bench.sim().clocksource.set(Current::Other);
+    bench.run_ms(20);
+    // 25 us of the bracket are unknown: 25 ppm of the second until the next look.
+    bench.sim().preempted.set((10, 49e3));
+    bench.sim().pass(1e9);
+    bench.read();
+    assert_eq!(bench.lost_to(), Reason::NotTheClocksource);
+    bench.sim().preempted.set((0, 0.0));
+    bench.sim().clocksource.set(Current::Counter);
+    bench.sim().pass(1e9);
+    bench.run_ms(40);
+    assert_eq!(bench.mode(), Mode::Counter);
+    bench.worst = 0;
+    bench.run_ms(1_000);
+    assert!(bench.worst < 60, "{} ns", bench.worst);
+}
