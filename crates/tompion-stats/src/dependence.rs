@@ -159,13 +159,14 @@ fn variance(series: &[f64]) -> Option<f64> {
 
 /// Mid-ranks in time order.
 fn ranks(values: &[i64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by_key(|&i| values[i]);
+    // The values beside their places: looking them up would take longer than sorting.
+    let mut order: Vec<(i64, usize)> = values.iter().copied().zip(0..).collect();
+    order.sort_unstable_by_key(|&(value, _)| value);
     let mut ranks = vec![0.0; values.len()];
     let mut seen = 0;
-    for tied in order.chunk_by(|&i, &j| values[i] == values[j]) {
+    for tied in order.chunk_by(|a, b| a.0 == b.0) {
         let rank = seen as f64 + (tied.len() + 1) as f64 / 2.0;
-        tied.iter().for_each(|&i| ranks[i] = rank);
+        tied.iter().for_each(|&(_, i)| ranks[i] = rank);
         seen += tied.len();
     }
     ranks
