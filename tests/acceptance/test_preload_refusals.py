@@ -129,6 +129,7 @@ def test_the_kernel_agrees_on_who_gets_other_rights(bench):
         (["--"], ["COMMAND"]),
         (["--policy", "auto,tsc", "true"], ["auto,tsc", "two policies for clocks"]),
         (["--policy", "tsc", "--policy", "tsc", "true"], ["two policies for clocks"]),
+        (["--policy", "kernel", "--always", "true"], ["--always", "--policy kernel", "leave one"]),
         (["--policy", "hpet", "true"], ["hpet", "auto, tsc, kernel, hybrid"]),
         (["--policy", "", "true"], ["auto, tsc, kernel, hybrid"]),
         (["--polcy", "tsc", "true"], ["--policy"]),

@@ -237,7 +237,7 @@ impl CounterRate {
         match self.unevenness_ns {
             None => mhz,
             Some(ns) if ns <= self.read_within_ns => format!(
-                "{mhz}, constant to {}, which is how finely it was read",
+                "{mhz}, no unevenness beyond {}, as fine as it was read",
                 format_ns(self.read_within_ns)
             ),
             Some(ns) => format!("{mhz}, up to {} beside a constant rate", format_ns(ns)),

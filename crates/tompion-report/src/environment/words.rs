@@ -25,7 +25,7 @@ pub(super) fn label(name: &str) -> String {
 pub(super) fn label_lower(name: &str) -> String {
     // Where the field's own name would not tell a reader what it is.
     match name {
-        "tick_us" => return "tick in adjtimex, not the tick rate".to_owned(),
+        "tick_us" => return "USER_HZ tick by adjtimex".to_owned(),
         "tsc_stated_hz" => return "TSC rate according to CPUID".to_owned(),
         "tsc_stated_by" => return "source of that TSC rate".to_owned(),
         _ => {}

@@ -78,6 +78,9 @@ fn settings(options: &PreloadOptions) -> anyhow::Result<Settings> {
     if options.budget.is_some() && !hybrid_sleeps {
         bail!("--budget bounds the spinning of hybrid sleeps; give --policy hybrid too");
     }
+    if options.always && clock == Some(Policy::Kernel) {
+        bail!("--always reads the counter, --policy kernel never does; leave one of them out");
+    }
     Ok(Settings {
         clock: clock.unwrap_or_default(),
         hybrid_sleeps,

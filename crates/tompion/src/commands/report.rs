@@ -152,16 +152,17 @@ pub fn make(
 fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> exit::Result {
     let directory = run.directory();
     let data = gather(run)?;
-    let html = tompion_report::html(&data);
     let file = match page {
         Page::None => None,
         Page::File(file) | Page::Beside(file) => Some(file),
         Page::StandardOutput => {
-            print(&html)?;
+            print(&tompion_report::html(&data))?;
             return Ok(status_of(&data, required));
         }
     };
-    let written = file.map_or(Ok(()), |file| write_whole(file, html.as_bytes()));
+    let written = file.map_or(Ok(()), |file| {
+        write_whole(file, tompion_report::html(&data).as_bytes())
+    });
     if output.json {
         print_json(&tompion_report::json(&data))?;
     } else if !output.quiet {
