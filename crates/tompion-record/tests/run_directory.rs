@@ -221,7 +221,11 @@ fn damaged_and_newer_runs_are_refused_in_one_line() {
 
     let d = fresh();
     fs::remove_file(d.path().join("samples/00000.parquet")).unwrap();
-    assert!(complaint(d.path()).contains("00000.parquet"));
+    assert!(complaint(d.path()).contains("00000.parquet: is not there; the run is damaged"));
+
+    let d = fresh();
+    fs::write(d.path().join("run.json"), b"\xff\xfe").unwrap();
+    assert!(complaint(d.path()).contains("run.json: not text; the run is damaged"));
 
     let d = tempfile::tempdir().unwrap();
     assert!(complaint(d.path()).contains("not a run directory"));

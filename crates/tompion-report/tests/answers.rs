@@ -4,13 +4,16 @@
 mod common;
 
 use common::page::check_page;
-use common::{data, draft, header, key, nothing, run_with, stalls_key, stalls_trial};
+use common::{
+    assessment, data, draft, header, key, nothing, run_with, stalls_key, stalls_trial, verdict,
+};
 use tempfile::TempDir;
 use tompion_cause::Cause;
 use tompion_record::{
     ClockReading, Factors, Run, RunWriter, Status, Synchronisation, TrialData, TrialDraft, factor,
 };
 use tompion_report::{ReportData, html, json, terminal};
+use tompion_verdict::{Assessment, Outcome, ProfileVerdict};
 
 fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {
     let (_keep, run) = run_with(header(6, 9), trials);
@@ -174,7 +177,7 @@ fn drift_and_steps_of_the_clocks_are_told() {
         "synchronised, within 2.00 ms at most; it was set 1 time during the run",
         "\u{2212}30.00 ppm (±0.01)",
         "by +5.00 ms between 10.0 s and 20.0 s of the run",
-        "2500.000000 MHz",
+        "2500.000000 MHz, no unevenness beyond 100 ns, as fine as it was read",
     ] {
         assert!(page.contains(told), "{told}");
     }
@@ -209,4 +212,59 @@ fn the_terminal_draws_a_distribution_within_its_width() {
             "{at:?}"
         );
     }
+}
+
+/// Trials of 10 s, one after another, of 1000 sleeps each.
+fn ten_seconds_each(methods: &[&str]) -> (TempDir, Run) {
+    let trial = |(i, method): (usize, &&str)| {
+        let factors = key("wake-up", method, "idle").with(factor::TARGET, "1ms");
+        let mut draft = draft(factors, 0);
+        draft.started_ns = i as u64 * 10_000_000_000;
+        draft.duration_ns = 10_000_000_000;
+        draft.measurement.ended_by_time = true;
+        (draft, data((0..1000).map(|_| 60_000_000)))
+    };
+    let trials: Vec<_> = methods.iter().enumerate().map(trial).collect();
+    run_with(header(1, methods.len() as u32), &trials)
+}
+
+/// Of `method` there are a quarter of the samples that its verdict needs.
+fn starved(method: &str) -> Assessment {
+    let mut by_load = verdict("idle", Outcome::Inconclusive, 60_000.0);
+    (by_load.samples, by_load.samples_missing) = (1_000, 3_000);
+    let profile = ProfileVerdict {
+        method: Some(
+            key("wake-up", method, "idle")
+                .with(factor::TARGET, "1ms")
+                .without(factor::LOAD),
+        ),
+        by_load: vec![by_load],
+        ..assessment().profiles.swap_remove(1)
+    };
+    Assessment {
+        profiles: vec![profile],
+        ..nothing()
+    }
+}
+
+#[test]
+fn who_needs_more_samples_of_one_method_measures_it_alone() {
+    let remedy = |methods: &[&str]| {
+        let (_keep, run) = ten_seconds_each(methods);
+        let report = ReportData::gather(&run, |_| starved("timerfd")).unwrap();
+        let text = terminal(&report, 300, false);
+        let (_, remedy) = text
+            .split_once("3\u{202f}000 more samples: run again with ")
+            .unwrap();
+        let remedy = remedy.lines().next().unwrap().to_owned();
+        assert!(html(&report).contains(&remedy));
+        remedy
+    };
+    // Four times its 10 s and a tenth more, not four times all of it.
+    assert_eq!(
+        remedy(&["timerfd", "usleep", "ppoll", "busy-wait", "nanosleep"]),
+        "--methods timerfd --targets 1ms --duration 45s."
+    );
+    // Naming it would save nothing.
+    assert_eq!(remedy(&["timerfd"]), "--duration 45s.");
 }

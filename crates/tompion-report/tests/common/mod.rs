@@ -21,7 +21,7 @@ use tompion_verdict::Assessment;
 pub use realistic::{Random, realistic};
 pub use stalls::*;
 pub use timer_events::*;
-pub use verdicts::assessment;
+pub use verdicts::{assessment, verdict};
 
 pub fn header(blocks: u32, cells: u32) -> RunHeader {
     RunHeader {

@@ -240,7 +240,8 @@ impl State {
 
     /// Takes the rate from the base to `at`: from the one that leaves less unknown.
     pub fn measure_rate(&mut self, at: &Anchor) {
-        // A base whose bracket was preempted would spoil the rate for a stretch.
+        // A base whose bracket was preempted would spoil the rate for a stretch: a sharp
+        // anchor is the next one at once, and the base once it leaves less unknown.
         if self.next_base.half_ticks / 2 > at.half_ticks {
             self.next_base = *at;
         }
