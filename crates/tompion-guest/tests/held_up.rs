@@ -18,15 +18,16 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tompion_guest::Guest;
 
-/// How long the host holds the guest up, and how often in each way.
-const HELD: Duration = Duration::from_millis(40);
+/// How long the host holds the guest up, and how often in each way. An emulated guest on
+/// a busy host stands still for 50 ms by itself.
+const HELD: Duration = Duration::from_millis(400);
 const TIMES: usize = 3;
 
 /// How long after the guest's word that it measures the host begins, and so much later
 /// with each attempt; the loop runs so much longer than that.
 const BEGIN: Duration = Duration::from_secs(2);
 const LATER: Duration = Duration::from_secs(2);
-const LOOP: Duration = Duration::from_secs(7);
+const LOOP: Duration = Duration::from_secs(9);
 const BETWEEN: Duration = Duration::from_millis(800);
 
 /// Measures, and says so on the second serial port as soon as the run has its directory,
@@ -168,21 +169,25 @@ impl Attempt {
     /// one; with what was seen.
     fn judge(&self) -> (bool, String) {
         let longest = self.stopped.iter().chain(&self.paused).max().expect("some");
-        let found = between(&self.stalls, 38.0, longest.as_secs_f64() * 1e3 + 4.0);
+        let held_ms = HELD.as_secs_f64() * 1e3;
+        let longest_ms = longest.as_secs_f64() * 1e3;
+        let found = between(&self.stalls, held_ms * 0.9, longest_ms + held_ms * 0.5);
         let causes = self.stalls["causes"].as_array().expect("causes");
         let long: Vec<&Value> = causes
             .iter()
-            .filter(|c| c["longest_ns"].as_f64().is_some_and(|ns| ns > 30e6))
+            .filter(|c| {
+                c["longest_ns"]
+                    .as_f64()
+                    .is_some_and(|ns| ns > held_ms * 0.5e6)
+            })
             .collect();
         let unmade = |c: &&Value| matches!(c["cause"].as_str(), Some("stolen" | "unseen"));
-        // At most one of the emulation's own; with a pause among them there were more.
-        let right_number = (TIMES as u64..=TIMES as u64 + 1).contains(&found);
         let told = format!(
             "stopped {:?}, paused {:?}: {found} stalls of about that length; long ones by {long:?}",
             self.stopped, self.paused
         );
         (
-            right_number && !long.is_empty() && long.iter().all(unmade),
+            found == TIMES as u64 && !long.is_empty() && long.iter().all(unmade),
             told,
         )
     }
