@@ -21,14 +21,19 @@ use tompion_guest::Guest;
 /// How long the host holds the guest up, and how often in each way. An emulated guest on
 /// a busy host stands still for 50 ms by itself.
 const HELD: Duration = Duration::from_millis(400);
-const TIMES: usize = 3;
+const TIMES: u32 = 3;
 
 /// How long after the guest's word that it measures the host begins, and so much later
 /// with each attempt; the loop runs so much longer than that.
 const BEGIN: Duration = Duration::from_secs(2);
 const LATER: Duration = Duration::from_secs(2);
 const LOOP: Duration = Duration::from_secs(9);
-const BETWEEN: Duration = Duration::from_millis(800);
+
+/// Between two holds: never the same pause, or each of them could meet the guest's own
+/// observer at work, once in 100 ms, and be put down to it.
+fn between_holds(hold: u32) -> Duration {
+    Duration::from_millis(u64::from(760 + hold * 65 % 105))
+}
 
 /// Measures, and says so on the second serial port as soon as the run has its directory,
 /// right before the loop.
@@ -146,11 +151,12 @@ impl Attempt {
         // Kept open: the monitor drops what it has not read when the connection ends.
         let mut monitor = UnixStream::connect(&socket).expect("QEMU's monitor");
         let (mut stopped, mut paused) = (Vec::new(), Vec::new());
-        for _ in 0..TIMES {
+        for hold in (0..TIMES * 2).step_by(2) {
+            let hold = number * TIMES * 2 + hold;
             stopped.push(stop(qemu));
-            thread::sleep(BETWEEN);
+            thread::sleep(between_holds(hold));
             paused.push(pause(&mut monitor));
-            thread::sleep(BETWEEN);
+            thread::sleep(between_holds(hold + 1));
         }
         let outcome = running
             .join()
@@ -187,7 +193,7 @@ impl Attempt {
             self.stopped, self.paused
         );
         (
-            found == TIMES as u64 && !long.is_empty() && long.iter().all(unmade),
+            found == u64::from(TIMES) && !long.is_empty() && long.iter().all(unmade),
             told,
         )
     }
