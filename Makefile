@@ -12,9 +12,9 @@ ARGS ?=
 
 # Everything is Rust; a C compiler is needed only as its linker.
 RUN_PACKAGES := gcc libc6-dev
-TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake e2fsprogs fonts-dejavu-core g++ iperf3 iproute2 \
-	libjemalloc2 lz4 man-db mount openssh-server perl pkg-config python3 python3-venv \
-	qemu-system-x86 r-base-core rt-tests runc stress-ng util-linux
+TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake e2fsprogs faketime fonts-dejavu-core g++ \
+	iperf3 iproute2 libfaketime libjemalloc2 lz4 man-db mount openssh-server perl pkg-config \
+	python3 python3-venv qemu-system-x86 r-base-core rt-tests runc stress-ng util-linux
 
 # Static programs that run in the test guests: crate/example.
 GUEST_PAYLOADS := tompion-guest/guest_probe tompion-time/guest_clock
@@ -23,13 +23,17 @@ GUEST_PROGRAMS := clock_reads time_steps
 GUEST_LIBRARIES := meddle
 GUEST_CFLAGS := -O2 -Wall -Wextra -Werror
 GUEST := $(CACHE)/guest
+# Examples of crates that the acceptance tests run.
+EXAMPLES := permute planted screen_panic summarise witness
+
+# By this name `make -n` only shows what would be done.
+ANOTHER_MAKE := $(MAKE) --no-print-directory
 
 # What is built is looked for in target/.
 unexport CARGO_TARGET_DIR
 
-.PHONY: run build preload-library static lib install test venv-meanwhile test-full lint unit \
-	unit-programs built cross guest guest-kernel acceptance docs clean require-rust \
-	run-packages test-packages
+.PHONY: run build preload-library static lib install test test-full lint unit cross guest \
+	guest-kernel acceptance clean require-rust run-packages test-packages
 
 run: build
 	target/release/tompion check $(ARGS)
@@ -88,45 +92,37 @@ install:
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' dist/lib/pkgconfig/tompion.pc \
 		>"$(INTO)"/lib/pkgconfig/tompion.pc
 
-test: test-packages venv-meanwhile gvisor-meanwhile built lint-meanwhile guest acceptance
-	@echo "make test: all parts passed"
+# .ci/test says what is done when.
+test: require-rust run-packages test-packages
+	@.ci/test
 
-# Unit tests mostly wait: what is released is built beside them. Not by make's own -j, which
-# would count the waiting as work and leave cargo one job.
-built: require-rust run-packages unit-programs
-	@mkdir -p $(CACHE)
-	@$(ANOTHER_MAKE) unit >$(CACHE)/unit.log 2>&1 & unit=$$!; \
-	trap "kill $$unit 2>/dev/null" INT TERM; status=0; \
-	$(ANOTHER_MAKE) static lib || status=$$?; \
-	wait $$unit || status=$$?; cat $(CACHE)/unit.log; exit $$status
+# What changed since the last commit, its tests and clippy: for the minute between two
+# commits. `make check ARGS=REVISION` for more than that.
+.PHONY: check
+check: require-rust run-packages
+	@.ci/check $(ARGS)
 
-# Under this name `make -n` only shows what would be done.
-ANOTHER_MAKE := $(MAKE) --no-print-directory
+# All programs of the tests, so that nothing is compiled while they run.
+.PHONY: tests-built
+tests-built: require-rust test-packages $(if $(filter x86_64-%,$(HOST)),guest-programs)
+	.ci/cargo-tests --no-run
+	$(CARGO) build --profile bench --workspace --locked $(EXAMPLES:%=--example %)
 
-# What only compiles has the CPU time that guests and waiting tests leave; `acceptance` waits
-# for it before it measures.
-.PHONY: lint-meanwhile
-lint-meanwhile: require-rust run-packages
-	@.ci/meanwhile begin $(CACHE)/lint chrt --idle 0 $(ANOTHER_MAKE) lint cross
+# What is long and seldom says something new too, some thirty minutes more: all of the
+# documentation and the aarch64 check, ten minutes beside the kernel's clock, 10^9 reads by
+# all CPUs, the tests marked `full`, and what observing costs.
+test-full: require-rust run-packages test-packages
+	@.ci/test --full
 
-# Downloads while others compile; `acceptance` waits for it, or does it again and tells
-# what is wrong.
-venv-meanwhile: test-packages
-	@.ci/meanwhile begin $(CACHE)/venv.making .ci/venv $(VENV) tests/acceptance/requirements.txt
-
-# The same for gVisor, with Go where there is Go; only the lab's tests wait for it.
-.PHONY: gvisor-meanwhile
-gvisor-meanwhile: test-packages
-	@.ci/meanwhile begin $(CACHE)/gvisor nice .ci/gvisor $(CACHE)/bin
-
-# The long experiments too, some twenty minutes more: ten minutes beside the
-# kernel's clock, 10^9 reads by all CPUs, labs killed at twenty moments, the first look, and what
-# observing costs.
-test-full: test
+.PHONY: full-run
+full-run: lint-full
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
-	TOMPION_LONG=1 $(VENV)/bin/pytest -q -k "killed or first_look" \
-		tests/acceptance/test_lab.py tests/acceptance/test_lab_plans.py
+	TOMPION_LONG=1 .ci/cargo-tests --built stats record
+	TOMPION_LONG=1 .ci/acceptance-tests full
+	TOMPION_LONG=1 $(VENV)/bin/pytest -q -k "kill_9 or millions" \
+		tests/acceptance/test_known_truth.py tests/acceptance/test_other_writers.py
+	TOMPION_LONG=1 .ci/acceptance-tests leftovers
 	$(VENV)/bin/python benches/observer.py --check
 
 # Sleeps with the observer and without, in about eight minutes; best on a machine
@@ -159,22 +155,42 @@ bench-stats: require-rust run-packages $(VENV)/ready
 	$(CARGO) build --release --locked -p tompion-stats --example bench_stats
 	$(VENV)/bin/python benches/stats.py --check $(ARGS)
 
-# In a directory of its own: cargo has one at a time wait for the other in each.
+# In a directory of its own: cargo has one at a time wait for the other in each. Documents,
+# and the check for aarch64, of what others use alone; `make lint-full` for all.
 LINT := target/lint
+OTHERS_USE := -p tompion-time -p tompion-c -p tompion-preload
+DOCUMENTED := -p tompion-time -p tompion-c
 lint: require-rust run-packages
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --target-dir $(LINT) --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --target-dir $(LINT) --workspace --no-deps --locked
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --target-dir $(LINT) $(DOCUMENTED) --no-deps --locked
+	@$(ANOTHER_MAKE) cross
+
+.PHONY: lint-full
+lint-full: DOCUMENTED := --workspace
+lint-full: OTHERS_USE := --workspace
+lint-full: lint
+
+# aarch64 is compiled, never run by us.
+cross: require-rust
+	@if command -v rustup >/dev/null && rustup target add aarch64-unknown-linux-gnu; then \
+		$(CARGO) check --target-dir $(LINT) $(OTHERS_USE) --locked \
+			--target aarch64-unknown-linux-gnu; \
+	else \
+		echo "cross: skipped, rustup cannot add aarch64-unknown-linux-gnu here"; \
+	fi
 
 unit: require-rust test-packages
-	.ci/cargo-tests
-
-unit-programs: require-rust test-packages
-	.ci/cargo-tests --no-run
+	.ci/cargo-tests --doc
 
 # Boots disposable QEMU guests. Emulated, so any x86-64 machine can do it.
 ifneq ($(filter x86_64-%,$(HOST)),)
-guest: require-rust test-packages guest-kernel static preload-library
+guest: guest-programs
+	.ci/cargo-tests --no-run
+	@$(ANOTHER_MAKE) guest-run
+
+.PHONY: guest-programs guest-run
+guest-programs: require-rust test-packages guest-kernel static preload-library
 	$(CARGO) rustc --release --locked -p tompion-guest --bin tompion-guest-init $(STATIC)
 	set -e; for payload in $(GUEST_PAYLOADS); do $(CARGO) rustc --release --locked \
 		-p $${payload%/*} --example $${payload#*/} $(STATIC); done
@@ -186,10 +202,11 @@ guest: require-rust test-packages guest-kernel static preload-library
 		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
 	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \
 		-o $(GUEST)/bin/$$name.so tests/programs/$$name.c; done
-	TOMPION_GUEST=$(abspath $(GUEST)) .ci/cargo-tests --ignored boot machines clock programs \
-		preload held_up advise
+
+guest-run:
+	TOMPION_GUEST=$(abspath $(GUEST)) .ci/cargo-tests --built --ignored guest
 else
-guest: require-rust
+guest guest-run: require-rust
 	@echo "guest: skipped, there are test guests for x86-64 only, this is $(HOST)"
 endif
 
@@ -209,21 +226,12 @@ GUEST_KERNELS ?= cloud rt
 guest-kernel:
 	@.ci/guest-kernel $(GUEST)/kernel $(GUEST_KERNELS)
 
-# aarch64 is compiled, never run by us.
-cross: require-rust
-	@if command -v rustup >/dev/null && rustup target add aarch64-unknown-linux-gnu; then \
-		$(CARGO) check --target-dir $(LINT) --workspace --locked \
-			--target aarch64-unknown-linux-gnu; \
-	else \
-		echo "cross: skipped, rustup cannot add aarch64-unknown-linux-gnu here"; \
-	fi
-
-# .ci/acceptance-tests says how. All of it runs, whatever fails.
-acceptance: build static lib $(VENV)/ready test-packages
+# By themselves; all of it runs, whatever fails.
+acceptance: static lib tests-built $(VENV)/ready test-packages
 	@status=0; \
-	.ci/acceptance-tests $(VENV)/bin/pytest concurrent || status=1; \
-	.ci/meanwhile end $(CACHE)/lint || status=1; \
-	.ci/acceptance-tests $(VENV)/bin/pytest alone || status=1; \
+	.ci/acceptance-tests leftovers || status=1; \
+	.ci/acceptance-tests concurrent || status=1; \
+	.ci/acceptance-tests alone || status=1; \
 	exit $$status
 
 $(VENV)/ready: tests/acceptance/requirements.txt | test-packages

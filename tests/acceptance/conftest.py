@@ -34,12 +34,14 @@ def tompion(*arguments, cwd=None, timeout=120, program=TOMPION, check=None):
 
 
 def example(package, name):
-    """An example program of a crate, as the unit tests have built it already."""
+    """An example program of a crate, as `make tests-built` makes it."""
     assert (ROOT / "crates" / package / "examples" / f"{name}.rs").exists()
-    # Of the whole workspace: by itself a crate would be built with other features.
-    build = ["cargo", "build", "--locked", "--workspace", "--example", name]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    return ROOT / "target/debug/examples" / name
+    program = ROOT / "target/release/examples" / name
+    if not program.exists():
+        # Of the whole workspace: by itself a crate would be built with other features.
+        build = "cargo build --profile bench --workspace --locked --example"
+        subprocess.run([*build.split(), name], cwd=ROOT, check=True, capture_output=True)
+    return program
 
 
 def load_workers(marker):
@@ -130,7 +132,11 @@ CONCURRENT = {
         "a_peer_takes",
         "lists_of_cpus",
     ],
-    "test_stalls": ["interval_log", "program_that_is_not_there"],
+    "test_stalls": ["interval_log", "program_that_is_not_there", "interrupted_loop"],
+    # A planted shift of some milliseconds, and what is said of runs whatever they measured.
+    "test_compare": "all",
+    "test_timer_events": ["shorter_than_the_mechanism", "searched_for"],
+    "test_preload_figures": ["too_few"],
     "test_run_directory": "all",
     # Endings, and effects planted far above what others take: where one takes the CPU
     # from another, the control group of the first is given all the weight.
@@ -141,6 +147,8 @@ CONCURRENT = {
     "test_lab_bad": "all",
     # Another machine, and what cuts it off. Not what a killed lab left there: others clean.
     "test_lab_ssh": ["machine", "several", "dies", "cut", "architecture", "libraries"],
+    # Runs that were planted.
+    "test_other_writers": "all",
     # Numbers and texts computed from given data, beside R, NumPy and SciPy.
     "test_rank_statistics": "all",
     "test_rank_factorial": "all",
@@ -188,14 +196,11 @@ CONCURRENT = {
 # Those of the files above that lean on a quiet machine after all, by their names, with
 # brackets if not for all parameters.
 ALONE = {
-    # What a killed lab leaves lies open for a moment, and others look for such things.
-    "test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on",
-    "test_what_a_killed_lab_left_there_is_found_and_removed",
-    # As long as a reader of the README waits.
-    "test_a_first_look_at_four_platforms_takes_less_than_five_minutes",
     # The budget's and the busy caller's parts need the CPU.
     "test_the_library_agrees_with_the_kernel",
     "test_a_stopped_process_knows_what_it_missed",
+    # Two runs alike must be that to within a hundred per cent.
+    "test_two_runs_alike_pass_a_wide_gate",
     # A run that must end by its samples, not by its time; a progress line's time left.
     "test_quantiles_that_samples_cannot_support_are_not_told",
     "test_progress_is_one_line_that_never_wraps",
@@ -212,19 +217,68 @@ def is_concurrent(item):
     return chosen and ALONE.isdisjoint([item.originalname, item.name])
 
 
+# Long ones that seldom say something new, by their names, with brackets if not for all
+# parameters: `make test-full` runs them. Each with what still proves its point in
+# `make test`.
+FULL = {
+    # The same program against the library linked in other ways: `shared`, `static program` and
+    # `sanitized` run, and test_the_examples_run links in each way.
+    "test_the_library_agrees_with_the_kernel[static library]",
+    "test_the_library_agrees_with_the_kernel[sections]",
+    # A benchmark: test_preload_precision holds that sleeps are hybrid and readings served.
+    "test_reading_the_clock_is_not_slower_and_hybrid_sleeps_are_tenfold_better",
+    # As long as a reader of the README waits, five minutes: what its plan holds is measured
+    # by test_lab_platforms, and that it can be carried out, test_every_plan_can_be tells.
+    "test_a_first_look_at_four_platforms_takes_less_than_five_minutes",
+}
+
+# Those that make dead labs and look for what they left on the machine, by their names: no
+# other test of the lab may run meanwhile, but they wait more than they measure.
+LEFTOVERS = {
+    "test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on",
+    "test_what_a_killed_lab_left_there_is_found_and_removed",
+    "test_neighbours_end_with_the_lab",
+}
+
+
 def pytest_sessionfinish():
     AT_END.close()
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "concurrent: holds on a busy machine, beside others")
+    config.addinivalue_line("markers", "leftovers: beside anything but the lab's other tests")
+    config.addinivalue_line("markers", "full: long, and seldom says something new")
+    # What failed, for .ci/acceptance-tests: from the process that hears of all tests.
+    told = os.environ.get("TOMPION_FAILURES")
+    if told and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Failures(Path(told)))
+
+
+class Failures:
+    """A line for each failed test: its id and what was seen."""
+
+    def __init__(self, file):
+        self.file = file
+        self.told = set()
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed and report.nodeid not in self.told:
+            self.told.add(report.nodeid)
+            seen = "\n".join([str(report.longreprtext), *(text for _, text in report.sections)])
+            with open(self.file, "a") as file:
+                print(json.dumps([report.nodeid, seen]), file=file)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     order = list(CONCURRENT)
     for item in items:
-        if is_concurrent(item):
+        if not FULL.isdisjoint([item.originalname, item.name]):
+            item.add_marker(pytest.mark.full)
+        elif item.originalname in LEFTOVERS:
+            item.add_marker(pytest.mark.leftovers)
+        elif is_concurrent(item):
             item.add_marker(pytest.mark.concurrent)
 
     def place(item):
@@ -234,4 +288,3 @@ def pytest_collection_modifyitems(items):
         return default, order.index(item.path.stem) if known else len(order)
 
     items.sort(key=place)
-

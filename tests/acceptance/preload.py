@@ -150,3 +150,10 @@ def jemalloc():
     found = [p for p in Path("/usr/lib").rglob("libjemalloc.so.2")]
     assert found, "libjemalloc2 is missing: run `make test-packages`"
     return found[0]
+
+
+def faketime():
+    """Debian's libfaketime, by its path."""
+    found = [p for p in Path("/usr/lib").rglob("faketime/libfaketime.so.1")]
+    assert found, "libfaketime is missing: run `make test-packages`"
+    return found[0]

@@ -233,6 +233,7 @@ def test_every_load_runs_beside_a_check_and_leaves_nothing(tmp_path, load):
     assert len(loaded) in (2, 4)
     for trial in loaded:
         assert trial["load"]["cpu_time_ns"] > 0 or trial["load"]["operations"] > 0
-    assert {p.name for p in directory.iterdir()} == {"run.json", "samples", "report.html"}
+    names = {f["file"] for f in record["files"]} | {"run.json", "report.html"}
+    assert {p.name for p in directory.iterdir()} == names
 
 

@@ -9,6 +9,7 @@ from math import comb
 import pytest
 
 from conftest import TOMPION, tompion
+from runs import record_of, write_record
 
 PR_SET_TIMERSLACK = 29
 # Far above what a machine at rest adds to a median.
@@ -36,20 +37,35 @@ def record(directory, *arguments, slack_ns=50_000, levels="default"):
     return directory
 
 
+class Runs(dict):
+    """Runs alike, and some whose sleeps take up to five milliseconds longer; each is made
+    when a test first asks for it."""
+
+    USUAL = ("--blocks", "8", "--duration", "4s")
+    SINGLE = ("--blocks", "1", "--duration", "2s")
+    HOW = {
+        "before": (USUAL, {}),
+        "slow": (USUAL, {"slack_ns": PLANTED_NS}),
+        "again": (USUAL, {}),
+        "one": (SINGLE, {}),
+        "other": (SINGLE, {"slack_ns": PLANTED_NS}),
+        "tiny": (("--blocks", "1", "--samples", "20"), {}),
+        "levels": (("--blocks", "8", "--duration", "6s"), {"levels": "default,5ms"}),
+    }
+
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+
+    def __missing__(self, name):
+        arguments, how = self.HOW[name]
+        self[name] = record(self.base / name, *arguments, **how)
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Runs alike, and some whose sleeps take up to five milliseconds longer."""
-    base = tmp_path_factory.mktemp("compare")
-    usual = ("--blocks", "8", "--duration", "4s")
-    return {
-        "before": record(base / "before", *usual),
-        "slow": record(base / "slow", *usual, slack_ns=PLANTED_NS),
-        "again": record(base / "again", *usual),
-        "one": record(base / "one", "--blocks", "1", "--duration", "2s"),
-        "other": record(base / "other", "--blocks", "1", "--duration", "2s", slack_ns=PLANTED_NS),
-        "tiny": record(base / "tiny", "--blocks", "1", "--samples", "20"),
-        "levels": record(base / "levels", "--blocks", "8", "--duration", "6s", levels="default,5ms"),
-    }
+    return Runs(tmp_path_factory.mktemp("compare"))
 
 
 def compared(*arguments, status=0):
@@ -136,10 +152,10 @@ def paired_levels(directory):
 def lasting(run, directory, seconds):
     """The run as if its trials had taken so long."""
     shutil.copytree(run, directory)
-    told = json.loads((directory / "run.json").read_text())
+    told = record_of(directory)
     for trial in told["trials"]:
         trial["duration_ns"] = seconds * 1_000_000_000
-    (directory / "run.json").write_text(json.dumps(told))
+    write_record(directory, told)
     return directory
 
 
@@ -180,10 +196,11 @@ def test_too_few_trials_are_told_of_each_side(runs):
 
 def test_what_befell_a_run_is_told(runs, tmp_path):
     shutil.copytree(runs["again"], tmp_path / "early")
-    told = json.loads((tmp_path / "early/run.json").read_text())
-    told |= {"status": "interrupted", "notes": ["A signal (SIGINT) ended the run."]}
+    told = record_of(tmp_path / "early")
+    note = {"kind": "interrupted", "text": "A signal (SIGINT) ended the run."}
+    told |= {"status": "interrupted", "notes": [note]}
     told["throttling"] = {"periods": 40, "throttled_periods": 7, "throttled_ns": 1_000_000}
-    (tmp_path / "early/run.json").write_text(json.dumps(told))
+    write_record(tmp_path / "early", told)
     found = compared(runs["before"], tmp_path / "early")
     remarks = [r["remark"] for r in found["remarks"] if r["run"] == str(tmp_path / "early")]
     assert "A signal (SIGINT) ended the run." in remarks
@@ -253,7 +270,7 @@ def test_the_terminal_form_says_it_in_words(runs):
     ],
 )
 def test_mistakes_are_one_line(runs, arguments, says):
-    done = tompion("compare", *(a.format(**runs) for a in arguments), check=1)
+    done = tompion("compare", *(a.format_map(runs) for a in arguments), check=1)
     assert says in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 

@@ -13,6 +13,7 @@ import polars
 import pytest
 
 from conftest import TOMPION, load_workers, tompion
+from runs import table_of
 
 MS = 1_000_000
 
@@ -47,7 +48,7 @@ def stopped_run(directory, method):
     evidence = trial["observation"]["evidence"]
     had = {item["name"] for item in evidence if item["missing"] is None}
     sees_stops = "turns that the threads had to wait for" in had
-    return polars.read_parquet(directory / "samples/00000.parquet"), stopped, sees_stops
+    return table_of(directory, trial), stopped, sees_stops
 
 
 @pytest.mark.parametrize("method", ["nanosleep", "usleep", "clock-nanosleep-abs", "timerfd"])
@@ -83,12 +84,12 @@ def test_a_stopped_process_shows_as_one_row_of_that_length(tmp_path, method):
     pytest.fail("\n".join(evidence))
 
 
-def test_kill_9_at_twenty_random_moments_loses_at_most_the_trial_under_way(tmp_path):
+def test_kill_9_at_random_moments_loses_at_most_the_trial_under_way(tmp_path):
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     moments = random.Random(seed)
     recovered = 0
-    for i in range(20):
+    for i in range(100 if os.environ.get("TOMPION_LONG") else 20):
         directory = tmp_path / f"run{i}"
         process = start(
             *("--out", directory, "--loads", "idle,cpu:threads=4", "--methods"),
@@ -106,11 +107,15 @@ def test_kill_9_at_twenty_random_moments_loses_at_most_the_trial_under_way(tmp_p
         report = tompion("report", directory, "--json")
         assert report.returncode == 0, report.stderr
         result = json.loads(report.stdout)
+        # Of those that ended before the kill the files may be together by now.
         saved = sorted(directory.glob("samples/[0-9]*.parquet"))
         trials = sum(c["blocks"] for c in result["cells"])
-        assert trials == len(saved) >= len(before_kill)
-        # Files are numbered without gaps: no earlier trial is missing.
-        assert [int(p.stem) for p in saved] == list(range(len(saved)))
+        assert trials >= len(before_kill)
+        if (directory / "samples").exists():
+            assert trials == len(saved)
+            # Files are numbered without gaps: no earlier trial is missing.
+            assert [int(p.stem) for p in saved] == list(range(len(saved)))
+        assert not list(directory.rglob(".tmp-*"))
         assert result["status"] in ("interrupted", "time-limit", "complete")
         recovered += trials
     assert recovered > 50, "the kills came too early to tell anything"

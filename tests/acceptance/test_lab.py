@@ -17,6 +17,7 @@ import polars
 import pytest
 
 from conftest import ROOT, TOMPION, tompion
+from runs import require_few_files, table_of
 from terminal import Terminal
 
 LONG = "TOMPION_LONG" in os.environ
@@ -183,7 +184,7 @@ def test_a_quota_of_one_platform_shows_there_and_nowhere_else(tmp_path):
     assert [t["factors"]["platform"] for t in run["trials"]] != []
     throttled = {}
     for trial in run["trials"]:
-        parts = polars.read_parquet(out / trial["sample_file"].replace(".parquet", ".stalls.parquet"))
+        parts = table_of(out, trial, "parts")
         ms = parts.filter(polars.col("cause") == "throttled")["ns"] / 1e6
         throttled[trial["factors"]["platform"]] = ms
     near = throttled["runc"].filter(throttled["runc"].is_between(70, 90))
@@ -328,6 +329,7 @@ def test_ctrl_c_keeps_finished_cells_and_resume_finishes(tmp_path):
     assert "platform runc" in again.stdout
     assert ledger(out)[: len(finished)] == finished
     assert is_whole(out) and left(out) == []
+    require_few_files(out, beside=["lab.jsonl"])
     compared = json.loads(tompion("compare", out, "--by", "platform", "--json", check=0).stdout)
     assert compared["sides"] and compared["paired"]
     # There is nothing left to do, and it says so.
@@ -514,14 +516,14 @@ def test_a_damaged_lab_says_what_can_still_be_done(tmp_path):
     copies = {name: shutil.copytree(out, tmp_path / name) for name in ("line", "sample")}
     lines = (out / "lab.jsonl").read_text().splitlines(keepends=True)
     (copies["line"] / "lab.jsonl").write_text("".join([*lines[:2], "not JSON\n", *lines[3:]]))
-    (copies["sample"] / "samples/00002.parquet").unlink()
+    (copies["sample"] / "wake-up.parquet").unlink()
     done = tompion("lab", "run", "--resume", copies["line"], check=1)
     assert "lab.jsonl:3: not as the lab wrote it" in done.stderr, done.stderr
     assert done.stderr.endswith(f"can be shown: tompion report {copies['line']}\n")
     tompion("report", copies["line"], check=0)
     done = tompion("lab", "run", "--resume", copies["sample"], check=1)
-    assert "samples/00002.parquet: " in done.stderr and "put the file back" in done.stderr
-    assert (copies["sample"] / "samples/00003.parquet").exists()
+    assert "wake-up.parquet: is not there" in done.stderr and "put the file back" in done.stderr
+    assert (copies["sample"] / "histograms.parquet").exists()
 
 
 def test_progress_is_a_line_with_the_time_left_and_gone_at_the_end(tmp_path):
@@ -563,7 +565,7 @@ def test_a_platform_that_has_gone_leaves_a_resumed_lab_incomplete(tmp_path):
     after = record(out)
     assert after["status"] == "incomplete" and len(after["trials"]) == 3
     assert {p["level"]: p for p in after["platforms"]} == before, "it was there when it measured"
-    assert any("another build" in note for note in after["notes"]), after["notes"]
+    assert any("another build" in note["text"] for note in after["notes"]), after["notes"]
 
 
 @pytest.fixture(scope="module", autouse=True)

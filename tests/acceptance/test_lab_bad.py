@@ -286,7 +286,7 @@ def test_a_disk_that_is_full_for_a_while_costs_the_cells_of_that_time(tmp_path):
     lost = [line for line in said.splitlines() if " failed: " in line]
     assert lost and all("No space left on device" in line or "disk is full" in line for line in lost), said
     assert run["status"] == "incomplete" and len(run["trials"]) == 6 - len(lost), (said, run["notes"])
-    assert any("No space left on device" in note for note in run["notes"]), run["notes"]
+    assert any("No space left on device" in note["text"] for note in run["notes"]), run["notes"]
     # Once there is space, what was lost is measured.
     lab("--resume", kept, check=0)
     assert record(kept)["status"] == "complete" and len(record(kept)["trials"]) == 6
@@ -308,5 +308,5 @@ def test_a_runtime_that_is_missing_is_absent_and_told(tmp_path):
     table = '[[platforms]]\nkind = "oci"\nruntime = "/no/such/runc"\n'
     told = lab(plan(tmp_path, table), "--out", out, check=0).stderr
     assert "absent: runc: there is no program /no/such/runc" in told
-    assert any("runc is absent: there is no program" in note for note in record(out)["notes"])
+    assert any("runc is absent: there is no program" in note["text"] for note in record(out)["notes"])
     assert len(record(out)["trials"]) == 1 and tompion("report", out, "--format", "md", check=0)

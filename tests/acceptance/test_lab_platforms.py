@@ -13,12 +13,13 @@ import polars
 import pytest
 
 from conftest import ROOT, tompion
+from runs import table_of
 from test_lab import left, record, write
 
 GVISOR = ROOT / ".cache/bin/runsc"
-REPLICATES = 4
+REPLICATES = 2
 # Within this time all of it has to show, beside other tests too.
-LONGEST_S = 480
+LONGEST_S = 300
 # Light, or what shares a quota or an emulated CPU with it comes to nothing for minutes.
 CPU = "cpu:threads=1:level=10"
 
@@ -51,7 +52,7 @@ samples = 2000
 time = "500ms"
 
 # A second of it measures: letting a load settle and opening events take the rest. That is
-# ten periods of the quota, in two cells of each replicate: 80 stalls, of which ten must show.
+# ten periods of the quota, in two cells of each replicate: 40 stalls, of which ten must show.
 [[probes]]
 kind = "stalls"
 time = "1s"
@@ -87,7 +88,7 @@ def throttled_ms(out, run, platform):
     found = []
     for trial in run["trials"]:
         if trial["factors"]["platform"] == platform and trial["factors"]["probe"] == "stalls":
-            parts = polars.read_parquet(out / trial["sample_file"].replace(".parquet", ".stalls.parquet"))
+            parts = table_of(out, trial, "parts")
             found += (parts.filter(polars.col("cause") == "throttled")["ns"] / 1e6).to_list()
     return found
 

@@ -14,6 +14,7 @@ import polars
 import pytest
 
 from conftest import ROOT, tompion
+from runs import table_of
 from test_lab import JOURNALS, left, ledger, lineage, processes, record, start, write
 
 # Tests that carry a plan out and may be refused what it takes.
@@ -69,9 +70,8 @@ class Stolen:
         self.share, self.median_ms, self.seen = {}, {}, {}
         for trial in record(out)["trials"]:
             platform = trial["factors"]["platform"]
-            stalls = trial["stalls"]
-            file = out / trial["sample_file"].replace(".parquet", ".stalls.parquet")
-            parts = polars.read_parquet(file)
+            stalls = trial["findings"]["stalls"]
+            parts = table_of(out, trial, "parts")
             if platform == "host":
                 others = parts.filter(polars.col("cause").is_in(["unseen", "steal", "preempted"]))
             else:
@@ -269,7 +269,7 @@ def test_guests_run_where_the_placement_says_and_as_long_as_it_says(tmp_path):
         assert beside[platform, "part"] == []
     throttled = {(platform, name): [] for platform in platforms for name in ("apart", "part")}
     for trial in record(out)["trials"]:
-        parts = polars.read_parquet(out / trial["sample_file"].replace(".parquet", ".stalls.parquet"))
+        parts = table_of(out, trial, "parts")
         ms = (parts.filter(polars.col("cause") == "throttled")["ns"] / 1e6).to_list()
         throttled[trial["factors"]["platform"], trial["factors"]["placement"]] += ms
     for platform in platforms:

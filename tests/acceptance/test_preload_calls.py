@@ -4,6 +4,7 @@ The programs of tests/programs check themselves against the kernel's clock, read
 real system calls; what they print is compared with a plain run.
 """
 
+import itertools
 import re
 import signal
 from pathlib import Path
@@ -70,6 +71,16 @@ def test_signal_storm_with_remainders(mode, source):
 
 
 @every_mode
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_errno_is_zero_at_the_start_and_left_alone_by_calls_that_succeed(mode, order):
+    watcher = library("errno_kept.c", "-DLIBRARY")
+    done = check(mode, "errno_kept.c", **{order: (watcher,)})
+    assert "constructor: 0, main: 0\n" in done.stdout
+    assert "library's constructor: 0\n" in done.stdout
+    assert "library's destructor: 78\n" in done.stdout
+
+
+@every_mode
 def test_sleeps_are_cancellation_points_and_clocks_are_not(mode):
     check(mode, "cancel.c")
 
@@ -97,14 +108,14 @@ def test_time_is_called_as_in_a_plain_run_where_it_is_not_replaced(mode, flags):
     # By the program and by a library that it loads later; a stranger's comes first.
     path = program("time_binding.c", *flags, "-ldl")
     plugin = library("time_binding.c", "-DPLUGIN", *(f for f in flags if f != "-no-pie"))
-    stranger = library("foreign_time.c")
+    strangers = [library("foreign_time.c", *uses) for uses in ([], ["-DUSES_LIBC"])]
     answers = run(mode, path, plugin, status=0).stdout.splitlines()
     plain = run(PLAIN, path, plugin, status=0).stdout.splitlines()
     expected = plain if "tsc" not in mode else [LIBRARY.name] * 2 + ["one pointer"]
     assert [Path(line).name for line in answers] == [Path(line).name for line in expected]
     assert answers[2] == "one pointer"
-    for order in ({"first": [stranger]}, {"last": [stranger]}):
-        answers = run(mode, path, plugin, status=0, **order).stdout
+    for order, stranger in itertools.product(("first", "last"), strangers):
+        answers = run(mode, path, plugin, status=0, **{order: [stranger]}).stdout
         assert answers.splitlines() == [str(stranger)] * 2 + ["one pointer"], order
 
 
@@ -142,6 +153,17 @@ def test_a_function_of_another_version_is_not_taken_for_the_clock(mode, binding)
     path, plugin = program("time_binding.c", "-ldl"), library("time_binding.c", "-DPLUGIN")
     answers = run(mode, path, plugin, last=[other], env={binding: "1"}, status=0).stdout
     assert str(other) not in answers
+    # Nor does it hide one that comes after it.
+    stranger = library("foreign_time.c", "-DUSES_LIBC")
+    answers = run(mode, path, plugin, last=[other, stranger], env={binding: "1"}, status=0).stdout
+    assert answers.splitlines()[:2] == [str(stranger)] * 2
+
+
+@every_mode
+def test_functions_of_another_version_are_not_taken_for_the_sleeps(mode):
+    symbols = PROGRAMS / "other_version.map"
+    other = library("foreign_sleep.c", f"-Wl,--version-script={symbols}")
+    check(mode, "arguments.c", last=(other,))
 
 
 # The counter is forbidden ---------------------------------------------------------

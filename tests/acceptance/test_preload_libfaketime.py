@@ -1,6 +1,6 @@
-"""What was reported against libfaketime, which replaces the same calls to another
-end (https://github.com/wolfcw/libfaketime). Each of its troubles is a test here,
-named after the issue.
+"""libfaketime (https://github.com/wolfcw/libfaketime) replaces the same calls to another
+end. Beside it the time is what it says. And what was reported against it is a test here,
+each of its troubles named after the issue.
 """
 
 import shutil
@@ -8,8 +8,13 @@ import shutil
 import pytest
 
 from preload import (
+    LIBRARY,
+    PLAIN,
     check,
+    command,
     every_mode,
+    every_policy,
+    faketime,
     jemalloc,
     library,
     program,
@@ -19,6 +24,55 @@ from preload import (
 # jemalloc works with the clock all the time: memory is given back at once, by a
 # thread of its own.
 BUSY_JEMALLOC = {"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1,muzzy_decay_ms:1"}
+
+
+# Beside it -------------------------------------------------------------------------
+
+
+# The beginning of 2020, and 21 minutes later.
+BEGIN_2020 = 1577836800
+ASKED = "2020-01-01 00:21:00"
+TOLD = f"{BEGIN_2020 + 1260}"
+
+
+@every_mode
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_the_time_is_what_libfaketime_says(mode, order):
+    # The time stands still: all calls tell the same.
+    env = {"FAKETIME": ASKED, "TZ": "UTC"}
+    done = run(mode, program("told_times.c"), **{order: [faketime()]}, env=env, status=0)
+    assert done.stdout == " ".join([TOLD] * 4) + "\n"
+    done = run(mode, "date", "+%s", **{order: [faketime()]}, env=env, status=0)
+    assert done.stdout == TOLD + "\n"
+
+
+@every_mode
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_time_runs_and_sleeps_last_as_libfaketime_says(mode, order):
+    # Four times as fast: sleeps of four seconds in all are over after one.
+    env = {"FAKETIME": "+0 x4", "TZ": "UTC"}
+    done = run(mode, program("told_times.c"), "1", **{order: [faketime()]}, env=env, status=0)
+    assert done.stdout == "told: as asked, kernel's: less\n"
+
+
+@every_policy
+def test_its_command_may_run_ours_and_ours_may_run_it(mode):
+    path = program("told_times.c")
+    # The time runs on, from its process's start.
+    its = ["faketime", ASKED]
+    env = {"TZ": "UTC"}
+    for line in ([*its, *command(mode, path)], command(mode, *its, path)):
+        told = run(PLAIN, *line, env=env, status=0).stdout.split()
+        assert len(told) == 4 and all(0 <= int(s) - int(TOLD) < 20 for s in told), (line, told)
+
+
+def test_the_library_says_that_libfaketime_comes_next():
+    settings = {"LD_PRELOAD": f"{LIBRARY}:{faketime()}", "TOMPION_PRELOAD": "clock=tsc,explain"}
+    done = run(PLAIN, program("told_times.c"), env=settings, status=0)
+    assert f"clock: that of {faketime()}, which comes next" in done.stderr
+
+
+# What was reported against it ------------------------------------------------------
 
 
 @every_mode

@@ -27,9 +27,14 @@ def test_a_refused_sleep_is_an_error_and_no_spin(mode):
 
 
 @every_policy
-def test_another_preloaded_library_keeps_its_clock(mode):
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("-DUSES_LIBC",), ("-DUSES_LIBC", "-Wl,--hash-style=sysv")],
+    ids=["alone", "uses libc", "old hashes"],
+)
+def test_another_preloaded_library_keeps_its_clock(mode, flags):
     # `date` reads the clock by clock_gettime; the stranger comes after ours or before.
-    stranger = library("foreign_clock.c")
+    stranger = library("foreign_clock.c", *flags)
     plain = run(PLAIN, "date", "+%s", first=[stranger], status=0)
     assert plain.stdout == "42\n"
     for order in ({"first": [stranger]}, {"last": [stranger]}):
@@ -47,6 +52,17 @@ def test_it_says_at_exit_that_the_counter_was_forbidden():
     done = explained(program("tsc_forbidden.c"), "between")
     assert done.status == 0, done.stderr
     assert "because the program forbade the counter" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [(), ("close",)], ids=["said", "closed"])
+def test_last_words_leave_errno_to_those_who_come_after_them(arguments):
+    # The destructor of another library; and where the program has closed all descriptors.
+    watcher = library("errno_kept.c", "-DLIBRARY")
+    path = program("errno_kept.c")
+    done = explained(path, *arguments, env={"LD_PRELOAD": f"{LIBRARY}:{watcher}"})
+    assert done.status == 0, done.stderr
+    assert (": at exit: clock: " in done.stderr) == (not arguments)
+    assert "library's destructor: 78\n" in done.stdout
 
 
 def test_last_words_do_not_end_up_in_a_file_of_the_program(tmp_path):

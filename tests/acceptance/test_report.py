@@ -7,13 +7,16 @@ import shutil
 import statistics
 import struct
 import subprocess
+import tarfile
 import time
 import xml.etree.ElementTree as xml
 
+import jsonschema
 import pytest
 from playwright.sync_api import sync_playwright
 
-from conftest import TOMPION, tompion
+from conftest import ROOT, TOMPION, tompion
+from runs import record_of, write_record
 from test_page import ARGUMENTS, CHROMIUM, CUT, OVERLAPS, browser, planted, printed  # noqa: F401
 
 
@@ -31,6 +34,24 @@ def own(tmp_path_factory):
     size = ("--samples", "5", "--blocks", "1", "--loads", "idle")
     tompion(*wake_up, *size, "--quiet", "--out", directory, check=0)
     return directory
+
+
+def test_what_is_saved_conforms_to_the_schema_which_can_refuse(platforms, own):
+    schema = json.loads((ROOT / "schema/run.schema.json").read_text())
+    for directory in (platforms, own):
+        record = json.loads((directory / "run.json").read_text())
+        jsonschema.validate(record, schema)
+        record["trials"][0]["block"] = "many"
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(record, schema)
+
+
+@pytest.mark.parametrize("version, schema", [(1, "run-v1.schema.json"), (2, "run.schema.json")])
+def test_golden_runs_conform_to_the_schemas_of_their_versions(version, schema):
+    with tarfile.open(ROOT / f"tests/golden/version-{version}.tar.gz") as packed:
+        record = json.load(packed.extractfile(f"version-{version}/run.json"))
+    assert record["schema_version"] == version
+    jsonschema.validate(record, json.loads((ROOT / "schema" / schema).read_text()))
 
 
 def test_a_page_of_a_dozen_platforms_opens_within_two_seconds(platforms):
@@ -198,12 +219,10 @@ def test_redacted_pages_name_nobody(own, tmp_path):
 def test_a_run_that_was_cut_short_has_every_form(own, tmp_path):
     """What a killed process leaves: its samples, and a record that says it still runs."""
     subprocess.run(["cp", "-a", str(own), str(tmp_path / "run")], check=True)
-    record = json.loads((tmp_path / "run/run.json").read_text())
+    record = record_of(tmp_path / "run")
     record["status"] = "running"
-    for trial in record["trials"][1:]:
-        (tmp_path / "run" / trial["sample_file"]).unlink()
     record["trials"] = record["trials"][:1]
-    (tmp_path / "run/run.json").write_text(json.dumps(record))
+    write_record(tmp_path / "run", record)
     for form in ("html", "md", "json", "csv"):
         text = tompion("report", tmp_path / "run", "--format", form, check=0).stdout
         if form == "md":

@@ -91,7 +91,7 @@ def test_a_disk_that_fills_up_costs_the_trial_under_way_alone(tmp_path):
     assert len(complaint.splitlines()) == 1, complaint
     record = json.loads((tmp_path / "r/run.json").read_text())
     assert record["status"] == "interrupted" and record["trials"]
-    assert "No space left on device" in record["notes"][-1]
+    assert "No space left on device" in record["notes"][-1]["text"]
     # Both reports were made, out of space kept for them.
     assert "INTERRUPTED" in (tmp_path / "out").read_text()
     assert (tmp_path / "r/report.html").read_text().endswith("</html>")

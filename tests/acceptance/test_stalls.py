@@ -14,6 +14,7 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
 from conftest import ROOT, TOMPION, tompion
+from runs import table_of
 from test_time_limits import ROOT_ONLY, cpu_quota
 
 MS = 1_000_000
@@ -33,9 +34,9 @@ class Stalls:
 
     def __init__(self, directory):
         self.trial = json.loads((directory / "run.json").read_text())["trials"][0]
-        self.found = self.trial["stalls"]
-        self.parts = polars.read_parquet(directory / "samples/00000.stalls.parquet")
-        self.rows = polars.read_parquet(directory / "samples/00000.parquet")
+        self.found = self.trial["findings"]["stalls"]
+        self.parts = table_of(directory, self.trial, "parts")
+        self.rows = table_of(directory, self.trial)
         evidence = self.trial["observation"]["evidence"]
         self.missing = {e["name"]: e["missing"] for e in evidence if e["missing"]}
 
@@ -373,7 +374,7 @@ def test_an_interrupted_loop_is_kept_as_far_as_it_got(tmp_path):
     assert 1e9 < stalls.found["wall_ns"] < 20e9 and stalls.found["iterations"] > 1e6
     consistent(stalls)
     record = json.loads((tmp_path / "r/run.json").read_text())
-    assert record["status"] == "interrupted" and "kept" in record["notes"][-1]
+    assert record["status"] == "interrupted" and "kept" in record["notes"][-1]["text"]
     assert (tmp_path / "r/report.html").exists()
     reader = HistogramLogReader(str(tmp_path / "r.hlog"), HdrHistogram(1, 3_600_000_000_000, 3))
     assert reader.get_next_interval_histogram().get_total_count() > 1e6
@@ -387,7 +388,7 @@ def test_an_interval_log_has_one_line_a_trial(tmp_path):
     after = time.time()
     # It begins with its loop: calibrating the clock alone takes 0.2 s before that.
     stamps = re.findall(r"#\[(?:StartTime|BaseTime): ([\d.]+) ", log.read_text())
-    began = json.loads((tmp_path / "r/run.json").read_text())["trials"][0]["stalls"]["began_unix_ns"]
+    began = json.loads((tmp_path / "r/run.json").read_text())["trials"][0]["findings"]["stalls"]["began_unix_ns"]
     assert len(stamps) == 2 and stamps[0] == stamps[1]
     assert float(stamps[0]) == pytest.approx(began / 1e9, abs=0.002)
     assert before + 0.2 < float(stamps[0]) < after - 0.1

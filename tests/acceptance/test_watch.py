@@ -9,6 +9,7 @@ import time
 import pytest
 
 from conftest import TOMPION, example, tompion
+from runs import require_few_files
 from terminal import Terminal
 from test_time_limits import ROOT_ONLY, cpu_quota
 
@@ -54,6 +55,7 @@ def test_it_shows_figures_switches_by_keys_and_leaves_a_run_behind(tmp_path):
         assert shown.end() == 0
         assert shown.is_restored()
         assert b"tompion report" in shown.raw
+    require_few_files(tmp_path / "run")
     record, _ = cells(tmp_path / "run")
     assert record["status"] == "complete"
     assert levels(record, "probe") == {"wake-up", "stalls"}
@@ -142,7 +144,8 @@ def test_a_quota_stalls_the_loop_with_that_cause_and_is_told(tmp_path):
             shown.press("q")
             assert shown.end(seconds=120) == 0
     record, _ = cells(tmp_path / "run")
-    causes = [c for t in record["trials"] if t.get("stalls") for c in t["stalls"]["causes"]]
+    found = [t["findings"]["stalls"] for t in record["trials"] if "findings" in t]
+    causes = [c for stalls in found for c in stalls["causes"]]
     assert max(c["longest_ns"] for c in causes if c["cause"] == "throttled") > 20e6, causes
     assert record["throttling"]["throttled_ns"] > 1e9
 

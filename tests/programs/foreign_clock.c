@@ -16,3 +16,14 @@ int gettimeofday(struct timeval *restrict t, void *restrict zone)
     *t = (struct timeval){42, 0};
     return 0;
 }
+
+#ifdef USES_LIBC
+/* With a function of libc's in use a library has versions: of what it needs, if of nothing
+ * that it has. */
+#include <stdlib.h>
+
+const char *foreign_clock_uses(void)
+{
+    return getenv("HOME");
+}
+#endif

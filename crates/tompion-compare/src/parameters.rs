@@ -16,7 +16,7 @@ impl Parameters {
         let m = &trial.measurement;
         let ns = |ns: Option<u64>| ns.map_or_else(|| "none".to_owned(), |ns| ns.to_string());
         let pinned = if m.pinned_cpu.is_some() { "yes" } else { "no" };
-        let threshold = trial.stalls.as_ref().map(|s| s.threshold_ns);
+        let threshold = trial.findings.stalls.as_ref().map(|s| s.threshold_ns);
         for (name, value) in [
             ("technique", m.technique.clone()),
             ("clock behind the values", m.clock.clone()),

@@ -182,7 +182,11 @@ impl Side {
                 block: trial.block,
                 summary: trial.summary.measured.clone(),
                 missed: trial.summary.missed_periods,
-                stalls: trial.stalls.as_ref().map(|s| (s.lost_ns, s.observed_ns)),
+                stalls: trial
+                    .findings
+                    .stalls
+                    .as_ref()
+                    .map(|s| (s.lost_ns, s.observed_ns)),
             });
         }
         cells
@@ -215,7 +219,7 @@ fn remarks(record: &RunRecord) -> Vec<String> {
             t.throttled_periods, t.periods
         ));
     }
-    found.extend(record.notes.iter().cloned());
+    found.extend(record.notes.iter().map(|note| note.text.clone()));
     found
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tompion_load::{LoadSpec, write_budget};
-use tompion_record::{RunHeader, RunWriter, now_utc};
+use tompion_record::{RunHeader, RunWriter, note_kind, now_utc};
 use tompion_run::{Machine, MachineSettings, execute};
 
 use crate::archive::{self, LAYOUT};
@@ -114,7 +114,9 @@ impl CellJob {
             guards: Vec::new(),
         };
         let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
-        let mut writer = RunWriter::create(&directory, header).map_err(|e| one_line(&e))?;
+        let mut writer = RunWriter::create(&directory, header)
+            .map_err(|e| one_line(&e))?
+            .keeping_trials_apart();
         let planned_load_time = plan.duration + Duration::from_secs(5);
         let settings = MachineSettings {
             executable: std::env::current_exe()
@@ -129,7 +131,7 @@ impl CellJob {
         machine
             .notes()
             .into_iter()
-            .for_each(|note| writer.note(note));
+            .for_each(|note| writer.note(note_kind::MACHINE, note));
         let stop = Arc::<AtomicBool>::default();
         // Where all takes long, as in an emulator, time runs out before some trials had
         // their turn: they get another, since a replicate without them pairs with none.

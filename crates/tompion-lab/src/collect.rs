@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tompion_record::{Environment, Run, RunWriter, Trial, TrialDraft, factor};
+use tompion_record::{Environment, Note, Run, RunWriter, Trial, TrialDraft, factor};
 
 use crate::archive;
 
@@ -24,7 +24,7 @@ pub(crate) struct Place<'a> {
 pub(crate) struct Collected {
     pub trials: u32,
     pub environment: Environment,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// Saves the trials in `bytes`, all of them or, where the archive is no good, none.
@@ -80,7 +80,8 @@ fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
         duration_ns: trial.duration_ns,
         measurement: trial.measurement,
         load: trial.load,
-        stalls: trial.stalls,
+        findings: trial.findings,
+        started_at: trial.started_at,
         observation: trial.observation,
         storage: trial.storage,
         missed_periods: trial.summary.missed_periods,
@@ -91,7 +92,8 @@ fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
 mod tests {
     use super::*;
     use tompion_record::{
-        Design, Factors, Mark, Measurement, RunHeader, Sample, Status, Storage, TrialData,
+        Design, Factors, Findings, Mark, Measurement, RunHeader, Sample, Status, Storage,
+        TrialData, note_kind,
     };
 
     fn header(hostname: &str) -> RunHeader {
@@ -115,7 +117,8 @@ mod tests {
 
     /// A cell's run of two trials, as an instance writes it.
     fn cell(directory: &Path) {
-        let mut writer = RunWriter::create(directory, header("instance")).unwrap();
+        let writer = RunWriter::create(directory, header("instance")).unwrap();
+        let mut writer = writer.keeping_trials_apart();
         for method in ["usleep", "timerfd"] {
             let samples = (0..50).map(|i| Sample {
                 at_ns: i * 100,
@@ -129,6 +132,7 @@ mod tests {
                     .with(factor::PROBE, "wake-up")
                     .with(factor::METHOD, method),
                 block: 0,
+                started_at: None,
                 started_ns: 7,
                 duration_ns: 9,
                 measurement: Measurement {
@@ -136,7 +140,7 @@ mod tests {
                     ..Measurement::default()
                 },
                 load: None,
-                stalls: None,
+                findings: Findings::default(),
                 observation: None,
                 storage: Storage::Complete,
                 missed_periods: Some(25),
@@ -147,7 +151,7 @@ mod tests {
             };
             writer.save(draft, &data).unwrap();
         }
-        writer.note("a note");
+        writer.note(note_kind::REMARK, "a note");
         writer.finish(Status::Complete).unwrap();
     }
 
@@ -171,7 +175,7 @@ mod tests {
         };
         assert_eq!(collected.trials, 2);
         assert_eq!(collected.environment.hostname, "instance");
-        assert_eq!(collected.notes, ["a note"]);
+        assert_eq!(collected.notes, [Note::new(note_kind::REMARK, "a note")]);
         writer.finish(Status::Complete).unwrap();
         let cell = Run::open(&from).unwrap();
         let lab = Run::open(&d.path().join("lab")).unwrap();
@@ -215,7 +219,7 @@ mod tests {
         let text = std::fs::read_to_string(&json).unwrap();
         std::fs::write(
             &json,
-            text.replace("\"schema_version\": 1", "\"schema_version\": 99"),
+            text.replace("\"schema_version\": 2", "\"schema_version\": 99"),
         )
         .unwrap();
         let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();

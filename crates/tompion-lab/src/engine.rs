@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use tompion_record::{RunHeader, RunWriter, Status};
+use tompion_record::{RunHeader, RunWriter, Status, note_kind};
 
 use crate::collect::{self, Collected, Failure, Place};
 use crate::ledger::{Beside, Entry, Ledger};
@@ -152,19 +152,21 @@ impl Lab {
         let described: Vec<String> = known.filter_map(records::in_words).collect();
         let placements = records::placements(&self.plan, &self.ledger);
         // What is missing comes first.
-        [&ending.lost, &ending.failed, &ending.absent, &ending.left]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .chain(described)
-            .chain(placements)
-            .for_each(|note| self.writer.note(note));
-        records::noted(&self.plan, &self.ledger)
-            .into_iter()
-            .for_each(|note| self.writer.note(note));
+        let noted = records::noted(&self.plan, &self.ledger);
+        for (kind, texts) in [
+            (note_kind::FAILED_CELL, &ending.lost),
+            (note_kind::FAILED_CELL, &ending.failed),
+            (note_kind::PLATFORM, &ending.absent),
+            (note_kind::LEFT_BEHIND, &ending.left),
+            (note_kind::PLATFORM, &described),
+            (note_kind::PLATFORM, &placements),
+            (note_kind::MACHINE, &noted),
+        ] {
+            texts.iter().for_each(|text| self.writer.note(kind, text));
+        }
         if self.ledger.head.program.is_some() && self.ledger.head.program != checksum(program) {
             let note = "Some cells were measured by another build of the program than others.";
-            self.writer.note(note.to_owned());
+            self.writer.note(note_kind::REMARK, note);
         }
         let is_whole = ending.failed.is_empty() && ending.lost.is_empty();
         let status = match (&result, is_whole) {
@@ -323,7 +325,8 @@ impl Lab {
         // Which trial or block it was means nothing here.
         let all_notes = all.iter().flat_map(|collected| collected.notes.clone());
         let mut notes: Vec<String> = all_notes
-            .filter(|note| !note.starts_with("Time ran out"))
+            .filter(|note| note.kind != note_kind::TIME_RAN_OUT)
+            .map(|note| note.text)
             .collect();
         let which = format!("{} of replicate {}", self.plan.name_of(cell), replicate + 1);
         if (trials as usize) < wanted {

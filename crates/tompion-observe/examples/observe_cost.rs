@@ -2,7 +2,8 @@
 //! own CPU share, records a second, and what recording takes from a thread that
 //! switches often.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/all/common/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "made for the tests, all of it")]
 mod common;
 
 use std::time::{Duration, Instant};

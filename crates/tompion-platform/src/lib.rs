@@ -18,6 +18,7 @@ mod cpus;
 mod hypervisor;
 mod kernel;
 mod machine;
+mod machine_id;
 mod names;
 mod power;
 mod root;

@@ -16,6 +16,7 @@ pub fn machine(root: &Root, architecture: &str) -> Machine {
     let caches = caches(root);
     let hugepages = root.text("/sys/kernel/mm/transparent_hugepage/enabled");
     Machine {
+        id: crate::machine_id::machine_id(root),
         architecture: architecture.to_owned(),
         cpu_model: cpu_model(&root.text("/proc/cpuinfo").unwrap_or_default()),
         system_vendor: dmi("sys_vendor"),

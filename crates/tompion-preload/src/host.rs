@@ -19,13 +19,12 @@ pub struct Host;
 impl sleep::Host for Host {
     #[inline]
     fn now_ns(&mut self) -> u64 {
-        program_now_ns()
+        program_now_ns(ClockId::Monotonic)
     }
 
     #[inline]
     fn kernel_now_ns(&mut self) -> u64 {
-        // Early by neither: the program may compare with its own clock.
-        kernel_now_ns(ClockId::Monotonic).min(program_now_ns())
+        earlier_now_ns(ClockId::Monotonic)
     }
 
     fn sleep_until_ns(&mut self, deadline_ns: u64) -> Result<(), Interrupted> {
@@ -62,12 +61,19 @@ impl sleep::Host for Host {
     }
 }
 
-/// The clock that the program reads.
+/// A clock by the reading that is behind, the kernel's or the program's: a sleep that has
+/// ended by it is early by neither.
 #[inline]
-pub fn program_now_ns() -> u64 {
+pub fn earlier_now_ns(clock: ClockId) -> u64 {
+    kernel_now_ns(clock).min(program_now_ns(clock))
+}
+
+/// A clock as the program reads it.
+#[inline]
+pub fn program_now_ns(clock: ClockId) -> u64 {
     let mut now = to_timespec(0);
     // SAFETY: `now` is valid to write to.
-    unsafe { (ROUTES.clock_gettime.get())(libc::CLOCK_MONOTONIC, &mut now) };
+    unsafe { (ROUTES.clock_gettime.get())(clock.raw(), &mut now) };
     to_ns(&now)
 }
 

@@ -33,6 +33,17 @@ pub fn by_kernels_convention(call: impl FnOnce() -> c_long) -> c_int {
     }
 }
 
+/// Runs what the program has not asked for, and leaves its `errno` as it was.
+pub fn keeping_errno(work: impl FnOnce()) {
+    // SAFETY: the address of the calling thread's errno, always valid.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    work();
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
 /// Turns a negative error number into libc's convention.
 #[cold]
 pub fn fail(code: c_int) -> c_int {

@@ -38,6 +38,7 @@ mod libc_calls;
 mod memory;
 mod next;
 mod next_clock;
+mod objects;
 mod routes;
 mod settings;
 mod sleeps;

@@ -2,12 +2,12 @@
 //! they are found.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use libc::{clockid_t, timespec, useconds_t};
 
-use crate::next::symbol;
+use crate::next::{FIRST, FROM_LIBRT, symbol};
 
 /// `clock_nanosleep`. Unwinding passes through: a thread may be cancelled in it.
 pub type ClockNanosleep =
@@ -130,19 +130,21 @@ pub struct Next {
 impl Next {
     /// Finds them. Uses the dynamic loader: not on any path but the start's.
     pub fn find() -> Self {
-        let symbol = |name: &CStr| symbol(name, None);
         // SAFETY: null or functions of these types, as POSIX has them; null is
         // `None`.
         unsafe {
             Self {
                 clock_nanosleep: std::mem::transmute::<*mut c_void, Option<ClockNanosleep>>(
-                    symbol(c"clock_nanosleep"),
+                    symbol(c"clock_nanosleep", FROM_LIBRT),
                 ),
                 nanosleep: std::mem::transmute::<*mut c_void, Option<Nanosleep>>(symbol(
                     c"nanosleep",
+                    FIRST,
                 )),
-                usleep: std::mem::transmute::<*mut c_void, Option<Usleep>>(symbol(c"usleep")),
-                sleep: std::mem::transmute::<*mut c_void, Option<Sleep>>(symbol(c"sleep")),
+                usleep: std::mem::transmute::<*mut c_void, Option<Usleep>>(symbol(
+                    c"usleep", FIRST,
+                )),
+                sleep: std::mem::transmute::<*mut c_void, Option<Sleep>>(symbol(c"sleep", FIRST)),
             }
         }
     }

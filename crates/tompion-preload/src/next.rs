@@ -3,29 +3,55 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use crate::objects::{self, Definition};
+
 /// The version of what glibc has had from its beginning on this architecture.
 pub const FIRST: &CStr = if cfg!(target_arch = "aarch64") {
     c"GLIBC_2.17"
 } else {
     c"GLIBC_2.2.5"
 };
+/// That of the functions which came to libc from another library, librt.
+pub const FROM_LIBRT: &CStr = c"GLIBC_2.17";
 
-/// The next function of this name, in this version if one is told, as the program is bound
-/// to it, and in any if there is none; null where there is none at all. Uses the dynamic
-/// loader: not on any path but the start's.
-pub fn symbol(name: &CStr, version: Option<&CStr>) -> *mut c_void {
+/// The next function of this name, as a program's reference to it in this version is bound
+/// that this library does not come before: to a function of the version, or to one without
+/// any, whichever comes first. Null where there is none at all.
+///
+/// (Not what `dlvsym` gives. It passes over functions without a version in libraries that
+/// have a version elsewhere, if only in what they need of libc: those of libfaketime.)
+///
+/// Uses the dynamic loader: not on any path but the start's.
+pub fn symbol(name: &CStr, version: &CStr) -> *mut c_void {
     unsafe extern "C" {
         fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     }
-    let of_version = version.map(|version| {
-        // SAFETY: strings that end; runs nobody's code but a library's choice of a function.
-        unsafe { dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) }
-    });
-    match of_version.filter(|found| !found.is_null()) {
-        Some(found) => found,
-        // SAFETY: as above.
-        None => unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) },
+    let newest = || {
+        // SAFETY: a string that ends; runs nobody's code but a library's choice of a function.
+        unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+    };
+    // SAFETY: as above.
+    let exact = || unsafe { dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
+    match definition(name, version) {
+        Some(Definition::At(function)) => function,
+        Some(Definition::Chosen { versioned: false }) => newest(),
+        Some(Definition::Chosen { versioned: true }) | None => Some(exact())
+            .filter(|found| !found.is_null())
+            .unwrap_or_else(newest),
     }
+}
+
+/// The first one in the objects that come after this library.
+fn definition(name: &CStr, version: &CStr) -> Option<Definition> {
+    let mut after_us = false;
+    let mut first = None;
+    objects::each(|object| {
+        if after_us && first.is_none() {
+            first = object.definition(name, version);
+        }
+        after_us |= object.holds(definition as *const c_void as usize, 1);
+    });
+    first
 }
 
 /// What a function belongs to: where that is loaded, and its file.

@@ -9,13 +9,13 @@ use std::ffi::{c_char, c_int, c_void};
 use libc::{clockid_t, timespec};
 
 use crate::kernel::{self, ClockGettime, Gettimeofday, Time};
-use crate::next::{FIRST, object, symbol};
+use crate::next::{FIRST, FROM_LIBRT, object, symbol};
 use crate::routes::{ROUTES, Route};
 
 /// The `time` that comes next.
 pub fn time() -> Option<Time> {
     // SAFETY: null, which is `None`, or a function of this name.
-    unsafe { std::mem::transmute::<*mut c_void, Option<Time>>(symbol(c"time", Some(FIRST))) }
+    unsafe { std::mem::transmute::<*mut c_void, Option<Time>>(symbol(c"time", FIRST)) }
 }
 
 /// Sends the clocks to the next library where one of them is neither libc's nor the
@@ -24,13 +24,12 @@ pub fn respect() -> Option<String> {
     unsafe extern "C" {
         fn gnu_get_libc_version() -> *const c_char;
     }
-    // It came to libc from another library.
-    let clock_gettime = symbol(c"clock_gettime", Some(c"GLIBC_2.17"));
-    let gettimeofday = symbol(c"gettimeofday", Some(FIRST));
+    let clock_gettime = symbol(c"clock_gettime", FROM_LIBRT);
+    let gettimeofday = symbol(c"gettimeofday", FIRST);
     // SAFETY: only looks the value up.
     let vdso = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
     let own = [object(gnu_get_libc_version as *mut c_void)?.0, vdso];
-    let (_, theirs) = [clock_gettime, gettimeofday, symbol(c"time", Some(FIRST))]
+    let (_, theirs) = [clock_gettime, gettimeofday, symbol(c"time", FIRST)]
         .into_iter()
         .filter_map(object)
         .find(|(base, _)| !own.contains(base))?;

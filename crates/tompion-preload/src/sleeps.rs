@@ -12,7 +12,7 @@ use libc::{clockid_t, timespec, useconds_t};
 use tompion_time::os::ClockId;
 use tompion_time::sleep::{Budget, Interrupted, Policy};
 
-use crate::host::{SECOND, program_now_ns, to_ns, to_timespec};
+use crate::host::{SECOND, earlier_now_ns, program_now_ns, to_ns, to_timespec};
 use crate::kernel::{self, fail};
 use crate::libc_calls::{pthread_testcancel, sleep_by, usleep_by};
 use crate::routes::{ROUTES, kernel_now_ns};
@@ -22,7 +22,7 @@ use crate::thread;
 /// it, because a step of the system's time goes unnoticed in it.
 const NEAR_NS: u64 = 2_000_000;
 
-/// Three years: what the kernel makes of longer times is its own affair.
+/// Three years: what the kernel makes of longer waits is its own affair.
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
 
 /// What each thread may spin, in nanoseconds of each second.
@@ -78,7 +78,8 @@ fn may_be_read(time: *const timespec) -> bool {
     !time.is_null() && code != -libc::EFAULT
 }
 
-/// A request that the kernel would wait for; `None` where it would answer otherwise.
+/// A time that the kernel would wait for or until, in nanoseconds; `None` where it would
+/// answer otherwise.
 fn ordinary(request: *const timespec) -> Option<u64> {
     if !may_be_read(request) {
         return None;
@@ -86,7 +87,7 @@ fn ordinary(request: *const timespec) -> Option<u64> {
     // SAFETY: just found readable; as the program says, a timespec.
     let request = unsafe { &*request };
     let valid = request.tv_sec >= 0 && (0..SECOND as c_long).contains(&request.tv_nsec);
-    Some(to_ns(request)).filter(|ns| valid && (1..LONGEST_NS).contains(ns))
+    Some(to_ns(request)).filter(|ns| valid && *ns > 0)
 }
 
 /// `PR_SET_TIMERSLACK` and its like.
@@ -155,10 +156,8 @@ fn sleeps_are_allowed() -> bool {
 
 /// A relative sleep: 0 or an error number; `None` where libc is to do it.
 fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int> {
-    let length = ordinary(request)?;
-    let deadline = kernel_now_ns(ClockId::Monotonic)
-        .max(program_now_ns())
-        .saturating_add(length);
+    let length = ordinary(request).filter(|length| *length < LONGEST_NS)?;
+    let deadline = monotonic_in(length);
     if wait(deadline)?.is_ok() {
         return Some(0);
     }
@@ -179,8 +178,23 @@ fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int>
     Some(libc::EINTR)
 }
 
+/// `CLOCK_MONOTONIC` when so much time has passed, by the kernel and to the program.
+fn monotonic_in(ns: u64) -> u64 {
+    kernel_now_ns(ClockId::Monotonic)
+        .max(program_now_ns(ClockId::Monotonic))
+        .saturating_add(ns)
+}
+
+/// What is left until a time of a clock, by the kernel and to the program; `None` where
+/// that is too long.
+fn left_ns(clock: ClockId, deadline_ns: u64) -> Option<u64> {
+    // Not held against the time itself: that of day counts from 1970.
+    Some(deadline_ns.saturating_sub(earlier_now_ns(clock))).filter(|left| *left < LONGEST_NS)
+}
+
 /// Until a time of `CLOCK_MONOTONIC`.
 fn until(deadline_ns: u64) -> Option<c_int> {
+    left_ns(ClockId::Monotonic, deadline_ns)?;
     Some(match wait(deadline_ns)? {
         Ok(()) => 0,
         Err(Interrupted) if sleeps_are_allowed() => libc::EINTR,
@@ -191,24 +205,36 @@ fn until(deadline_ns: u64) -> Option<c_int> {
 /// Until a time of day. The kernel waits for most of it, and notices where the
 /// system's time is set.
 fn until_realtime(deadline_ns: u64) -> Option<c_int> {
-    let near = to_timespec(deadline_ns.saturating_sub(NEAR_NS));
-    // SAFETY: `near` is valid; no remainder is asked for.
-    let code = unsafe {
-        (ROUTES.libc.clock_nanosleep.get())(
-            libc::CLOCK_REALTIME,
-            libc::TIMER_ABSTIME,
-            &near,
-            ptr::null_mut(),
-        )
-    };
-    if code != 0 {
-        return Some(code);
+    if left_ns(ClockId::Realtime, deadline_ns)? > NEAR_NS {
+        let near = to_timespec(deadline_ns - NEAR_NS);
+        // SAFETY: `near` is valid; no remainder is asked for.
+        let code = unsafe {
+            (ROUTES.libc.clock_nanosleep.get())(
+                libc::CLOCK_REALTIME,
+                libc::TIMER_ABSTIME,
+                &near,
+                ptr::null_mut(),
+            )
+        };
+        if code != 0 {
+            return Some(code);
+        }
     }
-    let left = deadline_ns.saturating_sub(kernel_now_ns(ClockId::Realtime));
-    if left == 0 || left > NEAR_NS {
-        return None;
+    // Once, as a rule: `CLOCK_MONOTONIC` may get there a little sooner.
+    loop {
+        let left = left_ns(ClockId::Realtime, deadline_ns)?;
+        if left == 0 {
+            return Some(0);
+        }
+        // Nearly there, unless the time was set back.
+        if left > NEAR_NS {
+            return None;
+        }
+        match until(monotonic_in(left))? {
+            0 => {}
+            code => return Some(code),
+        }
     }
-    until(kernel_now_ns(ClockId::Monotonic).saturating_add(left))
 }
 
 /// `clock_nanosleep`.

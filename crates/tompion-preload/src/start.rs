@@ -38,7 +38,8 @@ static END: extern "C" fn() = end;
 
 /// Runs before the program's `main`, after the libraries that this one needs.
 extern "C" fn start() {
-    with_default_floats(begin);
+    // What is not found on the way, such as a device, is no error of the program's.
+    kernel::keeping_errno(|| with_default_floats(begin));
 }
 
 fn begin() {
@@ -201,6 +202,6 @@ fn ticks_a_call(calls: u32, mut call: impl FnMut()) -> f64 {
 extern "C" fn end() {
     // SAFETY: null, or leaked by `start` for good.
     if let Some(decision) = unsafe { DECISION.load(Ordering::Acquire).as_ref() } {
-        with_default_floats(|| explain::last(decision));
+        kernel::keeping_errno(|| with_default_floats(|| explain::last(decision)));
     }
 }

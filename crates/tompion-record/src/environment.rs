@@ -38,6 +38,10 @@ pub struct Environment {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Machine {
+    /// By which runs of one machine are known as such: derived from its machine-id, which
+    /// cannot be had from it, as `systemd-id128 machine-id --app-specific` derives ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Instruction set, for example `x86_64`.
     pub architecture: String,
     /// Processor as it names itself.

@@ -6,8 +6,9 @@
 //! from that table.
 //!
 //! On disk a run is one directory: `run.json`, described by a checked-in JSON
-//! Schema, and one Parquet file a trial under `samples/`. See [`RunWriter`] and
-//! [`Run`].
+//! Schema, and Parquet files: one a trial while the run is measured, one a probe
+//! when it is finished. See [`RunWriter`] and [`Run`]; docs/run-format.md has the
+//! format to the byte.
 #![forbid(unsafe_code)]
 
 mod cells;
@@ -15,15 +16,18 @@ mod clock_reading;
 mod environment;
 mod error;
 mod factors;
+mod note;
 mod observation;
 mod program;
 mod quantity;
 mod recorder;
 mod run;
 mod sample;
+mod side_table;
 mod stalls;
 mod store;
 mod summary;
+mod table_ref;
 mod trial;
 
 pub use cells::Cell;
@@ -31,18 +35,21 @@ pub use clock_reading::ClockReading;
 pub use environment::*;
 pub use error::{Error, Result};
 pub use factors::{Factors, factor};
+pub use note::{Note, note_kind};
 pub use observation::{EvidenceItem, Observation, ObservedReason};
 pub use program::{ProgramStall, ProgramStalls, ProgramThread};
 pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
 pub use recorder::Recorder;
 pub use run::{
     Design, Hold, HoldAttempt, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
-    Throttling, json_schema, now_utc,
+    Throttling, json_schema, now_utc, utc_of_unix_ns,
 };
 pub use sample::{Mark, Sample};
-pub use stalls::{CauseTotal, StallPart, Stalls};
-pub use store::{Run, RunWriter, write_whole};
+pub use side_table::{Column, SideTable, SideTableError, SideTables, Values};
+pub use stalls::{CauseTotal, StallPart, Stalls, stall_parts};
+pub use store::{Run, RunWriter, remove_leftovers, write_whole};
 pub use summary::{Summary, TrialSummary};
+pub use table_ref::{FileRef, TableRef, TableRefs, table};
 pub use trial::{
-    Granularity, LoadEvidence, Measurement, Storage, Trial, TrialData, TrialDraft, View,
+    Findings, Granularity, LoadEvidence, Measurement, Storage, Trial, TrialData, TrialDraft, View,
 };

@@ -2,7 +2,7 @@
 
 use tompion_stats::Bins;
 
-use crate::{Mark, Sample, Storage, TrialData};
+use crate::{Mark, Sample, SideTables, Storage, TrialData};
 
 /// Takes samples in a measuring loop without allocating, and falls back to bins
 /// plus the largest samples when a trial outgrows its limit.
@@ -128,7 +128,7 @@ impl Recorder {
                     samples: self.samples,
                     bins: None,
                     filled_bins: None,
-                    stall_parts: Vec::new(),
+                    tables: SideTables::new(),
                 },
                 Storage::Complete,
             ),
@@ -137,7 +137,7 @@ impl Recorder {
                     samples: self.samples,
                     bins: Some(tail.bins),
                     filled_bins: Some(tail.filled),
-                    stall_parts: Vec::new(),
+                    tables: SideTables::new(),
                 },
                 Storage::Tail {
                     limit_rows: self.limit as u64,

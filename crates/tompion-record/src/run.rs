@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ClockReading, Environment, Factors, Trial};
+use crate::{ClockReading, Environment, Factors, FileRef, Note, Trial};
 
-/// Version of the format written; readers refuse newer ones.
-pub const SCHEMA_VERSION: u64 = 1;
+/// Version of the format written; readers take older ones and refuse newer ones.
+pub const SCHEMA_VERSION: u64 = 2;
 
 /// How far a run got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -111,18 +111,26 @@ pub struct HoldAttempt {
 pub struct RunRecord {
     /// Version of this format.
     pub schema_version: u64,
+    /// A random name of the run, a UUID, by which it is known wherever it is copied to;
+    /// absent in runs of format version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// How far the run got.
     pub status: Status,
     /// End in UTC, RFC 3339; absent while running.
     pub finished_at: Option<String>,
     /// Why the run ended early, and other remarks of the run itself.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What a CPU quota did during the run; absent without one, and in a run
     /// that was not ended in order.
     pub throttling: Option<Throttling>,
     /// What was known at the start.
     #[serde(flatten)]
     pub header: RunHeader,
+    /// The Parquet files of a finished run; empty while each trial has its own, which its
+    /// `tables` name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileRef>,
     /// Trials in the order of execution.
     pub trials: Vec<Trial>,
     /// The clocks side by side: when the run began, after each block, and at its end;
@@ -161,10 +169,27 @@ pub struct PlatformRecord {
 
 /// The JSON Schema of `run.json`; checked in as `schema/run.schema.json`.
 pub fn json_schema() -> String {
-    let schema = schemars::schema_for!(RunRecord);
+    let mut schema = schemars::schema_for!(RunRecord);
+    // No part of the record: it is that of the record's text.
+    if let Some(properties) = schema.get_mut("properties") {
+        properties["crc32"] = serde_json::json!({
+            "description": "CRC-32 of all bytes of the file before this key's line; the last key.",
+            "type": "string",
+        });
+    }
+    if let Some(required) = schema.get_mut("required").and_then(|r| r.as_array_mut()) {
+        required.push("crc32".into());
+    }
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     text.push('\n');
     text
+}
+
+/// A moment in UTC, RFC 3339, to the nanosecond, from the nanoseconds since 1970 that
+/// the system clock showed; absent where no date can be made of it.
+pub fn utc_of_unix_ns(ns: u64) -> Option<String> {
+    let moment = jiff::Timestamp::from_nanosecond(i128::from(ns)).ok()?;
+    Some(moment.to_string())
 }
 
 /// The present time in UTC, RFC 3339, to the second.

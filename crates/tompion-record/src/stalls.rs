@@ -69,3 +69,87 @@ pub struct StallPart {
     /// What the statement rests on, in a few words.
     pub because: String,
 }
+
+/// The side table of stalls by cause: one row a part.
+pub mod stall_parts {
+    use tompion_cause::{Cause, Source};
+
+    use super::StallPart;
+    use crate::{Column, SideTable, Values};
+
+    /// Its name.
+    pub const NAME: &str = "parts";
+
+    const SOURCES: [(Source, &str); 3] = [
+        (Source::Event, "event"),
+        (Source::Counter, "counter"),
+        (Source::Polled, "polled"),
+    ];
+
+    /// The parts as a table, in their order.
+    pub fn table(parts: &[StallPart]) -> SideTable {
+        let number = |name: &str, pick: fn(&StallPart) -> u64| Column {
+            name: name.to_owned(),
+            values: Values::Int64(parts.iter().map(|p| Some(pick(p).cast_signed())).collect()),
+        };
+        let text = |name: &str, pick: fn(&StallPart) -> Option<&str>| Column {
+            name: name.to_owned(),
+            values: Values::Text(parts.iter().map(|p| pick(p).map(str::to_owned)).collect()),
+        };
+        let source = |p: &StallPart| {
+            let named = SOURCES.iter().find(|s| Some(s.0) == p.source);
+            named.map(|s| s.1)
+        };
+        SideTable::new(vec![
+            number("at_ns", |p| p.at_ns),
+            number("ns", |p| p.ns),
+            text("cause", |p| Some(p.cause.name())),
+            text("by", |p| p.by.as_deref()),
+            text("source", source),
+            text("because", |p| Some(&p.because)),
+        ])
+        .expect("columns of one length")
+    }
+
+    /// The parts that a table holds.
+    ///
+    /// # Errors
+    /// In one line: a column that is missing or of another type, a cause or a source
+    /// that this version does not know.
+    pub fn of_table(table: &SideTable) -> Result<Vec<StallPart>, String> {
+        let number = |name: &str| match table.column(name) {
+            Some(Values::Int64(values)) => Ok(values),
+            _ => Err(format!("it has no column `{name}` of int64")),
+        };
+        let text = |name: &str| match table.column(name) {
+            Some(Values::Text(values)) => Ok(values),
+            _ => Err(format!("it has no column `{name}` of text")),
+        };
+        let (at, ns) = (number("at_ns")?, number("ns")?);
+        let (cause, by) = (text("cause")?, text("by")?);
+        let (source, because) = (text("source")?, text("because")?);
+        let time = |value: Option<i64>| {
+            let time = value.and_then(|v| u64::try_from(v).ok());
+            time.ok_or_else(|| "a time is missing or negative".to_owned())
+        };
+        (0..table.rows())
+            .map(|i| {
+                let named = cause[i].as_deref();
+                let source = source[i].as_deref().map(|name| {
+                    let known = SOURCES.iter().find(|s| s.1 == name);
+                    known.map(|s| s.0).ok_or(format!("unknown source `{name}`"))
+                });
+                Ok(StallPart {
+                    at_ns: time(at[i])?,
+                    ns: time(ns[i])?,
+                    cause: named
+                        .and_then(Cause::from_name)
+                        .ok_or_else(|| format!("unknown cause `{}`", named.unwrap_or_default()))?,
+                    by: by[i].clone(),
+                    source: source.transpose()?,
+                    because: because[i].clone().unwrap_or_default(),
+                })
+            })
+            .collect()
+    }
+}

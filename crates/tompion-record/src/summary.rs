@@ -66,7 +66,7 @@ impl Summary {
 }
 
 /// What a trial's samples come to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSummary {
     /// Single operations as measured, without warm-up.
     pub measured: Option<Summary>,
@@ -82,4 +82,17 @@ pub struct TrialSummary {
     pub missed_periods: Option<u64>,
     /// Samples set apart as warm-up or otherwise marked.
     pub marked_samples: u64,
+}
+
+impl TrialSummary {
+    /// The summary called `name`; `None` where there is none of that name.
+    pub(crate) fn by_name(&mut self, name: &str) -> Option<&mut Option<Summary>> {
+        Some(match name {
+            "measured" => &mut self.measured,
+            "undisturbed" => &mut self.undisturbed,
+            "missed_filled" => &mut self.missed_filled,
+            "batched" => &mut self.batched,
+            _ => return None,
+        })
+    }
 }

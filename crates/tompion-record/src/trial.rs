@@ -1,12 +1,17 @@
 //! One trial: one cell measured once.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tompion_stats::{Bins, Distribution};
 
-use crate::{Factors, Mark, Observation, Sample, StallPart, Stalls, Summary, TrialSummary};
+use crate::{
+    Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
+    TrialSummary, stall_parts, table,
+};
 
-/// One trial as listed in `run.json` and in its sample file's metadata.
+/// One trial as listed in `run.json` and, while it has a sample file of its own, there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// Position in the order of execution, from 0.
@@ -19,19 +24,21 @@ pub struct Trial {
     pub started_ns: u64,
     /// Length of the trial in nanoseconds.
     pub duration_ns: u64,
-    /// Sample file, relative to the run directory.
-    pub sample_file: String,
-    /// Rows in the sample file.
-    pub rows: u64,
-    /// Whether the sample file holds every sample.
+    /// When the trial began, in UTC by the system clock of that moment, RFC 3339; absent
+    /// in runs of format version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    /// Whether the table of samples holds every sample.
     pub storage: Storage,
+    /// Where the samples and all other tables of the trial lie.
+    pub tables: TableRefs,
     /// How the values came about.
     pub measurement: Measurement,
     /// The load beside the measurement and the proof that it ran; absent at rest.
     pub load: Option<LoadEvidence>,
-    /// What a busy loop found and why; only for stalls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stalls: Option<Stalls>,
+    /// What the probe found beside values.
+    #[serde(default, skip_serializing_if = "Findings::is_empty")]
+    pub findings: Findings,
     /// What was watched beside the measurement; absent in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
@@ -39,8 +46,42 @@ pub struct Trial {
     pub summary: TrialSummary,
 }
 
+impl Trial {
+    /// Rows in the table of samples.
+    pub fn rows(&self) -> u64 {
+        self.tables.get(table::SAMPLES).map_or(0, |t| t.rows)
+    }
+}
+
+/// What a probe found beside values, by name. What this version does not know is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Findings {
+    /// What a busy loop found and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Stalls>,
+    /// Of probes of later versions.
+    #[serde(flatten)]
+    pub others: BTreeMap<String, serde_json::Value>,
+}
+
+impl Findings {
+    /// Whether there is nothing but values.
+    pub fn is_empty(&self) -> bool {
+        self.stalls.is_none() && self.others.is_empty()
+    }
+}
+
+impl From<Stalls> for Findings {
+    fn from(stalls: Stalls) -> Self {
+        Self {
+            stalls: Some(stalls),
+            ..Self::default()
+        }
+    }
+}
+
 /// What a caller knows of a trial; the rest is derived when it is saved.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TrialDraft {
     /// The cell that was measured.
     pub factors: Factors,
@@ -48,14 +89,16 @@ pub struct TrialDraft {
     pub block: u32,
     /// Nanoseconds from the run's start to the trial's.
     pub started_ns: u64,
+    /// When the trial began, in UTC, RFC 3339, where that is known.
+    pub started_at: Option<String>,
     /// Length of the trial in nanoseconds.
     pub duration_ns: u64,
     /// How the values came about.
     pub measurement: Measurement,
     /// The load beside the measurement.
     pub load: Option<LoadEvidence>,
-    /// What a busy loop found.
-    pub stalls: Option<Stalls>,
+    /// What the probe found beside values.
+    pub findings: Findings,
     /// What was watched beside the measurement.
     pub observation: Option<Observation>,
     /// Whether `TrialData` holds every sample.
@@ -161,14 +204,15 @@ impl LoadEvidence {
     }
 }
 
-/// Whether the sample file holds every sample.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Whether the table of samples holds every sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Storage {
-    /// Every sample is in the sample file.
+    /// Every sample has a row.
+    #[default]
     Complete,
     /// The trial outgrew its limit: samples up to the threshold are counted in
-    /// `samples/NNNNN.bins.parquet`, the larger ones are in the sample file.
+    /// the table `bins`, the larger ones are in that of samples.
     Tail {
         /// Rows kept at a time.
         limit_rows: u64,
@@ -207,11 +251,20 @@ pub struct TrialData {
     pub bins: Option<Bins>,
     /// Values standing for the missed periods of the samples not kept.
     pub filled_bins: Option<Bins>,
-    /// Stalls by cause; only for stalls.
-    pub stall_parts: Vec<StallPart>,
+    /// Side tables of the probe.
+    pub tables: SideTables,
 }
 
 impl TrialData {
+    /// Stalls by cause; empty where there is no table of them.
+    pub fn stall_parts(&self) -> Vec<StallPart> {
+        let table = self.tables.get(stall_parts::NAME);
+        // One that is read from a run has been looked at already.
+        table
+            .and_then(|t| stall_parts::of_table(t).ok())
+            .unwrap_or_default()
+    }
+
     /// The values under one view, in picoseconds.
     pub fn distribution(&self, view: View) -> Distribution {
         let chosen = self.samples.iter().filter(|s| {
@@ -239,25 +292,34 @@ impl TrialData {
         Distribution::merged(&parts)
     }
 
+    /// The views that apply, by their names in a [`TrialSummary`], in its order.
+    pub(crate) fn views(&self, period_ns: Option<u64>) -> Vec<(&'static str, View)> {
+        let is_disturbed = self.samples.iter().any(|s| s.mark.is_disturbed());
+        let filled = period_ns.map(|p| View::Filled {
+            period_ps: p as i64 * 1000,
+        });
+        [
+            ("measured", Some(View::Measured)),
+            ("undisturbed", is_disturbed.then_some(View::Undisturbed)),
+            ("missed_filled", filled),
+            ("batched", Some(View::Batched)),
+        ]
+        .into_iter()
+        .filter_map(|(name, view)| Some((name, view?)))
+        .collect()
+    }
+
     /// Summaries under every view that applies.
     pub fn summarise(&self, period_ns: Option<u64>, missed_periods: Option<u64>) -> TrialSummary {
-        let summary = |view| Summary::of_ps(&self.distribution(view));
-        TrialSummary {
-            measured: summary(View::Measured),
-            missed_filled: period_ns.and_then(|p| {
-                summary(View::Filled {
-                    period_ps: p as i64 * 1000,
-                })
-            }),
-            undisturbed: self
-                .samples
-                .iter()
-                .any(|s| s.mark.is_disturbed())
-                .then(|| summary(View::Undisturbed))
-                .flatten(),
-            batched: summary(View::Batched),
+        let mut summary = TrialSummary {
             missed_periods,
             marked_samples: self.samples.iter().filter(|s| s.mark != Mark::None).count() as u64,
+            ..TrialSummary::default()
+        };
+        for (name, view) in self.views(period_ns) {
+            let of_view = Summary::of_ps(&self.distribution(view));
+            *summary.by_name(name).expect("a view of ours") = of_view;
         }
+        summary
     }
 }

@@ -1,7 +1,8 @@
 //! Writes a page from planted samples and prints its summary, for looking at:
 //! `cargo run -p tompion-report --example planted -- DIR [BLOCKS [SAMPLES [PLATFORMS [LOAD...]]]]`.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/all/common/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "made for the tests, all of it")]
 mod common;
 
 use std::path::Path;

@@ -156,7 +156,7 @@ impl Extra {
     fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, seed: u64) {
         match trial.factors.level(factor::PROBE) {
             TIMER_EVENTS => self.timer.get_or_insert_default().add(trial, data, blocks),
-            STALLS if trial.stalls.is_some() => {
+            STALLS if trial.findings.stalls.is_some() => {
                 self.stalls.get_or_insert_default().add(trial, data, blocks)
             }
             _ => {}

@@ -36,7 +36,7 @@ impl Disturbed {
     /// Takes in the samples of one trial.
     pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData) {
         // Stalls are disturbances themselves, and named by their causes.
-        self.observed |= trial.observation.is_some() && trial.stalls.is_none();
+        self.observed |= trial.observation.is_some() && trial.findings.stalls.is_none();
         self.samples += data.bins.as_ref().map_or(0, Bins::len);
         for s in data.samples.iter().filter(|s| !s.mark.is_left_out()) {
             self.samples += 1;

@@ -35,7 +35,12 @@ impl std::error::Error for IntervalLogError {}
 /// # Errors
 /// A sample file that cannot be read or is damaged.
 pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
-    let of_loops = || run.record().trials.iter().filter(|t| t.stalls.is_some());
+    let of_loops = || {
+        run.record()
+            .trials
+            .iter()
+            .filter(|t| t.findings.stalls.is_some())
+    };
     let apart = varying(of_loops());
     let mut trials = Vec::new();
     for trial in of_loops() {
@@ -45,13 +50,13 @@ pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
             // What is beyond the bins is in the sample file alone.
             let _ = bins.record(sample.value_ps);
         }
-        let loop_ns = trial.stalls.as_ref().map_or(0, |s| s.wall_ns);
+        let loop_ns = trial.findings.stalls.as_ref().map_or(0, |s| s.wall_ns);
         trials.push((trial.started_ns, loop_ns, bins, tag(&trial.factors, &apart)));
     }
     // Older runs tell the second in which they began and what came after it.
     let (began, first_ns) = of_loops()
         .min_by_key(|t| t.started_ns)
-        .and_then(|t| Some((t.stalls.as_ref()?.began_unix_ns?, t.started_ns)))
+        .and_then(|t| Some((t.findings.stalls.as_ref()?.began_unix_ns?, t.started_ns)))
         .map_or_else(
             || (run.record().header.started(), 0),
             |(unix_ns, first_ns)| {

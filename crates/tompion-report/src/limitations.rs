@@ -109,7 +109,7 @@ fn trial_limits(data: &ReportData) -> Vec<String> {
         }
     };
     // A busy loop ends with its time, and keeps its short iterations in bins, by design.
-    let sampled = || trials.iter().filter(|t| t.stalls.is_none());
+    let sampled = || trials.iter().filter(|t| t.findings.stalls.is_none());
     say(
         sampled().filter(|t| t.measurement.ended_by_time).count(),
         "reached their time limit before they had all the samples they were meant to take.",

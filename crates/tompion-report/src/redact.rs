@@ -17,7 +17,15 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Keys whose texts are Tompion's own, and must stay for the run to be read.
-const OWN: [&str; 5] = ["sample_file", "started_at", "finished_at", "tool", "order"];
+const OWN: [&str; 7] = [
+    "file",
+    "crc32",
+    "run_id",
+    "started_at",
+    "finished_at",
+    "tool",
+    "order",
+];
 
 /// Options of loads that name a machine.
 const PEERS: [&str; 3] = ["peer=", "host=", "server="];
@@ -41,6 +49,11 @@ pub fn redact(record: &mut RunRecord) {
         names.collect_users(&value);
     }
     record.header.environment.hostname = String::new();
+    let platforms = record.platforms.iter_mut();
+    platforms
+        .filter_map(|p| p.environment.as_mut())
+        .chain([&mut record.header.environment])
+        .for_each(|e| e.machine.id = None);
     record.header.command_line = vec!["(left out)".to_owned()];
     let Ok(mut value) = serde_json::to_value(&*record) else {
         return;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
 use tompion_record::{
-    Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft,
+    Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft, utc_of_unix_ns,
 };
 
 use crate::{Clocks, Error, PlannedCell, PlannedSearch};
@@ -44,6 +44,9 @@ pub struct Trial {
     pub factors: Factors,
     /// When measuring began, on the bench's clock.
     pub started: Duration,
+    /// The same by the system clock of that moment, in nanoseconds since 1970; set by
+    /// whoever asked for the trial.
+    pub started_unix_ns: Option<u64>,
     /// When it ended.
     pub ended: Duration,
     /// What the probe brought.
@@ -63,10 +66,11 @@ impl Trial {
             factors: self.factors,
             block,
             started_ns: (self.started - began).as_nanos() as u64,
+            started_at: self.started_unix_ns.and_then(utc_of_unix_ns),
             duration_ns: (self.ended - self.started).as_nanos() as u64,
             measurement: self.outcome.measurement,
             load: self.load,
-            stalls: self.stalls,
+            findings: self.stalls.map(Into::into).unwrap_or_default(),
             observation: self.observation,
             storage: self.outcome.storage,
             missed_periods: self.outcome.missed_periods,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tompion_load::LoadError;
 use tompion_probe::Limits;
-use tompion_record::{Factors, RunWriter, Status, Throttling};
+use tompion_record::{Factors, RunWriter, Status, Throttling, note_kind};
 
 use crate::budget::Budget;
 use crate::fit::{as_option, in_words};
@@ -62,7 +62,10 @@ pub fn execute(
             Ok(status)
         }
         Err(error) => {
-            writer.note(format!("The run ended early: {error}"));
+            writer.note(
+                note_kind::INTERRUPTED,
+                format!("The run ended early: {error}"),
+            );
             // The first error is the one to tell.
             let _ = writer.finish(Status::Interrupted);
             Err(error)
@@ -229,9 +232,10 @@ impl Run<'_> {
                     0 => "was dropped",
                     _ => "is kept as far as it got",
                 };
-                self.writer.note(format!(
-                    "The run was interrupted by a signal; the trial under way {what}."
-                ));
+                self.writer.note(
+                    note_kind::INTERRUPTED,
+                    format!("The run was interrupted by a signal; the trial under way {what}."),
+                );
             }
             for trial in trials {
                 let (draft, data) = trial.into_draft(block, self.began);
@@ -274,11 +278,12 @@ impl Run<'_> {
         } else {
             format!("Time ran out after {done} of {planned} blocks")
         };
-        self.writer.note(format!(
+        let text = format!(
             "{reached}: one block takes about {} here, so that --duration {} holds {planned}.",
             in_words(needed),
             as_option(needed.saturating_mul(planned)),
-        ));
+        );
+        self.writer.note(note_kind::TIME_RAN_OUT, text);
         true
     }
 }
@@ -303,8 +308,17 @@ pub(crate) fn with_proof(
     };
     let mut attempt = 1;
     loop {
+        // Before the trial: a clock that is set meanwhile does not move its beginning.
+        let (now, unix_ns) = (bench.now(), bench.clocks().realtime_ns);
         match bench.trial(cell, &limits) {
             Err(Error::Load(LoadError::DidNothing { .. })) if attempt < ATTEMPTS => attempt += 1,
+            Ok(mut trials) => {
+                for trial in &mut trials {
+                    let later = trial.started.saturating_sub(now).as_nanos() as u64;
+                    trial.started_unix_ns = Some(unix_ns.saturating_add(later));
+                }
+                return Ok(trials);
+            }
             result => return result,
         }
     }

@@ -59,7 +59,8 @@ impl Plan {
     pub fn bytes(&self) -> u64 {
         // Compressed rows of a default run take 0.4 bytes (read cost) and 14
         // (wake-up latency), a sample file 3 kB besides, its entry in run.json
-        // 2.5 kB (twice while it is rewritten), in the page 2 kB.
+        // 2.5 kB (twice while it is rewritten), in the page 2 kB. Bringing the trials
+        // together takes as much again for a moment; without it they stay apart.
         const TRIAL: u64 = 12_000;
         const READ_ROW: u64 = 2;
         const WAKE_ROW: u64 = 24;

@@ -284,6 +284,7 @@ impl Bench for Machine {
         Ok(vec![Trial {
             factors: cell.factors.clone(),
             started,
+            started_unix_ns: None,
             ended,
             outcome,
             load: since.evidence(&mut load.process, &mut load.turn)?,
@@ -336,6 +337,7 @@ impl Machine {
             },
             // Without the time that it took to set the loop up.
             started: Duration::from_nanos(m.outcome.began_ns.saturating_sub(began_ns)),
+            started_unix_ns: None,
             ended,
             outcome: m.outcome,
             load: evidence.clone(),

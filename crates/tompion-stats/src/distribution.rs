@@ -97,7 +97,8 @@ impl Distribution {
         let rank = position.floor() as u64;
         let fraction = position - rank as f64;
         let (below, above) = self.neighbours(rank);
-        Some(below as f64 + fraction * (above - below) as f64)
+        // Unsigned: the ends of the range are further apart than an `i64` can tell.
+        Some(below as f64 + fraction * above.abs_diff(below) as f64)
     }
 
     /// The 0.5-quantile.
@@ -134,7 +135,7 @@ impl Distribution {
         let sum: f64 = self
             .pairs
             .iter()
-            .map(|&(v, c)| (v - origin) as f64 * c as f64)
+            .map(|&(v, c)| v.abs_diff(origin) as f64 * c as f64)
             .sum();
         Some(origin as f64 + sum / self.len as f64)
     }
@@ -221,6 +222,15 @@ mod tests {
         assert_eq!(d.quantile(1.0), Some(40.0));
         assert_eq!(d.quantile(1.1), None);
         assert_eq!(Distribution::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn values_at_both_ends_of_their_range_are_summed_and_interpolated_rightly() {
+        let d = Distribution::from_values([i64::MIN, i64::MAX]);
+        assert_eq!((d.median(), d.mean()), (Some(0.0), Some(0.0)));
+        let d = Distribution::from_values([-9_000_000_000_000_000_000, 9_000_000_000_000_000_000]);
+        assert_eq!(d.quantile(0.25), Some(-4.5e18));
+        assert_eq!(d.median_absolute_deviation(), Some(9e18));
     }
 
     #[test]

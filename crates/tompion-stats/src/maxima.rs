@@ -92,7 +92,7 @@ pub enum GrowthVerdict {
 /// subsets of m, a linear function of the order statistics (Downton 1966, as for
 /// L-moments). The interval is Student's over the jackknife's pseudo-values of the ratio's
 /// logarithm (Efron and Tibshirani 1993, Section 11.5). By simulation
-/// (`tests/maxima_growth.rs`) either verdict is wrong in at most 5 % of cases for bounded, Gaussian,
+/// (`tests/all/maxima_growth.rs`) either verdict is wrong in at most 5 % of cases for bounded, Gaussian,
 /// Gumbel, log-normal and Pareto-like maxima; heavy tails are often undecided.
 ///
 /// No finite watch tells a bound from a tail beyond it: maxima that level off may be

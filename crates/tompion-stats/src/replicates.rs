@@ -46,7 +46,7 @@ pub struct Comparison {
 /// Two independent groups need 4 replicates each at level 0.05 alone, 6 in a
 /// family of 10; pairs 6 and 9.
 ///
-/// Power, by simulation with normal figures at level 0.05 (`tests/power_test.rs`):
+/// Power, by simulation with normal figures at level 0.05 (`tests/all/power_test.rs`):
 /// 6 with 6 replicates find a shift of 2 standard deviations in 82 % of cases, 10
 /// with 10 a shift of 1.5 in 85 %, 10 pairs without an effect of blocks one of 1.5
 /// in 82 %.

@@ -18,7 +18,7 @@ const BEYOND: f64 = 5.0;
 /// series that is shorter than these tides cannot know of them. Of pairs from a
 /// recording whose load ebbed for some minutes a fifth were told apart where they
 /// spanned 20 to 60 s, none or next to none from two minutes on
-/// (`tests/null_test.rs`).
+/// (`tests/all/null_test.rs`).
 pub const LEAST_SPAN_S: f64 = 120.0;
 
 /// One contiguous stretch of samples in time order.
@@ -86,13 +86,13 @@ pub struct SeriesComparison {
 /// from the slowest movements of both series) and paid for: the interval is
 /// widened by what long-range dependence makes of the scatter between two times
 /// far apart, and p raised accordingly. So the level is held where stretches see
-/// the machine in all its states (`tests/null_test.rs`), and nothing is decided on
+/// the machine in all its states (`tests/all/null_test.rs`), and nothing is decided on
 /// series of a machine that span less than [`LEAST_SPAN_S`]. A machine that went over
 /// to another state between the two series differs, and is found to.
 /// Where you can, interleave the trials instead, and use
 /// [`crate::compare_replicates`] with [`Design::Paired`].
 ///
-/// Power at level 0.05 (`tests/power_test.rs`): series of 5000 samples of an
+/// Power at level 0.05 (`tests/all/power_test.rs`): series of 5000 samples of an
 /// autoregression with coefficient 0.9, worth 263 independent ones, find a shift
 /// of 0.4 standard deviations in 82 % of cases. Drift costs more than that: on a
 /// recorded machine beside builds that begin and end, series of 200 s find a

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tompion_cause::{Cause, Source};
-use tompion_record::{CauseTotal, Mark, Sample, StallPart, Stalls, Synchronisation, TrialData};
+use tompion_record::{
+    CauseTotal, Mark, Sample, StallPart, Stalls, Synchronisation, TrialData, stall_parts,
+};
 
 use crate::{Choices, Cost, Setting, Slice, StallSlice, State, Vitals};
 
@@ -100,7 +102,7 @@ pub fn stalls(at: Duration, setting: Setting) -> StallSlice {
         ..Stalls::default()
     };
     let data = TrialData {
-        stall_parts: parts,
+        tables: [(stall_parts::NAME.to_owned(), stall_parts::table(&parts))].into(),
         ..TrialData::default()
     };
     StallSlice::of(&data, &stalls, at, setting)

@@ -136,7 +136,8 @@ impl StallSlice {
             cause: of_parts(parts),
             setting,
         };
-        let cases = data.stall_parts.chunk_by(|a, b| a.at_ns == b.at_ns);
+        let parts = data.stall_parts();
+        let cases = parts.chunk_by(|a, b| a.at_ns == b.at_ns);
         Self {
             at,
             wall_ns: stalls.wall_ns,

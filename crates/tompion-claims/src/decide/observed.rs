@@ -81,7 +81,7 @@ impl Observed {
                 measured,
                 cpu_ns: t.measurement.cpu_per_operation_ns,
                 missed: t.summary.missed_periods.map(|n| n as f64),
-                named: t.stalls.as_ref().and_then(named_share),
+                named: t.findings.stalls.as_ref().and_then(named_share),
             };
             let cell = cells.entry(t.factors.clone()).or_default();
             cell.insert(t.block, replicate);

@@ -63,10 +63,60 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
+/// What was written.
+pub(super) struct Written {
+    pub(super) bytes: u64,
+    pub(super) crc32: u32,
+}
+
+/// The same, and says how long the content is, with its CRC-32.
+pub(super) fn write_checked(
+    path: &Path,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+) -> Result<Written> {
+    let mut written = None;
+    write(path, |out| {
+        let mut counted = Counted {
+            out,
+            bytes: 0,
+            hash: crc32fast::Hasher::new(),
+        };
+        fill(&mut counted)?;
+        written = Some(Written {
+            bytes: counted.bytes,
+            crc32: counted.hash.finalize(),
+        });
+        Ok(())
+    })?;
+    Ok(written.expect("filled"))
+}
+
+struct Counted<'a> {
+    out: &'a mut (dyn Write + Send),
+    bytes: u64,
+    hash: crc32fast::Hasher,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// How the names of files begin that are being written.
+pub(super) const TEMPORARY: &str = ".tmp-";
+
 fn replace(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
     let directory = directory_of(path);
     let mut temporary = tempfile::Builder::new()
-        .prefix(".tmp-")
+        .prefix(TEMPORARY)
         .tempfile_in(directory)
         .map_err(|e| Error::io(path, "creating")(system_error(e)))?;
     {

@@ -1,12 +1,20 @@
 //! A run directory on disk.
 
 mod atomic;
+mod column;
+mod directory;
+mod gather;
+mod limits;
+mod parquet_file;
 mod reader;
 mod reserve;
-mod stall_table;
-mod tables;
+mod run_json;
+mod samples;
+mod trial_files;
+mod version_1;
 mod writer;
 
+pub use directory::remove_leftovers;
 pub use reader::Run;
 pub use writer::RunWriter;
 
@@ -22,18 +30,8 @@ pub fn write_whole(path: &std::path::Path, content: &[u8]) -> crate::Result<()> 
 /// Name of the run's description inside its directory.
 const RUN_FILE: &str = "run.json";
 
-/// Name of the directory of sample files.
+/// Name of the directory of trials that have files of their own.
 const SAMPLES: &str = "samples";
-
-/// Bins of a trial that outgrew its limit stand beside its sample file.
-fn bins_file(sample_file: &str) -> String {
-    sample_file.replace(".parquet", ".bins.parquet")
-}
-
-/// The stalls of a trial by cause stand there too.
-fn stalls_file(sample_file: &str) -> String {
-    sample_file.replace(".parquet", ".stalls.parquet")
-}
 
 /// Opens a regular file; anything else, such as a pipe, which would keep a
 /// reader waiting for ever, is refused.
@@ -42,5 +40,16 @@ fn open_file(path: &std::path::Path) -> std::io::Result<std::fs::File> {
         std::fs::File::open(path)
     } else {
         Err(std::io::Error::other("not a regular file"))
+    }
+}
+
+/// The error of writing a Parquet file.
+fn cannot_write(path: &std::path::Path, error: &parquet::errors::ParquetError) -> crate::Error {
+    // What comes from the system goes without Parquet's word for it.
+    match error {
+        parquet::errors::ParquetError::External(cause) => {
+            crate::Error::invalid(path, format!("writing failed: {cause}"))
+        }
+        other => crate::Error::invalid(path, format!("writing failed: {other}")),
     }
 }

@@ -1,60 +1,39 @@
 //! Reading a run back, also one whose process died.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use super::tables::Table;
-use super::{RUN_FILE, SAMPLES, bins_file, open_file, stall_table, stalls_file};
-use crate::{Error, Result, RunRecord, SCHEMA_VERSION, Status, Storage, Trial, TrialData};
+use tompion_stats::Distribution;
+
+use super::column::hexadecimal;
+use super::parquet_file::{ParquetFile, open_regular};
+use super::{RUN_FILE, SAMPLES, column, limits, run_json, samples, trial_files};
+use crate::{
+    Error, FileRef, Note, Result, RunRecord, Sample, SideTables, Status, Storage, TableRef, Trial,
+    TrialData, note_kind, stall_parts, table,
+};
 
 /// A run read from its directory.
 #[derive(Debug)]
 pub struct Run {
-    directory: PathBuf,
     record: RunRecord,
+    tables: Tables,
 }
 
 impl Run {
-    /// Opens a run, checks its version and that every trial's sample file is
-    /// whole. Trials saved after the last checkpoint of a run that died are
-    /// taken from their sample files; unless they are all that was planned, the
-    /// run counts as interrupted.
+    /// Opens a run of this format version or an older one, and checks that its files are
+    /// whole. Trials saved after the last checkpoint of a run that died are taken from
+    /// their sample files; unless they are all that was planned, the run counts as
+    /// interrupted.
+    ///
+    /// # Errors
+    /// No run, a damaged one, or one of a newer version; in one line.
     pub fn open(directory: &Path) -> Result<Self> {
-        let path = directory.join(RUN_FILE);
-        let text = open_file(&path)
-            .and_then(std::io::read_to_string)
-            .map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                    let why = match std::fs::metadata(directory) {
-                        Err(_) => "it is not there".to_owned(),
-                        Ok(found) if found.is_dir() => format!("it has no {RUN_FILE}"),
-                        Ok(_) => format!("it is a file; name the directory with {RUN_FILE} in it"),
-                    };
-                    Error::invalid(directory, format!("not a run directory: {why}"))
-                }
-                std::io::ErrorKind::InvalidData => {
-                    Error::invalid(&path, "not text; the run is damaged")
-                }
-                _ => Error::io(&path, "reading")(e),
-            })?;
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| {
-            Error::invalid(&path, format!("not valid JSON ({e}); the run is damaged"))
-        })?;
-        let found = value
-            .get("schema_version")
-            .and_then(serde_json::Value::as_u64)
-            .filter(|version| *version > 0)
-            .ok_or_else(|| Error::invalid(&path, "has no schema_version; not a run of tompion"))?;
-        if found > SCHEMA_VERSION {
-            return Err(Error::NewerVersion {
-                path,
-                found,
-                supported: SCHEMA_VERSION,
-            });
-        }
-        let record: RunRecord = serde_json::from_value(value)
-            .map_err(|e| Error::invalid(&path, format!("{e}; the run is damaged")))?;
+        let (record, version) = run_json::read(directory)?;
         let mut run = Self {
-            directory: directory.to_path_buf(),
+            tables: Tables::open(directory, version, &record.files)?,
             record,
         };
         run.check_listed()?;
@@ -66,25 +45,22 @@ impl Run {
 
     fn check_listed(&self) -> Result<()> {
         for (i, trial) in self.record.trials.iter().enumerate() {
-            let path = self.directory.join(&trial.sample_file);
-            let inside = Path::new(&trial.sample_file)
-                .components()
-                .all(|c| matches!(c, std::path::Component::Normal(_)));
-            if !inside || trial.id as usize != i {
+            let is_sound = trial.id as usize == i && self.tables.may_be(trial);
+            if !is_sound {
                 return Err(Error::invalid(
-                    &self.directory.join(RUN_FILE),
+                    &self.directory().join(RUN_FILE),
                     format!("trial {i} is listed wrongly; the run is damaged"),
                 ));
             }
-            let rows = Table::open(&path)?.rows();
-            if rows != trial.rows {
-                return Err(Error::invalid(
-                    &path,
-                    format!(
-                        "holds {rows} rows, {RUN_FILE} says {}; the run is damaged",
-                        trial.rows
-                    ),
-                ));
+            // Of finished runs the checksum of the whole file says as much.
+            if self.record.files.is_empty() {
+                let at = &trial.tables[table::SAMPLES];
+                let file = ParquetFile::open(&self.directory().join(&at.file))?;
+                let rows = file.rows();
+                if rows != at.rows {
+                    let why = format!("holds {rows} rows, {RUN_FILE} says {}", at.rows);
+                    return Err(file.damaged(&why));
+                }
             }
         }
         Ok(())
@@ -94,27 +70,24 @@ impl Run {
     fn recover(&mut self) -> Result<()> {
         loop {
             let id = self.record.trials.len();
-            let path = self
-                .directory
-                .join(SAMPLES)
-                .join(format!("{id:05}.parquet"));
+            let path = self.directory().join(trial_files::sample_file(id));
             if !path.exists() {
                 break;
             }
-            let table = Table::open(&path)?;
-            let trial = table.trial()?;
-            if trial.id as usize != id || trial.rows != table.rows() {
-                return Err(Error::invalid(
-                    &path,
-                    "belongs to another trial; the run is damaged",
-                ));
+            let file = ParquetFile::open(&path)?;
+            let trial = trial_files::description(&file, self.tables.version)?;
+            let is_sound = trial.id as usize == id
+                && self.tables.may_be(&trial)
+                && trial.rows() == file.rows();
+            if !is_sound {
+                return Err(file.damaged("belongs to another trial"));
             }
             self.record.trials.push(trial);
         }
         let design = &self.record.header.design;
         let planned = u64::from(design.blocks) * u64::from(design.cells);
         // Killed after its last trial, it lost nothing.
-        let (status, note) = if planned > 0 && self.record.trials.len() as u64 == planned {
+        let (status, text) = if planned > 0 && self.record.trials.len() as u64 == planned {
             (
                 Status::Complete,
                 "The process that wrote this run ended after its last trial, before it could say so.",
@@ -126,7 +99,8 @@ impl Run {
             )
         };
         self.record.status = status;
-        self.record.notes.push(note.to_owned());
+        let note = Note::new(note_kind::NOT_FINISHED, text);
+        self.record.notes.push(note);
         Ok(())
     }
 
@@ -136,7 +110,7 @@ impl Run {
     }
 
     /// The same run with a record that `edit` changed, for showing it otherwise than
-    /// it is written, for example without names. Which files the trials lie in must
+    /// it is written, for example without names. Where the trials' tables lie must
     /// stay.
     pub fn edited(mut self, edit: impl FnOnce(&mut RunRecord)) -> Self {
         edit(&mut self.record);
@@ -145,31 +119,195 @@ impl Run {
 
     /// The run's directory.
     pub fn directory(&self) -> &Path {
-        &self.directory
+        &self.tables.directory
     }
 
-    /// The samples of one trial, checked against their checksum.
+    /// The samples of one trial and its other tables, checked against their checksums.
+    ///
+    /// # Errors
+    /// Damage, in one line.
     pub fn data(&self, trial: &Trial) -> Result<TrialData> {
-        let samples = Table::open(&self.directory.join(&trial.sample_file))?.samples()?;
-        let (bins, filled_bins) = match trial.storage {
-            Storage::Complete => (None, None),
-            Storage::Tail { .. } => {
-                let path = self.directory.join(bins_file(&trial.sample_file));
-                let (measured, filled) = Table::open(&path)?.bins()?;
+        self.tables.data(trial)
+    }
+
+    /// The distribution behind each summary of a trial by its name there (`measured`,
+    /// `undisturbed`, `missed_filled`, `batched`), in picoseconds, from bins whose middles
+    /// are within 0.05 % of every value in them. Without the samples, hence quick where
+    /// there are many. `None` in runs that were not finished, or are of version 1.
+    ///
+    /// # Errors
+    /// Damage, in one line.
+    pub fn histograms(&self, trial: &Trial) -> Result<Option<BTreeMap<String, Distribution>>> {
+        let Some(at) = trial.tables.get(table::HISTOGRAMS) else {
+            return Ok(None);
+        };
+        let file = self.tables.file(at)?;
+        let wanted = Some(&samples::HISTOGRAMS[..]);
+        let columns = trial_files::read_table(&file, table::HISTOGRAMS, at, wanted)?;
+        let histograms = samples::to_histograms(&columns)
+            .map_err(|e| file.damaged(&format!("unreadable histograms ({e})")))?;
+        Ok(Some(histograms))
+    }
+
+    pub(super) fn into_record(self) -> RunRecord {
+        self.record
+    }
+}
+
+/// The tables of a run's trials.
+#[derive(Debug)]
+pub(super) struct Tables {
+    directory: PathBuf,
+    version: u64,
+    /// Those of a finished run, each opened once, when it is asked for; empty where trials
+    /// have their own.
+    files: BTreeMap<String, Mutex<Option<Arc<ParquetFile>>>>,
+}
+
+impl Tables {
+    /// The tables in the files that a run's record lists, whose bytes are checked.
+    pub(super) fn open(directory: &Path, version: u64, files: &[FileRef]) -> Result<Self> {
+        for file in files {
+            check_bytes(directory, file)?;
+        }
+        let unopened = |f: &FileRef| (f.file.clone(), Mutex::default());
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            version,
+            files: files.iter().map(unopened).collect(),
+        })
+    }
+
+    /// Whether this is where a trial's tables can lie, and how many.
+    fn may_be(&self, trial: &Trial) -> bool {
+        let one = |(name, at): (&String, &TableRef)| {
+            let is_inside = Path::new(&at.file)
+                .components()
+                .all(|c| matches!(c, Component::Normal(_)));
+            let is_listed = match self.files.is_empty() {
+                true => Path::new(&at.file).starts_with(SAMPLES),
+                false => self.files.contains_key(&at.file),
+            };
+            let is_sized = self.version == 1 || at.rows <= limits::ROWS;
+            limits::is_file_word(name) && is_inside && is_listed && is_sized
+        };
+        let period_ns = trial.measurement.period_ns.unwrap_or(0);
+        trial.tables.contains_key(table::SAMPLES)
+            && period_ns <= limits::PERIOD_NS
+            && trial.tables.len() <= limits::TABLES
+            && (trial.storage == Storage::Complete || trial.tables.contains_key(table::BINS))
+            && trial.tables.iter().all(one)
+    }
+
+    /// The file that a table lies in.
+    pub(super) fn file(&self, at: &TableRef) -> Result<Arc<ParquetFile>> {
+        let path = self.directory.join(&at.file);
+        let Some(opened) = self.files.get(&at.file) else {
+            return ParquetFile::open(&path).map(Arc::new);
+        };
+        // Whoever held it when a thread panicked has left it as it was.
+        let mut opened = opened
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let file = match opened.take() {
+            Some(file) => file,
+            None => Arc::new(ParquetFile::open(&path)?),
+        };
+        Ok(Arc::clone(opened.insert(file)))
+    }
+
+    pub(super) fn data(&self, trial: &Trial) -> Result<TrialData> {
+        let at = trial.tables.get(table::SAMPLES).ok_or_else(|| {
+            let why = format!("trial {} has no samples; the run is damaged", trial.id);
+            Error::invalid(&self.directory.join(RUN_FILE), why)
+        })?;
+        let file = self.file(at)?;
+        let samples = trial_files::read_samples(&file, at, self.version)?;
+        let period_ps = i128::from(trial.measurement.period_ns.unwrap_or(0)) * 1000;
+        let is_beyond = |s: &Sample| {
+            s.missed > 0
+                && i128::from(s.value_ps) - i128::from(s.missed) * period_ps < i64::MIN.into()
+        };
+        if samples.iter().any(is_beyond) {
+            return Err(file.damaged("periods missed before a sample begin before all time"));
+        }
+        let (bins, filled_bins) = match (trial.storage, trial.tables.get(table::BINS)) {
+            (Storage::Tail { .. }, Some(at)) => {
+                let (measured, filled) = trial_files::read_bins(&*self.file(at)?, at)?;
                 (Some(measured), Some(filled))
             }
+            _ => (None, None),
         };
+        let mut tables = SideTables::new();
+        for (name, at) in side_tables(trial) {
+            let file = self.file(at)?;
+            let columns = trial_files::read_table(&file, name, at, None)?;
+            let table = column::to_side_table(columns)
+                .map_err(|e| file.damaged(&format!("unreadable table `{name}` ({e})")))?;
+            // Tables of probes that this version does not know are kept as they are.
+            if trial.findings.stalls.is_some() && name == stall_parts::NAME {
+                stall_parts::of_table(&table)
+                    .map_err(|e| file.damaged(&format!("unreadable stalls ({e})")))?;
+            }
+            tables.insert(name.to_owned(), table);
+        }
         Ok(TrialData {
             samples,
             bins,
             filled_bins,
-            stall_parts: match &trial.stalls {
-                None => Vec::new(),
-                Some(_) => {
-                    let path = self.directory.join(stalls_file(&trial.sample_file));
-                    stall_table::read(&Table::open(&path)?)?
-                }
-            },
+            tables,
         })
+    }
+}
+
+/// The tables of a trial that only its probe has.
+pub(super) fn side_tables(trial: &Trial) -> impl Iterator<Item = (&str, &TableRef)> {
+    const OURS: [&str; 3] = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
+    let all = trial.tables.iter().map(|(name, at)| (name.as_str(), at));
+    all.filter(|(name, _)| !OURS.contains(name))
+}
+
+/// Checks the length and the checksum of a file of a finished run.
+fn check_bytes(directory: &Path, file: &FileRef) -> Result<()> {
+    let path = directory.join(&file.file);
+    let is_name = file.file.strip_suffix(".parquet").is_some_and(|stem| {
+        stem.split('.').count() <= 2 && stem.split('.').all(limits::is_file_word)
+    });
+    if !is_name {
+        let why = format!(
+            "lists a file `{}`; the run is damaged",
+            file.file.escape_debug()
+        );
+        return Err(Error::invalid(&directory.join(RUN_FILE), why));
+    }
+    let mut content = open_regular(&path)?;
+    let length = content
+        .metadata()
+        .map_err(Error::io(&path, "reading"))?
+        .len();
+    if length != file.bytes {
+        let why = format!(
+            "has {length} bytes, {RUN_FILE} says {}; the run is damaged",
+            file.bytes
+        );
+        return Err(Error::invalid(&path, why));
+    }
+    let mut hash = crc32fast::Hasher::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match content
+            .read(&mut piece)
+            .map_err(Error::io(&path, "reading"))?
+        {
+            0 => break,
+            read => hash.update(&piece[..read]),
+        }
+    }
+    match hexadecimal(hash.finalize()) == file.crc32 {
+        true => Ok(()),
+        false => {
+            let why = "does not match its checksum; the run is damaged";
+            Err(Error::invalid(&path, why))
+        }
     }
 }

@@ -3,22 +3,29 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::directory::{Turn, remove_from, remove_unlisted};
+use super::reader::Tables;
 use super::reserve::Reserve;
-use super::{RUN_FILE, SAMPLES, atomic, bins_file, stall_table, stalls_file, tables};
+use super::{SAMPLES, gather, limits, run_json, trial_files};
 use crate::{
-    ClockReading, Error, Hold, PlatformRecord, Result, Run, RunHeader, RunRecord, SCHEMA_VERSION,
-    Status, Throttling, Trial, TrialData, TrialDraft, now_utc,
+    ClockReading, Error, Hold, Note, PlatformRecord, Result, Run, RunHeader, RunRecord,
+    SCHEMA_VERSION, Status, Throttling, Trial, TrialData, TrialDraft, factor, note_kind, now_utc,
+    table,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.
 ///
-/// Each trial becomes one sample file, which carries the trial's description
-/// too; `run.json` is rewritten at checkpoints and at the end.
+/// While it is measured each trial has files of its own, one of which carries the trial's
+/// description too; `run.json` is rewritten at checkpoints. At the end all trials are
+/// brought together into a few files, which `run.json` then names; only after that the
+/// many go.
 #[derive(Debug)]
 pub struct RunWriter {
     directory: PathBuf,
     record: RunRecord,
     reserve: Reserve,
+    keeps_apart: bool,
+    _turn: Option<Turn>,
 }
 
 impl RunWriter {
@@ -49,24 +56,41 @@ impl RunWriter {
             },
             _ => Error::io(&samples, "creating")(e),
         })?;
-        let writer = Self {
-            directory: directory.to_path_buf(),
-            record: RunRecord {
-                schema_version: SCHEMA_VERSION,
-                status: Status::Running,
-                finished_at: None,
-                notes: Vec::new(),
-                throttling: None,
-                header,
-                trials: Vec::new(),
-                clock_readings: Vec::new(),
-                holds: Vec::new(),
-                platforms: Vec::new(),
-            },
-            reserve: Reserve::take(directory),
+        let record = RunRecord {
+            schema_version: SCHEMA_VERSION,
+            run_id: Some(uuid::Uuid::new_v4().to_string()),
+            status: Status::Running,
+            finished_at: None,
+            notes: Vec::new(),
+            throttling: None,
+            header,
+            files: Vec::new(),
+            trials: Vec::new(),
+            clock_readings: Vec::new(),
+            holds: Vec::new(),
+            platforms: Vec::new(),
         };
+        let writer = Self::of(directory, record);
         writer.checkpoint()?;
         Ok(writer)
+    }
+
+    fn of(directory: &Path, record: RunRecord) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+            record,
+            reserve: Reserve::take(directory),
+            keeps_apart: false,
+            _turn: Turn::take(directory),
+        }
+    }
+
+    /// Leaves each trial in files of its own when the run ends: for a run that others
+    /// take apart at once.
+    #[must_use]
+    pub fn keeping_trials_apart(mut self) -> Self {
+        self.keeps_apart = true;
+        self
     }
 
     /// Goes on with a run that ended early: keeps its first `trials` trials, takes
@@ -76,66 +100,123 @@ impl RunWriter {
     /// A damaged run, one with fewer trials, and whatever the system refuses.
     pub fn reopen(directory: &Path, trials: usize) -> Result<Self> {
         let run = Run::open(directory)?;
-        let mut record = run.record().clone();
-        if record.trials.len() < trials {
-            let has = record.trials.len();
+        let has = run.record().trials.len();
+        if has < trials {
             let why =
                 format!("holds {has} trials where {trials} were saved: sample files are gone");
             return Err(Error::invalid(directory, why));
         }
-        record.trials.truncate(trials);
-        record.status = Status::Running;
-        record.finished_at = None;
-        record.notes.clear();
-        let writer = Self {
-            directory: directory.to_path_buf(),
-            record,
-            reserve: Reserve::take(directory),
-        };
+        let mut writer = Self::of(directory, run.into_record());
+        if writer.record.schema_version < SCHEMA_VERSION {
+            // Its tables are rewritten: an older version's have no checksums.
+            writer.gather()?;
+            writer.checkpoint()?;
+            remove_unlisted(directory, &writer.record)?;
+        }
+        writer.record.trials.truncate(trials);
+        writer.record.status = Status::Running;
+        writer.record.finished_at = None;
+        writer.record.notes.clear();
+        writer.spread()?;
         // The list first: a trial that is listed must have its file.
         writer.checkpoint()?;
+        remove_unlisted(directory, &writer.record)?;
         remove_samples_from(&directory.join(SAMPLES), trials)?;
         Ok(writer)
     }
 
     /// Summarises and saves one trial.
+    ///
+    /// # Errors
+    /// A probe, a factor or a side table of a name that files cannot have, and whatever
+    /// the system refuses.
     pub fn save(&mut self, draft: TrialDraft, data: &TrialData) -> Result<&Trial> {
-        let id = self.record.trials.len() as u32;
-        let sample_file = format!("{SAMPLES}/{id:05}.parquet");
-        let trial = Trial {
-            id,
-            rows: data.samples.len() as u64,
+        self.check_names(&draft, data)?;
+        if !self.record.files.is_empty() {
+            self.spread()?;
+            self.checkpoint()?;
+            remove_unlisted(&self.directory, &self.record)?;
+        }
+        let mut trial = Trial {
+            id: self.record.trials.len() as u32,
             summary: data.summarise(draft.measurement.period_ns, draft.missed_periods),
             factors: draft.factors,
             block: draft.block,
             started_ns: draft.started_ns,
+            started_at: draft.started_at,
             duration_ns: draft.duration_ns,
             storage: draft.storage,
+            tables: crate::TableRefs::new(),
             measurement: draft.measurement,
             load: draft.load,
-            stalls: draft.stalls,
+            findings: draft.findings,
             observation: draft.observation,
-            sample_file,
         };
-        // The sample file commits the trial, so what it refers to comes first.
-        if let (Some(bins), Some(filled)) = (&data.bins, &data.filled_bins) {
-            let path = self.directory.join(bins_file(&trial.sample_file));
-            atomic::write(&path, |out| {
-                tables::write_bins(out, bins, filled).map_err(|e| cannot_write(&path, &e))
-            })?;
-        }
-        if trial.stalls.is_some() {
-            let path = self.directory.join(stalls_file(&trial.sample_file));
-            atomic::write(&path, |out| {
-                stall_table::write(out, &data.stall_parts).map_err(|e| cannot_write(&path, &e))
-            })?;
-        }
-        let path = self.directory.join(&trial.sample_file);
-        atomic::write(&path, |out| {
-            tables::write_samples(out, &trial, &data.samples).map_err(|e| cannot_write(&path, &e))
-        })?;
+        trial_files::write(&self.directory, &mut trial, data)?;
         self.record.trials.push(trial);
         Ok(self.record.trials.last().expect("just pushed"))
+    }
+
+    fn check_names(&self, draft: &TrialDraft, data: &TrialData) -> Result<()> {
+        let wrong = |what: String| Err(Error::invalid(&self.directory, what));
+        let probe = draft.factors.level(factor::PROBE);
+        if !limits::is_file_word(probe) || gather::TAKEN.contains(&probe) {
+            return wrong(format!(
+                "no probe may be called {probe:?}: files are named by it"
+            ));
+        }
+        let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
+        for name in data.tables.keys() {
+            if !limits::is_file_word(name) || ours.contains(&name.as_str()) {
+                return wrong(format!(
+                    "no side table may be called {name:?}: files are named by it"
+                ));
+            }
+        }
+        let is_long = |(name, level): (&str, &str)| {
+            name.len() > limits::NAME_BYTES || level.len() > limits::LEVEL_BYTES
+        };
+        if draft.factors.iter().any(is_long) {
+            let (name, level) = (limits::NAME_BYTES, limits::LEVEL_BYTES);
+            let why = format!("a factor's name has at most {name} bytes, its level {level}");
+            return wrong(why);
+        }
+        Ok(())
+    }
+
+    /// Brings all trials together into a few files. What they lay in before stays.
+    fn gather(&mut self) -> Result<()> {
+        let (version, files) = (self.record.schema_version, &self.record.files);
+        let old = Tables::open(&self.directory, version, files)?;
+        let gathered = gather::gather(&self.directory, &old, &self.record.trials)?;
+        for (trial, tables) in self.record.trials.iter_mut().zip(gathered.tables) {
+            trial.tables = tables;
+        }
+        self.record.files = gathered.files;
+        self.record.schema_version = SCHEMA_VERSION;
+        Ok(())
+    }
+
+    /// Gives each trial files of its own again. What they lay in before stays.
+    fn spread(&mut self) -> Result<()> {
+        if self.record.files.is_empty() {
+            return Ok(());
+        }
+        let (version, files) = (self.record.schema_version, &self.record.files);
+        let old = Tables::open(&self.directory, version, files)?;
+        let samples = self.directory.join(SAMPLES);
+        match fs::create_dir(&samples) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(Error::io(&samples, "creating")(e));
+            }
+            _ => {}
+        }
+        for trial in &mut self.record.trials {
+            let data = old.data(trial)?;
+            trial_files::write(&self.directory, trial, &data)?;
+        }
+        self.record.files.clear();
+        Ok(())
     }
 
     /// Takes back all but the first `trials` trials, as if they had never been saved.
@@ -153,8 +234,8 @@ impl RunWriter {
     }
 
     /// Adds a remark to the run.
-    pub fn note(&mut self, text: impl Into<String>) {
-        self.record.notes.push(text.into());
+    pub fn note(&mut self, kind: &str, text: impl Into<String>) {
+        self.record.notes.push(Note::new(kind, text));
     }
 
     /// States what a CPU quota did during the run.
@@ -188,47 +269,58 @@ impl RunWriter {
     }
 
     /// Writes `run.json` with the trials so far.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
     pub fn checkpoint(&self) -> Result<()> {
-        let path = self.directory.join(RUN_FILE);
-        atomic::write(&path, |out| {
-            serde_json::to_writer_pretty(out, &self.record)
-                .map_err(|e| Error::io(&path, "writing")(e.into()))
-        })
+        run_json::write(&self.directory, &self.record)
     }
 
-    /// Ends the run and writes `run.json` for the last time, into space kept
-    /// free for it where the disk is full by now.
+    /// Ends the run: brings its trials together, and writes `run.json` for the last time,
+    /// into space kept free for it where the disk is full by now. Where they cannot be
+    /// brought together they stay as they are, and a note says why.
+    ///
+    /// # Errors
+    /// Whatever the system refuses of `run.json`; the trials are there all the same.
     pub fn finish(&mut self, status: Status) -> Result<()> {
-        self.reserve.release();
         self.record.status = status;
         self.record.finished_at = Some(now_utc());
-        self.checkpoint()
+        let apart = !self.keeps_apart && self.record.files.is_empty();
+        let before = (apart && !self.record.trials.is_empty()).then(|| self.tables());
+        if before.is_some()
+            && let Err(error) = self.gather()
+        {
+            let text = format!("Trials are kept in files of their own: {error}");
+            self.note(note_kind::KEPT_APART, text);
+            // What was written of the new files takes space that the list may need.
+            let _ = remove_unlisted(&self.directory, &self.record);
+        }
+        self.reserve.release();
+        let written = self.checkpoint();
+        if let (Err(_), Some(before)) = (&written, before) {
+            // As `run.json` has it.
+            self.record.files.clear();
+            for (trial, tables) in self.record.trials.iter_mut().zip(before) {
+                trial.tables = tables;
+            }
+        }
+        // Whatever the new list does not name; what cannot be removed does no harm.
+        let _ = remove_unlisted(&self.directory, &self.record);
+        written
+    }
+
+    fn tables(&self) -> Vec<crate::TableRefs> {
+        let trials = self.record.trials.iter();
+        trials.map(|trial| trial.tables.clone()).collect()
     }
 }
 
 /// Removes the files of all trials but the first `trials`, and half-written ones.
 fn remove_samples_from(samples: &Path, trials: usize) -> Result<()> {
-    let kept = |name: &str| {
+    let is_kept = |name: &str| {
         let digits = name.find(|c: char| !c.is_ascii_digit());
         let id = name[..digits.unwrap_or(0)].parse::<usize>();
         id.is_ok_and(|id| id < trials)
     };
-    let entries = fs::read_dir(samples).map_err(Error::io(samples, "reading"))?;
-    for entry in entries.flatten() {
-        if !entry.file_name().to_str().is_some_and(kept) {
-            let path = entry.path();
-            fs::remove_file(&path).map_err(Error::io(&path, "removing"))?;
-        }
-    }
-    Ok(())
-}
-
-fn cannot_write(path: &Path, error: &parquet::errors::ParquetError) -> Error {
-    // What comes from the system goes without Parquet's word for it.
-    match error {
-        parquet::errors::ParquetError::External(cause) => {
-            Error::invalid(path, format!("writing failed: {cause}"))
-        }
-        other => Error::invalid(path, format!("writing failed: {other}")),
-    }
+    remove_from(samples, |name| !is_kept(name))
 }

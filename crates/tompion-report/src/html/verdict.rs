@@ -48,7 +48,7 @@ pub(super) fn header(data: &ReportData) -> Markup {
                     (header.design.order)
                 }
             }
-            @for note in &record.notes { p.note { (note) } }
+            @for note in &record.notes { p.note { (note.text) } }
             (tiles(data))
         }
     }

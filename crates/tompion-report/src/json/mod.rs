@@ -39,7 +39,7 @@ pub fn json(data: &ReportData) -> Value {
         "finished_at": record.finished_at,
         "design": header.design,
         "trials": record.trials.len(),
-        "notes": record.notes,
+        "notes": record.notes.iter().map(|n| &n.text).collect::<Vec<_>>(),
         "assessment": assessment(data),
         "environment": header.environment,
         "emulation": emulation(&header.environment),

@@ -42,7 +42,9 @@ pub(crate) struct StallsView {
 impl StallsView {
     /// Takes in one trial; `blocks` is how many trials share a plot.
     pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
-        let Some(new) = &trial.stalls else { return };
+        let Some(new) = &trial.findings.stalls else {
+            return;
+        };
         let first = self.traces.is_empty();
         let sum = &mut self.total;
         let iterations = sum.iterations + new.iterations;

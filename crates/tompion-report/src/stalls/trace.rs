@@ -54,7 +54,8 @@ impl BlockTrace {
 /// The stalls of a trial in time order: rows above the threshold, each with the
 /// cause of its greatest part.
 pub(super) fn stalls(data: &TrialData, threshold_ns: u64) -> Vec<TracedStall> {
-    let mut parts: Vec<&StallPart> = data.stall_parts.iter().collect();
+    let all = data.stall_parts();
+    let mut parts: Vec<&StallPart> = all.iter().collect();
     parts.sort_by_key(|p| p.at_ns);
     let causes: Vec<(u64, Cause)> = parts
         .chunk_by(|a, b| a.at_ns == b.at_ns)
@@ -102,7 +103,7 @@ fn main_cause(parts: &[&StallPart]) -> Cause {
 mod tests {
     use super::*;
     use tompion_cause::Source;
-    use tompion_record::Sample;
+    use tompion_record::{Sample, stall_parts};
 
     fn part(at_ns: u64, ns: u64, cause: Cause) -> StallPart {
         StallPart {
@@ -123,17 +124,18 @@ mod tests {
             n: 1,
             ..Sample::default()
         };
+        let parts = [
+            part(10_000, 2_000, Cause::Tick),
+            part(10_000, 3_000, Cause::Softirq),
+            part(90_000, 1_000, Cause::Preempted),
+        ];
         let data = TrialData {
             samples: vec![
                 row(900, 900_000),
                 row(15_000, 5_000_400),
                 row(40_000, 3_000_000),
             ],
-            stall_parts: vec![
-                part(10_000, 2_000, Cause::Tick),
-                part(10_000, 3_000, Cause::Softirq),
-                part(90_000, 1_000, Cause::Preempted),
-            ],
+            tables: [(stall_parts::NAME.to_owned(), stall_parts::table(&parts))].into(),
             ..TrialData::default()
         };
         let found: Vec<(u64, Cause)> = stalls(&data, 1_000)

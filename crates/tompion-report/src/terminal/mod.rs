@@ -118,7 +118,7 @@ fn head(out: &mut String, data: &ReportData, width: usize, paint: Paint) {
         out.push('\n');
     }
     for note in &data.record().notes {
-        out.push_str(&wrap(&plain(note), width, "", "  "));
+        out.push_str(&wrap(&plain(&note.text), width, "", "  "));
         out.push('\n');
     }
     let sizes = || {

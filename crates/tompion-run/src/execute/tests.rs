@@ -144,6 +144,7 @@ impl Bench for Planted {
         Ok(vec![Trial {
             factors: cell.factors.clone(),
             started,
+            started_unix_ns: None,
             ended: self.now,
             outcome,
             load: None,
@@ -222,7 +223,7 @@ fn a_signal_drops_the_trial_under_way_and_keeps_the_rest() {
     assert_eq!(result.unwrap(), Status::Interrupted);
     assert_eq!(run.record().trials.len(), 9);
     assert_eq!(run.record().status, Status::Interrupted);
-    assert!(run.record().notes[0].contains("interrupted"));
+    assert!(run.record().notes[0].text.contains("interrupted"));
 }
 
 #[test]
@@ -274,7 +275,7 @@ fn a_slow_machine_gets_fewer_blocks_not_more_time() {
     let blocks = run.record().trials.len() / plan.cells.len();
     assert_eq!(run.record().trials.len(), blocks * plan.cells.len());
     assert!((1..4).contains(&blocks), "{blocks}");
-    let note = &run.record().notes[0];
+    let note = &run.record().notes[0].text;
     assert!(
         note.starts_with(&format!("Time ran out after {blocks} of 4 blocks"))
             && note.contains("--duration"),
@@ -300,7 +301,11 @@ fn where_not_even_one_block_fits_every_load_has_its_turn() {
         .map(|t| t.factors.level(tompion_record::factor::LOAD))
         .collect();
     assert_eq!(loads.into_iter().collect::<Vec<_>>(), ["cpu", "idle"]);
-    assert!(run.record().notes[0].starts_with("Time ran out within block 1 of 4, before"));
+    assert!(
+        run.record().notes[0]
+            .text
+            .starts_with("Time ran out within block 1 of 4, before")
+    );
 }
 
 #[test]

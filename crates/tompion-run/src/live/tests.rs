@@ -8,7 +8,8 @@ use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
 use tompion_record::{
     CauseTotal, Environment, EvidenceItem, LoadEvidence, Mark, Measurement, Observation,
-    ObservedReason, Run, RunHeader, Sample, StallPart, Stalls, Storage, TrialData,
+    ObservedReason, Run, RunHeader, Sample, SideTables, StallPart, Stalls, Storage, TrialData,
+    stall_parts,
 };
 use tompion_stats::Bins;
 
@@ -103,13 +104,19 @@ impl Bench for Planted {
         Ok(vec![Trial {
             factors: cell.factors.clone(),
             started,
+            started_unix_ns: None,
             ended: self.now,
             outcome: Outcome {
                 data: TrialData {
                     samples: vec![sample],
                     bins: is_loop.then_some(bins),
                     filled_bins: is_loop.then(Bins::new),
-                    stall_parts: if is_loop { vec![part] } else { Vec::new() },
+                    tables: match is_loop {
+                        true => {
+                            [(stall_parts::NAME.to_owned(), stall_parts::table(&[part]))].into()
+                        }
+                        false => SideTables::new(),
+                    },
                 },
                 storage: match is_loop {
                     true => Storage::Tail {
@@ -253,14 +260,14 @@ fn loops_in_turn_with_sleeps_are_trials_of_their_own() {
     let [first, second, sleeps] = &run.record().trials[..] else {
         panic!("three trials");
     };
-    assert_eq!(sleeps.rows, 2);
+    assert_eq!(sleeps.rows(), 2);
     let s = SECOND.as_nanos() as u64;
     for (i, trial) in [first, second].into_iter().enumerate() {
         assert_eq!(trial.block, i as u32);
         assert_eq!(trial.started_ns, (2 * i as u64 + 1) * s);
-        assert_eq!(trial.stalls.as_ref().unwrap().wall_ns, s);
+        assert_eq!(trial.findings.stalls.as_ref().unwrap().wall_ns, s);
         let data = run.data(trial).unwrap();
-        assert_eq!(data.stall_parts[0].at_ns, 1_000_000);
+        assert_eq!(data.stall_parts()[0].at_ns, 1_000_000);
         assert_eq!(data.bins.unwrap().len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tompion_record::{Run, write_whole};
+use tompion_record::{Run, remove_leftovers, write_whole};
 use tompion_report::{PlotForm, REPORT_FILE, ReportData};
 
 use crate::cli::{ReportFormat, ReportOptions};
@@ -33,6 +33,9 @@ impl Page {
 
 /// Carries out the command.
 pub fn report(options: &ReportOptions) -> exit::Result {
+    // A run that was killed may hold files half done; one that cannot be tidied can still
+    // be shown.
+    let _ = remove_leftovers(&options.run);
     if let Some(format) = options.format {
         return export(options, format);
     }

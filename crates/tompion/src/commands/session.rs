@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
 use tompion_probe::{MeasuringThread, ThreadSettings};
-use tompion_record::{Design, Error, Run, RunHeader, RunWriter, now_utc};
+use tompion_record::{Design, Error, Run, RunHeader, RunWriter, note_kind, now_utc};
 use tompion_run::{
     Machine, MachineSettings, Plan, PlanOptions, ProbePlan, execute, require_space,
     require_space_for_loads,
@@ -113,7 +113,10 @@ pub fn carry_out_and(
     )?;
     let mut machine = Machine::new(&plan.loads, &settings).inspect_err(|_| take_back())?;
     machine.guards().into_iter().for_each(|g| writer.guard(g));
-    machine.notes().into_iter().for_each(|n| writer.note(n));
+    machine
+        .notes()
+        .into_iter()
+        .for_each(|n| writer.note(note_kind::MACHINE, n));
     let progress = ProgressLine::new(plan, options.output.quiet);
     let result = execute(plan, &mut machine, &mut writer, &stop, |p| {
         progress.show(&p);

@@ -43,7 +43,7 @@ pub fn markdown(data: &ReportData) -> String {
     }
     let _ = writeln!(out, "{}\n", plain(&facts.join(", ")));
     for note in &data.record().notes {
-        let _ = writeln!(out, "{}\n", plain(note));
+        let _ = writeln!(out, "{}\n", plain(&note.text));
     }
     platforms(&mut out, data);
     profiles(&mut out, data);

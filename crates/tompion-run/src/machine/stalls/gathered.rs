@@ -6,7 +6,7 @@ use tompion_cause::{Access, Counters, Evidence, Part, Span, Totals, attribute};
 use tompion_observe::events;
 use tompion_probe::Outcome;
 use tompion_probe::stalls::{Row, StallsOutcome};
-use tompion_record::{Observation, Recorder, StallPart, Stalls, Storage};
+use tompion_record::{Observation, Recorder, StallPart, Stalls, Storage, stall_parts};
 use tompion_stats::Bins;
 use tompion_time::os::{self, ClockId};
 
@@ -225,7 +225,8 @@ impl Gathered {
         }
         data.bins = Some(bins);
         data.filled_bins = Some(Bins::new());
-        data.stall_parts = parts;
+        let parts = stall_parts::table(&parts);
+        data.tables.insert(stall_parts::NAME.to_owned(), parts);
         let threshold_ps = match storage {
             Storage::Complete => threshold_ns as i64 * 1000 - 1,
             Storage::Tail { threshold_ps, .. } => threshold_ps,

@@ -12,7 +12,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tompion_load::{LoadSpec, USUAL_WRITE_BYTES};
-use tompion_record::Status;
+use tompion_record::{Status, note_kind};
 use tompion_run::{Bench, Error, Live, Machine, Trial, require_space, require_space_for_loads};
 use tompion_time::os::{self, ClockId};
 use tompion_watch::{Cost, Look, Pressed, Screen, Slice, StallSlice, State, Vitals};
@@ -67,7 +67,10 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
     )?;
     let mut machine = Machine::new(cells.loads(), &settings).inspect_err(|_| take_back())?;
     machine.guards().into_iter().for_each(|g| writer.guard(g));
-    machine.notes().into_iter().for_each(|n| writer.note(n));
+    machine
+        .notes()
+        .into_iter()
+        .for_each(|n| writer.note(note_kind::MACHINE, n));
     let mut live = Live::begin(&mut machine, &mut writer, &stop);
     let began_unix = SystemTime::now().duration_since(UNIX_EPOCH);
     let state = State::new(

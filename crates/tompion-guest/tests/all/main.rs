@@ -1,0 +1,10 @@
+//! Guests that really boot (`make guest`; ignored elsewhere), and the programs that run in them.
+
+mod advise;
+mod boot;
+mod clock;
+mod common;
+mod held_up;
+mod machines;
+mod preload;
+mod programs;

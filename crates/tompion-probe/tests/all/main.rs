@@ -1,0 +1,4 @@
+//! Probes against injected causes of known size.
+
+mod stall_causes;
+mod timer_events;

@@ -1,0 +1,328 @@
+//! Columns on their way into a Parquet file and out of it, and what their checksum takes.
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::schema::types::{ColumnDescriptor, Type};
+
+use crate::side_table::{self, SideTable, Values};
+
+/// A column of one table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// For each row 1 where it has a value, else 0; absent where all have one.
+    pub(super) levels: Option<Vec<i16>>,
+    pub(super) data: Data,
+}
+
+/// The values that are there, in the order of their rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Data {
+    Boolean(Vec<bool>),
+    Int32(Vec<i32>),
+    UInt32(Vec<i32>),
+    Int64(Vec<i64>),
+    UInt64(Vec<i64>),
+    Double(Vec<f64>),
+    Text(Vec<ByteArray>),
+    /// One text so many times.
+    Repeated(ByteArray, usize),
+}
+
+/// What a column can be of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Boolean,
+    Int32,
+    UInt32,
+    Int64,
+    UInt64,
+    Double,
+    Text,
+}
+
+impl Kind {
+    /// What a file's column is of; `None` for what no table of ours holds.
+    pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
+        if column.max_rep_level() != 0 || column.max_def_level() > 1 {
+            return None;
+        }
+        let unsigned = |bits: i8| match column.logical_type_ref() {
+            Some(LogicalType::Integer(of)) => !of.is_signed && of.bit_width == bits,
+            _ => false,
+        };
+        Some(match column.physical_type() {
+            Physical::BOOLEAN => Self::Boolean,
+            Physical::INT32 if unsigned(32) => Self::UInt32,
+            Physical::INT32 => Self::Int32,
+            Physical::INT64 if unsigned(64) => Self::UInt64,
+            Physical::INT64 => Self::Int64,
+            Physical::DOUBLE => Self::Double,
+            Physical::BYTE_ARRAY if column.converted_type() == ConvertedType::UTF8 => Self::Text,
+            _ => return None,
+        })
+    }
+
+    /// The column of a schema.
+    pub(super) fn described(self, name: &str, required: bool) -> Result<Type, ParquetError> {
+        let integer = |bit_width| Some(LogicalType::integer(bit_width, false));
+        let (physical, logical) = match self {
+            Self::Boolean => (Physical::BOOLEAN, None),
+            Self::Int32 => (Physical::INT32, None),
+            Self::UInt32 => (Physical::INT32, integer(32)),
+            Self::Int64 => (Physical::INT64, None),
+            Self::UInt64 => (Physical::INT64, integer(64)),
+            Self::Double => (Physical::DOUBLE, None),
+            Self::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let repetition = match required {
+            true => Repetition::REQUIRED,
+            false => Repetition::OPTIONAL,
+        };
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .build()
+    }
+}
+
+impl Data {
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::Boolean(_) => Kind::Boolean,
+            Self::Int32(_) => Kind::Int32,
+            Self::UInt32(_) => Kind::UInt32,
+            Self::Int64(_) => Kind::Int64,
+            Self::UInt64(_) => Kind::UInt64,
+            Self::Double(_) => Kind::Double,
+            Self::Text(_) | Self::Repeated(..) => Kind::Text,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Boolean(v) => v.len(),
+            Self::Int32(v) | Self::UInt32(v) => v.len(),
+            Self::Int64(v) | Self::UInt64(v) => v.len(),
+            Self::Double(v) => v.len(),
+            Self::Text(v) => v.len(),
+            Self::Repeated(_, times) => *times,
+        }
+    }
+}
+
+impl Column {
+    /// A column in which every row has a value.
+    pub(super) fn whole(name: &str, data: Data) -> Self {
+        Self {
+            name: name.to_owned(),
+            levels: None,
+            data,
+        }
+    }
+
+    /// A column without rows.
+    pub(super) fn none(name: &str, kind: Kind) -> Self {
+        let data = match kind {
+            Kind::Boolean => Data::Boolean(Vec::new()),
+            Kind::Int32 => Data::Int32(Vec::new()),
+            Kind::UInt32 => Data::UInt32(Vec::new()),
+            Kind::Int64 => Data::Int64(Vec::new()),
+            Kind::UInt64 => Data::UInt64(Vec::new()),
+            Kind::Double => Data::Double(Vec::new()),
+            Kind::Text => Data::Text(Vec::new()),
+        };
+        Self::whole(name, data)
+    }
+
+    /// A column of texts, some of which may be missing.
+    pub(super) fn text<'a>(
+        name: &str,
+        texts: impl Iterator<Item = Option<std::borrow::Cow<'a, str>>>,
+    ) -> Self {
+        let mut values = Vec::new();
+        let levels: Vec<i16> = texts
+            .map(|text| {
+                let level = text.is_some().into();
+                values.extend(text.map(|t| ByteArray::from(&*t)));
+                level
+            })
+            .collect();
+        Self::with_levels(name, levels, Data::Text(values))
+    }
+
+    pub(super) fn with_levels(name: &str, levels: Vec<i16>, data: Data) -> Self {
+        let is_whole = levels.len() == data.len();
+        Self {
+            name: name.to_owned(),
+            levels: (!is_whole).then_some(levels),
+            data,
+        }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        let data = self.data.len();
+        self.levels.as_ref().map_or(data, Vec::len)
+    }
+}
+
+/// The columns of a side table.
+pub(super) fn of_side_table(table: &SideTable) -> Vec<Column> {
+    fn split<T: Clone, U>(values: &[Option<T>], into: fn(T) -> U) -> (Vec<i16>, Vec<U>) {
+        let levels = values.iter().map(|v| v.is_some().into()).collect();
+        (levels, values.iter().flatten().cloned().map(into).collect())
+    }
+    fn same<T>(value: T) -> T {
+        value
+    }
+    let column = |c: &side_table::Column| {
+        macro_rules! column {
+            ($values:expr, $kind:path, $into:expr) => {{
+                let (levels, values) = split($values, $into);
+                Column::with_levels(&c.name, levels, $kind(values))
+            }};
+        }
+        match &c.values {
+            Values::Boolean(v) => column!(v, Data::Boolean, same),
+            Values::Int32(v) => column!(v, Data::Int32, same),
+            Values::UInt32(v) => column!(v, Data::UInt32, u32::cast_signed),
+            Values::Int64(v) => column!(v, Data::Int64, same),
+            Values::UInt64(v) => column!(v, Data::UInt64, u64::cast_signed),
+            Values::Double(v) => column!(v, Data::Double, same),
+            Values::Text(v) => column!(v, Data::Text, |t: String| ByteArray::from(t.into_bytes())),
+        }
+    };
+    table.columns().iter().map(column).collect()
+}
+
+/// The side table of these columns.
+pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, String> {
+    fn join<T, U>(
+        levels: Option<Vec<i16>>,
+        values: Vec<T>,
+        into: impl Fn(T) -> Result<U, String>,
+    ) -> Result<Vec<Option<U>>, String> {
+        let Some(levels) = levels else {
+            return values.into_iter().map(|v| into(v).map(Some)).collect();
+        };
+        let mut values = values.into_iter();
+        let mut next = || values.next().ok_or("a value is missing".to_owned());
+        levels
+            .into_iter()
+            .map(|level| match level {
+                0 => Ok(None),
+                _ => next().and_then(&into).map(Some),
+            })
+            .collect()
+    }
+    let text = |levels, values| {
+        join(levels, values, |v: ByteArray| {
+            let text = v.as_utf8().map_err(|_| "a text is not UTF-8".to_owned())?;
+            Ok(text.to_owned())
+        })
+        .map(Values::Text)
+    };
+    let columns: Result<Vec<side_table::Column>, String> = columns
+        .into_iter()
+        .map(|c| {
+            let l = c.levels;
+            let values = match c.data {
+                Data::Boolean(v) => Values::Boolean(join(l, v, Ok)?),
+                Data::Int32(v) => Values::Int32(join(l, v, Ok)?),
+                Data::UInt32(v) => Values::UInt32(join(l, v, |v| Ok(v.cast_unsigned()))?),
+                Data::Int64(v) => Values::Int64(join(l, v, Ok)?),
+                Data::UInt64(v) => Values::UInt64(join(l, v, |v| Ok(v.cast_unsigned()))?),
+                Data::Double(v) => Values::Double(join(l, v, Ok)?),
+                Data::Repeated(v, times) => text(l, vec![v; times])?,
+                Data::Text(v) => text(l, v)?,
+            };
+            Ok(side_table::Column {
+                name: c.name,
+                values,
+            })
+        })
+        .collect();
+    SideTable::new(columns?).map_err(|e| e.to_string())
+}
+/// The checksum of a table, in eight hexadecimal digits: CRC-32 of the number of rows (64
+/// bits) and of each column: length of its name (32 bits) and the name; a byte 0 where
+/// every row has a value, else a byte 1 and for each row a byte 1 where it has one and
+/// 0 where not; the values that are there. Numbers are little endian, truth values a byte,
+/// texts their length (32 bits) and UTF-8.
+pub(super) fn checksum(rows: usize, columns: &[Column]) -> String {
+    let mut hash = Hash::default();
+    hash.take(&(rows as u64).to_le_bytes());
+    for column in columns {
+        hash.take(&(column.name.len() as u32).to_le_bytes());
+        hash.take(column.name.as_bytes());
+        match &column.levels {
+            None => hash.take(&[0]),
+            Some(levels) => {
+                hash.take(&[1]);
+                levels.iter().for_each(|&level| hash.take(&[level as u8]));
+            }
+        }
+        match &column.data {
+            Data::Boolean(v) => v.iter().for_each(|&v| hash.take(&[v.into()])),
+            Data::Int32(v) | Data::UInt32(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
+            Data::Int64(v) | Data::UInt64(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
+            Data::Double(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
+            Data::Text(v) => v.iter().for_each(|v| hash.take_text(v)),
+            Data::Repeated(v, times) => (0..*times).for_each(|_| hash.take_text(v)),
+        }
+    }
+    hash.finish()
+}
+
+/// Takes small pieces without the cost of a call for each.
+#[derive(Default)]
+struct Hash {
+    hash: crc32fast::Hasher,
+    waiting: Vec<u8>,
+}
+
+impl Hash {
+    #[inline]
+    fn take(&mut self, bytes: &[u8]) {
+        const PIECE: usize = 1 << 14;
+        if self.waiting.len() + bytes.len() > PIECE {
+            self.hash.update(&self.waiting);
+            self.waiting.clear();
+        }
+        self.waiting.extend_from_slice(bytes);
+    }
+
+    fn take_text(&mut self, text: &ByteArray) {
+        self.take(&(text.len() as u32).to_le_bytes());
+        self.take(text.data());
+    }
+
+    fn finish(mut self) -> String {
+        self.hash.update(&self.waiting);
+        hexadecimal(self.hash.finalize())
+    }
+}
+
+/// A checksum as it is written.
+pub(super) fn hexadecimal(crc32: u32) -> String {
+    format!("{crc32:08x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed by Python's zlib from the words of docs/run-format.md.
+    #[test]
+    fn checksums_are_those_that_the_page_says() {
+        let columns = [
+            Column::whole("a", Data::Int64(vec![1, -2])),
+            Column::whole("b", Data::UInt32(vec![3, -1])),
+            Column::text("c", [None, Some("x".into())].into_iter()),
+            Column::whole("d", Data::Double(vec![0.5, -1e300])),
+            Column::whole("e", Data::Boolean(vec![true, false])),
+        ];
+        assert_eq!(checksum(2, &columns), "efb7488d");
+    }
+}

@@ -1,0 +1,110 @@
+//! Whose turn it is in a run directory, and what a process that died has left there.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::atomic::TEMPORARY;
+use super::{SAMPLES, gather, reader};
+use crate::{Error, Result, RunRecord};
+
+/// Held by whoever writes to a run directory; the system takes it back with the process.
+#[derive(Debug)]
+pub(super) struct Turn {
+    /// The lock is this open directory's; nobody reads from it.
+    _directory: File,
+}
+
+impl Turn {
+    /// Takes it; `None` while another process has it, or where the file system knows no
+    /// locks.
+    pub(super) fn take(directory: &Path) -> Option<Self> {
+        let file = File::open(directory).ok()?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Self { _directory: file })
+    }
+}
+
+/// Removes from a run directory what a process that was killed there has left half done:
+/// files under temporary names, and of bringing trials together the files that `run.json`
+/// does not name, old or new. Does nothing in a directory of another user, and while the
+/// run is being written.
+///
+/// # Errors
+/// Whatever the system refuses. A run that cannot be opened is left as it is.
+pub fn remove_leftovers(directory: &Path) -> Result<()> {
+    let owner = fs::metadata(directory).map(|d| d.uid());
+    if owner.ok() != Some(rustix::process::geteuid().as_raw()) {
+        return Ok(());
+    }
+    // Of most runs nothing is left, and they are not read for it.
+    let samples = directory.join(SAMPLES);
+    let is_left = |name: &str| is_temporary(name) || name.ends_with(".parquet");
+    let is_suspect = match samples.exists() {
+        true => has_any(&samples, is_temporary) || has_any(directory, is_left),
+        false => has_any(directory, is_temporary),
+    };
+    if !is_suspect {
+        return Ok(());
+    }
+    let Some(_turn) = Turn::take(directory) else {
+        return Ok(());
+    };
+    let Ok(run) = reader::Run::open(directory) else {
+        return Ok(());
+    };
+    remove_unlisted(directory, run.record())
+}
+
+/// The same in a directory that is the caller's to write to.
+pub(super) fn remove_unlisted(directory: &Path, record: &RunRecord) -> Result<()> {
+    let samples = directory.join(SAMPLES);
+    remove_from(directory, is_temporary)?;
+    if record.schema_version < 2 {
+        // Of a version that brought nothing together.
+        remove_from(&samples, is_temporary)
+    } else if record.files.is_empty() {
+        let new = gather::file_names(&record.trials);
+        remove_from(directory, |name| new.contains(name))?;
+        remove_from(&samples, is_temporary)
+    } else if samples.exists() {
+        remove_from(&samples, |_| true)?;
+        fs::remove_dir(&samples).map_err(Error::io(&samples, "removing"))
+    } else {
+        let listed = |name: &str| record.files.iter().any(|f| f.file == name);
+        let all = gather::file_names(&record.trials);
+        remove_from(directory, |name| all.contains(name) && !listed(name))
+    }
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY)
+}
+
+fn has_any(directory: &Path, which: impl Fn(&str) -> bool) -> bool {
+    let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.any(|entry| which(&entry.file_name().to_string_lossy()))
+}
+
+/// Removes files of names that `which` picks; directories stay.
+pub(super) fn remove_from(directory: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
+    let entries = match fs::read_dir(directory) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(Error::io(directory, "reading"))?,
+    };
+    for entry in entries.flatten() {
+        let is_file = entry.file_type().is_ok_and(|t| !t.is_dir());
+        if is_file && which(&entry.file_name().to_string_lossy()) {
+            let path = entry.path();
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&path, "removing")(e));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

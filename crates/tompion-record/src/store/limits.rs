@@ -1,0 +1,37 @@
+//! How large the parts of a run may be; docs/run-format.md states these numbers.
+
+/// The longest `run.json`, in bytes.
+pub(super) const RUN_JSON_BYTES: u64 = 1 << 30;
+
+/// Trials of a run.
+pub(super) const TRIALS: usize = 1 << 20;
+
+/// Rows of a table.
+pub(super) const ROWS: u64 = 1 << 31;
+
+/// Values that the bins of a trial count.
+pub(super) const COUNT: u64 = 1 << 62;
+
+/// The longest period, in nanoseconds: its picoseconds are an `i64`.
+pub(super) const PERIOD_NS: u64 = i64::MAX as u64 / 1000;
+
+/// Rows for which memory is reserved at once, whatever a file announces.
+pub(super) const RESERVED_ROWS: usize = 1 << 20;
+
+/// Side tables of a trial.
+pub(super) const TABLES: usize = 16;
+
+/// Bytes of the name of a probe, a side table, or a factor.
+pub(super) const NAME_BYTES: usize = 64;
+
+/// Bytes of a factor's level.
+pub(super) const LEVEL_BYTES: usize = 1024;
+
+/// Whether a probe or a side table may be called so: by it a file is named.
+pub(super) fn is_file_word(name: &str) -> bool {
+    let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    !name.is_empty()
+        && name.len() <= NAME_BYTES
+        && !name.starts_with('-')
+        && name.bytes().all(is_letter)
+}

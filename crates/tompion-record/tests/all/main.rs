@@ -1,0 +1,5 @@
+//! What a run directory keeps, refuses, and survives.
+
+mod golden;
+mod kills;
+mod run_directory;

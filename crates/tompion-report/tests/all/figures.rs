@@ -1,0 +1,218 @@
+//! What is planted comes out: in the terminal, in JSON and on the page.
+
+use std::path::Path;
+
+use crate::common::page::check_page;
+use crate::common::{data, draft, gather, header, key, nothing, realistic, run};
+use tempfile::TempDir;
+use tompion_record::{Mark, Run, RunWriter, Status, factor, format_ns, table};
+use tompion_report::{ReportData, html, json, terminal};
+
+#[test]
+fn planted_quantiles_come_out_of_every_form_exactly() {
+    // 1 ns to 10 µs in steps of 1 ns, dealt over four blocks.
+    let f = key("wake-up", "usleep", "idle").with(factor::TARGET, "100us");
+    let deal = |k: i64| data((1..=10_000).filter(|v| v % 4 == k).map(|v| v * 1_000));
+    let (_keep, run) = run(
+        (0..4).map(|k| (f.clone(), deal(k))).collect(),
+        Status::Complete,
+    );
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+
+    let value = json(&report);
+    let measured = &value["cells"][0]["measured"];
+    // Definition 7 of Hyndman and Fan over 1..=10000: 1 + q * 9999.
+    let expected = [
+        ("median_ns", 5_000.5),
+        ("p90_ns", 9_000.1),
+        ("p99_ns", 9_900.01),
+        ("p99_9_ns", 9_990.001),
+        ("max_ns", 10_000.0),
+        ("min_ns", 1.0),
+    ];
+    for (name, ns) in expected {
+        let got = measured[name].as_f64().unwrap();
+        assert!((got - ns).abs() < 1e-6, "{name}: {got}");
+    }
+    assert_eq!(measured["samples"], 10_000);
+    let page = html(&report);
+    let text = terminal(&report, 100, false);
+    for ns in [5_000.5, 9_900.01, 10_000.0] {
+        assert!(text.contains(&format_ns(ns)), "{text}");
+        assert!(
+            page.contains(&format!("<td>{}</td>", format_ns(ns)))
+                || page.contains(&format!(">{}</td>", format_ns(ns)))
+        );
+    }
+    for ns in [9_000.1, 9_990.001, 9_999.000_1, 2_500.0] {
+        assert!(
+            page.contains(&format!("<td>{}</td>", format_ns(ns))),
+            "{}",
+            format_ns(ns)
+        );
+    }
+    check_page(&page);
+}
+
+#[test]
+fn quantiles_beyond_the_samples_are_dashes() {
+    let f = key("wake-up", "usleep", "idle");
+    let (_keep, run) = run(
+        vec![(f, data((1..=99).map(|v| v * 1_000)))],
+        Status::Complete,
+    );
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let weak = &json(&report)["cells"][0]["measured"]["unsupported_quantiles"];
+    assert_eq!(
+        weak,
+        &serde_json::json!(["p99_ns", "p99_9_ns", "p99_99_ns"])
+    );
+    let text = terminal(&report, 100, false);
+    assert!(text.contains("fewer than 100 samples"), "{text}");
+    let line = text.lines().find(|l| l.starts_with("usleep")).unwrap();
+    assert_eq!(
+        line.split_whitespace().collect::<Vec<_>>(),
+        ["usleep", "50.0", "ns", "—", "99.0", "ns"]
+    );
+}
+
+#[test]
+fn marked_samples_are_left_out_of_figures_and_counted() {
+    let mut trial = data((1..=1_000).map(|v| v * 1_000));
+    trial.samples[0].value_ps = 77_000_000_000;
+    trial.samples[0].mark = Mark::WarmUp;
+    let (_keep, run) = run(
+        vec![(key("wake-up", "usleep", "idle"), trial)],
+        Status::Complete,
+    );
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    assert!(!html(&report).contains("77.0 ms"));
+    assert!(html(&report).contains("warm-up or otherwise marked: 1."));
+    let cell = &json(&report)["cells"][0];
+    assert_eq!(
+        (&cell["marked_samples"], &cell["measured"]["samples"]),
+        (&1.into(), &999.into())
+    );
+}
+
+#[test]
+fn tables_keep_within_the_terminal() {
+    let directory = TempDir::new().unwrap();
+    let run = realistic(
+        &directory.path().join("run"),
+        2,
+        &["idle", "cpu", "network"],
+        0,
+        120,
+    );
+    let report = gather(&run);
+    for width in [40, 45, 58, 64, 80, 100, 160] {
+        let text = terminal(&report, width, false);
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+    let wide = terminal(&report, 100, false);
+    // Three loads of wake-up latency stand side by side at 100 columns.
+    assert!(
+        wide.lines()
+            .any(|l| ["idle", "cpu", "network"].iter().all(|w| l.contains(w))
+                && l.starts_with("   "))
+    );
+    // Colours change no letter.
+    let coloured = terminal(&report, 100, true);
+    let mut bare = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        bare.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    bare.push_str(rest);
+    assert_eq!(bare, wide);
+}
+
+#[test]
+fn the_verdict_crate_and_the_report_agree() {
+    let directory = TempDir::new().unwrap();
+    let run = realistic(&directory.path().join("run"), 4, &["idle", "cpu"], 0, 300);
+    let report = ReportData::gather(&run, |cells| tompion_verdict::assess(cells, 1)).unwrap();
+    let (page, text) = (html(&report), terminal(&report, 100, false));
+    check_page(&page);
+    for p in &report.assessment().profiles {
+        assert!(
+            page.contains(&format!("<code>{}</code>", p.name)) && text.contains(&p.title),
+            "{}",
+            p.name
+        );
+    }
+    assert_eq!(
+        json(&report)["assessment"]["profiles"]
+            .as_array()
+            .unwrap()
+            .len(),
+        report.assessment().profiles.len()
+    );
+}
+
+#[test]
+fn an_interrupted_run_is_marked() {
+    let f = key("wake-up", "usleep", "idle");
+    let (_keep, run) = run(vec![(f, data(1..500))], Status::Interrupted);
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let text = terminal(&report, 100, false);
+    let said = "The run was interrupted: 1 of 792 planned trials were measured.";
+    assert!(
+        text.lines().next().unwrap().contains("Nothing to judge"),
+        "the verdict comes first"
+    );
+    assert!(text.contains(&format!("INTERRUPTED: {said}")), "{text}");
+    assert!(html(&report).contains(said));
+    let value = json(&report);
+    assert_eq!(
+        (&value["status"], &value["complete"]),
+        (&"interrupted".into(), &false.into())
+    );
+}
+
+#[test]
+fn a_complete_run_is_not_marked() {
+    let (_keep, run) = run(
+        vec![(key("wake-up", "usleep", "idle"), data(1..500))],
+        Status::Complete,
+    );
+    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    assert!(!terminal(&report, 100, false).contains("INTERRUPTED"));
+    assert!(!html(&report).contains("interrupted"));
+}
+
+#[test]
+fn an_emulated_machine_is_labelled() {
+    let directory = TempDir::new().unwrap();
+    let mut header = header(1, 1);
+    header.environment.virtualization.emulated = Some("QEMU TCG".into());
+    let mut writer = RunWriter::create(directory.path(), header).unwrap();
+    writer
+        .save(draft(key("wake-up", "usleep", "idle"), 0), &data(1..500))
+        .unwrap();
+    writer.finish(Status::Complete).unwrap();
+    let report = gather(&Run::open(directory.path()).unwrap());
+    assert!(terminal(&report, 100, false).contains("EMULATED MACHINE: QEMU TCG"));
+    assert!(html(&report).contains("Emulated machine. </b>QEMU TCG"));
+    assert_eq!(json(&report)["emulation"], "QEMU TCG");
+}
+
+#[test]
+fn a_damaged_sample_file_is_an_error() {
+    let (keep, run) = run(
+        vec![(key("wake-up", "usleep", "idle"), data(1..500))],
+        Status::Complete,
+    );
+    let file: &Path = &keep
+        .path()
+        .join("run")
+        .join(&run.record().trials[0].tables[table::SAMPLES].file);
+    let mut bytes = std::fs::read(file).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    std::fs::write(file, bytes).unwrap();
+    assert!(ReportData::gather(&run, |_| nothing()).is_err());
+}

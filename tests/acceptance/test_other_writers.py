@@ -1,0 +1,668 @@
+"""Runs that another program wrote: does Tompion accept them, and are its figures right?
+
+Every run here is planted, so what a report must say is known: it is computed from the planted
+values by NumPy, or exactly where float64 would not do. The generator was made by somebody
+who knew docs/run-format.md and not the code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import time
+import zlib
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import TOMPION
+from run_generator import (BIN_COLUMNS, CAUSES, HISTOGRAM_COLUMNS, LEFT_OUT, MARKS,
+                           PARTS_COLUMNS, QUANTILES, SAMPLE_COLUMNS, Trial, bin_middles,
+                           bin_ranges, checksum, write_run)
+
+PROGRAM = str(TOMPION)
+FACTORS = {"probe": "wake-up", "method": "usleep", "load": "idle", "target": "100us"}
+STALLS = {"probe": "stalls", "method": "busy-loop", "load": "idle"}
+LOW, HIGH = -2**63, 2**63 - 1
+BOTH_FORMS = pytest.mark.parametrize("finished", [True, False], ids=["finished", "in samples"])
+
+
+# --- helpers -------------------------------------------------------------------------------
+
+
+def run_program(*arguments, memory=None) -> subprocess.CompletedProcess:
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120, preexec_fn=limit if memory else None)
+
+
+def report(run: Path) -> dict:
+    done = run_program("report", run, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def cell(run: Path, **levels) -> dict:
+    """The cell of a report that has these levels; the only one without any."""
+    cells = [c for c in report(run)["cells"] if levels.items() <= c["factors"].items()]
+    assert len(cells) == 1
+    return cells[0]
+
+
+def refusal(run: Path, **options) -> str:
+    done = run_program("report", run, "--format", "json", **options)
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("tompion: "), done.stderr
+    return done.stderr
+
+
+def numpy_figures(value_ps) -> dict | None:
+    """What NumPy makes of values, in nanoseconds."""
+    if len(value_ps) == 0:
+        return None
+    values = np.asarray(value_ps) / 1000
+    quartiles = np.quantile(values, [0.25, 0.75])
+    return {name: np.quantile(values, q) for name, q in QUANTILES.items()} | {
+        "samples": len(values), "min_ns": values.min(), "max_ns": values.max(),
+        "mean_ns": values.mean(),
+        "standard_deviation_ns": np.std(values, ddof=1) if len(values) > 1 else None,
+        "median_absolute_deviation_ns": np.median(np.abs(values - np.median(values))),
+        "half_interquartile_range_ns": (quartiles[1] - quartiles[0]) / 2,
+    }
+
+
+def exact_figures(value_ps) -> dict:
+    """The same in rational numbers, for values that float64 does not hold."""
+    values = sorted(Fraction(int(value)) / 1000 for value in value_ps)
+
+    def quantile(ordered, q):
+        place = Fraction(q).limit_denominator(10**4) * (len(ordered) - 1)
+        low = int(place)
+        high = min(low + 1, len(ordered) - 1)
+        return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+    mean = sum(values) / len(values)
+    figures = {name: quantile(values, q) for name, q in QUANTILES.items()}
+    variance = sum((v - mean)**2 for v in values) / (len(values) - 1)
+    deviations = sorted(abs(v - figures["median_ns"]) for v in values)
+    return {name: float(figure) for name, figure in figures.items()} | {
+        "samples": len(values), "min_ns": float(values[0]), "max_ns": float(values[-1]),
+        "mean_ns": float(mean), "standard_deviation_ns": float(variance) ** 0.5,
+        "median_absolute_deviation_ns": float(quantile(deviations, 0.5)),
+        "half_interquartile_range_ns": float(figures["p75_ns"] - figures["p25_ns"]) / 2,
+    }
+
+
+def assert_figures(found: dict | None, expected: dict | None, rel=1e-9, of_largest=0.0):
+    """`of_largest` is an absolute tolerance, as a share of the largest value."""
+    if expected is None:
+        assert found is None
+        return
+    assert found is not None and found["samples"] == expected["samples"]
+    largest = max(abs(expected["min_ns"]), abs(expected["max_ns"]))
+    wrong = {name: (found[name], figure) for name, figure in expected.items()
+             if found[name] != figure
+             and found[name] != pytest.approx(figure, rel=rel, abs=of_largest * largest)}
+    assert not wrong, f"found and expected: {wrong}"
+
+
+def trial(value_ps, at_ns=None, factors=FACTORS, **more) -> Trial:
+    at_ns = np.arange(len(value_ps)) * 1000 if at_ns is None else at_ns
+    return Trial(factors, at_ns=at_ns, value_ps=np.asarray(value_ps, np.int64), **more)
+
+
+def some_values(count=1000, seed=1) -> np.ndarray:
+    return np.random.default_rng(seed).integers(10**6, 10**9, count)
+
+
+def exact_bins(value_ps, filled=False) -> dict:
+    """Bins of values, as columns of `bins`."""
+    low, high = bin_ranges(np.asarray(value_ps, np.int64))
+    low, first, count = np.unique(low, return_index=True, return_counts=True)
+    return {"low_ps": low, "high_ps": high[first], "count": count,
+            "filled": np.full(len(low), filled)}
+
+
+def change_record(run: Path, change) -> None:
+    """Changes `run.json` and gives it the checksum of what it then is."""
+    record = json.loads((run / "run.json").read_text())
+    del record["crc32"]
+    change(record)
+    body = json.dumps(record, indent=2)[:-2]
+    (run / "run.json").write_text(body + ',\n  "crc32": "%08x"\n}\n' % zlib.crc32(body.encode()))
+
+
+def replace_column(run: Path, name: str, column: str, values: pa.Array) -> None:
+    """Replaces a column of a table of trial 0 in a run that is not finished.
+
+    For values of which the generator could not make a summary; that stays as it was.
+    """
+    path = run / f"samples/00000.{'' if name == 'samples' else name + '.'}parquet"
+    table = pq.read_table(path)
+    table = table.set_column(table.schema.get_field_index(column), column, values)
+    pq.write_table(table, path)
+    columns = list({"samples": SAMPLE_COLUMNS, "bins": BIN_COLUMNS}[name])
+    change_record(run, lambda record: record["trials"][0]["tables"][name].update(
+        crc32=checksum(table, columns)))
+
+
+# --- numbers of rows -----------------------------------------------------------------------
+
+
+@BOTH_FORMS
+def test_a_trial_without_rows(tmp_path, finished):
+    found = cell(write_run(tmp_path / "run", [Trial(FACTORS)], finished))
+    assert found["measured"] is None and found["undisturbed"] is None
+    assert found["marked_samples"] == 0
+
+
+@BOTH_FORMS
+def test_a_trial_without_rows_after_another(tmp_path, finished):
+    values = some_values()
+    run = write_run(tmp_path / "run", [trial(values), Trial(FACTORS, block=1)], finished)
+    assert_figures(cell(run)["measured"], numpy_figures(values))
+
+
+def test_a_trial_without_rows_before_another(tmp_path):
+    """The page: `row_group` "means nothing where `rows` is 0"."""
+    values = some_values()
+    run = write_run(tmp_path / "run", [Trial(FACTORS), trial(values, block=1)])
+    assert_figures(cell(run)["measured"], numpy_figures(values))
+
+
+@BOTH_FORMS
+def test_one_row(tmp_path, finished):
+    found = cell(write_run(tmp_path / "run", [trial([1234567])], finished))
+    assert_figures(found["measured"], numpy_figures([1234567]))
+    assert found["measured"]["standard_deviation_ns"] is None
+
+
+def test_millions_of_distinct_values(tmp_path, record_property, capsys):
+    count = 10**7 if os.environ.get("TOMPION_LONG") else 10**6
+    values = np.random.default_rng(2).permutation(np.arange(count, dtype=np.int64) * 997 + 123456)
+    run = write_run(tmp_path / "run", [trial(values)])
+    began, most_kb = time.monotonic(), 0
+    with (tmp_path / "report.json").open("w") as out:
+        process = subprocess.Popen([PROGRAM, "report", run, "--format", "json"], stdout=out)
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            most_kb = max([most_kb] + [int(line.split()[1]) for line in status.splitlines()
+                                       if line.startswith("VmHWM")])
+            time.sleep(0.02)
+    seconds = time.monotonic() - began
+    assert process.returncode == 0
+    record_property("seconds", seconds)
+    record_property("peak_kb", most_kb)
+    with capsys.disabled():
+        # 10^7 in `make test-full`.
+        print(f"\n{count} values: report took {seconds:.1f} s and {most_kb / 1e3:.0f} MB")
+    found = json.loads((tmp_path / "report.json").read_text())["cells"][0]
+    expected = numpy_figures(values)
+    assert_figures(found["measured"], expected)
+    exact_mean = float(Fraction(int(values.sum()), 1000 * count))
+    assert found["measured"]["mean_ns"] == pytest.approx(exact_mean, rel=1e-9)
+
+
+# --- ends of the ranges --------------------------------------------------------------------
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("values", [
+    [LOW, HIGH],
+    [LOW] * 5,
+    [HIGH] * 5,
+    [LOW, HIGH, 9 * 10**18, -9 * 10**18, 0, 1, -1],
+    [LOW, LOW + 1, HIGH - 1, HIGH] + [9 * 10**18, -9 * 10**18] * 500,
+], ids=["both ends", "lowest", "highest", "mixed", "many"])
+def test_values_at_the_ends_of_their_range(tmp_path, finished, values):
+    """float64 holds such values to 1.1e-16; sums of opposite ones are exact only to a share
+    of the largest value, so that this is what the tolerance is a share of."""
+    run = write_run(tmp_path / "run", [trial(values)], finished)
+    assert_figures(cell(run)["measured"], exact_figures(values), rel=1e-12, of_largest=1e-12)
+
+
+def test_other_columns_at_the_ends_of_their_range(tmp_path):
+    values = some_values(5)
+    run = write_run(tmp_path / "run", [trial(
+        values, at_ns=[0, 0, 5, HIGH, HIGH], n=[1, 1, 1, 2, 2**32 - 1],
+        missed=[0, 0, 0, 0, 2**32 - 1], duration_ns=2**64 - 1, started_ns=2**64 - 1)])
+    found = cell(run)
+    assert_figures(found["measured"], numpy_figures(values[:3]))
+    assert_figures(found["batched"], numpy_figures(values[3:]))
+
+
+@pytest.mark.parametrize("column", [{"at_ns": [-1, 0, 1]}, {"mark": [None, "drunk", None]}])
+def test_values_beyond_their_range_are_refused(tmp_path, column):
+    assert "unreadable samples" in refusal(write_run(tmp_path / "run",
+                                                     [Trial(FACTORS, **{"at_ns": [0, 1, 2],
+                                                            "value_ps": [1, 2, 3]} | column)]))
+
+
+# --- gaps ----------------------------------------------------------------------------------
+
+
+def filled_by_hand(values, missed, period_ns) -> list[int]:
+    return [int(value) - k * period_ns * 1000
+            for value, most in zip(values, missed) for k in range(int(most) + 1)]
+
+
+@BOTH_FORMS
+def test_missed_periods(tmp_path, finished):
+    random = np.random.default_rng(3)
+    values, missed = some_values(500), random.integers(0, 4, 500) * (random.random(500) < 0.1)
+    mark = [None, "own", "warm-up", "smi (polled)", "recorder"] * 100
+    counted = [i for i in range(500) if mark[i] not in LEFT_OUT]
+    run = write_run(tmp_path / "run", [trial(values, missed=missed, mark=mark,
+                                             period_ns=100_000)], finished)
+    found = cell(run)
+    assert found["missed_periods"] == missed[counted].sum()
+    assert_figures(found["measured"], numpy_figures(values[counted]))
+    expected = filled_by_hand(values[counted], missed[counted], 100_000)
+    assert_figures(found["missed_filled"], numpy_figures(expected))
+
+
+def test_filled_values_below_zero_count(tmp_path):
+    run = write_run(tmp_path / "run", [trial([5 * 10**8, 10**8], missed=[20, 0],
+                                             period_ns=100_000)])
+    expected = filled_by_hand([5 * 10**8, 10**8], [20, 0], 100_000)
+    assert_figures(cell(run)["missed_filled"], numpy_figures(expected))
+
+
+def test_without_a_period_nothing_is_filled(tmp_path):
+    run = write_run(tmp_path / "run", [trial(some_values(3), missed=[1, 0, 2])])
+    assert cell(run)["missed_filled"] is None and cell(run)["missed_periods"] is None
+
+
+def test_missing_blocks(tmp_path):
+    values = [some_values(seed=block) for block in (0, 2, 5)]
+    run = write_run(tmp_path / "run", [trial(v, block=b) for v, b in zip(values, (0, 2, 5))],
+                    status="interrupted")
+    found = cell(run)
+    assert found["blocks"] == 3
+    assert_figures(found["measured"], numpy_figures(np.concatenate(values)))
+
+
+@pytest.mark.parametrize("values, missed, period_ns", [
+    ([LOW, 5], [3, 0], 100_000), ([7, 5], [3, 0], 2**64 - 1)], ids=["value", "period"])
+def test_filled_values_beyond_the_range_are_refused(tmp_path, values, missed, period_ns):
+    """The page: neither a period nor what stands for a missed one may be beyond int64."""
+    run = write_run(tmp_path / "run", [trial(values, missed=missed, period_ns=period_ns)])
+    assert "damaged" in refusal(run)
+
+
+# --- marks ---------------------------------------------------------------------------------
+
+
+@BOTH_FORMS
+def test_marks_of_every_kind(tmp_path, finished):
+    mark = [m for known in MARKS for m in (None, known, known)] * 3
+    values = some_values(len(mark))
+    found = cell(write_run(tmp_path / "run", [trial(values, mark=mark)], finished))
+    counted = np.array([m not in LEFT_OUT for m in mark])
+    ordinary = np.array([m is None for m in mark])
+    assert_figures(found["measured"], numpy_figures(values[counted]))
+    assert_figures(found["undisturbed"], numpy_figures(values[ordinary]))
+    assert found["marked_samples"] == (~ordinary).sum()
+    assert found["disturbed_samples"] == (counted & ~ordinary).sum()
+    reasons = {(r["cause"], r["known_by"]): r["samples"] for r in found["marked_by_reason"]}
+    assert reasons == {(cause, by): 6 for cause in CAUSES for by in ("event", "counter", "polled")}
+
+
+def test_all_samples_left_out_or_disturbed(tmp_path):
+    left_out, disturbed = FACTORS | {"load": "cpu"}, FACTORS | {"load": "io"}
+    run = write_run(tmp_path / "run", [
+        trial([1, 2, 3], factors=left_out, mark=["warm-up", "recorder", "warm-up"]),
+        trial([1, 2, 3], factors=disturbed, mark=["own", "smi", "unknown (polled)"])])
+    assert cell(run, load="cpu")["measured"] is None
+    assert_figures(cell(run, load="io")["measured"], numpy_figures([1, 2, 3]))
+    assert cell(run, load="io")["undisturbed"] is None
+
+
+def test_batches_are_figures_of_their_own(tmp_path):
+    values, mark = some_values(1100), np.array([None] * 1100, object)
+    mark[:10], mark[1000:1003] = "warm-up", "warm-up"
+    n = np.where(np.arange(1100) < 1000, 1, 100)
+    found = cell(write_run(tmp_path / "run", [trial(
+        values, n=n, mark=mark, factors={"probe": "read-cost", "method": "rdtsc"})]))
+    assert_figures(found["measured"], numpy_figures(values[10:1000]))
+    assert_figures(found["batched"], numpy_figures(values[1003:]))
+
+
+# --- stalls and bins -----------------------------------------------------------------------
+
+
+def stalls_trial(block=0) -> tuple[Trial, np.ndarray]:
+    """A busy loop with three stalls, the values of which are known, and 100000 iterations."""
+    rows = np.array([1_500_000_000, 40_000_000, 3_000_000_000])
+    binned = np.random.default_rng(block).integers(5, 999_999, 100_000)
+    parts = {"at_ns": [3_500_000, 3_500_000, 8_960_000, 17_000_000],
+             "ns": [1_000_000, 500_000, 40_000, 3_000_000],
+             "cause": ["preempted", "tick", "unknown", "stolen"],
+             "by": ["cc1[42]", "local_timer", None, None],
+             "source": ["event", "counter", None, "polled"],
+             "because": ["could run and did not", "timer", "nothing seen", "counted"]}
+    causes = [{"cause": cause, "by": by, "ns": ns, "parts": 1, "longest_ns": ns}
+              for cause, by, ns in zip(parts["cause"], parts["by"], parts["ns"])]
+    causes.sort(key=lambda cause: -cause["ns"])
+    found = {"threshold_ns": 1000, "iterations": 100_003, "loop_period_ns": 500.0,
+             "wall_ns": 60_000_000, "observed_ns": 59_000_000, "own_ns": 1_000_000, "stalls": 3,
+             "lost_ns": 4_540_000, "rows_lost": 0, "causes": causes}
+    table = pa.table({name: pa.array(parts[name], kind) for name, kind in PARTS_COLUMNS.items()})
+    planted = Trial(STALLS, at_ns=[5_000_000, 9_000_000, 20_000_000], value_ps=rows, block=block,
+                    bins=exact_bins(binned), threshold_ps=999_999, side_tables={"parts": table},
+                    findings={"stalls": found}, measurement={"floor_ns": 500.0})
+    return planted, np.concatenate([rows, bin_middles(binned)])
+
+
+@BOTH_FORMS
+def test_stalls_with_parts_and_bins(tmp_path, finished):
+    planted, values = zip(*(stalls_trial(block) for block in range(2)))
+    found = cell(write_run(tmp_path / "run", planted, finished))
+    assert_figures(found["measured"], numpy_figures(np.concatenate(values)))
+    stalls = found["stalls"]
+    assert {name: stalls[name] for name in ("stalls", "lost_ns", "observed_ns", "iterations")} == {
+        "stalls": 6, "lost_ns": 9_080_000, "observed_ns": 118_000_000, "iterations": 200_006}
+    assert stalls["lost_share"] == pytest.approx(9.08 / 118, rel=1e-12)
+    assert stalls["longest_ns"] == 3_000_000
+    lost = {(c["cause"], c["by"]): (c["lost_ns"], c["parts"]) for c in stalls["causes"]}
+    assert lost == {("preempted", "cc1[42]"): (2_000_000, 2), ("unknown", None): (80_000, 2),
+                    ("tick", "local_timer"): (1_000_000, 2), ("stolen", None): (6_000_000, 2)}
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("sign", [1, -1], ids=["positive", "negative"])
+def test_binned_values_of_every_size(tmp_path, finished, sign):
+    """Up to 2^52, both signs; a value counts as the middle of its bin, rounded down."""
+    sizes = np.unique(2 ** np.random.default_rng(4).uniform(0, 52, 3000) // 1).astype(np.int64)
+    binned = sign * np.concatenate([sizes, [0, 1, 2047, 2048, 2049, 2**52]])
+    rows = [2**52 + 5, 2**52 + 5_000]
+    run = write_run(tmp_path / "run", [trial(rows, bins=exact_bins(binned), threshold_ps=2**52)],
+                    finished)
+    expected = np.concatenate([rows, bin_middles(binned)])
+    assert_figures(cell(run)["measured"], numpy_figures(expected), of_largest=1e-12)
+    assert np.all(np.abs(bin_middles(binned) - binned) <= np.abs(binned) * 1e-3)
+
+
+@BOTH_FORMS
+def test_bins_of_missed_periods(tmp_path, finished):
+    binned, fill, rows = some_values(500), some_values(50, seed=9), np.array([10**10, 2 * 10**10])
+    parts = exact_bins(binned), exact_bins(fill, filled=True)
+    bins = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    run = write_run(tmp_path / "run", [trial(rows, bins=bins, threshold_ps=10**9, missed=[3, 0],
+                                             period_ns=10**6, mark=["own", None])], finished)
+    found, middles = cell(run), bin_middles(binned)
+    assert_figures(found["measured"], numpy_figures(np.concatenate([rows, middles])))
+    assert_figures(found["undisturbed"], numpy_figures(np.concatenate([rows[1:], middles])))
+    expected = np.concatenate([filled_by_hand(rows, [3, 0], 10**6), middles, bin_middles(fill)])
+    assert_figures(found["missed_filled"], numpy_figures(expected))
+    assert found["missed_periods"] == 53
+
+
+def test_counts_at_the_end_of_their_range(tmp_path):
+    """The page: those of a trial add up to 2^62 at most."""
+    low = [5, 1000, 2000]
+    run = write_run(tmp_path / "run", [trial([10**6], bins=exact_bins(low), threshold_ps=10**5)],
+                    finished=False)
+    replace_column(run, "bins", "count", pa.array([HIGH] * 3, pa.int64()))
+    assert "count more than" in refusal(run)
+
+
+# --- timer events --------------------------------------------------------------------------
+
+
+@BOTH_FORMS
+def test_intervals_of_timer_events(tmp_path, finished):
+    """They are the differences of `at_ns`; where each event is set anew, the first is `at_ns`."""
+    at_ns = np.cumsum(np.random.default_rng(6).integers(900_000, 1_200_000, 500))
+    factors = {"probe": "timer-events", "method": "io-uring", "load": "idle", "target": "1ms"}
+    run = write_run(tmp_path / "run", [
+        trial(some_values(500), at_ns, factors | {"form": "grid"}, period_ns=10**6),
+        trial(some_values(500), at_ns, factors | {"form": "rearmed"})], finished)
+    for form, intervals in (("grid", np.diff(at_ns)), ("rearmed", np.diff(at_ns, prepend=0))):
+        found = cell(run, form=form)["timer_events"]
+        assert found["events"] == 500 and found["intervals"] == len(intervals)
+        assert found["mean_interval_ns"] == pytest.approx(intervals.mean(), rel=1e-9)
+        assert found["standard_deviation_n_ns"] == pytest.approx(intervals.std(), rel=1e-9)
+
+
+# --- side tables ---------------------------------------------------------------------------
+
+
+def unknown_side_table() -> pa.Table:
+    return pa.table({
+        "lost": pa.array([True, None, False, True]),
+        "hop": pa.array([1, None, -2**31, 2**31 - 1], pa.int32()),
+        "length": pa.array([None, 0, 2**32 - 1, 64], pa.uint32()),
+        "sent_ns": pa.array([None, LOW, HIGH, 0], pa.int64()),
+        "sequence": pa.array([2**64 - 1, 0, None, 1], pa.uint64()),
+        "jitter": pa.array([float("nan"), -0.0, None, float("inf")], pa.float64()),
+        "to": pa.array(["10.0.0.1", None, "", "Zoë\n→"]),
+        "never": pa.array([None] * 4, pa.string()),
+        "block": pa.array(["own", "column", None, "of it"]),
+    })
+
+
+@BOTH_FORMS
+def test_an_unknown_side_table_is_kept_and_ignored(tmp_path, finished):
+    table, values = unknown_side_table(), some_values()
+    packets = {"probe": "packet", "method": "udp"}
+    trials = [trial(values, factors=packets, side_tables={"hops": table}),
+              trial(values, factors=packets, block=1, side_tables={"hops": table.slice(0, 0)}),
+              trial(values, block=1, side_tables={"hops": table.slice(2)})]
+    run = write_run(tmp_path / "run", trials, finished)
+    before = {path: path.read_bytes() for path in run.rglob("*.parquet")}
+    found = report(run)
+    assert_figures(next(c for c in found["cells"] if c["factors"] == packets)["measured"],
+                   numpy_figures(np.concatenate([values, values])))
+    assert "Zoë" not in json.dumps(found, ensure_ascii=False)
+    assert {path: path.read_bytes() for path in run.rglob("*.parquet")} == before
+    side = run / ("packet.hops.parquet" if finished else "samples/00000.hops.parquet")
+    read = pq.ParquetFile(side).read_row_group(0)
+    assert checksum(read, table.column_names) == checksum(table, table.column_names)
+
+
+def test_the_content_of_an_unknown_side_table_is_checked(tmp_path):
+    run = write_run(tmp_path / "run", [trial([1, 2], side_tables={"hops": unknown_side_table()})])
+    change_record(run, lambda record: record["trials"][0]["tables"]["hops"].update(crc32="0" * 8))
+    assert "hops" in refusal(run)
+
+
+def test_as_many_tables_as_are_allowed(tmp_path):
+    tables = {f"t{number}": pa.table({"x": [number]}) for number in range(15)}
+    some = dict(list(tables.items())[:14])  # with samples and histograms these are 16
+    assert report(write_run(tmp_path / "run", [trial([1, 2], side_tables=some)]))
+    refusal(write_run(tmp_path / "more", [trial([1, 2], side_tables=tables)]))
+
+
+# --- runs as a whole -----------------------------------------------------------------------
+
+
+@BOTH_FORMS
+def test_several_probes_and_factors(tmp_path, finished):
+    trials, planted = [], {}
+    for block in range(6):
+        for probe in ("wake-up", "read-cost", "timer-events", "packet"):
+            for load in ("idle", "cpu:threads=2"):
+                factors = {"probe": probe, "load": load, "mark": "a", "Größe": "5 µs"}
+                if probe == "wake-up":
+                    factors |= {"target": "1ms"}
+                values = some_values(200, seed=len(trials))
+                trials.append(trial(values, factors=factors, block=block))
+                planted.setdefault((probe, load), []).append(values)
+    run = write_run(tmp_path / "run", trials, finished)
+    found = report(run)
+    assert found["trials"] == len(trials) and len(found["cells"]) == 8
+    for (probe, load), values in planted.items():
+        assert_figures(cell(run, probe=probe, load=load)["measured"],
+                       numpy_figures(np.concatenate(values)))
+
+
+@pytest.mark.parametrize("listed", [0, 2, 5])
+def test_a_run_whose_process_died(tmp_path, listed):
+    values = [some_values(seed=block) for block in range(5)]
+    trials = [trial(v, block=block) for block, v in enumerate(values)]
+    run = write_run(tmp_path / "run", trials, finished=False, listed=listed, status="running",
+                    finished_at=None)
+    assert_figures(cell(run)["measured"], numpy_figures(np.concatenate(values)))
+    if listed < 4:
+        (run / "samples/00003.parquet").unlink()
+        assert_figures(cell(run)["measured"], numpy_figures(np.concatenate(values[:3])))
+
+
+def test_figures_to_compare(tmp_path):
+    before = [some_values(seed=block) for block in range(6)]
+    runs = [write_run(tmp_path / name, [trial(v * factor, block=b) for b, v in enumerate(before)])
+            for name, factor in (("a", 1), ("b", 3))]
+    done = run_program("compare", *runs, "--json", "--figures", "median,max")
+    assert done.returncode == 0, done.stderr
+    found = {c["figure"]: c["values"] for c in json.loads(done.stdout)["comparisons"]}
+    for name, figure in (("median", np.median), ("max", np.max)):
+        of_trials = np.median([figure(v) / 1000 for v in before])
+        assert found[name] == pytest.approx([of_trials, 3 * of_trials], rel=1e-9)
+
+
+@pytest.mark.parametrize("form", ["csv", "md", "html"])
+def test_other_forms_of_the_report(tmp_path, form):
+    run = write_run(tmp_path / "run", [stalls_trial()[0], trial([LOW, HIGH]), Trial(FACTORS)])
+    done = run_program("report", run, "--format", form)
+    assert done.returncode == 0 and done.stdout, done.stderr
+
+
+# --- damage --------------------------------------------------------------------------------
+
+
+def everything() -> list[Trial]:
+    return [stalls_trial()[0], trial(some_values(), side_tables={"hops": unknown_side_table()})]
+
+
+def flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("where", [0.0, 0.1, 0.4, 0.7, 0.9999])
+def test_a_flipped_bit_in_any_file_is_refused(tmp_path, where):
+    run = write_run(tmp_path / "run", everything())
+    files = sorted(path for path in run.iterdir() if path.name != "report.html")
+    assert len(files) == 7
+    for path in files:
+        whole = path.read_bytes()
+        flip(path, int(where * len(whole)))
+        refusal(run)
+        path.write_bytes(whole)
+    report(run)
+
+
+def test_a_flipped_bit_is_refused_or_changes_nothing_before_a_run_is_finished(tmp_path):
+    """The files of such a run have no checksum as a whole, only the tables in them."""
+    run = write_run(tmp_path / "run", everything(), finished=False)
+    right = report(run)["cells"]
+    for path in sorted(run.rglob("*.*")):
+        whole, refused = path.read_bytes(), 0
+        for place in np.linspace(0, len(whole) - 1, 25).astype(int):
+            flip(path, place)
+            if run_program("report", run, "--format", "json").returncode == 0:
+                assert report(run)["cells"] == right
+            else:
+                refusal(run)
+                refused += 1
+            path.write_bytes(whole)
+        assert refused > 0, path
+
+
+def test_a_file_that_is_cut_short_or_missing_is_refused(tmp_path):
+    run = write_run(tmp_path / "run", everything())
+    for path in sorted(run.iterdir()):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1])
+        refusal(run)
+        path.unlink()
+        refusal(run)
+        path.write_bytes(whole)
+    report(run)
+
+
+def test_files_that_trials_name_are_not_removed(tmp_path):
+    """Without `files` the run is wrong.  That is to be said; it is no reason to remove it."""
+    run = write_run(tmp_path / "run", [trial(some_values())])
+    change_record(run, lambda record: record.pop("files"))
+    refusal(run)
+    assert (run / "wake-up.parquet").exists()
+
+
+# --- other programs ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["generated", "measured"])
+def some_run(request, tmp_path_factory) -> Path:
+    run = tmp_path_factory.mktemp(request.param) / "run"
+    if request.param == "measured":
+        done = run_program("check", "--out", run, "--duration", "4s", "--loads", "idle", "--blocks",
+                           "2", "--methods", "usleep,rdtsc,timerfd", "--quiet")
+        assert done.returncode == 0, done.stderr
+        return run
+    marks = np.array([None, None, "own", "warm-up", "recorder"] * 200, object)
+    return write_run(run, [
+        trial(some_values(seed=10 * block + place), mark=marks, block=block,
+              factors={"probe": probe, "method": "usleep", "load": load})
+        for block in range(3) for place, (probe, load) in enumerate(
+            [("wake-up", "idle"), ("wake-up", "cpu"), ("read-cost", "idle")])])
+
+
+def medians_by_duckdb(path: Path, factors: list[str]) -> dict:
+    by = ", ".join(f'"{factor}"' for factor in factors)
+    rows = duckdb.sql(f"""select {by}, median(value_ps) / 1000 from read_parquet('{path}')
+        where n = 1 and (mark is null or mark not in ('warm-up', 'recorder')) group by {by}""")
+    return {tuple(row[:-1]): row[-1] for row in rows.fetchall()}
+
+
+def medians_by_pandas(path: Path, factors: list[str]) -> dict:
+    samples = pandas.read_parquet(path)
+    counted = samples[(samples["n"] == 1) & ~samples["mark"].isin(["warm-up", "recorder"])]
+    medians = counted.groupby(factors, dropna=False)["value_ps"].median() / 1000
+    keys = medians.index if len(factors) > 1 else [(key,) for key in medians.index]
+    return {tuple(None if pandas.isna(level) else level for level in key): median
+            for key, median in zip(keys, medians)}
+
+
+def medians_by_polars(path: Path, factors: list[str]) -> dict:
+    """The example of the page, with all factors, and without batches."""
+    samples = polars.read_parquet(path)
+    left_out = polars.col("mark").is_in(["warm-up", "recorder"]).fill_null(False)
+    medians = samples.filter(~left_out & (polars.col("n") == 1)).group_by(factors).agg(
+        polars.median("value_ps") / 1000)
+    return {row[:-1]: row[-1] for row in medians.rows()}
+
+
+@pytest.mark.parametrize("medians", [medians_by_polars, medians_by_pandas, medians_by_duckdb])
+def test_other_programs_find_the_same_medians(some_run, medians):
+    cells = report(some_run)["cells"]
+    for probe in {c["factors"]["probe"] for c in cells}:
+        path = some_run / f"{probe}.parquet"
+        here = [c for c in cells if c["factors"]["probe"] == probe]
+        factors = sorted({factor for c in here for factor in c["factors"]})
+        expected = {tuple(c["factors"].get(factor) for factor in factors):
+                    c["measured"]["median_ns"] for c in here}
+        assert medians(path, factors) == pytest.approx(expected, rel=1e-12)
+
+
+def test_our_checksums_are_those_of_the_program(some_run):
+    """Every table of a run, read back by pyarrow, has the checksum that run.json gives it."""
+    columns = {"samples": list(SAMPLE_COLUMNS), "histograms": list(HISTOGRAM_COLUMNS)}
+    for record in json.loads((some_run / "run.json").read_text())["trials"]:
+        for name, place in record["tables"].items():
+            table = pq.ParquetFile(some_run / place["file"]).read_row_group(place["row_group"])
+            assert table.num_rows == place["rows"]
+            assert checksum(table, columns[name]) == place["crc32"]
