@@ -143,6 +143,8 @@ def left(out):
     found = [path for path in found if not is_at_work(path)]
     marks = (b"__cell", b"__neighbour", b"tompion-lab-", f"{out.parent}/".encode())
     for pid, name, command in processes():
+        if pid in THERE_BEFORE:
+            continue
         # No other program is likely to start one without its usual configuration.
         machine = name.startswith("qemu-system") and b"-no-user-config" in command
         ours = machine or any(mark in command for mark in marks)

@@ -1,6 +1,7 @@
 """`tompion lab` on another machine: a real sshd in a network namespace, with a file system
 and a user of its own, at the other end of a link that can be cut."""
 
+import contextlib
 import ipaddress
 import json
 import os
@@ -53,8 +54,8 @@ Host far
   IdentitiesOnly yes
   UserKnownHostsFile {place}/known_hosts
   ServerAliveInterval 1
-  ServerAliveCountMax 4
-  ConnectTimeout 5
+  ServerAliveCountMax 5
+  ConnectTimeout 20
 Host far-unknown
   UserKnownHostsFile {place}/none
 Host far-changed
@@ -71,7 +72,7 @@ Host far-*
   User somebody
   IdentitiesOnly yes
   UserKnownHostsFile {place}/known_hosts
-  ConnectTimeout 5
+  ConnectTimeout 20
 """
 
 PROBE = """
@@ -211,6 +212,9 @@ def far(tmp_path_factory):
         machine.start()
         yield machine
     finally:
+        if journals_of(place):
+            # A test that failed: once this machine is gone, nobody could clean it.
+            tompion("lab", "clean")
         machine.stop()
 
 
@@ -221,6 +225,19 @@ def plan(directory, tables, replicates=1, time="300ms"):
 
 def lab(*arguments):
     return tompion("lab", *arguments, "--program", PROGRAM, timeout=300)
+
+
+@contextlib.contextmanager
+def running_lab(file, out):
+    """A lab that ends with the test, however that ends, and removes what it made."""
+    command = [TOMPION, "lab", "run", file, "--out", out, "--program", PROGRAM]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=LONG_WAIT)
 
 
 def wait_for(what, process, why):
@@ -283,17 +300,12 @@ def overlap(one, other):
 
 def test_a_session_that_dies_fails_one_cell_and_the_rest_goes_on(far, tmp_path):
     out = tmp_path / "run"
-    file = plan(tmp_path, far.table(), replicates=2, time="3s")
-    process = subprocess.Popen(
-        [TOMPION, "lab", "run", file, "--out", out, "--program", PROGRAM],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(lambda: far.running(b"__cell"), process, "no cell ran there")
-    for pid in far.sessions():
-        os.kill(pid, signal.SIGKILL)
-    _, told = process.communicate(timeout=LONG_WAIT)
+    file = plan(tmp_path, far.table(), replicates=2, time="4s")
+    with running_lab(file, out) as process:
+        wait_for(lambda: far.running(b"__cell"), process, "no cell ran there")
+        for pid in far.sessions():
+            os.kill(pid, signal.SIGKILL)
+        _, told = process.communicate(timeout=LONG_WAIT)
     assert process.returncode == 2, told
     failed = [e for e in ledger(out) if e.get("failed")]
     assert len(failed) == 1 and len(ledger(out)) == 4, ledger(out)
@@ -309,21 +321,17 @@ def test_a_session_that_dies_fails_one_cell_and_the_rest_goes_on(far, tmp_path):
 
 def test_a_link_that_is_cut_is_noticed_and_cleaned_up_behind_once_it_is_back(far, tmp_path):
     out = tmp_path / "run"
-    file = plan(tmp_path, far.table(), replicates=3, time="3s")
-    process = subprocess.Popen(
-        [TOMPION, "lab", "run", file, "--out", out, "--program", PROGRAM],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(lambda: far.running(b"__cell"), process, "no cell ran there")
-    try:
-        far.link("down")
-        wait_for(lambda: any(e.get("failed") for e in ledger(out)), process, "no cell failed")
-        assert far.left() != []
-    finally:
-        far.link("up")
-    _, told = process.communicate(timeout=LONG_WAIT)
+    file = plan(tmp_path, far.table(), replicates=3, time="5s")
+    with running_lab(file, out) as process:
+        wait_for(lambda: far.running(b"__cell"), process, "no cell ran there")
+        try:
+            far.link("down")
+            assert far.running(b"__cell"), "the cell ended before its link was cut"
+            wait_for(lambda: any(e.get("failed") for e in ledger(out)), process, "no cell failed")
+            assert far.left() != []
+        finally:
+            far.link("up")
+        _, told = process.communicate(timeout=LONG_WAIT)
     assert process.returncode == 2, told
     here = [e.get("failed") for e in ledger(out) if e["name"].startswith("host")]
     there = [e.get("failed") for e in ledger(out) if e["name"].startswith("ssh")]
@@ -337,15 +345,10 @@ def test_a_link_that_is_cut_is_noticed_and_cleaned_up_behind_once_it_is_back(far
 def test_what_a_killed_lab_left_there_is_found_and_removed(far, tmp_path):
     out = tmp_path / "run"
     file = plan(tmp_path, far.table(), time="20s")
-    process = subprocess.Popen(
-        [TOMPION, "lab", "run", file, "--out", out, "--program", PROGRAM],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(lambda: far.running(b"__cell"), process, "no cell ran there")
-    process.kill()
-    process.communicate(timeout=LONG_WAIT)
+    with running_lab(file, out) as process:
+        wait_for(lambda: far.running(b"__cell"), process, "no cell ran there")
+        process.kill()
+        process.communicate(timeout=LONG_WAIT)
     # The cell ends with the connection, long before its time is up.
     wait_for(lambda: not far.running(b"tompion"), None, "the cell runs on")
     assert [path.name.startswith("tompion-lab-") for path in far.left()] == [True]

@@ -293,7 +293,7 @@ impl TrialData {
     }
 
     /// The views that apply, by their names in a [`TrialSummary`], in its order.
-    pub(crate) fn views(&self, period_ns: Option<u64>) -> Vec<(&'static str, View)> {
+    fn views(&self, period_ns: Option<u64>) -> Vec<(&'static str, View)> {
         let is_disturbed = self.samples.iter().any(|s| s.mark.is_disturbed());
         let filled = period_ns.map(|p| View::Filled {
             period_ps: p as i64 * 1000,
@@ -309,17 +309,39 @@ impl TrialData {
         .collect()
     }
 
+    /// Does something with the distribution under every view that applies, by the name that
+    /// [`TrialSummary`] has for it.
+    pub(crate) fn each_view(
+        &self,
+        period_ns: Option<u64>,
+        mut with: impl FnMut(&'static str, &Distribution),
+    ) {
+        for (name, view) in self.views(period_ns) {
+            with(name, &self.distribution(view));
+        }
+    }
+
     /// Summaries under every view that applies.
     pub fn summarise(&self, period_ns: Option<u64>, missed_periods: Option<u64>) -> TrialSummary {
+        self.summarise_with(period_ns, missed_periods, |_, _| ())
+    }
+
+    /// The same, and something done with each distribution while it is there.
+    pub(crate) fn summarise_with(
+        &self,
+        period_ns: Option<u64>,
+        missed_periods: Option<u64>,
+        mut with: impl FnMut(&'static str, &Distribution),
+    ) -> TrialSummary {
         let mut summary = TrialSummary {
             missed_periods,
             marked_samples: self.samples.iter().filter(|s| s.mark != Mark::None).count() as u64,
             ..TrialSummary::default()
         };
-        for (name, view) in self.views(period_ns) {
-            let of_view = Summary::of_ps(&self.distribution(view));
-            *summary.by_name(name).expect("a view of ours") = of_view;
-        }
+        self.each_view(period_ns, |name, values| {
+            *summary.by_name(name).expect("a view of ours") = Summary::of_ps(values);
+            with(name, values);
+        });
         summary
     }
 }

@@ -26,8 +26,6 @@ pub(super) enum Data {
     UInt64(Vec<i64>),
     Double(Vec<f64>),
     Text(Vec<ByteArray>),
-    /// One text so many times.
-    Repeated(ByteArray, usize),
 }
 
 /// What a column can be of.
@@ -96,7 +94,7 @@ impl Data {
             Self::Int64(_) => Kind::Int64,
             Self::UInt64(_) => Kind::UInt64,
             Self::Double(_) => Kind::Double,
-            Self::Text(_) | Self::Repeated(..) => Kind::Text,
+            Self::Text(_) => Kind::Text,
         }
     }
 
@@ -107,7 +105,6 @@ impl Data {
             Self::Int64(v) | Self::UInt64(v) => v.len(),
             Self::Double(v) => v.len(),
             Self::Text(v) => v.len(),
-            Self::Repeated(_, times) => *times,
         }
     }
 }
@@ -234,7 +231,6 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, String> {
                 Data::Int64(v) => Values::Int64(join(l, v, Ok)?),
                 Data::UInt64(v) => Values::UInt64(join(l, v, |v| Ok(v.cast_unsigned()))?),
                 Data::Double(v) => Values::Double(join(l, v, Ok)?),
-                Data::Repeated(v, times) => text(l, vec![v; times])?,
                 Data::Text(v) => text(l, v)?,
             };
             Ok(side_table::Column {
@@ -269,7 +265,6 @@ pub(super) fn checksum(rows: usize, columns: &[Column]) -> String {
             Data::Int64(v) | Data::UInt64(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
             Data::Double(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
             Data::Text(v) => v.iter().for_each(|v| hash.take_text(v)),
-            Data::Repeated(v, times) => (0..*times).for_each(|_| hash.take_text(v)),
         }
     }
     hash.finish()

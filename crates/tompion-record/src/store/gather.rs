@@ -6,20 +6,22 @@
 //! | `PROBE.TABLE.parquet` | a side table |
 //! | `bins.parquet`, `histograms.parquet` | bins and histograms of all probes |
 //!
-//! Each has a row group for each trial. Nothing is removed here: until `run.json` names the
-//! new files, the run is what its old ones say.
+//! Each has a row group for each trial. What a trial's own file holds is copied byte by
+//! byte, under the checksum that was made when it was written. Nothing is removed here:
+//! until `run.json` names the new files, the run is what its old ones say.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::Path;
 
-use parquet::data_type::ByteArray;
-
-use super::column::{self, Column, Data, Kind, hexadecimal};
+use super::column::{self, Column, Kind, hexadecimal};
+use super::constant::Constant;
+use super::histograms::{Histograms, TrialHistograms};
 use super::parquet_file::{FileWriter, Schema};
 use super::reader::{Tables, side_tables};
 use super::{atomic, cannot_write, samples, trial_files};
 use crate::side_table::TRIAL_COLUMN;
-use crate::{FileRef, Result, TableRef, TableRefs, Trial, factor, table};
+use crate::{Error, FileRef, Result, TableRef, TableRefs, Trial, factor, table};
 
 /// The new files, and where each trial's tables lie in them.
 pub(super) struct Gathered {
@@ -46,130 +48,169 @@ fn probe_of(trial: &Trial) -> &str {
     trial.factors.level(factor::PROBE)
 }
 
-/// Brings the tables of `trials`, which lie in files of their own, together.
+/// Brings the tables of `trials`, which lie in files of their own, together. `histograms`
+/// are theirs, if they are known already.
 ///
 /// # Errors
 /// Damage of one of them, and whatever the system refuses. New files may be left.
-pub(super) fn gather(directory: &Path, old: &Tables, trials: &[Trial]) -> Result<Gathered> {
+pub(super) fn gather(
+    directory: &Path,
+    old: &Tables,
+    trials: &[Trial],
+    histograms: Option<Histograms>,
+) -> Result<Gathered> {
     let mut gathered = Gathered {
         files: Vec::new(),
         tables: vec![TableRefs::new(); trials.len()],
     };
-    let mut by_probe: BTreeMap<&str, Vec<(usize, &Trial)>> = BTreeMap::new();
-    for (i, trial) in trials.iter().enumerate() {
-        by_probe
-            .entry(probe_of(trial))
-            .or_default()
-            .push((i, trial));
+    let mut by_probe: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        by_probe.entry(probe_of(trial)).or_default().push(trial);
     }
-    let mut histograms: Vec<(usize, Vec<Column>)> = Vec::new();
     for (probe, trials) in &by_probe {
         let factors: BTreeSet<&str> = trials
             .iter()
-            .flat_map(|(_, trial)| trial.factors.iter().map(|(name, _)| name))
+            .flat_map(|trial| trial.factors.iter().map(|(name, _)| name))
             .filter(|name| !is_own_column(name))
             .collect();
-        let file = format!("{probe}.parquet");
-        let schema = sample_schema(&factors);
-        let of_trial = |(i, trial): &(usize, &Trial)| {
-            let data = old.data(trial)?;
-            let columns = samples::of_histograms(&data, trial.measurement.period_ns);
-            histograms.push((*i, columns));
-            let columns = samples::of_samples(&data.samples);
-            Ok((*i, with_factors(trial, &factors, columns)))
+        let new = NewFile {
+            directory,
+            file: format!("{probe}.parquet"),
+            name: table::SAMPLES,
+            schema: sample_schema(&factors),
         };
-        let tables = trials.iter().map(of_trial);
-        gathered.write(directory, &file, table::SAMPLES, schema, tables)?;
+        gathered.take(new, old, trials, |trial| with_factors(trial, &factors))?;
     }
-    let all = || by_probe.values().flatten().copied();
-    let binned: Vec<_> = all()
-        .filter(|(_, t)| t.tables.contains_key(table::BINS))
+    let binned: Vec<_> = trials
+        .iter()
+        .filter(|trial| trial.tables.contains_key(table::BINS))
         .collect();
     if !binned.is_empty() {
-        let file = format!("{}.parquet", table::BINS);
-        let schema = plain_schema(&samples::BINS);
-        let of_trial = |(i, trial): &(usize, &Trial)| {
-            let columns = old.columns(trial, table::BINS, Some(&samples::BINS))?;
-            Ok((*i, with_trial(trial, columns)))
+        let new = NewFile {
+            directory,
+            file: format!("{}.parquet", table::BINS),
+            name: table::BINS,
+            schema: Schema::of_trial(&samples::BINS),
         };
-        let tables = binned.iter().map(of_trial);
-        gathered.write(directory, &file, table::BINS, schema, tables)?;
+        gathered.take(new, old, &binned, with_trial)?;
     }
-    let file = format!("{}.parquet", table::HISTOGRAMS);
-    let schema = plain_schema(&samples::HISTOGRAMS);
-    let tables = histograms
-        .into_iter()
-        .map(|(i, columns)| Ok((i, with_trial(&trials[i], columns))));
-    gathered.write(directory, &file, table::HISTOGRAMS, schema, tables)?;
     for (probe, trials) in &by_probe {
         let names: BTreeSet<&str> = trials
             .iter()
-            .flat_map(|(_, trial)| side_tables(trial).map(|(name, _)| name))
+            .flat_map(|trial| side_tables(trial).map(|(name, _)| name))
             .collect();
         for name in names {
-            let with_it: Vec<_> = trials
+            let with_it: Vec<&Trial> = trials
                 .iter()
-                .filter(|(_, trial)| trial.tables.contains_key(name))
+                .copied()
+                .filter(|trial| trial.tables.contains_key(name))
                 .collect();
-            let first = old.columns(with_it[0].1, name, None)?;
-            let schema = Schema::of(&with_trial(with_it[0].1, first));
-            let file = format!("{probe}.{name}.parquet");
-            let of_trial = |(i, trial): &&(usize, &Trial)| {
-                Ok((*i, with_trial(trial, old.columns(trial, name, None)?)))
+            let first = old.columns(with_it[0], name)?;
+            let new = NewFile {
+                directory,
+                file: format!("{probe}.{name}.parquet"),
+                name,
+                schema: Schema::of(&first).of_each_trial(),
             };
-            let tables = with_it.iter().map(of_trial);
-            gathered.write(directory, &file, name, schema, tables)?;
+            gathered.take(new, old, &with_it, with_trial)?;
         }
     }
+    let histograms = histograms.filter(|known| known.trials() == trials.len());
+    gathered.put_histograms(directory, old, trials, histograms)?;
     Ok(gathered)
 }
 
+/// A file of one table for each of some trials.
+struct NewFile<'a> {
+    directory: &'a Path,
+    file: String,
+    /// What the table is called.
+    name: &'a str,
+    schema: Schema,
+}
+
 impl Gathered {
-    /// Writes a file of one table for each of some trials. What a checksum covers are the
-    /// columns that are the table's own.
+    fn take(
+        &mut self,
+        new: NewFile<'_>,
+        old: &Tables,
+        trials: &[&Trial],
+        constants: impl Fn(&Trial) -> Vec<Constant>,
+    ) -> Result<()> {
+        let (directory, name, schema) = (new.directory, new.name, new.schema);
+        let path = directory.join(&new.file);
+        self.write(directory, new.file.clone(), |all, out| {
+            let failed = |e| cannot_write(&path, &e);
+            let mut writer = FileWriter::new(out, name, schema, Vec::new()).map_err(failed)?;
+            for trial in trials {
+                let (at, constants) = (&trial.tables[name], constants(trial));
+                let file = old.file(at)?;
+                let copied = old.has_checksums() && writer.takes(&constants, &file);
+                let (row_group, rows, crc32) = if copied {
+                    let row_group = writer.copy(&constants, &file, at.row_group, at.rows)?;
+                    (row_group, at.rows, at.crc32.clone())
+                } else {
+                    let columns = old.columns(trial, name)?;
+                    let rows = columns.first().map_or(0, Column::rows);
+                    let row_group = writer.table(&constants, &columns).map_err(failed)?;
+                    (row_group, rows as u64, column::checksum(rows, &columns))
+                };
+                let at = TableRef {
+                    file: new.file.clone(),
+                    row_group,
+                    rows,
+                    crc32,
+                };
+                all.tables[trial.id as usize].insert(name.to_owned(), at);
+            }
+            writer.finish().map(drop).map_err(failed)
+        })
+    }
+
+    fn put_histograms(
+        &mut self,
+        directory: &Path,
+        old: &Tables,
+        trials: &[Trial],
+        known: Option<Histograms>,
+    ) -> Result<()> {
+        let path = directory.join(Histograms::file());
+        let failed = |e| cannot_write(&path, &e);
+        let histograms = match known {
+            Some(known) => known,
+            None => {
+                let mut made = Histograms::new().map_err(failed)?;
+                for trial in trials {
+                    let data = old.data(trial)?;
+                    let bins = TrialHistograms::of(&data, trial.measurement.period_ns);
+                    made.add(trial.id, &bins).map_err(failed)?;
+                }
+                made
+            }
+        };
+        let (bytes, tables) = histograms.finish().map_err(failed)?;
+        for (all, at) in self.tables.iter_mut().zip(tables) {
+            all.insert(table::HISTOGRAMS.to_owned(), at);
+        }
+        self.write(directory, Histograms::file(), |_, out| {
+            out.write_all(&bytes).map_err(Error::io(&path, "writing"))
+        })
+    }
+
     fn write(
         &mut self,
         directory: &Path,
-        file: &str,
-        name: &str,
-        schema: Schema,
-        tables: impl Iterator<Item = Result<(usize, Vec<Column>)>>,
+        file: String,
+        fill: impl FnOnce(&mut Self, &mut (dyn Write + Send)) -> Result<()>,
     ) -> Result<()> {
-        let path = directory.join(file);
-        let written = atomic::write_checked(&path, |out| {
-            let mut writer = FileWriter::new(out, name, schema, Vec::new())
-                .map_err(|e| cannot_write(&path, &e))?;
-            for table in tables {
-                let (i, columns) = table?;
-                let row_group = writer
-                    .table(&columns)
-                    .map_err(|e| cannot_write(&path, &e))?;
-                let own = own_columns(name, &columns);
-                let rows = own.first().map_or(0, Column::rows);
-                let at = TableRef {
-                    file: file.to_owned(),
-                    row_group,
-                    rows: rows as u64,
-                    crc32: column::checksum(rows, own),
-                };
-                self.tables[i].insert(name.to_owned(), at);
-            }
-            writer.finish().map_err(|e| cannot_write(&path, &e))
-        })?;
+        let path = directory.join(&file);
+        let written = atomic::write_checked(&path, |out| fill(self, out))?;
         self.files.push(FileRef {
-            file: file.to_owned(),
+            file,
             bytes: written.bytes,
             crc32: hexadecimal(written.crc32),
         });
         Ok(())
-    }
-}
-
-/// Without the trial and its factors, which stand before them.
-fn own_columns<'a>(name: &str, columns: &'a [Column]) -> &'a [Column] {
-    match name {
-        table::SAMPLES => &columns[columns.len() - samples::SAMPLES.len()..],
-        _ => &columns[1..],
     }
 }
 
@@ -191,53 +232,31 @@ fn sample_schema(factors: &BTreeSet<&str>) -> Schema {
             .iter()
             .map(|name| ((*name).to_owned(), Kind::Text, false)),
     );
-    let own = samples::SAMPLES.map(|(name, kind)| (name.to_owned(), kind, name != "mark"));
-    columns.extend(own);
+    columns.extend(samples::described());
     Schema::new(columns)
 }
 
-fn plain_schema(columns: &[(&str, Kind)]) -> Schema {
-    let trial = [(TRIAL_COLUMN.to_owned(), Kind::UInt32, true)];
-    let own = columns
-        .iter()
-        .map(|&(name, kind)| (name.to_owned(), kind, true));
-    Schema::new(trial.into_iter().chain(own).collect())
+fn with_trial(trial: &Trial) -> Vec<Constant> {
+    vec![Constant::number(TRIAL_COLUMN, trial.id)]
 }
 
-/// A column of which every row has one value.
-fn same(name: &str, value: u32, rows: usize) -> Column {
-    Column::whole(name, Data::UInt32(vec![value.cast_signed(); rows]))
-}
-
-fn with_trial(trial: &Trial, columns: Vec<Column>) -> Vec<Column> {
-    let rows = columns.first().map_or(0, Column::rows);
-    let trial = same(TRIAL_COLUMN, trial.id, rows);
-    [vec![trial], columns].concat()
-}
-
-fn with_factors(trial: &Trial, factors: &BTreeSet<&str>, columns: Vec<Column>) -> Vec<Column> {
-    let rows = columns.first().map_or(0, Column::rows);
-    let mut all = vec![
-        same(TRIAL_COLUMN, trial.id, rows),
-        same(BLOCK_COLUMN, trial.block, rows),
-    ];
-    all.extend(factors.iter().map(|name| match trial.factors.get(name) {
-        Some(level) => Column::whole(name, Data::Repeated(ByteArray::from(level), rows)),
-        None => Column::with_levels(name, vec![0; rows], Data::Text(Vec::new())),
-    }));
-    all.extend(columns);
+fn with_factors(trial: &Trial, factors: &BTreeSet<&str>) -> Vec<Constant> {
+    let mut all = with_trial(trial);
+    all.push(Constant::number(BLOCK_COLUMN, trial.block));
+    let factors = factors.iter();
+    all.extend(factors.map(|name| Constant::text(name, trial.factors.get(name))));
     all
 }
 
 impl Tables {
-    /// The columns of one table of a trial.
-    fn columns(
-        &self,
-        trial: &Trial,
-        name: &str,
-        wanted: Option<&[(&str, Kind)]>,
-    ) -> Result<Vec<Column>> {
+    /// The columns of one table of a trial, checked.
+    fn columns(&self, trial: &Trial, name: &str) -> Result<Vec<Column>> {
         let at = &trial.tables[name];
-        trial_files::read_table(&*self.file(at)?, name, at, wanted)
+        let file = self.file(at)?;
+        match name {
+            table::SAMPLES => self.samples(&file, at).map(|s| samples::of_samples(&s)),
+            table::BINS => trial_files::read_table(&file, name, at, Some(&samples::BINS)),
+            _ => trial_files::read_table(&file, name, at, None),
+        }
     }
 }

@@ -2,8 +2,10 @@
 
 mod atomic;
 mod column;
+mod constant;
 mod directory;
 mod gather;
+mod histograms;
 mod limits;
 mod parquet_file;
 mod reader;

@@ -7,18 +7,19 @@ use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, Repetition};
 use parquet::column::reader::get_typed_column_reader;
-use parquet::column::writer::get_typed_column_writer_mut;
+use parquet::column::writer::{ColumnCloseResult, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use super::column::{Column, Data, Kind};
+use super::constant::Constant;
 use super::limits;
-use crate::{Error, Result};
+use crate::{Error, Result, side_table};
 
 /// What a file's columns are called and of.
 pub(super) struct Schema(Vec<(String, Kind, bool)>);
@@ -35,27 +36,47 @@ impl Schema {
         Self(columns.iter().map(column).collect())
     }
 
+    /// The same of every trial of a run, whose number stands first.
+    pub(super) fn of_each_trial(self) -> Self {
+        let trial = (side_table::TRIAL_COLUMN.to_owned(), Kind::UInt32, true);
+        Self([vec![trial], self.0].concat())
+    }
+
+    /// A trial's number and these columns, each with a value in every row.
+    pub(super) fn of_trial(columns: &[(&str, Kind)]) -> Self {
+        let column = |&(name, kind): &(&str, Kind)| (name.to_owned(), kind, true);
+        Self(columns.iter().map(column).collect()).of_each_trial()
+    }
+
     /// Whether a table has just these columns.
-    fn fits(&self, columns: &[Column]) -> bool {
-        let is_same = |(ours, theirs): (&(String, Kind, bool), &Column)| {
-            ours.0 == theirs.name
-                && ours.1 == theirs.data.kind()
-                && !(ours.2 && theirs.levels.is_some())
+    fn fits(&self, constants: &[Constant], columns: &[Column]) -> bool {
+        let own = self.0.get(constants.len()..).unwrap_or_default();
+        let is_same = |(ours, c): (&(String, Kind, bool), &Column)| {
+            (&ours.0, ours.1) == (&c.name, c.data.kind()) && !(ours.2 && c.levels.is_some())
         };
-        self.0.len() == columns.len() && self.0.iter().zip(columns).all(is_same)
+        self.begins_with(constants)
+            && own.len() == columns.len()
+            && own.iter().zip(columns).all(is_same)
+    }
+
+    fn begins_with(&self, constants: &[Constant]) -> bool {
+        let is_same = |(ours, c): (&(String, Kind, bool), &Constant)| {
+            (&ours.0, ours.1) == (&c.name, c.kind()) && !(ours.2 && c.is_missing())
+        };
+        self.0.len() >= constants.len() && self.0.iter().zip(constants).all(is_same)
     }
 }
 
 /// A file being written.
-pub(super) struct FileWriter<'a> {
-    file: SerializedFileWriter<&'a mut (dyn Write + Send)>,
+pub(super) struct FileWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
     schema: Schema,
     groups: u32,
 }
 
-impl<'a> FileWriter<'a> {
+impl<W: Write + Send> FileWriter<W> {
     pub(super) fn new(
-        out: &'a mut (dyn Write + Send),
+        out: W,
         name: &str,
         schema: Schema,
         metadata: Vec<KeyValue>,
@@ -76,20 +97,32 @@ impl<'a> FileWriter<'a> {
         })
     }
 
-    /// Writes a table, and says which row group it is.
-    pub(super) fn table(&mut self, columns: &[Column]) -> std::result::Result<u32, ParquetError> {
-        if !self.schema.fits(columns) {
+    /// Writes a table, `constants` before its columns, and says which row group it is.
+    /// Without rows it has none.
+    pub(super) fn table(
+        &mut self,
+        constants: &[Constant],
+        columns: &[Column],
+    ) -> std::result::Result<u32, ParquetError> {
+        if !self.schema.fits(constants, columns) {
             let why = "tables of one name have different columns";
             return Err(ParquetError::General(why.to_owned()));
         }
+        let rows = columns.first().map_or(0, Column::rows);
+        if rows == 0 {
+            return Ok(self.groups);
+        }
+        let described = self.file.schema_descr().columns().to_vec();
         let mut group = self.file.next_row_group()?;
-        for (column, (_, _, required)) in columns.iter().zip(&self.schema.0) {
+        put_constants(&mut group, &described, constants, rows)?;
+        let required = self.schema.0[constants.len()..].iter().map(|c| c.2);
+        for (column, required) in columns.iter().zip(required) {
             let all: Vec<i16>;
             let levels = match (&column.levels, required) {
                 (_, true) => None,
                 (Some(levels), false) => Some(levels.as_slice()),
                 (None, false) => {
-                    all = vec![1; column.rows()];
+                    all = vec![1; rows];
                     Some(all.as_slice())
                 }
             };
@@ -107,17 +140,6 @@ impl<'a> FileWriter<'a> {
                 Data::Int64(v) | Data::UInt64(v) => write!(Int64Type, v),
                 Data::Double(v) => write!(DoubleType, v),
                 Data::Text(v) => write!(ByteArrayType, v),
-                Data::Repeated(text, times) => {
-                    // Piece by piece: as many texts as rows would be most of the memory.
-                    const PIECE: usize = 1024;
-                    let piece = vec![text.clone(); PIECE.min(*times)];
-                    let typed = get_typed_column_writer_mut::<ByteArrayType>(writer.untyped());
-                    for from in (0..*times).step_by(PIECE) {
-                        let rows = PIECE.min(times - from);
-                        let levels = levels.map(|levels| &levels[from..from + rows]);
-                        typed.write_batch(&piece[..rows], levels, None)?;
-                    }
-                }
             }
             writer.close()?;
         }
@@ -126,9 +148,67 @@ impl<'a> FileWriter<'a> {
         Ok(self.groups - 1)
     }
 
-    pub(super) fn finish(self) -> std::result::Result<(), ParquetError> {
-        self.file.close().map(drop)
+    /// Whether [`FileWriter::copy`] can take tables from `file`.
+    pub(super) fn takes(&self, constants: &[Constant], file: &ParquetFile) -> bool {
+        let (ours, theirs) = (self.file.schema_descr().columns(), file.described());
+        ours.get(constants.len()..) == Some(theirs.columns()) && self.schema.begins_with(constants)
     }
+
+    /// Writes the table in a row group of `file` as its bytes are there, `constants` before
+    /// its columns, and says which row group it is here.
+    pub(super) fn copy(
+        &mut self,
+        constants: &[Constant],
+        file: &ParquetFile,
+        group: u32,
+        rows: u64,
+    ) -> Result<u32> {
+        if rows == 0 {
+            return Ok(self.groups);
+        }
+        let from = file.group(group, rows).map_err(|e| file.unreadable(&e))?;
+        // What holds the metadata of a file does not lend the file itself.
+        let content = open_regular(&file.path)?;
+        let described = self.file.schema_descr().columns().to_vec();
+        let mut put = || {
+            let mut to = self.file.next_row_group()?;
+            put_constants(&mut to, &described, constants, rows as usize)?;
+            for chunk in from.columns() {
+                let closed = ColumnCloseResult {
+                    bytes_written: chunk.compressed_size().cast_unsigned(),
+                    rows_written: rows,
+                    metadata: chunk.clone(),
+                    bloom_filter: None,
+                    column_index: None,
+                    offset_index: None,
+                };
+                to.append_column(&content, closed)?;
+            }
+            to.close().map(drop)
+        };
+        put().map_err(|e| file.unreadable(&e))?;
+        self.groups += 1;
+        Ok(self.groups - 1)
+    }
+
+    pub(super) fn finish(self) -> std::result::Result<W, ParquetError> {
+        self.file.into_inner()
+    }
+}
+
+fn put_constants<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    described: &[ColumnDescPtr],
+    constants: &[Constant],
+    rows: usize,
+) -> std::result::Result<(), ParquetError> {
+    let many = |_| ParquetError::General(format!("{rows} rows are more than a table can have"));
+    let rows = u32::try_from(rows).map_err(many)?;
+    for (constant, described) in constants.iter().zip(described) {
+        let (bytes, closed) = constant.chunk(described, rows)?;
+        group.append_column(&bytes, closed)?;
+    }
+    Ok(())
 }
 
 fn properties(schema: &Schema, metadata: Vec<KeyValue>) -> Arc<WriterProperties> {
@@ -154,11 +234,6 @@ fn properties(schema: &Schema, metadata: Vec<KeyValue>) -> Arc<WriterProperties>
             }
             Kind::Boolean | Kind::Double => builder,
         };
-    }
-    // By this one finds a trial without reading the others.
-    let trial = crate::side_table::TRIAL_COLUMN;
-    if schema.0.iter().any(|c| c.0 == trial) {
-        builder = builder.set_column_statistics_enabled(trial.into(), EnabledStatistics::Chunk);
     }
     Arc::new(builder.build())
 }
@@ -196,6 +271,28 @@ impl ParquetFile {
         Error::invalid(&self.path, format!("{why}; the run is damaged"))
     }
 
+    fn unreadable(&self, error: &ParquetError) -> Error {
+        self.damaged(&format!("unreadable ({error})"))
+    }
+
+    fn described(&self) -> &SchemaDescriptor {
+        self.reader.metadata().file_metadata().schema_descr()
+    }
+
+    /// The row group of a table of so many rows.
+    fn group(&self, group: u32, rows: u64) -> std::result::Result<&RowGroupMetaData, ParquetError> {
+        let groups = self.reader.metadata().row_groups();
+        let none = || ParquetError::General(format!("there is no row group {group}"));
+        let found = groups.get(group as usize).ok_or_else(none)?;
+        match found.num_rows().cast_unsigned() == rows {
+            true => Ok(found),
+            false => {
+                let why = format!("{} rows instead of {rows}", found.num_rows());
+                Err(ParquetError::General(why))
+            }
+        }
+    }
+
     /// Rows of the whole file.
     pub(super) fn rows(&self) -> u64 {
         let rows = self.reader.metadata().file_metadata().num_rows();
@@ -216,7 +313,7 @@ impl ParquetFile {
         rows: u64,
         skip: impl Fn(&str) -> bool,
     ) -> Result<Vec<Column>> {
-        let schema = self.reader.metadata().file_metadata().schema_descr();
+        let schema = self.described();
         let wanted = schema.columns().iter().enumerate();
         wanted
             .filter(|(_, c)| !skip(c.name()))
@@ -237,7 +334,7 @@ impl ParquetFile {
         rows: u64,
         wanted: &[(&str, Kind)],
     ) -> Result<Vec<Column>> {
-        let schema = self.reader.metadata().file_metadata().schema_descr();
+        let schema = self.described();
         let column = |&(name, kind): &(&str, Kind)| {
             let found = schema.columns().iter().position(|c| c.name() == name);
             let found = found.filter(|&i| Kind::of(&schema.column(i)) == Some(kind));
@@ -250,8 +347,7 @@ impl ParquetFile {
     }
 
     fn read(&self, group: u32, rows: u64, index: usize, kind: Kind) -> Result<Column> {
-        let name = self.reader.metadata().file_metadata().schema_descr();
-        let name = name.column(index).name().to_owned();
+        let name = self.described().column(index).name().to_owned();
         self.read_group(group, rows, index, &name, kind)
             .map_err(|e| self.damaged(&format!("unreadable column `{name}` ({e})")))
     }
@@ -269,18 +365,11 @@ impl ParquetFile {
             // Which row group it would be means nothing.
             return Ok(Column::none(name, kind));
         }
+        self.group(group, rows)?;
         let group = group as usize;
-        let metadata = self.reader.metadata();
-        let found = match metadata.row_groups().get(group) {
-            Some(group) => group.num_rows(),
-            None => return Err(general(format!("there is no row group {group}"))),
-        };
-        if found.cast_unsigned() != rows {
-            return Err(general(format!("{found} rows instead of {rows}")));
-        }
         let rows = rows as usize;
         let optional = {
-            let column = metadata.file_metadata().schema_descr().column(index);
+            let column = self.described().column(index);
             column.self_type().get_basic_info().repetition() == Repetition::OPTIONAL
         };
         let mut levels: Option<Vec<i16>> = optional.then(Vec::new);

@@ -216,13 +216,23 @@ impl Tables {
         Ok(Arc::clone(opened.insert(file)))
     }
 
+    /// Whether every table has one.
+    pub(super) fn has_checksums(&self) -> bool {
+        self.version > 1
+    }
+
+    /// The samples of a trial.
+    pub(super) fn samples(&self, file: &ParquetFile, at: &TableRef) -> Result<Vec<Sample>> {
+        trial_files::read_samples(file, at, self.version)
+    }
+
     pub(super) fn data(&self, trial: &Trial) -> Result<TrialData> {
         let at = trial.tables.get(table::SAMPLES).ok_or_else(|| {
             let why = format!("trial {} has no samples; the run is damaged", trial.id);
             Error::invalid(&self.directory.join(RUN_FILE), why)
         })?;
         let file = self.file(at)?;
-        let samples = trial_files::read_samples(&file, at, self.version)?;
+        let samples = self.samples(&file, at)?;
         let period_ps = i128::from(trial.measurement.period_ns.unwrap_or(0)) * 1000;
         let is_beyond = |s: &Sample| {
             s.missed > 0

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use parquet::data_type::ByteArray;
-use tompion_stats::{Bins, Distribution, histogram};
+use tompion_stats::{Bins, Distribution};
 
 use super::column::{Column, Data, Kind};
 use super::limits;
-use crate::{Mark, Sample, TrialData};
+use crate::{Mark, Sample};
 
 /// The columns of samples.
 pub(super) const SAMPLES: [(&str, Kind); 5] = [
@@ -17,6 +17,12 @@ pub(super) const SAMPLES: [(&str, Kind); 5] = [
     ("missed", Kind::UInt32),
     ("mark", Kind::Text),
 ];
+
+/// The same for a schema: by name and kind, and whether every row has a value.
+pub(super) fn described() -> impl Iterator<Item = (String, Kind, bool)> {
+    let column = |(name, kind): (&str, _)| (name.to_owned(), kind, name != "mark");
+    SAMPLES.into_iter().map(column)
+}
 
 /// The columns of bins.
 pub(super) const BINS: [(&str, Kind); 4] = [
@@ -142,16 +148,8 @@ pub(super) fn to_bins(columns: &[Column]) -> Result<(Bins, Bins), String> {
     Ok(sets)
 }
 
-/// The distribution of a trial under each view that applies, in bins, as columns.
-pub(super) fn of_histograms(data: &TrialData, period_ns: Option<u64>) -> Vec<Column> {
-    let rows: Vec<(&str, (i64, i64, u64))> = data
-        .views(period_ns)
-        .into_iter()
-        .flat_map(|(name, view)| {
-            let bins = histogram(&data.distribution(view)).into_iter();
-            bins.map(move |bin| (name, bin))
-        })
-        .collect();
+/// Bins of a trial's distribution under each view as columns.
+pub(super) fn of_histograms(rows: &[(&'static str, (i64, i64, u64))]) -> Vec<Column> {
     let bin = |pick: fn(&(i64, i64, u64)) -> i64| {
         Data::Int64(rows.iter().map(|row| pick(&row.1)).collect())
     };

@@ -49,7 +49,8 @@ pub(super) fn write(directory: &Path, trial: &mut Trial, data: &TrialData) -> Re
         KeyValue::new(TRIAL_KEY.to_owned(), description),
         KeyValue::new(TRIAL_CHECKSUM_KEY.to_owned(), crc32),
     ];
-    write_file(&path, table::SAMPLES, sample_schema(), metadata, &columns)
+    let schema = Schema::new(samples::described().collect());
+    write_file(&path, table::SAMPLES, schema, metadata, &columns)
 }
 
 fn write_one(directory: &Path, trial: &mut Trial, name: &str, columns: &[Column]) -> Result<()> {
@@ -75,11 +76,6 @@ fn place(file: String, columns: &[Column]) -> TableRef {
     }
 }
 
-fn sample_schema() -> Schema {
-    let column = |(name, kind): (&str, _)| (name.to_owned(), kind, name != "mark");
-    Schema::new(samples::SAMPLES.map(column).into())
-}
-
 fn write_file(
     path: &Path,
     name: &str,
@@ -90,8 +86,9 @@ fn write_file(
     atomic::write(path, |out| {
         let mut file =
             FileWriter::new(out, name, schema, metadata).map_err(|e| cannot_write(path, &e))?;
-        file.table(columns).map_err(|e| cannot_write(path, &e))?;
-        file.finish().map_err(|e| cannot_write(path, &e))
+        file.table(&[], columns)
+            .map_err(|e| cannot_write(path, &e))?;
+        file.finish().map(drop).map_err(|e| cannot_write(path, &e))
     })
 }
 

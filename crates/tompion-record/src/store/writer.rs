@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::directory::{Turn, remove_from, remove_unlisted};
+use super::histograms::{self, Histograms};
 use super::reader::Tables;
 use super::reserve::Reserve;
 use super::{SAMPLES, gather, limits, run_json, trial_files};
@@ -25,6 +26,8 @@ pub struct RunWriter {
     record: RunRecord,
     reserve: Reserve,
     keeps_apart: bool,
+    /// Of all trials so far, unless some were saved by another process.
+    histograms: Option<Histograms>,
     _turn: Option<Turn>,
 }
 
@@ -81,6 +84,7 @@ impl RunWriter {
             record,
             reserve: Reserve::take(directory),
             keeps_apart: false,
+            histograms: Histograms::new().ok(),
             _turn: Turn::take(directory),
         }
     }
@@ -90,6 +94,7 @@ impl RunWriter {
     #[must_use]
     pub fn keeping_trials_apart(mut self) -> Self {
         self.keeps_apart = true;
+        self.histograms = None;
         self
     }
 
@@ -137,9 +142,11 @@ impl RunWriter {
             self.checkpoint()?;
             remove_unlisted(&self.directory, &self.record)?;
         }
+        let (summary, bins) =
+            histograms::summarise(data, draft.measurement.period_ns, draft.missed_periods);
         let mut trial = Trial {
             id: self.record.trials.len() as u32,
-            summary: data.summarise(draft.measurement.period_ns, draft.missed_periods),
+            summary,
             factors: draft.factors,
             block: draft.block,
             started_ns: draft.started_ns,
@@ -153,6 +160,10 @@ impl RunWriter {
             observation: draft.observation,
         };
         trial_files::write(&self.directory, &mut trial, data)?;
+        self.histograms = self.histograms.take().and_then(|mut all| {
+            let follows = all.trials() == self.record.trials.len();
+            (follows && all.add(trial.id, &bins).is_ok()).then_some(all)
+        });
         self.record.trials.push(trial);
         Ok(self.record.trials.last().expect("just pushed"))
     }
@@ -188,7 +199,8 @@ impl RunWriter {
     fn gather(&mut self) -> Result<()> {
         let (version, files) = (self.record.schema_version, &self.record.files);
         let old = Tables::open(&self.directory, version, files)?;
-        let gathered = gather::gather(&self.directory, &old, &self.record.trials)?;
+        let known = self.histograms.take();
+        let gathered = gather::gather(&self.directory, &old, &self.record.trials, known)?;
         for (trial, tables) in self.record.trials.iter_mut().zip(gathered.tables) {
             trial.tables = tables;
         }
