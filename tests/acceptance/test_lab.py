@@ -133,14 +133,24 @@ def is_somebodys(pid, command):
     return any(b"\0lab\0" in told or above in makers for above, told in lineage(pid))
 
 
-def left(out):
-    """Everything on this machine that a lab on `out` might have left. Networks of virtual
-    machines, their disks and other files have no names: they are gone with the processes."""
-    found = list(JOURNALS.glob("*")) + list(out.glob("scratch-*"))
+def named_after_labs():
+    """Journals, cgroups and networks."""
+    found = list(JOURNALS.glob("*"))
     found += Path("/sys/fs/cgroup").glob("tompion-lab-*")
     found += Path("/sys/fs/cgroup").glob("*/tompion-lab-*")
     found += Path("/run/netns").glob("tompion-lab-*")
-    found = [path for path in found if not is_at_work(path)]
+    return found
+
+
+# What another test left fails that one, and not all that come after it.
+THERE_BEFORE = {*named_after_labs(), *(pid for pid, _, _ in processes())}
+
+
+def left(out):
+    """Everything on this machine that a lab on `out` might have left. Networks of virtual
+    machines, their disks and other files have no names: they are gone with the processes."""
+    found = list(out.glob("scratch-*"))
+    found += [path for path in named_after_labs() if path not in THERE_BEFORE and not is_at_work(path)]
     marks = (b"__cell", b"__neighbour", b"tompion-lab-", f"{out.parent}/".encode())
     for pid, name, command in processes():
         if pid in THERE_BEFORE:
