@@ -120,6 +120,8 @@ full-run: lint-full
 		--test never_backwards --test follows_the_kernel -- --nocapture
 	TOMPION_LONG=1 .ci/cargo-tests --built stats record
 	TOMPION_LONG=1 .ci/acceptance-tests full
+	TOMPION_LONG=1 $(VENV)/bin/pytest -q tests/acceptance/test_lab_platforms.py \
+		tests/acceptance/test_default_run.py
 	TOMPION_LONG=1 $(VENV)/bin/pytest -q -k "kill_9 or millions" \
 		tests/acceptance/test_known_truth.py tests/acceptance/test_other_writers.py
 	TOMPION_LONG=1 .ci/acceptance-tests leftovers
@@ -155,16 +157,21 @@ bench-stats: require-rust run-packages $(VENV)/ready
 	$(CARGO) build --release --locked -p tompion-stats --example bench_stats
 	$(VENV)/bin/python benches/stats.py --check $(ARGS)
 
-# In a directory of its own: cargo has one at a time wait for the other in each. Documents,
-# and the check for aarch64, of what others use alone; `make lint-full` for all.
-LINT := target/lint
+# In the profile of the tests, whose macros and build scripts serve here too. Documents, and
+# the check for aarch64, of what others use alone; `make lint-full` for all.
+LINT := --profile bench --locked
 OTHERS_USE := -p tompion-time -p tompion-c -p tompion-preload
 DOCUMENTED := -p tompion-time -p tompion-c
 lint: require-rust run-packages
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --target-dir $(LINT) --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --target-dir $(LINT) $(DOCUMENTED) --no-deps --locked
+	$(CARGO) clippy $(LINT) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LINT) $(DOCUMENTED) --no-deps
 	@$(ANOTHER_MAKE) cross
+
+# The examples in the docs of public items.
+.PHONY: doc-tests
+doc-tests: require-rust
+	$(CARGO) test $(LINT) --workspace --doc --quiet
 
 .PHONY: lint-full
 lint-full: DOCUMENTED := --workspace
@@ -174,8 +181,7 @@ lint-full: lint
 # aarch64 is compiled, never run by us.
 cross: require-rust
 	@if command -v rustup >/dev/null && rustup target add aarch64-unknown-linux-gnu; then \
-		$(CARGO) check --target-dir $(LINT) $(OTHERS_USE) --locked \
-			--target aarch64-unknown-linux-gnu; \
+		$(CARGO) check $(LINT) $(OTHERS_USE) --target aarch64-unknown-linux-gnu; \
 	else \
 		echo "cross: skipped, rustup cannot add aarch64-unknown-linux-gnu here"; \
 	fi
