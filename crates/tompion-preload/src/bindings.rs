@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use libc::{Dl_info, Elf64_Sym};
 
-use crate::objects::{self, Object};
+use crate::objects::{self, Object, tag};
 
 /// One relocation (ELF-64, with addend).
 #[repr(C)]
@@ -23,14 +23,6 @@ struct Relocation {
     info: u64,
     addend: i64,
 }
-
-// System V ABI, "Dynamic Section".
-const DT_PLTRELSZ: i64 = 2;
-const DT_RELA: i64 = 7;
-const DT_RELASZ: i64 = 8;
-const DT_JMPREL: i64 = 23;
-/// How many relocations at the head of DT_RELA name no symbol.
-const DT_RELACOUNT: i64 = 0x6fff_fff9;
 
 /// Relocations whose place holds a symbol's address: R_X86_64_64, R_X86_64_GLOB_DAT and
 /// R_X86_64_JUMP_SLOT; R_AARCH64_ABS64, R_AARCH64_GLOB_DAT and R_AARCH64_JUMP_SLOT.
@@ -118,7 +110,13 @@ fn withdraw(function: *const c_void) {
 
 /// The relocations that name a symbol: those of data, and those of calls.
 fn relocations<'a>(object: &'a Object<'_>) -> [Option<&'a [Relocation]>; 2] {
-    let tags = [DT_RELA, DT_RELASZ, DT_JMPREL, DT_PLTRELSZ, DT_RELACOUNT];
+    let tags = [
+        tag::RELA,
+        tag::RELASZ,
+        tag::JMPREL,
+        tag::PLTRELSZ,
+        tag::RELACOUNT,
+    ];
     let [data, data_size, calls, calls_size, relative] = object.dynamic(tags);
     let table = |address: Option<usize>, size: Option<usize>| {
         let size = size.filter(|size| *size > 0)?;

@@ -15,14 +15,24 @@ struct Dynamic {
     value: usize,
 }
 
-// System V ABI, "Dynamic Section", and what GNU and Sun added.
-const DT_NULL: i64 = 0;
-const DT_HASH: i64 = 4;
-const DT_STRTAB: i64 = 5;
-const DT_SYMTAB: i64 = 6;
-const DT_GNU_HASH: i64 = 0x6fff_fef5;
-const DT_VERSYM: i64 = 0x6fff_fff0;
-const DT_VERDEF: i64 = 0x6fff_fffc;
+/// Tags of the dynamic section: System V ABI, "Dynamic Section", and what GNU and Sun added.
+pub mod tag {
+    pub const NULL: i64 = 0;
+    /// Bytes of the relocations of calls.
+    pub const PLTRELSZ: i64 = 2;
+    pub const HASH: i64 = 4;
+    pub const STRTAB: i64 = 5;
+    pub const SYMTAB: i64 = 6;
+    pub const RELA: i64 = 7;
+    pub const RELASZ: i64 = 8;
+    /// Relocations of calls.
+    pub const JMPREL: i64 = 23;
+    pub const GNU_HASH: i64 = 0x6fff_fef5;
+    pub const VERSYM: i64 = 0x6fff_fff0;
+    /// How many relocations at the head of RELA name no symbol.
+    pub const RELACOUNT: i64 = 0x6fff_fff9;
+    pub const VERDEF: i64 = 0x6fff_fffc;
+}
 
 type Visit = unsafe extern "C" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int;
 type IteratePhdr = unsafe extern "C" fn(Option<Visit>, *mut c_void) -> c_int;
@@ -112,9 +122,9 @@ impl Object<'_> {
             return found;
         };
         let mut line = ptr::with_exposed_provenance::<Dynamic>(self.at(header));
-        // SAFETY: the section is mapped, and ends with DT_NULL.
+        // SAFETY: the section is mapped, and ends with `tag::NULL`.
         unsafe {
-            while (*line).tag != DT_NULL {
+            while (*line).tag != tag::NULL {
                 if let Some(which) = tags.iter().position(|tag| *tag == (*line).tag) {
                     found[which] = Some((*line).value);
                 }
@@ -196,12 +206,12 @@ struct Symbols<'a> {
 impl<'a> Symbols<'a> {
     fn of(object: &'a Object<'a>) -> Option<Self> {
         let tags = [
-            DT_SYMTAB,
-            DT_STRTAB,
-            DT_GNU_HASH,
-            DT_HASH,
-            DT_VERSYM,
-            DT_VERDEF,
+            tag::SYMTAB,
+            tag::STRTAB,
+            tag::GNU_HASH,
+            tag::HASH,
+            tag::VERSYM,
+            tag::VERDEF,
         ];
         let found = object.dynamic(tags);
         let [table, names, gnu, sysv, versions, definitions] =
