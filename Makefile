@@ -24,7 +24,7 @@ GUEST_LIBRARIES := meddle
 GUEST_CFLAGS := -O2 -Wall -Wextra -Werror
 GUEST := $(CACHE)/guest
 # Examples of crates that the acceptance tests run.
-EXAMPLES := permute planted screen_panic summarise witness
+EXAMPLES := permute planted planted_time screen_panic summarise witness
 
 # By this name `make -n` only shows what would be done.
 ANOTHER_MAKE := $(MAKE) --no-print-directory

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import ROOT, tompion
+from conftest import ROOT, planted, tompion
 
 SHORT = ("--loads", "idle", "--duration", "2s", "--quiet")
 
@@ -17,6 +17,7 @@ def test_a_required_profile_that_fails_gives_status_2(tmp_path):
     done = tompion(
         *("check", *SHORT, "--out", tmp_path / "r", "--methods", "usleep", "--slack", "default"),
         *("--targets", "100us", "--blocks", 6, "--require", "pacing-100g"),
+        program=planted(),
     )
     assert done.returncode == 2, done.stderr
 
@@ -26,25 +27,21 @@ def test_a_required_profile_that_is_undecided_gives_status_3(tmp_path):
     done = tompion(
         *("check", *SHORT, "--out", tmp_path / "r", "--methods", "usleep"),
         *("--targets", "100us", "--blocks", 1, "--require", "voip"),
+        program=planted(),
     )
     assert done.returncode == 3, done.stderr
 
 
 def test_a_required_profile_that_passes_gives_status_0(tmp_path):
-    # A stolen time slice may fail one run, five in a row would be the machine; a
-    # neighbour that wants the CPU as well fails none where real time is allowed.
-    policy = "fifo:50" if os.geteuid() == 0 else "other"
-    statuses = []
-    for attempt in range(5):
-        done = tompion(
-            *("check", "--loads", "idle", "--duration", "5s", "--quiet"),
-            *("--out", tmp_path / str(attempt), "--methods", "tompion-hybrid"),
-            *("--targets", "100us", "--blocks", 8, "--policy", policy, "--require", "voip"),
-        )
-        statuses.append(done.returncode)
-        if done.returncode == 0:
-            return
-    pytest.fail(f"statuses {statuses}")
+    done = tompion(
+        *("check", "--loads", "idle", "--duration", "5s", "--quiet", "--out", tmp_path / "r"),
+        *("--methods", "clock-nanosleep-abs", "--targets", "100us", "--blocks", 8),
+        *("--require", "voip"),
+        program=planted(),
+    )
+    assert done.returncode == 0, done.stderr
+    # Nobody takes it for a measurement.
+    assert "planted" in (tmp_path / "r/report.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -158,6 +155,7 @@ def test_json_goes_to_standard_output_alone(tmp_path):
         *("check", "--loads", "idle", "--duration", "1s", "--methods", "rdtsc,usleep"),
         *("--blocks", 2, "--json", "--out", tmp_path / "r"),
         check=0,
+        program=planted(),
     )
     result = json.loads(done.stdout)
     assert result["schema_version"] == 1 and done.stderr == ""

@@ -13,7 +13,7 @@ import threading
 
 import pytest
 
-from conftest import TOMPION, tompion
+from conftest import TOMPION, planted, tompion
 
 SMALL = ("--loads", "idle", "--methods", "usleep,timerfd,rdtsc", "--targets", "100us")
 
@@ -25,6 +25,7 @@ def run(tmp_path_factory):
     tompion(
         *("check", *SMALL, "--duration", "2s", "--blocks", 6, "--wake-samples", 240),
         *("--quiet", "--out", directory),
+        program=planted(),
         check=0,
     )
     return directory

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TOMPION, tompion
+from conftest import TOMPION, planted, tompion
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -113,6 +113,7 @@ def test_profiles_are_judged_on_methods_that_count_the_periods_they_miss(tmp_pat
             *("check", "--loads", "idle,cpu:threads=8", "--duration", "6s", "--quiet"),
             *("--methods", methods, "--targets", "100us", "--out", tmp_path / name),
             check=0,
+            program=planted(),
         )
         result = json.loads(tompion("report", tmp_path / name, "--json", check=0).stdout)
         return result["cells"], result["assessment"]["profiles"]

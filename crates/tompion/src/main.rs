@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 mod exit;
+mod machine;
 mod output;
 mod stop;
 

@@ -10,8 +10,7 @@ use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
 use tompion_probe::{MeasuringThread, ThreadSettings};
 use tompion_record::{Design, Error, Run, RunHeader, RunWriter, note_kind, now_utc};
 use tompion_run::{
-    Machine, MachineSettings, Plan, PlanOptions, ProbePlan, execute, require_space,
-    require_space_for_loads,
+    MachineSettings, Plan, PlanOptions, ProbePlan, execute, require_space, require_space_for_loads,
 };
 
 use super::progress::ProgressLine;
@@ -19,6 +18,7 @@ use super::report::{self, Page};
 use super::writing::{BESIDE_TRIALS, require_few_writes};
 use crate::cli::RunOptions;
 use crate::exit;
+use crate::machine::Machine;
 
 /// What has to be promised before a run.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,3 @@
+//! The machine that commands measure. `planted.rs` has another one.
+
+pub use tompion_run::Machine;

@@ -1,0 +1,309 @@
+//! A machine in virtual time, all of whose measurements are planted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tompion_cause::Cause;
+use tompion_load::LoadSpec;
+use tompion_probe::timer_events::Found;
+use tompion_probe::{Limits, Outcome};
+use tompion_record::{
+    CauseTotal, LoadEvidence, Mark, Measurement, Recorder, Sample, StallPart, Stalls, Throttling,
+    factor, stall_parts,
+};
+use tompion_run::{
+    Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSearch, ProbePlan, Trial,
+};
+
+/// The most samples of a trial: what is planted has no more in it.
+const MOST: u64 = 500;
+/// Rows at the start of a trial that are warm-up.
+const WARM_UP: u64 = 5;
+/// How long a load takes to settle.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// The machine.
+pub struct Machine {
+    now: Duration,
+    loads: Vec<LoadSpec>,
+    on: Option<(usize, Duration)>,
+    state: u64,
+}
+
+impl Machine {
+    /// One with these loads, all of them off.
+    pub fn new(loads: &[LoadSpec], _: &MachineSettings) -> Result<Self, Error> {
+        Ok(Self {
+            now: Duration::from_secs(1),
+            loads: loads.to_vec(),
+            on: None,
+            state: 0,
+        })
+    }
+
+    /// What the report says of it.
+    pub fn guards(&self) -> Vec<String> {
+        vec!["Nothing was measured: all values are planted.".to_owned()]
+    }
+
+    /// Nothing beyond that.
+    pub fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// 0 to `below`, always the same series (splitmix64, Steele and others 2014).
+    fn any(&mut self, below: u64) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % below
+    }
+
+    /// `usual` nanoseconds and up to a tenth more, in picoseconds; one in fifty is thrice
+    /// as long.
+    fn value_ps(&mut self, usual: u64) -> i64 {
+        let factor = if self.any(50) == 0 { 3 } else { 1 };
+        let jitter = self.any(usual * 100 + 1);
+        ((usual * 1000 + jitter) * factor).cast_signed()
+    }
+
+    /// So many samples, `every` nanoseconds apart.
+    fn samples(&mut self, wanted: u64, every: u64, usual: u64, limits: &Limits) -> (Recorder, u64) {
+        let fit = limits.time_ns / (every + usual).max(1);
+        let count = wanted.min(fit).clamp(WARM_UP, MOST);
+        let mut recorder = Recorder::new(MOST as usize + 64, None);
+        for i in 0..WARM_UP + count {
+            let value_ps = self.value_ps(usual);
+            recorder.push(Sample {
+                at_ns: i * (every + usual),
+                value_ps,
+                n: 1,
+                missed: 0,
+                mark: if i < WARM_UP {
+                    Mark::WarmUp
+                } else {
+                    Mark::None
+                },
+            });
+        }
+        (recorder, count)
+    }
+
+    fn evidence(&self, load: usize) -> Option<LoadEvidence> {
+        let spec = &self.loads[load];
+        let (_, since) = self.on?;
+        let observed = (self.now - since).as_nanos() as u64;
+        let is_idle = spec.is_idle();
+        Some(LoadEvidence {
+            load: spec.to_string(),
+            driver: if is_idle { "none" } else { "planted" }.to_owned(),
+            operations: (!is_idle).then_some(observed / 1000),
+            operation: (!is_idle).then(|| "planted".to_owned()),
+            bytes: None,
+            cpu_time_ns: if is_idle { 0 } else { observed },
+            observed_ns: observed,
+            context_switches_per_second: 1000.0,
+            interrupts_per_second: 500.0,
+            notes: Vec::new(),
+            parts: Vec::new(),
+        })
+    }
+
+    /// A loop whose only stalls are ten of the kernel's, 20 us each.
+    fn stalls(&mut self, cpu: Option<u32>, threshold_ns: u64, time_ns: u64) -> (Outcome, Stalls) {
+        const COUNT: u64 = 10;
+        const NS: u64 = 20_000;
+        let cause = Cause::ALL[0];
+        let mut recorder = Recorder::new(64, None);
+        let mut parts = Vec::new();
+        for i in 1..=COUNT {
+            let at_ns = i * time_ns / (COUNT + 1);
+            recorder.push(Sample {
+                at_ns,
+                value_ps: (NS * 1000).cast_signed(),
+                n: 1,
+                missed: 0,
+                mark: Mark::None,
+            });
+            parts.push(StallPart {
+                at_ns,
+                ns: NS,
+                cause,
+                by: None,
+                source: None,
+                because: "planted".to_owned(),
+            });
+        }
+        let (mut data, storage) = recorder.finish();
+        data.tables
+            .insert(stall_parts::NAME.to_owned(), stall_parts::table(&parts));
+        let outcome = Outcome {
+            data,
+            storage,
+            measurement: Measurement {
+                technique: "planted stalls".to_owned(),
+                clock: "planted".to_owned(),
+                pinned_cpu: cpu,
+                ..Measurement::default()
+            },
+            missed_periods: None,
+            began_ns: 0,
+        };
+        let stalls = Stalls {
+            cpu,
+            threshold_ns,
+            iterations: time_ns / 50,
+            loop_period_ns: 50.0,
+            began_unix_ns: None,
+            wall_ns: time_ns,
+            observed_ns: time_ns,
+            own_ns: 0,
+            stalls: COUNT,
+            lost_ns: COUNT * NS,
+            rows_lost: 0,
+            causes: vec![CauseTotal {
+                cause,
+                by: None,
+                ns: COUNT * NS,
+                parts: COUNT,
+                longest_ns: NS,
+            }],
+        };
+        (outcome, stalls)
+    }
+
+    /// What a probe without stalls of its own finds, and how long it took.
+    fn outcome(&mut self, cell: &PlannedCell, limits: &Limits) -> (Outcome, u64) {
+        let busy = if self.loads[cell.load].is_idle() {
+            1
+        } else {
+            2
+        };
+        let (every, usual, period_ns, lasts) = match &cell.probe {
+            ProbePlan::ReadCost(_) => (100, 25 * busy, None, 5_000_000),
+            ProbePlan::WakeUp { method, target_ns } => {
+                let grid = method.has_grid().then_some(*target_ns);
+                (*target_ns, 55_000 * busy, grid, limits.time_ns)
+            }
+            ProbePlan::TimerEvents { period_ns, .. } => {
+                (*period_ns, 8_000 * busy, Some(*period_ns), limits.time_ns)
+            }
+            ProbePlan::Stalls { .. } => unreachable!("has trials of its own"),
+        };
+        let (mut recorder, count) = self.samples(limits.samples, every, usual, limits);
+        if let ProbePlan::ReadCost(_) = cell.probe {
+            for i in 0..10 {
+                let value_ps = self.value_ps(usual);
+                recorder.push(Sample {
+                    at_ns: lasts + i,
+                    value_ps,
+                    n: 100,
+                    missed: 0,
+                    mark: Mark::None,
+                });
+            }
+        }
+        let (data, storage) = recorder.finish();
+        let measurement = Measurement {
+            technique: "planted".to_owned(),
+            clock: "planted".to_owned(),
+            floor_ns: Some(10.0),
+            period_ns,
+            cpu_per_operation_ns: period_ns.map(|_| 2_000.0),
+            wanted_samples: limits.samples,
+            ended_by_time: count < limits.samples,
+            ..Measurement::default()
+        };
+        let outcome = Outcome {
+            data,
+            storage,
+            measurement,
+            missed_periods: period_ns.map(|_| 0),
+            began_ns: 0,
+        };
+        (outcome, lasts)
+    }
+}
+
+impl Bench for Machine {
+    fn now(&mut self) -> Duration {
+        self.now
+    }
+
+    fn load_on(&mut self, load: usize) -> Result<(), Error> {
+        self.on = Some((load, self.now));
+        self.now += SETTLE;
+        Ok(())
+    }
+
+    fn load_off(&mut self, _: usize) -> Result<(), Error> {
+        self.on = None;
+        Ok(())
+    }
+
+    fn throttling(&mut self) -> Option<Throttling> {
+        None
+    }
+
+    fn clocks(&mut self) -> Clocks {
+        /// Of 2026-01-01, when all planted runs begin.
+        const BEGAN_NS: u64 = 1_767_225_600_000_000_000;
+        let ns = self.now.as_nanos() as u64;
+        Clocks {
+            counter_ticks: Some(3 * ns),
+            monotonic_raw_ns: ns,
+            monotonic_ns: ns,
+            realtime_ns: BEGAN_NS + ns,
+            within_ns: 90,
+            synchronisation: None,
+        }
+    }
+
+    fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
+        let started = self.now;
+        let mut found = Vec::new();
+        if let ProbePlan::Stalls { threshold_ns, cpus } = &cell.probe {
+            let named = cpus.iter().map(|cpu| {
+                let factors = cell.factors.clone();
+                (factors.with(factor::CPU, cpu.to_string()), Some(*cpu))
+            });
+            let mut loops: Vec<_> = named.collect();
+            if loops.is_empty() {
+                loops.push((cell.factors.clone(), cell.thread.cpu));
+            }
+            for (factors, cpu) in loops {
+                let (outcome, stalls) = self.stalls(cpu, *threshold_ns, limits.time_ns);
+                found.push((factors, outcome, Some(stalls)));
+            }
+            self.now += Duration::from_nanos(limits.time_ns);
+        } else {
+            let (outcome, lasts) = self.outcome(cell, limits);
+            found.push((cell.factors.clone(), outcome, None));
+            self.now += Duration::from_nanos(lasts);
+        }
+        let (ended, load) = (self.now, self.evidence(cell.load));
+        let trial = |(factors, outcome, stalls)| Trial {
+            factors,
+            started,
+            started_unix_ns: None,
+            ended,
+            outcome,
+            load: load.clone(),
+            stalls,
+            observation: None,
+        };
+        Ok(found.into_iter().map(trial).collect())
+    }
+
+    fn search(&mut self, _: &PlannedSearch, stop: &Arc<AtomicBool>) -> Result<Found, Error> {
+        self.now += Duration::from_nanos(PlannedSearch::search().time_ns);
+        Ok(Found {
+            smallest_ns: Some(20_000),
+            not_held_ns: Some(10_000),
+            ended_early: stop.load(Ordering::Relaxed),
+            ..Found::default()
+        })
+    }
+}
