@@ -17,7 +17,7 @@ use tompion_run::{
 };
 
 /// The most samples of a trial: what is planted has no more in it.
-const MOST: u64 = 500;
+const MOST: u64 = 1000;
 /// Rows at the start of a trial that are warm-up.
 const WARM_UP: u64 = 5;
 /// How long a load takes to settle.
