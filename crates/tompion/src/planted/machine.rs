@@ -234,7 +234,9 @@ impl Bench for Machine {
 
     fn load_on(&mut self, load: usize) -> Result<(), Error> {
         self.on = Some((load, self.now));
-        self.now += SETTLE;
+        if !self.loads[load].is_idle() {
+            self.now += SETTLE;
+        }
         Ok(())
     }
 
