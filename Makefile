@@ -23,8 +23,6 @@ GUEST_PROGRAMS := clock_reads time_steps
 GUEST_LIBRARIES := meddle
 GUEST_CFLAGS := -O2 -Wall -Wextra -Werror
 GUEST := $(CACHE)/guest
-# Examples of crates that the acceptance tests run.
-EXAMPLES := permute planted planted_time screen_panic summarise witness
 
 # By this name `make -n` only shows what would be done.
 ANOTHER_MAKE := $(MAKE) --no-print-directory
@@ -106,7 +104,6 @@ check: require-rust run-packages
 .PHONY: tests-built
 tests-built: require-rust test-packages $(if $(filter x86_64-%,$(HOST)),guest-programs)
 	.ci/cargo-tests --no-run
-	$(CARGO) build --profile bench --workspace --locked $(EXAMPLES:%=--example %)
 
 # What is long and seldom says something new too, some thirty minutes more: all of the
 # documentation and the aarch64 check, ten minutes beside the kernel's clock, 10^9 reads by
@@ -157,21 +154,22 @@ bench-stats: require-rust run-packages $(VENV)/ready
 	$(CARGO) build --release --locked -p tompion-stats --example bench_stats
 	$(VENV)/bin/python benches/stats.py --check $(ARGS)
 
-# In the profile of the tests, whose macros and build scripts serve here too. Documents, and
-# the check for aarch64, of what others use alone; `make lint-full` for all.
+# In the profile of the tests, whose macros and build scripts serve here too; clippy lints
+# while they are compiled. Documents, and the check for aarch64, of what others use alone;
+# `make lint-full` for all.
 LINT := --profile bench --locked
 OTHERS_USE := -p tompion-time -p tompion-c -p tompion-preload
 DOCUMENTED := -p tompion-time -p tompion-c
 lint: require-rust run-packages
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy $(LINT) --workspace --all-targets -- -D warnings
+	.ci/cargo-tests --lint
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LINT) $(DOCUMENTED) --no-deps
 	@$(ANOTHER_MAKE) cross
 
 # The examples in the docs of public items.
 .PHONY: doc-tests
 doc-tests: require-rust
-	$(CARGO) test $(LINT) --workspace --doc --quiet
+	.ci/cargo-tests --doc
 
 .PHONY: lint-full
 lint-full: DOCUMENTED := --workspace
@@ -187,6 +185,7 @@ cross: require-rust
 	fi
 
 unit: require-rust test-packages
+	.ci/cargo-tests
 	.ci/cargo-tests --doc
 
 # Boots disposable QEMU guests. Emulated, so any x86-64 machine can do it.
@@ -237,6 +236,7 @@ acceptance: static lib tests-built $(VENV)/ready test-packages
 	@status=0; \
 	.ci/acceptance-tests leftovers || status=1; \
 	.ci/acceptance-tests concurrent || status=1; \
+	.ci/acceptance-tests sleeping || status=1; \
 	.ci/acceptance-tests alone || status=1; \
 	exit $$status
 

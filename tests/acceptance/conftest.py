@@ -40,9 +40,7 @@ def example(package, name):
     assert named or f'name = "{name}"' in (package_at / "Cargo.toml").read_text()
     program = ROOT / "target/release/examples" / name
     if not program.exists():
-        # Of the whole workspace: by itself a crate would be built with other features.
-        build = "cargo build --profile bench --workspace --locked --example"
-        subprocess.run([*build.split(), name], cwd=ROOT, check=True, capture_output=True)
+        subprocess.run([".ci/cargo-tests", "--no-run"], cwd=ROOT, check=True, capture_output=True)
     return program
 
 
@@ -103,8 +101,7 @@ def default_run(tmp_path_factory):
 
 # Tests that hold on a busy machine too, by file and parts of their names: `make test`
 # runs them first, several at a time, and then, one by one, all others, which lean on a
-# quiet machine. What stands nowhere here is among the others. In this order, the longest
-# first, so that in the end no worker is left alone with one.
+# quiet machine. What stands nowhere here is among the others.
 CONCURRENT = {
     # Minutes of virtual machines that boot, and effects far above what others take.
     "test_lab_platforms": "all",
@@ -206,16 +203,37 @@ CONCURRENT = {
     ],
 }
 
+# Each file is one worker's, these first: so none is left alone with a long one in the end.
+LONGEST = [
+    *("test_lab_ssh", "test_lab_platforms", "test_time_limits", "test_command_line"),
+    *("test_lab_bad", "test_docs", "test_lab", "test_preload_libfaketime", "test_preload_calls"),
+    *("test_placements", "test_compare", "test_c_library", "test_known_truth", "test_watch"),
+    *("test_report", "test_preload_programs", "test_page", "test_rank_statistics"),
+    *("test_other_writers", "test_advise_recovery", "test_load_command", "test_stalls"),
+]
+
 # Those of the files above that lean on a quiet machine after all, by their names, with
 # brackets if not for all parameters.
 ALONE = {
     # The budget's and the busy caller's parts need the CPU.
     "test_the_library_agrees_with_the_kernel",
+}
+
+# Those that lean on a quiet machine and leave it one, since they sleep nearly all the time: by
+# themselves, several at once.
+SLEEPING = {
     "test_a_stopped_process_knows_what_it_missed",
     # Two runs alike must be that to within a hundred per cent.
     "test_two_runs_alike_pass_a_wide_gate",
     # A progress line's time left.
     "test_progress_is_one_line_that_never_wraps",
+    "test_sleeps_are_hybrid_and_end_in_time",
+    "test_time_changes_with_the_second_where_the_counter_serves_it",
+    "test_the_known_effect_of_timer_slack_is_found_and_what_has_none_is_listed_so",
+    "test_a_program_under_the_preload_library_wakes_up_earlier",
+    "test_leaving_a_throttled_group_is_found_to_help_and_the_process_comes_back",
+    "test_a_stopped_process_shows_as_one_row_of_that_length",
+    "test_both_forms_keep_long_periods_and_tell_their_figures",
 }
 
 
@@ -226,7 +244,7 @@ def is_concurrent(item):
     if item.path.stem.startswith("test_advise") and os.geteuid() == 0 and not may_mount():
         # One `tompion advise` runs at a time on the machine's own /run.
         return False
-    return chosen and ALONE.isdisjoint([item.originalname, item.name])
+    return chosen and (ALONE | SLEEPING).isdisjoint([item.originalname, item.name])
 
 
 # Long ones that seldom say something new, by their names, with brackets if not for all
@@ -244,6 +262,9 @@ FULL = {
     "test_a_first_look_at_four_platforms_takes_less_than_five_minutes",
     # test_quick_keeps_its_time_under_a_cpu_quota has the same limit with a fifth of a CPU.
     "test_quick_takes_at_most_half_a_minute",
+    # The share that weights give is in test_a_virtual_machine_of_four_times_the_weight, a
+    # neighbour's slices are in test_the_mode_of_stall_length_is_the_run_length_of_a_neighbour.
+    "test_two_virtual_machines_share_a_cpu_evenly_in_slices_of_the_host",
     # Needs gVisor, which takes minutes to build. Other containers, and another platform whose
     # clock is slow, are in test_lab_platforms.
     "test_gvisor_answers_system_calls_slowly",
@@ -264,6 +285,7 @@ def pytest_sessionfinish():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "concurrent: holds on a busy machine, beside others")
+    config.addinivalue_line("markers", "sleeping: on a quiet machine, several at once")
     config.addinivalue_line("markers", "leftovers: beside anything but the lab's other tests")
     config.addinivalue_line("markers", "full: long, and seldom says something new")
     # What failed, for .ci/acceptance-tests: from the process that hears of all tests.
@@ -289,19 +311,20 @@ class Failures:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    order = list(CONCURRENT)
     for item in items:
         if not FULL.isdisjoint([item.originalname, item.name]):
             item.add_marker(pytest.mark.full)
         elif item.originalname in LEFTOVERS:
             item.add_marker(pytest.mark.leftovers)
+        elif not SLEEPING.isdisjoint([item.originalname, item.name]):
+            item.add_marker(pytest.mark.sleeping)
         elif is_concurrent(item):
             item.add_marker(pytest.mark.concurrent)
 
     def place(item):
         # Its tests come first: the longest setup of all.
         default = "default_run" not in getattr(item, "fixturenames", ())
-        known = item.path.stem in order and is_concurrent(item)
-        return default, order.index(item.path.stem) if known else len(order)
+        long = item.path.stem in LONGEST and is_concurrent(item)
+        return default, LONGEST.index(item.path.stem) if long else len(LONGEST)
 
     items.sort(key=place)

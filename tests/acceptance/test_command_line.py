@@ -227,8 +227,8 @@ def test_every_load_runs_beside_a_check_and_leaves_nothing(tmp_path, load):
     )
     record = json.loads((directory / "run.json").read_text())
     loaded = [t for t in record["trials"] if t["factors"]["load"] == load]
-    # Both slacks in both blocks, or in the one that a busy machine had time for.
-    assert len(loaded) in (2, 4)
+    # Both slacks in both blocks, or as many as a busy machine had time for.
+    assert 1 <= len(loaded) <= 4
     for trial in loaded:
         assert trial["load"]["cpu_time_ns"] > 0 or trial["load"]["operations"] > 0
     names = {f["file"] for f in record["files"]} | {"run.json", "report.html"}

@@ -38,17 +38,29 @@ def test_it_keeps_its_limits_of_time_memory_and_disk(default_run):
     assert default_run.bytes <= 200e6
 
 
+def blocks_measured(default_run):
+    """All, but for a run in half the time on a slow machine, which leaves one out and says so."""
+    blocks = len({trial["block"] for trial in default_run.record["trials"]})
+    if default_run.OPTIONS and blocks < 8:
+        print(f"{blocks} blocks of 8 in half the time")
+        assert blocks >= 6
+        assert f"after {blocks} of 8 blocks" in default_run.stdout, default_run.stdout
+        return blocks
+    assert blocks == 8
+    return blocks
+
+
 def test_every_cell_is_there_in_every_block(default_run):
     design = default_run.record["design"]
     assert design["blocks"] == 8
+    blocks = blocks_measured(default_run)
     per_block = {}
     for trial in default_run.record["trials"]:
         per_block.setdefault(trial["block"], []).append(json.dumps(trial["factors"], sort_keys=True))
-    assert len(per_block) == 8
     for keys in per_block.values():
         assert len(keys) == len(set(keys)) == design["cells"]
     orders = [tuple(keys) for keys in per_block.values()]
-    assert len(set(orders)) == 8, "the order of cells was not random"
+    assert len(set(orders)) == blocks, "the order of cells was not random"
     loads = {c["factors"]["load"] for c in default_run.json["cells"]}
     assert loads == {"idle", "cpu", "network"}
 
@@ -61,6 +73,7 @@ def test_read_cost_has_the_samples_asked_for(default_run):
         wanted = 1_000_000 if f["load"] == "idle" else 100_000
         if f["method"].startswith("syscall"):
             wanted //= 10
+        wanted = wanted * blocks_measured(default_run) // 8
         # A stall may end a trial by its time limit; it then says so.
         enough = c["measured"]["samples"] >= wanted
         assert enough or c["trials_ended_by_time"] > 0, (f, c["measured"]["samples"])

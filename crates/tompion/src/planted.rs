@@ -1,6 +1,6 @@
 //! `tompion` on a planted machine, for tests: what it measures takes no time and comes out
 //! the same each time. All else is the program itself: options, texts, files, reports, exit
-//! statuses. Never installed; `cargo build --profile bench --workspace --example planted_time`.
+//! statuses. Never installed; `make tests-built` builds it.
 #![forbid(unsafe_code)]
 #![allow(
     dead_code,

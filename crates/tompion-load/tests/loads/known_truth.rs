@@ -62,7 +62,7 @@ fn over(load: &mut LoadProcess, seconds: f64) -> LoadEvidence {
 fn measured_once(load: &mut LoadProcess, as_expected: impl Fn(&LoadEvidence) -> bool) {
     let mut seen = Vec::new();
     for _ in 0..5 {
-        let evidence = over(load, 3.0);
+        let evidence = over(load, 1.5);
         if as_expected(&evidence) {
             return;
         }
