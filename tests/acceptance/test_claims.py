@@ -8,10 +8,9 @@ import tomllib
 import jsonschema
 import numpy
 import pytest
-import scikit_posthocs
-from scipy import stats
 
 from conftest import ROOT, tompion
+from heavy import scikit_posthocs, stats
 
 CLAIMS = ROOT / "claims"
 EVIDENCE = sorted((CLAIMS / "evidence").glob("*.json"))

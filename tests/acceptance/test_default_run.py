@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import jsonschema
-import polars
 import pytest
 
 from conftest import ROOT, tompion
+from heavy import polars
 from runs import require_few_files
 
 

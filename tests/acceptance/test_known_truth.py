@@ -9,10 +9,10 @@ import subprocess
 import time
 from pathlib import Path
 
-import polars
 import pytest
 
 from conftest import TOMPION, load_workers, tompion
+from heavy import polars
 from runs import table_of
 
 MS = 1_000_000

@@ -13,10 +13,10 @@ import subprocess
 import time
 from pathlib import Path
 
-import polars
 import pytest
 
 from conftest import ROOT, TOMPION, tompion
+from heavy import polars
 from runs import require_few_files, table_of
 from terminal import Terminal
 

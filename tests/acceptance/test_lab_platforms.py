@@ -9,10 +9,10 @@ import subprocess
 import time
 import warnings
 
-import polars
 import pytest
 
 from conftest import ROOT, tompion
+from heavy import polars
 from runs import table_of
 from test_lab import LONG, left, record, write
 

@@ -16,15 +16,13 @@ import zlib
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import numpy as np
-import pandas
-import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from conftest import TOMPION
+from heavy import duckdb, pandas, polars
 from run_generator import (BIN_COLUMNS, CAUSES, HISTOGRAM_COLUMNS, LEFT_OUT, MARKS,
                            PARTS_COLUMNS, QUANTILES, SAMPLE_COLUMNS, Trial, bin_middles,
                            bin_ranges, checksum, write_run)

@@ -5,9 +5,9 @@ import subprocess
 
 import numpy
 import pytest
-from scipy import stats
 
 from conftest import example
+from heavy import stats
 
 CONFIDENCE = 0.9
 

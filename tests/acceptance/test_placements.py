@@ -10,10 +10,10 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-import polars
 import pytest
 
 from conftest import ROOT, tompion
+from heavy import polars
 from runs import table_of
 from test_lab import JOURNALS, left, ledger, lineage, processes, record, start, write
 

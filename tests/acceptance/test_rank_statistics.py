@@ -5,10 +5,9 @@ import math
 
 import numpy
 import pytest
-import scikit_posthocs
-from scipy import integrate, optimize, stats
 
 from rank_witness import ask, close, r, r_lines, vector  # noqa: F401
+from heavy import integrate, optimize, scikit_posthocs, stats
 
 
 def grouped(groups):

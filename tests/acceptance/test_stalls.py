@@ -8,12 +8,12 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import polars
 import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
 from conftest import ROOT, TOMPION, tompion
+from heavy import polars
 from runs import table_of
 from test_time_limits import ROOT_ONLY, cpu_quota
 
