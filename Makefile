@@ -118,7 +118,8 @@ full-run: lint-full
 	TOMPION_LONG=1 .ci/cargo-tests --built stats record
 	TOMPION_LONG=1 .ci/acceptance-tests full
 	TOMPION_LONG=1 $(VENV)/bin/pytest -q tests/acceptance/test_lab_platforms.py \
-		tests/acceptance/test_default_run.py
+		tests/acceptance/test_default_run.py tests/acceptance/test_placements.py
+	@TOMPION_LONG=1 $(ANOTHER_MAKE) guest-run
 	TOMPION_LONG=1 $(VENV)/bin/pytest -q -k "kill_9 or millions" \
 		tests/acceptance/test_known_truth.py tests/acceptance/test_other_writers.py
 	TOMPION_LONG=1 .ci/acceptance-tests leftovers

@@ -251,9 +251,9 @@ def is_concurrent(item):
 # parameters: `make test-full` runs them. Each with what still proves its point in
 # `make test`.
 FULL = {
-    # The same program against the library linked in other ways: `shared`, `static program` and
-    # `sanitized` run, and test_the_examples_run links in each way.
+    # The same program against the library linked in other ways: `shared` and `sanitized` run, and test_the_examples_run links in each way.
     "test_the_library_agrees_with_the_kernel[static library]",
+    "test_the_library_agrees_with_the_kernel[static program]",
     "test_the_library_agrees_with_the_kernel[sections]",
     # A benchmark: test_preload_precision holds that sleeps are hybrid and readings served.
     "test_reading_the_clock_is_not_slower_and_hybrid_sleeps_are_tenfold_better",

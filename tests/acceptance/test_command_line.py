@@ -222,13 +222,13 @@ def test_every_load_runs_beside_a_check_and_leaves_nothing(tmp_path, load):
     directory = tmp_path / "r"
     tompion(
         *("check", "--loads", f"idle,{load}", "--methods", "usleep", "--targets", "100us"),
-        *("--blocks", 2, "--duration", "4s", "--quiet", "--out", directory),
+        *("--blocks", 1, "--duration", "2s", "--quiet", "--out", directory),
         check=0,
     )
     record = json.loads((directory / "run.json").read_text())
     loaded = [t for t in record["trials"] if t["factors"]["load"] == load]
-    # Both slacks in both blocks, or as many as a busy machine had time for.
-    assert 1 <= len(loaded) <= 4
+    # Both slacks, or the one that a busy machine had time for.
+    assert 1 <= len(loaded) <= 2
     for trial in loaded:
         assert trial["load"]["cpu_time_ns"] > 0 or trial["load"]["operations"] > 0
     names = {f["file"] for f in record["files"]} | {"run.json", "report.html"}

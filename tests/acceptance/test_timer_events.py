@@ -16,9 +16,11 @@ def test_a_period_shorter_than_the_mechanism_holds_shows_missed_periods(tmp_path
     arguments = ("--methods", "timerfd", "--periods", "1us", "--events", 2000, "--blocks", 1)
     result = events(tmp_path / "r", *arguments, "--no-search", "--forms", "grid")
     cell = result["cells"][0]
-    # Every event is there, and what it came too late for is counted.
-    assert cell["measured"]["samples"] == 2000
-    assert cell["missed_periods"] > 2000
+    # Every event is there, but where a busy machine ends the trial by its time, and what it
+    # came too late for is counted.
+    samples = cell["measured"]["samples"]
+    assert samples == 2000 or (samples > 100 and cell["trials_ended_by_time"] == 1)
+    assert cell["missed_periods"] > samples
     figures = cell["timer_events"]
     print(f"{cell['missed_periods']} missed, mean interval {figures['mean_interval_ns']:.0f} ns")
     assert figures["mean_interval_ns"] > 1500

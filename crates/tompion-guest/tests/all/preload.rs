@@ -131,16 +131,19 @@ fn reads_rise_fivefold_on_acpi_pm() {
     reads_rise("acpi_pm", None, SECONDS_IN_MEMORY);
 }
 
-#[test]
-#[ignore = "boots a guest: make guest"]
-fn reads_rise_fivefold_on_hpet() {
-    reads_rise("hpet", None, SECONDS_IN_MEMORY);
-}
+/// The same on the other clocksource, in `make test-full`.
+mod long {
+    #[test]
+    #[ignore = "boots a guest: make guest"]
+    fn reads_rise_fivefold_on_hpet() {
+        super::reads_rise("hpet", None, super::SECONDS_IN_MEMORY);
+    }
 
-#[test]
-#[ignore = "boots a guest: make guest"]
-fn steps_of_the_system_time_are_seen_on_acpi_pm() {
-    steps_are_seen("acpi_pm");
+    #[test]
+    #[ignore = "boots a guest: make guest"]
+    fn steps_of_the_system_time_are_seen_on_acpi_pm() {
+        super::steps_are_seen("acpi_pm");
+    }
 }
 
 #[test]
