@@ -16,8 +16,9 @@ TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake e2fsprogs faketime fonts-dejavu-
 	iperf3 iproute2 libfaketime libjemalloc2 lz4 man-db mount openssh-server perl pkg-config \
 	python3 python3-venv qemu-system-x86 r-base-core rt-tests runc stress-ng util-linux
 
-# Static programs that run in the test guests: crate/example.
-GUEST_PAYLOADS := tompion-guest/guest_probe tompion-time/guest_clock
+# Static programs that run in the test guests: examples of tompion-guest, so that what others
+# wrote is compiled once for them.
+GUEST_PAYLOADS := guest_probe guest_clock
 # C programs and a library in tests/programs that know nothing of Tompion.
 GUEST_PROGRAMS := clock_reads time_steps
 GUEST_LIBRARIES := meddle
@@ -199,10 +200,10 @@ guest: guest-programs
 guest-programs: require-rust test-packages guest-kernel static preload-library
 	$(CARGO) rustc --release --locked -p tompion-guest --bin tompion-guest-init $(STATIC)
 	set -e; for payload in $(GUEST_PAYLOADS); do $(CARGO) rustc --release --locked \
-		-p $${payload%/*} --example $${payload#*/} $(STATIC); done
+		-p tompion-guest --example $$payload $(STATIC); done
 	@mkdir -p $(GUEST)/bin
 	install -s -t $(GUEST)/bin target/release/tompion-guest-init \
-		$(patsubst %,target/release/examples/%,$(notdir $(GUEST_PAYLOADS)))
+		$(GUEST_PAYLOADS:%=target/release/examples/%)
 	install -t $(GUEST)/bin dist/tompion
 	set -e; for name in $(GUEST_PROGRAMS); do \
 		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
