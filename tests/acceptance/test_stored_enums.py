@@ -28,12 +28,14 @@ def test_a_variant_in_the_middle_of_every_stored_enum_changes_no_checksum(tmp_pa
     enums = re.findall(r"^\+    Planted,$", PATCH.read_text(), re.MULTILINE)
     assert len(enums) == 5
 
-    command = "cargo test --profile bench --locked -p tompion-record --test all -- golden run_directory"
+    # The schema alone does name the variants.
+    tests = "golden run_directory --skip the_checked_in_schema_is_that_of_the_types"
+    command = f"cargo test --profile bench --locked -p tompion-record --test all -- {tests}"
     done = subprocess.run(
         command.split(),
         cwd=tmp_path,
-        # Shares what others wrote with the tests.
-        env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")},
+        # One of its own: of two copies of a crate in one directory cargo takes either.
+        env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target/variants")},
         capture_output=True,
         text=True,
     )

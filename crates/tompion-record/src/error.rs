@@ -45,8 +45,8 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// Another run began in the directory at the same moment.
-    #[error("{}: another run has just begun there; choose another --out", path.display())]
+    /// Another process writes a run there.
+    #[error("{}: another process writes a run there; choose another --out, or wait for it", path.display())]
     Taken {
         /// The directory.
         path: PathBuf,

@@ -3,8 +3,11 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::io::Errno;
 
 use super::atomic::TEMPORARY;
 use super::{SAMPLES, gather, reader};
@@ -21,11 +24,42 @@ impl Turn {
     /// Takes it; `None` while another process has it, or where the file system knows no
     /// locks.
     pub(super) fn take(directory: &Path) -> Option<Self> {
-        let file = File::open(directory).ok()?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Self { _directory: file })
+        Self::ask(directory).ok()
+    }
+
+    /// Takes it for a writer: waits for whoever only clears up. `None` where the file system
+    /// knows no locks.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] while another process writes.
+    pub(super) fn wait(directory: &Path) -> Result<Option<Self>> {
+        let began = Instant::now();
+        loop {
+            match Self::ask(directory) {
+                Ok(turn) => return Ok(Some(turn)),
+                Err(Errno::WOULDBLOCK) if began.elapsed() < LONGEST_CLEARING => {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                Err(Errno::WOULDBLOCK) => {
+                    return Err(Error::Taken {
+                        path: directory.to_path_buf(),
+                    });
+                }
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    fn ask(directory: &Path) -> std::result::Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let file = File::from(open(directory, flags, Mode::empty())?);
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Self { _directory: file })
     }
 }
+
+/// Clearing up reads the whole run once.
+const LONGEST_CLEARING: Duration = Duration::from_secs(20);
 
 /// Removes from a run directory what a process that was killed there has left half done:
 /// files under temporary names, and of bringing trials together the files that `run.json`
@@ -43,7 +77,10 @@ pub fn remove_leftovers(directory: &Path) -> Result<()> {
     let samples = directory.join(SAMPLES);
     let is_left = |name: &str| is_temporary(name) || name.ends_with(".parquet");
     let is_suspect = match samples.exists() {
-        true => has_any(&samples, is_temporary) || has_any(directory, is_left),
+        true => {
+            let is_half = |name: &str| is_temporary(name) || is_without_samples(&samples, name);
+            has_any(&samples, is_half) || has_any(directory, is_left)
+        }
         false => has_any(directory, is_temporary),
     };
     if !is_suspect {
@@ -62,13 +99,11 @@ pub fn remove_leftovers(directory: &Path) -> Result<()> {
 pub(super) fn remove_unlisted(directory: &Path, record: &RunRecord) -> Result<()> {
     let samples = directory.join(SAMPLES);
     remove_from(directory, is_temporary)?;
-    if record.schema_version < 2 {
-        // Of a version that brought nothing together.
-        remove_from(&samples, is_temporary)
-    } else if record.files.is_empty() {
+    if record.files.is_empty() {
         let new = gather::file_names(&record.trials);
         remove_from(directory, |name| new.contains(name))?;
-        remove_from(&samples, is_temporary)
+        let is_of_none = |name: &str| number(name).is_some_and(|id| id >= record.trials.len());
+        remove_from(&samples, |name| is_temporary(name) || is_of_none(name))
     } else if samples.exists() {
         remove_from(&samples, |_| true)?;
         fs::remove_dir(&samples).map_err(Error::io(&samples, "removing"))
@@ -77,6 +112,18 @@ pub(super) fn remove_unlisted(directory: &Path, record: &RunRecord) -> Result<()
         let all = gather::file_names(&record.trials);
         remove_from(directory, |name| all.contains(name) && !listed(name))
     }
+}
+
+/// Which trial a file in `samples/` belongs to.
+pub(super) fn number(name: &str) -> Option<usize> {
+    let digits = name.find(|c: char| !c.is_ascii_digit());
+    name[..digits?].parse().ok()
+}
+
+/// Whether this is another table of a trial whose samples, written last, are not there.
+fn is_without_samples(samples: &Path, name: &str) -> bool {
+    let digits = name.split('.').next().unwrap_or(name);
+    number(name).is_some() && !samples.join(format!("{digits}.parquet")).exists()
 }
 
 fn is_temporary(name: &str) -> bool {

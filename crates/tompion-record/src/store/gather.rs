@@ -19,7 +19,7 @@ use super::constant::Constant;
 use super::histograms::{Histograms, TrialHistograms};
 use super::parquet_file::{FileWriter, Schema};
 use super::reader::{Tables, side_tables};
-use super::{atomic, cannot_write, samples, trial_files};
+use super::{atomic, cannot_write, limits, samples, trial_files};
 use crate::side_table::TRIAL_COLUMN;
 use crate::{Error, FileRef, Result, TableRef, TableRefs, Trial, factor, table};
 
@@ -29,13 +29,12 @@ pub(super) struct Gathered {
     pub(super) tables: Vec<TableRefs>,
 }
 
-/// Names that files of finished runs have but for side tables and samples, and that no
-/// probe may therefore have.
-pub(super) const TAKEN: [&str; 2] = [table::BINS, table::HISTOGRAMS];
-
 /// Names of the files that [`gather`] makes of these trials.
 pub(super) fn file_names(trials: &[Trial]) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = TAKEN.iter().map(|name| format!("{name}.parquet")).collect();
+    let mut names: BTreeSet<String> = limits::TAKEN
+        .iter()
+        .map(|name| format!("{name}.parquet"))
+        .collect();
     for trial in trials {
         let probe = probe_of(trial);
         names.insert(format!("{probe}.parquet"));

@@ -1,4 +1,7 @@
-//! How large the parts of a run may be; docs/run-format.md states these numbers.
+//! How large the parts of a run may be, and how they may be called; docs/run-format.md states
+//! these numbers.
+
+use crate::{Factors, factor, table};
 
 /// The longest `run.json`, in bytes.
 pub(super) const RUN_JSON_BYTES: u64 = 1 << 30;
@@ -26,6 +29,28 @@ pub(super) const NAME_BYTES: usize = 64;
 
 /// Bytes of a factor's level.
 pub(super) const LEVEL_BYTES: usize = 1024;
+
+/// Names that files of finished runs have but for side tables and samples, and that no
+/// probe may therefore have.
+pub(super) const TAKEN: [&str; 2] = [table::BINS, table::HISTOGRAMS];
+
+/// Says what is wrong with a trial's probe or the names of its factors.
+pub(super) fn check_factors(factors: &Factors) -> Result<(), String> {
+    let probe = factors.level(factor::PROBE);
+    if !is_file_word(probe) || TAKEN.contains(&probe) {
+        return Err(format!(
+            "no probe may be called {probe:?}: files are named by it"
+        ));
+    }
+    let is_long =
+        |(name, level): (&str, &str)| name.len() > NAME_BYTES || level.len() > LEVEL_BYTES;
+    match factors.iter().any(is_long) {
+        true => Err(format!(
+            "a factor's name has at most {NAME_BYTES} bytes, its level {LEVEL_BYTES}"
+        )),
+        false => Ok(()),
+    }
+}
 
 /// Whether a probe or a side table may be called so: by it a file is named.
 pub(super) fn is_file_word(name: &str) -> bool {

@@ -192,7 +192,8 @@ impl Tables {
             limits::is_file_word(name) && is_inside && is_listed && is_sized
         };
         let period_ns = trial.measurement.period_ns.unwrap_or(0);
-        trial.tables.contains_key(table::SAMPLES)
+        limits::check_factors(&trial.factors).is_ok()
+            && trial.tables.contains_key(table::SAMPLES)
             && period_ns <= limits::PERIOD_NS
             && trial.tables.len() <= limits::TABLES
             && (trial.storage == Storage::Complete || trial.tables.contains_key(table::BINS))

@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::directory::{Turn, remove_from, remove_unlisted};
+use super::directory::{Turn, number, remove_from, remove_unlisted};
 use super::histograms::{self, Histograms};
 use super::reader::Tables;
 use super::reserve::Reserve;
 use super::{SAMPLES, gather, limits, run_json, trial_files};
 use crate::{
     ClockReading, Error, Hold, Note, PlatformRecord, Result, Run, RunHeader, RunRecord,
-    SCHEMA_VERSION, Status, Throttling, Trial, TrialData, TrialDraft, factor, note_kind, now_utc,
-    table,
+    SCHEMA_VERSION, Status, Throttling, Trial, TrialData, TrialDraft, note_kind, now_utc, table,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.
@@ -73,19 +72,19 @@ impl RunWriter {
             holds: Vec::new(),
             platforms: Vec::new(),
         };
-        let writer = Self::of(directory, record);
+        let writer = Self::of(directory, record, Turn::wait(directory)?);
         writer.checkpoint()?;
         Ok(writer)
     }
 
-    fn of(directory: &Path, record: RunRecord) -> Self {
+    fn of(directory: &Path, record: RunRecord, turn: Option<Turn>) -> Self {
         Self {
             directory: directory.to_path_buf(),
             record,
             reserve: Reserve::take(directory),
             keeps_apart: false,
             histograms: Histograms::new().ok(),
-            _turn: Turn::take(directory),
+            _turn: turn,
         }
     }
 
@@ -102,8 +101,19 @@ impl RunWriter {
     /// back later ones, and forgets its notes.
     ///
     /// # Errors
-    /// A damaged run, one with fewer trials, and whatever the system refuses.
+    /// A damaged run, one with fewer trials, one that another process writes, and whatever the
+    /// system refuses; the run is then as it was.
     pub fn reopen(directory: &Path, trials: usize) -> Result<Self> {
+        let turn = Turn::wait(directory)?;
+        Self::reopen_in(directory, trials, turn).inspect_err(|_| {
+            // What was half done takes space.
+            if let Ok(run) = Run::open(directory) {
+                let _ = remove_unlisted(directory, run.record());
+            }
+        })
+    }
+
+    fn reopen_in(directory: &Path, trials: usize, turn: Option<Turn>) -> Result<Self> {
         let run = Run::open(directory)?;
         let has = run.record().trials.len();
         if has < trials {
@@ -111,20 +121,23 @@ impl RunWriter {
                 format!("holds {has} trials where {trials} were saved: sample files are gone");
             return Err(Error::invalid(directory, why));
         }
-        let mut writer = Self::of(directory, run.into_record());
+        let mut writer = Self::of(directory, run.into_record(), turn);
+        writer.record.trials.truncate(trials);
         if writer.record.schema_version < SCHEMA_VERSION {
             // Its tables are rewritten: an older version's have no checksums.
             writer.gather()?;
             writer.checkpoint()?;
             remove_unlisted(directory, &writer.record)?;
         }
-        writer.record.trials.truncate(trials);
         writer.record.status = Status::Running;
         writer.record.finished_at = None;
         writer.record.notes.clear();
+        let together = writer.record.files.clone();
         writer.spread()?;
         // The list first: a trial that is listed must have its file.
         writer.checkpoint()?;
+        // Those of probes, too, that no trial has that is kept.
+        remove_from(directory, |name| together.iter().any(|f| f.file == name))?;
         remove_unlisted(directory, &writer.record)?;
         remove_samples_from(&directory.join(SAMPLES), trials)?;
         Ok(writer)
@@ -170,12 +183,7 @@ impl RunWriter {
 
     fn check_names(&self, draft: &TrialDraft, data: &TrialData) -> Result<()> {
         let wrong = |what: String| Err(Error::invalid(&self.directory, what));
-        let probe = draft.factors.level(factor::PROBE);
-        if !limits::is_file_word(probe) || gather::TAKEN.contains(&probe) {
-            return wrong(format!(
-                "no probe may be called {probe:?}: files are named by it"
-            ));
-        }
+        limits::check_factors(&draft.factors).or_else(wrong)?;
         let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
         for name in data.tables.keys() {
             if !limits::is_file_word(name) || ours.contains(&name.as_str()) {
@@ -183,14 +191,6 @@ impl RunWriter {
                     "no side table may be called {name:?}: files are named by it"
                 ));
             }
-        }
-        let is_long = |(name, level): (&str, &str)| {
-            name.len() > limits::NAME_BYTES || level.len() > limits::LEVEL_BYTES
-        };
-        if draft.factors.iter().any(is_long) {
-            let (name, level) = (limits::NAME_BYTES, limits::LEVEL_BYTES);
-            let why = format!("a factor's name has at most {name} bytes, its level {level}");
-            return wrong(why);
         }
         Ok(())
     }
@@ -223,10 +223,13 @@ impl RunWriter {
             }
             _ => {}
         }
-        for trial in &mut self.record.trials {
+        let mut trials = self.record.trials.clone();
+        for trial in &mut trials {
             let data = old.data(trial)?;
             trial_files::write(&self.directory, trial, &data)?;
         }
+        // Only all of them: the list names either the many files or the few.
+        self.record.trials = trials;
         self.record.files.clear();
         Ok(())
     }
@@ -299,26 +302,44 @@ impl RunWriter {
         self.record.finished_at = Some(now_utc());
         let apart = !self.keeps_apart && self.record.files.is_empty();
         let before = (apart && !self.record.trials.is_empty()).then(|| self.tables());
-        if before.is_some()
-            && let Err(error) = self.gather()
-        {
-            let text = format!("Trials are kept in files of their own: {error}");
-            self.note(note_kind::KEPT_APART, text);
-            // What was written of the new files takes space that the list may need.
-            let _ = remove_unlisted(&self.directory, &self.record);
+        if before.is_some() {
+            // Bringing together takes a while: whoever is killed in it has said how it ended.
+            // On a full disk there may be room for it only later.
+            let _ = self.checkpoint();
+            if let Err(error) = self.gather() {
+                self.keep_apart(&error);
+            }
         }
         self.reserve.release();
-        let written = self.checkpoint();
-        if let (Err(_), Some(before)) = (&written, before) {
-            // As `run.json` has it.
+        let mut written = self.checkpoint();
+        if let (Err(error), Some(before)) = (&written, before)
+            && !self.is_listed()
+        {
             self.record.files.clear();
             for (trial, tables) in self.record.trials.iter_mut().zip(before) {
                 trial.tables = tables;
             }
+            let text = error.to_string();
+            self.keep_apart(&text);
+            written = self.checkpoint();
         }
         // Whatever the new list does not name; what cannot be removed does no harm.
         let _ = remove_unlisted(&self.directory, &self.record);
         written
+    }
+
+    /// Says why trials stay as they are, and makes room for the list.
+    fn keep_apart(&mut self, why: &impl std::fmt::Display) {
+        let text = format!("Trials are kept in files of their own: {why}");
+        self.note(note_kind::KEPT_APART, text);
+        let _ = remove_unlisted(&self.directory, &self.record);
+    }
+
+    /// Whether `run.json` names the files that the record does, whatever went wrong after it
+    /// was written.
+    fn is_listed(&self) -> bool {
+        let there = run_json::read(&self.directory);
+        there.is_ok_and(|(record, _)| record.files == self.record.files)
     }
 
     fn tables(&self) -> Vec<crate::TableRefs> {
@@ -327,12 +348,10 @@ impl RunWriter {
     }
 }
 
-/// Removes the files of all trials but the first `trials`, and half-written ones.
+/// Removes the files of all trials but the first `trials`, and half-written ones. The samples
+/// of the first of them go first: nobody who is killed leaves one without its other tables.
 fn remove_samples_from(samples: &Path, trials: usize) -> Result<()> {
-    let is_kept = |name: &str| {
-        let digits = name.find(|c: char| !c.is_ascii_digit());
-        let id = name[..digits.unwrap_or(0)].parse::<usize>();
-        id.is_ok_and(|id| id < trials)
-    };
-    remove_from(samples, |name| !is_kept(name))
+    let first = trial_files::sample_file(trials);
+    remove_from(samples, |name| first.rsplit('/').next() == Some(name))?;
+    remove_from(samples, |name| number(name).is_none_or(|id| id >= trials))
 }

@@ -16,6 +16,9 @@ const RUN: &str = "TOMPION_RUN_TO_FINISH";
 
 const TRIALS: u32 = 40;
 
+/// What is known only when a run ends.
+const AT_THE_END: &str = "said at the end";
+
 /// Not a test of its own: what is killed.
 #[test]
 fn finishing() {
@@ -23,6 +26,7 @@ fn finishing() {
         return;
     };
     let mut writer = RunWriter::reopen(Path::new(&run), TRIALS as usize).unwrap();
+    writer.note("other", AT_THE_END);
     println!("\nfinishing");
     writer.finish(Status::Complete).unwrap();
 }
@@ -111,6 +115,11 @@ fn killed_while_trials_are_brought_together_a_run_loses_nothing() {
         remove_leftovers(&run).unwrap();
         assert_eq!(content(&run), before, "{told}");
         let left = names(&run);
+        if found.iter().any(|name| name.ends_with(".parquet")) {
+            let read = Run::open(&run).unwrap();
+            let notes = &read.record().notes;
+            assert!(notes.iter().any(|n| n.text == AT_THE_END), "{told}");
+        }
         half_done += u32::from(left != found);
         match Run::open(&run).unwrap().record().files.is_empty() {
             true => {

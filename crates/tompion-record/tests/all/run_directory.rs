@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tompion_cause::{Cause, Source};
 use tompion_record::{
@@ -542,6 +544,63 @@ fn what_a_process_left_that_was_killed_is_removed_and_nothing_else() {
 }
 
 #[test]
+fn a_table_whose_trial_was_never_saved_is_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    drop(save_of_all_kinds(path));
+    let before = content(path);
+    // A trial's samples are written last.
+    fs::write(path.join("samples/00003.packets.parquet"), "whole").unwrap();
+    remove_leftovers(path).unwrap();
+    assert_eq!(content(path), before);
+    assert_eq!(names(&path.join("samples")).len(), 5);
+}
+
+#[test]
+fn one_process_at_a_time_writes_to_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let (writer, _) = save_of_all_kinds(path);
+    let holder = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        drop(writer);
+    });
+    let began = Instant::now();
+    drop(RunWriter::reopen(path, 3).unwrap());
+    assert!(began.elapsed() > Duration::from_millis(200));
+    holder.join().unwrap();
+}
+
+#[test]
+fn a_probe_that_no_trial_has_any_more_leaves_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let (mut writer, _) = save_of_all_kinds(path);
+    writer.finish(Status::Complete).unwrap();
+    drop(writer);
+    assert!(names(path).contains(&"round-trip.parquet".to_owned()));
+    let mut writer = RunWriter::reopen(path, 1).unwrap();
+    assert_eq!(names(path), ["run.json", "samples"]);
+    writer.finish(Status::Complete).unwrap();
+    assert_eq!(
+        names(path),
+        ["histograms.parquet", "run.json", "wake-up.parquet"]
+    );
+}
+
+#[test]
+fn a_run_with_names_that_files_cannot_have_is_refused() {
+    for probe in ["../up", "bins", "Wake", ""] {
+        let directory = tempfile::tempdir().unwrap();
+        save(directory.path(), 1).checkpoint().unwrap();
+        let from = "\"probe\": \"wake-up\"";
+        edit(directory.path(), from, &format!("\"probe\": \"{probe}\""));
+        let why = complaint(directory.path());
+        assert!(why.contains("trial 0 is listed wrongly"), "{why}");
+    }
+}
+
+#[test]
 fn names_that_files_cannot_have_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::create(directory.path(), header()).unwrap();
@@ -666,6 +725,7 @@ fn a_run_goes_on_after_the_trials_that_are_to_stay() {
     assert_eq!(blocks, [0, 1, 7]);
     assert_eq!(run.record().status, Status::Complete);
     assert!(run.record().notes.is_empty(), "{:?}", run.record().notes);
+    drop(writer);
     let error = RunWriter::reopen(path, 4).unwrap_err().to_string();
     assert!(
         error.contains("holds 3 trials where 4 were saved"),
