@@ -46,7 +46,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Another process writes a run there.
-    #[error("{}: another process writes a run there; choose another --out, or wait for it", path.display())]
+    #[error("{}: another process writes a run there; wait for it, or choose another --out", path.display())]
     Taken {
         /// The directory.
         path: PathBuf,

@@ -1,5 +1,6 @@
 //! The run: everything that `run.json` holds.
 
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,10 +58,8 @@ pub struct RunHeader {
 impl RunHeader {
     /// The start as the system's time; absent where it cannot be read.
     pub fn started(&self) -> Option<std::time::SystemTime> {
-        self.started_at
-            .parse::<jiff::Timestamp>()
-            .ok()
-            .map(Into::into)
+        let moment = DateTime::parse_from_rfc3339(&self.started_at).ok()?;
+        Some(moment.into())
     }
 }
 
@@ -188,13 +187,14 @@ pub fn json_schema() -> String {
 /// A moment in UTC, RFC 3339, to the nanosecond, from the nanoseconds since 1970 that
 /// the system clock showed; absent where no date can be made of it.
 pub fn utc_of_unix_ns(ns: u64) -> Option<String> {
-    let moment = jiff::Timestamp::from_nanosecond(i128::from(ns)).ok()?;
-    Some(moment.to_string())
+    const SECOND: u64 = 1_000_000_000;
+    let moment = DateTime::from_timestamp((ns / SECOND) as i64, (ns % SECOND) as u32)?;
+    Some(moment.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
 /// The present time in UTC, RFC 3339, to the second.
 pub fn now_utc() -> String {
-    jiff::Timestamp::now()
-        .round(jiff::Unit::Second)
-        .map_or_else(|_| "unknown".to_owned(), |t| t.to_string())
+    // Rounded, not cut off.
+    let moment = Utc::now() + TimeDelta::milliseconds(500);
+    moment.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
