@@ -106,7 +106,7 @@ check: require-rust run-packages
 tests-built: require-rust test-packages $(if $(filter x86_64-%,$(HOST)),guest-programs)
 	.ci/cargo-tests --no-run
 
-# What is long and seldom says something new too, some thirty minutes more: all of the
+# What is long and seldom says something new too: all of the
 # documentation and the aarch64 check, ten minutes beside the kernel's clock, 10^9 reads by
 # all CPUs, the tests marked `full`, and what observing costs.
 test-full: require-rust run-packages test-packages

@@ -2,8 +2,8 @@
 
 import json
 import zlib
-from heavy import polars
 
+from heavy import polars
 
 
 def record_of(directory):

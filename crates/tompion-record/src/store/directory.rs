@@ -78,8 +78,7 @@ pub fn remove_leftovers(directory: &Path) -> Result<()> {
     let is_left = |name: &str| is_temporary(name) || name.ends_with(".parquet");
     let is_suspect = match samples.exists() {
         true => {
-            let is_half = |name: &str| is_temporary(name) || is_without_samples(&samples, name);
-            has_any(&samples, is_half) || has_any(directory, is_left)
+            has_any(&samples, |name| is_half_done(&samples, name)) || has_any(directory, is_left)
         }
         false => has_any(directory, is_temporary),
     };
@@ -102,8 +101,8 @@ pub(super) fn remove_unlisted(directory: &Path, record: &RunRecord) -> Result<()
     if record.files.is_empty() {
         let new = gather::file_names(&record.trials);
         remove_from(directory, |name| new.contains(name))?;
-        let is_of_none = |name: &str| number(name).is_some_and(|id| id >= record.trials.len());
-        remove_from(&samples, |name| is_temporary(name) || is_of_none(name))
+        // Nothing of a trial that is whole, even where one before it is missing.
+        remove_from(&samples, |name| is_half_done(&samples, name))
     } else if samples.exists() {
         remove_from(&samples, |_| true)?;
         fs::remove_dir(&samples).map_err(Error::io(&samples, "removing"))
@@ -120,10 +119,12 @@ pub(super) fn number(name: &str) -> Option<usize> {
     name[..digits?].parse().ok()
 }
 
-/// Whether this is another table of a trial whose samples, written last, are not there.
-fn is_without_samples(samples: &Path, name: &str) -> bool {
+/// Whether a file in `samples/` was never written to its end, or is another table of a trial
+/// whose samples, written last, are not there.
+fn is_half_done(samples: &Path, name: &str) -> bool {
     let digits = name.split('.').next().unwrap_or(name);
-    number(name).is_some() && !samples.join(format!("{digits}.parquet")).exists()
+    let has_samples = || samples.join(format!("{digits}.parquet")).exists();
+    is_temporary(name) || (number(name).is_some() && !has_samples())
 }
 
 fn is_temporary(name: &str) -> bool {

@@ -554,6 +554,13 @@ fn a_table_whose_trial_was_never_saved_is_removed() {
     remove_leftovers(path).unwrap();
     assert_eq!(content(path), before);
     assert_eq!(names(&path.join("samples")).len(), 5);
+
+    // A whole trial stays, though the one before it is missing.
+    let first = path.join("samples/00000.parquet");
+    fs::remove_file(&first).unwrap();
+    fs::write(path.join("samples/.tmp-x"), "half").unwrap();
+    remove_leftovers(path).unwrap();
+    assert_eq!(names(&path.join("samples")).len(), 4);
 }
 
 #[test]
