@@ -103,7 +103,7 @@ check: require-rust run-packages
 
 # All programs of the tests, so that nothing is compiled while they run.
 .PHONY: tests-built
-tests-built: require-rust test-packages $(if $(filter x86_64-%,$(HOST)),guest-programs)
+tests-built: require-rust test-packages guest-programs
 	.ci/cargo-tests --no-run
 
 # What is long and seldom says something new too: all of the
@@ -215,6 +215,9 @@ guest-run:
 else
 guest guest-run: require-rust
 	@echo "guest: skipped, there are test guests for x86-64 only, this is $(HOST)"
+
+.PHONY: guest-programs
+guest-programs:
 endif
 
 # What the lab's virtual machines are made of, as far as it can be had.

@@ -251,7 +251,8 @@ def is_concurrent(item):
 # parameters: `make test-full` runs them. Each with what still proves its point in
 # `make test`.
 FULL = {
-    # The same program against the library linked in other ways: `shared` and `sanitized` run, and test_the_examples_run links in each way.
+    # The same program against the library linked in other ways: `shared` and `sanitized` run,
+    # and test_the_examples_run links in each way.
     "test_the_library_agrees_with_the_kernel[static library]",
     "test_the_library_agrees_with_the_kernel[static program]",
     "test_the_library_agrees_with_the_kernel[sections]",

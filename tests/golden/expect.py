@@ -69,7 +69,7 @@ def main():
         "hostname": record["environment"]["hostname"],
         "clocksource": record["environment"]["clock"]["clocksource"],
         "cpu_model": record["environment"]["machine"]["cpu_model"],
-        "platforms": [p["level"] for p in record["platforms"]],
+        "platforms": [p["level"] for p in record.get("platforms", [])],
         "trials": [expect(run, record, trial) for trial in record["trials"]],
     }
     print(json.dumps(told, indent=1))

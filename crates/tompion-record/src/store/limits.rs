@@ -21,7 +21,7 @@ pub(super) const PERIOD_NS: u64 = i64::MAX as u64 / 1000;
 /// Rows for which memory is reserved at once, whatever a file announces.
 pub(super) const RESERVED_ROWS: usize = 1 << 20;
 
-/// Side tables of a trial.
+/// Tables of a trial, those included that every probe may have.
 pub(super) const TABLES: usize = 16;
 
 /// Bytes of the name of a probe, a side table, or a factor.

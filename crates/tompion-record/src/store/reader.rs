@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +21,17 @@ use crate::{
 pub struct Run {
     record: RunRecord,
     tables: Tables,
+    /// Of the `run.json` that the record is from.
+    identity: Option<Identity>,
+}
+
+/// By this two versions of a file differ that were each renamed into its place: the number of
+/// its inode, and when that was last changed.
+type Identity = (u64, i64, i64);
+
+fn identity(directory: &Path) -> Option<Identity> {
+    let found = std::fs::metadata(directory.join(RUN_FILE)).ok()?;
+    Some((found.ino(), found.ctime(), found.ctime_nsec()))
 }
 
 impl Run {
@@ -31,10 +43,24 @@ impl Run {
     /// # Errors
     /// No run, a damaged one, or one of a newer version; in one line.
     pub fn open(directory: &Path) -> Result<Self> {
+        let mut identity = identity(directory);
+        loop {
+            let opened = Self::open_once(directory, identity);
+            // Whoever writes the run may have ended it meanwhile, and taken away what was listed.
+            let now = self::identity(directory);
+            if now == identity {
+                return opened;
+            }
+            identity = now;
+        }
+    }
+
+    fn open_once(directory: &Path, identity: Option<Identity>) -> Result<Self> {
         let (record, version) = run_json::read(directory)?;
         let mut run = Self {
             tables: Tables::open(directory, version, &record.files)?,
             record,
+            identity,
         };
         run.check_listed()?;
         if run.record.status == Status::Running {
@@ -125,9 +151,17 @@ impl Run {
     /// The samples of one trial and its other tables, checked against their checksums.
     ///
     /// # Errors
-    /// Damage, in one line.
+    /// Damage, or a run that was finished since it was opened, in one line.
     pub fn data(&self, trial: &Trial) -> Result<TrialData> {
-        self.tables.data(trial)
+        self.tables
+            .data(trial)
+            .map_err(|error| match identity(self.directory()) == self.identity {
+                true => error,
+                false => Error::invalid(
+                    self.directory(),
+                    "the run went on or was finished while it was read; read it again",
+                ),
+            })
     }
 
     /// The distribution behind each summary of a trial by its name there (`measured`,
@@ -167,7 +201,10 @@ pub(super) struct Tables {
 impl Tables {
     /// The tables in the files that a run's record lists, whose bytes are checked.
     pub(super) fn open(directory: &Path, version: u64, files: &[FileRef]) -> Result<Self> {
-        for file in files {
+        for (i, file) in files.iter().enumerate() {
+            if files[..i].iter().any(|other| other.file == file.file) {
+                return Err(wrong_file(directory, file, "twice"));
+            }
             check_bytes(directory, file)?;
         }
         let unopened = |f: &FileRef| (f.file.clone(), Mutex::default());
@@ -278,6 +315,12 @@ pub(super) fn side_tables(trial: &Trial) -> impl Iterator<Item = (&str, &TableRe
     all.filter(|(name, _)| !OURS.contains(name))
 }
 
+fn wrong_file(directory: &Path, file: &FileRef, how: &str) -> Error {
+    let name = file.file.escape_debug();
+    let why = format!("lists a file `{name}` {how}; the run is damaged");
+    Error::invalid(&directory.join(RUN_FILE), why)
+}
+
 /// Checks the length and the checksum of a file of a finished run.
 fn check_bytes(directory: &Path, file: &FileRef) -> Result<()> {
     let path = directory.join(&file.file);
@@ -285,11 +328,11 @@ fn check_bytes(directory: &Path, file: &FileRef) -> Result<()> {
         stem.split('.').count() <= 2 && stem.split('.').all(limits::is_file_word)
     });
     if !is_name {
-        let why = format!(
-            "lists a file `{}`; the run is damaged",
-            file.file.escape_debug()
-        );
-        return Err(Error::invalid(&directory.join(RUN_FILE), why));
+        return Err(wrong_file(
+            directory,
+            file,
+            "of a name that no file of a run has",
+        ));
     }
     let mut content = open_regular(&path)?;
     let length = content

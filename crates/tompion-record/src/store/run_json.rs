@@ -13,6 +13,7 @@ use crate::{Error, Result, RunRecord, SCHEMA_VERSION};
 /// all bytes before this.
 const BEFORE: &str = ",\n  \"crc32\": \"";
 const AFTER: &str = "\"\n}\n";
+const DIGITS: usize = 8;
 
 /// Writes the record with its checksum.
 pub(super) fn write(directory: &Path, record: &RunRecord) -> Result<()> {
@@ -21,6 +22,8 @@ pub(super) fn write(directory: &Path, record: &RunRecord) -> Result<()> {
         serde_json::to_vec_pretty(record).map_err(|e| Error::io(&path, "writing")(e.into()))?;
     // Without the line break and the brace that end it.
     text.truncate(text.len() - 2);
+    let length = (text.len() + BEFORE.len() + DIGITS + AFTER.len()) as u64;
+    check_length(&path, length)?;
     let crc32 = hexadecimal(crc32fast::hash(&text));
     atomic::write(&path, |out| {
         [
@@ -85,11 +88,7 @@ fn read_text(directory: &Path, path: &Path) -> Result<String> {
         _ => Error::io(path, "reading")(e),
     })?;
     let length = file.metadata().map_or(0, |m| m.len());
-    if length > limits::RUN_JSON_BYTES {
-        let most = limits::RUN_JSON_BYTES;
-        let why = format!("{length} bytes; the description of a run has at most {most}");
-        return Err(Error::invalid(path, why));
-    }
+    check_length(path, length)?;
     let mut text = String::with_capacity(length as usize);
     match file.take(limits::RUN_JSON_BYTES).read_to_string(&mut text) {
         Ok(_) => Ok(text),
@@ -100,9 +99,19 @@ fn read_text(directory: &Path, path: &Path) -> Result<String> {
     }
 }
 
+fn check_length(path: &Path, length: u64) -> Result<()> {
+    let most = limits::RUN_JSON_BYTES;
+    match length <= most {
+        true => Ok(()),
+        false => {
+            let why = format!("{length} bytes; the description of a run has at most {most}");
+            Err(Error::invalid(path, why))
+        }
+    }
+}
+
 /// Whether the text ends in the checksum of what comes before.
 fn check(text: &str) -> std::result::Result<(), String> {
-    const DIGITS: usize = 8;
     let none = || "it does not end in its checksum".to_owned();
     let without = text.strip_suffix(AFTER).ok_or_else(none)?;
     let at = without.len().checked_sub(DIGITS).ok_or_else(none)?;

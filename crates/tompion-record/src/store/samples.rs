@@ -77,6 +77,9 @@ pub(super) fn to_samples(columns: &[Column]) -> Result<Vec<Sample>, String> {
     if at.iter().any(|&at| at < 0) {
         return Err("a time is negative".to_owned());
     }
+    if n.contains(&0) {
+        return Err("a value is the average of no operation".to_owned());
+    }
     let names = texts(mark)?;
     let every: Vec<i16>;
     let levels = match &mark.levels {
@@ -172,24 +175,23 @@ pub(super) fn to_histograms(columns: &[Column]) -> Result<BTreeMap<String, Distr
     if views.len() != low.len() {
         return Err("a view is missing".to_owned());
     }
-    let mut total = 0u64;
-    let mut bins: BTreeMap<String, Vec<(i64, u64)>> = BTreeMap::new();
+    let mut bins: BTreeMap<String, (u64, Vec<(i64, u64)>)> = BTreeMap::new();
     for (i, view) in views.iter().enumerate() {
         let view = view.as_utf8().map_err(|_| "a view is not UTF-8")?;
         let width = high[i].checked_sub(low[i]).filter(|w| *w >= 0);
         let width = width.ok_or("a bin ends before it begins")?;
         let count = u64::try_from(count[i]).map_err(|_| "a count is negative")?;
-        total = total.saturating_add(count);
-        if total > limits::COUNT {
+        if !bins.contains_key(view) {
+            bins.insert(view.to_owned(), Default::default());
+        }
+        let (total, bins) = bins.get_mut(view).expect("just put there");
+        *total = total.saturating_add(count);
+        if *total > limits::COUNT {
             return Err(format!("they count more than {} values", limits::COUNT));
         }
-        let bin = (low[i] + width / 2, count);
-        match bins.get_mut(view) {
-            Some(bins) => bins.push(bin),
-            None => drop(bins.insert(view.to_owned(), vec![bin])),
-        }
+        bins.push((low[i] + width / 2, count));
     }
-    let distribution = |(view, bins)| (view, Distribution::from_pairs(bins));
+    let distribution = |(view, (_, bins))| (view, Distribution::from_pairs(bins));
     Ok(bins.into_iter().map(distribution).collect())
 }
 

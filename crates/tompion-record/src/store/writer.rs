@@ -146,10 +146,10 @@ impl RunWriter {
     /// Summarises and saves one trial.
     ///
     /// # Errors
-    /// A probe, a factor or a side table of a name that files cannot have, and whatever
-    /// the system refuses.
+    /// Names, numbers and lengths beyond the limits that docs/run-format.md states, and
+    /// whatever the system refuses.
     pub fn save(&mut self, draft: TrialDraft, data: &TrialData) -> Result<&Trial> {
-        self.check_names(&draft, data)?;
+        self.check(&draft, data)?;
         if !self.record.files.is_empty() {
             self.spread()?;
             self.checkpoint()?;
@@ -181,10 +181,30 @@ impl RunWriter {
         Ok(self.record.trials.last().expect("just pushed"))
     }
 
-    fn check_names(&self, draft: &TrialDraft, data: &TrialData) -> Result<()> {
+    /// Whether a reader would take such a trial.
+    fn check(&self, draft: &TrialDraft, data: &TrialData) -> Result<()> {
         let wrong = |what: String| Err(Error::invalid(&self.directory, what));
         limits::check_factors(&draft.factors).or_else(wrong)?;
+        if self.record.trials.len() >= limits::TRIALS {
+            return wrong(format!("a run has at most {} trials", limits::TRIALS));
+        }
+        let period_ns = draft.measurement.period_ns.unwrap_or(0);
+        if period_ns > limits::PERIOD_NS {
+            let most = limits::PERIOD_NS;
+            return wrong(format!("a period of {period_ns} ns; at most {most}"));
+        }
         let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
+        let most = limits::TABLES - ours.len();
+        if data.tables.len() > most {
+            let found = data.tables.len();
+            return wrong(format!("{found} side tables; a trial has at most {most}"));
+        }
+        let sides = data.tables.values().map(crate::SideTable::rows);
+        let rows = sides.chain([data.samples.len()]).max().unwrap_or(0) as u64;
+        if rows > limits::ROWS {
+            let most = limits::ROWS;
+            return wrong(format!("a table of {rows} rows; at most {most}"));
+        }
         for name in data.tables.keys() {
             if !limits::is_file_word(name) || ours.contains(&name.as_str()) {
                 return wrong(format!(

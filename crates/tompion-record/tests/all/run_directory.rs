@@ -702,6 +702,78 @@ fn a_pipe_instead_of_a_file_is_refused_at_once() {
 }
 
 #[test]
+fn what_no_reader_would_take_is_refused_in_writing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(directory.path(), header()).unwrap();
+    let table = |i: u32| (format!("table-{i}"), SideTable::default());
+    let data = TrialData {
+        tables: (0..14).map(table).collect(),
+        ..TrialData::default()
+    };
+    let error = writer.save(draft(0), &data).unwrap_err().to_string();
+    assert!(error.contains("14 side tables"), "{error}");
+    let mut long = draft(0);
+    long.measurement.period_ns = Some(u64::MAX / 1000);
+    let error = writer.save(long, &TrialData::default()).unwrap_err();
+    assert!(error.to_string().contains("a period of"), "{error}");
+    assert_eq!(names(directory.path()), ["run.json", "samples"]);
+}
+
+#[test]
+fn a_value_of_no_operation_and_a_file_listed_twice_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(directory.path(), header()).unwrap();
+    let mut data = TrialData {
+        samples: samples(),
+        ..TrialData::default()
+    };
+    data.samples[7].n = 0;
+    writer.save(draft(0), &data).unwrap();
+    writer.checkpoint().unwrap();
+    let why = complaint(directory.path());
+    assert!(why.contains("the average of no operation"), "{why}");
+
+    let directory = finished();
+    let run = Run::open(directory.path()).unwrap();
+    let file = &run.record().files[0];
+    let text = format!(
+        "{{\n      \"file\": \"{}\",\n      \"bytes\": {},\n      \"crc32\": \"{}\"\n    }}",
+        file.file, file.bytes, file.crc32
+    );
+    edit(directory.path(), &text, &format!("{text}, {text}"));
+    let why = complaint(directory.path());
+    assert!(why.contains("twice"), "{why}");
+}
+
+#[test]
+fn a_run_is_read_while_it_is_being_finished() {
+    for _ in 0..20 {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = save(directory.path(), 10);
+        writer.checkpoint().unwrap();
+        let before = Run::open(directory.path()).unwrap();
+        let path = directory.path().to_path_buf();
+        let finishing = thread::spawn(move || writer.finish(Status::Complete).unwrap());
+        let mut opened = 0;
+        loop {
+            let is_over = finishing.is_finished();
+            let run = Run::open(&path).unwrap();
+            assert_eq!(run.record().trials.len(), 10);
+            opened += 1;
+            if is_over {
+                assert_eq!(run.record().status, Status::Complete);
+                break;
+            }
+        }
+        finishing.join().unwrap();
+        assert!(opened > 0);
+        // Whoever had opened it before is told why its files are gone.
+        let error = before.data(&before.record().trials[3]).unwrap_err();
+        assert!(error.to_string().contains("read it again"), "{error}");
+    }
+}
+
+#[test]
 fn nothing_is_left_of_the_space_kept_for_the_end() {
     let directory = tempfile::tempdir().unwrap();
     save(directory.path(), 1).finish(Status::Complete).unwrap();

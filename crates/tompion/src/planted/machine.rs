@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use tompion_cause::Cause;
 use tompion_load::LoadSpec;
 use tompion_probe::timer_events::Found;
@@ -28,7 +30,8 @@ pub struct Machine {
     now: Duration,
     loads: Vec<LoadSpec>,
     on: Option<(usize, Duration)>,
-    state: u64,
+    /// Always the same series.
+    random: ChaCha8Rng,
 }
 
 impl Machine {
@@ -38,7 +41,7 @@ impl Machine {
             now: Duration::from_secs(1),
             loads: loads.to_vec(),
             on: None,
-            state: 0,
+            random: ChaCha8Rng::seed_from_u64(0),
         })
     }
 
@@ -52,20 +55,15 @@ impl Machine {
         Vec::new()
     }
 
-    /// 0 to `below`, always the same series (splitmix64, Steele and others 2014).
-    fn any(&mut self, below: u64) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % below
-    }
-
     /// `usual` nanoseconds and up to a tenth more, in picoseconds; one in fifty is thrice
     /// as long.
     fn value_ps(&mut self, usual: u64) -> i64 {
-        let factor = if self.any(50) == 0 { 3 } else { 1 };
-        let jitter = self.any(usual * 100 + 1);
+        let factor = if self.random.random_ratio(1, 50) {
+            3
+        } else {
+            1
+        };
+        let jitter = self.random.random_range(0..=usual * 100);
         ((usual * 1000 + jitter) * factor).cast_signed()
     }
 
