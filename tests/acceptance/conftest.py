@@ -148,6 +148,7 @@ CONCURRENT = {
     "test_timer_events": ["shorter_than_the_mechanism", "searched_for"],
     "test_preload_figures": ["too_few"],
     "test_run_directory": "all",
+    "test_snapshots": "all",
     # Endings, and effects planted far above what others take: where one takes the CPU
     # from another, the control group of the first is given all the weight.
     "test_lab": "all",
