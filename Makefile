@@ -163,7 +163,7 @@ LINT := --profile bench --locked
 OTHERS_USE := -p tompion-time -p tompion-c -p tompion-preload
 DOCUMENTED := -p tompion-time -p tompion-c
 lint: require-rust run-packages
-	$(CARGO) fmt --all --check
+	@.ci/format --check
 	.ci/cargo-tests --lint
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LINT) $(DOCUMENTED) --no-deps
 	@$(ANOTHER_MAKE) cross

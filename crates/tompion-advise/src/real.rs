@@ -10,7 +10,6 @@ use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use tompion_probe::{Controller, Error, Limits, MeasuringThread, read_cost, wake_up};
 use tompion_record::View;
 use tompion_stats::Distribution;
-use tompion_time::os::ClockId;
 use tompion_time::{Clock, Policy, Rate};
 
 use crate::bench::{Bench, BenchError, Figures, Setup};
@@ -106,8 +105,8 @@ impl RealBench {
 
     fn wake_ups(&self, setup: &Setup, time: Duration) -> Measured {
         let method = match setup.hybrid {
-            true => wake_up::Method::TompionHybrid,
-            false => wake_up::Method::ClockNanosleepAbs,
+            true => wake_up::Method::named("tompion-hybrid"),
+            false => wake_up::Method::named("clock-nanosleep-abs"),
         };
         let target_ns = self.target_ns;
         // A grid has no more; memory for rows that never come would take time, too.
@@ -126,7 +125,7 @@ impl RealBench {
 
     fn reads(&self, setup: &Setup, time: Duration) -> Measured {
         let (rate, limits) = (self.rate, self.limits(READS, time));
-        let method = read_cost::Method::Vdso(ClockId::Monotonic);
+        let method = read_cost::Method::named("clock-monotonic");
         let outcome = self.on_thread(setup, move || read_cost::measure(method, rate, &limits))?;
         let singles = outcome.data.distribution(View::Measured);
         let batches = outcome.data.distribution(View::Batched);

@@ -13,9 +13,11 @@
 
 mod cells;
 mod clock_reading;
+mod entries;
 mod environment;
 mod error;
 mod factors;
+mod method;
 mod note;
 mod observation;
 mod program;
@@ -35,6 +37,7 @@ pub use clock_reading::ClockReading;
 pub use environment::*;
 pub use error::{Error, Result};
 pub use factors::{Factors, factor};
+pub use method::{InCheck, MethodRow, Way};
 pub use note::{Note, note_kind};
 pub use observation::{EvidenceItem, Observation, ObservedReason};
 pub use program::{ProgramStall, ProgramStalls, ProgramThread};

@@ -5,7 +5,8 @@
 //! The arithmetic is that of equation 1 of Kirova 2019 (R = 8 * MTU / T, 1500 bytes)
 //! and of the papers' counts: packets/s = 1 / (reads * read cost + wake-up latency).
 
-use tompion_record::{Cell, factor};
+use tompion_probe::method;
+use tompion_record::{Cell, MethodRow, Way, factor};
 use tompion_stats::{Distribution, Interval, quantile_interval};
 
 use crate::data::{LEVEL, ReportData, Shown};
@@ -32,25 +33,26 @@ const RESAMPLES: usize = 500;
 /// Blocks that an interval needs, as for verdicts.
 const LEAST_BLOCKS: usize = 6;
 
-/// A way to read the time and to sleep: its name, methods for reading and for
-/// sleeping, the first that was measured counts.
-type Way = (
-    &'static str,
-    &'static [&'static str],
-    &'static [&'static str],
-);
-const WAYS: [Way; 2] = [
-    (
-        "standard functions",
-        &["clock-monotonic", "clock-realtime"],
-        &["usleep", "nanosleep", "clock-nanosleep-abs"],
-    ),
-    (
-        "precise functions",
-        &["rdtscp", "rdtsc", "tompion"],
-        &["tompion-hybrid"],
-    ),
+/// The functions that programs use, and those that are precise.
+const WAYS: [(&str, IsUsed); 2] = [
+    ("standard functions", |m| {
+        !m.is_coarse && matches!(m.way, Way::Vdso | Way::Sleeps)
+    }),
+    ("precise functions", |m| {
+        matches!(m.way, Way::Counter | Way::OwnClock | Way::SleepsThenSpins)
+    }),
 ];
+
+/// Whether a method is one of those.
+type IsUsed = fn(&MethodRow) -> bool;
+
+/// The names of a probe's methods that are used so, the most usual first.
+fn methods(probe: &str, is_used: IsUsed) -> Vec<&'static str> {
+    let rows = method::rows().filter(|m| m.probe == probe && m.usual.is_some() && is_used(m));
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by_key(|m| m.usual);
+    rows.into_iter().map(|m| m.name).collect()
+}
 
 /// The budget of one way under one load.
 #[derive(Debug)]
@@ -191,9 +193,10 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
     loads.dedup();
     let mut all = Vec::new();
     for load in loads {
-        for (way, clocks, sleeps) in WAYS {
+        for (way, is_used) in WAYS {
+            let (clocks, sleeps) = (methods(READ_COST, is_used), methods(WAKE_UP, is_used));
             let read =
-                first(data, READ_COST, clocks, (platform, load)).and_then(|(clock, cell)| {
+                first(data, READ_COST, &clocks, (platform, load)).and_then(|(clock, cell)| {
                     let blocks = match cell.batched_blocks.is_empty() {
                         true => &cell.blocks,
                         false => &cell.batched_blocks,
@@ -203,7 +206,7 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
             let Some((clock, read_ns)) = read else {
                 continue;
             };
-            let sleep = first(data, WAKE_UP, sleeps, (platform, load))
+            let sleep = first(data, WAKE_UP, &sleeps, (platform, load))
                 .and_then(|(name, cell)| Some((name, Measured::of(&cell.blocks, seed)?)));
             all.push(Budget {
                 platform: platform.map(str::to_owned),

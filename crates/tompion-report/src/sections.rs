@@ -7,37 +7,7 @@ use tompion_record::{Factors, factor, level_in_words as level, parse_duration_ns
 
 use crate::data::{ReportData, Shown};
 
-/// Methods and loads in the order in which people expect them; others follow
-/// by name.
-const METHODS: [&str; 27] = [
-    "rdtsc",
-    "rdtscp",
-    "lfence-rdtsc",
-    "tompion",
-    "std-instant",
-    "clock-monotonic",
-    "clock-monotonic-raw",
-    "clock-realtime",
-    "clock-monotonic-coarse",
-    "clock-boottime",
-    "clock-tai",
-    "gettimeofday",
-    "syscall-clock-monotonic",
-    "usleep",
-    "nanosleep",
-    "clock-nanosleep-abs",
-    "clock-nanosleep-rel",
-    "timerfd",
-    "posix-timer",
-    "io-uring",
-    "epoll",
-    "ppoll",
-    "std-sleep",
-    "busy-wait",
-    "tompion-hybrid",
-    "ticker",
-    "busy-loop",
-];
+/// Loads in the order in which people expect them; others follow by name.
 const LOADS: [&str; 11] = [
     "idle",
     "cpu",
@@ -199,6 +169,13 @@ fn rank<'a>(known: &[&str], name: &'a str) -> (usize, &'a str) {
     )
 }
 
+/// The place of a method in the list of them; unknown ones follow by name.
+fn method_rank(probe: &str, method: &str) -> usize {
+    let row = tompion_probe::method::row(probe, method);
+    let place = row.and_then(|row| tompion_probe::method::rows().position(|r| r == row));
+    place.unwrap_or(usize::MAX)
+}
+
 /// Loads in reading order.
 pub(crate) fn sort_loads(loads: &mut [&str]) {
     loads.sort_by_key(|l| rank(&LOADS, l));
@@ -225,7 +202,7 @@ pub(crate) fn sections(data: &ReportData) -> Vec<Section<'_>> {
         methods
             .entry(probe)
             .or_default()
-            .insert(rank(&METHODS, method));
+            .insert((method_rank(probe, method), method));
     }
     let mut sections: Vec<Section<'_>> = groups
         .into_iter()

@@ -167,7 +167,7 @@ mod tests {
     fn sleeping(target_ns: u64, duration: Duration, blocks: u32) -> PlanOptions {
         PlanOptions {
             read_methods: vec![],
-            wake_methods: vec![wake_up::Method::Usleep],
+            wake_methods: vec![wake_up::Method::named("usleep")],
             targets: vec![(target_ns, None)],
             loads: vec!["idle".parse().unwrap()],
             duration,

@@ -1,22 +1,13 @@
 //! Remedies that this very run tried, with what they gained and what they cost.
 
-use tompion_record::{Cell, Factors, factor, format_ns, parse_duration_ns};
+use tompion_probe::wake_up;
+use tompion_record::{Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_stats::Distribution;
 
 use crate::Advice;
-use crate::basis::{Comparison, name, sentence, times, under};
+use crate::basis::{self, Comparison, name, sentence, times, under};
 use crate::clocks::{self, SYSCALL};
 use crate::remedies::{HYBRID_SLEEP, TIMER_SLACK};
-
-/// Sleeps of the kernel, the most used first.
-const KERNEL_SLEEPS: [&str; 6] = [
-    "usleep",
-    "std-sleep",
-    "nanosleep",
-    "clock-nanosleep-abs",
-    "timerfd",
-    "ppoll",
-];
 
 /// What one remedy is called and how it is applied.
 struct Remedy {
@@ -82,7 +73,7 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
 fn has_usual_slack(c: &Cell) -> bool {
     match c.factors.get(factor::SLACK) {
         Some(level) => level == "default",
-        None => c.factors.level(factor::METHOD) == "timerfd",
+        None => basis::method(&c.factors).is_some_and(|m| m.way == Way::Sleeps && !m.has_slack),
     }
 }
 
@@ -171,12 +162,12 @@ fn kernel_sleeps(cells: &[Cell], wanted: impl Fn(&Cell) -> bool) -> Vec<&Cell> {
         return Vec::new();
     };
     let rank = |c: &Cell| {
-        let method = c.factors.level(factor::METHOD);
-        KERNEL_SLEEPS.iter().position(|m| *m == method)
+        let sleeps = basis::method(&c.factors).filter(|m| m.way == Way::Sleeps);
+        sleeps.map(|m| m.usual.unwrap_or(u8::MAX))
     };
     let mut sleeps: Vec<&Cell> = cells
         .iter()
-        .filter(|c| c.factors.level(factor::PROBE) == "wake-up")
+        .filter(|c| c.factors.level(factor::PROBE) == wake_up::NAME)
         .filter(|c| c.factors.level(factor::LOAD) == load)
         .filter(|c| rank(c).is_some() && wanted(c))
         .collect();

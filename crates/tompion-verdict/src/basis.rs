@@ -1,6 +1,7 @@
 //! What a cell's figures are computed from.
 
-use tompion_record::{Cell, Factors, factor, level_in_words};
+use tompion_probe::method;
+use tompion_record::{Cell, Factors, MethodRow, Way, factor, level_in_words};
 use tompion_stats::{Distribution, Interval, ratio_interval};
 
 /// Confidence level of every interval in an assessment.
@@ -17,6 +18,16 @@ pub fn blocks(cell: &Cell) -> &[Distribution] {
     } else {
         &cell.blocks
     }
+}
+
+/// What the method of a cell says of itself; `None` where this version does not know it.
+pub fn method(factors: &Factors) -> Option<&'static MethodRow> {
+    method::row(factors.level(factor::PROBE), factors.level(factor::METHOD))
+}
+
+/// How the method of a cell comes to its end.
+pub fn way(factors: &Factors) -> Option<Way> {
+    method(factors).map(|m| m.way)
 }
 
 /// Samples actually taken, without those filled in.

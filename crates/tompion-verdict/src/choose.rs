@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Cell, Factors, factor, level_in_words, parse_duration_ns};
+use tompion_record::{Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
 use crate::judge::Judge;
 use crate::{LoadVerdict, Outcome, Profile, ProfileVerdict, basis};
-
-/// A method that keeps a CPU to itself while it waits.
-const SPINNING: &str = "busy-wait";
 
 /// One verdict a profile, in their order, for each platform and placement of several by
 /// itself.
@@ -282,7 +279,7 @@ impl Candidate {
     /// limit is worth less than leaving the CPU to others.
     fn compare(&self, other: &Self) -> std::cmp::Ordering {
         let price = |c: &Self| match c.outcome {
-            Outcome::Pass => (c.method.level(factor::METHOD) == SPINNING, c.cpu_class()),
+            Outcome::Pass => (c.keeps_a_cpu(), c.cpu_class()),
             Outcome::Inconclusive | Outcome::Fail => (false, 0),
         };
         self.outcome
@@ -290,6 +287,11 @@ impl Candidate {
             .then_with(|| price(self).cmp(&price(other)))
             .then_with(|| self.worst.total_cmp(&other.worst))
             .then_with(|| self.method.cmp(&other.method))
+    }
+
+    /// Whether it keeps a CPU to itself while it waits.
+    fn keeps_a_cpu(&self) -> bool {
+        basis::way(&self.method) == Some(Way::Spins)
     }
 
     /// CPU time to the nearest power of two: smaller differences decide nothing.

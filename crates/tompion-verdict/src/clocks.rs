@@ -1,28 +1,12 @@
 //! Clocks that are slow, coarse, or run backwards.
 
-use tompion_record::{Cell, factor, format_ns};
+use tompion_probe::{method, read_cost};
+use tompion_record::{Cell, MethodRow, Way, factor, format_ns};
 use tompion_stats::Distribution;
 
 use crate::Finding;
 use crate::basis::{self, Comparison, times};
 use crate::candidate::Candidate;
-
-/// Reads of the bare counter, cheapest first: what a clock read costs at least.
-const COUNTERS: [&str; 2] = ["rdtsc", "cntvct"];
-
-/// Clocks that the C library reads without entering the kernel.
-const VDSO: [&str; 7] = [
-    "clock-monotonic",
-    "std-instant",
-    "clock-realtime",
-    "gettimeofday",
-    "clock-boottime",
-    "clock-tai",
-    "clock-monotonic-raw",
-];
-
-/// Clocks whose coarse steps are meant.
-const COARSE_BY_DESIGN: [&str; 2] = ["clock-monotonic-coarse", "gettimeofday"];
 
 /// A vDSO read costs about twice a counter read; from five times on something
 /// else is going on.
@@ -38,7 +22,7 @@ pub const SYSCALL: &str = "syscall-clock-monotonic";
 pub fn reading<'a>(cells: &'a [Cell], method: &str) -> Option<&'a Cell> {
     let mut found = cells
         .iter()
-        .filter(|c| c.factors.is("read-cost", method) && basis::samples(c) > 0);
+        .filter(|c| c.factors.is(read_cost::NAME, method) && basis::samples(c) > 0);
     let first = found.next()?;
     let rest = |c: &&Cell| c.factors.level(factor::LOAD) == "idle";
     if rest(&first) {
@@ -56,6 +40,24 @@ pub fn comparable<'a>(a: &'a Cell, b: &'a Cell) -> (&'a [Distribution], &'a [Dis
     } else {
         (&a.blocks, &b.blocks)
     }
+}
+
+/// The cells of clocks that the C library reads without entering the kernel and programs use,
+/// the most usual first.
+fn usual_clocks(cells: &[Cell]) -> Vec<&Cell> {
+    let is_read = |m: &&MethodRow| m.probe == read_cost::NAME && m.way == Way::Vdso;
+    let mut rows: Vec<_> = method::rows().filter(is_read).collect();
+    rows.retain(|m| m.usual.is_some());
+    rows.sort_by_key(|m| m.usual);
+    let measured = |m: &MethodRow| reading(cells, m.name);
+    rows.into_iter().filter_map(measured).collect()
+}
+
+/// Reading the bare counter: what a clock read costs at least.
+fn bare_counter(cells: &[Cell]) -> Option<&Cell> {
+    let rows = || method::rows().filter(|m| m.way == Way::Counter);
+    let names = rows().flat_map(|m| [Some(m.name), m.elsewhere]);
+    names.flatten().find_map(|name| reading(cells, name))
 }
 
 /// What is wrong with the clocks of this machine.
@@ -87,7 +89,7 @@ fn compare(a: &Cell, b: &Cell) -> Option<Comparison> {
 fn backward_steps(cells: &[Cell]) -> Vec<Candidate> {
     let readings = cells
         .iter()
-        .filter(|c| c.factors.level(factor::PROBE) == "read-cost");
+        .filter(|c| c.factors.level(factor::PROBE) == read_cost::NAME);
     readings
         .filter_map(|cell| {
             let granularities = cell.measurements.iter().filter_map(|m| m.granularity);
@@ -108,7 +110,7 @@ fn backward_steps(cells: &[Cell]) -> Vec<Candidate> {
 /// A counter read that costs more than a system call does not run on the bare
 /// processor: the hypervisor intercepts it.
 fn trapped_counter(cells: &[Cell]) -> Option<Candidate> {
-    let counter = COUNTERS.iter().find_map(|c| reading(cells, c))?;
+    let counter = bare_counter(cells)?;
     let c = compare(counter, reading(cells, SYSCALL)?)?;
     let text = format!(
         "Reading the counter ({}) costs {}, {} times a system call ({}): the hypervisor intercepts it.",
@@ -123,9 +125,9 @@ fn trapped_counter(cells: &[Cell]) -> Option<Candidate> {
 
 /// The first of the usual clocks that costs far more than the counter.
 fn slow_clock(cells: &[Cell]) -> Option<Candidate> {
-    let counter = COUNTERS.iter().find_map(|c| reading(cells, c))?;
-    VDSO.iter().find_map(|clock| {
-        let cell = reading(cells, clock)?;
+    let counter = bare_counter(cells)?;
+    usual_clocks(cells).into_iter().find_map(|cell| {
+        let clock = cell.factors.level(factor::METHOD);
         let c = compare(cell, counter)?;
         if c.interval.is_none_or(|i| i.low <= SLOW) {
             return None;
@@ -144,9 +146,9 @@ fn slow_clock(cells: &[Cell]) -> Option<Candidate> {
 fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
     let at_rest = cells
         .iter()
-        .filter(|c| c.factors.level(factor::PROBE) == "read-cost");
+        .filter(|c| c.factors.level(factor::PROBE) == read_cost::NAME);
     at_rest
-        .filter(|c| !COARSE_BY_DESIGN.contains(&c.factors.level(factor::METHOD)))
+        .filter(|c| basis::method(&c.factors).is_none_or(|m| !m.is_coarse))
         .filter_map(|cell| {
             // The smallest unit over the blocks is the least that can be said.
             let units = cell.measurements.iter().filter_map(|m| m.granularity);

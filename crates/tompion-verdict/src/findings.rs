@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_record::{Cell, Factors, factor, format_ns};
 use tompion_stats::ratio_interval;
 
@@ -39,10 +40,12 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
 
 /// Methods that suffer from the same causes in the same way.
 pub fn kind(factors: &Factors) -> &'static str {
-    match (factors.level(factor::PROBE), factors.level(factor::METHOD)) {
-        ("wake-up" | "timer-events", "busy-wait" | "tompion-hybrid" | "ticker") => "spinning",
-        ("wake-up" | "timer-events", _) => "sleeping",
-        ("read-cost", _) => "reading",
+    match factors.level(factor::PROBE) {
+        wake_up::NAME | timer_events::NAME => match basis::way(factors) {
+            Some(way) if way.spins() => "spinning",
+            _ => "sleeping",
+        },
+        read_cost::NAME => "reading",
         _ => "other",
     }
 }

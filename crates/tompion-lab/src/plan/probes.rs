@@ -226,7 +226,7 @@ impl ProbePlan {
 fn wake_up(table: &Table<'_, '_>) -> ProbeWish {
     let methods = table.parsed::<wake_up::Method>("methods");
     ProbeWish::WakeUp {
-        methods: names(&methods.unwrap_or_else(|| wake_up::Method::ALL.to_vec())),
+        methods: names(&methods.unwrap_or_else(|| wake_up::Method::all().collect())),
         targets_ns: times(table, "targets", &[100_000, 1_000_000, 10_000_000]),
         slack: slack(table, "default"),
         samples: samples(table, "samples", WAKE_SAMPLES),
@@ -244,7 +244,7 @@ fn read_cost(table: &Table<'_, '_>) -> ProbeWish {
 fn timer_events(table: &Table<'_, '_>) -> ProbeWish {
     let methods = table.parsed::<timer_events::Method>("methods");
     let forms = table.parsed::<timer_events::Form>("forms");
-    let all = || timer_events::Method::ALL.into_iter();
+    let all = || timer_events::Method::all();
     let available = || all().filter(|m| m.available().is_ok()).collect();
     ProbeWish::TimerEvents {
         methods: names(&methods.unwrap_or_else(available)),

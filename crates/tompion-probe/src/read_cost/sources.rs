@@ -1,121 +1,67 @@
-//! The clocks that are read, and the two brackets.
+//! The clocks that are read, one file each.
 
+use tompion_record::MethodRow;
+use tompion_time::Rate;
 use tompion_time::os::{self, ClockId};
-use tompion_time::{Instant, Rate, counter};
 
-use super::{Bracket, Pairing, ReadSource};
-use crate::sys;
+use super::brackets::{CounterBracket, KernelBracket};
+use super::{Bracket, NAME, Pairing, ReadSource, Reading, run};
+use crate::{Error, Limits, Outcome};
 
-macro_rules! source {
-    ($name:ident $(($field:ty))?, $pairing:ident, $unit:expr, |$this:ident| $read:expr) => {
-        pub(super) struct $name $((pub(super) $field))?;
-
-        impl ReadSource for $name {
-            const PAIRING: Pairing = Pairing::$pairing;
-
-            #[inline(always)]
-            fn read(&mut self) -> u64 {
-                let $this = self;
-                $read
-            }
-
-            fn unit_ns(&self) -> f64 {
-                let f: fn(&Self) -> f64 = $unit;
-                f(self)
-            }
-        }
-    };
+tompion_record::entries! {
+    /// All that this architecture has, in the order in which they are shown.
+    pub(super) static ALL: [Reading] =
+        counter,
+        #[cfg(target_arch = "x86_64")]
+        rdtscp,
+        ordered_counter,
+        tompion,
+        std_instant,
+        clock_monotonic,
+        clock_monotonic_raw,
+        clock_realtime,
+        clock_monotonic_coarse,
+        clock_boottime,
+        clock_tai,
+        gettimeofday,
+        syscall,
 }
 
-source!(BareCounter(f64), Successive, |s| s.0, |_s| counter::read());
-#[cfg(target_arch = "x86_64")]
-source!(Rdtscp(f64), Successive, |s| s.0, |_s| counter::read_rdtscp(
-));
-source!(OrderedCounter(f64), Successive, |s| s.0, |_s| {
-    counter::read_ordered()
-});
-source!(Tompion, Bracketed, |_| 1.0, |_s| Instant::now().as_nanos());
-source!(Vdso(ClockId), Bracketed, |_| 1.0, |s| os::now_ns(s.0));
-source!(Syscall(ClockId), Bracketed, |_| 1.0, |s| {
-    os::now_ns_by_syscall(s.0)
-});
-source!(Gettimeofday, Bracketed, |_| 1.0, |_s| sys::gettimeofday_ns(
-));
+/// What an entry says of itself, but for what it says otherwise.
+const CLOCK: MethodRow = MethodRow {
+    probe: NAME,
+    ..MethodRow::CLOCK
+};
 
-pub(super) struct StdInstant(std::time::Instant);
-
-impl StdInstant {
-    pub(super) fn new() -> Self {
-        Self(std::time::Instant::now())
+/// Measures a source between the brackets that there are; `source` is told what a tick of
+/// them takes, in nanoseconds.
+fn measured<S: ReadSource>(
+    rate: Option<Rate>,
+    limits: &Limits,
+    source: impl Fn(f64) -> S,
+) -> Result<Outcome, Error> {
+    match rate.map(CounterBracket) {
+        Some(bracket) => run(&mut source(1e9 / bracket.hz()), &bracket, limits),
+        None => run(
+            &mut source(1e9 / KernelBracket.hz()),
+            &KernelBracket,
+            limits,
+        ),
     }
 }
 
-impl ReadSource for StdInstant {
+/// `clock_gettime` through the C library and the vDSO.
+struct Vdso(ClockId);
+
+impl ReadSource for Vdso {
     const PAIRING: Pairing = Pairing::Bracketed;
 
     #[inline(always)]
     fn read(&mut self) -> u64 {
-        // The conversion to a number belongs to reading it.
-        std::time::Instant::now().duration_since(self.0).as_nanos() as u64
+        os::now_ns(self.0)
     }
 
     fn unit_ns(&self) -> f64 {
         1.0
-    }
-}
-
-/// Brackets by the CPU counter, ordered on both sides.
-pub(super) struct CounterBracket(pub(super) Rate);
-
-impl Bracket for CounterBracket {
-    #[inline(always)]
-    fn open(&self) -> u64 {
-        counter::read_closing()
-    }
-
-    #[inline(always)]
-    fn close(&self) -> u64 {
-        counter::read_closing()
-    }
-
-    #[inline(always)]
-    fn ps(&self, ticks: u64) -> u64 {
-        self.0.ps(ticks)
-    }
-
-    fn hz(&self) -> f64 {
-        self.0.hz()
-    }
-
-    fn name(&self) -> &'static str {
-        "CPU counter (ordered)"
-    }
-}
-
-/// Brackets by `CLOCK_MONOTONIC_RAW` where no counter can be read.
-pub(super) struct KernelBracket;
-
-impl Bracket for KernelBracket {
-    #[inline(always)]
-    fn open(&self) -> u64 {
-        os::now_ns(ClockId::MonotonicRaw)
-    }
-
-    #[inline(always)]
-    fn close(&self) -> u64 {
-        os::now_ns(ClockId::MonotonicRaw)
-    }
-
-    #[inline(always)]
-    fn ps(&self, ticks: u64) -> u64 {
-        ticks * 1000
-    }
-
-    fn hz(&self) -> f64 {
-        1e9
-    }
-
-    fn name(&self) -> &'static str {
-        "CLOCK_MONOTONIC_RAW"
     }
 }

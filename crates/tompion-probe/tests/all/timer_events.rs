@@ -31,7 +31,7 @@ fn measured(method: Method, form: Form, period_ns: u64, limits: Limits) -> Outco
 }
 
 fn present() -> impl Iterator<Item = Method> {
-    Method::ALL.into_iter().filter(|m| match m.available() {
+    Method::all().filter(|m| match m.available() {
         Ok(()) => true,
         Err(why) => {
             println!("left out: {why}");

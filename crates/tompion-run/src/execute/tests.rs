@@ -376,7 +376,7 @@ fn searches_follow_the_last_block_beside_their_load() {
     let directory = tempfile::tempdir().unwrap();
     let o = crate::PlanOptions {
         timer_events: Some(crate::TimerEventOptions {
-            methods: vec![Method::Timerfd],
+            methods: vec![Method::named("timerfd")],
             forms: vec![Form::Grid],
             periods_ns: vec![100_000],
             events: 10,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tompion_load::LoadSpec;
 use tompion_probe::{Policy, ThreadSettings, read_cost, timer_events, wake_up};
-use tompion_record::{Factors, factor, format_duration};
+use tompion_record::{Factors, Way, factor, format_duration};
 
 use super::{Observe, PlannedCell, PlannedSearch, ProbePlan};
 
@@ -216,7 +216,7 @@ impl PlanOptions {
                 let key = self
                     .key("wake-up", method.name(), spec, policy)
                     .with(factor::TARGET, format_duration(*target_ns));
-                let slacks = self.slacks(policy, method.has_slack());
+                let slacks = self.slacks(policy, method.row().has_slack);
                 cells.extend(slacks.into_iter().map(|slack| PlannedCell {
                     factors: with_slack(&key, slack),
                     probe: ProbePlan::WakeUp {
@@ -241,12 +241,12 @@ impl PlanOptions {
         let mut cells = Vec::new();
         for &period_ns in &events.periods_ns {
             for &method in &events.methods {
-                for &form in events.forms.iter().filter(|f| method.has_form(**f)) {
+                for &form in &events.forms {
                     let key = self
                         .key("timer-events", method.name(), spec, policy)
                         .with(factor::TARGET, format_duration(period_ns))
                         .with(factor::FORM, form.name());
-                    for slack in self.slacks(policy, method.has_slack()) {
+                    for slack in self.slacks(policy, method.row().has_slack) {
                         cells.push(PlannedCell {
                             factors: with_slack(&key, slack),
                             probe: ProbePlan::TimerEvents {
@@ -340,7 +340,7 @@ fn with_slack(key: &Factors, slack: Option<Slack>) -> Factors {
 fn weight(method: wake_up::Method, target_ns: u64) -> f64 {
     const JUDGED: f64 = 8.0;
     let by_length = (target_ns as f64 / 1e6).sqrt().max(1.0);
-    if method == wake_up::Method::TompionHybrid && target_ns >= 500_000 {
+    if method.row().way == Way::SleepsThenSpins && target_ns >= 500_000 {
         by_length.max(JUDGED)
     } else {
         by_length

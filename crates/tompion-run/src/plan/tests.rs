@@ -8,11 +8,17 @@ use super::*;
 
 pub(crate) fn options() -> PlanOptions {
     PlanOptions {
-        read_methods: vec![read_cost::Method::Counter, read_cost::Method::Syscall],
-        wake_methods: vec![wake_up::Method::Usleep, wake_up::Method::TompionHybrid],
+        read_methods: vec![
+            read_cost::Method::named("rdtsc"),
+            read_cost::Method::named("syscall-clock-monotonic"),
+        ],
+        wake_methods: vec![
+            wake_up::Method::named("usleep"),
+            wake_up::Method::named("tompion-hybrid"),
+        ],
         targets: vec![
             (100_000, None),
-            (1_000_000, Some(vec![wake_up::Method::Usleep])),
+            (1_000_000, Some(vec![wake_up::Method::named("usleep")])),
         ],
         slacks: vec![Slack::Default, Slack::Ns(1)],
         timer_events: None,
@@ -128,7 +134,7 @@ fn plans_without_sense_are_refused_in_one_line() {
         ),
         (
             PlanOptions {
-                wake_methods: vec![wake_up::Method::Usleep; 2],
+                wake_methods: vec![wake_up::Method::named("usleep"); 2],
                 ..options()
             },
             "method `usleep` is named twice",
@@ -165,7 +171,10 @@ fn plans_without_sense_are_refused_in_one_line() {
 fn with_events(search: bool) -> PlanOptions {
     PlanOptions {
         timer_events: Some(TimerEventOptions {
-            methods: vec![Method::Timerfd, Method::ClockNanosleepAbs],
+            methods: vec![
+                Method::named("timerfd"),
+                Method::named("clock-nanosleep-abs"),
+            ],
             forms: vec![Form::Grid, Form::Rearmed],
             periods_ns: vec![10_000, 150_000],
             events: 4_500,

@@ -3,26 +3,14 @@
 use std::time::Duration;
 
 use tompion_probe::{read_cost, timer_events, wake_up};
+use tompion_record::InCheck;
 use tompion_run::{Plan, PlanOptions, StallOptions, TimerEventOptions};
 
 use super::session::{Promises, carry_out, plan_of_nothing};
 use crate::cli::{CheckOptions, MethodName};
 use crate::exit;
 
-/// Methods that are measured at 1 ms too.
-const AT_1_MS: [wake_up::Method; 4] = [
-    wake_up::Method::Usleep,
-    wake_up::Method::ClockNanosleepAbs,
-    wake_up::Method::Timerfd,
-    wake_up::Method::TompionHybrid,
-];
-
-/// The timer events that a check looks at.
-const EVENTS: [timer_events::Method; 3] = [
-    timer_events::Method::Timerfd,
-    timer_events::Method::ClockNanosleepAbs,
-    timer_events::Method::Ticker,
-];
+/// The period of the timer events that a check looks at.
 const EVENT_PERIOD_NS: u64 = 100_000;
 /// As many over all blocks as Adamczyk 2015 took.
 const EVENT_COUNT: u64 = 4_500;
@@ -76,21 +64,23 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
     let whole = options.methods.is_empty();
     if whole {
         read_methods.extend(read_cost::Method::available());
-        wake_methods.extend(wake_up::Method::ALL);
+        wake_methods.extend(wake_up::Method::all().filter(|m| m.row().in_check >= InCheck::Once));
     }
+    let closely = wake_up::Method::all().filter(|m| m.row().in_check == InCheck::EveryTarget);
     let targets = match (options.targets.is_empty(), quick) {
         (false, _) => options.targets.iter().map(|t| (t.0, None)).collect(),
         (true, true) => vec![(100_000, None)],
-        (true, false) => vec![(100_000, None), (1_000_000, Some(AT_1_MS.to_vec()))],
+        (true, false) => vec![(100_000, None), (1_000_000, Some(closely.collect()))],
     };
-    let available = |m: &timer_events::Method| m.available().is_ok();
+    let checked =
+        |m: &timer_events::Method| m.row().in_check >= InCheck::Once && m.available().is_ok();
     PlanOptions {
         read_methods,
         wake_methods,
         targets,
         slacks: options.slack.clone(),
         timer_events: whole.then(|| TimerEventOptions {
-            methods: EVENTS.into_iter().filter(available).collect(),
+            methods: timer_events::Method::all().filter(checked).collect(),
             forms: vec![timer_events::Form::Grid],
             periods_ns: vec![EVENT_PERIOD_NS],
             events: EVENT_COUNT.div_ceil(u64::from(nothing.blocks.max(1))),

@@ -14,12 +14,10 @@ pub fn list(options: &ListOptions) -> exit::Result {
     let reads: Vec<(&str, String)> = read_cost::Method::available()
         .map(|m| (m.name(), m.about().to_owned()))
         .collect();
-    let wakes: Vec<(&str, String)> = wake_up::Method::ALL
-        .iter()
+    let wakes: Vec<(&str, String)> = wake_up::Method::all()
         .map(|m| (m.name(), m.about().to_owned()))
         .collect();
-    let events: Vec<(&str, String)> = timer_events::Method::ALL
-        .iter()
+    let events: Vec<(&str, String)> = timer_events::Method::all()
         .map(|m| match m.available() {
             Ok(()) => (m.name(), m.about().to_owned()),
             Err(why) => (m.name(), format!("{} (not here: {why})", m.about())),

@@ -79,7 +79,7 @@ fn read_cost(options: &ReadCostOptions) -> PlanOptions {
 fn wake_up(options: &WakeUpOptions) -> PlanOptions {
     PlanOptions {
         wake_methods: if options.methods.is_empty() {
-            wake_up::Method::ALL.to_vec()
+            wake_up::Method::all().collect()
         } else {
             options.methods.clone()
         },
@@ -98,8 +98,7 @@ fn timer_events(options: &TimerEventsOptions) -> anyhow::Result<PlanOptions> {
     }
     let events = TimerEventOptions {
         methods: if options.methods.is_empty() {
-            timer_events::Method::ALL
-                .into_iter()
+            timer_events::Method::all()
                 .filter(|m| m.available().is_ok())
                 .collect()
         } else {

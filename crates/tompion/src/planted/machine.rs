@@ -182,7 +182,7 @@ impl Machine {
         let (every, usual, period_ns, lasts) = match &cell.probe {
             ProbePlan::ReadCost(_) => (100, 25 * busy, None, 5_000_000),
             ProbePlan::WakeUp { method, target_ns } => {
-                let grid = method.has_grid().then_some(*target_ns);
+                let grid = method.row().has_grid.then_some(*target_ns);
                 (*target_ns, 55_000 * busy, grid, limits.time_ns)
             }
             ProbePlan::TimerEvents { period_ns, .. } => {

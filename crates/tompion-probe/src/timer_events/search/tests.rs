@@ -270,7 +270,8 @@ fn a_real_mechanism_has_a_limit() {
     };
     let mut seen = Vec::new();
     for _ in 0..5 {
-        let found = smallest_held(Method::Timerfd, Form::Grid, &what, &Arc::default()).unwrap();
+        let found =
+            smallest_held(Method::named("timerfd"), Form::Grid, &what, &Arc::default()).unwrap();
         // A timer of the kernel takes two system calls and an interrupt.
         if (Some(500)..Some(2_000_000)).contains(&found.smallest_ns) && found.not_held_ns.is_some()
         {
@@ -284,6 +285,12 @@ fn a_real_mechanism_has_a_limit() {
 #[test]
 fn a_stop_ends_a_real_search_before_it_begins() {
     let stop = Arc::new(AtomicBool::new(true));
-    let found = smallest_held(Method::Timerfd, Form::Grid, &Search::default(), &stop).unwrap();
+    let found = smallest_held(
+        Method::named("timerfd"),
+        Form::Grid,
+        &Search::default(),
+        &stop,
+    )
+    .unwrap();
     assert!(found.ended_early && found.attempts.is_empty() && found.smallest_ns.is_none());
 }

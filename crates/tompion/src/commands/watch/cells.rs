@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tompion_load::LoadSpec;
 use tompion_probe::wake_up;
-use tompion_record::{factor, format_duration};
+use tompion_record::{Way, factor, format_duration};
 use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, ProbePlan, Slack, StallOptions};
 use tompion_watch::{Choices, Setting};
 
@@ -158,11 +158,12 @@ impl Cells {
     }
 }
 
-/// The most usual kind of precise sleep first.
+/// A periodic sleep of the kernel first: the most usual one of those that are precise.
 fn all_methods() -> Vec<wake_up::Method> {
-    let first = wake_up::Method::ClockNanosleepAbs;
-    let others = wake_up::Method::ALL.into_iter().filter(|m| *m != first);
-    std::iter::once(first).chain(others).collect()
+    let is_first = |m: &wake_up::Method| m.row().has_grid && m.row().way == Way::Sleeps;
+    let first = wake_up::Method::all().find(is_first);
+    let others = wake_up::Method::all().filter(|m| Some(*m) != first);
+    first.into_iter().chain(others).collect()
 }
 
 #[cfg(test)]

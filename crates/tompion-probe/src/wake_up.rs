@@ -2,109 +2,33 @@
 
 mod methods;
 
-use std::fmt;
-use std::str::FromStr;
-
-use tompion_record::{Mark, Measurement, Recorder, Sample};
+use tompion_record::{Mark, Measurement, MethodRow, Recorder, Sample};
 use tompion_time::os::{self, ClockId};
 
+use crate::method::{self, Listed};
 use crate::{Error, Limits, Outcome, floor, sys};
 
+/// The name of this probe.
+pub const NAME: &str = "wake-up";
+
 /// A function that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // each is named after the function it calls
-pub enum Method {
-    Usleep,
-    Nanosleep,
-    ClockNanosleepAbs,
-    Timerfd,
-    Ppoll,
-    StdSleep,
-    BusyWait,
-    TompionHybrid,
+pub type Method = method::Method<Waiting>;
+
+/// An entry in the list of functions that wait.
+pub struct Waiting {
+    row: MethodRow,
+    measure: fn(target_ns: u64, &Limits) -> Result<Outcome, Error>,
 }
 
-impl Method {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Usleep,
-        Self::Nanosleep,
-        Self::ClockNanosleepAbs,
-        Self::Timerfd,
-        Self::Ppoll,
-        Self::StdSleep,
-        Self::BusyWait,
-        Self::TompionHybrid,
-    ];
+impl Listed for Waiting {
+    const WHAT: &'static str = "wake-up method";
 
-    /// The level of the factor `method`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Usleep => "usleep",
-            Self::Nanosleep => "nanosleep",
-            Self::ClockNanosleepAbs => "clock-nanosleep-abs",
-            Self::Timerfd => "timerfd",
-            Self::Ppoll => "ppoll",
-            Self::StdSleep => "std-sleep",
-            Self::BusyWait => "busy-wait",
-            Self::TompionHybrid => "tompion-hybrid",
-        }
+    fn all() -> &'static [&'static Self] {
+        methods::ALL
     }
 
-    /// What it does, in a few words.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Usleep => "usleep(3), relative",
-            Self::Nanosleep => "nanosleep(2), relative",
-            Self::ClockNanosleepAbs => "clock_nanosleep(2) to an absolute time, on a grid",
-            Self::Timerfd => "read(2) of a periodic timerfd, on a grid",
-            Self::Ppoll => "ppoll(2) timeout, relative",
-            Self::StdSleep => "Rust's std::thread::sleep, relative",
-            Self::BusyWait => "reading the clock until it is time, on a grid",
-            Self::TompionHybrid => "Tompion's sleep: kernel, then spinning, on a grid",
-        }
-    }
-
-    /// Whether it waits for absolute times, so that a period can be missed.
-    pub fn has_grid(self) -> bool {
-        matches!(
-            self,
-            Self::ClockNanosleepAbs | Self::Timerfd | Self::BusyWait | Self::TompionHybrid
-        )
-    }
-
-    /// Whether timer slack acts on it as a setting: the kernel applies it to sleeps
-    /// and to the timeouts of polls, not to timers (a timerfd). Tompion's sleep sets
-    /// its own, and a busy wait never sleeps.
-    pub fn has_slack(self) -> bool {
-        match self {
-            Self::Usleep
-            | Self::Nanosleep
-            | Self::ClockNanosleepAbs
-            | Self::Ppoll
-            | Self::StdSleep => true,
-            Self::Timerfd | Self::BusyWait | Self::TompionHybrid => false,
-        }
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Method {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|m| m.name() == text)
-            .ok_or_else(|| {
-                let known = Self::ALL.map(Self::name).join(", ");
-                format!("`{text}` is no wake-up method; use one of {known}")
-            })
+    fn row(&self) -> &MethodRow {
+        &self.row
     }
 }
 
@@ -131,18 +55,11 @@ pub trait Waiter {
 pub const WARM_UP: u64 = 3;
 
 /// Measures one method; call it on the measuring thread.
+///
+/// # Errors
+/// What the system refused.
 pub fn measure(method: Method, target_ns: u64, limits: &Limits) -> Result<Outcome, Error> {
-    use methods::*;
-    match method {
-        Method::Usleep => run(&mut Usleep, target_ns, limits),
-        Method::Nanosleep => run(&mut Nanosleep, target_ns, limits),
-        Method::ClockNanosleepAbs => run(&mut ClockNanosleepAbs, target_ns, limits),
-        Method::Timerfd => run(&mut Timerfd::default(), target_ns, limits),
-        Method::Ppoll => run(&mut Ppoll, target_ns, limits),
-        Method::StdSleep => run(&mut StdSleep, target_ns, limits),
-        Method::BusyWait => run(&mut BusyWait, target_ns, limits),
-        Method::TompionHybrid => run(&mut Hybrid::new(), target_ns, limits),
-    }
+    (method.entry().measure)(target_ns, limits)
 }
 
 /// Runs any waiter, planted ones included.

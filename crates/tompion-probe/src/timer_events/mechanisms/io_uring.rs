@@ -9,10 +9,33 @@ use std::io;
 use io_uring::types::{SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, Probe, opcode};
 
-use super::Mechanism;
-use super::mechanisms::monotonic;
+use tompion_record::MethodRow;
 
-pub(super) struct Uring {
+use super::{EVENTS, monotonic};
+use crate::timer_events::{Firing, Mechanism, one_event};
+
+pub(super) static ENTRY: Firing = Firing {
+    row: MethodRow {
+        name: "io-uring",
+        about: "an absolute timeout of io_uring, submitted and awaited",
+        // The kernel gives timers none.
+        has_slack: false,
+        ..EVENTS
+    },
+    spin_budget: None,
+    available: || one_event(&mut Uring::open()?),
+    trial: |trial| Ok(trial.on(&mut Uring::open()?)),
+    advice: |error| match error {
+        libc::EPERM | libc::EACCES => {
+            "; /proc/sys/kernel/io_uring_disabled must be 0 and no sandbox filter io_uring"
+        }
+        libc::ENOSYS => "; it needs Linux 5.4 and a sandbox that lets io_uring pass",
+        libc::ENOMEM => "; a higher limit of locked memory (ulimit -l)",
+        _ => "",
+    },
+};
+
+struct Uring {
     /// Closing it takes back what is still armed.
     ring: IoUring,
     /// Read by the kernel during the call that submits.
@@ -21,7 +44,7 @@ pub(super) struct Uring {
 
 impl Uring {
     /// Makes the ring, and makes sure that its timeouts do fire.
-    pub(super) fn open() -> io::Result<Self> {
+    fn open() -> io::Result<Self> {
         let ring = IoUring::new(2)?;
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;

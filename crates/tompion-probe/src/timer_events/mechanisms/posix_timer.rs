@@ -2,11 +2,31 @@
 
 use std::io;
 
-use super::mechanisms::{Told, monotonic};
-use super::sys::{BlockedSignal, SignalTimer};
-use super::{Mechanism, OneEvent, Task};
+use tompion_record::MethodRow;
 
-pub(super) struct PosixTimer {
+use super::{EVENTS, Told, monotonic};
+use crate::timer_events::sys::{BlockedSignal, SignalTimer};
+use crate::timer_events::{Firing, Mechanism, one_event};
+
+pub(super) static ENTRY: Firing = Firing {
+    row: MethodRow {
+        name: "posix-timer",
+        about: "timer_create(2) with a signal to the thread, sigwaitinfo(2)",
+        // The kernel gives timers none.
+        has_slack: false,
+        ..EVENTS
+    },
+    spin_budget: None,
+    // One that is accepted but never signalled would be waited for for ever.
+    available: delivers,
+    trial: |trial| Ok(trial.on(&mut PosixTimer::open()?)),
+    advice: |error| match error {
+        libc::EAGAIN => "; a higher limit of pending signals (ulimit -i)",
+        _ => "",
+    },
+};
+
+struct PosixTimer {
     // In this order: the timer must be gone before its signal is let through.
     timer: SignalTimer,
     signal: BlockedSignal,
@@ -14,7 +34,7 @@ pub(super) struct PosixTimer {
 }
 
 impl PosixTimer {
-    pub(super) fn open() -> io::Result<Self> {
+    fn open() -> io::Result<Self> {
         let signal = BlockedSignal::new()?;
         Ok(Self {
             timer: SignalTimer::new(&signal)?,
@@ -65,7 +85,7 @@ impl Mechanism for PosixTimer {
 
 /// Whether a timer's signal reaches the thread at all, within a second; in some
 /// sandboxes it does not.
-pub(super) fn delivers() -> io::Result<()> {
+fn delivers() -> io::Result<()> {
     const PATIENCE_NS: u64 = 1_000_000_000;
     let timer = PosixTimer::open()?;
     timer.timer.arm(monotonic(), 0)?;
@@ -79,5 +99,5 @@ pub(super) fn delivers() -> io::Result<()> {
         }
     }
     // The very way that is measured.
-    OneEvent(1_000).perform(&mut PosixTimer::open()?)
+    one_event(&mut PosixTimer::open()?)
 }

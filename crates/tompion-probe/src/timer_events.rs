@@ -13,10 +13,8 @@
 
 mod event_loop;
 mod mechanisms;
-mod posix_timer;
 mod search;
 mod sys;
-mod uring;
 
 #[cfg(test)]
 mod tests;
@@ -25,12 +23,17 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use tompion_record::MethodRow;
 use tompion_time::sleep::Budget;
 
 pub use event_loop::{MAX_PERIOD_NS, run};
 pub use search::{Attempt, Found, Held, Search, search, smallest_held};
 
+use crate::method::{self, Listed};
 use crate::{Error, Limits, Outcome};
+
+/// The name of this probe.
+pub const NAME: &str = "timer-events";
 
 /// Events of a trial by default, as in the paper.
 pub const EVENTS: u64 = 4_500;
@@ -88,77 +91,38 @@ impl FromStr for Form {
 }
 
 /// What fires the events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // `about` tells
-pub enum Method {
-    Timerfd,
-    ClockNanosleepAbs,
-    ClockNanosleepRel,
-    PosixTimer,
-    IoUring,
-    Epoll,
-    Ticker,
+pub type Method = method::Method<Firing>;
+
+/// An entry in the list of what fires events.
+pub struct Firing {
+    row: MethodRow,
+    /// The most CPU time that it may spend spinning, as a share of each second;
+    /// none for what waits in the kernel alone.
+    spin_budget: Option<Budget>,
+    /// Whether this system has it, found out by one event on the calling thread.
+    available: fn() -> io::Result<()>,
+    trial: fn(Trial<'_>) -> io::Result<Result<Outcome, Error>>,
+    /// What may help after an error of that number; starts with a separator.
+    advice: fn(i32) -> &'static str,
+}
+
+impl Listed for Firing {
+    const WHAT: &'static str = "method of timer events";
+
+    fn all() -> &'static [&'static Self] {
+        mechanisms::ALL
+    }
+
+    fn row(&self) -> &MethodRow {
+        &self.row
+    }
 }
 
 impl Method {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Timerfd,
-        Self::ClockNanosleepAbs,
-        Self::ClockNanosleepRel,
-        Self::PosixTimer,
-        Self::IoUring,
-        Self::Epoll,
-        Self::Ticker,
-    ];
-
-    /// The level of the factor `method`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Timerfd => "timerfd",
-            Self::ClockNanosleepAbs => "clock-nanosleep-abs",
-            Self::ClockNanosleepRel => "clock-nanosleep-rel",
-            Self::PosixTimer => "posix-timer",
-            Self::IoUring => "io-uring",
-            Self::Epoll => "epoll",
-            Self::Ticker => "ticker",
-        }
-    }
-
-    /// What it does, in a few words.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Timerfd => "read(2) of a timerfd",
-            Self::ClockNanosleepAbs => "clock_nanosleep(2) to an absolute time",
-            Self::ClockNanosleepRel => "clock_nanosleep(2) for what is left",
-            Self::PosixTimer => "timer_create(2) with a signal to the thread, sigwaitinfo(2)",
-            Self::IoUring => "an absolute timeout of io_uring, submitted and awaited",
-            Self::Epoll => "the timeout of epoll_pwait2(2), for what is left",
-            Self::Ticker => "Tompion's ticker: kernel sleep, then spinning within a budget",
-        }
-    }
-
-    /// Whether it can be used in that form. Every method can: those that wait for
-    /// a length of time reckon on a grid what is left, right before each wait.
-    pub fn has_form(self, form: Form) -> bool {
-        match form {
-            Form::Grid | Form::Rearmed => true,
-        }
-    }
-
-    /// Whether timer slack acts on it as a setting: the kernel applies it to
-    /// sleeps, not to timers, and Tompion's ticker sets its own.
-    pub fn has_slack(self) -> bool {
-        matches!(
-            self,
-            Self::ClockNanosleepAbs | Self::ClockNanosleepRel | Self::Epoll
-        )
-    }
-
     /// The most CPU time that it may spend spinning, as a share of each second;
     /// none for what waits in the kernel alone.
     pub fn spin_budget(self) -> Option<Budget> {
-        (self == Self::Ticker).then_some(mechanisms::TICKER_BUDGET)
+        self.entry().spin_budget
     }
 
     /// Whether this system has it, found out by one event on the calling thread.
@@ -166,69 +130,12 @@ impl Method {
     /// # Errors
     /// Why not, and what would help, in one line.
     pub fn available(self) -> Result<(), String> {
-        const SOON_NS: u64 = 1_000;
-        let fires = match self {
-            // One that is accepted but never signalled would be waited for for ever.
-            Self::PosixTimer => posix_timer::delivers(),
-            // It needs nothing special, and a trial of it changes the thread's slack.
-            Self::Ticker => Ok(()),
-            _ => self.with(OneEvent(SOON_NS)).and_then(|fired| fired),
-        };
+        let fires = (self.entry().available)();
         fires.map_err(|e| format!("{self}: {e}{}", self.advice(&e)))
     }
 
-    /// What may help after an error; starts with a separator.
     fn advice(self, error: &io::Error) -> &'static str {
-        match (self, error.raw_os_error()) {
-            (Self::IoUring, Some(libc::EPERM | libc::EACCES)) => {
-                "; /proc/sys/kernel/io_uring_disabled must be 0 and no sandbox filter io_uring"
-            }
-            (Self::IoUring, Some(libc::ENOSYS)) => {
-                "; it needs Linux 5.4 and a sandbox that lets io_uring pass"
-            }
-            (Self::IoUring, Some(libc::ENOMEM)) => "; a higher limit of locked memory (ulimit -l)",
-            (Self::Epoll, Some(libc::ENOSYS)) => "; epoll_pwait2 needs Linux 5.11",
-            (Self::PosixTimer, Some(libc::EAGAIN)) => {
-                "; a higher limit of pending signals (ulimit -i)"
-            }
-            _ => "",
-        }
-    }
-
-    /// Does something with the mechanism, each in code of its own.
-    fn with<T>(self, task: impl Task<Output = T>) -> io::Result<T> {
-        use mechanisms::*;
-        Ok(match self {
-            Self::Timerfd => task.perform(&mut Timerfd::open()?),
-            Self::ClockNanosleepAbs => task.perform(&mut ClockNanosleepAbs),
-            Self::ClockNanosleepRel => task.perform(&mut ClockNanosleepRel),
-            Self::PosixTimer => task.perform(&mut posix_timer::PosixTimer::open()?),
-            Self::IoUring => task.perform(&mut uring::Uring::open()?),
-            Self::Epoll => task.perform(&mut Epoll::open()?),
-            Self::Ticker => task.perform(&mut TompionTicker::default()),
-        })
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Method {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|m| m.name() == text)
-            .ok_or_else(|| {
-                format!(
-                    "`{text}` is no method for timer events; use one of {}",
-                    Self::ALL.map(Self::name).join(", ")
-                )
-            })
+        error.raw_os_error().map_or("", self.entry().advice)
     }
 }
 
@@ -262,22 +169,11 @@ pub trait Mechanism {
     fn rearm(&mut self, target_ns: u64, period_ns: u64) -> io::Result<()>;
 }
 
-/// Something to do with whichever mechanism.
-trait Task {
-    type Output;
-    fn perform(self, mechanism: &mut impl Mechanism) -> Self::Output;
-}
-
-/// One event so many nanoseconds ahead.
-struct OneEvent(u64);
-
-impl Task for OneEvent {
-    type Output = io::Result<()>;
-
-    fn perform(self, mechanism: &mut impl Mechanism) -> io::Result<()> {
-        let target = mechanism.now_ns() + self.0;
-        mechanism.rearm(target, self.0)
-    }
+/// Lets it fire one event a microsecond ahead.
+fn one_event(mechanism: &mut impl Mechanism) -> io::Result<()> {
+    const SOON_NS: u64 = 1_000;
+    let target = mechanism.now_ns() + SOON_NS;
+    mechanism.rearm(target, SOON_NS)
 }
 
 /// One trial.
@@ -289,10 +185,8 @@ struct Trial<'a> {
     most_missed: u64,
 }
 
-impl Task for Trial<'_> {
-    type Output = Result<Outcome, Error>;
-
-    fn perform(self, mechanism: &mut impl Mechanism) -> Self::Output {
+impl Trial<'_> {
+    fn on(self, mechanism: &mut impl Mechanism) -> Result<Outcome, Error> {
         event_loop::run_while_held(
             mechanism,
             self.form,
@@ -325,8 +219,7 @@ pub fn measure(
 }
 
 fn measure_trial(method: Method, trial: Trial<'_>) -> Result<Outcome, Error> {
-    let mut outcome = method
-        .with(trial)
+    let mut outcome = (method.entry().trial)(trial)
         .map_err(|e| Error::system(format!("{method}{}", method.advice(&e)))(e))??;
     let technique = &mut outcome.measurement.technique;
     *technique = format!("{technique}, by {}", method.about());

@@ -1,139 +1,53 @@
 //! Read cost: what it costs to read a clock (the papers' timer cost).
 
+mod brackets;
 mod sources;
 
-use std::fmt;
 use std::hint::black_box;
-use std::str::FromStr;
 
-use tompion_record::{Granularity, Mark, Measurement, Recorder, Sample};
+use tompion_record::{Granularity, Mark, Measurement, MethodRow, Recorder, Sample};
+use tompion_time::Rate;
 use tompion_time::os::{self, ClockId};
-use tompion_time::{Rate, counter};
 
+use crate::method::{self, Listed};
 use crate::{Error, Limits, Outcome, sys};
 
+/// The name of this probe.
+pub const NAME: &str = "read-cost";
+
 /// A way to read a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// The bare counter: RDTSC, or the generic timer's count on aarch64.
-    Counter,
-    /// RDTSCP.
-    #[cfg(target_arch = "x86_64")]
-    Rdtscp,
-    /// The counter after a fence: LFENCE and RDTSC, or ISB and the count.
-    OrderedCounter,
-    /// Tompion's own clock.
-    Tompion,
-    /// Rust's `std::time::Instant::now`.
-    StdInstant,
-    /// `clock_gettime` through the C library and the vDSO.
-    Vdso(ClockId),
-    /// `gettimeofday`.
-    Gettimeofday,
-    /// `clock_gettime(CLOCK_MONOTONIC)` by a real system call.
-    Syscall,
+pub type Method = method::Method<Reading>;
+
+/// An entry in the list of clocks.
+pub struct Reading {
+    row: MethodRow,
+    is_available: fn() -> bool,
+    /// How many of the wanted samples it takes, as a divisor.
+    sample_divisor: u64,
+    measure: fn(Option<Rate>, &Limits) -> Result<Outcome, Error>,
+}
+
+impl Listed for Reading {
+    const WHAT: &'static str = "read-cost method";
+
+    fn all() -> &'static [&'static Self] {
+        sources::ALL
+    }
+
+    fn row(&self) -> &MethodRow {
+        &self.row
+    }
 }
 
 impl Method {
-    /// All that this architecture has.
-    pub const ALL: &[Self] = &[
-        Self::Counter,
-        #[cfg(target_arch = "x86_64")]
-        Self::Rdtscp,
-        Self::OrderedCounter,
-        Self::Tompion,
-        Self::StdInstant,
-        Self::Vdso(ClockId::Monotonic),
-        Self::Vdso(ClockId::MonotonicRaw),
-        Self::Vdso(ClockId::Realtime),
-        Self::Vdso(ClockId::MonotonicCoarse),
-        Self::Vdso(ClockId::Boottime),
-        Self::Vdso(ClockId::Tai),
-        Self::Gettimeofday,
-        Self::Syscall,
-    ];
-
     /// Those that this CPU can carry out.
     pub fn available() -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(|m| match m {
-            #[cfg(target_arch = "x86_64")]
-            Self::Rdtscp => counter::has_rdtscp(),
-            Self::Counter | Self::OrderedCounter => counter::AVAILABLE,
-            _ => true,
-        })
+        Self::all().filter(|m| (m.entry().is_available)())
     }
 
-    /// The level of the factor `method`.
-    pub fn name(self) -> &'static str {
-        let arm = cfg!(target_arch = "aarch64");
-        match self {
-            Self::Counter if arm => "cntvct",
-            Self::Counter => "rdtsc",
-            #[cfg(target_arch = "x86_64")]
-            Self::Rdtscp => "rdtscp",
-            Self::OrderedCounter if arm => "isb-cntvct",
-            Self::OrderedCounter => "lfence-rdtsc",
-            Self::Tompion => "tompion",
-            Self::StdInstant => "std-instant",
-            Self::Vdso(ClockId::Monotonic) => "clock-monotonic",
-            Self::Vdso(ClockId::MonotonicRaw) => "clock-monotonic-raw",
-            Self::Vdso(ClockId::MonotonicCoarse) => "clock-monotonic-coarse",
-            Self::Vdso(ClockId::Realtime) => "clock-realtime",
-            Self::Vdso(ClockId::Boottime) => "clock-boottime",
-            Self::Vdso(ClockId::Tai) => "clock-tai",
-            Self::Vdso(ClockId::ThreadCpu) => "clock-thread-cpu",
-            Self::Gettimeofday => "gettimeofday",
-            Self::Syscall => "syscall-clock-monotonic",
-        }
-    }
-
-    /// What it reads, in a few words.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Counter => "the bare CPU counter, unordered",
-            #[cfg(target_arch = "x86_64")]
-            Self::Rdtscp => "the CPU counter by RDTSCP",
-            Self::OrderedCounter => "the CPU counter behind a fence",
-            Self::Tompion => "Tompion's clock: the counter converted to nanoseconds",
-            Self::StdInstant => "Rust's std::time::Instant::now",
-            Self::Vdso(ClockId::Monotonic) => "clock_gettime(CLOCK_MONOTONIC)",
-            Self::Vdso(ClockId::MonotonicRaw) => "clock_gettime(CLOCK_MONOTONIC_RAW)",
-            Self::Vdso(ClockId::MonotonicCoarse) => "clock_gettime(CLOCK_MONOTONIC_COARSE)",
-            Self::Vdso(ClockId::Realtime) => "clock_gettime(CLOCK_REALTIME)",
-            Self::Vdso(ClockId::Boottime) => "clock_gettime(CLOCK_BOOTTIME)",
-            Self::Vdso(ClockId::Tai) => "clock_gettime(CLOCK_TAI)",
-            Self::Vdso(ClockId::ThreadCpu) => "clock_gettime(CLOCK_THREAD_CPUTIME_ID)",
-            Self::Gettimeofday => "gettimeofday",
-            Self::Syscall => "clock_gettime(CLOCK_MONOTONIC) by a real system call",
-        }
-    }
-
-    /// How many of the wanted samples it takes, as a divisor: a real system call
-    /// costs some ten times a read.
+    /// How many of the wanted samples it takes, as a divisor.
     pub fn sample_divisor(self) -> u64 {
-        if self == Self::Syscall { 10 } else { 1 }
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Method {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|m| m.name() == text)
-            .ok_or_else(|| {
-                let known: Vec<_> = Self::ALL.iter().map(|m| m.name()).collect();
-                let known = known.join(", ");
-                format!("`{text}` is no read-cost method; use one of {known}")
-            })
+        self.entry().sample_divisor
     }
 }
 
@@ -180,31 +94,11 @@ pub const WARM_UP: u64 = 100;
 
 /// Measures one method; call it on the measuring thread. `rate` converts the
 /// counter; without one (no counter) the kernel's clock brackets.
+///
+/// # Errors
+/// What the system refused.
 pub fn measure(method: Method, rate: Option<Rate>, limits: &Limits) -> Result<Outcome, Error> {
-    match rate {
-        Some(rate) => with_bracket(method, &sources::CounterBracket(rate), limits),
-        None => with_bracket(method, &sources::KernelBracket, limits),
-    }
-}
-
-fn with_bracket<B: Bracket>(
-    method: Method,
-    bracket: &B,
-    limits: &Limits,
-) -> Result<Outcome, Error> {
-    use sources::*;
-    let unit = 1e9 / bracket.hz();
-    match method {
-        Method::Counter => run(&mut BareCounter(unit), bracket, limits),
-        #[cfg(target_arch = "x86_64")]
-        Method::Rdtscp => run(&mut Rdtscp(unit), bracket, limits),
-        Method::OrderedCounter => run(&mut OrderedCounter(unit), bracket, limits),
-        Method::Tompion => run(&mut Tompion, bracket, limits),
-        Method::StdInstant => run(&mut StdInstant::new(), bracket, limits),
-        Method::Vdso(id) => run(&mut Vdso(id), bracket, limits),
-        Method::Gettimeofday => run(&mut Gettimeofday, bracket, limits),
-        Method::Syscall => run(&mut Syscall(ClockId::Monotonic), bracket, limits),
-    }
+    (method.entry().measure)(rate, limits)
 }
 
 /// Runs any source under any bracket, planted ones included.

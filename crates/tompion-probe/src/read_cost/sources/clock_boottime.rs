@@ -1,0 +1,19 @@
+//! `CLOCK_BOOTTIME` through the C library and the vDSO.
+
+use tompion_record::MethodRow;
+use tompion_time::os::ClockId;
+
+use super::{CLOCK, Vdso, measured};
+use crate::read_cost::Reading;
+
+pub(super) static ENTRY: Reading = Reading {
+    row: MethodRow {
+        name: "clock-boottime",
+        about: "clock_gettime(CLOCK_BOOTTIME)",
+        usual: Some(4),
+        ..CLOCK
+    },
+    is_available: || true,
+    sample_divisor: 1,
+    measure: |rate, limits| measured(rate, limits, |_| Vdso(ClockId::Boottime)),
+};

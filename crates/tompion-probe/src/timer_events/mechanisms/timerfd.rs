@@ -1,0 +1,69 @@
+//! A timerfd.
+
+use std::io;
+
+use tompion_record::{InCheck, MethodRow};
+
+use super::{EVENTS, Told, monotonic};
+use crate::timer_events::{Firing, Mechanism, one_event, sys};
+
+pub(super) static ENTRY: Firing = Firing {
+    row: MethodRow {
+        name: "timerfd",
+        about: "read(2) of a timerfd",
+        // The kernel gives timers none.
+        has_slack: false,
+        in_check: InCheck::Once,
+        ..EVENTS
+    },
+    spin_budget: None,
+    available: || one_event(&mut Timerfd::open()?),
+    trial: |trial| Ok(trial.on(&mut Timerfd::open()?)),
+    advice: |_| "",
+};
+
+/// Periodic on a grid, one-shot when armed again.
+struct Timerfd {
+    timer: sys::TimerFd,
+    told: Told,
+}
+
+impl Timerfd {
+    fn open() -> io::Result<Self> {
+        Ok(Self {
+            timer: sys::TimerFd::open()?,
+            told: Told::default(),
+        })
+    }
+}
+
+impl Mechanism for Timerfd {
+    #[inline(always)]
+    fn now_ns(&mut self) -> u64 {
+        monotonic()
+    }
+
+    fn start(&mut self, first_ns: u64, period_ns: u64) -> io::Result<()> {
+        self.told = Told::default();
+        self.timer.arm(first_ns, period_ns)
+    }
+
+    #[inline(always)]
+    fn wait_point(&mut self, point: u64, target_ns: u64) -> io::Result<()> {
+        loop {
+            let passed = self.timer.wait()?;
+            if self
+                .told
+                .reaches(passed, point, || monotonic() >= target_ns)
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn rearm(&mut self, target_ns: u64, _period_ns: u64) -> io::Result<()> {
+        self.timer.arm(target_ns, 0)?;
+        self.timer.wait().map(drop)
+    }
+}

@@ -1,0 +1,33 @@
+//! The timeout of `ppoll(2)`.
+
+use tompion_record::MethodRow;
+
+use super::{SLEEP, monotonic, until};
+use crate::sys;
+use crate::wake_up::{Waiter, Waiting, run};
+
+pub(super) static ENTRY: Waiting = Waiting {
+    row: MethodRow {
+        name: "ppoll",
+        about: "ppoll(2) timeout, relative",
+        usual: Some(5),
+        ..SLEEP
+    },
+    measure: |target_ns, limits| run(&mut Ppoll, target_ns, limits),
+};
+
+struct Ppoll;
+
+impl Waiter for Ppoll {
+    const GRID: bool = false;
+
+    #[inline(always)]
+    fn now_ns(&mut self) -> u64 {
+        monotonic()
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, target_ns: u64, ahead_ns: u64) {
+        until(target_ns, ahead_ns, sys::ppoll);
+    }
+}
