@@ -10,8 +10,9 @@ use crate::affinity::measured_cpu;
 use crate::child::LoadChild;
 use crate::counters::{Counters, memory_file};
 use crate::irq_guard::IrqGuard;
-use crate::spec::{Irq, Kind, Part};
-use crate::worker::{NO_CPU, SEPARATOR, WORKER_ARG, file_name};
+use crate::loads::file_name;
+use crate::spec::{Irq, Part};
+use crate::worker::{NO_CPU, SEPARATOR, WORKER_ARG};
 use crate::{LoadConfig, LoadError, driver, irq, sys, tree};
 
 /// A load that is one process, or one program below a supervisor.
@@ -105,7 +106,7 @@ impl Component {
             Some(BuiltIn {
                 counters: Counters::open(&memory).map_err(system("map its counters"))?,
                 operation,
-                moves_bytes: !matches!(part.kind, Kind::Cpu { .. }),
+                moves_bytes: part.work.moves_bytes(),
             })
         };
         Ok(Self {
@@ -214,13 +215,11 @@ fn interrupts(
     config: &LoadConfig,
     executable: &Path,
 ) -> Result<(Option<IrqGuard>, Vec<String>), LoadError> {
-    let cpu = match part.kind {
-        Kind::DiskRead { irq: Some(irq), .. } => match irq {
-            Irq::Cpu(cpu) => cpu,
-            Irq::Measured => measured_cpu(config.measured_cpu, "irq=measured")
-                .map_err(|problem| refusal(part, problem))?,
-        },
-        _ => return Ok((None, Vec::new())),
+    let cpu = match part.work.irq() {
+        Some(Irq::Cpu(cpu)) => cpu,
+        Some(Irq::Measured) => measured_cpu(config.measured_cpu, "irq=measured")
+            .map_err(|problem| refusal(part, problem))?,
+        None => return Ok((None, Vec::new())),
     };
     let (disk, irqs) = match irq::of_directory(&config.directory) {
         Ok(found) => found,

@@ -28,6 +28,7 @@ mod headroom;
 mod irq;
 mod irq_guard;
 mod keeper;
+mod loads;
 mod peer;
 mod process;
 mod spec;
@@ -39,7 +40,13 @@ mod worker;
 pub use activity::{Activity, ActivityRates, machine_activity};
 pub use budget::{USUAL_WRITE_BYTES, least_write_bytes, longest_write_time, write_budget};
 pub use error::LoadError;
+pub use loads::{InCheck, Load};
 pub use peer::serve_peer;
 pub use process::{LoadConfig, LoadProcess, Observation};
-pub use spec::{LoadList, LoadSpec, NAMES};
+pub use spec::{LoadList, LoadSpec};
 pub use worker::{WORKER_ARG, worker_main};
+
+/// Every load, in the order in which they are shown.
+pub fn loads() -> impl Iterator<Item = &'static Load> {
+    loads::ALL.iter().copied()
+}

@@ -22,7 +22,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid};
 
-use crate::driver::{Driver, driver};
+use crate::driver::Driver;
 use crate::spec::Part;
 use crate::{sys, tree};
 
@@ -47,7 +47,9 @@ pub fn run(spec: &Part) -> Result<(), String> {
     let directory = nix::unistd::mkdtemp("./.tompion-load-XXXXXX")
         .map_err(|e| system("make its temporary directory", &e))?;
     let mut supervisor = Supervisor::new(directory).map_err(|e| system("watch children", &e))?;
-    let driver = driver(spec, &supervisor.directory)
+    let driver = spec
+        .work
+        .driver(&supervisor.directory)
         .map_err(|e| system("prepare the program", &e))?
         .ok_or("no program drives this load")?;
     supervisor.start(driver)?;

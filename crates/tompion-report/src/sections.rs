@@ -7,21 +7,6 @@ use tompion_record::{Factors, factor, level_in_words as level, parse_duration_ns
 
 use crate::data::{ReportData, Shown};
 
-/// Loads in the order in which people expect them; others follow by name.
-const LOADS: [&str; 11] = [
-    "idle",
-    "cpu",
-    "io",
-    "hd",
-    "disk-read",
-    "file-server",
-    "memory",
-    "memory-bus",
-    "network",
-    "download",
-    "udp",
-];
-
 /// The loads of Kirova 2019 in the paper's order.
 pub(crate) const LADDER_LOADS: [&str; 3] = ["idle", "cpu", "io-network"];
 
@@ -176,9 +161,10 @@ fn method_rank(probe: &str, method: &str) -> usize {
     place.unwrap_or(usize::MAX)
 }
 
-/// Loads in reading order.
+/// Loads in the order of the list of them; others follow by name.
 pub(crate) fn sort_loads(loads: &mut [&str]) {
-    loads.sort_by_key(|l| rank(&LOADS, l));
+    let place = |level: &str| tompion_load::loads().position(|l| l.name == level);
+    loads.sort_by_key(|l| (place(l).unwrap_or(usize::MAX), *l));
 }
 
 fn target_rank(target: Option<&str>) -> (u64, Option<&str>) {

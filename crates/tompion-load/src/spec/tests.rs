@@ -118,9 +118,9 @@ fn canonical_text_and_level() {
 #[test]
 fn only_idle_is_idle() {
     assert!(spec("idle").is_idle());
-    for (name, _) in NAMES
-        .iter()
-        .filter(|(name, _)| !["idle", "stress-ng", "nfs"].contains(name))
+    for name in crate::loads()
+        .map(|load| load.name)
+        .filter(|name| !["idle", "stress-ng", "nfs"].contains(name))
     {
         assert!(!spec(name).is_idle(), "{name}");
     }
@@ -130,7 +130,7 @@ fn only_idle_is_idle() {
 fn an_unknown_name_lists_the_known_ones() {
     for text in ["", "disk", "CPU", " cpu", "cpu ", "cpu+", "+", "cpu++io"] {
         let message = problem(text);
-        for (name, _) in NAMES {
+        for name in crate::loads().map(|load| load.name) {
             assert!(message.contains(name), "{message} lists {name}");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tompion_load::Load;
 use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_record::InCheck;
 use tompion_run::{Plan, PlanOptions, StallOptions, TimerEventOptions};
@@ -43,15 +44,19 @@ pub fn check(options: &CheckOptions) -> exit::Result {
 
 fn plan_options(options: &CheckOptions) -> PlanOptions {
     let quick = options.quick;
-    let loads: &[&str] = if quick {
-        &["idle", "cpu"]
-    } else {
-        &["idle", "cpu", "network"]
+    let checked = |load: &&Load| match load.in_check {
+        tompion_load::InCheck::Quick => true,
+        tompion_load::InCheck::Whole => !quick,
+        tompion_load::InCheck::No => false,
     };
+    let loads: Vec<&str> = tompion_load::loads()
+        .filter(checked)
+        .map(|l| l.name)
+        .collect();
     // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
     let duration = Duration::from_secs(if quick { 18 } else { 80 });
     let blocks = if quick { 6 } else { 8 };
-    let nothing = plan_of_nothing(&options.run, loads, duration, blocks);
+    let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);
     let mut read_methods: Vec<read_cost::Method> = Vec::new();
     let mut wake_methods: Vec<wake_up::Method> = Vec::new();
     for method in &options.methods {

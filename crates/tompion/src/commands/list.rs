@@ -23,9 +23,8 @@ pub fn list(options: &ListOptions) -> exit::Result {
             Err(why) => (m.name(), format!("{} (not here: {why})", m.about())),
         })
         .collect();
-    let loads: Vec<(&str, String)> = tompion_load::NAMES
-        .iter()
-        .map(|(name, about)| (*name, (*about).to_owned()))
+    let loads: Vec<(&str, String)> = tompion_load::loads()
+        .map(|load| (load.name, load.about.to_owned()))
         .collect();
     let profiles: Vec<(&str, String)> = tompion_verdict::profiles()
         .iter()

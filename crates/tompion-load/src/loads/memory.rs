@@ -1,23 +1,56 @@
 //! `memory`: blocks mapped, touched and freed (Whiteaker 2011: malloc and free).
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-use super::{Plan, usable_cpus};
+use super::{InCheck, Load, Parse, Work};
 use crate::headroom::memory_allowance_bytes;
-use crate::spec::Size;
+use crate::spec::{SIZE, Size, THREADS, Text, parse_size};
 use crate::sys;
+use crate::worker::{Budget, Job, Plan, usable_cpus};
+
+pub(super) static ENTRY: Load = Load {
+    name: "memory",
+    about: "blocks mapped, touched and freed, one thread a CPU; threads=N, size=BYTES of one block \
+            (K, M, G), cpus=LIST",
+    in_check: InCheck::No,
+    parse: Parse::Options(&[THREADS, SIZE], |options| {
+        Ok(Arc::new(Memory {
+            threads: options.threads()?,
+            size_bytes: options.value(SIZE.0, parse_size)?,
+        }))
+    }),
+};
+
+/// Absent means by the machine.
+#[derive(Debug)]
+struct Memory {
+    threads: Option<u32>,
+    size_bytes: Option<u64>,
+}
+
+impl Work for Memory {
+    fn describe(&self, text: &mut Text) {
+        text.option(THREADS.0, self.threads);
+        text.option(SIZE.0, self.size_bytes.map(Size));
+    }
+
+    fn plan(&self, _: Budget) -> Result<Plan, String> {
+        plan(self.threads, self.size_bytes)
+    }
+}
 
 /// Default block, less where memory is short: far larger than what an allocator
 /// keeps back, small enough to be done many times a second.
 const BLOCK_BYTES: u64 = 64 << 20;
 
-pub fn plan(threads: Option<u32>, size_bytes: Option<u64>) -> Result<Plan, String> {
+fn plan(threads: Option<u32>, size_bytes: Option<u64>) -> Result<Plan, String> {
     let threads = threads.map_or_else(usable_cpus, |threads| threads as usize);
     let page = procfs::page_size();
     let bytes = block_bytes(threads as u64, size_bytes, memory_allowance_bytes()?, page)?;
     let block = usize::try_from(bytes).ok().and_then(NonZeroUsize::new);
     let block = block.ok_or("the block does not fit the address space")?;
-    let job = || -> super::Job {
+    let job = || -> Job {
         Box::new(move |counter, gate| {
             gate.pass();
             loop {

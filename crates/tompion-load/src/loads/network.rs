@@ -1,16 +1,43 @@
-//! `network`: TCP both ways at once (Whiteaker 2011: two streams of iperf), and
-//! `download`: TCP received (Korniichuk 2017 downloads by RMDT, over UDP).
+//! `network`: TCP both ways at once (Whiteaker 2011: two streams of iperf).
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 
-use super::{Job, Plan};
+use super::{InCheck, Load, Parse, Work};
 use crate::counters::Counter;
 use crate::peer::bulk::{BLOCK_BYTES, receive_bulk, send_bulk};
 use crate::peer::hello::{Service, connect};
-use crate::spec::Size;
+use crate::spec::{PEER, Size, Text};
+use crate::worker::{Budget, Job, Plan};
 
-pub fn plan(peer: Option<&str>) -> Result<Plan, String> {
+pub(super) static ENTRY: Load = Load {
+    name: "network",
+    about: "TCP both ways over loopback; peer=HOST:PORT to another machine, cpus=LIST",
+    in_check: InCheck::Whole,
+    parse: Parse::Options(&[PEER], |options| {
+        Ok(Arc::new(Network {
+            peer: options.peer()?,
+        }))
+    }),
+};
+
+#[derive(Debug)]
+struct Network {
+    peer: Option<String>,
+}
+
+impl Work for Network {
+    fn describe(&self, text: &mut Text) {
+        text.option(PEER.0, self.peer.as_ref());
+    }
+
+    fn plan(&self, _: Budget) -> Result<Plan, String> {
+        plan(self.peer.as_deref())
+    }
+}
+
+fn plan(peer: Option<&str>) -> Result<Plan, String> {
     let ends = match peer {
         Some(peer) => vec![connect(peer, Service::Bulk)?.0],
         None => loopback()?.into(),
@@ -27,35 +54,21 @@ pub fn plan(peer: Option<&str>) -> Result<Plan, String> {
     Ok(Plan::new(operation, jobs))
 }
 
-/// What is counted is what arrives here.
-pub fn plan_download(peer: Option<&str>) -> Result<Plan, String> {
-    let jobs = match peer {
-        Some(peer) => vec![receiver(connect(peer, Service::Download)?.0)],
-        None => {
-            let [here, there] = loopback()?;
-            let serve: Pump = |stream, _| send_bulk(stream, |_| true);
-            vec![receiver(here), job(there, "send", serve)]
-        }
-    };
-    let operation = format!("{} received over TCP", Size(BLOCK_BYTES as u64));
-    Ok(Plan::new(operation, jobs))
-}
-
 fn sender(stream: TcpStream) -> Job {
     job(stream, "send", |stream, counter| {
         send_bulk(stream, count(counter))
     })
 }
 
-fn receiver(stream: TcpStream) -> Job {
+pub(super) fn receiver(stream: TcpStream) -> Job {
     job(stream, "receive", |stream, counter| {
         receive_bulk(stream, count(counter))
     })
 }
 
-type Pump = fn(&TcpStream, &Counter<'_>) -> io::Result<()>;
+pub(super) type Pump = fn(&TcpStream, &Counter<'_>) -> io::Result<()>;
 
-fn job(stream: TcpStream, action: &'static str, pump: Pump) -> Job {
+pub(super) fn job(stream: TcpStream, action: &'static str, pump: Pump) -> Job {
     Box::new(move |counter, gate| {
         gate.pass();
         match pump(&stream, counter) {
@@ -78,7 +91,7 @@ fn count<'a>(counter: &'a Counter<'_>) -> impl FnMut(usize) -> bool + 'a {
 }
 
 /// Both ends of a connection within this process, on a port that the kernel picks.
-pub fn loopback() -> Result<[TcpStream; 2], String> {
+pub(super) fn loopback() -> Result<[TcpStream; 2], String> {
     let ends = || -> io::Result<_> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let here = TcpStream::connect(listener.local_addr()?)?;

@@ -3,17 +3,54 @@
 //! hosting), without installing one.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::disk::{self, BLOCK_BYTES, MOST_FILE_BYTES, file_name, nameless_file, used_up};
+use super::files::{
+    BLOCK_BYTES, MOST_FILE_BYTES, file_name, in_memory_note, nameless_file, used_up,
+};
 use super::network::loopback;
-use super::pace::Budget;
-use super::{Job, Plan};
+use super::{InCheck, Load, Parse, Work, Writes};
 use crate::headroom::check_disk;
 use crate::peer::files::{Client, FILES, serve};
 use crate::peer::hello::{Service, connect};
-use crate::spec::Size;
+use crate::spec::{PEER, Size, Text};
+use crate::worker::{Budget, Job, Plan};
 
-pub fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, String> {
+pub(super) static ENTRY: Load = Load {
+    name: "file-server",
+    about: "files written through a server over TCP, synced there and read back; peer=HOST:PORT of a \
+            `tompion peer --dir`, cpus=LIST",
+    in_check: InCheck::No,
+    parse: Parse::Options(&[PEER], |options| {
+        Ok(Arc::new(FileServer {
+            peer: options.peer()?,
+        }))
+    }),
+};
+
+#[derive(Debug)]
+struct FileServer {
+    peer: Option<String>,
+}
+
+impl Work for FileServer {
+    fn describe(&self, text: &mut Text) {
+        text.option(PEER.0, self.peer.as_ref());
+    }
+
+    fn writes(&self) -> Writes {
+        match self.peer {
+            None => Writes::Here,
+            Some(_) => Writes::Elsewhere,
+        }
+    }
+
+    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+        plan(self.peer.as_deref(), budget)
+    }
+}
+
+fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, String> {
     let bytes = budget.operation_bytes(BLOCK_BYTES, MOST_FILE_BYTES)?;
     let mut jobs = Vec::new();
     let (stream, whose) = match peer {
@@ -32,7 +69,7 @@ pub fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, String> {
                 }
             });
             jobs.push(server);
-            (here, disk::in_memory_note())
+            (here, in_memory_note())
         }
     };
     let mut client = Client::new(stream).map_err(|e| format!("could not set up TCP: {e}"))?;

@@ -10,21 +10,67 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-use super::disk::{in_memory_note, nameless_file};
-use super::pace::Budget;
-use super::{Job, Plan};
+use super::files::{in_memory_note, nameless_file};
+use super::{InCheck, Load, Parse, Work, Writes};
 use crate::headroom::check_disk;
-use crate::spec::Size;
+use crate::spec::{Irq, Opt, SIZE, Size, Text, parse_size};
+use crate::worker::{Budget, Job, Plan};
+
+pub(super) static ENTRY: Load = Load {
+    name: "disk-read",
+    about: "a file read in random order with its page cache dropped; size=BYTES (16M), irq=measured \
+            or irq=CPU moves the disk's interrupts there, cpus=LIST",
+    in_check: InCheck::No,
+    parse: Parse::Options(&[SIZE, IRQ], |options| {
+        Ok(Arc::new(DiskRead {
+            size_bytes: options.value(SIZE.0, parse_size)?.unwrap_or(USUAL_BYTES),
+            irq: options.value(IRQ.0, str::parse)?,
+        }))
+    }),
+};
+
+const IRQ: Opt = ("irq", "irq=measured or irq=CPU");
+
+/// The file unless told otherwise: small enough for any write budget, as large as
+/// several seconds of random reads on a slow disk.
+const USUAL_BYTES: u64 = 16 << 20;
+
+#[derive(Debug)]
+struct DiskRead {
+    size_bytes: u64,
+    irq: Option<Irq>,
+}
+
+impl Work for DiskRead {
+    fn describe(&self, text: &mut Text) {
+        let size = text.shows(self.size_bytes == USUAL_BYTES);
+        text.option(SIZE.0, size.then_some(Size(self.size_bytes)));
+        text.option(IRQ.0, self.irq.as_ref());
+    }
+
+    fn writes(&self) -> Writes {
+        Writes::Once
+    }
+
+    fn irq(&self) -> Option<Irq> {
+        self.irq
+    }
+
+    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+        plan(self.size_bytes, budget)
+    }
+}
 
 /// What is read at a time.
 const BLOCK_BYTES: u64 = 64 * 1024;
 /// Blocks that are read beforehand to see whether the device is asked for them.
 const TRIED: usize = 16;
 
-pub fn plan(size_bytes: u64, budget: Budget) -> Result<Plan, String> {
+fn plan(size_bytes: u64, budget: Budget) -> Result<Plan, String> {
     let size = size_bytes.next_multiple_of(BLOCK_BYTES);
     if size > budget.bytes {
         return Err(format!(

@@ -2,18 +2,56 @@
 
 use std::io::ErrorKind;
 use std::net::{TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use super::{Job, Plan};
+use super::{InCheck, Load, Parse, Work};
 use crate::peer::datagrams::{DATAGRAM_BYTES, Schedule, arrived_bytes, datagram, token_of};
 use crate::peer::hello::{Service, connect, read_line};
-use crate::spec::Bits;
+use crate::spec::{Bits, Opt, PEER, Text, parse_bits};
+use crate::worker::{Budget, Job, Plan};
+
+pub(super) static ENTRY: Load = Load {
+    name: "udp",
+    about: "UDP sent over loopback; peer=HOST:PORT to another machine, rate=BITS a second (100M), \
+            cpus=LIST",
+    in_check: InCheck::No,
+    parse: Parse::Options(&[PEER, RATE], |options| {
+        Ok(Arc::new(Udp {
+            peer: options.peer()?,
+            bits_per_second: options.value(RATE.0, parse_bits)?.unwrap_or(USUAL_BITS),
+        }))
+    }),
+};
+
+const RATE: Opt = ("rate", "rate=BITS");
+
+/// The rate unless told otherwise: felt by any machine, and within what most networks carry.
+const USUAL_BITS: u64 = 100_000_000;
+
+#[derive(Debug)]
+struct Udp {
+    peer: Option<String>,
+    bits_per_second: u64,
+}
+
+impl Work for Udp {
+    fn describe(&self, text: &mut Text) {
+        text.option(PEER.0, self.peer.as_ref());
+        let rate = text.shows(self.bits_per_second == USUAL_BITS);
+        text.option(RATE.0, rate.then_some(Bits(self.bits_per_second)));
+    }
+
+    fn plan(&self, _: Budget) -> Result<Plan, String> {
+        plan(self.peer.as_deref(), self.bits_per_second)
+    }
+}
 
 /// Of the load's own receiver.
 const OWN_TOKEN: u64 = 1;
 
-pub fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, String> {
+fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, String> {
     let (socket, token, receiver) = match peer {
         Some(peer) => remote(peer)?,
         None => own()?,

@@ -2,10 +2,28 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Plan, usable_cpus};
+use super::{InCheck, Load, Parse, Work};
 use crate::headroom::memory_allowance_bytes;
 use crate::spec::Size;
+use crate::worker::{Budget, Job, Plan, usable_cpus};
+
+pub(super) static ENTRY: Load = Load {
+    name: "memory-bus",
+    about: "blocks larger than the last-level cache copied, one thread a CPU; cpus=LIST",
+    in_check: InCheck::No,
+    parse: Parse::Options(&[], |_| Ok(Arc::new(MemoryBus))),
+};
+
+#[derive(Debug)]
+struct MemoryBus;
+
+impl Work for MemoryBus {
+    fn plan(&self, _: Budget) -> Result<Plan, String> {
+        plan()
+    }
+}
 
 /// Bytes copied between two counts.
 const STEP_BYTES: u64 = 1 << 20;
@@ -13,7 +31,7 @@ const STEP_BYTES: u64 = 1 << 20;
 /// Size of the last-level cache where the system does not tell: larger than most.
 const ASSUMED_CACHE_BYTES: u64 = 64 << 20;
 
-pub fn plan() -> Result<Plan, String> {
+fn plan() -> Result<Plan, String> {
     let known = last_level_cache_bytes(Path::new("/sys/devices/system/cpu/cpu0/cache"));
     let cache = known.unwrap_or(ASSUMED_CACHE_BYTES);
     let block = block_bytes(cache);
@@ -22,7 +40,7 @@ pub fn plan() -> Result<Plan, String> {
         Some(_) => "last-level cache",
         None => "last-level cache unknown, assumed",
     };
-    let job = || -> super::Job {
+    let job = || -> Job {
         Box::new(move |counter, gate| {
             // In the thread that uses them, for the memory near its CPU.
             let from = vec![1_u8; block as usize];

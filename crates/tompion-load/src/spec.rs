@@ -9,70 +9,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::LoadError;
-pub(crate) use part::{Kind, Level, Part};
-pub(crate) use values::{Bits, Cpus, Irq, Size, split_peer};
-
-/// Every load: its name, and one line of help with its options.
-pub const NAMES: &[(&str, &str)] = &[
-    (
-        "idle",
-        "nothing runs beside the measurement; any of the others combine with +, as in cpu+network",
-    ),
-    (
-        "cpu",
-        "100 threads of square roots, as in Kirova 2019; threads=N, level=PERCENT busy (then one \
-         thread a CPU) in each period=TIME (10ms), cpus=LIST",
-    ),
-    (
-        "io",
-        "one small block written and synced, over and over; cpus=LIST",
-    ),
-    ("hd", "files written, synced and unlinked; cpus=LIST"),
-    (
-        "disk-read",
-        "a file read in random order with its page cache dropped; size=BYTES (16M), irq=measured \
-         or irq=CPU moves the disk's interrupts there, cpus=LIST",
-    ),
-    (
-        "file-server",
-        "files written through a server over TCP, synced there and read back; peer=HOST:PORT of a \
-         `tompion peer --dir`, cpus=LIST",
-    ),
-    (
-        "nfs",
-        "files written, synced and read back on an NFS mount of yours; dir=MOUNTPOINT, cpus=LIST",
-    ),
-    (
-        "memory",
-        "blocks mapped, touched and freed, one thread a CPU; threads=N, size=BYTES of one block \
-         (K, M, G), cpus=LIST",
-    ),
-    (
-        "memory-bus",
-        "blocks larger than the last-level cache copied, one thread a CPU; cpus=LIST",
-    ),
-    (
-        "network",
-        "TCP both ways over loopback; peer=HOST:PORT to another machine, cpus=LIST",
-    ),
-    (
-        "download",
-        "TCP received over loopback; peer=HOST:PORT from another machine, cpus=LIST",
-    ),
-    (
-        "udp",
-        "UDP sent over loopback; peer=HOST:PORT to another machine, rate=BITS a second (100M), \
-         cpus=LIST",
-    ),
-    (
-        "stress-ng",
-        "the program stress-ng with these options, for example stress-ng:cpu=4:vm=1",
-    ),
-    (
-        "iperf3",
-        "the program iperf3, both ways over loopback; peer=HOST[:PORT] to an iperf3 server",
-    ),
-];
+pub(crate) use options::{Opt, Options, PEER, SIZE, THREADS};
+pub(crate) use part::{Part, Text};
+pub(crate) use values::{
+    Bits, Cpus, Irq, PortRule, Size, parse_bits, parse_peer, parse_size, split_peer,
+};
 
 /// A load as asked for: one, or several that run together.
 ///
@@ -85,7 +26,7 @@ pub struct LoadSpec(Vec<Part>);
 impl LoadSpec {
     /// Whether this is the absence of load, which is never started.
     pub fn is_idle(&self) -> bool {
-        self.0.iter().all(|part| part.kind == Kind::Idle)
+        self.0.iter().all(|part| part.work.is_idle())
     }
 
     /// The factor level: the canonical text without the defaults.
@@ -147,7 +88,7 @@ fn parse(text: &str) -> Result<Vec<Part>, String> {
         .split('+')
         .map(options::parse)
         .collect::<Result<_, _>>()?;
-    if parts.len() > 1 && parts.iter().any(|part| part.kind == Kind::Idle) {
+    if parts.len() > 1 && parts.iter().any(|part| part.work.is_idle()) {
         return Err("idle is the absence of load and combines with nothing".to_owned());
     }
     parts.sort_by_cached_key(|part| (part.rank(), part.to_string()));

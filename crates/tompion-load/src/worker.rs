@@ -1,15 +1,7 @@
 //! The worker process: the hidden side of the executable, which produces the
 //! built-in loads and supervises the others.
 
-mod cpu;
-mod disk;
-mod disk_read;
-mod file_server;
-mod memory;
-mod memory_bus;
-mod network;
 mod pace;
-mod udp;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -22,10 +14,9 @@ use nix::unistd::{Pid, getppid};
 
 use crate::affinity::{self, Placement};
 use crate::counters::{Counter, Counters};
-use crate::spec::{Kind, Part};
+use crate::spec::Part;
 use crate::{LoadSpec, irq_guard, supervisor, sys};
 
-pub(crate) use disk::{BLOCK_BYTES, file_name};
 pub(crate) use pace::Budget;
 
 /// First argument of the executable that makes it a worker.
@@ -36,15 +27,15 @@ pub const WORKER_ARG: &str = "__load";
 const STACK_BYTES: usize = 128 * 1024;
 
 /// What a load is going to do: one job a thread, and what they count.
-struct Plan {
-    operation: String,
+pub(crate) struct Plan {
+    pub(crate) operation: String,
     /// What the reader of the evidence has to know, each in one line.
-    notes: Vec<String>,
-    jobs: Vec<Job>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) jobs: Vec<Job>,
 }
 
 impl Plan {
-    fn new(operation: String, jobs: Vec<Job>) -> Self {
+    pub(crate) fn new(operation: String, jobs: Vec<Job>) -> Self {
         Self {
             operation,
             notes: Vec::new(),
@@ -55,16 +46,16 @@ impl Plan {
 
 /// The work of one thread: prepares, passes the gate, and then works for as long
 /// as it can. Returns why it could not go on.
-type Job = Box<dyn FnOnce(&Counter<'_>, &Gate) -> String + Send>;
+pub(crate) type Job = Box<dyn FnOnce(&Counter<'_>, &Gate) -> String + Send>;
 
 /// Holds prepared threads until the load is switched on for the first time.
-struct Gate {
+pub(crate) struct Gate {
     ready: Barrier,
     open: Barrier,
 }
 
 impl Gate {
-    fn pass(&self) {
+    pub(crate) fn pass(&self) {
         self.ready.wait();
         self.open.wait();
     }
@@ -140,7 +131,7 @@ fn run(order: &Order) -> Result<(), String> {
     die_with(order.parent)?;
     // Before the plan, which may count the usable CPUs.
     let placement = affinity::settle(order.part.cpus.as_ref(), order.measured_cpu)?;
-    let plan = plan(&order.part.kind, order.budget)?;
+    let plan = order.part.work.plan(order.budget)?;
     work(plan, &placement)
 }
 
@@ -155,33 +146,8 @@ fn die_with(parent: Pid) -> Result<(), String> {
     }
 }
 
-fn plan(kind: &Kind, budget: Budget) -> Result<Plan, String> {
-    match kind {
-        Kind::Cpu { threads, level } => Ok(cpu::plan(*threads, *level)),
-        Kind::Io => disk::plan_io(budget),
-        Kind::Hd => disk::plan_hd(budget),
-        Kind::DiskRead { size_bytes, .. } => disk_read::plan(*size_bytes, budget),
-        Kind::FileServer { peer } => file_server::plan(peer.as_deref(), budget),
-        Kind::Nfs { dir } => disk::plan_nfs(dir, budget),
-        Kind::Memory {
-            threads,
-            size_bytes,
-        } => memory::plan(*threads, *size_bytes),
-        Kind::MemoryBus => memory_bus::plan(),
-        Kind::Network { peer } => network::plan(peer.as_deref()),
-        Kind::Download { peer } => network::plan_download(peer.as_deref()),
-        Kind::Udp {
-            peer,
-            bits_per_second,
-        } => udp::plan(peer.as_deref(), *bits_per_second),
-        Kind::Idle | Kind::StressNg { .. } | Kind::Iperf3 { .. } => {
-            Err("not a load of the worker".to_owned())
-        }
-    }
-}
-
 /// CPUs that this process may run on.
-fn usable_cpus() -> usize {
+pub(crate) fn usable_cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -1,0 +1,50 @@
+//! `download`: TCP received (Korniichuk 2017 downloads by RMDT, over UDP).
+
+use std::sync::Arc;
+
+use super::network::{Pump, job, loopback, receiver};
+use super::{InCheck, Load, Parse, Work};
+use crate::peer::bulk::{BLOCK_BYTES, send_bulk};
+use crate::peer::hello::{Service, connect};
+use crate::spec::{PEER, Size, Text};
+use crate::worker::{Budget, Plan};
+
+pub(super) static ENTRY: Load = Load {
+    name: "download",
+    about: "TCP received over loopback; peer=HOST:PORT from another machine, cpus=LIST",
+    in_check: InCheck::No,
+    parse: Parse::Options(&[PEER], |options| {
+        Ok(Arc::new(Download {
+            peer: options.peer()?,
+        }))
+    }),
+};
+
+#[derive(Debug)]
+struct Download {
+    peer: Option<String>,
+}
+
+impl Work for Download {
+    fn describe(&self, text: &mut Text) {
+        text.option(PEER.0, self.peer.as_ref());
+    }
+
+    fn plan(&self, _: Budget) -> Result<Plan, String> {
+        plan(self.peer.as_deref())
+    }
+}
+
+/// What is counted is what arrives here.
+fn plan(peer: Option<&str>) -> Result<Plan, String> {
+    let jobs = match peer {
+        Some(peer) => vec![receiver(connect(peer, Service::Download)?.0)],
+        None => {
+            let [here, there] = loopback()?;
+            let serve: Pump = |stream, _| send_bulk(stream, |_| true);
+            vec![receiver(here), job(there, "send", serve)]
+        }
+    };
+    let operation = format!("{} received over TCP", Size(BLOCK_BYTES as u64));
+    Ok(Plan::new(operation, jobs))
+}

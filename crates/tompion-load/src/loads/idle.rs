@@ -1,0 +1,28 @@
+//! `idle`: nothing.
+
+use std::sync::Arc;
+
+use super::{InCheck, Load, Parse, Work};
+
+pub(super) static ENTRY: Load = Load {
+    name: "idle",
+    about: "nothing runs beside the measurement; any of the others combine with +, as in cpu+network",
+    in_check: InCheck::Quick,
+    parse: Parse::Text(|rest| match rest {
+        None => Ok(Arc::new(Idle)),
+        Some(_) => Err("idle takes no options".to_owned()),
+    }),
+};
+
+#[derive(Debug)]
+struct Idle;
+
+impl Work for Idle {
+    fn is_idle(&self) -> bool {
+        true
+    }
+
+    fn moves_bytes(&self) -> bool {
+        false
+    }
+}
