@@ -149,6 +149,7 @@ CONCURRENT = {
     "test_preload_figures": ["too_few"],
     "test_run_directory": "all",
     "test_snapshots": "all",
+    "test_extensions": "all",
     # Endings, and effects planted far above what others take: where one takes the CPU
     # from another, the control group of the first is given all the weight.
     "test_lab": "all",
@@ -252,6 +253,11 @@ def is_concurrent(item):
 # parameters: `make test-full` runs them. Each with what still proves its point in
 # `make test`.
 FULL = {
+    # The whole program with all of tests/extend; that each is a file and a line is seen by
+    # test_an_extension_changes_one_line_of_one_file_besides_its_own.
+    "test_a_method_is_listed_measured_and_reported",
+    "test_a_load_runs_beside_a_measurement_and_is_proved",
+    "test_a_platform_is_found_measured_and_told",
     # The same program against the library linked in other ways: `shared` and `sanitized` run,
     # and test_the_examples_run links in each way.
     "test_the_library_agrees_with_the_kernel[static library]",

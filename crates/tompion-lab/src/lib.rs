@@ -36,9 +36,8 @@ pub use neighbour::{NEIGHBOUR_ARG, NeighbourJob, neighbour};
 pub use order::order;
 pub use placing::Refusal;
 pub use plan::{
-    GuestPlan, Kind, LabCell, LabPlan, MicroVmSettings, Mistake, OciSettings, Pinning,
-    PlacementPlan, PlanError, PlatformPlan, ProbePlan, ProbeWish, QemuSettings, Role, Scheduling,
-    SshSettings,
+    GuestPlan, LabCell, LabPlan, Mistake, Pinning, PlacementPlan, PlanError, PlatformPlan,
+    ProbePlan, ProbeWish, Role, Scheduling,
 };
 pub use prospect::{Prospect, prospect};
 pub use tether::{TETHER_ARG, tether};

@@ -8,7 +8,7 @@ use tompion_record::factor;
 use tompion_stats::{Design, least_p, replicates_needed};
 
 use crate::order::turns;
-use crate::{Kind, LabCell, LabPlan, Pinning};
+use crate::{LabCell, LabPlan, Pinning};
 
 /// Level at which platforms are told apart.
 const LEVEL: f64 = 0.05;
@@ -92,21 +92,8 @@ pub(crate) fn expected(plan: &LabPlan, cell: LabCell) -> Duration {
         Pinning::OneCpu => 1 + placement.neighbours(),
         _ => 1 + usize::from(placement.neighbours() > 0),
     };
-    let start = start(&plan.platforms[cell.platform].kind) * guests as u32;
+    let start = plan.platforms[cell.platform].setup.start() * guests as u32;
     START * guests as u32 + start + probe.overhead() + probe.time() + probe.closing()
-}
-
-/// Starting and removing an instance, seen on a machine of two CPUs.
-fn start(kind: &Kind) -> Duration {
-    Duration::from_millis(match kind {
-        Kind::Host | Kind::Elsewhere => 0,
-        Kind::Oci(oci) if oci.runtime.ends_with("runsc") => 1_500,
-        Kind::Oci(_) => 300,
-        Kind::Qemu(_) => 8_000,
-        Kind::Ssh(_) => 700,
-        // Never seen: as they are told to take.
-        Kind::Firecracker(_) | Kind::CloudHypervisor(_) => 1_000,
-    })
 }
 
 fn pairs(n: usize) -> usize {

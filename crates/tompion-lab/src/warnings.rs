@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Kind, LabCell, LabPlan, PlatformPlan, Prospect};
+use crate::{LabCell, LabPlan, PlatformPlan, Prospect};
 
 /// Labs longer than this are warned of, in seconds.
 const LONG_S: f64 = 24.0 * 3600.0;
@@ -64,10 +64,8 @@ pub fn warnings(
 
 /// Virtual machines that the machine is too small for.
 fn crowded(platform: &PlatformPlan, guests: u64, room: &Room) -> Vec<String> {
-    let (cpus, memory_mib) = match &platform.kind {
-        Kind::Qemu(vm) => (vm.cpus, vm.memory_mib),
-        Kind::Firecracker(vm) | Kind::CloudHypervisor(vm) => (vm.cpus, vm.memory_mib),
-        Kind::Host | Kind::Oci(_) | Kind::Ssh(_) | Kind::Elsewhere => return Vec::new(),
+    let Some((cpus, memory_mib)) = platform.setup.size() else {
+        return Vec::new();
     };
     let name = &platform.name;
     let of_guests = match guests {

@@ -7,7 +7,6 @@ use tompion_record::{Environment, PlatformRecord};
 use super::Platforms;
 use crate::LabPlan;
 use crate::ledger::Ledger;
-use crate::plan::Kind;
 use crate::platform::Presence;
 
 /// One for each platform of the plan, with what `before` knows of them already.
@@ -28,16 +27,7 @@ pub(super) fn of(
             (Presence::Absent(why), _) => (Vec::new(), Some(why.clone())),
         };
         PlatformRecord {
-            kind: match plan.kind {
-                Kind::Host => "host",
-                Kind::Oci(_) => "oci",
-                Kind::Qemu(_) => "qemu",
-                Kind::Ssh(_) => "ssh",
-                Kind::Firecracker(_) => "firecracker",
-                Kind::CloudHypervisor(_) => "cloud-hypervisor",
-                Kind::Elsewhere => "elsewhere",
-            }
-            .to_owned(),
+            kind: plan.kind.name.to_owned(),
             settings: plan.settings(),
             versions,
             emulated: plan.emulated().map(str::to_owned),

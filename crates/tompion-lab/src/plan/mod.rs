@@ -1,14 +1,11 @@
 //! The plan: from a TOML file to platforms, loads, probes and replicates, checked as a
 //! whole before anything starts. No I/O, no clock.
 
-mod microvm;
 mod placements;
 mod platforms;
 mod probes;
-mod qemu;
 mod read;
 mod scenarios;
-mod ssh;
 #[cfg(test)]
 mod tests;
 
@@ -20,15 +17,16 @@ use toml::de::DeTable;
 use tompion_load::LoadSpec;
 use tompion_record::{Factors, factor};
 
-use self::read::{Source, Table};
+use self::read::Source;
 
-pub use microvm::MicroVmSettings;
+pub(crate) use placements::{CPUS_WANTED, cpus};
+pub(crate) use platforms::is_name;
+pub(crate) use read::Table;
+
 pub use placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
-pub use platforms::{Kind, OciSettings, PlatformPlan};
+pub use platforms::PlatformPlan;
 pub use probes::{ProbePlan, ProbeWish};
-pub use qemu::QemuSettings;
 pub use read::Mistake;
-pub use ssh::SshSettings;
 
 /// Replicates where a plan names none.
 const REPLICATES: u32 = 10;

@@ -8,7 +8,8 @@ use std::fmt;
 use serde::Serialize;
 use tompion_load::LoadSpec;
 
-pub(super) use reading::{CPUS_WANTED, cpus, load};
+pub(super) use reading::load;
+pub(crate) use reading::{CPUS_WANTED, cpus};
 
 /// The name of the placement of a plan that names none.
 pub const ALONE: &str = "alone";

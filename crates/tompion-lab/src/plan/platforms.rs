@@ -1,131 +1,50 @@
 //! Where is measured: the platforms of a plan.
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use super::microvm::MicroVmSettings;
-use super::placements::{CPUS_WANTED, cpus};
-use super::qemu::QemuSettings;
 use super::read::{Table, nearest};
-use super::ssh::SshSettings;
-
-/// Kinds of platforms.
-const KINDS: [&str; 7] = [
-    "host",
-    "oci",
-    "qemu",
-    "firecracker",
-    "cloud-hypervisor",
-    "ssh",
-    "elsewhere",
-];
+use crate::platform::{KINDS, PlatformKind, Setup};
 
 /// One platform of a plan: what it is called and how it is set up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug)]
 pub struct PlatformPlan {
     /// Its name, by which results tell it from others.
     pub name: String,
     /// What its start may take at most beside the measuring, in nanoseconds; as its kind
     /// usually does where absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_within_ns: Option<u64>,
     /// What it is.
-    #[serde(flatten)]
-    pub kind: Kind,
-}
-
-/// What a platform is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Kind {
-    /// This machine as it is.
-    Host,
-    /// A container, by a runtime that takes OCI bundles.
-    Oci(OciSettings),
-    /// A virtual machine in QEMU.
-    Qemu(QemuSettings),
-    /// A microVM of Firecracker.
-    Firecracker(MicroVmSettings),
-    /// A microVM of cloud-hypervisor.
-    CloudHypervisor(MicroVmSettings),
-    /// Another machine, by ssh.
-    Ssh(SshSettings),
-    /// One that the plan names and does not say how to reach: always absent.
-    Elsewhere,
-}
-
-/// How a container is set up. What is absent is left as the runtime has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct OciSettings {
-    /// Name or path of the runtime: `runc`, `crun`, `runsc`, ...
-    pub runtime: PathBuf,
-    /// Weight among sibling groups, 1024 being usual.
-    pub shares: Option<u64>,
-    /// CPU time of each period, in microseconds.
-    pub quota_us: Option<u64>,
-    /// That period, in microseconds.
-    pub period_us: Option<u64>,
-    /// CPUs.
-    pub cpuset: Option<Vec<u32>>,
-    /// CPU time of each period for real-time tasks, in microseconds.
-    pub realtime_runtime_us: Option<u64>,
-    /// That period, in microseconds.
-    pub realtime_period_us: Option<u64>,
+    pub kind: &'static PlatformKind,
+    /// How it is set up.
+    pub setup: Arc<dyn Setup>,
 }
 
 impl PlatformPlan {
     /// What imitates its processor, where that is no real one.
     pub fn emulated(&self) -> Option<&'static str> {
-        match &self.kind {
-            Kind::Qemu(qemu) if qemu.icount.is_some() => Some("QEMU TCG, in virtual time"),
-            Kind::Qemu(qemu) if qemu.accelerator().is_emulation() => Some("QEMU TCG"),
-            _ => None,
-        }
+        self.setup.emulated()
     }
 
     /// The level of the factor `platform`. Emulated ones carry that with them
     /// wherever they are named.
     pub fn level(&self) -> String {
-        match (&self.kind, self.emulated()) {
-            (Kind::Qemu(qemu), _) if qemu.icount.is_some() => {
-                format!("{} (emulated, virtual time)", self.name)
-            }
-            (_, Some(_)) => format!("{} (emulated)", self.name),
-            (_, None) => self.name.clone(),
+        match self.setup.mark() {
+            Some(mark) => format!("{} ({mark})", self.name),
+            None => self.name.clone(),
         }
     }
 
     /// The machine that it is or runs on, where that is another than this one.
     pub fn machine(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Ssh(ssh) => Some(&ssh.machine),
-            _ => None,
-        }
+        self.setup.machine()
     }
 
     /// Settings that are not left as they are, for people to read.
     pub fn settings(&self) -> Vec<String> {
-        let us = |name: &str, us: Option<u64>| us.map(|us| format!("{name} {us} us"));
-        match &self.kind {
-            Kind::Host | Kind::Elsewhere => Vec::new(),
-            Kind::Ssh(ssh) => ssh.in_words(),
-            Kind::Oci(o) => [
-                o.shares.map(|n| format!("shares {n}")),
-                us("quota", o.quota_us),
-                us("period", o.period_us),
-                o.cpuset
-                    .as_ref()
-                    .map(|cpus| format!("cpuset {}", tompion_platform::cpu_list(cpus))),
-                us("real-time runtime", o.realtime_runtime_us),
-                us("real-time period", o.realtime_period_us),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            Kind::Qemu(qemu) => qemu.in_words(),
-            Kind::Firecracker(micro) | Kind::CloudHypervisor(micro) => micro.in_words(),
-        }
+        self.setup.settings()
     }
 
     /// Reads `[[platforms]]`.
@@ -139,100 +58,69 @@ impl PlatformPlan {
             }
         });
         let start_within_ns = table.time_ns("start_within");
+        let kinds: Vec<&str> = KINDS.iter().map(|k| k.name).collect();
         let Some(kind) = kind else {
-            let known = KINDS.join("\", \"");
+            let known = kinds.join("\", \"");
             table.wrong(table.at(), format!("a platform needs a kind: \"{known}\""));
             return None;
         };
-        let (usual, kind) = match kind.as_str() {
-            "host" => ("host".to_owned(), Kind::Host),
-            "oci" => oci(&table)?,
-            "qemu" => ("qemu".to_owned(), Kind::Qemu(QemuSettings::read(&table))),
-            micro @ ("firecracker" | "cloud-hypervisor") => {
-                let settings = MicroVmSettings::read(&table, micro);
-                let kind = match micro {
-                    "firecracker" => Kind::Firecracker(settings),
-                    _ => Kind::CloudHypervisor(settings),
-                };
-                (micro.to_owned(), kind)
-            }
-            "elsewhere" => {
-                if name.is_none() {
-                    table.wrong(table.at(), "a platform that is elsewhere needs a name");
+        let Some(kind) = KINDS.iter().find(|k| k.name == kind) else {
+            let text = match nearest(&kind, kinds.iter().copied()) {
+                Some(better) => {
+                    format!("no kind of platform is called `{kind}`; did you mean `{better}`?")
                 }
-                (String::new(), Kind::Elsewhere)
-            }
-            "ssh" => {
-                let (usual, settings) = SshSettings::read(&table)?;
-                (usual, Kind::Ssh(settings))
-            }
-            other => {
-                let text = match nearest(other, KINDS) {
-                    Some(better) => {
-                        format!("no kind of platform is called `{other}`; did you mean `{better}`?")
-                    }
-                    None => format!(
-                        "no kind of platform is called `{other}`; there are {} (a runtime such as runc is kind = \"oci\")",
-                        KINDS.join(", ")
-                    ),
-                };
-                table.wrong(table.at_key("kind"), text);
-                return None;
-            }
+                None => format!(
+                    "no kind of platform is called `{kind}`; there are {} (a runtime such as runc is kind = \"oci\")",
+                    kinds.join(", ")
+                ),
+            };
+            table.wrong(table.at_key("kind"), text);
+            return None;
+        };
+        let (usual, setup) = (kind.read)(&table)?;
+        let Some(name) = name.or(usual) else {
+            let text = format!("a platform that is {} needs a name", kind.name);
+            table.wrong(table.at(), text);
+            return None;
         };
         table.finish();
         Some(Self {
-            name: name.unwrap_or(usual),
+            name,
             start_within_ns,
             kind,
+            setup,
         })
     }
 }
 
-fn is_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    !text.is_empty() && text.len() <= 60 && text.chars().all(fits)
+/// What tells two platforms apart: name, kind and settings.
+impl Serialize for PlatformPlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = Map::new();
+        all.insert("name".to_owned(), self.name.as_str().into());
+        if let Some(ns) = self.start_within_ns {
+            all.insert("start_within_ns".to_owned(), ns.into());
+        }
+        all.insert("kind".to_owned(), self.kind.name.into());
+        if let Value::Object(settings) = self.setup.as_json() {
+            all.extend(settings);
+        }
+        all.serialize(serializer)
+    }
 }
 
-fn oci(table: &Table<'_, '_>) -> Option<(String, Kind)> {
-    let us = |key| table.time_ns(key).map(|ns| ns.div_ceil(1000));
-    let settings = OciSettings {
-        runtime: table.text("runtime").unwrap_or_default().into(),
-        // The kernel's bounds for cpu.shares.
-        shares: table.number("shares", 2..262_145),
-        quota_us: us("quota"),
-        period_us: us("period"),
-        cpuset: table.read("cpuset", |value| {
-            cpus(value.as_str().unwrap_or_default()).ok_or_else(|| CPUS_WANTED.to_owned())
-        }),
-        realtime_runtime_us: us("realtime_runtime"),
-        realtime_period_us: us("realtime_period"),
-    };
-    if settings
-        .period_us
-        .is_some_and(|us| !(1_000..=1_000_000).contains(&us))
-    {
-        table.wrong(
-            table.at_key("period"),
-            "period: from 1ms to 1s, which is what the kernel takes",
-        );
+impl PartialEq for PlatformPlan {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.start_within_ns, self.kind.name)
+            == (&other.name, other.start_within_ns, other.kind.name)
+            && self.setup.as_json() == other.setup.as_json()
     }
-    if settings.quota_us.is_some_and(|us| us < 1_000) {
-        table.wrong(
-            table.at_key("quota"),
-            "quota: at least 1ms, which is what the kernel takes",
-        );
-    }
-    let name = Path::new(&settings.runtime).file_name();
-    let Some(name) = name
-        .and_then(|name| name.to_str())
-        .filter(|name| is_name(name))
-    else {
-        table.wrong(
-            table.at_key("runtime"),
-            "an oci platform needs a runtime: a name such as \"runc\", or a path",
-        );
-        return None;
-    };
-    Some((name.to_owned(), Kind::Oci(settings)))
+}
+
+impl Eq for PlatformPlan {}
+
+/// Whether a platform may be called so.
+pub(crate) fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !text.is_empty() && text.len() <= 60 && text.chars().all(fits)
 }

@@ -27,7 +27,7 @@ impl fmt::Display for Mistake {
 }
 
 /// A text being read, and what was found wrong in it so far.
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     text: &'a str,
     mistakes: RefCell<Vec<Mistake>>,
 }
@@ -71,7 +71,7 @@ impl<'a> Source<'a> {
 }
 
 /// One table; the keys that it is asked for are those that it may have.
-pub(super) struct Table<'s, 'a> {
+pub(crate) struct Table<'s, 'a> {
     source: &'s Source<'a>,
     table: &'s DeTable<'a>,
     at: Range<usize>,
@@ -264,7 +264,7 @@ fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, String> {
 }
 
 /// The name most like `wrong`, where one is like it at all.
-pub(super) fn nearest<'n>(
+pub(crate) fn nearest<'n>(
     wrong: &str,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Option<&'n str> {

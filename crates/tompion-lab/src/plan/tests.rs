@@ -31,11 +31,25 @@ kind = "stalls"
 time = "2s"
 "#;
 
+/// What is wrong with a plan, without the names in lists, which grow.
 fn mistakes(text: &str) -> String {
-    match LabPlan::parse(text) {
+    let told = match LabPlan::parse(text) {
         Ok(plan) => panic!("{plan:?}"),
         Err(error) => error.to_string(),
-    }
+    };
+    let short = |line: &str| {
+        let begins = ["known are ", "use one of ", "there are host"];
+        let Some(at) = begins.iter().find_map(|b| line.find(b)) else {
+            return line.to_owned();
+        };
+        let list = line[at..].split_once(' ').unwrap().1;
+        let list = list
+            .trim_start_matches("one of ")
+            .trim_start_matches("are ");
+        let end = list.find(" (").unwrap_or(list.len());
+        line.replace(&list[..end], "...")
+    };
+    told.lines().map(short).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -65,10 +79,10 @@ fn every_mistake_is_told_with_its_place() {
         .replace("kind = \"stalls\"", "kind = \"stals\"");
     insta::assert_snapshot!(mistakes(&text), @r#"
     3:1: a plan has no `replicats`; did you mean `replicates`?
-    4:18: loads: load 'cqu': unknown name; known are idle, cpu, io, hd, disk-read, file-server, nfs, memory, memory-bus, network, download, udp, stress-ng, iperf3
+    4:18: loads: load 'cqu': unknown name; known are ...
     14:9: quota: a text in quotes is wanted, not integer
     19:8: cpus: a whole number from 1 to 255 is wanted
-    24:12: methods: `usleap` is no wake-up method; use one of usleep, nanosleep, clock-nanosleep-abs, timerfd, ppoll, std-sleep, busy-wait, tompion-hybrid
+    24:12: methods: unknown wake-up method `usleap`; use one of ...
     28:8: no probe is called `stals`; did you mean `stalls`?
     "#);
 }
@@ -86,7 +100,7 @@ fn what_is_missing_or_twice_is_told() {
         time = \"10ms\"\n[[probes]]\nkind = \"stalls\"\n";
     insta::assert_snapshot!(mistakes(text), @r#"
     1:1: an oci platform needs a runtime: a name such as "runc", or a path
-    4:8: no kind of platform is called `runc`; there are host, oci, qemu, firecracker, cloud-hypervisor, ssh, elsewhere (a runtime such as runc is kind = "oci")
+    4:8: no kind of platform is called `runc`; there are ... (a runtime such as runc is kind = "oci")
     7:1: a second platform called `host`; give it another name = "..."
     11:9: accel: there are "tcg" (emulation) and "kvm"
     12:1: a platform has no `bios`; it has kind, name, start_within, accel, cpus, memory_mib, kernel, machine, cpu, features, clocksource, pin, icount, disk, scratch_mib, network
@@ -283,9 +297,8 @@ fn settings_of_virtual_machines_are_read_and_told() {
         ("qemu".to_owned(), None)
     );
     insta::assert_snapshot!(platform.settings().join("; "), @"accelerator kvm; 2 CPUs; 512 MiB; rt kernel; ahci disks; machine q35,hpet=off; with hv-time; without kvm-clock; clocksource tsc; virtual CPUs pinned to 0 / 0-1,3; scratch disk of 64 MiB; network by tap");
-    let Kind::Qemu(qemu) = &platform.kind else {
-        panic!()
-    };
+    let setup: &dyn std::any::Any = &*platform.setup;
+    let qemu: &crate::platform::QemuSettings = setup.downcast_ref().unwrap();
     let model = "host,kvmclock=off,hv-time=on";
     assert_eq!(qemu.cpu_model().as_deref(), Some(model));
     assert_eq!(qemu.pin, [vec![0], vec![0, 1, 3]]);

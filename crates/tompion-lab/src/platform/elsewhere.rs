@@ -2,14 +2,28 @@
 //! as absent until somebody names one to log in to.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Output, Platform, Presence, Task, TaskError};
+use super::{Output, Platform, PlatformKind, Presence, Setup, Task, TaskError};
+
+pub(super) static ENTRY: PlatformKind = PlatformKind {
+    name: "elsewhere",
+    read: |_| Some((None, Arc::new(Elsewhere))),
+    usual: &[],
+};
 
 /// What is to be done about it.
 const WHY: &str = "no machine is named for it in the plan: make it kind = \"ssh\" with the host \
                    of a guest of yours";
 
-pub(super) struct Elsewhere;
+#[derive(Debug)]
+struct Elsewhere;
+
+impl Setup for Elsewhere {
+    fn platform(&self, _: &str) -> Box<dyn Platform> {
+        Box::new(Self)
+    }
+}
 
 impl Platform for Elsewhere {
     fn presence(&self, _program: &Path) -> Presence {

@@ -1,25 +1,13 @@
 //! MicroVMs of Firecracker.
 
-use std::path::Path;
-use std::time::Duration;
-
 use tompion_guest::Vmm;
 
-use super::{Output, Platform, Presence, Task, TaskError, guest, microvm};
-use crate::plan::MicroVmSettings;
+use super::{PlatformKind, microvm};
 
-pub(super) struct Firecracker(pub MicroVmSettings);
+pub(super) static ENTRY: PlatformKind = PlatformKind {
+    name: NAME,
+    read: |table| microvm::read(table, NAME, Vmm::Firecracker),
+    usual: &[""],
+};
 
-impl Platform for Firecracker {
-    fn presence(&self, program: &Path) -> Presence {
-        microvm::presence(&self.0, Vmm::Firecracker, program)
-    }
-
-    fn patience(&self) -> Duration {
-        guest::PATIENCE
-    }
-
-    fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
-        microvm::run(&self.0, Vmm::Firecracker, task)
-    }
-}
+const NAME: &str = "firecracker";

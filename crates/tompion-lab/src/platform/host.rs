@@ -2,11 +2,28 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
-use super::{Output, Platform, Presence, Seating, Task, TaskError, process, require_here};
+use super::{
+    Output, Platform, PlatformKind, Presence, Seating, Setup, Task, TaskError, process,
+    require_here,
+};
 use crate::leftovers::Workspace;
 
+pub(super) static ENTRY: PlatformKind = PlatformKind {
+    name: "host",
+    read: |_| Some((Some("host".to_owned()), Arc::new(Host))),
+    usual: &[""],
+};
+
+#[derive(Debug)]
 pub(crate) struct Host;
+
+impl Setup for Host {
+    fn platform(&self, _: &str) -> Box<dyn Platform> {
+        Box::new(Self)
+    }
+}
 
 impl Platform for Host {
     fn presence(&self, program: &Path) -> Presence {

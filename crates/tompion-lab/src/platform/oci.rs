@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use oci_spec::runtime::{
@@ -18,14 +19,16 @@ use oci_spec::runtime::{
     get_default_mounts, get_default_namespaces,
 };
 use rustix::process::{Resource, getrlimit};
+use serde::Serialize;
+use serde_json::json;
 
 use super::{
-    ANSWER, Output, Platform, Presence, Seat, Seating, Task, TaskError, ask, find, process,
-    require_static, version,
+    ANSWER, Output, Platform, PlatformKind, Presence, Seat, Seating, Setup, Task, TaskError, ask,
+    find, process, require_static, version,
 };
 use crate::groups;
 use crate::leftovers::{self, Made};
-use crate::plan::OciSettings;
+use crate::plan::{CPUS_WANTED, Table, cpus, is_name};
 
 /// Where the program lies in a container.
 const PROGRAM: &str = "/tompion";
@@ -58,17 +61,121 @@ fn capabilities() -> HashSet<Capability> {
         .collect()
 }
 
-pub(super) struct Oci {
+pub(super) static ENTRY: PlatformKind = PlatformKind {
+    name: "oci",
+    read,
+    usual: &[
+        "runtime = \"runc\"",
+        "runtime = \"crun\"",
+        "runtime = \"runsc\"",
+        "runtime = \"kata-runtime\"",
+        "runtime = \"youki\"",
+    ],
+};
+
+/// How a container is set up. What is absent is left as the runtime has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct OciSettings {
+    /// Name or path of the runtime: `runc`, `crun`, `runsc`, ...
+    runtime: PathBuf,
+    /// Weight among sibling groups, 1024 being usual.
+    shares: Option<u64>,
+    /// CPU time of each period, in microseconds.
+    quota_us: Option<u64>,
+    /// That period, in microseconds.
+    period_us: Option<u64>,
+    /// CPUs.
+    cpuset: Option<Vec<u32>>,
+    /// CPU time of each period for real-time tasks, in microseconds.
+    realtime_runtime_us: Option<u64>,
+    /// That period, in microseconds.
+    realtime_period_us: Option<u64>,
+}
+
+fn read(table: &Table<'_, '_>) -> Option<(Option<String>, Arc<dyn Setup>)> {
+    let us = |key| table.time_ns(key).map(|ns| ns.div_ceil(1000));
+    let settings = OciSettings {
+        runtime: table.text("runtime").unwrap_or_default().into(),
+        // The kernel's bounds for cpu.shares.
+        shares: table.number("shares", 2..262_145),
+        quota_us: us("quota"),
+        period_us: us("period"),
+        cpuset: table.read("cpuset", |value| {
+            cpus(value.as_str().unwrap_or_default()).ok_or_else(|| CPUS_WANTED.to_owned())
+        }),
+        realtime_runtime_us: us("realtime_runtime"),
+        realtime_period_us: us("realtime_period"),
+    };
+    if settings
+        .period_us
+        .is_some_and(|us| !(1_000..=1_000_000).contains(&us))
+    {
+        table.wrong(
+            table.at_key("period"),
+            "period: from 1ms to 1s, which is what the kernel takes",
+        );
+    }
+    if settings.quota_us.is_some_and(|us| us < 1_000) {
+        table.wrong(
+            table.at_key("quota"),
+            "quota: at least 1ms, which is what the kernel takes",
+        );
+    }
+    let name = Path::new(&settings.runtime).file_name();
+    let Some(name) = name
+        .and_then(|name| name.to_str())
+        .filter(|name| is_name(name))
+    else {
+        table.wrong(
+            table.at_key("runtime"),
+            "an oci platform needs a runtime: a name such as \"runc\", or a path",
+        );
+        return None;
+    };
+    Some((Some(name.to_owned()), Arc::new(settings)))
+}
+
+impl Setup for OciSettings {
+    fn as_json(&self) -> serde_json::Value {
+        json!(self)
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let us = |name: &str, us: Option<u64>| us.map(|us| format!("{name} {us} us"));
+        [
+            self.shares.map(|n| format!("shares {n}")),
+            us("quota", self.quota_us),
+            us("period", self.period_us),
+            self.cpuset
+                .as_ref()
+                .map(|cpus| format!("cpuset {}", tompion_platform::cpu_list(cpus))),
+            us("real-time runtime", self.realtime_runtime_us),
+            us("real-time period", self.realtime_period_us),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn start(&self) -> Duration {
+        Duration::from_millis(match self.runtime.ends_with("runsc") {
+            true => 1_500,
+            false => 300,
+        })
+    }
+
+    fn platform(&self, _: &str) -> Box<dyn Platform> {
+        Box::new(Oci {
+            settings: self.clone(),
+        })
+    }
+}
+
+struct Oci {
     settings: OciSettings,
 }
 
 impl Oci {
-    pub fn new(settings: &OciSettings) -> Self {
-        Self {
-            settings: settings.clone(),
-        }
-    }
-
     fn name(&self) -> &OsStr {
         self.settings.runtime.file_name().unwrap_or_default()
     }

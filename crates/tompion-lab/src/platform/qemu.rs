@@ -1,30 +1,79 @@
 //! Virtual machines in QEMU, by the disposable guests of `tompion-guest`.
 
+mod settings;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use serde_json::json;
 use tompion_guest::{Guest, Kit, SCRATCH, Tap, Vmm};
 
 use super::{
-    Output, Platform, Presence, Seating, Task, TaskError, find, guest, require_static, version,
+    Output, Platform, PlatformKind, Presence, Seating, Setup, Task, TaskError, find, guest,
+    require_static, version,
 };
 use crate::leftovers::Workspace;
-use crate::plan::QemuSettings;
+pub(crate) use settings::QemuSettings;
+pub(super) use settings::{KERNELS, clocksource};
 
-pub(super) struct Qemu {
+pub(super) static ENTRY: PlatformKind = PlatformKind {
+    name: "qemu",
+    read: |table| {
+        let settings = QemuSettings::read(table);
+        Some((Some("qemu".to_owned()), Arc::new(settings)))
+    },
+    usual: &[
+        "name = \"qemu-kvm\"\naccel = \"kvm\"",
+        "name = \"qemu-tcg\"\naccel = \"tcg\"",
+    ],
+};
+
+impl Setup for QemuSettings {
+    fn as_json(&self) -> serde_json::Value {
+        json!(self)
+    }
+
+    fn settings(&self) -> Vec<String> {
+        self.in_words()
+    }
+
+    fn emulated(&self) -> Option<&'static str> {
+        match self.icount {
+            Some(_) => Some("QEMU TCG, in virtual time"),
+            None => self.accelerator().is_emulation().then_some("QEMU TCG"),
+        }
+    }
+
+    fn mark(&self) -> Option<&'static str> {
+        match self.icount {
+            Some(_) => Some("emulated, virtual time"),
+            None => self.emulated().map(|_| "emulated"),
+        }
+    }
+
+    fn start(&self) -> Duration {
+        Duration::from_secs(8)
+    }
+
+    fn size(&self) -> Option<(u32, u32)> {
+        Some((self.cpus, self.memory_mib))
+    }
+
+    fn platform(&self, _: &str) -> Box<dyn Platform> {
+        Box::new(Qemu {
+            settings: self.clone(),
+        })
+    }
+}
+
+struct Qemu {
     settings: QemuSettings,
 }
 
 impl Qemu {
-    pub fn new(settings: &QemuSettings) -> Self {
-        Self {
-            settings: settings.clone(),
-        }
-    }
-
     /// The guest without what is made for each: network and scratch disk.
     fn guest(&self, kit: &Kit) -> Guest {
         let s = &self.settings;

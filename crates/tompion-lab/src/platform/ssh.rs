@@ -6,22 +6,25 @@
 //! connection, or at its limit where nobody learns that the connection has gone.
 
 mod connection;
+mod settings;
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::{Output, Platform, Presence, Task, TaskError, static_for};
+use serde_json::json;
+
+use super::{Output, Platform, PlatformKind, Presence, Setup, Task, TaskError, static_for};
 use crate::leftovers::{Made, Workspace};
-use crate::plan::SshSettings;
 use crate::process::{Ended, Input};
 use crate::tether::TETHER_ARG;
 
 use self::connection::Connection;
+use self::settings::SshSettings;
 
 /// Looking for a machine, and cleaning up on it.
 const SHORT: Duration = Duration::from_secs(90);
@@ -52,7 +55,38 @@ const CANNOT_EXECUTE: i32 = 126;
 /// Ends what runs from the lab's directory `$1`, and removes `$2`.
 const REMOVE: &str = r#"for e in /proc/[0-9]*/exe; do case "$(readlink "$e" 2>/dev/null)" in "$1/tompion"|"$1/tompion (deleted)") p="${e#/proc/}"; kill -9 "${p%/exe}" 2>/dev/null;; esac; done; rm -rf "$2" 2>/dev/null || { sleep 1; rm -rf "$2"; }"#;
 
-pub(super) struct Ssh {
+pub(super) static ENTRY: PlatformKind = PlatformKind {
+    name: "ssh",
+    read: |table| {
+        let (usual, settings) = SshSettings::read(table)?;
+        Some((Some(usual), Arc::new(settings)))
+    },
+    usual: &[],
+};
+
+impl Setup for SshSettings {
+    fn as_json(&self) -> serde_json::Value {
+        json!(self)
+    }
+
+    fn settings(&self) -> Vec<String> {
+        self.in_words()
+    }
+
+    fn machine(&self) -> Option<&str> {
+        Some(&self.machine)
+    }
+
+    fn start(&self) -> Duration {
+        Duration::from_millis(700)
+    }
+
+    fn platform(&self, name: &str) -> Box<dyn Platform> {
+        Box::new(Ssh::new(name, self))
+    }
+}
+
+struct Ssh {
     settings: SshSettings,
     /// Tells its directory there from those of other platforms, which may be measured at
     /// the same time, on the same machine under another name.
@@ -67,7 +101,7 @@ pub(super) struct Ssh {
 }
 
 impl Ssh {
-    pub fn new(name: &str, settings: &SshSettings) -> Self {
+    fn new(name: &str, settings: &SshSettings) -> Self {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         Self {

@@ -248,9 +248,7 @@ fn names_are_found_and_wrong_ones_told_what_is_right() {
         assert_eq!(f.name().parse::<Form>(), Ok(f));
     }
     let error = "alarm".parse::<Method>().unwrap_err();
-    assert!(error.ends_with(
-        "timerfd, clock-nanosleep-abs, clock-nanosleep-rel, posix-timer, io-uring, epoll, ticker"
-    ));
+    assert!(Method::all().all(|m| error.contains(m.name())), "{error}");
     assert!("line".parse::<Form>().unwrap_err().contains("`line`"));
 }
 

@@ -9,7 +9,7 @@ use crate::plan::read::{Table, nearest};
 use crate::plan::scenarios::{SCENARIOS, Scenario};
 
 /// What a text should be that names CPUs.
-pub(in crate::plan) const CPUS_WANTED: &str = "a list of CPUs such as \"0-1,3\" is wanted";
+pub(crate) const CPUS_WANTED: &str = "a list of CPUs such as \"0-1,3\" is wanted";
 /// More guests than this are a typing error rather than a wish.
 const MOST: u64 = 100;
 
@@ -192,7 +192,7 @@ pub(in crate::plan) fn load(text: Option<&str>) -> Result<LoadSpec, String> {
 }
 
 /// CPUs as the kernel writes them: `0-2,5`.
-pub(in crate::plan) fn cpus(text: &str) -> Option<Vec<u32>> {
+pub(crate) fn cpus(text: &str) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

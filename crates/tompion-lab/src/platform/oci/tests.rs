@@ -1,5 +1,9 @@
 use super::*;
 
+fn oci(settings: OciSettings) -> Oci {
+    Oci { settings }
+}
+
 #[test]
 fn what_runtimes_log_is_told_without_its_time() {
     let runc = "time=\"2026-11-22T00:04:33Z\" level=error msg=\"runc run failed: no\"";
@@ -12,7 +16,7 @@ fn what_runtimes_log_is_told_without_its_time() {
 
 #[test]
 fn a_quota_is_part_of_the_bundle() {
-    let oci = Oci::new(&OciSettings {
+    let oci = oci(OciSettings {
         runtime: "runc".into(),
         quota_us: Some(20_000),
         period_us: Some(100_000),
@@ -26,7 +30,7 @@ fn a_quota_is_part_of_the_bundle() {
 
 #[test]
 fn a_seat_goes_before_the_settings_of_the_platform() {
-    let oci = Oci::new(&OciSettings {
+    let oci = oci(OciSettings {
         runtime: "runc".into(),
         shares: Some(7),
         cpuset: Some(vec![0, 1]),

@@ -1,20 +1,13 @@
-//! Platforms: whether they are here, and how each runs one command in a fresh instance
-//! of its own. A new one is a file beside these and a line in [`of`].
+//! Platforms: how each is described by a plan, whether it is here, and how it runs one
+//! command in a fresh instance of its own. One file each.
 
-#[cfg(test)]
-mod bubblewrap;
-mod cloud_hypervisor;
-mod elsewhere;
-mod firecracker;
 mod guest;
-mod host;
 mod microvm;
-mod oci;
-mod qemu;
 mod running;
 mod seat;
-mod ssh;
 
+use std::any::Any;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,13 +20,86 @@ use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection};
 
 use crate::leftovers::Workspace;
-use crate::plan::{Kind, PlatformPlan};
+use crate::plan::{PlatformPlan, Table};
 use crate::process::{self, ask};
 
 pub use crate::process::{Output, TaskError};
 pub(crate) use host::Host;
+#[cfg(test)]
+pub(crate) use qemu::QemuSettings;
 pub(crate) use running::{Running, Start};
 pub use seat::{Seat, Seating};
+
+tompion_record::entries! {
+    /// Every kind of platform, in the order in which they are shown.
+    pub static KINDS: [PlatformKind] =
+        host,
+        oci,
+        firecracker,
+        cloud_hypervisor,
+        qemu,
+        ssh,
+        elsewhere,
+}
+
+/// An entry in the list of kinds of platforms.
+pub struct PlatformKind {
+    /// Its name in a plan: `kind = "NAME"`.
+    pub name: &'static str,
+    /// Reads its keys in a plan: the name that such a platform has if the plan gives none,
+    /// and how it is set up. What is wrong is said to the table.
+    pub(crate) read: fn(&Table<'_, '_>) -> Option<(Option<String>, Arc<dyn Setup>)>,
+    /// Keys of a plan for a first look at what is here, each for one platform.
+    pub usual: &'static [&'static str],
+}
+
+impl fmt::Debug for PlatformKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// How a platform of a plan is set up, and what can be told of it without a look.
+pub trait Setup: Any + fmt::Debug + Send + Sync {
+    /// All that a plan says of it.
+    fn as_json(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    /// Settings that are not left as they are, for people to read.
+    fn settings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What imitates its processor, where that is no real one.
+    fn emulated(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What follows its name wherever it is named.
+    fn mark(&self) -> Option<&'static str> {
+        self.emulated().map(|_| "emulated")
+    }
+
+    /// The machine that it is or runs on, where that is another than this one.
+    fn machine(&self) -> Option<&str> {
+        None
+    }
+
+    /// What starting and removing an instance takes, seen on a machine of two CPUs.
+    fn start(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// CPUs and MiB of memory that an instance takes from this machine, where they are its
+    /// own.
+    fn size(&self) -> Option<(u32, u32)> {
+        None
+    }
+
+    /// The platform; `name` is what the plan calls it.
+    fn platform(&self, name: &str) -> Box<dyn Platform>;
+}
 
 /// What a program takes at most to tell its version or the like, on a busy machine.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -103,33 +169,16 @@ pub trait Platform: Sync {
 
 /// The platform that a plan describes.
 pub fn of(plan: &PlatformPlan) -> Box<dyn Platform> {
-    match &plan.kind {
-        Kind::Host => Box::new(host::Host),
-        Kind::Oci(settings) => Box::new(oci::Oci::new(settings)),
-        Kind::Qemu(settings) => Box::new(qemu::Qemu::new(settings)),
-        Kind::Ssh(settings) => Box::new(ssh::Ssh::new(&plan.name, settings)),
-        Kind::Firecracker(settings) => Box::new(firecracker::Firecracker(settings.clone())),
-        Kind::CloudHypervisor(settings) => {
-            Box::new(cloud_hypervisor::CloudHypervisor(settings.clone()))
-        }
-        Kind::Elsewhere => Box::new(elsewhere::Elsewhere),
-    }
+    plan.setup.platform(&plan.name)
 }
 
 /// Platforms for a first look, as `tompion lab platforms` lists them.
 pub fn usual() -> Vec<PlatformPlan> {
-    let runtimes = ["runc", "crun", "runsc", "kata-runtime", "youki"];
-    let of_kind = |accel: &str| {
-        format!("[[platforms]]\nname = \"qemu-{accel}\"\nkind = \"qemu\"\naccel = \"{accel}\"\n")
-    };
-    let oci = runtimes.map(|r| format!("[[platforms]]\nkind = \"oci\"\nruntime = \"{r}\"\n"));
-    let micro = ["firecracker", "cloud-hypervisor"]
-        .map(|kind| format!("[[platforms]]\nkind = \"{kind}\"\n"));
-    let tables = std::iter::once("[[platforms]]\nkind = \"host\"\n".to_owned())
-        .chain(oci)
-        .chain(micro)
-        .chain(["kvm", "tcg"].map(of_kind))
-        .collect::<String>();
+    let tables = KINDS.iter().flat_map(|kind| {
+        let table = |keys: &&str| format!("[[platforms]]\nkind = \"{}\"\n{keys}\n", kind.name);
+        kind.usual.iter().map(table)
+    });
+    let tables: String = tables.collect();
     let plan = crate::LabPlan::parse(&format!("{tables}[[probes]]\nkind = \"stalls\"\n"));
     plan.map(|plan| plan.platforms).unwrap_or_default()
 }
@@ -241,19 +290,6 @@ mod tests {
     }
 
     #[test]
-    fn the_platform_shown_to_contributors_is_one() {
-        let shown = include_str!("../../../../CONTRIBUTING.md");
-        let block = shown.split("```rust\n").nth(1).expect("a block");
-        let block = block.split("```").next().expect("its end");
-        assert_eq!(block, include_str!("bubblewrap.rs"));
-        let platform: Box<dyn Platform> = Box::new(bubblewrap::Bubblewrap);
-        let Presence::Absent(why) = platform.presence(Path::new("/no/such")) else {
-            panic!("without a program");
-        };
-        assert!(why.contains("bwrap") || why.contains("/no/such"), "{why}");
-    }
-
-    #[test]
     fn microvms_that_are_not_there_are_absent_in_one_line() {
         for kind in ["firecracker", "cloud-hypervisor"] {
             let text = format!(
@@ -279,9 +315,8 @@ mod tests {
     fn the_usual_platforms_are_a_plan_of_their_own() {
         let levels: Vec<_> = usual().iter().map(PlatformPlan::level).collect();
         assert_eq!(levels.first().map(String::as_str), Some("host"));
-        assert_eq!(
-            levels.last().map(String::as_str),
-            Some("qemu-tcg (emulated)")
-        );
+        assert!(levels.contains(&"qemu-tcg (emulated)".to_owned()));
+        let of_kinds: usize = KINDS.iter().map(|kind| kind.usual.len()).sum();
+        assert_eq!(levels.len(), of_kinds);
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tompion_guest::{Accel, Disk};
 
-use super::read::Table;
+use crate::plan::Table;
 
 /// Kernels of the guests, the usual one first.
-pub(super) const KERNELS: [&str; 3] = ["cloud", "standard", "rt"];
+pub(in crate::platform) const KERNELS: [&str; 3] = ["cloud", "standard", "rt"];
 
 /// Clocksources of Linux on x86, and whether they are a hypervisor's own.
 const CLOCKSOURCES: [(&str, bool); 7] = [
@@ -54,7 +54,7 @@ const FEATURES: [(&str, &str, bool); 26] = [
 
 /// How a virtual machine is set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct QemuSettings {
+pub(crate) struct QemuSettings {
     /// `tcg` or `kvm`.
     pub accel: String,
     /// Virtual CPUs.
@@ -84,14 +84,14 @@ pub struct QemuSettings {
 }
 
 impl QemuSettings {
-    pub(crate) fn accelerator(&self) -> Accel {
+    pub(super) fn accelerator(&self) -> Accel {
         match self.accel.as_str() {
             "kvm" => Accel::Kvm,
             _ => Accel::Tcg,
         }
     }
 
-    pub(crate) fn disks(&self) -> Disk {
+    pub(super) fn disks(&self) -> Disk {
         match self.disk.as_str() {
             "ide" => Disk::Ide,
             "ahci" => Disk::Ahci,
@@ -259,7 +259,7 @@ fn features(table: &Table<'_, '_>, has_kvm: bool) -> BTreeMap<&'static str, bool
 const ONLY_KVM: &str = "an emulated processor does not have it; it needs accel = \"kvm\"";
 
 /// One that this kind of guest can have.
-pub(super) fn clocksource(table: &Table<'_, '_>, has_kvm: bool) -> Option<String> {
+pub(in crate::platform) fn clocksource(table: &Table<'_, '_>, has_kvm: bool) -> Option<String> {
     table.text("clocksource")?;
     let names = CLOCKSOURCES.map(|(name, _)| name);
     let name = table.choice("clocksource", &names);

@@ -1,0 +1,116 @@
+"""A new method, load or platform is one file and one line: patches in tests/extend, each
+applied alone to see what it changes, and all together to see that they work."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+PATCHES = sorted((ROOT / "tests/extend").glob("*.patch"))
+
+
+def git(*arguments, cwd=ROOT):
+    return subprocess.run(["git", *arguments], cwd=cwd, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda p: p.stem)
+def test_an_extension_changes_one_line_of_one_file_besides_its_own(patch):
+    git("apply", "--check", str(patch))
+    numbers = git("apply", "--numstat", str(patch)).stdout.splitlines()
+    changed = [line.split("\t") for line in numbers]
+    new = {line.split()[-1] for line in git("apply", "--summary", str(patch)).stdout.splitlines()}
+    files = [(int(added), int(removed), name) for added, removed, name in changed]
+    assert any(name in new for _, _, name in files)
+    [(added, removed, _)] = [file for file in files if file[2] not in new]
+    assert (added, removed) == (1, 0)
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory):
+    """The program with all extensions, built in a directory of its own: of two copies of a
+    crate in one directory cargo takes either."""
+    tree = tmp_path_factory.mktemp("extended")
+    files = git("ls-files", "-z").stdout.split("\0")[:-1]
+    for name in files:
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, tree / name)
+    for patch in PATCHES:
+        git("apply", str(patch), cwd=tree)
+    target = ROOT / "target/extended"
+    command = "cargo rustc --release --locked -p tompion --bin tompion -- -C target-feature=+crt-static"
+    done = subprocess.run(
+        command.split(),
+        cwd=tree,
+        env=os.environ | {"CARGO_TARGET_DIR": str(target)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    program = target / "release/tompion"
+
+    def run(*arguments, check=0):
+        done = subprocess.run(
+            [program, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=tree
+        )
+        assert done.returncode == check, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def methods_of(run):
+    record = json.loads((run / "run.json").read_text())
+    return {trial["factors"].get("method") for trial in record["trials"]}
+
+
+def test_a_method_is_listed_measured_and_reported(extended, tmp_path):
+    listed = json.loads(extended("list", "--json"))
+    assert "futex-wait" in [row["name"] for row in listed["wake_up_methods"]]
+    run = tmp_path / "run"
+    told = extended(
+        *("measure", "wake-up", "--methods", "futex-wait,usleep", "--targets", "1ms"),
+        *("--duration", "2s", "--out", run),
+    )
+    assert "futex-wait" in told
+    assert methods_of(run) == {"futex-wait", "usleep"}
+    page = (run / "report.html").read_text()
+    assert "futex-wait" in page
+    report = json.loads(extended("report", run, "--json"))
+    assert "futex-wait" in json.dumps(report)
+
+
+def test_a_load_runs_beside_a_measurement_and_is_proved(extended, tmp_path):
+    assert "fork" in [row["name"] for row in json.loads(extended("list", "--json"))["loads"]]
+    run = tmp_path / "run"
+    extended(
+        *("measure", "wake-up", "--methods", "usleep", "--targets", "1ms", "--blocks", "2"),
+        *("--loads", "idle,fork:pages=10", "--duration", "3s", "--out", run),
+    )
+    trials = json.loads((run / "run.json").read_text())["trials"]
+    proofs = [t["load"] for t in trials if t["factors"]["load"] == "fork:pages=10"]
+    assert proofs
+    assert all(p["operation"] == "process forked and ended" for p in proofs)
+    assert all(p["operations"] > 0 for p in proofs)
+
+
+def test_a_platform_is_found_measured_and_told(extended, tmp_path):
+    there = json.loads(extended("lab", "platforms", "--json"))
+    [found] = [p for p in there if p["level"] == "unshare"]
+    assert found["present"], found
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'name = "extended"\nreplicates = 2\nloads = ["idle", "fork"]\n'
+        '[[platforms]]\nkind = "host"\n[[platforms]]\nkind = "unshare"\nnetwork = "host"\n'
+        '[[probes]]\nkind = "wake-up"\nmethods = ["futex-wait"]\ntargets = ["1ms"]\ntime = "300ms"\n'
+    )
+    run = tmp_path / "lab"
+    extended("lab", "run", plan, "--out", run)
+    record = json.loads((run / "run.json").read_text())
+    assert record["status"] == "complete"
+    levels = {(t["factors"]["platform"], t["factors"]["load"]) for t in record["trials"]}
+    assert levels == {(p, l) for p in ("host", "unshare") for l in ("idle", "fork")}
+    assert [p["settings"] for p in record["platforms"]] == [[], ["network of the host"]]
