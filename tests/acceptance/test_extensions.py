@@ -114,3 +114,13 @@ def test_a_platform_is_found_measured_and_told(extended, tmp_path):
     levels = {(t["factors"]["platform"], t["factors"]["load"]) for t in record["trials"]}
     assert levels == {(p, l) for p in ("host", "unshare") for l in ("idle", "fork")}
     assert [p["settings"] for p in record["platforms"]] == [[], ["network of the host"]]
+
+
+def test_a_form_of_the_report_is_offered_and_made(extended, tmp_path):
+    assert "ndjson" in extended("report", "--help")
+    run = tmp_path / "run"
+    extended("measure", "read-cost", "--duration", "1s", "--blocks", "2", "--out", run)
+    lines = [json.loads(line) for line in extended("report", run, "--format", "ndjson").splitlines()]
+    whole = json.loads(extended("report", run, "--json"))
+    assert lines[0] == {key: value for key, value in whole.items() if key != "cells"}
+    assert [line["cell"] for line in lines[1:]] == whole["cells"]

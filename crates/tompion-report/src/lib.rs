@@ -18,6 +18,7 @@ mod environment;
 mod evidence;
 mod export;
 mod figures;
+mod forms;
 mod holds;
 mod html;
 mod interval_log;
@@ -47,7 +48,8 @@ pub use claims::{
 pub use compare::CompareView;
 pub use data::ReportData;
 pub use environment::environment_text;
-pub use export::{PlotError, PlotFile, PlotForm, csv, markdown, plots};
+pub use export::{csv, markdown};
+pub use forms::{FORMS, Form, Make, PlotError, PlotFile, Plots};
 pub use html::html;
 pub use interval_log::{IntervalLogError, interval_log};
 pub use json::{

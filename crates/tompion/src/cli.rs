@@ -35,7 +35,7 @@ pub use measure::{
 };
 pub use preload::{PreloadOptions, PreloadPolicy};
 pub use published::PublishedOptions;
-pub use report::{ReportFormat, ReportOptions};
+pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use values::{CpuList, MethodName};
 pub use watch::WatchOptions;

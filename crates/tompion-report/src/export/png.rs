@@ -13,10 +13,10 @@ const FONT: &[u8] = include_bytes!("../../fonts/DejaVuSans-subset.ttf");
 const FINE: f32 = 2.0;
 
 /// The embedded font, read once.
-pub(super) struct Fonts(Arc<fontdb::Database>);
+pub(crate) struct Fonts(Arc<fontdb::Database>);
 
 impl Fonts {
-    pub(super) fn embedded() -> Self {
+    pub(crate) fn embedded() -> Self {
         let mut fonts = fontdb::Database::new();
         fonts.load_font_data(FONT.to_vec());
         fonts.set_sans_serif_family("DejaVu Sans");
@@ -24,7 +24,7 @@ impl Fonts {
     }
 
     /// Draws an SVG file and packs it as PNG.
-    pub(super) fn render(&self, svg: &str) -> Result<Vec<u8>, String> {
+    pub(crate) fn render(&self, svg: &str) -> Result<Vec<u8>, String> {
         let options = Options {
             fontdb: Arc::clone(&self.0),
             font_family: "DejaVu Sans".to_owned(),

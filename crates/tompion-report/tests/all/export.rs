@@ -6,7 +6,16 @@ use crate::common::{
 use roxmltree::Document;
 use tompion_cause::Cause;
 use tompion_record::{Factors, Run, RunWriter, Status, TrialData, TrialDraft, factor};
-use tompion_report::{PlotForm, ReportData, csv, html, json, markdown, plots, redact, terminal};
+use tompion_report::{FORMS, Make, Plots, ReportData, csv, html, json, markdown, redact, terminal};
+
+/// The plots of a report in a form that makes files of them.
+fn plots<'a>(data: &'a ReportData, form: &str) -> Plots<'a> {
+    let form = FORMS.iter().find(|f| f.name == form).unwrap();
+    let Make::Plots(_, make) = form.make else {
+        panic!("{} makes no files", form.name)
+    };
+    make(data)
+}
 
 fn trials() -> Vec<(TrialDraft, TrialData)> {
     let usleep = |load: &str| key("wake-up", "usleep", load).with(factor::TARGET, "100us");
@@ -53,7 +62,7 @@ fn forms(data: &ReportData) -> Vec<(&'static str, String)> {
         ("json", json(data).to_string()),
         ("terminal", terminal(data, 100, false)),
     ];
-    for plot in plots(data, PlotForm::Svg) {
+    for plot in plots(data, "svg") {
         let plot = plot.unwrap();
         all.push((
             "svg",
@@ -185,7 +194,7 @@ fn hostile_names_stay_text_in_every_form() {
     let data = ReportData::gather(&run, |_| assessment()).unwrap();
     let text = markdown(&data);
     assert!(text.contains("&lt;b&gt;\\|x ") && !text.contains("<b>"));
-    for plot in plots(&data, PlotForm::Svg) {
+    for plot in plots(&data, "svg") {
         let plot = plot.unwrap();
         assert!(!plot.name.contains(['<', '/', '|', '\n']), "{}", plot.name);
         Document::parse(std::str::from_utf8(&plot.content).unwrap()).unwrap();
@@ -195,7 +204,7 @@ fn hostile_names_stay_text_in_every_form() {
 #[test]
 fn each_plot_is_a_file_that_stands_by_itself() {
     let data = report(false);
-    let files: Vec<_> = plots(&data, PlotForm::Svg).map(Result::unwrap).collect();
+    let files: Vec<_> = plots(&data, "svg").map(Result::unwrap).collect();
     let page = html(&data);
     assert_eq!(files.len(), page.matches(r#"<svg class="plot "#).count());
     for file in &files {
@@ -212,7 +221,7 @@ fn each_plot_is_a_file_that_stands_by_itself() {
     names.dedup();
     assert_eq!(names.len(), files.len());
     // One picture is enough: drawing takes long in a debug build.
-    let png = plots(&data, PlotForm::Png).next().unwrap().unwrap();
+    let png = plots(&data, "png").next().unwrap().unwrap();
     assert_eq!(png.content[..8], *b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(png.content[at..at + 4].try_into().unwrap());
     assert!(number(16) > 800 && number(20) > 400);

@@ -1,26 +1,28 @@
 //! Options of `tompion report`.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
+use tompion_report::{FORMS, Form};
 
 use crate::output::OutputOptions;
 
-/// In which form the report is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    /// The page, one file that needs no network
-    Html,
-    /// Markdown for a ticket, without plots
-    Md,
-    /// One row a cell, for spreadsheets
-    Csv,
-    /// The summary for machines
-    Json,
-    /// Each plot as a picture
-    Png,
-    /// Each plot as a drawing
-    Svg,
+/// A form of the report by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportFormat(pub &'static Form);
+
+impl ValueEnum for ReportFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<ReportFormat>> =
+            LazyLock::new(|| FORMS.iter().copied().map(ReportFormat).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name).help(self.0.about))
+    }
 }
 
 /// Make the report of a recorded run again.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tompion_record::{Run, remove_leftovers, write_whole};
-use tompion_report::{PlotForm, REPORT_FILE, ReportData};
+use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData};
 
-use crate::cli::{ReportFormat, ReportOptions};
+use crate::cli::ReportOptions;
 use crate::exit;
 use crate::output::{OutputOptions, print, print_json};
 
@@ -37,7 +37,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     // be shown.
     let _ = remove_leftovers(&options.run);
     if let Some(format) = options.format {
-        return export(options, format);
+        return export(options, format.0);
     }
     let page = match &options.html {
         // Who reads JSON asks for no page.
@@ -74,32 +74,30 @@ fn gather(run: &Run) -> anyhow::Result<ReportData> {
 }
 
 /// The report in one other form.
-fn export(options: &ReportOptions, format: ReportFormat) -> exit::Result {
-    let form = match format {
-        ReportFormat::Png => Some(PlotForm::Png),
-        ReportFormat::Svg => Some(PlotForm::Svg),
-        _ => None,
-    };
-    let Some(form) = form else {
-        let data = gather(&open(&options.run, options.redact)?)?;
-        let text = match format {
-            ReportFormat::Md => tompion_report::markdown(&data),
-            ReportFormat::Csv => tompion_report::csv(&data),
-            ReportFormat::Json => {
-                serde_json::to_string_pretty(&tompion_report::json(&data))? + "\n"
+fn export(options: &ReportOptions, form: &Form) -> exit::Result {
+    match form.make {
+        Make::Text(make) => {
+            let text = make(&gather(&open(&options.run, options.redact)?)?);
+            match &options.out {
+                None => print(&text)?,
+                Some(file) if file.as_os_str() == "-" => print(&text)?,
+                Some(file) => write_whole(file, text.as_bytes())?,
             }
-            _ => tompion_report::html(&data),
-        };
-        match &options.out {
-            None => print(&text)?,
-            Some(file) if file.as_os_str() == "-" => print(&text)?,
-            Some(file) => write_whole(file, text.as_bytes())?,
+            Ok(0)
         }
-        return Ok(0);
-    };
+        Make::Plots(extension, make) => plots(options, extension, make),
+    }
+}
+
+/// Each plot as a file of its own.
+fn plots(
+    options: &ReportOptions,
+    extension: &str,
+    make: fn(&ReportData) -> Plots<'_>,
+) -> exit::Result {
     let Some(directory) = &options.out else {
         anyhow::bail!(
-            "--format png and svg make a file for each plot: name a directory for them with --out DIR"
+            "--format {extension} makes a file for each plot: name a directory for them with --out DIR"
         );
     };
     let data = gather(&open(&options.run, options.redact)?)?;
@@ -110,7 +108,7 @@ fn export(options: &ReportOptions, format: ReportFormat) -> exit::Result {
     );
     std::fs::create_dir_all(directory)
         .with_context(|| format!("{}: cannot be made", directory.display()))?;
-    let plots: Vec<_> = tompion_report::plots(&data, form).collect::<Result<_, _>>()?;
+    let plots: Vec<_> = make(&data).collect::<Result<_, _>>()?;
     refuse_others(directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
     for plot in &plots {
         write_whole(&directory.join(&plot.name), &plot.content)?;
@@ -127,9 +125,13 @@ fn export(options: &ReportOptions, format: ReportFormat) -> exit::Result {
 fn refuse_others(directory: &Path, names: &BTreeSet<&str>) -> anyhow::Result<()> {
     let entries = std::fs::read_dir(directory)
         .with_context(|| format!("{}: cannot be listed", directory.display()))?;
-    let is_other = |name: &String| {
-        (name.ends_with(".svg") || name.ends_with(".png")) && !names.contains(name.as_str())
+    let is_plot = |name: &str| {
+        FORMS.iter().any(|form| match form.make {
+            Make::Plots(extension, _) => name.ends_with(&format!(".{extension}")),
+            Make::Text(_) => false,
+        })
     };
+    let is_other = |name: &String| is_plot(name) && !names.contains(name.as_str());
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     if let Some(other) = names.filter(is_other).min() {
         anyhow::bail!(
