@@ -48,10 +48,13 @@ pub struct PlatformKind {
     pub name: &'static str,
     /// Reads its keys in a plan: the name that such a platform has if the plan gives none,
     /// and how it is set up. What is wrong is said to the table.
-    pub(crate) read: fn(&Table<'_, '_>) -> Option<(Option<String>, Arc<dyn Setup>)>,
+    pub(crate) read: fn(&Table<'_, '_>) -> Option<Named>,
     /// Keys of a plan for a first look at what is here, each for one platform.
     pub usual: &'static [&'static str],
 }
+
+/// The usual name of a platform, where it has one, and how it is set up.
+pub(crate) type Named = (Option<String>, Arc<dyn Setup>);
 
 impl fmt::Debug for PlatformKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -63,8 +63,11 @@ pub(crate) enum Parse {
         fn(&Options<'_>) -> Result<Arc<dyn Work>, String>,
     ),
     /// As it likes: all that follows its name and a colon.
-    Text(fn(Option<&str>) -> Result<Arc<dyn Work>, String>),
+    Text(fn(Option<&str>) -> Parsed),
 }
+
+/// A load as asked for, or what is wrong with its options.
+pub(crate) type Parsed = Result<Arc<dyn Work>, String>;
 
 /// A load with its options.
 pub(crate) trait Work: fmt::Debug + Send + Sync {

@@ -11,7 +11,7 @@ use tompion_guest::{Guest, GuestError, Vmm};
 
 use super::qemu::{KERNELS, clocksource};
 use super::{
-    Output, Platform, Presence, Setup, Task, TaskError, find, guest, require_static, version,
+    Named, Output, Platform, Presence, Setup, Task, TaskError, find, guest, require_static, version,
 };
 use crate::plan::Table;
 
@@ -66,11 +66,7 @@ struct MicroVm {
 }
 
 /// Reads the keys of a platform by `vmm`, which is called `kind` in plans.
-pub(super) fn read(
-    table: &Table<'_, '_>,
-    kind: &str,
-    vmm: Vmm,
-) -> Option<(Option<String>, Arc<dyn Setup>)> {
+pub(super) fn read(table: &Table<'_, '_>, kind: &str, vmm: Vmm) -> Option<Named> {
     let settings = MicroVmSettings::read(table, kind);
     Some((Some(kind.to_owned()), Arc::new(MicroVm { vmm, settings })))
 }

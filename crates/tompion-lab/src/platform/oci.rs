@@ -23,8 +23,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    ANSWER, Output, Platform, PlatformKind, Presence, Seat, Seating, Setup, Task, TaskError, ask,
-    find, process, require_static, version,
+    ANSWER, Named, Output, Platform, PlatformKind, Presence, Seat, Seating, Setup, Task, TaskError,
+    ask, find, process, require_static, version,
 };
 use crate::groups;
 use crate::leftovers::{self, Made};
@@ -92,7 +92,7 @@ struct OciSettings {
     realtime_period_us: Option<u64>,
 }
 
-fn read(table: &Table<'_, '_>) -> Option<(Option<String>, Arc<dyn Setup>)> {
+fn read(table: &Table<'_, '_>) -> Option<Named> {
     let us = |key| table.time_ns(key).map(|ns| ns.div_ceil(1000));
     let settings = OciSettings {
         runtime: table.text("runtime").unwrap_or_default().into(),

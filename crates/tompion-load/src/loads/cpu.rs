@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 use tompion_record::{format_duration, parse_duration_ns};
 
-use super::{InCheck, Load, Parse, Work};
+use super::{InCheck, Load, Parse, Parsed, Work};
 use crate::counters::Counter;
 use crate::spec::{Opt, Options, THREADS as THREADS_OPTION, Text};
 use crate::worker::{Budget, Job, Plan, usable_cpus};
@@ -69,7 +69,7 @@ impl Work for Cpu {
     }
 }
 
-fn parse(options: &Options<'_>) -> Result<Arc<dyn Work>, String> {
+fn parse(options: &Options<'_>) -> Parsed {
     let percent = options.value("level", |text| match text.trim_end_matches('%').parse() {
         Ok(percent @ 1..=100) => Ok(percent),
         _ => Err(format!(

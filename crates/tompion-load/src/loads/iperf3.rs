@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Work};
+use super::{InCheck, Load, Parse, Parsed, Work};
 use crate::driver::Driver;
 use crate::spec::{PEER, PortRule, Text, parse_peer, split_peer};
 
@@ -45,7 +45,7 @@ impl Work for Iperf3 {
     }
 }
 
-fn parse(rest: Option<&str>) -> Result<Arc<dyn Work>, String> {
+fn parse(rest: Option<&str>) -> Parsed {
     let peer = rest.map(|rest| {
         let form = "peer=HOST or peer=HOST:PORT";
         let peer = rest.strip_prefix("peer=");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Work};
+use super::{InCheck, Load, Parse, Parsed, Work};
 use crate::driver::Driver;
 use crate::spec::Text;
 
@@ -57,7 +57,7 @@ impl Work for StressNg {
     }
 }
 
-fn parse(rest: Option<&str>) -> Result<Arc<dyn Work>, String> {
+fn parse(rest: Option<&str>) -> Parsed {
     let example = "for example stress-ng:cpu=4";
     let rest = rest.ok_or_else(|| format!("stress-ng needs a stressor, {example}"))?;
     let mut options = Vec::new();

@@ -19,7 +19,7 @@ pub(super) static ENTRY: Reading = Reading {
     },
     is_available: || counter::AVAILABLE,
     sample_divisor: 1,
-    measure: |rate, limits| measured(rate, limits, |unit_ns| BareCounter(unit_ns)),
+    measure: |rate, limits| measured(rate, limits, BareCounter),
 };
 
 struct BareCounter(f64);

@@ -18,7 +18,7 @@ pub(super) static ENTRY: Reading = Reading {
     },
     is_available: || counter::AVAILABLE,
     sample_divisor: 1,
-    measure: |rate, limits| measured(rate, limits, |unit_ns| OrderedCounter(unit_ns)),
+    measure: |rate, limits| measured(rate, limits, OrderedCounter),
 };
 
 struct OrderedCounter(f64);

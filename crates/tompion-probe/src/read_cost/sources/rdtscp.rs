@@ -16,7 +16,7 @@ pub(super) static ENTRY: Reading = Reading {
     },
     is_available: counter::has_rdtscp,
     sample_divisor: 1,
-    measure: |rate, limits| measured(rate, limits, |unit_ns| Rdtscp(unit_ns)),
+    measure: |rate, limits| measured(rate, limits, Rdtscp),
 };
 
 struct Rdtscp(f64);
