@@ -194,7 +194,7 @@ def test_lines_instead_of_drawing(tmp_path):
 def test_what_cannot_be_watched_is_refused_in_a_line(tmp_path):
     for options, want in [
         (["--cpu", "8000"], "--cpu: "),
-        (["--methods", "snooze"], "no wake-up method"),
+        (["--methods", "snooze"], "unknown wake-up method"),
         (["--loads", "idle,idle"], "named twice"),
         (["--targets", "100"], "such as 100us"),
         (["--targets", "1ms,3s"], "--targets 3s: "),
