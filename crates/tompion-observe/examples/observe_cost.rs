@@ -2,7 +2,7 @@
 //! own CPU share, records a second, and what recording takes from a thread that
 //! switches often.
 
-#[path = "../tests/all/common/mod.rs"]
+#[path = "../tests/all/common.rs"]
 #[allow(dead_code, unused_imports, reason = "made for the tests, all of it")]
 mod common;
 

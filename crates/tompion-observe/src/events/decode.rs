@@ -366,5 +366,4 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "decode_tests.rs"]
 mod tests;

@@ -315,5 +315,4 @@ impl Gauge for Clocks {
 }
 
 #[cfg(test)]
-#[path = "gauges_tests.rs"]
 mod tests;

@@ -200,5 +200,4 @@ pub fn claims(cells: &[Cell]) -> Vec<Claim> {
 }
 
 #[cfg(test)]
-#[path = "judge_tests.rs"]
 mod tests;

@@ -17,7 +17,7 @@ pub(crate) mod trace;
 use std::convert::Infallible;
 
 /// Rules for what plots name: the only ones that files of single plots need.
-pub(crate) const STYLE: &str = include_str!("plot.css");
+pub(crate) const STYLE: &str = include_str!("plot/plot.css");
 
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 

@@ -22,9 +22,9 @@ use crate::data::ReportData;
 use crate::sections::{probe_title, sections};
 
 /// Colours as variables, and everything but plots.
-pub(crate) const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("html/style.css");
 
-const SCRIPT: &str = include_str!("script.js");
+const SCRIPT: &str = include_str!("html/script.js");
 
 /// The factors of every cell by its number, for the script; no markup can come of it.
 fn cells(data: &ReportData) -> String {

@@ -1,5 +1,5 @@
 //! Series with known and with recorded dependence, and how often a test may err.
-#[path = "../../../src/test_noise.rs"]
+#[path = "../../src/test_noise.rs"]
 #[allow(dead_code)]
 mod test_noise;
 
@@ -80,17 +80,17 @@ pub(crate) fn of_machine(values: &[i64]) -> Series<'_> {
 /// Wake-up latencies of a recorded machine in nanoseconds; see tests/data/README.md.
 /// The method was tuned with this recording in view.
 pub(crate) fn recorded() -> Vec<i64> {
-    decoded(include_bytes!("../../data/wake-up-latency.deltas"))
+    decoded(include_bytes!("../data/wake-up-latency.deltas"))
 }
 
 /// Another recording of it, made when the method had long been settled.
 pub(crate) fn recorded_later() -> Vec<i64> {
-    decoded(include_bytes!("../../data/wake-up-latency-later.deltas"))
+    decoded(include_bytes!("../data/wake-up-latency-later.deltas"))
 }
 
 /// The one after, during which the machine's load ebbed and came back.
 pub(crate) fn recorded_ebbing() -> Vec<i64> {
-    decoded(include_bytes!("../../data/wake-up-latency-ebbing.deltas"))
+    decoded(include_bytes!("../data/wake-up-latency-ebbing.deltas"))
 }
 
 fn decoded(bytes: &[u8]) -> Vec<i64> {
