@@ -14,9 +14,6 @@ const SHORTEST_READ: Duration = Duration::from_millis(10);
 /// First guesses of what a trial costs beside measuring, in seconds; what is
 /// seen in the run soon outweighs them.
 const READ_GUESS: f64 = 0.03;
-const TIMED_GUESS: f64 = 0.01;
-/// Opening the events of whole CPUs, setting up the loop.
-const STALLS_GUESS: f64 = 0.05;
 const SWITCH_GUESS: f64 = 0.02;
 
 /// Shares the run's time among the trials left. Read-cost trials take what they
@@ -59,12 +56,7 @@ impl Side {
         let timed = cells().filter(|c| c.timed_weight().is_some()).count() as u32;
         let reads = cells().count() as u32 - timed;
         let timed_cells = cells().filter(|c| c.timed_weight().is_some());
-        let overhead: f64 = timed_cells
-            .map(|c| match c.is_stalls() {
-                true => STALLS_GUESS,
-                false => TIMED_GUESS,
-            })
-            .sum();
+        let overhead: f64 = timed_cells.map(|c| c.probe.overhead().as_secs_f64()).sum();
         let least = cells().map(|c| c.least_time().as_secs_f64()).sum::<f64>();
         // Nothing has to settle where nothing is ever switched.
         let settle = if plan.is_at_rest_throughout() {

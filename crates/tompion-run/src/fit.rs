@@ -5,7 +5,8 @@ use std::time::Duration;
 use tompion_record::format_duration;
 
 use crate::budget::Budget;
-use crate::{Error, Plan, ProbePlan};
+use crate::probing::Room;
+use crate::{Error, Plan};
 
 impl Plan {
     /// Refuses a plan whose time does not hold a single pass over its cells: the
@@ -62,31 +63,19 @@ impl Plan {
         // 2.5 kB (twice while it is rewritten), in the page 2 kB. Bringing the trials
         // together takes as much again for a moment; without it they stay apart.
         const TRIAL: u64 = 12_000;
-        const READ_ROW: u64 = 2;
-        const WAKE_ROW: u64 = 24;
-        // A stall has a row, and one for each of its parts; a trial keeps 2^20 rows.
-        const STALL_ROW: u64 = 60;
-        const STALLS_A_SECOND: u64 = 5_000;
-        const LARGEST_STALLS: u64 = STALL_ROW << 20;
         const PAGE: u64 = 500_000;
         // As many blocks as the time can hold where trials cost a tenth of what
         // is foreseen.
         let pass = Budget::new(self, Duration::ZERO).pass();
         let held = 10.0 * self.duration.as_secs_f64() / pass.as_secs_f64();
         let blocks = u64::from(self.blocks).min(held.ceil() as u64);
-        let of_blocks = |samples: u64, row: u64| (samples * row + TRIAL).saturating_mul(blocks);
-        let cells = self.cells.iter().map(|cell| match cell.probe {
-            ProbePlan::ReadCost(_) => of_blocks(cell.samples, READ_ROW),
-            ProbePlan::WakeUp { target_ns, .. } => {
-                let in_time = nanoseconds(self.duration) / target_ns.max(1);
-                of_blocks(cell.samples, WAKE_ROW)
-                    .min(in_time.saturating_mul(WAKE_ROW) + TRIAL * blocks)
-            }
-            ProbePlan::TimerEvents { .. } => of_blocks(cell.samples, WAKE_ROW),
-            ProbePlan::Stalls { .. } => {
-                let in_time = self.duration.as_secs() * STALLS_A_SECOND * STALL_ROW;
-                in_time.min(LARGEST_STALLS * blocks) + TRIAL * blocks
-            }
+        let cells = self.cells.iter().map(|cell| {
+            let rows = cell.probe.bytes(&Room {
+                samples: cell.samples,
+                blocks,
+                duration: self.duration,
+            });
+            rows.saturating_add(TRIAL.saturating_mul(blocks))
         });
         cells.fold(PAGE, u64::saturating_add)
     }
@@ -108,10 +97,7 @@ impl Plan {
         let longest = self
             .cells
             .iter()
-            .filter_map(|c| match c.probe {
-                ProbePlan::WakeUp { target_ns, .. } => Some((target_ns, c.least_time())),
-                _ => None,
-            })
+            .filter_map(|c| Some((c.probe.sleep_ns()?, c.least_time())))
             .max();
         let Some((target_ns, least)) = longest else {
             return String::new();

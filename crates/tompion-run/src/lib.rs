@@ -11,6 +11,7 @@ mod fit;
 mod live;
 mod machine;
 mod plan;
+pub mod probing;
 mod program;
 mod search;
 mod space;
@@ -22,8 +23,7 @@ pub use execute::{Progress, execute};
 pub use live::Live;
 pub use machine::{Machine, MachineSettings};
 pub use plan::{
-    Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, ProbePlan, Slack, StallOptions,
-    TimerEventOptions,
+    Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, Slack, StallOptions, TimerEventOptions,
 };
 pub use program::watch_program;
 pub use space::{require_space, require_space_for_loads};

@@ -12,16 +12,15 @@ use std::time::{Duration, Instant};
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec};
 use tompion_observe::events::Keeper;
 use tompion_probe::timer_events::{self, Found};
-use tompion_probe::{
-    Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings, read_cost, wake_up,
-};
+use tompion_probe::{Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings};
 use tompion_record::{Throttling, factor};
 use tompion_time::os::{self, ClockId};
 use tompion_time::{Clock, Policy, Rate, Source};
 
 use self::observed::{Observed, Turns};
 use self::since::{Since, Turn};
-use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, ProbePlan, Trial};
+use crate::probing::{Stalls, Way};
+use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, Trial};
 
 /// How often counters are read while a trial goes on.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -212,9 +211,10 @@ impl Bench for Machine {
     }
 
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
-        if let ProbePlan::Stalls { threshold_ns, cpus } = &cell.probe {
-            return self.stall_trials(cell, *threshold_ns, cpus, limits);
-        }
+        let probe = match cell.probe.way() {
+            Way::OnThread(probe) => probe,
+            Way::Loops(stalls) => return self.stall_trials(cell, stalls, limits),
+        };
         let named = |source| Error::Probe {
             cell: cell.factors.to_string(),
             source,
@@ -223,7 +223,7 @@ impl Bench for Machine {
             slack_ns: cell.thread.slack_ns.or(self.controller.default_slack_ns()),
             ..cell.thread
         };
-        let (rate, probe) = (self.rate, cell.probe.clone());
+        let rate = self.rate;
         let load = &mut self.loads[cell.load];
         let limits = Limits {
             granularity: load.process.is_none(),
@@ -238,7 +238,7 @@ impl Bench for Machine {
             // Descriptors of events are closed slowly beside a heavy load.
             observe = Observe::Counters;
         }
-        let chosen = self.turns.choose(observe, &cell.probe);
+        let chosen = self.turns.choose(observe, &*cell.probe);
         if observe != Observe::Off && load.observed.as_ref().map(|o| o.what) != Some(chosen) {
             let cpus = match cell.thread.cpu {
                 Some(cpu) => vec![cpu],
@@ -247,21 +247,12 @@ impl Bench for Machine {
             // Two at once would each cost.
             load.observed = None;
             let turns = &mut self.turns;
-            load.observed = Observed::begin(observe, &cell.probe, thread.tid(), &cpus, turns);
+            load.observed = Observed::begin(observe, &*cell.probe, thread.tid(), &cpus, turns);
         }
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
         let stop = Arc::clone(&limits.stop);
-        let measure = move || match probe {
-            ProbePlan::ReadCost(method) => read_cost::measure(method, rate, &limits),
-            ProbePlan::WakeUp { method, target_ns } => wake_up::measure(method, target_ns, &limits),
-            ProbePlan::TimerEvents {
-                method,
-                form,
-                period_ns,
-            } => timer_events::measure(method, form, period_ns, &limits),
-            ProbePlan::Stalls { .. } => unreachable!("measured above"),
-        };
+        let measure = move || probe(rate, &limits);
         let mut observed = load.observed.as_mut();
         if observe == Observe::Off {
             observed = None;
@@ -299,10 +290,10 @@ impl Machine {
     fn stall_trials(
         &mut self,
         cell: &PlannedCell,
-        threshold_ns: u64,
-        cpus: &[u32],
+        stalls: &Stalls,
         limits: &Limits,
     ) -> Result<Vec<Trial>, Error> {
+        let cpus = &stalls.cpus;
         let load = &mut self.loads[cell.load];
         let mut placements = vec![cell.thread];
         if !cpus.is_empty() {
@@ -316,7 +307,7 @@ impl Machine {
         let cpu_events = self.controller.is_raised() || load.process.is_none();
         let measured = stalls::measure(
             &placements,
-            threshold_ns,
+            stalls.threshold_ns,
             self.rate,
             cpu_events.then_some(&mut self.keeper),
             limits,

@@ -13,7 +13,7 @@ use tompion_load::LoadSpec;
 use tompion_record::{Design, Factors};
 
 use crate::Error;
-pub use cell::{Observe, PlannedCell, PlannedSearch, ProbePlan};
+pub use cell::{Observe, PlannedCell, PlannedSearch};
 pub use options::{PlanOptions, Slack, StallOptions, TimerEventOptions};
 
 /// A list of cells, each measured once a block.

@@ -8,7 +8,6 @@ use tompion_probe::timer_events::Found;
 use tompion_record::{Environment, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData};
 
 use super::*;
-use crate::ProbePlan;
 use crate::plan::tests::options;
 
 /// A bench in virtual time; every trial takes all the time it is given.
@@ -121,9 +120,9 @@ impl Bench for Planted {
         self.measured.push(cell.factors.to_string());
         let time = Duration::from_nanos(limits.time_ns);
         self.given.insert(cell.factors.to_string(), time);
-        self.now += match cell.probe {
-            ProbePlan::ReadCost(_) => Duration::from_millis(5),
-            _ => time,
+        self.now += match cell.probe.is_timed() {
+            false => Duration::from_millis(5),
+            true => time,
         };
         let outcome = Outcome {
             data: TrialData {

@@ -15,7 +15,8 @@ use tompion_stats::Bins;
 
 use super::*;
 use crate::plan::tests::options;
-use crate::{Clocks, Plan, PlannedSearch, ProbePlan, StallOptions};
+use crate::probing::Way;
+use crate::{Clocks, Plan, PlannedSearch, StallOptions};
 
 /// Time is what slices take; each holds one sample and one stall.
 struct Planted {
@@ -68,7 +69,7 @@ impl Bench for Planted {
         let started = self.now;
         self.now += Duration::from_nanos(limits.time_ns);
         self.slices += 1;
-        let is_loop = matches!(cell.probe, ProbePlan::Stalls { .. });
+        let is_loop = matches!(cell.probe.way(), Way::Loops(_));
         let mut bins = Bins::new();
         bins.record(40_000).unwrap();
         let stalls = Stalls {

@@ -10,7 +10,8 @@ use tompion_probe::Outcome;
 use tompion_record::{EvidenceItem, Mark, Observation, ObservedReason, Sample};
 use tompion_time::os::{self, ClockId};
 
-use crate::{Observe, ProbePlan};
+use crate::Observe;
+use crate::probing::Probing;
 
 /// Watches one measuring thread while its load is on.
 pub struct Observed {
@@ -34,7 +35,7 @@ impl Observed {
     /// which the thread may run.
     pub fn begin(
         what: Observe,
-        probe: &ProbePlan,
+        probe: &dyn Probing,
         tid: i32,
         cpus: &[u32],
         turns: &mut Turns,
@@ -131,7 +132,7 @@ impl Observed {
 
 impl Turns {
     /// What is to be watched beside a probe.
-    pub fn choose(&self, what: Observe, probe: &ProbePlan) -> Observe {
+    pub fn choose(&self, what: Observe, probe: &dyn Probing) -> Observe {
         match (what, &self.0) {
             (Observe::Auto, None | Some(Ok(_))) => Observe::Turns,
             _ => what.beside(probe),

@@ -1,9 +1,12 @@
 //! One cell of a plan: what is measured, and how its trials share the run's time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tompion_probe::{ThreadSettings, read_cost, timer_events, wake_up};
+use tompion_probe::{ThreadSettings, timer_events};
 use tompion_record::Factors;
+
+use crate::probing::{Probing, Way};
 
 /// What is watched beside a measurement (the feedback mechanism of Whiteaker 2011,
 /// section 6).
@@ -53,11 +56,10 @@ impl Observe {
 
 impl Observe {
     /// What `Auto` means for a probe where turns are not to be had.
-    pub fn beside(self, probe: &ProbePlan) -> Self {
-        match (self, probe) {
-            (Self::Auto, ProbePlan::ReadCost(_) | ProbePlan::Stalls { .. }) => Self::Threads,
-            (Self::Auto, _) => Self::Counters,
-            (other, _) => other,
+    pub fn beside(self, probe: &dyn Probing) -> Self {
+        match self {
+            Self::Auto => probe.watched(),
+            other => other,
         }
     }
 }
@@ -75,44 +77,13 @@ impl std::str::FromStr for Observe {
     }
 }
 
-/// What a cell's probe does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProbePlan {
-    /// Read cost of one clock.
-    ReadCost(read_cost::Method),
-    /// Wake-up latency of one function at one target.
-    WakeUp {
-        /// The function.
-        method: wake_up::Method,
-        /// How far ahead it is told to wake, in nanoseconds.
-        target_ns: u64,
-    },
-    /// Periodic events of one mechanism.
-    TimerEvents {
-        /// The mechanism.
-        method: timer_events::Method,
-        /// A fixed grid, or re-armed after each event.
-        form: timer_events::Form,
-        /// The period in nanoseconds.
-        period_ns: u64,
-    },
-    /// Stalls of busy loops.
-    Stalls {
-        /// Iterations longer than this are stalls, in nanoseconds.
-        threshold_ns: u64,
-        /// One loop on each of these CPUs at once, each a trial of its own; empty
-        /// for one loop where the thread's settings put it.
-        cpus: Vec<u32>,
-    },
-}
-
 /// One cell of the plan.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PlannedCell {
     /// Its key.
     pub factors: Factors,
     /// What is measured.
-    pub probe: ProbePlan,
+    pub probe: Arc<dyn Probing>,
     /// How the measuring thread is set up.
     pub thread: ThreadSettings,
     /// Index into [`Plan::loads`](super::Plan::loads).
@@ -133,54 +104,31 @@ impl PlannedCell {
     /// The least time that a timed trial is worth making for: its warm-up and a
     /// few samples, however long they sleep. Zero for read cost.
     pub fn least_time(&self) -> Duration {
-        /// What a sleep takes beyond its target where timer slack is at its default.
-        const LATE_NS: u64 = 100_000;
-        /// Short sleeps are never so few.
-        const SHORTEST: Duration = Duration::from_millis(8);
-        /// A few dozen ticks of the kernel.
-        const SHORTEST_LOOP: Duration = Duration::from_millis(100);
-        let waiting = |each_ns: u64| {
-            let sleeps = wake_up::WARM_UP + self.samples.min(Self::FEW);
-            let ns = each_ns.saturating_add(LATE_NS).saturating_mul(sleeps);
-            Duration::from_nanos(ns).max(SHORTEST)
-        };
-        match self.probe {
-            ProbePlan::ReadCost(_) => Duration::ZERO,
-            ProbePlan::WakeUp { target_ns, .. } => waiting(target_ns),
-            ProbePlan::TimerEvents { period_ns, .. } => waiting(period_ns),
-            ProbePlan::Stalls { .. } => SHORTEST_LOOP,
-        }
+        self.probe.least_time(self.samples)
     }
 
     /// The weight of a cell whose trials last as long as they are given; none for
-    /// read cost, which takes what it needs.
+    /// what takes what it needs.
     pub fn timed_weight(&self) -> Option<f64> {
-        match self.probe {
-            ProbePlan::ReadCost(_) => None,
-            _ => Some(self.weight),
-        }
-    }
-
-    /// Whether a busy loop is watched.
-    pub(crate) fn is_stalls(&self) -> bool {
-        matches!(self.probe, ProbePlan::Stalls { .. })
+        self.probe.is_timed().then_some(self.weight)
     }
 
     /// How many trials it gives in each block.
     pub fn trials(&self) -> usize {
-        match &self.probe {
-            ProbePlan::Stalls { cpus, .. } => cpus.len().max(1),
-            _ => 1,
-        }
+        self.probe.trials()
     }
 
     /// How long the probe waits before it looks whether it should stop, in
     /// nanoseconds; zero where it never waits.
     pub fn wait_ns(&self) -> u64 {
-        match self.probe {
-            ProbePlan::WakeUp { target_ns, .. } => target_ns,
-            ProbePlan::TimerEvents { period_ns, .. } => period_ns,
-            ProbePlan::ReadCost(_) | ProbePlan::Stalls { .. } => 0,
+        self.probe.wait_ns()
+    }
+
+    /// The CPUs on which busy loops of its own run; empty without.
+    pub fn loop_cpus(&self) -> &[u32] {
+        match self.probe.way() {
+            Way::Loops(stalls) => &stalls.cpus,
+            Way::OnThread(_) => &[],
         }
     }
 }

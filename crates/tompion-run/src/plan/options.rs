@@ -1,12 +1,15 @@
 //! What the user asks for, and the cells that come of it.
 
+use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tompion_load::LoadSpec;
 use tompion_probe::{Policy, ThreadSettings, read_cost, timer_events, wake_up};
 use tompion_record::{Factors, Way, factor, format_duration};
 
-use super::{Observe, PlannedCell, PlannedSearch, ProbePlan};
+use super::{Observe, PlannedCell, PlannedSearch};
+use crate::probing::{ReadCost, Stalls, TimerEvents, WakeUp};
 
 /// Timer slack of a wake-up cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +136,8 @@ impl PlanOptions {
         }
         let mut searches: Vec<PlannedSearch> = Vec::new();
         for cell in self.event_cells(load, spec, policy) {
-            let ProbePlan::TimerEvents { method, form, .. } = cell.probe else {
+            let probe: &dyn Any = &*cell.probe;
+            let Some(&TimerEvents { method, form, .. }) = probe.downcast_ref() else {
                 continue;
             };
             let factors = cell.factors.without(factor::TARGET);
@@ -189,8 +193,8 @@ impl PlanOptions {
         self.read_methods
             .iter()
             .map(|&method| PlannedCell {
-                factors: self.key("read-cost", method.name(), spec, policy),
-                probe: ProbePlan::ReadCost(method),
+                factors: self.key(read_cost::NAME, method.name(), spec, policy),
+                probe: Arc::new(ReadCost { method }),
                 thread: ThreadSettings {
                     policy,
                     slack_ns: None,
@@ -214,15 +218,15 @@ impl PlanOptions {
                     continue;
                 }
                 let key = self
-                    .key("wake-up", method.name(), spec, policy)
+                    .key(wake_up::NAME, method.name(), spec, policy)
                     .with(factor::TARGET, format_duration(*target_ns));
                 let slacks = self.slacks(policy, method.row().has_slack);
                 cells.extend(slacks.into_iter().map(|slack| PlannedCell {
                     factors: with_slack(&key, slack),
-                    probe: ProbePlan::WakeUp {
+                    probe: Arc::new(WakeUp {
                         method,
                         target_ns: *target_ns,
-                    },
+                    }),
                     thread: self.thread(policy, slack),
                     load,
                     observe: Observe::default(),
@@ -243,17 +247,17 @@ impl PlanOptions {
             for &method in &events.methods {
                 for &form in &events.forms {
                     let key = self
-                        .key("timer-events", method.name(), spec, policy)
+                        .key(timer_events::NAME, method.name(), spec, policy)
                         .with(factor::TARGET, format_duration(period_ns))
                         .with(factor::FORM, form.name());
                     for slack in self.slacks(policy, method.row().has_slack) {
                         cells.push(PlannedCell {
                             factors: with_slack(&key, slack),
-                            probe: ProbePlan::TimerEvents {
+                            probe: Arc::new(TimerEvents {
                                 method,
                                 form,
                                 period_ns,
-                            },
+                            }),
                             thread: self.thread(policy, slack),
                             load,
                             observe: Observe::default(),
@@ -273,10 +277,10 @@ impl PlanOptions {
         };
         vec![PlannedCell {
             factors: self.key("stalls", "busy-loop", spec, policy),
-            probe: ProbePlan::Stalls {
+            probe: Arc::new(Stalls {
                 threshold_ns: stalls.threshold_ns,
                 cpus: stalls.cpus.clone(),
-            },
+            }),
             thread: self.thread(policy, None),
             load,
             observe: Observe::default(),

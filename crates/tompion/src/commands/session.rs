@@ -10,7 +10,7 @@ use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
 use tompion_probe::{MeasuringThread, ThreadSettings};
 use tompion_record::{Design, Error, Run, RunHeader, RunWriter, note_kind, now_utc};
 use tompion_run::{
-    MachineSettings, Plan, PlanOptions, ProbePlan, execute, require_space, require_space_for_loads,
+    MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
 };
 
 use super::progress::ProgressLine;
@@ -159,10 +159,7 @@ pub(super) fn try_settings(plan: &Plan) -> anyhow::Result<()> {
             slack_ns: None,
             ..cell.thread
         };
-        let looped: &[u32] = match &cell.probe {
-            ProbePlan::Stalls { cpus, .. } => cpus,
-            _ => &[],
-        };
+        let looped = cell.loop_cpus();
         let on = |&cpu: &u32| ThreadSettings {
             cpu: Some(cpu),
             ..settings

@@ -1,5 +1,6 @@
 //! A machine in virtual time, all of whose measurements are planted.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,9 +15,8 @@ use tompion_record::{
     CauseTotal, LoadEvidence, Mark, Measurement, Recorder, Sample, StallPart, Stalls, Throttling,
     factor, stall_parts,
 };
-use tompion_run::{
-    Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSearch, ProbePlan, Trial,
-};
+use tompion_run::probing::{ReadCost, TimerEvents, WakeUp, Way};
+use tompion_run::{Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSearch, Trial};
 
 /// The most samples of a trial: what is planted has no more in it.
 const MOST: u64 = 1000;
@@ -179,19 +179,22 @@ impl Machine {
         } else {
             2
         };
-        let (every, usual, period_ns, lasts) = match &cell.probe {
-            ProbePlan::ReadCost(_) => (100, 25 * busy, None, 5_000_000),
-            ProbePlan::WakeUp { method, target_ns } => {
-                let grid = method.row().has_grid.then_some(*target_ns);
-                (*target_ns, 55_000 * busy, grid, limits.time_ns)
-            }
-            ProbePlan::TimerEvents { period_ns, .. } => {
-                (*period_ns, 8_000 * busy, Some(*period_ns), limits.time_ns)
-            }
-            ProbePlan::Stalls { .. } => unreachable!("has trials of its own"),
+        let probe: &dyn Any = &*cell.probe;
+        let is_read = probe.is::<ReadCost>();
+        let (every, usual, period_ns, lasts) = if is_read {
+            (100, 25 * busy, None, 5_000_000)
+        } else if let Some(&TimerEvents { period_ns, .. }) = probe.downcast_ref() {
+            (period_ns, 8_000 * busy, Some(period_ns), limits.time_ns)
+        } else {
+            // Sleeps, and what probes of later versions do.
+            let sleep: Option<&WakeUp> = probe.downcast_ref();
+            let every = sleep.map_or(1_000_000, |s| s.target_ns);
+            let grid = sleep.filter(|s| s.method.row().has_grid);
+            let grid = grid.map(|s| s.target_ns);
+            (every, 55_000 * busy, grid, limits.time_ns)
         };
         let (mut recorder, count) = self.samples(limits.samples, every, usual, limits);
-        if let ProbePlan::ReadCost(_) = cell.probe {
+        if is_read {
             for i in 0..10 {
                 let value_ps = self.value_ps(usual);
                 recorder.push(Sample {
@@ -264,8 +267,9 @@ impl Bench for Machine {
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
         let started = self.now;
         let mut found = Vec::new();
-        if let ProbePlan::Stalls { threshold_ns, cpus } = &cell.probe {
-            let named = cpus.iter().map(|cpu| {
+        if let Way::Loops(loops) = cell.probe.way() {
+            let threshold_ns = loops.threshold_ns;
+            let named = loops.cpus.iter().map(|cpu| {
                 let factors = cell.factors.clone();
                 (factors.with(factor::CPU, cpu.to_string()), Some(*cpu))
             });
@@ -274,7 +278,7 @@ impl Bench for Machine {
                 loops.push((cell.factors.clone(), cell.thread.cpu));
             }
             for (factors, cpu) in loops {
-                let (outcome, stalls) = self.stalls(cpu, *threshold_ns, limits.time_ns);
+                let (outcome, stalls) = self.stalls(cpu, threshold_ns, limits.time_ns);
                 found.push((factors, outcome, Some(stalls)));
             }
             self.now += Duration::from_nanos(limits.time_ns);

@@ -1,11 +1,13 @@
 //! What there is to switch among, and the cells that stand for it.
 
+use std::any::Any;
 use std::time::Duration;
 
 use tompion_load::LoadSpec;
 use tompion_probe::wake_up;
 use tompion_record::{Way, factor, format_duration};
-use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, ProbePlan, Slack, StallOptions};
+use tompion_run::probing::{Stalls, WakeUp};
+use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, Slack, StallOptions};
 use tompion_watch::{Choices, Setting};
 
 use super::super::session;
@@ -131,7 +133,8 @@ impl Cells {
             self.targets_ns[setting.target],
         );
         let mut cell = self.cell(setting, |probe| {
-            matches!(probe, ProbePlan::WakeUp { method, target_ns } if *method == wanted && *target_ns == ns)
+            let sleep: Option<&WakeUp> = probe.downcast_ref();
+            sleep.is_some_and(|s| s.method == wanted && s.target_ns == ns)
         });
         // No more than a slice can hold.
         cell.samples = (SLICE.as_nanos() as u64).div_ceil(ns.max(1)).max(1);
@@ -140,15 +143,15 @@ impl Cells {
 
     /// A busy loop beside the load that is chosen, on the CPU that is chosen.
     pub fn stalls(&self, setting: Setting) -> PlannedCell {
-        self.cell(setting, |probe| matches!(probe, ProbePlan::Stalls { .. }))
+        self.cell(setting, |probe| probe.is::<Stalls>())
     }
 
-    fn cell(&self, setting: Setting, is_wanted: impl Fn(&ProbePlan) -> bool) -> PlannedCell {
+    fn cell(&self, setting: Setting, is_wanted: impl Fn(&dyn Any) -> bool) -> PlannedCell {
         let found = self
             .plan
             .cells
             .iter()
-            .find(|c| c.load == setting.load && is_wanted(&c.probe));
+            .find(|c| c.load == setting.load && is_wanted(&*c.probe));
         let mut cell = found.expect("a cell for every choice").clone();
         if let Some(cpu) = self.choices.cpus[setting.cpu] {
             cell.thread.cpu = Some(cpu);

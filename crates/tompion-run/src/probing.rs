@@ -1,0 +1,111 @@
+//! What a cell measures, one file for each probe.
+
+mod read_cost;
+mod stalls;
+mod timer_events;
+mod wake_up;
+
+use std::any::Any;
+use std::fmt;
+use std::time::Duration;
+
+use tompion_probe::{Error, Limits, Outcome};
+use tompion_time::Rate;
+
+use crate::Observe;
+
+pub use read_cost::ReadCost;
+pub use stalls::Stalls;
+pub use timer_events::TimerEvents;
+pub use wake_up::WakeUp;
+
+/// What a cell measures, with its parameters.
+pub trait Probing: Any + fmt::Debug + Send + Sync {
+    /// How it is carried out.
+    fn way(&self) -> Way<'_>;
+
+    /// What is watched beside it where it may choose and turns are not to be had: the
+    /// counters beside what switches often, since a record of each sleep's two switches
+    /// costs it a microsecond or two.
+    fn watched(&self) -> Observe {
+        Observe::Counters
+    }
+
+    /// Whether a trial lasts as long as it is given; else it takes what it needs.
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    /// The least time that a trial of so many samples is worth making for.
+    fn least_time(&self, samples: u64) -> Duration;
+
+    /// What a trial takes beside the time that it is given; what is seen in the run soon
+    /// outweighs it.
+    fn overhead(&self) -> Duration {
+        Duration::from_millis(10)
+    }
+
+    /// How many trials it gives in each block.
+    fn trials(&self) -> usize {
+        1
+    }
+
+    /// How long it waits before it looks whether it should stop, in nanoseconds; zero where
+    /// it never waits.
+    fn wait_ns(&self) -> u64 {
+        0
+    }
+
+    /// How long each sample takes at least by what is asked for, in nanoseconds; absent where
+    /// nothing is.
+    fn sleep_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// What the rows of all its trials may take, in bytes, generously.
+    fn bytes(&self, room: &Room) -> u64;
+}
+
+/// How a cell is carried out.
+pub enum Way<'a> {
+    /// By this, on the thread that measures beside its load.
+    OnThread(OnThread),
+    /// By busy loops, each on a thread of its own.
+    Loops(&'a Stalls),
+}
+
+/// What runs on a measuring thread; the rate is that of the CPU's counter.
+pub type OnThread = Box<dyn FnOnce(Option<Rate>, &Limits) -> Result<Outcome, Error> + Send>;
+
+/// How many samples there can be.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Of one trial.
+    pub samples: u64,
+    /// Trials.
+    pub blocks: u64,
+    /// Time of the run.
+    pub duration: Duration,
+}
+
+impl Room {
+    /// Rows of so many bytes for each sample that is wanted.
+    fn of_samples(&self, row: u64) -> u64 {
+        (self.samples * row).saturating_mul(self.blocks)
+    }
+}
+
+/// The least time for so many samples that each wait for `each_ns`: the warm-up and a few,
+/// however long they sleep.
+fn waiting(each_ns: u64, samples: u64) -> Duration {
+    /// What a sleep takes beyond its target where timer slack is at its default.
+    const LATE_NS: u64 = 100_000;
+    /// Short sleeps are never so few.
+    const SHORTEST: Duration = Duration::from_millis(8);
+    let sleeps = tompion_probe::wake_up::WARM_UP + samples.min(crate::PlannedCell::FEW);
+    let ns = each_ns.saturating_add(LATE_NS).saturating_mul(sleeps);
+    Duration::from_nanos(ns).max(SHORTEST)
+}
+
+/// Bytes of a row of wake-up latency, generously.
+const WAKE_ROW: u64 = 24;
