@@ -1,6 +1,4 @@
 //! The register of claims: the checked-in one, and what is said of mistaken ones.
 
 mod decided;
-#[path = "../../examples/decide/findings/mod.rs"]
-mod findings;
 mod mistakes;

@@ -2,8 +2,8 @@
 
 use super::reads::longer_tails;
 use super::sleeps::gain;
-use crate::findings::book::{Book, effect, least, most, sig, sign_test, tested};
-use crate::findings::grid::{Grid, LOADS, PLATFORMS};
+use crate::book::{Book, effect, least, most, sig, sign_test, tested};
+use crate::grid::{Grid, LOADS, PLATFORMS};
 
 pub fn decide(book: &mut Book) {
     io_medians(book);

@@ -1,10 +1,8 @@
 //! Decides every claim that rests on published figures, from the published data.
 //!
-//! `cargo run -p tompion-claims --example decide` prints what comes out, claim by claim;
+//! `cargo run -p tompion-findings` prints what comes out, claim by claim;
 //! with `-- --write` it writes the files of `claims/evidence`. A test recomputes them.
 #![forbid(unsafe_code)]
-
-mod findings;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,12 +12,12 @@ fn main() -> ExitCode {
         None => false,
         Some("--write") => true,
         Some(other) => {
-            eprintln!("decide: unknown option `{other}`; --write is the only one");
+            eprintln!("tompion-findings: unknown option `{other}`; --write is the only one");
             return ExitCode::FAILURE;
         }
     };
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims/evidence");
-    for evidence in findings::all() {
+    for evidence in tompion_findings::all() {
         for f in &evidence.findings {
             println!("{}: {:?}\n    {}", f.claim, f.outcome, f.because);
         }
@@ -27,7 +25,7 @@ fn main() -> ExitCode {
             let path = directory.join(format!("{}.json", evidence.paper));
             let text = serde_json::to_string_pretty(&evidence).expect("evidence is plain JSON");
             if let Err(e) = std::fs::write(&path, text + "\n") {
-                eprintln!("decide: {}: {e}", path.display());
+                eprintln!("tompion-findings: {}: {e}", path.display());
                 return ExitCode::FAILURE;
             }
         }

@@ -6,8 +6,8 @@ use tompion_stats::{
 };
 
 use super::factors::{LEVEL, p_text};
-use crate::findings::book::{Book, effect, least, most, sig, tested};
-use crate::findings::grid::{FOUR, Grid, LOADS, PLATFORMS, STATISTICS};
+use crate::book::{Book, effect, least, most, sig, tested};
+use crate::grid::{FOUR, Grid, LOADS, PLATFORMS, STATISTICS};
 
 const DUNN: &str = "Dunn's test, Holm";
 

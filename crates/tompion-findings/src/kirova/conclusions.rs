@@ -3,8 +3,8 @@
 use tompion_claims::Effect;
 
 use super::reads::farthest;
-use crate::findings::book::{Book, effect, least, most, sig, sign_test, tested};
-use crate::findings::grid::{FOUR, Grid, LOADS, PLATFORMS};
+use crate::book::{Book, effect, least, most, sig, sign_test, tested};
+use crate::grid::{FOUR, Grid, LOADS, PLATFORMS};
 
 pub fn decide(book: &mut Book) {
     overhead_of(book, "i-xen-esxi-no-overhead", &["xen", "esxi"]);

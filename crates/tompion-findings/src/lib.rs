@@ -1,4 +1,6 @@
-//! What the published figures say about the claims, paper by paper.
+//! What the published figures say about the claims, paper by paper: the evidence in
+//! `claims/evidence` that rests on them.
+#![forbid(unsafe_code)]
 
 mod adamczyk;
 mod book;

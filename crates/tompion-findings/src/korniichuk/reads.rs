@@ -1,9 +1,9 @@
 //! Read costs: section 3.
 
 use super::{TEXT, change, io_figures, moved, tails};
-use crate::findings::book::{Book, effect, least, most, sig};
-use crate::findings::grid::{Beside, FOUR, Grid, LOADS, PLATFORMS};
-use crate::findings::kirova::text_figures;
+use crate::book::{Book, effect, least, most, sig};
+use crate::grid::{Beside, FOUR, Grid, LOADS, PLATFORMS};
+use crate::kirova::text_figures;
 
 pub fn decide(book: &mut Book) {
     reads_idle(book);

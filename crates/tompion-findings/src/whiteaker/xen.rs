@@ -1,7 +1,7 @@
 //! Xen: section 4.3.
 
 use super::{BOTH, LOADS, ms};
-use crate::findings::book::{Book, effect, least, most, sig};
+use crate::book::{Book, effect, least, most, sig};
 
 pub fn decide(book: &mut Book) {
     xen_at_rest(book);

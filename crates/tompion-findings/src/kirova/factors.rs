@@ -11,8 +11,8 @@ use tompion_stats::{
     FactorTable, Factorial, PooledRanks, aligned_rank_transform, kruskal_wallis, scheirer_ray_hare,
 };
 
-use crate::findings::book::{Book, tested};
-use crate::findings::grid::{Grid, LOADS, PLATFORMS, STATISTICS};
+use crate::book::{Book, tested};
+use crate::grid::{Grid, LOADS, PLATFORMS, STATISTICS};
 
 /// The paper's level of significance.
 pub const LEVEL: f64 = 0.05;

@@ -1,7 +1,7 @@
 //! Plain Linux and VServer: sections 4.1 and 4.2.
 
 use super::{BOTH, LOADS, ms};
-use crate::findings::book::{Book, effect, least, most, sig};
+use crate::book::{Book, effect, least, most, sig};
 
 pub fn decide(book: &mut Book) {
     linux(book);

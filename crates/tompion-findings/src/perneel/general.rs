@@ -1,7 +1,7 @@
 //! General conclusions and the ranking: sections VI.B and VII.
 
 use super::{COLUMNS, ESXI, HYPER_V, XEN, bare, ms, of_quantum};
-use crate::findings::book::{Book, effect, least, most, sig, sign_test, tested};
+use crate::book::{Book, effect, least, most, sig, sign_test, tested};
 
 pub fn decide(book: &mut Book) {
     kinds_of_guest(book);

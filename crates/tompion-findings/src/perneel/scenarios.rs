@@ -1,7 +1,7 @@
 //! Scenarios against one another: section VI.A.
 
 use super::{COLUMNS, ESXI, HYPER_V, XEN, ms, name, of_quantum, ratio};
-use crate::findings::book::{Book, effect, most, sig, sign_test, tested};
+use crate::book::{Book, effect, most, sig, sign_test, tested};
 
 pub fn decide(book: &mut Book) {
     hyper_v(book);

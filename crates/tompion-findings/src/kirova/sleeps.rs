@@ -1,7 +1,7 @@
 //! Wake-up latencies: sections 3.2.1 to 3.2.3 against Table 2.
 
-use crate::findings::book::{Book, effect, least, most, sig, sign_test, tested};
-use crate::findings::grid::{Beside, FOUR, Grid, PLATFORMS};
+use crate::book::{Book, effect, least, most, sig, sign_test, tested};
+use crate::grid::{Beside, FOUR, Grid, PLATFORMS};
 
 const TEXT: &str = "kirova-2019/text";
 

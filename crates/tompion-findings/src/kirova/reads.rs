@@ -1,7 +1,7 @@
 //! Read costs: sections 3.1.1 to 3.1.3 against Table 1.
 
-use crate::findings::book::{Book, effect, least, most, sig, sign_test, tested};
-use crate::findings::grid::{FOUR, Grid, LOADS, PLATFORMS};
+use crate::book::{Book, effect, least, most, sig, sign_test, tested};
+use crate::grid::{FOUR, Grid, LOADS, PLATFORMS};
 
 const TEXT: &str = "kirova-2019/text";
 

@@ -1,7 +1,7 @@
 //! Data rates: Equation (1) and the figures of sections 1 and 3.3.
 
-use crate::findings::book::{Book, effect, least, most, sig};
-use crate::findings::grid::{FOUR, Grid};
+use crate::book::{Book, effect, least, most, sig};
+use crate::grid::{FOUR, Grid};
 
 /// Bits of a packet of 1500 bytes.
 const PACKET_BIT: f64 = 8.0 * 1500.0;

@@ -50,7 +50,7 @@ impl Book {
             schema_version: SCHEMA_VERSION,
             paper: self.paper.to_owned(),
             tompion_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: "cargo run -p tompion-claims --example decide -- --write".to_owned(),
+            command: "cargo run -p tompion-findings -- --write".to_owned(),
             source: Source::Published {
                 tables: self.sources,
             },

@@ -1,9 +1,9 @@
 //! Wake-up latencies: section 4.
 
 use super::{TEXT, change, io_figures, moved, tails};
-use crate::findings::book::{Book, effect, least, most, sig};
-use crate::findings::grid::{Grid, PLATFORMS};
-use crate::findings::kirova::text_figures;
+use crate::book::{Book, effect, least, most, sig};
+use crate::grid::{Grid, PLATFORMS};
+use crate::kirova::text_figures;
 
 pub fn decide(book: &mut Book) {
     sleeps_idle(book);
