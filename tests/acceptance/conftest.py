@@ -150,6 +150,7 @@ CONCURRENT = {
     "test_run_directory": "all",
     "test_snapshots": "all",
     "test_extensions": "all",
+    "test_one_list": "all",
     # Endings, and effects planted far above what others take: where one takes the CPU
     # from another, the control group of the first is given all the weight.
     "test_lab": "all",

@@ -1,0 +1,88 @@
+"""What grows stands in one list: the names of methods, loads, platforms and forms are in no
+other list, and in no `match`, outside the file of each."""
+
+import re
+
+import pytest
+from conftest import ROOT
+
+LISTS = [
+    "crates/tompion-probe/src/wake_up/methods.rs",
+    "crates/tompion-probe/src/read_cost/sources.rs",
+    "crates/tompion-probe/src/timer_events/mechanisms.rs",
+    "crates/tompion-load/src/loads.rs",
+    "crates/tompion-lab/src/platform.rs",
+    "crates/tompion-report/src/forms.rs",
+]
+
+# Words that mean something else there, and what only looks like a list.
+OTHERWISE = {
+    ("crates/tompion/src/cli/report.rs", "html"): "options",
+    ("crates/tompion-claims/src/decide/bounds.rs", "disk-read"): "the claim of a paper is about it",
+    ("crates/tompion-claims/src/decide/observed.rs", "host"): "platforms that share a kernel",
+    ("crates/tompion-guest/src/setup.rs", "network"): "a key of the guest's settings",
+    ("crates/tompion-observe/src/observer/gauges.rs", "cpu"): "files of pressure stall information",
+    ("crates/tompion-platform/src/clock.rs", "rdtscp"): "a flag of /proc/cpuinfo",
+    ("crates/tompion-platform/src/container.rs", "oci"): "the value of an environment variable",
+    ("crates/tompion-report/src/environment/words.rs", "cpu"): "words in capitals",
+    ("crates/tompion-report/src/ladder.rs", "host"): "the platforms of a published table",
+    ("crates/tompion-report/src/sections.rs", "cpu"): "the loads of a published table",
+}
+
+
+def names(file):
+    """What the entries of a list are called."""
+    found = set()
+    text = (ROOT / file).read_text()
+    modules = re.findall(r"^        ([a-z0-9_]+),$", text, re.MULTILINE)
+    assert len(modules) > 3, file
+    for module in modules:
+        entry = ((ROOT / file).with_suffix("") / f"{module}.rs").read_text()
+        block = entry[entry.index("static ENTRY") :]
+        [name] = re.findall(r"^    (?:    )?name: (.*),$", block, re.MULTILINE)[:1]
+        if name == "NAME":
+            [name] = re.findall(r"^const NAME: &str = (.*);$", entry, re.MULTILINE)
+        found |= set(re.findall(r'"([^"]+)"', name))
+    assert len(found) >= len(modules), file
+    # Rest is what every load is compared with.
+    return found - {"idle"}
+
+
+def offences(text, known):
+    """Lines in which names of one list stand as a list or as the arm of a `match`, with one
+    of them."""
+    for number, line in enumerate(text.split("#[cfg(test)]")[0].splitlines(), 1):
+        quoted = [word for word in re.findall(r'"([a-z0-9-]+)"', line) if word in known]
+        if not quoted or line.strip().startswith("//"):
+            continue
+        in_list = len(set(quoted)) > 1 or re.fullmatch(r'\s*"[^"]+",', line)
+        in_match = re.search(rf'"({"|".join(map(re.escape, quoted))})"\s*(\||=>)', line)
+        if in_list or in_match:
+            yield number, quoted[0]
+
+
+@pytest.mark.parametrize("file", LISTS, ids=lambda f: f.split("/")[-1])
+def test_names_stand_in_no_other_list(file):
+    known = names(file)
+    found = []
+    own = [list_.removesuffix(".rs") for list_ in LISTS]
+    for source in sorted(ROOT.glob("crates/*/src/**/*.rs")):
+        name = str(source.relative_to(ROOT))
+        # The clock library has names of its own; findings are about published tables; what
+        # is planted is for tests.
+        left_out = ("crates/tompion-time", "crates/tompion-findings", *own)
+        if name.startswith(left_out) or "/tests" in name or source.stem == "planted":
+            continue
+        for number, word in offences(source.read_text(), known):
+            if (name, word) not in OTHERWISE:
+                found.append(f"{name}:{number}: {word}")
+    assert not found, f"in a list or match beside {file}: {found}"
+
+
+def test_a_second_list_would_be_seen():
+    known = {"usleep", "timerfd"}
+    seen = offences('const A: [&str; 2] = ["usleep", "timerfd"];', known)
+    assert list(seen) == [(1, "usleep")]
+    assert list(offences('    "usleep" => 1,', known)) == [(1, "usleep")]
+    assert list(offences('    "timerfd",', known)) == [(1, "timerfd")]
+    assert list(offences('    let a = cell("usleep");', known)) == []
