@@ -69,15 +69,20 @@ def test_a_shortened_quick_run_is_not_called_interrupted(tmp_path):
     assert "interrupted" not in done.stdout.lower()
 
 
-@pytest.mark.parametrize("method", ["usleep", "std-sleep", "tompion-hybrid"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+SIGNALS = [(n, m) for n in ("SIGINT", "SIGTERM") for m in ("usleep", "std-sleep", "tompion-hybrid")]
+
+
+@pytest.mark.parametrize(("number", "method"), [*SIGNALS, ("SIGHUP", "usleep")])
 def test_a_signal_ends_a_run_during_a_long_sleep(tmp_path, method, number):
+    number = getattr(signal, number)
     process = subprocess.Popen(
         [TOMPION, "check", "--loads", "idle", "--methods", method, "--targets", "60s"]
         + ["--duration", "10h", "--out", str(tmp_path / "r"), "--quiet"],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # Under `nohup` it would go on.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     while not (tmp_path / "r/run.json").exists():
         time.sleep(0.02)

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 
 use crate::Distribution;
 
-/// Largest magnitude that a bin can hold: 2^52, in picoseconds 75 minutes.
+/// Magnitudes below twice this have a bin; in picoseconds it is 75 minutes.
 const LARGEST: u64 = 1 << 52;
 
 /// Significant decimal digits kept by every bin.
@@ -30,7 +30,11 @@ pub struct RangeError(
 
 impl std::fmt::Display for RangeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "value {} is beyond the largest bin (2^52)", self.0)
+        write!(
+            f,
+            "value {} is beyond the largest bin: magnitudes below 2^53 have one",
+            self.0
+        )
     }
 }
 

@@ -14,8 +14,8 @@ use crate::exit;
 /// program and then to its group.
 const THE_SAME: Duration = Duration::from_secs(1);
 
-/// A flag that SIGINT or SIGTERM sets. One that comes more than a second after the first
-/// ends the process at once.
+/// A flag that SIGINT, SIGTERM or SIGHUP sets. One of the first two that comes more than a
+/// second after the first ends the process at once.
 pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
     let (stop, at_once) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     for signal in [SIGINT, SIGTERM] {
@@ -23,6 +23,7 @@ pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register_conditional_shutdown(signal, status, Arc::clone(&at_once))?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    on_hang_up(&stop)?;
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     // Sleeps until there is a signal, and so disturbs no measurement.
     thread::Builder::new()
@@ -48,7 +49,7 @@ pub fn in_order() -> std::io::Result<Arc<AtomicBool>> {
 }
 
 /// Sets the flag when the terminal hangs up, too, unless `nohup` has this process go on.
-pub fn on_hang_up(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+fn on_hang_up(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     if !is_ignored(SIGHUP) {
         signal_hook::flag::register(SIGHUP, Arc::clone(stop))?;
     }

@@ -62,6 +62,19 @@ impl Kind {
         })
     }
 
+    /// What docs/run-format.md calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Boolean => "boolean",
+            Self::Int32 => "int32",
+            Self::UInt32 => "uint32 (INT32 with the logical type of an integer without sign)",
+            Self::Int64 => "int64",
+            Self::UInt64 => "uint64",
+            Self::Double => "double",
+            Self::Text => "text",
+        }
+    }
+
     /// The column of a schema.
     pub(super) fn described(self, name: &str, required: bool) -> Result<Type, ParquetError> {
         let integer = |bit_width| Some(LogicalType::integer(bit_width, false));

@@ -27,17 +27,30 @@ impl Turn {
         Self::ask(directory).ok()
     }
 
-    /// Takes it for a writer: waits for whoever only clears up. `None` where the file system
-    /// knows no locks.
+    /// Takes it for a new run, where nobody has anything to clear up. `None` where the file
+    /// system knows no locks.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] while another process writes.
+    pub(super) fn begin(directory: &Path) -> Result<Option<Self>> {
+        Self::within(directory, Duration::ZERO)
+    }
+
+    /// Takes it for a run that goes on: waits for whoever only clears up. `None` where the
+    /// file system knows no locks.
     ///
     /// # Errors
     /// [`Error::Taken`] while another process writes.
     pub(super) fn wait(directory: &Path) -> Result<Option<Self>> {
+        Self::within(directory, LONGEST_CLEARING)
+    }
+
+    fn within(directory: &Path, longest: Duration) -> Result<Option<Self>> {
         let began = Instant::now();
         loop {
             match Self::ask(directory) {
                 Ok(turn) => return Ok(Some(turn)),
-                Err(Errno::WOULDBLOCK) if began.elapsed() < LONGEST_CLEARING => {
+                Err(Errno::WOULDBLOCK) if began.elapsed() < longest => {
                     thread::sleep(Duration::from_millis(20));
                 }
                 Err(Errno::WOULDBLOCK) => {
@@ -59,7 +72,7 @@ impl Turn {
 }
 
 /// Clearing up reads the whole run once.
-const LONGEST_CLEARING: Duration = Duration::from_secs(20);
+const LONGEST_CLEARING: Duration = Duration::from_secs(5);
 
 /// Removes from a run directory what a process that was killed there has left half done:
 /// files under temporary names, and of bringing trials together the files that `run.json`
@@ -104,8 +117,16 @@ pub(super) fn remove_unlisted(directory: &Path, record: &RunRecord) -> Result<()
         // Nothing of a trial that is whole, even where one before it is missing.
         remove_from(&samples, |name| is_half_done(&samples, name))
     } else if samples.exists() {
-        remove_from(&samples, |_| true)?;
-        fs::remove_dir(&samples).map_err(Error::io(&samples, "removing"))
+        remove_from(&samples, |name| {
+            is_temporary(name) || number(name).is_some()
+        })?;
+        // It stays with what somebody else has put there.
+        match fs::remove_dir(&samples) {
+            Err(e) if e.kind() != std::io::ErrorKind::DirectoryNotEmpty => {
+                Err(Error::io(&samples, "removing")(e))
+            }
+            _ => Ok(()),
+        }
     } else {
         let listed = |name: &str| record.files.iter().any(|f| f.file == name);
         let all = gather::file_names(&record.trials);
@@ -129,6 +150,22 @@ fn is_half_done(samples: &Path, name: &str) -> bool {
 
 fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY)
+}
+
+/// Whether a directory holds nothing, or only what a process left that was killed before it
+/// had written a run.
+pub(super) fn is_free(directory: &Path) -> bool {
+    let samples = directory.join(SAMPLES);
+    !has_any(directory, |name| !is_temporary(name) && name != SAMPLES)
+        && !has_any(&samples, |name| !is_temporary(name))
+}
+
+/// Removes what [`is_free`] takes for nothing.
+pub(super) fn make_free(directory: &Path) -> Result<()> {
+    let samples = directory.join(SAMPLES);
+    remove_from(&samples, is_temporary)?;
+    let _ = fs::remove_dir(&samples);
+    remove_from(directory, is_temporary)
 }
 
 fn has_any(directory: &Path, which: impl Fn(&str) -> bool) -> bool {

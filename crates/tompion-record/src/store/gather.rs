@@ -146,7 +146,7 @@ impl Gathered {
                 let file = old.file(at)?;
                 let copied = old.has_checksums() && writer.takes(&constants, &file);
                 let (row_group, rows, crc32) = if copied {
-                    let row_group = writer.copy(&constants, &file, at.row_group, at.rows)?;
+                    let row_group = writer.copy(&path, &constants, &file, at.row_group, at.rows)?;
                     (row_group, at.rows, at.crc32.clone())
                 } else {
                     let columns = old.columns(trial, name)?;

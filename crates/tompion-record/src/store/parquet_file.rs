@@ -1,10 +1,11 @@
 //! Parquet files: one table a row group.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Repetition};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::column::writer::{ColumnCloseResult, get_typed_column_writer_mut};
@@ -156,8 +157,13 @@ impl<W: Write + Send> FileWriter<W> {
 
     /// Writes the table in a row group of `file` as its bytes are there, `constants` before
     /// its columns, and says which row group it is here.
+    ///
+    /// # Errors
+    /// Damage of `file`, with its name; and what writing says, with that of `path`, the
+    /// file that is written.
     pub(super) fn copy(
         &mut self,
+        path: &Path,
         constants: &[Constant],
         file: &ParquetFile,
         group: u32,
@@ -167,8 +173,13 @@ impl<W: Write + Send> FileWriter<W> {
             return Ok(self.groups);
         }
         let from = file.group(group, rows).map_err(|e| file.unreadable(&e))?;
-        // What holds the metadata of a file does not lend the file itself.
-        let content = open_regular(&file.path)?;
+        // What holds the metadata of a file does not lend the file itself. It is small, and
+        // read first: what goes wrong later is the writing.
+        let mut content = Vec::new();
+        open_regular(&file.path)?
+            .read_to_end(&mut content)
+            .map_err(Error::io(&file.path, "reading"))?;
+        let content = Bytes::from(content);
         let described = self.file.schema_descr().columns().to_vec();
         let mut put = || {
             let mut to = self.file.next_row_group()?;
@@ -186,7 +197,7 @@ impl<W: Write + Send> FileWriter<W> {
             }
             to.close().map(drop)
         };
-        put().map_err(|e| file.unreadable(&e))?;
+        put().map_err(|e| super::cannot_write(path, &e))?;
         self.groups += 1;
         Ok(self.groups - 1)
     }
@@ -337,17 +348,28 @@ impl ParquetFile {
         let schema = self.described();
         let column = |&(name, kind): &(&str, Kind)| {
             let found = schema.columns().iter().position(|c| c.name() == name);
-            let found = found.filter(|&i| Kind::of(&schema.column(i)) == Some(kind));
-            let found = found.ok_or_else(|| {
-                self.damaged(&format!("it has no column `{name}` of the right type"))
-            })?;
-            self.read(group, rows, found, kind)
+            match found.map(|i| (i, Kind::of(&schema.column(i)))) {
+                Some((i, Some(found))) if found == kind => self.read(group, rows, i, kind),
+                Some(_) => Err(self.damaged(&format!(
+                    "column `{name}` is of another type than {}",
+                    kind.name()
+                ))),
+                None => Err(self.damaged(&format!("it has no column `{name}` ({})", kind.name()))),
+            }
         };
         wanted.iter().map(column).collect()
     }
 
     fn read(&self, group: u32, rows: u64, index: usize, kind: Kind) -> Result<Column> {
         let name = self.described().column(index).name().to_owned();
+        let of_group = self.reader.metadata().row_groups().get(group as usize);
+        let packed = of_group.map(|g| g.column(index).compression());
+        if let Some(packed) = packed
+            && !matches!(packed, Compression::UNCOMPRESSED | Compression::SNAPPY)
+        {
+            let why = format!("column `{name}` is packed by {packed}; Snappy or none is read");
+            return Err(Error::invalid(&self.path, why));
+        }
         self.read_group(group, rows, index, &name, kind)
             .map_err(|e| self.damaged(&format!("unreadable column `{name}` ({e})")))
     }
@@ -418,4 +440,53 @@ pub(super) fn open_regular(path: &Path) -> Result<File> {
         std::io::ErrorKind::NotFound => Error::invalid(path, "is not there; the run is damaged"),
         _ => Error::io(path, "opening")(e),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with room for so many bytes.
+    struct Disk(usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            match self.0.checked_sub(bytes.len()) {
+                Some(left) => self.0 = left,
+                None => return Err(std::io::ErrorKind::StorageFull.into()),
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_that_is_full_while_a_table_is_copied_damages_nothing() {
+        // More than is buffered: nothing in them repeats.
+        let values = (0..10_000_i64).map(|i| i.wrapping_mul(i).wrapping_mul(0x1e37_79b9_7f4a_7c15));
+        let columns = [Column::whole("a", Data::Int64(values.collect()))];
+        let place = tempfile::tempdir().unwrap();
+        let from = place.path().join("from.parquet");
+        let schema = || Schema::of(&columns);
+        let mut file = FileWriter::new(Vec::new(), "t", schema(), Vec::new()).unwrap();
+        file.table(&[], &columns).unwrap();
+        std::fs::write(&from, file.finish().unwrap()).unwrap();
+        let from = ParquetFile::open(&from).unwrap();
+        let to = place.path().join("to.parquet");
+        let copy = |room| {
+            let mut writer = FileWriter::new(Disk(room), "t", schema(), Vec::new()).unwrap();
+            assert!(writer.takes(&[], &from));
+            writer.copy(&to, &[], &from, 0, 10_000).map(drop)
+        };
+        copy(1 << 20).unwrap();
+        let error = copy(100).unwrap_err().to_string();
+        assert!(
+            error.contains("to.parquet") && !error.contains("damaged"),
+            "{error}"
+        );
+        assert!(!error.contains("External"), "{error}");
+    }
 }

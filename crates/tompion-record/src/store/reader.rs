@@ -1,6 +1,6 @@
 //! Reading a run back, also one whose process died.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -70,14 +70,28 @@ impl Run {
     }
 
     fn check_listed(&self) -> Result<()> {
+        let mut taken = BTreeSet::new();
         for (i, trial) in self.record.trials.iter().enumerate() {
-            let is_sound = trial.id as usize == i && self.tables.may_be(trial);
-            if !is_sound {
-                return Err(Error::invalid(
-                    &self.directory().join(RUN_FILE),
-                    format!("trial {i} is listed wrongly; the run is damaged"),
-                ));
-            }
+            let listed = match trial.id as usize == i {
+                true => self.tables.check(trial),
+                false => Err(format!("its id is {}, its place in the list {i}", trial.id)),
+            };
+            let twice = |(name, at): (&String, &TableRef)| {
+                let is_new = at.rows == 0 || taken.insert((at.file.clone(), at.row_group));
+                (!is_new).then(|| {
+                    let (group, file) = (at.row_group, at.file.escape_debug());
+                    format!("tables.{name}: row group {group} of {file} is another table's")
+                })
+            };
+            // In version 1 each has a file of its own, by its name.
+            let listed = listed.and_then(|()| match trial.tables.iter().find_map(twice) {
+                Some(why) => Err(why),
+                None => Ok(()),
+            });
+            listed.map_err(|why| {
+                let why = format!("trial {i} is listed wrongly: {why}; the run is damaged");
+                Error::invalid(&self.directory().join(RUN_FILE), why)
+            })?;
             // Of finished runs the checksum of the whole file says as much.
             if self.record.files.is_empty() {
                 let at = &trial.tables[table::SAMPLES];
@@ -102,11 +116,11 @@ impl Run {
             }
             let file = ParquetFile::open(&path)?;
             let trial = trial_files::description(&file, self.tables.version)?;
-            let is_sound = trial.id as usize == id
-                && self.tables.may_be(&trial)
-                && trial.rows() == file.rows();
-            if !is_sound {
+            if trial.id as usize != id || trial.rows() != file.rows() {
                 return Err(file.damaged("belongs to another trial"));
+            }
+            if let Err(why) = self.tables.check(&trial) {
+                return Err(file.damaged(&format!("its trial is described wrongly: {why}")));
             }
             self.record.trials.push(trial);
         }
@@ -125,6 +139,14 @@ impl Run {
             )
         };
         self.record.status = status;
+        let mut text = text.to_owned();
+        let behind = trial_files::behind(self.directory(), self.record.trials.len());
+        if behind > 0 {
+            text += &format!(
+                " {behind} whole trials are left out, because one before them is missing: {}.",
+                trial_files::sample_file(self.record.trials.len())
+            );
+        }
         let note = Note::new(note_kind::NOT_FINISHED, text);
         self.record.notes.push(note);
         Ok(())
@@ -215,26 +237,56 @@ impl Tables {
         })
     }
 
-    /// Whether this is where a trial's tables can lie, and how many.
-    fn may_be(&self, trial: &Trial) -> bool {
-        let one = |(name, at): (&String, &TableRef)| {
-            let is_inside = Path::new(&at.file)
-                .components()
-                .all(|c| matches!(c, Component::Normal(_)));
-            let is_listed = match self.files.is_empty() {
-                true => Path::new(&at.file).starts_with(SAMPLES),
-                false => self.files.contains_key(&at.file),
-            };
-            let is_sized = self.version == 1 || at.rows <= limits::ROWS;
-            limits::is_file_word(name) && is_inside && is_listed && is_sized
-        };
+    /// Says what is wrong with where a trial's tables lie, how many they are, and how it is
+    /// described.
+    fn check(&self, trial: &Trial) -> std::result::Result<(), String> {
+        limits::check_factors(&trial.factors)?;
         let period_ns = trial.measurement.period_ns.unwrap_or(0);
-        limits::check_factors(&trial.factors).is_ok()
-            && trial.tables.contains_key(table::SAMPLES)
-            && period_ns <= limits::PERIOD_NS
-            && trial.tables.len() <= limits::TABLES
-            && (trial.storage == Storage::Complete || trial.tables.contains_key(table::BINS))
-            && trial.tables.iter().all(one)
+        if period_ns > limits::PERIOD_NS {
+            let most = limits::PERIOD_NS;
+            return Err(format!(
+                "measurement.period_ns is {period_ns}, at most {most}"
+            ));
+        }
+        let found = trial.tables.len();
+        if found > limits::TABLES {
+            return Err(format!("{found} tables, at most {}", limits::TABLES));
+        }
+        if !trial.tables.contains_key(table::SAMPLES) {
+            return Err("tables has no `samples`".to_owned());
+        }
+        if trial.storage != Storage::Complete && !trial.tables.contains_key(table::BINS) {
+            return Err("its storage is `tail`, and tables has no `bins`".to_owned());
+        }
+        trial.tables.iter().try_for_each(|(name, at)| {
+            self.check_table(name, at)
+                .map_err(|why| format!("tables.{}: {why}", name.escape_debug()))
+        })
+    }
+
+    fn check_table(&self, name: &str, at: &TableRef) -> std::result::Result<(), String> {
+        let file = at.file.escape_debug();
+        let is_inside = Path::new(&at.file)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
+        if !limits::is_file_word(name) {
+            return Err(format!("no table may be called {name:?}"));
+        }
+        if !is_inside {
+            return Err(format!("{file} is no file of the run's directory"));
+        }
+        match self.files.is_empty() {
+            true if !Path::new(&at.file).starts_with(SAMPLES) => Err(format!(
+                "{file} is not in {SAMPLES}/, and `files` lists none"
+            )),
+            false if !self.files.contains_key(&at.file) => {
+                Err(format!("{file} is not listed under `files`"))
+            }
+            _ if self.version > 1 && at.rows > limits::ROWS => {
+                Err(format!("{} rows, at most {}", at.rows, limits::ROWS))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The file that a table lies in.

@@ -49,15 +49,23 @@ pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
         #[serde(default)]
         schema_version: serde_json::Value,
     }
+    let is_sealed = sealed(&text).is_some();
+    let checked = check(&text);
+    // Damage first: what follows may come of it.
+    if is_sealed && let Err(why) = &checked {
+        return Err(damaged(why));
+    }
     let version: Version =
         serde_json::from_str(&text).map_err(|e| damaged(&format!("not valid JSON ({e})")))?;
     let version = version.schema_version.as_u64().filter(|v| *v > 0);
-    let version = version
-        .ok_or_else(|| Error::invalid(&path, "has no schema_version; not a run of tompion"))?;
+    let version = version.ok_or_else(|| {
+        let why = "has no schema_version, which is a whole number from 1; not a run of tompion";
+        Error::invalid(&path, why)
+    })?;
     let record = match version {
         1 => version_1::record(&text),
         SCHEMA_VERSION => {
-            check(&text).map_err(|why| damaged(&why))?;
+            checked.map_err(|why| damaged(&why))?;
             serde_json::from_str(&text)
         }
         found => {
@@ -110,13 +118,18 @@ fn check_length(path: &Path, length: u64) -> Result<()> {
     }
 }
 
+/// What the checksum at the end of a text is of, and the checksum.
+fn sealed(text: &str) -> Option<(&str, &str)> {
+    let without = text.strip_suffix(AFTER)?;
+    let at = without.len().checked_sub(DIGITS)?;
+    let (before, stated) = without.split_at_checked(at)?;
+    Some((before.strip_suffix(BEFORE)?, stated))
+}
+
 /// Whether the text ends in the checksum of what comes before.
 fn check(text: &str) -> std::result::Result<(), String> {
     let none = || "it does not end in its checksum".to_owned();
-    let without = text.strip_suffix(AFTER).ok_or_else(none)?;
-    let at = without.len().checked_sub(DIGITS).ok_or_else(none)?;
-    let (before, stated) = without.split_at_checked(at).ok_or_else(none)?;
-    let content = before.strip_suffix(BEFORE).ok_or_else(none)?;
+    let (content, stated) = sealed(text).ok_or_else(none)?;
     match hexadecimal(crc32fast::hash(content.as_bytes())) == stated {
         true => Ok(()),
         false => Err("it does not match its checksum".to_owned()),

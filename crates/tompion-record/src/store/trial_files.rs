@@ -21,6 +21,20 @@ pub(super) fn sample_file(id: usize) -> String {
     format!("{SAMPLES}/{id:05}.parquet")
 }
 
+/// Trials with sample files of higher numbers than the first `trials`, which are whole by
+/// themselves.
+pub(super) fn behind(directory: &Path, trials: usize) -> usize {
+    let entries = std::fs::read_dir(directory.join(SAMPLES));
+    let names = entries.into_iter().flatten().flatten();
+    let of_samples = |name: String| {
+        let digits = name.strip_suffix(".parquet")?;
+        digits.parse::<usize>().ok().filter(|id| *id > trials)
+    };
+    names
+        .filter_map(|entry| of_samples(entry.file_name().into_string().ok()?))
+        .count()
+}
+
 fn table_file(id: u32, name: &str) -> String {
     format!("{SAMPLES}/{id:05}.{name}.parquet")
 }

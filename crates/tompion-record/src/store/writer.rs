@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::directory::{Turn, number, remove_from, remove_unlisted};
+use super::directory::{Turn, is_free, make_free, number, remove_from, remove_unlisted};
 use super::histograms::{self, Histograms};
 use super::reader::Tables;
 use super::reserve::Reserve;
@@ -38,9 +38,7 @@ impl RunWriter {
     /// [`Error::NotEmpty`] and [`Error::Taken`] where the directory is in use,
     /// and whatever the system refuses.
     pub fn create(directory: &Path, header: RunHeader) -> Result<Self> {
-        if let Ok(mut entries) = fs::read_dir(directory)
-            && entries.next().is_some()
-        {
+        if !is_free(directory) {
             return Err(Error::NotEmpty {
                 path: directory.to_path_buf(),
             });
@@ -50,8 +48,13 @@ impl RunWriter {
             return Err(Error::io(directory, "creating")(why));
         }
         fs::create_dir_all(directory).map_err(Error::io(directory, "creating"))?;
+        let turn = Turn::begin(directory)?;
+        if turn.is_some() {
+            // Nobody else is at work here: what is there was left.
+            make_free(directory)?;
+        }
         let samples = directory.join(SAMPLES);
-        // Only one can make it: this claims the directory.
+        // Only one can make it: where there are no locks this claims the directory.
         fs::create_dir(&samples).map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => Error::Taken {
                 path: directory.to_path_buf(),
@@ -72,7 +75,7 @@ impl RunWriter {
             holds: Vec::new(),
             platforms: Vec::new(),
         };
-        let writer = Self::of(directory, record, Turn::wait(directory)?);
+        let writer = Self::of(directory, record, turn);
         writer.checkpoint()?;
         Ok(writer)
     }

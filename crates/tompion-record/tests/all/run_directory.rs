@@ -579,6 +579,110 @@ fn one_process_at_a_time_writes_to_a_run() {
 }
 
 #[test]
+fn a_new_run_is_refused_at_once_where_another_process_writes_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = fs::File::open(directory.path()).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let began = Instant::now();
+    let error = RunWriter::create(directory.path(), header()).unwrap_err();
+    assert!(
+        error.to_string().contains("another process writes"),
+        "{error}"
+    );
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!(names(directory.path()), [""; 0]);
+    drop(file);
+    // As a process leaves it that is killed in its first moments.
+    fs::create_dir(directory.path().join("samples")).unwrap();
+    fs::write(directory.path().join(".tmp-x"), "half").unwrap();
+    drop(RunWriter::create(directory.path(), header()).unwrap());
+    assert_eq!(names(directory.path()), ["run.json", "samples"]);
+}
+
+#[test]
+fn what_somebody_else_has_put_into_samples_stays() {
+    let directory = finished();
+    let samples = directory.path().join("samples");
+    fs::create_dir(&samples).unwrap();
+    fs::write(samples.join("notes.txt"), "mine").unwrap();
+    fs::write(samples.join("00000.parquet"), "left over").unwrap();
+    remove_leftovers(directory.path()).unwrap();
+    assert_eq!(names(&samples), ["notes.txt"]);
+}
+
+#[test]
+fn trials_behind_a_missing_one_are_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(save(directory.path(), 5));
+    fs::remove_file(directory.path().join("samples/00002.parquet")).unwrap();
+    let run = Run::open(directory.path()).unwrap();
+    assert_eq!(run.record().trials.len(), 2);
+    let note = &run.record().notes[0].text;
+    assert!(note.contains("2 whole trials are left out"), "{note}");
+    assert!(note.contains("samples/00002.parquet"), "{note}");
+}
+
+#[test]
+fn what_is_wrong_with_a_trial_in_the_list_is_said() {
+    let why = |from: &str, to: &str| {
+        let directory = finished();
+        edit(directory.path(), from, to);
+        complaint(directory.path())
+    };
+    let wrong = [
+        ("\"id\": 0", "\"id\": 5", "its id is 5"),
+        (
+            "\"row_group\": 1",
+            "\"row_group\": 0",
+            "row group 0 of histograms.parquet is another table's",
+        ),
+        (
+            "\"file\": \"wake-up.parquet\",\n          \"row_group\"",
+            "\"file\": \"nope.parquet\",\n          \"row_group\"",
+            "nope.parquet is not listed under `files`",
+        ),
+        (
+            "\"samples\": {",
+            "\"sampled\": {",
+            "tables has no `samples`",
+        ),
+        (
+            "\"period_ns\": 100",
+            "\"period_ns\": 18446744073709551615",
+            "measurement.period_ns is 18446744073709551615",
+        ),
+        (
+            "\"kind\": \"complete\"",
+            "\"kind\": \"tail\", \"limit_rows\": 1, \"threshold_ps\": 1",
+            "no `bins`",
+        ),
+    ];
+    for (from, to, want) in wrong {
+        let told = why(from, to);
+        assert!(
+            told.contains("is listed wrongly: ") && told.contains(want),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn damage_is_said_before_what_may_come_of_it() {
+    let directory = finished();
+    let path = directory.path().join("run.json");
+    let text = fs::read_to_string(&path).unwrap();
+    for version in ["3", "0"] {
+        let other = text.replace(
+            "\"schema_version\": 2",
+            &format!("\"schema_version\": {version}"),
+        );
+        fs::write(&path, other).unwrap();
+        let told = complaint(directory.path());
+        assert!(told.contains("does not match its checksum"), "{told}");
+    }
+}
+
+#[test]
 fn a_probe_that_no_trial_has_any_more_leaves_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -2,13 +2,12 @@
 //! report.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
 use tompion_probe::{MeasuringThread, ThreadSettings};
-use tompion_record::{Design, Error, Run, RunHeader, RunWriter, note_kind, now_utc};
+use tompion_record::{Design, Error, Run, RunHeader, RunWriter, Status, note_kind, now_utc};
 use tompion_run::{
     MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
 };
@@ -135,13 +134,13 @@ pub fn carry_out_and(
     let page = Page::of_run(&directory);
     let reported = report::make(&directory, &page, options.output, promises.required);
     // What ended the run comes before what it did to the report.
-    result?;
+    let status = result?;
     then?;
-    Ok(if stop.load(Ordering::Relaxed) {
-        reported?;
-        exit::INTERRUPTED
-    } else {
-        reported?
+    let verdict = reported?;
+    Ok(match status {
+        Status::Interrupted => exit::INTERRUPTED,
+        // A signal that came after the last trial has ended nothing.
+        _ => verdict,
     })
 }
 

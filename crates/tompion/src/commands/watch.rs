@@ -51,7 +51,6 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
         require_space_for_loads(load_place, USUAL_WRITE_BYTES)?;
     }
     let stop = crate::stop::on_signals()?;
-    crate::stop::on_hang_up(&stop)?;
 
     let existed = place.exists();
     let header = session::header(Live::<Machine>::design());
