@@ -279,8 +279,9 @@ impl Run<'_> {
             format!("Time ran out after {done} of {planned} blocks")
         };
         let text = format!(
-            "{reached}: one block takes about {} here, so that --duration {} holds {planned}.",
+            "{reached}: one block takes about {} here, so that {} {} holds {planned}.",
             in_words(needed),
+            self.plan.time.name,
             as_option(needed.saturating_mul(planned)),
         );
         self.writer.note(note_kind::TIME_RAN_OUT, text);

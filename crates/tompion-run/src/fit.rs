@@ -17,13 +17,14 @@ impl Plan {
             return Ok(());
         }
         Err(Error::Plan(format!(
-            "one pass over {} takes about {}{}, and --duration is {}; name at least --duration {}, \
-             or fewer or shorter measurements",
+            "one pass over {} takes about {}{}, and {name} is {}; name at least {name} {}, or fewer \
+             or shorter measurements",
             self.cells_and_loads(),
             in_words(pass),
             self.long_sleeps(pass),
-            format_duration(nanoseconds(self.duration)),
+            format_duration(nanoseconds(self.duration.saturating_sub(self.time.added))),
             as_option(pass),
+            name = self.time.name,
         )))
     }
 
@@ -39,14 +40,15 @@ impl Plan {
             let whole = Duration::try_from_secs_f64(pass * blocks).unwrap_or(Duration::MAX);
             let hold = (have / pass).floor();
             format!(
-                "{} blocks of {} take about {}; --duration {} will end the run after about {} of \
-                 them, --duration {} holds all",
+                "{} blocks of {} take about {}; {name} {} will end the run after about {} of them, \
+                 {name} {} holds all",
                 self.blocks,
                 self.cells_and_loads(),
                 in_words(whole),
                 format_duration(nanoseconds(self.duration)),
                 hold.max(1.0),
                 as_option(whole),
+                name = self.time.name,
             )
         })
     }

@@ -23,7 +23,8 @@ pub use execute::{Progress, execute};
 pub use live::Live;
 pub use machine::{Machine, MachineSettings};
 pub use plan::{
-    Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, Slack, StallOptions, TimerEventOptions,
+    Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, Slack, StallOptions, TimeSetting,
+    TimerEventOptions,
 };
 pub use program::watch_program;
 pub use space::{require_space, require_space_for_loads};

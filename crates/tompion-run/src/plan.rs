@@ -14,7 +14,7 @@ use tompion_record::{Design, Factors};
 
 use crate::Error;
 pub use cell::{Observe, PlannedCell, PlannedSearch};
-pub use options::{PlanOptions, Slack, StallOptions, TimerEventOptions};
+pub use options::{PlanOptions, Slack, StallOptions, TimeSetting, TimerEventOptions};
 
 /// A list of cells, each measured once a block.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct Plan {
     pub blocks: u32,
     /// Time for all trials together.
     pub duration: Duration,
+    /// What it is called where it is set.
+    pub time: TimeSetting,
     /// How long a load runs before its first trial begins.
     pub settle: Duration,
     /// Seed of the random order.
@@ -77,6 +79,7 @@ impl Plan {
             loads: options.loads.clone(),
             blocks: options.blocks,
             duration: options.duration,
+            time: options.time,
             settle: options.settle,
             seed: options.seed,
         };

@@ -60,8 +60,8 @@ const EXAMPLES: &str = "\
 Examples:
   tompion check            how good time is on this machine, in a minute and a half
   tompion check --quick    a first look in half a minute
-  tompion measure stalls   why a busy loop stands still
-  tompion watch            the same live, beside loads switched by a key
+  tompion measure stalls   why a busy loop is stalled
+  tompion watch            the same live, under loads switched by a key
   tompion advise           try what might help here, and measure what it does
   tompion compare A B      what differs between two runs, by how much, how surely
   tompion lab run PLAN     measure the same in containers, virtual machines, here
@@ -73,7 +73,7 @@ inconclusive; 130 interrupted.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Tell in a minute and a half how good time is on this machine
+    /// Measure in a minute and a half how good time is on this machine
     Check(Box<CheckOptions>),
     /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
     Measure(MeasureOptions),
@@ -83,23 +83,23 @@ pub enum Command {
     Advise(Box<AdviseOptions>),
     /// Make the report of a recorded run again
     Report(ReportOptions),
-    /// Hold recorded runs against each other, or against published results
+    /// Compare recorded runs with each other, or with published results
     Compare(CompareOptions),
     /// Measure the same on every kind of platform, by one plan
     Lab(LabOptions),
-    /// Tell what this machine is: clock, hypervisor, container, kernel settings
+    /// Describe this machine: clock, hypervisor, container, kernel settings
     Env(EnvOptions),
     /// List methods, loads and fitness profiles by name
     List(ListOptions),
     /// Print what the papers claim, how each claim stands, and what would decide it
     Claims(ClaimsOptions),
-    /// Print the published results that Tompion is held against
+    /// Print the published results that Tompion is compared with
     Published(PublishedOptions),
     /// Run a program, unmodified, with Tompion's clock and sleeps
     Preload(PreloadOptions),
-    /// Run a load by itself, and tell what it did
+    /// Run a load by itself, and report what it did
     Load(LoadOptions),
-    /// Be the far end of loads with `peer=HOST:PORT`
+    /// Act as the far end of loads with `peer=HOST:PORT`
     Peer(PeerOptions),
     /// Write man pages
     Man(ManOptions),
@@ -107,7 +107,7 @@ pub enum Command {
     Completions(CompletionOptions),
 }
 
-/// Tell what this machine is.
+/// Describe this machine.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -131,7 +131,7 @@ pub struct ListOptions {
     pub json: bool,
 }
 
-/// Be the far end of loads, until interrupted.
+/// Act as the far end of loads, until interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -212,14 +212,14 @@ fn one_line(rendered: &str) -> String {
         && number.starts_with(|c: char| c.is_ascii_digit())
     {
         let number = number.split('\'').next().unwrap_or_default();
-        return format!("-{number} is no option, and no value may be negative (--help tells more)");
+        return format!("-{number} is no option, and no value may be negative (see --help)");
     }
     if rendered.starts_with("error:") {
-        format!("{text} (--help tells more)")
+        format!("{text} (see --help)")
     } else {
         // Called without a command: clap renders the whole help.
         "no command given; try `tompion check`, or `tompion measure stalls`, wake-up, timer-events \
-         or read-cost (--help tells more)"
+         or read-cost (see --help)"
             .to_owned()
     }
 }

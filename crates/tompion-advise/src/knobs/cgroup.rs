@@ -1,10 +1,13 @@
 //! Leaving a control group that limits CPU time.
 
+use super::Remedy;
 use crate::{Knob, Reach, Ready, State, Surroundings};
 
 const LIST: &str = "cgroup.procs";
 
-pub struct LeaveCgroup;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(LeaveCgroup)]);
+
+struct LeaveCgroup;
 
 impl Knob for LeaveCgroup {
     fn name(&self) -> String {

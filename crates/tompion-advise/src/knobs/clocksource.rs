@@ -1,5 +1,6 @@
 //! Another clocksource of the kernel.
 
+use super::Remedy;
 use crate::{Change, Knob, Quantity, Reach, Ready, State, Surroundings};
 
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -11,8 +12,10 @@ pub struct Clocksource {
     other: Option<String>,
 }
 
+pub(super) static ENTRY: Remedy = Remedy(each);
+
 /// One remedy for each other clocksource that the kernel offers.
-pub fn each(here: &Surroundings) -> Vec<Box<dyn Knob>> {
+fn each(here: &Surroundings) -> Vec<Box<dyn Knob>> {
     let current = here.root.text(CURRENT);
     let mut others = here.root.words(AVAILABLE);
     others.retain(|name| Some(name) != current.as_ref());

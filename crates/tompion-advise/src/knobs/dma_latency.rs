@@ -1,10 +1,13 @@
 //! Keeping CPUs out of deep idle states while a program asks for it.
 
+use super::Remedy;
 use crate::{Knob, Reach, Ready, State, Surroundings};
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
-pub struct DmaLatency;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(DmaLatency)]);
+
+struct DmaLatency;
 
 impl Knob for DmaLatency {
     fn name(&self) -> String {

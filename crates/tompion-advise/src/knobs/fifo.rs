@@ -2,12 +2,15 @@
 
 use tompion_probe::{Policy, ThreadSettings};
 
+use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 
 /// Above the threads of the kernel that handle interrupts it would hold them up.
 const PRIORITY: u32 = 49;
 
-pub struct Fifo;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(Fifo)]);
+
+struct Fifo;
 
 impl Knob for Fifo {
     fn name(&self) -> String {

@@ -2,6 +2,7 @@
 
 use tompion_record::format_ns;
 
+use super::Remedy;
 use crate::{Change, Knob, Reach, Ready, State, Surroundings};
 
 const TIME: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
@@ -10,7 +11,9 @@ const IDLE: &str = "/sys/devices/system/cpu/cpuidle";
 /// The kernel's own default.
 const DEFAULT_NS: u64 = 200_000;
 
-pub struct HaltPoll;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(HaltPoll)]);
+
+struct HaltPoll;
 
 impl Knob for HaltPoll {
     fn name(&self) -> String {

@@ -2,9 +2,12 @@
 
 use tompion_verdict::remedies::HYBRID_SLEEP;
 
+use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 
-pub struct HybridSleep;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(HybridSleep)]);
+
+struct HybridSleep;
 
 impl Knob for HybridSleep {
     fn name(&self) -> String {

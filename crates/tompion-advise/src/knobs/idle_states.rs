@@ -1,5 +1,6 @@
 //! Idle states that take long to leave, switched off.
 
+use super::Remedy;
 use crate::{Change, Knob, Reach, Ready, State, Surroundings};
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -7,7 +8,9 @@ const CPUS: &str = "/sys/devices/system/cpu";
 /// States that are left within this time stay on, in microseconds.
 const QUICK_US: u64 = 2;
 
-pub struct IdleStates;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(IdleStates)]);
+
+struct IdleStates;
 
 impl Knob for IdleStates {
     fn name(&self) -> String {

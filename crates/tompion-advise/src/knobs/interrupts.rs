@@ -6,9 +6,12 @@ use std::path::Path;
 
 use tompion_platform::Root;
 
+use super::Remedy;
 use crate::{Change, Knob, Reach, Ready, State, Surroundings, WayBack, cpus, interrupts};
 
-pub struct MoveInterrupts;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(MoveInterrupts)]);
+
+struct MoveInterrupts;
 
 impl Knob for MoveInterrupts {
     fn name(&self) -> String {

@@ -1,8 +1,11 @@
 //! Memory that is never paged out.
 
+use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 
-pub struct MemoryLock;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(MemoryLock)]);
+
+struct MemoryLock;
 
 impl Knob for MemoryLock {
     fn name(&self) -> String {

@@ -1,8 +1,11 @@
 //! Staying on one CPU.
 
+use super::Remedy;
 use crate::{Knob, Reach, Ready, State, Surroundings, interrupts};
 
-pub struct Pinning;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(Pinning)]);
+
+struct Pinning;
 
 impl Knob for Pinning {
     fn name(&self) -> String {

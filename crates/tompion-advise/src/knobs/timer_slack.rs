@@ -4,12 +4,15 @@ use tompion_probe::ThreadSettings;
 use tompion_record::format_ns;
 use tompion_verdict::remedies::TIMER_SLACK;
 
+use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 
 /// What asks for no delay; 0 would ask for the default.
 const LEAST_NS: u64 = 1;
 
-pub struct TimerSlack;
+pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(TimerSlack)]);
+
+struct TimerSlack;
 
 impl Knob for TimerSlack {
     fn name(&self) -> String {

@@ -5,8 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tompion_load::LoadSpec;
 use tompion_probe::{Policy, read_cost, timer_events, wake_up};
-use tompion_record::{format_duration, parse_duration_ns};
-use tompion_run::{Observe, Plan, PlanOptions, Slack, StallOptions, TimerEventOptions};
+use tompion_record::parse_duration_ns;
+use tompion_run::{
+    Observe, Plan, PlanOptions, Slack, StallOptions, TimeSetting, TimerEventOptions,
+};
 
 use super::read::{Table, nearest};
 
@@ -169,6 +171,11 @@ impl ProbePlan {
             read_samples: 0,
             wake_samples: 0,
             duration: self.time() + self.overhead(),
+            // Here it is a key of the plan, and without what comes on top.
+            time: TimeSetting {
+                name: "time",
+                added: self.overhead(),
+            },
             settle: SETTLE,
             seed,
         };
@@ -212,14 +219,7 @@ impl ProbePlan {
                 });
             }
         }
-        // Here it is a key of the plan, and without what comes on top.
-        let told = |time: Duration| format_duration(time.as_nanos() as u64);
-        let is = |name: &str, time| format!("{name} is {}", told(time));
-        Plan::new(&options).map_err(|e| {
-            let whole = is("--duration", options.duration);
-            let text = e.to_string().replace(&whole, &is("time", self.time()));
-            text.replace("--duration", "time")
-        })
+        Plan::new(&options).map_err(|e| e.to_string())
     }
 }
 

@@ -55,6 +55,25 @@ pub struct StallOptions {
     pub weight: f64,
 }
 
+/// What the time of a run is called where it is set, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSetting {
+    /// Its name, for example `--duration`.
+    pub name: &'static str,
+    /// Part of [`PlanOptions::duration`] that was not set there, but added to it.
+    pub added: Duration,
+}
+
+impl TimeSetting {
+    /// An option of the command line, for all of the time.
+    pub const fn option(name: &'static str) -> Self {
+        Self {
+            name,
+            added: Duration::ZERO,
+        }
+    }
+}
+
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
@@ -88,6 +107,8 @@ pub struct PlanOptions {
     pub wake_samples: u64,
     /// Time for all trials together.
     pub duration: Duration,
+    /// What whoever asks calls that time.
+    pub time: TimeSetting,
     /// How long a load runs before its first trial begins.
     pub settle: Duration,
     /// Seed of the random order.

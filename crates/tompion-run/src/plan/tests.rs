@@ -31,6 +31,7 @@ pub(crate) fn options() -> PlanOptions {
         read_samples: 4000,
         wake_samples: 400,
         duration: Duration::from_secs(2),
+        time: TimeSetting::option("--duration"),
         settle: Duration::from_millis(20),
         seed: 7,
     }

@@ -20,7 +20,7 @@ Examples:
   sudo tompion advise --system       settings of the whole machine, too
   tompion advise --dry-run           what would be tried, and what that touches
   tompion advise --only timer-slack,sched-fifo --duration 10s
-  tompion advise --load cpu --json   beside busy CPUs, for a machine to read
+  tompion advise --load cpu --json   under CPU load, as JSON
   sudo tompion advise --restore      put back what a killed run has left
 
 Exit status: 0 done, whatever was found; 1 error; 130 interrupted: everything is put back,
@@ -31,11 +31,11 @@ pub struct AdviseOptions {
     #[arg(long, conflicts_with = "restore")]
     pub system: bool,
 
-    /// Tell what would be tried, and change and measure nothing
+    /// Print what would be tried, and change and measure nothing
     #[arg(long, conflicts_with = "restore")]
     pub dry_run: bool,
 
-    /// Put back what a run has left that was killed, and do nothing else
+    /// Restore what a killed run has left changed, and do nothing else
     #[arg(long)]
     pub restore: bool,
 
@@ -52,7 +52,7 @@ pub struct AdviseOptions {
     #[arg(short, long, value_name = "TIME", value_parser = nanoseconds, default_value = "500us")]
     pub target: Nanoseconds,
 
-    /// Load beside all trials; see `tompion list`
+    /// Load during all trials; see `tompion list`
     #[arg(long, value_name = "LOAD", default_value = "idle")]
     pub load: LoadSpec,
 

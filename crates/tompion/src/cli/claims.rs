@@ -15,7 +15,7 @@ Examples:
   tompion claims --decide kirova                what the run in `kirova` says of claims
   tompion claims --decide kirova --write found  the same as evidence, a file a paper
 
-A claim that rests on published figures is held against the papers' own numbers. Only what
+A claim that rests on published figures is checked against the papers' own numbers. Only what
 a measurement supports is called reproduced, and emulation alone never decides a claim
 about the speed of hardware: what --decide finds on emulated platforms is left out. A claim
 that it cannot decide keeps its state.")]

@@ -3,7 +3,7 @@
 use clap::Args;
 use tompion_compare::{Figure, Gate};
 
-/// Hold recorded runs against each other, or a run against published results.
+/// Compare recorded runs with each other, or a run with published results.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ pub struct CompareOptions {
     #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
     pub figures: Vec<Figure>,
 
-    /// Exit with 2 if this holds, 3 if it cannot be told; may be given several times
+    /// Exit with 2 if this holds, 3 if that is inconclusive; may be given several times
     #[arg(long, value_name = "GATE")]
     pub fail_if: Vec<Gate>,
 

@@ -31,15 +31,15 @@ pub struct LabOptions {
 /// What the lab can do.
 #[derive(Subcommand, Debug)]
 pub enum LabCommand {
-    /// Check a plan, and tell its cells, how long it takes and what it can show
+    /// Check a plan, and print its cells, how long it takes and what it can show
     Plan(LabPlanOptions),
-    /// Carry a plan out
+    /// Carry out a plan
     Run(LabRunOptions),
-    /// Set a lab's platforms side by side by their maxima, as Perneel 2015 does
+    /// Compare a lab's platforms by their maxima, as Perneel 2015 does
     Summary(LabSummaryOptions),
     /// Remove what killed labs left on this machine
     Clean(LabCleanOptions),
-    /// List the platforms of this machine: present, absent and why, emulated
+    /// List the platforms of this machine: available or why not, emulated or not
     Platforms(LabPlatformsOptions),
 }
 
@@ -73,7 +73,7 @@ pub struct LabPlanOptions {
     pub json: bool,
 }
 
-/// Carry a plan out: every cell in a fresh instance of its platform.
+/// Carry out a plan: every cell in a fresh instance of its platform.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -85,10 +85,10 @@ Examples:
 Ctrl-C ends it in order: finished cells are kept, and --resume goes on from there, as it
 does after a crash. Cells that failed are measured again.
 
-Platforms that are absent are told and left out, unless --require-all is given.
+Platforms that are not available are listed and left out, unless --require-all is given.
 
 Exit status: 0 every cell of the platforms that are present is measured; 1 error; 2 some
-cells failed (each told in one line, the rest is measured); 130 interrupted.")]
+cells failed (each reported in one line; the rest is measured); 130 interrupted.")]
 pub struct LabRunOptions {
     /// The plan, a TOML file
     #[arg(value_name = "FILE", required_unless_present = "resume")]
@@ -103,7 +103,7 @@ pub struct LabRunOptions {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "out", "seed"])]
     pub resume: Option<PathBuf>,
 
-    /// Measure nothing where a platform of the plan is absent, or a placement cannot be had
+    /// Measure nothing where a platform of the plan is absent, or a placement is not possible
     #[arg(long, conflicts_with = "resume")]
     pub require_all: bool,
 
@@ -120,7 +120,7 @@ pub struct LabRunOptions {
     pub output: OutputOptions,
 }
 
-/// Set a lab's platforms side by side by their maxima, as Perneel et al. 2015 do.
+/// Compare a lab's platforms by their maxima, as Perneel et al. 2015 do.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -131,8 +131,8 @@ Examples:
 
 For each placement, load and probe: the greatest value of all replicates, what it adds to
 the bare machine's, whether maxima still grow with the time watched, and a rank, a range
-where platforms are not told apart. Six replicates tell two platforms apart, ten do six;
-five are needed before anything is said of growth.")]
+where platforms cannot be distinguished. Six replicates can distinguish two, ten six;
+a statement about growth needs five.")]
 pub struct LabSummaryOptions {
     /// Directory of the lab's run
     #[arg(value_name = "RUN")]
@@ -142,7 +142,7 @@ pub struct LabSummaryOptions {
     #[arg(long, value_name = "PLATFORM")]
     pub reference: Option<String>,
 
-    /// Tell the ratio of platform A to platform B too, a paravirtual one over the fully
+    /// Print the ratio of platform A to platform B too, a paravirtual one over the fully
     /// virtualized one, say; may be given several times
     #[arg(long = "ratio", value_name = "A/B")]
     pub ratios: Vec<RatioWish>,
@@ -167,7 +167,7 @@ What a lab at work has made is left alone, and so are the runs themselves.
 
 Exit status: 0 nothing is left; 1 something could not be removed.")]
 pub struct LabCleanOptions {
-    /// Tell what there is, and leave it
+    /// List what there is, and remove nothing
     #[arg(long)]
     pub dry_run: bool,
 

@@ -9,7 +9,7 @@ use tompion_load::LoadSpec;
 use super::values::{bytes, cpu, duration};
 use crate::output::OutputOptions;
 
-/// Run a load by itself, and tell what it did.
+/// Run a load by itself, and report what it did.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -27,17 +27,17 @@ pub struct MeasureOptions {
 /// What can be measured.
 #[derive(Subcommand, Debug)]
 pub enum Measurement {
-    /// What it costs to ask a clock for the time
+    /// What it costs to read a clock
     ReadCost(Box<ReadCostOptions>),
-    /// How much later than asked a sleeping thread runs again
+    /// How late a sleeping thread wakes up
     WakeUp(Box<WakeUpOptions>),
     /// How well periodic events keep their period (Adamczyk 2015)
     TimerEvents(Box<TimerEventsOptions>),
-    /// How long and why a busy loop stands still (Perneel 2015)
+    /// How long a busy loop is stalled, and why (Perneel 2015)
     Stalls(Box<StallsOptions>),
 }
 
-/// What it costs to ask a clock for the time.
+/// What it costs to read a clock.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -57,7 +57,7 @@ pub struct ReadCostOptions {
     pub run: RunOptions,
 }
 
-/// How much later than asked a sleeping thread runs again.
+/// How late a sleeping thread wakes up.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -143,7 +143,7 @@ pub struct TimerEventsOptions {
     pub run: RunOptions,
 }
 
-/// How long and why a busy loop, or a program, stands still.
+/// How long a busy loop, or a program, is stalled, and why.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -43,7 +43,7 @@ pub struct PreloadOptions {
     #[arg(long)]
     pub always: bool,
 
-    /// Tell on standard error what is replaced and what is not; the library adds what
+    /// Print on standard error what is replaced and what is not; the library adds what
     /// it does, a line at start and one at exit of each process
     #[arg(long)]
     pub explain: bool,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// Print the published results that Tompion is held against.
+/// Print the published results that Tompion is compared with.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

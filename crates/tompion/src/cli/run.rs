@@ -19,7 +19,7 @@ pub struct RunOptions {
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Loads beside the measurement, comma-separated; see `tompion list`
+    /// Loads to run during the measurement, comma-separated; see `tompion list`
     /// [default: idle,cpu,network in `check`; idle in `measure`]
     #[arg(long, visible_alias = "load", value_name = "LOAD")]
     pub loads: Vec<LoadList>,
@@ -38,8 +38,8 @@ pub struct RunOptions {
     /// What is watched meanwhile, to mark the samples that something disturbed: off;
     /// counters of the machine; turns: what keeps the measuring thread from running,
     /// too (root); threads: all its switches instead; cpus: all that happens on its
-    /// CPUs (root); auto: turns where permitted, else counters beside sleeps and
-    /// threads beside other probes. Several, comma-separated, are compared
+    /// CPUs (root); auto: turns where permitted, else counters for sleeps and
+    /// threads for other probes. Several, comma-separated, are compared
     #[arg(
         long,
         value_name = "WHAT",
@@ -52,8 +52,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
-    /// Time for all measurements together [default: 80s in `check`, 20s with
-    /// --quick; in `measure` what it takes, 10s for stalls]
+    /// Time for all measurements together [default: 80s in `check`, 18s with --quick; in `measure` what it takes, 10s for stalls]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
 

@@ -9,7 +9,8 @@ use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
 use tompion_probe::{MeasuringThread, ThreadSettings};
 use tompion_record::{Design, Error, Run, RunHeader, RunWriter, Status, note_kind, now_utc};
 use tompion_run::{
-    MachineSettings, Plan, PlanOptions, execute, require_space, require_space_for_loads,
+    MachineSettings, Plan, PlanOptions, TimeSetting, execute, require_space,
+    require_space_for_loads,
 };
 
 use super::progress::ProgressLine;
@@ -61,6 +62,7 @@ pub fn plan_of_nothing(
         read_samples: 0,
         wake_samples: 0,
         duration: options.duration.unwrap_or(duration),
+        time: TimeSetting::option("--duration"),
         settle: SETTLE,
         seed: options.seed.unwrap_or_else(|| {
             SystemTime::now()

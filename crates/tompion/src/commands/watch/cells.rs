@@ -7,7 +7,7 @@ use tompion_load::LoadSpec;
 use tompion_probe::wake_up;
 use tompion_record::{Way, factor, format_duration};
 use tompion_run::probing::{Stalls, WakeUp};
-use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, Slack, StallOptions};
+use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, Slack, StallOptions, TimeSetting};
 use tompion_watch::{Choices, Setting};
 
 use super::super::session;
@@ -90,6 +90,7 @@ impl Cells {
             wake_samples: u64::MAX,
             // One slice after another for as long as is wanted: no pass to hold.
             duration: Duration::from_secs(1 << 32),
+            time: TimeSetting::option("--for"),
             settle: session::SETTLE,
             seed: 0,
         })?;
