@@ -24,6 +24,7 @@ use std::io;
 use std::str::FromStr;
 
 use tompion_record::MethodRow;
+use tompion_time::os::{self, ClockId};
 use tompion_time::sleep::Budget;
 
 pub use event_loop::{MAX_PERIOD_NS, run};
@@ -142,8 +143,11 @@ impl Method {
 /// Something that fires events, and the clock by which it is judged. Waits go on
 /// after signals that cut them short.
 pub trait Mechanism {
-    /// The clock, in nanoseconds.
-    fn now_ns(&mut self) -> u64;
+    /// The clock, in nanoseconds: `CLOCK_MONOTONIC` but where it is planted.
+    #[inline(always)]
+    fn now_ns(&mut self) -> u64 {
+        os::now_ns(ClockId::Monotonic)
+    }
 
     /// Starts a grid whose point 0 is due at `first_ns`.
     ///

@@ -37,8 +37,11 @@ pub trait Waiter {
     /// Whether targets lie on a fixed grid.
     const GRID: bool;
 
-    /// The clock, in nanoseconds.
-    fn now_ns(&mut self) -> u64;
+    /// The clock, in nanoseconds: `CLOCK_MONOTONIC` but where it is planted.
+    #[inline(always)]
+    fn now_ns(&mut self) -> u64 {
+        os::now_ns(ClockId::Monotonic)
+    }
 
     /// Prepares a grid whose first target is `first_ns`.
     fn start(&mut self, first_ns: u64, period_ns: u64) -> std::io::Result<()> {

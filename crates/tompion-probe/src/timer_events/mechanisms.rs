@@ -1,5 +1,7 @@
 //! What fires the events, one file each.
 
+use std::io;
+
 use tompion_record::{InCheck, MethodRow};
 use tompion_time::os::{self, ClockId};
 
@@ -47,5 +49,22 @@ impl Told {
     pub(super) fn reaches(&mut self, passed: u64, point: u64, is_due: impl Fn() -> bool) -> bool {
         self.0 += passed;
         self.0 > point || is_due()
+    }
+
+    /// Waits for the event of a point, or of a later one; `wait` says for how many points
+    /// each event stands.
+    #[inline(always)]
+    fn wait_point(
+        &mut self,
+        point: u64,
+        target_ns: u64,
+        wait: impl Fn() -> io::Result<u64>,
+    ) -> io::Result<()> {
+        loop {
+            let passed = wait()?;
+            if self.reaches(passed, point, || monotonic() >= target_ns) {
+                return Ok(());
+            }
+        }
     }
 }

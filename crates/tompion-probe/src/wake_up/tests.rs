@@ -242,6 +242,9 @@ fn every_real_method_waits_at_least_its_target() {
         };
         let outcome = measure(method, 200_000, &l).unwrap();
         assert!(!outcome.data.samples.is_empty(), "{method}");
+        // What its row says is what the loop did.
+        let has_grid = outcome.missed_periods.is_some();
+        assert_eq!(has_grid, method.row().has_grid, "{method}");
         // Hybrid and timerfd wake on the kernel's clock too: none may be early.
         assert!(
             outcome

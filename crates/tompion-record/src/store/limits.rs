@@ -52,6 +52,16 @@ pub(super) fn check_factors(factors: &Factors) -> Result<(), String> {
     }
 }
 
+/// Says what is wrong with a trial's period.
+pub(super) fn check_period(period_ns: Option<u64>) -> Result<(), String> {
+    match period_ns {
+        Some(ns) if ns > PERIOD_NS => Err(format!(
+            "measurement.period_ns is {ns}, at most {PERIOD_NS}"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Whether a probe or a side table may be called so: by it a file is named.
 pub(super) fn is_file_word(name: &str) -> bool {
     let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';

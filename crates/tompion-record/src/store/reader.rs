@@ -241,13 +241,7 @@ impl Tables {
     /// described.
     fn check(&self, trial: &Trial) -> std::result::Result<(), String> {
         limits::check_factors(&trial.factors)?;
-        let period_ns = trial.measurement.period_ns.unwrap_or(0);
-        if period_ns > limits::PERIOD_NS {
-            let most = limits::PERIOD_NS;
-            return Err(format!(
-                "measurement.period_ns is {period_ns}, at most {most}"
-            ));
-        }
+        limits::check_period(trial.measurement.period_ns)?;
         let found = trial.tables.len();
         if found > limits::TABLES {
             return Err(format!("{found} tables, at most {}", limits::TABLES));

@@ -191,11 +191,7 @@ impl RunWriter {
         if self.record.trials.len() >= limits::TRIALS {
             return wrong(format!("a run has at most {} trials", limits::TRIALS));
         }
-        let period_ns = draft.measurement.period_ns.unwrap_or(0);
-        if period_ns > limits::PERIOD_NS {
-            let most = limits::PERIOD_NS;
-            return wrong(format!("a period of {period_ns} ns; at most {most}"));
-        }
+        limits::check_period(draft.measurement.period_ns).or_else(wrong)?;
         let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
         let most = limits::TABLES - ours.len();
         if data.tables.len() > most {

@@ -819,7 +819,10 @@ fn what_no_reader_would_take_is_refused_in_writing() {
     let mut long = draft(0);
     long.measurement.period_ns = Some(u64::MAX / 1000);
     let error = writer.save(long, &TrialData::default()).unwrap_err();
-    assert!(error.to_string().contains("a period of"), "{error}");
+    assert!(
+        error.to_string().contains("measurement.period_ns is"),
+        "{error}"
+    );
     assert_eq!(names(directory.path()), ["run.json", "samples"]);
 }
 
@@ -858,19 +861,16 @@ fn a_run_is_read_while_it_is_being_finished() {
         let before = Run::open(directory.path()).unwrap();
         let path = directory.path().to_path_buf();
         let finishing = thread::spawn(move || writer.finish(Status::Complete).unwrap());
-        let mut opened = 0;
         loop {
             let is_over = finishing.is_finished();
             let run = Run::open(&path).unwrap();
             assert_eq!(run.record().trials.len(), 10);
-            opened += 1;
             if is_over {
                 assert_eq!(run.record().status, Status::Complete);
                 break;
             }
         }
         finishing.join().unwrap();
-        assert!(opened > 0);
         // Whoever had opened it before is told why its files are gone.
         let error = before.data(&before.record().trials[3]).unwrap_err();
         assert!(error.to_string().contains("read it again"), "{error}");

@@ -4,7 +4,7 @@ use std::io;
 
 use tompion_record::{InCheck, MethodRow};
 
-use super::{EVENTS, monotonic};
+use super::EVENTS;
 use crate::timer_events::{Firing, Mechanism, one_event, sys};
 
 pub(super) static ENTRY: Firing = Firing {
@@ -23,11 +23,6 @@ pub(super) static ENTRY: Firing = Firing {
 struct ClockNanosleepAbs;
 
 impl Mechanism for ClockNanosleepAbs {
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
     #[inline(always)]
     fn wait_point(&mut self, _point: u64, target_ns: u64) -> io::Result<()> {
         sys::sleep_until(target_ns)

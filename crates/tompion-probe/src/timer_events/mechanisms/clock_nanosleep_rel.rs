@@ -23,11 +23,6 @@ struct ClockNanosleepRel;
 
 impl Mechanism for ClockNanosleepRel {
     #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
-    #[inline(always)]
     fn wait_point(&mut self, _point: u64, target_ns: u64) -> io::Result<()> {
         sys::sleep_for(target_ns.saturating_sub(monotonic()))
     }

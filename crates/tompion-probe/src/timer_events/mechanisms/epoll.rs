@@ -42,11 +42,6 @@ impl Epoll {
 
 impl Mechanism for Epoll {
     #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
-    #[inline(always)]
     fn wait_point(&mut self, _point: u64, target_ns: u64) -> io::Result<()> {
         self.wait(target_ns, target_ns.saturating_sub(monotonic()))
     }

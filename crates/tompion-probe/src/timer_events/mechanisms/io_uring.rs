@@ -119,11 +119,6 @@ impl Uring {
 
 impl Mechanism for Uring {
     #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
-    #[inline(always)]
     fn wait_point(&mut self, _point: u64, target_ns: u64) -> io::Result<()> {
         self.push(target_ns)?;
         self.wait()

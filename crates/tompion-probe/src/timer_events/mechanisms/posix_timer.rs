@@ -42,22 +42,17 @@ impl PosixTimer {
             told: Told::default(),
         })
     }
+}
 
-    /// Waits for a signal; says how many points it stands for. A timer that the
-    /// thread has not handled yet signals once and counts the rest.
-    #[inline(always)]
-    fn wait(&self) -> io::Result<u64> {
-        let overrun = self.signal.wait(None)?;
-        Ok(1 + overrun.unwrap_or(0))
-    }
+/// Waits for a signal; says how many points it stands for. A timer that the
+/// thread has not handled yet signals once and counts the rest.
+#[inline(always)]
+fn passed(signal: &BlockedSignal) -> io::Result<u64> {
+    let overrun = signal.wait(None)?;
+    Ok(1 + overrun.unwrap_or(0))
 }
 
 impl Mechanism for PosixTimer {
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
     fn start(&mut self, first_ns: u64, period_ns: u64) -> io::Result<()> {
         self.told = Told::default();
         self.timer.arm(first_ns, period_ns)
@@ -65,21 +60,14 @@ impl Mechanism for PosixTimer {
 
     #[inline(always)]
     fn wait_point(&mut self, point: u64, target_ns: u64) -> io::Result<()> {
-        loop {
-            let passed = self.wait()?;
-            if self
-                .told
-                .reaches(passed, point, || monotonic() >= target_ns)
-            {
-                return Ok(());
-            }
-        }
+        let signal = &self.signal;
+        self.told.wait_point(point, target_ns, || passed(signal))
     }
 
     #[inline(always)]
     fn rearm(&mut self, target_ns: u64, _period_ns: u64) -> io::Result<()> {
         self.timer.arm(target_ns, 0)?;
-        self.wait().map(drop)
+        passed(&self.signal).map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tompion_record::{InCheck, MethodRow, Way};
 use tompion_time::sleep::{self, Budget, Policy, Sleeper, Ticker};
 
-use super::{EVENTS, monotonic};
+use super::EVENTS;
 use crate::timer_events::{Firing, Mechanism};
 
 pub(super) static ENTRY: Firing = Firing {
@@ -53,11 +53,6 @@ impl Drop for TompionTicker {
 }
 
 impl Mechanism for TompionTicker {
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
     fn start(&mut self, first_ns: u64, period_ns: u64) -> io::Result<()> {
         let period = Duration::from_nanos(period_ns);
         let ticker = Ticker::starting_at_ns(first_ns, period, TICKER_POLICY)

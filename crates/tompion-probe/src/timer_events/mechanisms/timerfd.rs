@@ -4,7 +4,7 @@ use std::io;
 
 use tompion_record::{InCheck, MethodRow};
 
-use super::{EVENTS, Told, monotonic};
+use super::{EVENTS, Told};
 use crate::timer_events::{Firing, Mechanism, one_event, sys};
 
 pub(super) static ENTRY: Firing = Firing {
@@ -38,11 +38,6 @@ impl Timerfd {
 }
 
 impl Mechanism for Timerfd {
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
     fn start(&mut self, first_ns: u64, period_ns: u64) -> io::Result<()> {
         self.told = Told::default();
         self.timer.arm(first_ns, period_ns)
@@ -50,15 +45,8 @@ impl Mechanism for Timerfd {
 
     #[inline(always)]
     fn wait_point(&mut self, point: u64, target_ns: u64) -> io::Result<()> {
-        loop {
-            let passed = self.timer.wait()?;
-            if self
-                .told
-                .reaches(passed, point, || monotonic() >= target_ns)
-            {
-                return Ok(());
-            }
-        }
+        let timer = &self.timer;
+        self.told.wait_point(point, target_ns, || timer.wait())
     }
 
     #[inline(always)]

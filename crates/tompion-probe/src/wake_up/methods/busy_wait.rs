@@ -23,11 +23,6 @@ impl Waiter for BusyWait {
     const GRID: bool = true;
 
     #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
-    #[inline(always)]
     fn wait(&mut self, target_ns: u64, _ahead_ns: u64) {
         while monotonic() < target_ns {}
     }

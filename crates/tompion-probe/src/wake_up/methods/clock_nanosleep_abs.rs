@@ -3,7 +3,7 @@
 use tompion_record::{InCheck, MethodRow};
 use tompion_time::os;
 
-use super::{SLEEP, monotonic};
+use super::SLEEP;
 use crate::wake_up::{Waiter, Waiting, run};
 
 pub(super) static ENTRY: Waiting = Waiting {
@@ -22,11 +22,6 @@ struct ClockNanosleepAbs;
 
 impl Waiter for ClockNanosleepAbs {
     const GRID: bool = true;
-
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
 
     #[inline(always)]
     fn wait(&mut self, target_ns: u64, _ahead_ns: u64) {

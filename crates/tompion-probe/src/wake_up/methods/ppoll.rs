@@ -2,7 +2,7 @@
 
 use tompion_record::MethodRow;
 
-use super::{SLEEP, monotonic, until};
+use super::{SLEEP, until};
 use crate::sys;
 use crate::wake_up::{Waiter, Waiting, run};
 
@@ -20,11 +20,6 @@ struct Ppoll;
 
 impl Waiter for Ppoll {
     const GRID: bool = false;
-
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
 
     #[inline(always)]
     fn wait(&mut self, target_ns: u64, ahead_ns: u64) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tompion_record::MethodRow;
 
-use super::{SLEEP, monotonic};
+use super::SLEEP;
 use crate::wake_up::{Waiter, Waiting, run};
 
 pub(super) static ENTRY: Waiting = Waiting {
@@ -21,11 +21,6 @@ struct StdSleep;
 
 impl Waiter for StdSleep {
     const GRID: bool = false;
-
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
 
     #[inline(always)]
     fn wait(&mut self, _target_ns: u64, ahead_ns: u64) {

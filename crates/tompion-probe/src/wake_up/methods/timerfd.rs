@@ -26,11 +26,6 @@ struct Timerfd(Option<PeriodicTimer>);
 impl Waiter for Timerfd {
     const GRID: bool = true;
 
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
-
     fn start(&mut self, first_ns: u64, period_ns: u64) -> std::io::Result<()> {
         match &self.0 {
             Some(timer) => timer.restart(first_ns, period_ns),

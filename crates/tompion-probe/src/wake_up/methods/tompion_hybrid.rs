@@ -3,7 +3,7 @@
 use tompion_record::{InCheck, MethodRow, Way};
 use tompion_time::sleep::{self, Policy, Sleeper};
 
-use super::{SLEEP, monotonic};
+use super::SLEEP;
 use crate::wake_up::{Waiter, Waiting, run};
 
 pub(super) static ENTRY: Waiting = Waiting {
@@ -36,11 +36,6 @@ impl Drop for Hybrid {
 
 impl Waiter for Hybrid {
     const GRID: bool = true;
-
-    #[inline(always)]
-    fn now_ns(&mut self) -> u64 {
-        monotonic()
-    }
 
     #[inline(always)]
     fn wait(&mut self, target_ns: u64, _ahead_ns: u64) {
