@@ -38,11 +38,13 @@ impl RunWriter {
     /// [`Error::NotEmpty`] and [`Error::Taken`] where the directory is in use,
     /// and whatever the system refuses.
     pub fn create(directory: &Path, header: RunHeader) -> Result<Self> {
-        if !is_free(directory) {
-            return Err(Error::NotEmpty {
+        let require_free = || match is_free(directory) {
+            true => Ok(()),
+            false => Err(Error::NotEmpty {
                 path: directory.to_path_buf(),
-            });
-        }
+            }),
+        };
+        require_free()?;
         if fs::metadata(directory).is_ok_and(|there| !there.is_dir()) {
             let why = std::io::Error::other("it exists and is no directory; choose another --out");
             return Err(Error::io(directory, "creating")(why));
@@ -50,7 +52,9 @@ impl RunWriter {
         fs::create_dir_all(directory).map_err(Error::io(directory, "creating"))?;
         let turn = Turn::begin(directory)?;
         if turn.is_some() {
-            // Nobody else is at work here: what is there was left.
+            // Nobody else is at work here, but may have been until now; what is there else was
+            // left.
+            require_free()?;
             make_free(directory)?;
         }
         let samples = directory.join(SAMPLES);
