@@ -9,7 +9,7 @@ use tompion_stats::Bins;
 
 use crate::data::{ReportData, Shown};
 use crate::figures::{count, percent, supported};
-use crate::sections::factors_in_words;
+use crate::grid::factors_in_words;
 
 /// Disturbed samples of one cell.
 #[derive(Clone, Debug, Default)]

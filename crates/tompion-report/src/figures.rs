@@ -109,6 +109,13 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
+/// A sentence out of words that can stand within one.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
 /// A command line that a shell reads back as the same words.
 pub(crate) fn shell_words(words: &[String]) -> String {
     let quoted: Vec<String> = words

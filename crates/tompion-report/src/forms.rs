@@ -13,6 +13,11 @@ tompion_record::entries! {
         svg,
 }
 
+pub use self::csv::csv;
+pub use self::html::html;
+pub use self::json::{JSON_VERSION, json};
+pub use self::md::markdown;
+
 /// An entry in the list of forms.
 #[derive(Debug)]
 pub struct Form {

@@ -3,7 +3,7 @@
 use tompion_record::{Hold, factor, format_ns};
 
 use crate::data::ReportData;
-use crate::sections::{load_title, variant};
+use crate::grid::{load_title, variant};
 
 /// What the figures mean, in a sentence.
 pub(crate) const NOTE: &str = "Held: at most 0.1 % of the periods missed in each of three runs of 4500 events. Found by search among \

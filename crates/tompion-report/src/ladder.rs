@@ -10,7 +10,7 @@ use tompion_record::{factor, level_in_words};
 
 use crate::data::{ReportData, Shown};
 use crate::figures::supported;
-use crate::sections::{LADDER_LOADS, variant};
+use crate::grid::{LADDER_LOADS, variant};
 
 /// The paper whose tables the ladder shows.
 const PAPER: &str = "kirova-2019";
@@ -22,7 +22,7 @@ const SHORT: &str = "Kirova et al. 2019";
 const PLATFORMS: [&str; 5] = ["host", "xen", "qemu", "esxi", "virtualbox"];
 
 /// The ladder, or nothing where no cell has a counterpart.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ladder {
     /// The paper.
     pub citation: String,
@@ -33,7 +33,7 @@ pub(crate) struct Ladder {
 }
 
 /// One function under one load on all platforms.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Panel {
     /// What the paper measured, for example `TSC`.
     pub function: String,
@@ -48,7 +48,7 @@ pub(crate) struct Panel {
 }
 
 /// One line of the ladder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rung {
     /// The method and its setting, or the platform.
     pub label: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tompion_record::{LoadEvidence, factor};
 
 use crate::data::ReportData;
-use crate::sections::sort_loads;
+use crate::grid::sort_loads;
 
 /// What one load did over all trials beside which it ran.
 #[derive(Clone, Debug, PartialEq)]

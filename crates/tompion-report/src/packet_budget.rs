@@ -10,8 +10,9 @@ use tompion_record::{Cell, MethodRow, Way, factor};
 use tompion_stats::{Distribution, Interval, quantile_interval};
 
 use crate::data::{LEVEL, ReportData, Shown};
+use crate::grid::{load_title, sort_loads};
 use crate::precision::rounded;
-use crate::sections::{READ_COST, WAKE_UP, load_title, sort_loads};
+use crate::sections::{READ_COST, WAKE_UP};
 
 /// Clock reads for each packet of a bandwidth estimator: Kirova 2019 counts more than
 /// 200 with about one sleep, Korniichuk 2017 counts 187.

@@ -5,10 +5,11 @@ use tompion_compare::{PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, pla
 use tompion_record::{factor, format_ns};
 use tompion_stats::{GROWTH_LIMIT, GrowthVerdict, Interval};
 
-use crate::compare::words::confidence;
 use crate::data::ReportData;
+use crate::documents::words::confidence;
 use crate::figures::{NONE, real, signed_ns, times};
-use crate::sections::{factors_in_words, probe_title};
+use crate::grid::factors_in_words;
+use crate::sections::probe_title;
 
 /// Level of the tests in a report.
 const LEVEL: f64 = 0.05;

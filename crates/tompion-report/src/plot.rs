@@ -4,6 +4,7 @@
 mod axes;
 mod backend;
 pub(crate) mod ccdf;
+pub(crate) mod characters;
 pub(crate) mod curves;
 pub(crate) mod differences;
 mod frame;

@@ -1,272 +1,92 @@
-//! Cells laid out for reading: a section for each probe and target, in it one
-//! row a method and variant, in each row one cell a load.
+//! The sections of a report, one file each.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod measured;
 
-use tompion_record::{Factors, factor, level_in_words as level, parse_duration_ns};
+use serde_json::{Map, Value};
 
+use crate::blocks::{Block, Tile};
 use crate::data::{ReportData, Shown};
 
-/// The loads of Kirova 2019 in the paper's order.
-pub(crate) const LADDER_LOADS: [&str; 3] = ["idle", "cpu", "io-network"];
-
-/// The probes Tompion itself knows.
-pub(crate) const READ_COST: &str = "read-cost";
-pub(crate) const WAKE_UP: &str = "wake-up";
-pub(crate) const TIMER_EVENTS: &str = "timer-events";
-pub(crate) const STALLS: &str = "stalls";
-
-/// Factors of single probes.
-pub(crate) const FORM: &str = "form";
-pub(crate) const CPU: &str = "cpu";
-
-/// The form of timer events that arm one another.
-pub(crate) const REARMED: &str = "rearmed";
-
-/// One probe at one target.
-#[derive(Debug)]
-pub(crate) struct Section<'a> {
-    /// What is measured.
-    pub probe: &'a str,
-    /// The sleep target, where there is one.
-    pub target: Option<&'a str>,
-    /// Loads in reading order.
-    pub loads: Vec<&'a str>,
-    /// Methods with their variants.
-    pub rows: Vec<Row<'a>>,
+tompion_record::entries! {
+    /// All of them in the order of the page. A terminal has the opening first and then the
+    /// others from the last to the first, since what it prints last is what one sees.
+    pub(crate) static SECTIONS: [Section] =
+        opening,
+        platforms,
+        verdicts,
+        hurts,
+        advice,
+        among,
+        budget,
+        clock,
+        read_cost,
+        wake_up,
+        timer_events,
+        stalls,
+        others,
+        loads,
+        machine,
+        limits,
+        repeat,
 }
 
-/// One method in one variant.
-#[derive(Debug)]
-pub(crate) struct Row<'a> {
-    /// The function that was measured.
-    pub method: &'a str,
-    /// Further factors in words, for example `slack 1 ns`; empty for defaults.
-    pub variant: String,
-    /// Number of the method among those of its probe: its colour.
-    pub method_index: usize,
-    /// Number of the variant among those of the method: its dashes.
-    pub variant_index: usize,
-    /// One entry a load of the section.
-    pub by_load: Vec<Option<Shown<'a>>>,
+/// An entry in the list of sections.
+pub(crate) struct Section {
+    /// Its anchor on the page, and its key where it has no others for machines.
+    pub name: &'static str,
+    /// Its heading; empty for the opening.
+    pub title: &'static str,
+    /// What it is called in a table of contents.
+    pub contents: &'static str,
+    /// The probe whose measurements it shows, where it does.
+    pub probe: Option<&'static Probe>,
+    /// What people read; nothing where a run has nothing of the kind.
+    pub blocks: for<'a> fn(&'a ReportData) -> Vec<Block<'a>>,
+    /// What machines read.
+    pub machine: Machine,
 }
 
-impl Row<'_> {
-    /// Method and variant.
-    pub(crate) fn label(&self) -> String {
-        match (self.method, self.variant.as_str()) {
-            (m, "") => m.to_owned(),
-            (m, v) => format!("{m}, {v}"),
-        }
-    }
+/// What a section says to machines.
+pub(crate) enum Machine {
+    /// What it says to people.
+    Blocks,
+    /// Keys of their own; units are in their names.
+    Keys(fn(&ReportData, &mut Map<String, Value>)),
 }
 
-impl Section<'_> {
-    /// For example `Wake-up latency, target 100 µs`.
-    pub(crate) fn title(&self) -> String {
-        let probe = probe_title(self.probe);
-        let what = match self.probe {
-            TIMER_EVENTS => "period",
-            _ => "target",
-        };
-        self.target.map_or_else(
-            || probe.clone(),
-            |t| format!("{probe}, {what} {}", level(t)),
-        )
-    }
+/// What the section of a probe knows of it.
+pub(crate) struct Probe {
+    /// Its name.
+    pub name: &'static str,
+    /// What its targets are.
+    pub target: &'static str,
+    /// How it came out under one load, as the end of a sentence; for reports without a verdict.
+    pub outcome: fn(&ReportData, &[Shown<'_>], load: &str) -> Option<String>,
+    /// The figures of it that people ask for first.
+    pub tiles: fn(&ReportData) -> Vec<Tile>,
+}
 
-    /// A name for anchors, unique within a report.
-    pub(crate) fn anchor(&self) -> String {
-        let raw = format!("{}-{}", self.probe, self.target.unwrap_or_default());
-        let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        raw.chars()
-            .map(safe)
-            .collect::<String>()
-            .trim_end_matches('-')
-            .to_owned()
-    }
-
-    /// Every cell of the section.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = Shown<'_>> {
-        self.rows
-            .iter()
-            .flat_map(|r| r.by_load.iter().flatten().copied())
-    }
+/// The probe of this name that has a section of its own.
+fn probe(name: &str) -> Option<(&'static Section, &'static Probe)> {
+    let mut all = SECTIONS.iter().filter_map(|s| Some((*s, s.probe?)));
+    all.find(|(_, probe)| probe.name == name)
 }
 
 /// What a probe measures, in words.
-pub(crate) fn probe_title(probe: &str) -> String {
-    match probe {
-        READ_COST => "Read cost".to_owned(),
-        WAKE_UP => "Wake-up latency".to_owned(),
-        TIMER_EVENTS => "Timer events".to_owned(),
-        STALLS => "Stalls".to_owned(),
-        "" => "Measurements without a named probe".to_owned(),
-        other => other.to_owned(),
+pub(crate) fn probe_title(name: &str) -> String {
+    match (probe(name), name) {
+        (Some((section, _)), _) => section.title.to_owned(),
+        (None, "") => "Measurements without a named probe".to_owned(),
+        (None, other) => other.to_owned(),
     }
 }
 
-/// The load in words.
-pub(crate) fn load_title(load: &str) -> &str {
-    if load.is_empty() {
-        "load not named"
-    } else {
-        load
-    }
+/// What a probe's targets are.
+pub(crate) fn target_title(name: &str) -> &'static str {
+    probe(name).map_or("target", |(_, probe)| probe.target)
 }
 
-/// Factors beside probe, method, target and load, in words.
-pub(crate) fn variant(factors: &Factors) -> String {
-    let parts: Vec<String> = factors
-        .iter()
-        .filter_map(|(name, l)| match name {
-            factor::PROBE | factor::METHOD | factor::TARGET | factor::LOAD => None,
-            factor::SLACK if l == "default" => None,
-            factor::SLACK => Some(format!("slack {}", level(l))),
-            factor::POLICY if l == "other" => None,
-            factor::POLICY => Some(l.to_owned()),
-            FORM if l == "grid" => Some("on a grid".to_owned()),
-            FORM if l == REARMED => Some("re-armed".to_owned()),
-            CPU => Some(format!("CPU {l}")),
-            _ => Some(format!("{name} {l}")),
-        })
-        .collect();
-    parts.join(", ")
-}
-
-/// A cell's key in words, for example `usleep, 100 µs, slack 1 ns, under cpu`.
-pub(crate) fn factors_in_words(factors: &Factors) -> String {
-    let mut parts = Vec::new();
-    parts.extend(factors.get(factor::METHOD).map(str::to_owned));
-    parts.extend(factors.get(factor::TARGET).map(level));
-    parts.extend(Some(variant(factors)).filter(|v| !v.is_empty()));
-    parts.extend(factors.get(factor::LOAD).map(|l| match l {
-        "idle" => "idle".to_owned(),
-        other => format!("under {other}"),
-    }));
-    parts.join(", ")
-}
-
-fn rank<'a>(known: &[&str], name: &'a str) -> (usize, &'a str) {
-    (
-        known.iter().position(|k| *k == name).unwrap_or(known.len()),
-        name,
-    )
-}
-
-/// The place of a method in the list of them; unknown ones follow by name.
-fn method_rank(probe: &str, method: &str) -> usize {
-    let row = tompion_probe::method::row(probe, method);
-    let place = row.and_then(|row| tompion_probe::method::rows().position(|r| r == row));
-    place.unwrap_or(usize::MAX)
-}
-
-/// Loads in the order of the list of them; others follow by name.
-pub(crate) fn sort_loads(loads: &mut [&str]) {
-    let place = |level: &str| tompion_load::loads().position(|l| l.name == level);
-    loads.sort_by_key(|l| (place(l).unwrap_or(usize::MAX), *l));
-}
-
-fn target_rank(target: Option<&str>) -> (u64, Option<&str>) {
-    let ns = target.map_or(0, |t| parse_duration_ns(t).unwrap_or(u64::MAX));
-    (ns, target)
-}
-
-/// All sections of a run, read cost first.
-pub(crate) fn sections(data: &ReportData) -> Vec<Section<'_>> {
-    type Key<'a> = (&'a str, Option<&'a str>);
-    let mut groups: BTreeMap<Key<'_>, Vec<Shown<'_>>> = BTreeMap::new();
-    let mut methods: BTreeMap<&str, BTreeSet<(usize, &str)>> = BTreeMap::new();
-    for shown in data.shown() {
-        let f = &shown.cell.factors;
-        let probe = f.level(factor::PROBE);
-        groups
-            .entry((probe, f.get(factor::TARGET)))
-            .or_default()
-            .push(shown);
-        let method = f.level(factor::METHOD);
-        methods
-            .entry(probe)
-            .or_default()
-            .insert((method_rank(probe, method), method));
-    }
-    let mut sections: Vec<Section<'_>> = groups
-        .into_iter()
-        .map(|((probe, target), cells)| {
-            let order: Vec<&str> = methods[probe].iter().map(|m| m.1).collect();
-            section(probe, target, &cells, &order)
-        })
-        .collect();
-    const PROBES: [&str; 4] = [READ_COST, WAKE_UP, TIMER_EVENTS, STALLS];
-    sections.sort_by_key(|s| (rank(&PROBES, s.probe), target_rank(s.target)));
-    sections
-}
-
-fn section<'a>(
-    probe: &'a str,
-    target: Option<&'a str>,
-    cells: &[Shown<'a>],
-    methods: &[&str],
-) -> Section<'a> {
-    let load_of = |s: &Shown<'a>| s.cell.factors.level(factor::LOAD);
-    let mut loads: Vec<&str> = cells.iter().map(load_of).collect();
-    sort_loads(&mut loads);
-    loads.dedup();
-    let mut rows: BTreeMap<(usize, String), Row<'a>> = BTreeMap::new();
-    for shown in cells {
-        let f = &shown.cell.factors;
-        let method = f.level(factor::METHOD);
-        let method_index = methods.iter().position(|m| *m == method).unwrap_or(0);
-        let variant = variant(f);
-        let row = rows
-            .entry((method_index, variant.clone()))
-            .or_insert_with(|| Row {
-                method,
-                variant,
-                method_index,
-                variant_index: 0,
-                by_load: vec![None; loads.len()],
-            });
-        if let Some(i) = loads.iter().position(|l| *l == load_of(shown)) {
-            row.by_load[i] = Some(*shown);
-        }
-    }
-    let mut rows: Vec<Row<'a>> = rows.into_values().collect();
-    for i in 1..rows.len() {
-        if rows[i].method_index == rows[i - 1].method_index {
-            rows[i].variant_index = rows[i - 1].variant_index + 1;
-        }
-    }
-    Section {
-        probe,
-        target,
-        loads,
-        rows,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variants_name_what_differs_from_the_default() {
-        let f = Factors::new()
-            .with("timer-slack", "default")
-            .with("policy", "fifo:50");
-        assert_eq!(variant(&f), "fifo:50");
-        let f = f.with("timer-slack", "1ns").with("place", "a<b");
-        assert_eq!(variant(&f), "place a<b, fifo:50, slack 1 ns");
-        let words = |name, l| variant(&Factors::new().with(name, l));
-        assert_eq!(words(FORM, "grid"), "on a grid");
-        assert_eq!(words(FORM, REARMED), "re-armed");
-        assert_eq!(words(CPU, "1"), "CPU 1");
-    }
-
-    #[test]
-    fn idle_comes_first_and_unknown_loads_last() {
-        let mut loads = ["network", "zeta", "cpu", "idle", "alpha"];
-        sort_loads(&mut loads);
-        assert_eq!(loads, ["idle", "cpu", "network", "alpha", "zeta"]);
-    }
-}
+pub(crate) use read_cost::PROBE as READ_COST;
+pub(crate) use stalls::PROBE as STALLS;
+pub(crate) use timer_events::PROBE as TIMER_EVENTS;
+pub(crate) use wake_up::PROBE as WAKE_UP;

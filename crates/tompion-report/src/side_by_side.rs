@@ -3,10 +3,11 @@
 use tompion_compare::{Comparison, Found, Row, Verdict, platform_medians};
 use tompion_record::{Factors, factor, format_ns};
 
-use crate::compare::words::p_value;
 use crate::data::{ReportData, Shown};
+use crate::documents::words::p_value;
 use crate::figures::{NONE, ns, supported, times};
-use crate::sections::{STALLS, factors_in_words, probe_title};
+use crate::grid::factors_in_words;
+use crate::sections::{STALLS, probe_title};
 
 /// Level of the tests.
 const LEVEL: f64 = 0.05;

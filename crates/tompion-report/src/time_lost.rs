@@ -5,7 +5,8 @@ use tompion_record::{factor, parse_duration_ns};
 
 use crate::causes::by_name;
 use crate::data::{ReportData, Shown};
-use crate::sections::{WAKE_UP, factors_in_words, load_title};
+use crate::grid::{factors_in_words, load_title};
+use crate::sections::WAKE_UP;
 use crate::stalls::cause_and_by;
 
 /// What is not worth a line: a ten-thousandth of the time.

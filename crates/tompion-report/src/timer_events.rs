@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tompion_record::{Mark, Storage, Trial, TrialData, factor, parse_duration_ns};
 use tompion_stats::{Distribution, Moments, TimerEventFigures, TimerForm};
 
-use crate::sections::{FORM, REARMED};
+use crate::grid::{FORM, REARMED};
 use crate::series::{Point, TrialSeries};
 pub(crate) use columns::{columns, interrupts_per_second, missed_share};
 

@@ -8,8 +8,8 @@ use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
 use crate::data::{LEVEL, ReportData};
 use crate::figures::{count, plural, quantile_name};
+use crate::grid::{factors_in_words, sort_loads};
 use crate::precision::ns_within;
-use crate::sections::{factors_in_words, sort_loads};
 
 /// The loads under which anything was judged, in reading order.
 pub(crate) fn loads(profiles: &[ProfileVerdict]) -> Vec<&str> {

@@ -1,9 +1,99 @@
-//! `csv`.
+//! `csv`: one row a cell, for spreadsheets.
+
+use std::collections::BTreeSet;
+
+use tompion_record::Summary;
 
 use super::{Form, Make};
+use crate::data::{LEVEL, ReportData, Shown};
 
 pub(super) static ENTRY: Form = Form {
     name: "csv",
     about: "One row a cell, for spreadsheets",
-    make: Make::Text(crate::export::csv),
+    make: Make::Text(csv),
 };
+
+/// A column after the factors: its name and its value.
+type Column = (&'static str, fn(&Shown<'_>) -> Option<f64>);
+
+fn measured(s: &Shown<'_>, of: fn(&Summary) -> f64) -> Option<f64> {
+    s.view.measured.as_ref().map(of)
+}
+
+const COLUMNS: [Column; 21] = [
+    ("blocks", |s| Some(s.cell.blocks.len() as f64)),
+    ("samples", |s| measured(s, |m| m.samples as f64)),
+    ("median_ns", |s| measured(s, |m| m.median_ns)),
+    ("median_low_ns", |s| interval(s).map(|i| i.low)),
+    ("median_high_ns", |s| interval(s).map(|i| i.high)),
+    ("mean_ns", |s| measured(s, |m| m.mean_ns)),
+    ("median_absolute_deviation_ns", |s| {
+        measured(s, |m| m.median_absolute_deviation_ns)
+    }),
+    ("half_interquartile_range_ns", |s| {
+        measured(s, |m| m.half_interquartile_range_ns)
+    }),
+    ("min_ns", |s| measured(s, |m| m.min_ns)),
+    ("p90_ns", |s| quantile(s, 0.9, |m| m.p90_ns)),
+    ("p99_ns", |s| quantile(s, 0.99, |m| m.p99_ns)),
+    ("p99_9_ns", |s| quantile(s, 0.999, |m| m.p99_9_ns)),
+    ("p99_99_ns", |s| quantile(s, 0.9999, |m| m.p99_99_ns)),
+    ("max_ns", |s| measured(s, |m| m.max_ns)),
+    ("batched_median_ns", |s| {
+        s.view.batched.as_ref().map(|b| b.median_ns)
+    }),
+    ("missed_periods", |s| {
+        s.cell.missed_periods.map(|n| n as f64)
+    }),
+    ("missed_filled_p99_ns", |s| {
+        let f = s.view.filled.as_ref()?;
+        crate::figures::supported(f, 0.99, f.p99_ns)
+    }),
+    ("disturbed_samples", |s| {
+        let d = &s.view.disturbed;
+        d.observed.then(|| d.marked() as f64)
+    }),
+    ("cpu_per_operation_ns", |s| s.cell.cpu_per_operation_ns()),
+    ("stalls_observed_ns", |s| {
+        s.view.stalls.as_ref().map(|v| v.total.observed_ns as f64)
+    }),
+    ("stalls_lost_ns", |s| {
+        s.view.stalls.as_ref().map(|v| v.total.lost_ns as f64)
+    }),
+];
+
+fn interval(s: &Shown<'_>) -> Option<tompion_stats::Interval> {
+    s.view.median_interval.filter(|_| !s.view.plots_batches())
+}
+
+/// Empty where no sample lies beyond the quantile.
+fn quantile(s: &Shown<'_>, q: f64, of: fn(&Summary) -> f64) -> Option<f64> {
+    let m = s.view.measured.as_ref()?;
+    crate::figures::supported(m, q, of(m))
+}
+
+/// The cells as comma-separated values with a heading (RFC 4180): every factor of the
+/// run is a column, units are in the names, absent values are empty. The interval of
+/// the median has the confidence 0.95.
+pub fn csv(data: &ReportData) -> String {
+    debug_assert!((LEVEL - 0.95).abs() < f64::EPSILON);
+    let factors: BTreeSet<&str> = data
+        .cells()
+        .iter()
+        .flat_map(|c| c.factors.iter().map(|f| f.0))
+        .collect();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let heads = factors.iter().copied().chain(COLUMNS.iter().map(|c| c.0));
+    let mut written = writer.write_record(heads);
+    for s in data.shown() {
+        let levels = factors.iter().map(|f| s.cell.factors.level(f).to_owned());
+        let numbers = COLUMNS
+            .iter()
+            .map(|c| c.1(&s).map_or_else(String::new, |x| x.to_string()));
+        written = written.and_then(|()| writer.write_record(levels.chain(numbers)));
+    }
+    // Writing into memory fails only where the rows differ in length, which they do not.
+    written.expect("all rows have the same columns");
+    let bytes = writer.into_inner().expect("memory can be written");
+    String::from_utf8(bytes).expect("made of text")
+}

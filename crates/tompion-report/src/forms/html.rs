@@ -1,9 +1,211 @@
-//! `html`.
+//! `html`: one page that needs nothing from elsewhere, and is whole without its script.
+
+#[cfg(test)]
+mod colors;
+mod table;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 use super::{Form, Make};
+use crate::blocks::{Block, Content, Figure, Item, Items, Key, Layout, Media, shown};
+use crate::data::ReportData;
+use crate::sections::{SECTIONS, Section};
 
 pub(super) static ENTRY: Form = Form {
     name: "html",
     about: "The page, one file that needs no network",
-    make: Make::Text(crate::html::html),
+    make: Make::Text(html),
 };
+
+/// Colours as variables, and everything but plots.
+pub(crate) const STYLE: &str = include_str!("html/style.css");
+
+const SCRIPT: &str = include_str!("html/script.js");
+
+/// The page as text. It loads nothing; its script only adds to what is there.
+pub fn html(data: &ReportData) -> String {
+    let host = &data.record().header.environment.hostname;
+    let title = if host.is_empty() {
+        "Tompion report".to_owned()
+    } else {
+        format!("Tompion report: {host}")
+    };
+    let sections: Vec<(&Section, Vec<Block<'_>>)> = SECTIONS
+        .iter()
+        .map(|s| (*s, (s.blocks)(data)))
+        .filter(|(_, blocks)| shown(blocks, Media::PAGE).next().is_some())
+        .collect();
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                // An icon of its own keeps browsers from asking a server for one.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) (PreEscaped(crate::plot::STYLE)) }
+            }
+            body {
+                nav aria-label="Contents" {
+                    @for (s, _) in &sections { a href={ "#" (s.name) } { (s.contents) } }
+                }
+                main {
+                    @for (s, blocks) in &sections { (section(s, blocks)) }
+                }
+                script type="application/json" id="cells" { (PreEscaped(cells(data))) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The factors of every cell by its number, for the script; no markup can come of it.
+fn cells(data: &ReportData) -> String {
+    let all: Vec<_> = data.cells().iter().map(|c| &c.factors).collect();
+    let text = serde_json::to_string(&all).unwrap_or_else(|_| "[]".to_owned());
+    text.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+fn section(section: &Section, blocks: &[Block<'_>]) -> Markup {
+    if section.title.is_empty() {
+        return markup! {
+            header id=(section.name) {
+                p.brand { "Tompion" span { " timing report" } }
+                (each(blocks))
+            }
+        };
+    }
+    markup! { section id=(section.name) { h2 { (section.title) } (each(blocks)) } }
+}
+
+fn each(blocks: &[Block<'_>]) -> Markup {
+    markup! { @for content in shown(blocks, Media::PAGE) { (block(content)) } }
+}
+
+fn block(content: &Content<'_>) -> Markup {
+    match content {
+        Content::Answer(sentences) => markup! {
+            h1 { (sentences[0]) }
+            @for sentence in &sentences[1..] { p.answer { (sentence) } }
+        },
+        Content::Alert(title, sentence) => markup! {
+            p.banner { b { "⚠ " (title) ". " } (sentence) }
+        },
+        Content::Warning(text) => markup! { p.banner { (text) } },
+        Content::Judged(judged) => markup! {
+            ul.small { @for (outcome, text) in judged { li { (table::badge(*outcome)) " " (text) } } }
+        },
+        Content::Heading(text) => markup! { h3.minor { (text) } },
+        Content::Subheading(text) => markup! { h4 { (text) } },
+        Content::Text(text) => markup! { p { (text) } },
+        Content::Lead(text) => markup! { p.lead { (text) } },
+        Content::Note(text) => markup! { p.small { (text) } },
+        Content::Facts(facts) => markup! { p.meta { @for fact in facts { span { (fact) } } } },
+        Content::List(items) => markup! { ul.small { @for item in items { li { (item) } } } },
+        Content::Pairs(pairs) => markup! {
+            dl.pairs { @for (label, value) in pairs { div { dt { (label) } dd { (value) } } } }
+        },
+        Content::Tiles(tiles) => markup! {
+            dl.tiles {
+                @for tile in tiles {
+                    div { dt { (tile.what) } dd { b { (tile.value) } span { (tile.of) } } }
+                }
+            }
+        },
+        Content::Items(Items::Ranked, items) => markup! {
+            ol.findings {
+                @for item in items.iter().filter(|i| i.media.has(Media::PAGE)) {
+                    li { b.ratio { (item.figure) } div { p { (item.text) } (more(item)) } }
+                }
+            }
+        },
+        Content::Items(Items::Cards, items) => markup! {
+            div.cards {
+                @for item in items.iter().filter(|i| i.media.has(Media::PAGE)) {
+                    article.card.idle[!item.sure] {
+                        p.change { b { (item.figure) } }
+                        p { (item.text) }
+                        (more(item))
+                    }
+                }
+            }
+        },
+        Content::Table(table) => table::table(table),
+        Content::Figures(layout, figures) => match layout {
+            Layout::Beside => markup! { div.figures { @for f in figures { (figure(f)) } } },
+            Layout::Two => markup! { div.figures.two { @for f in figures { (figure(f)) } } },
+            Layout::Ranges => markup! { div.figures.ladders { @for f in figures { (figure(f)) } } },
+            Layout::Below => markup! { @for f in figures { (figure(f)) } },
+        },
+        Content::Characters(draw) => markup! { pre { (draw(80).unwrap_or_default()) } },
+        Content::Code(text) => markup! { pre { code { (text) } } },
+        Content::Cards(cards) => markup! {
+            div.groups {
+                @for (title, blocks) in cards {
+                    div.card { h3.minor { (title) } (each(blocks)) }
+                }
+            }
+        },
+        Content::Part {
+            anchor,
+            title,
+            blocks,
+        } => markup! {
+            div.part id=(anchor) { @if let Some(title) = title { h3 { (title) } } (each(blocks)) }
+        },
+        Content::Fold {
+            title,
+            open,
+            blocks,
+        } => markup! { details open[*open] { summary { (title) } (each(blocks)) } },
+    }
+}
+
+/// What to type, and further figures.
+fn more(item: &Item) -> Markup {
+    markup! {
+        @if let Some(how) = &item.how { pre { code { (how) } } }
+        @for (label, text) in &item.more {
+            p.small { @if !label.is_empty() { b { (label) ": " } } (text) }
+        }
+    }
+}
+
+fn figure(figure: &Figure<'_>) -> Markup {
+    markup! {
+        figure.wide[figure.wide] {
+            h4 { (figure.title) }
+            @match figure.drawn() {
+                // A container that scrolls on narrow screens.
+                Ok(svg) => div.scroll tabindex="0" { (PreEscaped(svg)) },
+                Err(e) => p.banner { "This plot could not be drawn: " (e) },
+            }
+            @if !figure.keys.is_empty() || !figure.notes.is_empty() {
+                figcaption {
+                    @if let Some(values) = figure.values { p.means { (values) } }
+                    @if !figure.keys.is_empty() {
+                        ul.legend { @for key in &figure.keys { (legend(key)) } }
+                    }
+                    @for note in &figure.notes { p { (note) } }
+                }
+            }
+        }
+    }
+}
+
+fn legend(key: &Key) -> Markup {
+    markup! {
+        li data-s=[key.series] {
+            svg.key viewBox="0 0 30 10" aria-hidden="true" {
+                path class=(key.classes()) d=(key.path()) {}
+            }
+            span { (key.label) }
+            @if let Some(value) = &key.value { span.mean { (value) } }
+        }
+    }
+}

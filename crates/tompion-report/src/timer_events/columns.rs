@@ -6,8 +6,8 @@ use tompion_record::{format_duration, level_in_words};
 use super::TimerEvents;
 use crate::data::Shown;
 use crate::figures::{count, percent, real, us};
+use crate::grid::Grid;
 use crate::precision::{us_interval, us_three, us_within};
-use crate::sections::Section;
 
 /// Longest tau that the table names, in nanoseconds.
 const LONGEST_TAU_NS: u64 = 1_000_000_000;
@@ -25,7 +25,7 @@ pub(crate) struct Column {
 
 /// The columns that a section's table has. MTIE and TDEV are named at d and at
 /// the longest tau of at most one second that every cell reaches.
-pub(crate) fn columns(section: &Section<'_>) -> Vec<Column> {
+pub(crate) fn columns(section: &Grid<'_>) -> Vec<Column> {
     let mut all = vec![
         of("mean", |t| {
             let mean_ns = t.mean_ns()?;
@@ -93,7 +93,7 @@ pub(crate) fn interrupts_per_second(s: &Shown<'_>) -> Option<f64> {
 
 type Curve = fn(&TimerEvents) -> Vec<(u64, f64)>;
 
-fn at_taus(section: &Section<'_>, name: &str, curve: Curve) -> Vec<Column> {
+fn at_taus(section: &Grid<'_>, name: &str, curve: Curve) -> Vec<Column> {
     let curves: Vec<Vec<(u64, f64)>> = section
         .cells()
         .filter_map(|s| s.view.timer.as_ref().map(curve))

@@ -59,7 +59,7 @@ fn figures_stand_with_and_without_disturbed_samples() {
     ] {
         assert!(page.contains(&format!("<th>{heading}</th>")), "{heading}");
     }
-    assert!(page.contains("<td class=\"words\">preempted 12 (events), stolen 8 (polled)</td>"));
+    assert!(page.contains("<td class=\"left\">preempted 12 (events), stolen 8 (polled)</td>"));
     assert!(page.contains("<td>980 ns</td>"));
     assert!(page.contains("Marks named polled rest on counters"));
     // They are drawn: none is left out of the plots.

@@ -140,7 +140,8 @@ fn the_verdict_crate_and_the_report_agree() {
     check_page(&page);
     for p in &report.assessment().profiles {
         assert!(
-            page.contains(&format!("<code>{}</code>", p.name)) && text.contains(&p.title),
+            page.contains(&format!("<div class=\"small\">{}</div>", p.name))
+                && text.contains(&p.title),
             "{}",
             p.name
         );

@@ -61,7 +61,7 @@ fn time_lost_by_cause_adds_up_over_trials() {
     // 40.04 ms of 2 s less 0.6 ms a second.
     let text = terminal(&report, 200, false);
     assert!(
-        text.contains("cpu, CPU 1: 2.00 % of the time lost (40.0 ms) in 2 stalls"),
+        text.contains("Under load: cpu, CPU 1\n2.00 % of the time lost (40.0 ms) in 2 stalls"),
         "{text}"
     );
     let line = text
@@ -80,7 +80,7 @@ fn time_lost_by_cause_adds_up_over_trials() {
     );
     let page = html(&report);
     check_page(&page);
-    assert!(page.contains("<td class=\"left\">hog[7]</td><td>40.0 ms</td>"));
+    assert!(page.contains("preempted by hog[7]</th><td>40.0 ms</td>"));
 }
 
 /// Where nothing slept there is no verdict; the report opens with what there is.
@@ -248,7 +248,7 @@ fn a_loop_that_never_stood_still_says_so() {
     let report = report(&[stalls_trial(stalls_key("0", "idle"), 0, SECOND, &[])]);
     let text = terminal(&report, 100, false);
     assert!(
-        text.contains("idle, CPU 0: no stall of more than 1.00 µs"),
+        text.contains("Idle, CPU 0\nNo stall of more than 1.00 µs"),
         "{text}"
     );
     check_page(&html(&report));

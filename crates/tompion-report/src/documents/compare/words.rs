@@ -1,0 +1,254 @@
+//! Sentences and numbers of a comparison.
+
+use tompion_compare::{Comparison, Figure, Found, Instead, Judged, Row, Verdict};
+use tompion_record::format_ns;
+use tompion_stats::Interval;
+
+use crate::figures::{NONE, count, percent, plural, real};
+use crate::grid::factors_in_words;
+
+/// A figure's value in its unit.
+pub(crate) fn value(figure: Figure, value: f64) -> String {
+    match figure.is_share() {
+        true => percent(value),
+        false => format_ns(value),
+    }
+}
+
+/// A change with its sign, in the figure's unit.
+pub(crate) fn change(figure: Figure, by: f64) -> String {
+    let sign = match by {
+        b if b > 0.0 => "+",
+        b if b < 0.0 => "\u{2212}",
+        _ => "",
+    };
+    let size = match figure.is_share() {
+        true => format!("{} pp", real(100.0 * by.abs())),
+        false => format_ns(by.abs()),
+    };
+    format!("{sign}{size}")
+}
+
+/// `[low, high]` with signs.
+pub(crate) fn changes(figure: Figure, interval: Interval) -> String {
+    format!(
+        "[{}, {}]",
+        change(figure, interval.low),
+        change(figure, interval.high)
+    )
+}
+
+/// A ratio as a change in per cent, or as a factor where it is large.
+pub(crate) fn relative(ratio: f64) -> String {
+    match ratio {
+        r if r >= 2.0 => format!("{}\u{d7}", real(r)),
+        r if r <= 0.5 => format!("1/{}", real(1.0 / r)),
+        r => {
+            let per_cent = 100.0 * (r - 1.0);
+            let sign = match per_cent {
+                p if p >= 0.005 => "+",
+                p if p <= -0.005 => "\u{2212}",
+                _ => "",
+            };
+            format!("{sign}{} %", real(per_cent.abs()))
+        }
+    }
+}
+
+/// A p-value; what is very small says so.
+pub(crate) fn p_value(p: f64) -> String {
+    match p {
+        p if p < 0.0001 => "< 0.0001".to_owned(),
+        p if p < 0.001 => format!("{p:.4}"),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// One plain sentence about a row.
+pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
+    let (first, second) = (&all.sides[row.sides.0], &all.sides[row.sides.1]);
+    let what = what(row);
+    match &row.verdict {
+        Verdict::NoFigure => {
+            format!("The {what} cannot be told: {}.", no_figure(row.figure))
+        }
+        Verdict::TooFew {
+            have,
+            need,
+            instead,
+            ..
+        } => format!(
+            "Whether the {what} differs is not decidable with so few: {}.",
+            too_few((first, second), *have, *need, *instead)
+        ),
+        Verdict::Found(found) if found.p_adjusted <= all.level => {
+            // Where most differences are zero, the others still tell the direction.
+            let more = found.shift > 0.0 || (found.shift == 0.0 && found.a_hat > 0.5);
+            let way = match (more, row.figure.is_share()) {
+                (true, false) => "longer",
+                (false, false) => "shorter",
+                (true, true) => "larger",
+                (false, true) => "smaller",
+            };
+            format!(
+                "The {what} is {way} with {second}: {} against {} with {first}; the change is {}{}, \
+                 {} between {}.",
+                own(row.figure, row.values.1),
+                own(row.figure, row.values.0),
+                change(row.figure, found.shift),
+                times(found),
+                surely(all.level),
+                between(row.figure, found),
+            )
+        }
+        Verdict::Found(found) => format!(
+            "No difference was found in the {what}: from {first} to {second} the change is, {}, \
+             between {}.",
+            surely(all.level),
+            between(row.figure, found),
+        ),
+    }
+}
+
+/// The confidence of the intervals: `95 %`.
+pub(crate) fn confidence(level: f64) -> String {
+    let digits = (100.0 * (1.0 - level) * 1e4).round() / 1e4;
+    format!("{digits} %")
+}
+
+fn surely(level: f64) -> String {
+    format!("with {} confidence", confidence(level))
+}
+
+/// The ends of the interval: relative ones where there are.
+fn between(figure: Figure, found: &Found) -> String {
+    match found.ratio {
+        Some((_, ratio)) => format!("{} and {}", relative(ratio.low), relative(ratio.high)),
+        None => format!(
+            "{} and {}",
+            change(figure, found.interval.low),
+            change(figure, found.interval.high)
+        ),
+    }
+}
+
+/// Why there is no figure, as the end of a sentence.
+fn no_figure(figure: Figure) -> String {
+    match figure {
+        Figure::Missed => "only methods that sleep to a grid miss periods".to_owned(),
+        Figure::Lost => "only stalls lose time".to_owned(),
+        _ => match figure.samples_needed() {
+            1 => "no trial on one of the sides has samples".to_owned(),
+            n => format!(
+                "no trial on one of the sides has the {} samples that it takes",
+                count(n)
+            ),
+        },
+    }
+}
+
+/// What there is and what it would take, as the end of a sentence.
+fn too_few(
+    (first, second): (&str, &str),
+    have: (usize, usize),
+    need: usize,
+    instead: Option<Instead>,
+) -> String {
+    let noun = |n: usize| match instead {
+        None => plural(n as u64, "trial", "trials"),
+        Some(_) => "samples in a row",
+    };
+    let told = |n: usize| format!("{} {}", count(n as u64), noun(n));
+    let have = match have {
+        (a, b) if a == b => format!("{first} and {second} have {} each", told(a)),
+        (a, b) => format!("{first} has {} and {second} {}", told(a), told(b)),
+    };
+    match need {
+        usize::MAX => have,
+        need => match instead {
+            None => format!("{have}, and {} on each side would do", count(need as u64)),
+            // By the dependence seen so far.
+            Some(Instead { seconds, trials }) => format!(
+                "{have}, and {trials} trials on each side would do, or a single one of some {} s",
+                count(seconds.ceil() as u64)
+            ),
+        },
+    }
+}
+
+fn times(found: &Found) -> String {
+    match found.ratio {
+        Some((ratio, _)) if ratio > 0.0 => format!(" ({})", relative(ratio)),
+        _ => String::new(),
+    }
+}
+
+fn own(figure: Figure, of: Option<f64>) -> String {
+    of.map_or_else(|| NONE.to_owned(), |v| value(figure, v))
+}
+
+/// For example `p99 of the wake-up latency of usleep, 100 µs, idle`.
+fn what(row: &Row) -> String {
+    let probe = row.cell.level(tompion_record::factor::PROBE);
+    let quantity = match (row.figure, probe) {
+        (Figure::Lost, _) => "share of time lost in stalls".to_owned(),
+        (Figure::Missed, _) => "share of missed periods".to_owned(),
+        (Figure::Max, "stalls") => "longest stall".to_owned(),
+        (figure, probe) => format!(
+            "{} of the {}",
+            match figure {
+                Figure::Max => "maximum",
+                Figure::Min => "minimum",
+                other => other.name(),
+            },
+            match probe {
+                "wake-up" => "wake-up latency",
+                "read-cost" => "read cost",
+                "timer-events" => "lateness of timer events",
+                "stalls" => "iterations",
+                other => other,
+            }
+        ),
+    };
+    format!("{quantity} of {}", factors_in_words(&row.cell))
+}
+
+/// What a gate says of one cell, in one line.
+pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
+    let change = match judged.change {
+        None => match &judged.verdict {
+            Verdict::TooFew {
+                have,
+                need,
+                instead,
+                ..
+            } => {
+                let names = (&*sides[0], &*sides[judged.side]);
+                format!("not decidable: {}", too_few(names, *have, *need, *instead))
+            }
+            Verdict::Found(_) => "not decidable: it is not above zero in each trial, so that \
+                                  nothing is relative to it; give the change in its unit"
+                .to_owned(),
+            Verdict::NoFigure => format!("not decidable: {}", no_figure(judged.figure)),
+        },
+        Some((estimate, low, high)) if judged.relative => format!(
+            "{} [{}, {}]",
+            relative(estimate),
+            relative(low),
+            relative(high)
+        ),
+        Some((estimate, low, high)) => format!(
+            "{} [{}, {}]",
+            self::change(judged.figure, estimate),
+            self::change(judged.figure, low),
+            self::change(judged.figure, high)
+        ),
+    };
+    format!(
+        "{} {} with {}: {change}",
+        judged.cell, judged.figure, sides[judged.side]
+    )
+}
+
+#[cfg(test)]
+mod tests;

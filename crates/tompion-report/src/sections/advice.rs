@@ -1,0 +1,62 @@
+//! Remedies that this very run tried.
+
+use tompion_record::format_ns;
+
+use super::{Machine, Section};
+use crate::blocks::{Block, Content, Item, Items, Media};
+use crate::data::ReportData;
+use crate::figures::times;
+
+pub(super) static ENTRY: Section = Section {
+    name: "advice",
+    title: "Advice, tested in this run",
+    contents: "Advice",
+    probe: None,
+    blocks,
+    // Machines find it in the assessment.
+    machine: Machine::Keys(|_, _| {}),
+};
+
+/// Pieces of advice that a terminal shows.
+const ON_SCREEN: usize = 5;
+
+fn blocks(data: &ReportData) -> Vec<Block<'_>> {
+    let advice = data.assessment().advice.iter().enumerate();
+    let items: Vec<Item> = advice
+        .map(|(i, a)| {
+            let interval = match (a.gain_low, a.gain_high) {
+                (Some(low), Some(high)) => format!(" [{}, {}]", times(low), times(high)),
+                _ => String::new(),
+            };
+            let noise = if a.effective {
+                ""
+            } else {
+                ", not shown beyond noise"
+            };
+            Item {
+                figure: format!(
+                    "{} → {} median",
+                    format_ns(a.before_ns),
+                    format_ns(a.after_ns)
+                ),
+                sure: a.effective,
+                text: a.sentence.clone(),
+                how: Some(a.how.clone()),
+                more: vec![
+                    ("Price", a.price.clone()),
+                    ("Gain", format!("{}{interval}{noise}", times(a.gain))),
+                ],
+                media: if i < ON_SCREEN {
+                    Media::ALL
+                } else {
+                    Media::NOT_SCREEN
+                },
+            }
+        })
+        .collect();
+    if items.is_empty() {
+        let nothing = "This run held no pair of settings to compare.";
+        return vec![Content::Text(nothing.to_owned()).on(Media::PAGE)];
+    }
+    vec![Content::Items(Items::Cards, items).into()]
+}

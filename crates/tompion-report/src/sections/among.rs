@@ -1,0 +1,146 @@
+//! This machine among the published ones.
+
+use serde_json::{Map, Value, json};
+use tompion_record::format_ns;
+
+use super::{Machine, Section};
+use crate::blocks::{
+    Block, Column, Content, Entry, Figure, Key, Label, Layout, Media, Row, Style, Table,
+};
+use crate::data::ReportData;
+use crate::ladder::{Ladder, Panel, ladder};
+use crate::plot;
+
+pub(super) static ENTRY: Section = Section {
+    name: "among",
+    title: "Among published machines",
+    contents: "Among others",
+    probe: None,
+    blocks,
+    machine: Machine::Keys(keys),
+};
+
+fn blocks(data: &ReportData) -> Vec<Block<'_>> {
+    let Some(ladder) = ladder(data) else {
+        return Vec::new();
+    };
+    let lead = format!(
+        "This machine beside the five platforms of {}. A dot is the median, the line ends at the largest value; \
+         the long tick on a line of this run is its p99, which the paper does not give.",
+        ladder.citation
+    );
+    let mut blocks = vec![Content::Lead(lead).on(Media::PAGE)];
+    for panels in ladder.panels.chunk_by(|a, b| a.place == b.place) {
+        blocks.push(Content::Figures(Layout::Ranges, figures(panels)).on(Media::PAGE));
+    }
+    let note = format!(
+        "{} {} The page lists what else to know before comparing; * marks what the sources contradict.",
+        ladder.citation, ladder.caveats[0]
+    );
+    let folded = Content::Fold {
+        title: "The figures".to_owned(),
+        open: false,
+        blocks: vec![Content::Table(table(&ladder)).into()],
+    };
+    blocks.push(folded.on(Media::PAGE));
+    blocks.push(Content::Table(table(&ladder)).on(Media::NOT_PAGE));
+    blocks.push(Content::Note(note).on(Media::SCREEN));
+    blocks.push(Content::Note(ladder.citation).on(Media::TEXT));
+    let caveats = Content::Fold {
+        title: "Before comparing".to_owned(),
+        open: true,
+        blocks: vec![Content::List(ladder.caveats).into()],
+    };
+    blocks.push(caveats.on(Media::NOT_SCREEN));
+    blocks
+}
+
+/// Plots of one table; reads and sleeps lie orders of magnitude apart, so that each
+/// table has its own axis.
+fn figures<'a>(panels: &[Panel]) -> Vec<Figure<'a>> {
+    let values = plot::ladder::range(panels.iter());
+    let figure = |panel: &Panel| -> Figure<'a> {
+        let key = |(own, words): (bool, &str)| Key {
+            look: plot::ladder::look(own),
+            dots: false,
+            label: words.to_owned(),
+            value: None,
+            series: None,
+        };
+        let marked = panel.rungs.iter().filter_map(|r| {
+            let why = r.marked.as_ref()?;
+            Some(format!("* {}: {why}", r.label))
+        });
+        let (drawn, values): (Panel, _) = (panel.clone(), values.clone());
+        Figure {
+            title: format!("{}, {}", panel.function, panel.load),
+            label: format!(
+                "{} under {}: median and largest value of this run and of published ones",
+                panel.function, panel.load
+            ),
+            draw: Box::new(move |label| plot::ladder::draw(&drawn, &values, drawn.quantity, label)),
+            keys: [(true, "this run"), (false, panel.place.as_str())]
+                .map(key)
+                .into(),
+            values: None,
+            notes: marked.collect(),
+            wide: false,
+        }
+    };
+    panels.iter().map(figure).collect()
+}
+
+fn table(ladder: &Ladder) -> Table {
+    let mut rows = Vec::new();
+    for panel in &ladder.panels {
+        rows.push(Row::heading(format!("{}, {}", panel.function, panel.load)));
+        rows.extend(panel.rungs.iter().map(|r| {
+            let star = if r.marked.is_some() { "*" } else { "" };
+            let here = if r.own { "this run" } else { "" };
+            let label = Label {
+                name: format!("{}{star}", r.label),
+                variant: here.to_owned(),
+                short: here.to_owned(),
+                notes: Vec::new(),
+            };
+            let entries = vec![
+                Entry::Text(format_ns(r.median_ns)),
+                r.p99_ns.map(format_ns).into(),
+                Entry::Text(format_ns(r.max_ns)),
+            ];
+            Row::new(label, entries)
+        }));
+    }
+    Table {
+        head: "Platform".to_owned(),
+        by: "function, load",
+        groups: Vec::new(),
+        columns: Column::all(["median", "p99", "max"]),
+        rows,
+        style: Style::Small,
+    }
+}
+
+/// Null where nothing corresponds.
+fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
+    let value = ladder(data).map_or(Value::Null, |ladder| {
+        json!({
+            "citation": ladder.citation,
+            "caveats": ladder.caveats,
+            "panels": ladder.panels.iter().map(|p| json!({
+                "function": p.function,
+                "load": p.load,
+                "place": p.place,
+                "rungs": p.rungs.iter().map(|r| json!({
+                    "platform": r.label,
+                    "this_machine": r.own,
+                    "median_ns": r.median_ns,
+                    "p99_ns": r.p99_ns,
+                    "max_ns": r.max_ns,
+                    "marked": r.marked,
+                })).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+        })
+    });
+    keys.insert("among_published".to_owned(), value);
+}

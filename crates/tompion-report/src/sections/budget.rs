@@ -1,0 +1,134 @@
+//! What a packet may cost.
+
+use serde_json::{Map, Value, json};
+use tompion_record::format_ns;
+
+use super::{Machine, Section};
+use crate::blocks::{Block, Column, Content, Entry, Label, Media, Row, Style, Table};
+use crate::data::ReportData;
+use crate::packet_budget::{Budget, Measured, RATES, READS_PER_PACKET, bit_rate, budgets};
+use crate::precision::{interval, rounded};
+
+pub(super) static ENTRY: Section = Section {
+    name: "budget",
+    title: "Packet budget",
+    contents: "Packet budget",
+    probe: None,
+    blocks,
+    machine: Machine::Keys(keys),
+};
+
+fn blocks(data: &ReportData) -> Vec<Block<'_>> {
+    let budgets = budgets(data);
+    if budgets.is_empty() {
+        return Vec::new();
+    }
+    let number = |m: Measured| Entry::Text(rounded(m.value, m.interval));
+    let fits = |b: &Budget| {
+        let of_rate = |(_, ns): (&str, f64)| {
+            let sleep = b.packets_per_sleep(ns).map_or(Entry::None, number);
+            [number(b.reads_that_fit(ns)), sleep]
+        };
+        Row::new(label(b), RATES.into_iter().flat_map(of_rate).collect())
+    };
+    let rate = |b: &Budget| {
+        let rate = b.packets_per_second()?;
+        let entries = vec![
+            number(rate),
+            rate.interval.map(interval).into(),
+            Entry::Text(bit_rate(rate)),
+        ];
+        Some(Row::new(label(b), entries))
+    };
+    let head = || "Load, functions".to_owned();
+    let rows: Vec<Row> = budgets.iter().filter_map(rate).collect();
+    let mut blocks = vec![
+        Content::Lead(
+            "How often a program can look at the clock and sleep for each packet of 1500 bytes. Reads: packet time by the median cost of a read. \
+             Sleeps: packets that fall due within one median wake-up latency; below 1 a sleep for every packet keeps the rate, \
+             at 5 a program must send five packets after each. Medians of all blocks; no more digits than their 95 % interval supports."
+                .to_owned(),
+        )
+        .on(Media::NOT_SCREEN),
+        Content::Table(Table {
+            head: head(),
+            by: "rate",
+            groups: RATES
+                .map(|(rate, ns)| format!("{rate},\n{}", format_ns(ns)))
+                .into(),
+            columns: Column::all(["reads", "packets\na sleep"]),
+            rows: budgets.iter().map(fits).collect(),
+            style: Style::Numbers,
+        })
+        .into(),
+    ];
+    if !rows.is_empty() {
+        let heading = format!("With {READS_PER_PACKET} reads and one sleep a packet");
+        blocks.push(Content::Heading(heading).into());
+        blocks.push(
+            Content::Lead(
+                "So many Kirova et al. 2019 count for each packet of a bandwidth estimator (Korniichuk et al. 2017: 187). \
+                 Packets a second = 1 / (reads × read cost + wake-up latency), of medians; the packets themselves cost nothing here, so this is a bound."
+                    .to_owned(),
+            )
+            .on(Media::PAGE),
+        );
+        blocks.push(
+            Content::Table(Table {
+                head: head(),
+                by: "",
+                groups: Vec::new(),
+                columns: Column::all(["packets/s", "95 % interval", "at 1500 bytes"]),
+                rows,
+                style: Style::Numbers,
+            })
+            .into(),
+        );
+    }
+    blocks
+}
+
+fn label(b: &Budget) -> Label {
+    let functions: Vec<&str> = std::iter::once(b.clock.as_str())
+        .chain(b.sleep.as_deref())
+        .collect();
+    Label {
+        name: b.place(),
+        variant: b.way.to_string(),
+        short: b.way.to_string(),
+        notes: vec![functions.join(", ")],
+    }
+}
+
+fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
+    let measured = |m: Measured| {
+        json!({
+            "value": m.value,
+            "low": m.interval.map(|i| i.low),
+            "high": m.interval.map(|i| i.high),
+        })
+    };
+    let budget = |b: &Budget| {
+        json!({
+            "platform": b.platform,
+            "load": b.load,
+            "way": b.way,
+            "clock": b.clock,
+            "sleep": b.sleep,
+            "read_cost_ns": measured(b.read_ns),
+            "wake_up_latency_ns": b.late_ns.map(measured),
+            "packets_per_second": b.packets_per_second().map(measured),
+            "rates": RATES.iter().map(|(rate, ns)| json!({
+                "rate": rate,
+                "packet_ns": ns,
+                "reads_that_fit": measured(b.reads_that_fit(*ns)),
+                "packets_per_sleep": b.packets_per_sleep(*ns).map(measured),
+            })).collect::<Vec<_>>(),
+        })
+    };
+    let value = json!({
+        "reads_per_packet": READS_PER_PACKET,
+        "budgets": budgets(data).iter().map(budget).collect::<Vec<_>>(),
+    });
+    keys.insert("packet_budget".to_owned(), value);
+}

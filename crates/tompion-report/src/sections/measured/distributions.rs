@@ -1,0 +1,297 @@
+//! Plots of distributions and of samples over time.
+
+use std::rc::Rc;
+
+use crate::blocks::{Block, Content, Figure, Key, Layout, Media};
+use crate::data::CellView;
+use crate::figures::{NONE, count, ns};
+use crate::grid::{Grid, Row, load_title};
+use crate::plot::ccdf::{Curve, ranges};
+use crate::plot::time_series::{PANELS_PER_ROW, Panel};
+use crate::plot::{Drawn, Look, ccdf, characters, time_series};
+use crate::precision::ns_within;
+use crate::sections::probe_title;
+
+/// Lines that an eye can follow in one plot; with more rows each method has plots of
+/// its own.
+const MOST_LINES: usize = 16;
+
+/// The load as a heading.
+pub(in crate::sections) fn heading(load: &str) -> String {
+    match load {
+        "idle" => "Idle".to_owned(),
+        other => format!("Under load: {}", load_title(other)),
+    }
+}
+
+/// Distributions of a grid's values with their heading; `explain` adds how to read them.
+pub(in crate::sections) fn ccdfs<'a>(grid: &Grid<'a>, explain: bool) -> Vec<Block<'a>> {
+    let what = probe_title(grid.probe);
+    ccdfs_of(grid, &what, explain)
+}
+
+/// The same where `what` is on the axis of values.
+pub(in crate::sections) fn ccdfs_of<'a>(
+    grid: &Grid<'a>,
+    what: &str,
+    explain: bool,
+) -> Vec<Block<'a>> {
+    let heading = "How often is it worse than x?".to_owned();
+    let mut blocks = vec![Content::Heading(heading).on(Media::PAGE)];
+    if explain {
+        let lead = "Complementary cumulative distributions on logarithmic axes: a point (x, y) says that the share y of all samples is x or more. \
+                    Dashed vertical lines are means, end points the largest samples, as in Kirova et al. 2019, Future Internet 11(8):179. \
+                    All loads share their axes.";
+        blocks.push(Content::Lead(lead.to_owned()).on(Media::PAGE));
+    }
+    let figures = curves(grid, what);
+    blocks.push(Content::Figures(Layout::Beside, figures).on(Media::PAGE));
+    blocks
+}
+
+/// One plot a load, or a load and method; all share their axes, so that they compare at a
+/// glance.
+fn curves<'a>(grid: &Grid<'a>, what: &str) -> Vec<Figure<'a>> {
+    let steps = grid.cells().map(|s| s.view.ccdf.as_slice());
+    let axes = Rc::new(ranges(steps));
+    let by_method = grid.rows.len() > MOST_LINES;
+    let groups: Vec<&[Row<'a>]> = match by_method {
+        true => grid
+            .rows
+            .chunk_by(|a, b| a.method_index == b.method_index)
+            .collect(),
+        false => vec![&grid.rows],
+    };
+    let mut figures = Vec::new();
+    for rows in groups {
+        for (i, load) in grid.loads.iter().enumerate() {
+            let look = |row: &Row<'_>| match by_method {
+                true => Look::of(row.variant_index, 0),
+                false => Look::of(row.method_index, row.variant_index),
+            };
+            let lines: Vec<(Curve<'a>, String)> = rows
+                .iter()
+                .filter_map(|r| Some((curve(r, i, look(r))?, r.label())))
+                .collect();
+            if lines.is_empty() {
+                continue;
+            }
+            let (curves, labels): (Vec<Curve<'a>>, Vec<String>) = lines.into_iter().unzip();
+            let method = if by_method { rows[0].method } else { "" };
+            let (title, of) = match method {
+                "" => (heading(load), "one line a method".to_owned()),
+                m => (
+                    format!("{m}, {}", heading(load).to_lowercase()),
+                    format!("{m}, one line a variant"),
+                ),
+            };
+            let key = |(c, label): (&Curve<'_>, String)| Key {
+                look: c.look,
+                dots: false,
+                label,
+                value: Some(ns(c.mean_ns)),
+                series: Some(c.series),
+            };
+            let keys = curves.iter().zip(labels).map(key).collect();
+            let (axes, what) = (Rc::clone(&axes), what.to_owned());
+            figures.push(Figure {
+                title,
+                label: format!(
+                    "{} under {}: share of samples at or above each value, {of}",
+                    grid.title(),
+                    load_title(load)
+                ),
+                draw: Box::new(move |label| ccdf::draw(&curves, &axes, &what, label)),
+                keys,
+                values: Some("mean"),
+                notes: Vec::new(),
+                wide: false,
+            });
+        }
+    }
+    figures
+}
+
+fn curve<'a>(row: &Row<'a>, load: usize, look: Look) -> Option<Curve<'a>> {
+    let shown = row.by_load.get(load)?.as_ref()?;
+    let summary = shown.view.plotted()?;
+    Some(Curve {
+        series: shown.series,
+        look,
+        steps: &shown.view.ccdf,
+        mean_ns: Some(summary.mean_ns),
+    })
+}
+
+/// The same in characters, for terminals.
+pub(in crate::sections) fn in_characters<'a>(grid: &Grid<'a>) -> Vec<Block<'a>> {
+    let mut blocks = Vec::new();
+    for (i, load) in grid.loads.iter().enumerate() {
+        let steps = |r: &Row<'a>| {
+            let view = r.by_load[i].as_ref()?.view;
+            (!view.ccdf.is_empty()).then(|| (r.variant.is_empty(), r.label(), view.ccdf.as_slice()))
+        };
+        let mut curves: Vec<_> = grid.rows.iter().filter_map(steps).collect();
+        if curves.is_empty() {
+            continue;
+        }
+        // Default settings first, since they are what programs have.
+        curves.sort_by_key(|(usual, ..)| !usual);
+        let curves: Vec<(String, &'a [(f64, f64)])> =
+            curves.into_iter().map(|(_, l, s)| (l, s)).collect();
+        let title = format!("{}: share of samples ≥ x", load_title(load));
+        blocks.push(Content::Subheading(title).on(Media::SCREEN));
+        let draw = move |width| characters::draw(&curves, width);
+        blocks.push(Content::Characters(Box::new(draw)).on(Media::SCREEN));
+    }
+    blocks
+}
+
+/// One figure a method: its samples over time, a panel for each load and
+/// variant.
+pub(super) fn time_series<'a>(grid: &Grid<'a>) -> Vec<Figure<'a>> {
+    each_method(grid, PANELS_PER_ROW, |rows| {
+        let panels: Vec<Panel<'a>> = panels(grid, rows);
+        let columns = columns(grid, panels.len(), PANELS_PER_ROW);
+        let what = probe_title(grid.probe);
+        OverTime {
+            saying: "samples over time with the median",
+            empty: panels.is_empty(),
+            draw: Box::new(move |label| time_series::draw(&panels, columns, &what, label)),
+            notes: notes(rows),
+        }
+    })
+}
+
+/// A method's figure over time.
+pub(in crate::sections) struct OverTime<'a> {
+    /// What is drawn, in words.
+    pub saying: &'static str,
+    /// Whether there is nothing to draw.
+    pub empty: bool,
+    /// Draws it under its label.
+    pub draw: Box<dyn Fn(&str) -> Drawn + 'a>,
+    /// What a reader must know about it in particular.
+    pub notes: Vec<String>,
+}
+
+/// Rows of panels that a sheet of paper has room for.
+const MOST_ROWS: usize = 4;
+
+/// One figure for each method that has something to draw, or several where its panels,
+/// `most` of them in a row, would not fit a sheet.
+pub(in crate::sections) fn each_method<'a>(
+    grid: &Grid<'a>,
+    most: usize,
+    of: impl Fn(&[Row<'a>]) -> OverTime<'a>,
+) -> Vec<Figure<'a>> {
+    let methods = grid.rows.chunk_by(|a, b| a.method_index == b.method_index);
+    let variants = match grid.loads.len() {
+        1 => MOST_ROWS * most,
+        loads => (MOST_ROWS / loads.div_ceil(most)).max(1),
+    };
+    let sheets = methods.flat_map(|rows| {
+        let all = rows.len().div_ceil(variants);
+        let numbered = move |(i, rows)| (rows, (i + 1, all));
+        rows.chunks(variants).enumerate().map(numbered)
+    });
+    let figure = |(rows, (number, all)): (&[Row<'a>], (usize, usize))| {
+        let over_time = of(rows);
+        let mut method = match rows[0].method {
+            "" => NONE.to_owned(),
+            m => m.to_owned(),
+        };
+        if all > 1 {
+            method = format!("{method}, {number} of {all}");
+        }
+        (!over_time.empty).then(|| Figure {
+            label: format!("{}, {method}: {}", grid.title(), over_time.saying),
+            title: method,
+            draw: over_time.draw,
+            keys: Vec::new(),
+            values: None,
+            notes: over_time.notes,
+            wide: true,
+        })
+    };
+    sheets.filter_map(figure).collect()
+}
+
+/// What stands above the panel of a row's cell beside a load.
+pub(in crate::sections) fn panel_title(load: &str, row: &Row<'_>) -> String {
+    match row.variant.as_str() {
+        "" => load_title(load).to_owned(),
+        variant => format!("{}, {variant}", load_title(load)),
+    }
+}
+
+/// A panel for each load and variant; one without samples says so, to keep the
+/// loads below each other. Empty when nothing was sampled.
+fn panels<'a>(grid: &Grid<'a>, rows: &[Row<'a>]) -> Vec<Panel<'a>> {
+    let mut panels = Vec::new();
+    for row in rows {
+        for (load, shown) in grid.loads.iter().zip(&row.by_load) {
+            let sampled = shown
+                .map(|s| s.view)
+                .and_then(|v| Some((v, v.plotted()?.median_ns)));
+            // The interval is that of the plotted values, batches or not.
+            let words = |v: &CellView, median_ns| ns_within(median_ns, v.median_interval);
+            panels.push(Panel {
+                title: panel_title(load, row),
+                figure: match sampled {
+                    Some((v, median_ns)) => format!("median {}", words(v, median_ns)),
+                    None => "no samples".to_owned(),
+                },
+                look: Look::of(row.method_index, row.variant_index),
+                series: sampled.map_or(&[], |(v, _)| v.series.as_slice()),
+                median_ns: sampled.map(|s| s.1),
+            });
+        }
+    }
+    if panels.iter().all(|p| p.median_ns.is_none()) {
+        panels.clear();
+    }
+    panels
+}
+
+/// Loads side by side and variants below each other, where they fit; many variants of
+/// one load stand side by side too.
+pub(in crate::sections) fn columns(grid: &Grid<'_>, panels: usize, most: usize) -> usize {
+    match grid.loads.len() {
+        1 if panels > MOST_ROWS => most,
+        loads => loads.min(panels).clamp(1, most),
+    }
+}
+
+/// What a reader of these panels must know about them in particular.
+fn notes(rows: &[Row<'_>]) -> Vec<String> {
+    let views = || {
+        rows.iter()
+            .flat_map(|r| r.by_load.iter().flatten().map(|s| s.view))
+    };
+    let marked: u64 = views().map(|v| v.left_out).sum();
+    let flat: u64 = views().map(|v| v.not_positive).sum();
+    let tail: u32 = views().map(|v| v.tail_trials).sum();
+    let mut notes = Vec::new();
+    if views().any(|v| v.plots_batches()) {
+        notes.push("Values are averages over batches.".to_owned());
+    }
+    if marked > 0 {
+        notes.push(format!(
+            "Samples left out as warm-up or otherwise marked: {}.",
+            count(marked)
+        ));
+    }
+    if flat > 0 {
+        notes.push(format!(
+            "Values of zero or less, shown on the lower edge: {}.",
+            count(flat)
+        ));
+    }
+    if tail > 0 {
+        notes.push(format!(
+            "Trials of which only the largest samples were kept one by one, and are drawn: {tail}."
+        ));
+    }
+    notes
+}

@@ -1,0 +1,162 @@
+//! Every statistic of every cell, load by load.
+
+use tompion_record::{Granularity, Summary, format_ns};
+
+use super::{Of, below_loads};
+use crate::blocks::{Block, Column, Content, Media};
+use crate::data::Shown;
+use crate::disturbed::{Disturbed, Reason, cause_in_words, known_by};
+use crate::figures::{count, real, supported};
+use crate::grid::Grid;
+
+/// Its heading and what to print of a cell. A column that is empty throughout is left out.
+type Statistic = (&'static str, fn(&Shown<'_>) -> Option<String>);
+
+/// Of the values themselves.
+const VALUES: &[Statistic] = &[
+    ("samples", |s| single(s).map(|m| count(m.samples))),
+    ("median", |s| s.view.median()),
+    ("95 % interval", |s| {
+        let i = s.view.median_interval?;
+        let shown = !s.view.plots_batches();
+        shown.then(|| format!("[{}, {}]", format_ns(i.low), format_ns(i.high)))
+    }),
+    ("per read (batches)", |s| {
+        s.view.batched.as_ref().map(|b| format_ns(b.median_ns))
+    }),
+    ("MAD", |s| ns(s, |m| m.median_absolute_deviation_ns)),
+    ("½ IQR", |s| ns(s, |m| m.half_interquartile_range_ns)),
+    ("mean", |s| ns(s, |m| m.mean_ns)),
+    ("min", |s| ns(s, |m| m.min_ns)),
+    ("p90", |s| quantile(s, 0.9, |m| m.p90_ns)),
+    ("p99", |s| quantile(s, 0.99, |m| m.p99_ns)),
+    ("p99.9", |s| quantile(s, 0.999, |m| m.p99_9_ns)),
+    ("p99.99", |s| quantile(s, 0.9999, |m| m.p99_99_ns)),
+    ("max", |s| ns(s, |m| m.max_ns)),
+];
+
+/// Of what stands behind them; a table of its own, because paper is narrow.
+const BEHIND: &[Statistic] = &[
+    ("autocorrelation", |s| {
+        let time = s.view.dependence.time();
+        time.map(|t| format!("{} samples", real(t)))
+    }),
+    ("effective samples", |s| {
+        let n = s.view.dependence.effective_samples();
+        n.map(|n| count(n as u64))
+    }),
+    ("disturbed", |s| watched(s).map(|d| count(d.marked()))),
+    ("undisturbed median", |s| {
+        without(s).map(|m| format_ns(m.median_ns))
+    }),
+    ("undisturbed p99", |s| {
+        without(s)
+            .and_then(|m| supported(m, 0.99, m.p99_ns))
+            .map(format_ns)
+    }),
+    ("undisturbed max", |s| {
+        without(s).map(|m| format_ns(m.max_ns))
+    }),
+    (BY, |s| {
+        let of = |r: &Reason| {
+            let cause = cause_in_words(r.cause);
+            format!("{cause} {} ({})", count(r.samples), known_by(r.source))
+        };
+        let all: Vec<String> = s.view.disturbed.reasons().iter().map(of).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }),
+    ("missed periods", |s| s.cell.missed_periods.map(count)),
+    ("p99, missed filled in", |s| {
+        let f = s.view.filled.as_ref()?;
+        supported(f, 0.99, f.p99_ns).map(format_ns)
+    }),
+    ("CPU per sleep", |s| {
+        let sleeps = s.view.stalls.is_none();
+        let cost = s.cell.cpu_per_operation_ns();
+        cost.filter(|_| sleeps).map(format_ns)
+    }),
+    ("floor", |s| s.cell.floor_ns().map(format_ns)),
+    ("smallest step", |s| {
+        steps(s, |g| g.smallest_step_ns).map(format_ns)
+    }),
+    ("common step", |s| {
+        steps(s, |g| g.common_step_ns).map(format_ns)
+    }),
+    ("steps backwards", |s| {
+        let all = s.cell.measurements.iter().filter_map(|m| m.granularity);
+        all.map(|g| g.backward_steps)
+            .reduce(|a, b| a + b)
+            .map(count)
+    }),
+];
+
+/// The one column of words.
+const BY: &str = "disturbed by";
+
+/// What was found where disturbances were looked for.
+fn watched<'a>(s: &Shown<'a>) -> Option<&'a Disturbed> {
+    s.view.disturbed.observed.then_some(&s.view.disturbed)
+}
+
+/// The figures without disturbed samples.
+fn without<'a>(s: &Shown<'a>) -> Option<&'a Summary> {
+    s.view.undisturbed.as_ref()
+}
+
+fn single<'a>(s: &Shown<'a>) -> Option<&'a Summary> {
+    s.view.measured.as_ref()
+}
+
+fn ns(s: &Shown<'_>, of: fn(&Summary) -> f64) -> Option<String> {
+    single(s).map(|m| format_ns(of(m)))
+}
+
+fn quantile(s: &Shown<'_>, q: f64, of: fn(&Summary) -> f64) -> Option<String> {
+    single(s)
+        .and_then(|m| supported(m, q, of(m)))
+        .map(format_ns)
+}
+
+/// The smallest over blocks of one property of the clock's steps.
+fn steps(s: &Shown<'_>, of: fn(&Granularity) -> f64) -> Option<f64> {
+    let all = s.cell.measurements.iter();
+    all.filter_map(|m| m.granularity.as_ref())
+        .map(of)
+        .reduce(f64::min)
+}
+
+/// All of them, folded.
+pub(in crate::sections) fn statistics<'a>(grid: &Grid<'_>) -> Block<'a> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    for all in [VALUES, BEHIND] {
+        let filled = |c: &&Statistic| grid.cells().any(|s| c.1(&s).is_some());
+        let column = |(title, of): &Statistic| {
+            let column = match *title {
+                BY => Column::words(*title),
+                title => Column::of(title),
+            };
+            (column, Box::new(*of) as Of)
+        };
+        let columns: Vec<(Column, Of)> = all.iter().filter(filled).map(column).collect();
+        if !columns.is_empty() {
+            blocks.push(Content::Table(below_loads(grid, "Method", columns)).into());
+        }
+    }
+    blocks.push(
+        Content::Note(
+            "MAD is the median absolute deviation from the median, unscaled. ½ IQR is half the interquartile range, which \
+             Kirova et al. 2019 print under the name MAD; both are given, named apart. Quantiles follow definition 7 of Hyndman and Fan 1996. \
+             A dash stands for a quantile with less than one sample beyond it. Intervals are resampled over whole blocks; those of a single block over stretches longer than its samples resemble each other, or by ranks where they do not. \
+             Samples in a row resemble each other: autocorrelation is the time, in samples, over which they do, and the effective samples are how many independent ones would tell as much. \
+             Disturbed samples are those that something else overlapped; they count in all columns but those named undisturbed."
+                .to_owned(),
+        )
+        .into(),
+    );
+    let fold = Content::Fold {
+        title: "All statistics".to_owned(),
+        open: false,
+        blocks,
+    };
+    fold.on(Media::PAGE)
+}

@@ -1,0 +1,35 @@
+//! Probes that have no section of their own.
+
+use std::collections::BTreeSet;
+
+use tompion_record::factor;
+
+use super::{Machine, Section, measured, probe, probe_title};
+use crate::blocks::{Block, Content};
+use crate::data::ReportData;
+
+pub(super) static ENTRY: Section = Section {
+    name: "others",
+    title: "Other measurements",
+    contents: "Others",
+    probe: None,
+    blocks,
+    // Machines find them in the cells.
+    machine: Machine::Keys(|_, _| {}),
+};
+
+fn blocks(data: &ReportData) -> Vec<Block<'_>> {
+    let names: BTreeSet<&str> = data
+        .cells()
+        .iter()
+        .map(|c| c.factors.level(factor::PROBE))
+        .filter(|name| probe(name).is_none())
+        .collect();
+    let mut blocks = Vec::new();
+    for name in names {
+        blocks.push(Content::Heading(probe_title(name)).into());
+        let about = "Values as the probe recorded them.";
+        blocks.extend(measured::section(data, name, about));
+    }
+    blocks
+}

@@ -1,0 +1,199 @@
+//! What time is good for, use by use.
+
+use tompion_record::{factor, format_ns};
+use tompion_verdict::{LoadVerdict, ProfileVerdict};
+
+use super::{Machine, Section};
+use crate::blocks::{Block, Column, Content, Entry, Judgement, Label, Media, Row, Style, Table};
+use crate::data::{ReportData, Shown};
+use crate::figures::count;
+use crate::grid::{factors_in_words, load_title};
+use crate::verdicts::{self, ByPlace, Judged, OfUse};
+
+pub(super) static ENTRY: Section = Section {
+    name: "uses",
+    title: "Is time good enough here?",
+    contents: "Uses",
+    probe: None,
+    blocks,
+    // Machines find it in the assessment.
+    machine: Machine::Keys(|_, _| {}),
+};
+
+fn blocks(data: &ReportData) -> Vec<Block<'_>> {
+    let profiles = &data.assessment().profiles;
+    if profiles.is_empty() {
+        let none = "No fitness profile was judged.";
+        return vec![Content::Text(none.to_owned()).on(Media::PAGE)];
+    }
+    // Where nothing slept there is nothing to judge, and a terminal has no room to say so.
+    let slept = |s: Shown<'_>| s.cell.factors.level(factor::PROBE) == super::wake_up::PROBE;
+    let judged = data.shown().any(slept);
+    let screen = |media: Media| if judged { media } else { Media::NOT_SCREEN };
+    let missed = data.shown().any(|s| missed_any(&s));
+    let mut blocks = vec![
+        Content::Lead(
+            "Each use is judged by one quantile with its 95 % interval over blocks: it passes when the whole interval keeps the limit, \
+             fails when the whole interval exceeds it, and is inconclusive otherwise. \
+             On a periodic grid the quantile counts the periods that a late wake-up missed, which the tables further down show \
+             as a column of its own."
+                .to_owned(),
+        )
+        .on(Media::PAGE),
+    ];
+    let lines: Vec<String> = match verdicts::by_place(profiles) {
+        Some(found) => {
+            blocks.push(Content::Table(by_place(&found, missed)).on(screen(Media::ALL)));
+            let each = Content::Fold {
+                title: "Each by itself: requirements, methods, figures".to_owned(),
+                open: false,
+                blocks: vec![Content::Table(by_load(profiles, missed)).into()],
+            };
+            blocks.push(each.on(Media::NOT_SCREEN));
+            let of_use = |of_use: &OfUse<'_>| {
+                let p = of_use.first();
+                requirement(&p.name, p, of_use.judged_with(&found.places))
+            };
+            found.uses.iter().map(of_use).collect()
+        }
+        None => {
+            blocks.push(Content::Table(by_load(profiles, missed)).on(screen(Media::ALL)));
+            let of_use = |p: &ProfileVerdict| {
+                let name = format!("{}{}", p.name, p.place());
+                requirement(&name, p, verdicts::judged_with(p))
+            };
+            profiles.iter().map(of_use).collect()
+        }
+    };
+    if judged {
+        let notes = lines
+            .into_iter()
+            .map(|line| Content::Note(line).on(Media::SCREEN));
+        blocks.extend(notes);
+        let more = verdicts::how_to_get_more(data);
+        blocks.extend(more.map(|more| Content::Text(more).into()));
+    }
+    blocks
+}
+
+/// Whether verdicts see other quantiles of this cell than the tables of latency.
+pub(super) fn missed_any(s: &Shown<'_>) -> bool {
+    s.cell.missed_periods.is_some_and(|n| n > 0) && s.view.filled.is_some()
+}
+
+/// A row for each use, a column for each platform or placement; under several loads these
+/// rows for each of them.
+fn by_place(found: &ByPlace<'_>, missed: bool) -> Table {
+    let several = found.loads.len() > 1;
+    let mut rows = Vec::new();
+    let label = |of_use: &OfUse<'_>| of_use.first().title.clone();
+    if several {
+        rows.push(Row::heading("all loads together"));
+        rows.extend(found.uses.iter().map(|of_use| {
+            let overall = of_use.at.iter().map(|p| p.map_or(Entry::None, overall));
+            Row::new(label(of_use), overall.collect())
+        }));
+    }
+    for load in &found.loads {
+        if several {
+            rows.push(Row::heading(load_title(load)));
+        }
+        rows.extend(found.uses.iter().map(|of_use| {
+            let judged = of_use.at.iter().map(|p| {
+                let found = p.and_then(|p| Some((p, p.by_load.iter().find(|v| v.load == *load)?)));
+                found.map_or(Entry::None, |(p, v)| {
+                    judgement(v, p.missed_filled && missed)
+                })
+            });
+            Row::new(label(of_use), judged.collect())
+        }));
+    }
+    Table {
+        head: "Use".to_owned(),
+        by: "load",
+        groups: Vec::new(),
+        columns: found.places.iter().map(Column::words).collect(),
+        rows,
+        style: Style::Verdicts,
+    }
+}
+
+/// A row for each verdict, a column for each load.
+fn by_load(profiles: &[ProfileVerdict], missed: bool) -> Table {
+    let loads = verdicts::loads(profiles);
+    let mut columns = vec![
+        Column::words("Requirement").on(Media::TEXT),
+        Column::words("Overall"),
+    ];
+    columns.extend(loads.iter().map(|load| Column::words(load_title(load))));
+    let row = |p: &ProfileVerdict| {
+        let filled = p.missed_filled && missed;
+        let judged = verdicts::by_load(p, &loads);
+        let judged = judged.map(|v| v.map_or(Entry::None, |v| judgement(v, filled)));
+        let entries = [Entry::Text(p.requirement.clone()), overall(p)];
+        let method = p.method.as_ref().map(|method| {
+            let why = p
+                .chosen
+                .as_ref()
+                .map_or_else(String::new, |why| format!(" ({why})"));
+            let filled = if p.missed_filled {
+                ", missed periods filled in"
+            } else {
+                ""
+            };
+            format!("judged with {}{why}{filled}", factors_in_words(method))
+        });
+        let notes = [p.name.clone(), p.requirement.clone()];
+        let notes = notes.into_iter().chain(method).chain([p.source.clone()]);
+        let label = Label {
+            notes: notes.collect(),
+            ..Label::from(p.title())
+        };
+        Row::new(label, entries.into_iter().chain(judged).collect())
+    };
+    Table {
+        head: "Use".to_owned(),
+        by: "",
+        groups: Vec::new(),
+        columns,
+        rows: profiles.iter().map(row).collect(),
+        style: Style::Verdicts,
+    }
+}
+
+fn overall(p: &ProfileVerdict) -> Entry {
+    Entry::Verdict(Judgement {
+        outcome: p.outcome,
+        value: None,
+        notes: Vec::new(),
+    })
+}
+
+/// The judged value, for example `p99 4.10 µs`, with a dagger after the quantile where that
+/// is not the one as measured; how much is missing where there is none.
+fn judgement(v: &LoadVerdict, filled: bool) -> Entry {
+    let mark = if filled { "\u{2020}" } else { "" };
+    let mut notes = Vec::new();
+    let value = match Judged::of(v) {
+        Judged::Value(quantile, value) => {
+            if let (Some(low), Some(high)) = (v.low_ns, v.high_ns) {
+                notes.push(format!("[{}, {}]", format_ns(low), format_ns(high)));
+            }
+            format!("{quantile}{mark} {value}")
+        }
+        Judged::Beyond(quantile, limit) => format!("{quantile}{mark} > {limit}"),
+        Judged::TooFew(missing) => format!("too few samples\n({} more)", count(missing)),
+    };
+    notes.extend(v.reason.clone());
+    Entry::Verdict(Judgement {
+        outcome: v.outcome,
+        value: Some(value),
+        notes,
+    })
+}
+
+/// The limit of a use, and what it was judged with.
+fn requirement(name: &str, p: &ProfileVerdict, method: Option<String>) -> String {
+    let judged_with = method.map_or_else(String::new, |m| format!("; judged with {m}"));
+    format!("{name}: {}{judged_with}", p.requirement)
+}

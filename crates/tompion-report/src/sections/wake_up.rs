@@ -1,0 +1,57 @@
+//! How late a sleeping thread runs again.
+
+use tompion_record::{factor, format_ns};
+
+use super::read_cost::at_rest;
+use super::{Machine, Probe, Section, measured};
+use crate::blocks::{Block, Tile};
+use crate::data::{ReportData, Shown};
+use crate::grid::factors_in_words;
+
+pub(super) static ENTRY: Section = Section {
+    name: PROBE,
+    title: "Wake-up latency",
+    contents: "Wake-up latency",
+    probe: Some(&Probe {
+        name: PROBE,
+        target: "target",
+        // The verdict is about it.
+        outcome: |_, _, _| None,
+        tiles,
+    }),
+    blocks,
+    // Machines find it in the cells.
+    machine: Machine::Keys(|_, _| {}),
+};
+
+pub(crate) const PROBE: &str = "wake-up";
+
+fn blocks(data: &ReportData) -> Vec<Block<'_>> {
+    measured::section(
+        data,
+        PROBE,
+        "How much later than asked a sleeping thread runs again: wake-up minus target (the papers’ “miss time”). \
+         On a periodic grid a late wake-up may miss whole periods. They are counted, and a column of its own gives the \
+         p99 with them filled in: the value that verdicts and findings go by.",
+    )
+}
+
+fn tiles(data: &ReportData) -> Vec<Tile> {
+    let tile = |what, ns, s: &Shown<'_>| Tile {
+        what,
+        value: format_ns(ns),
+        of: factors_in_words(&s.cell.factors),
+    };
+    let best = at_rest(data, PROBE)
+        .into_iter()
+        .filter_map(|s| Some((s.view.plotted()?.median_ns, s)))
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    let worst = data
+        .shown()
+        .filter(|s| s.cell.factors.level(factor::PROBE) == PROBE)
+        .filter_map(|s| Some((s.view.plotted()?.max_ns, s)))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let best = best.map(|(ns, s)| tile("Most punctual wake-up (median)", ns, &s));
+    let worst = worst.map(|(ns, s)| tile("Latest wake-up seen", ns, &s));
+    best.into_iter().chain(worst).collect()
+}
