@@ -260,6 +260,7 @@ FULL = {
     "test_a_load_runs_beside_a_measurement_and_is_proved",
     "test_a_platform_is_found_measured_and_told",
     "test_a_form_of_the_report_is_offered_and_made",
+    "test_a_section_of_the_report_is_in_every_form",
     # The same program against the library linked in other ways: `shared` and `sanitized` run,
     # and test_the_examples_run links in each way.
     "test_the_library_agrees_with_the_kernel[static library]",

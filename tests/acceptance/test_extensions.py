@@ -1,4 +1,4 @@
-"""A new method, load or platform is one file and one line: patches in tests/extend, each
+"""A new method, load, platform, form or section is one file and one line: patches in tests/extend, each
 applied alone to see what it changes, and all together to see that they work."""
 
 import json
@@ -124,3 +124,18 @@ def test_a_form_of_the_report_is_offered_and_made(extended, tmp_path):
     whole = json.loads(extended("report", run, "--json"))
     assert lines[0] == {key: value for key, value in whole.items() if key != "cells"}
     assert [line["cell"] for line in lines[1:]] == whole["cells"]
+
+
+def test_a_section_of_the_report_is_in_every_form(extended, tmp_path):
+    run = tmp_path / "run"
+    extended("measure", "read-cost", "--duration", "1s", "--blocks", "2", "--out", run)
+    assert "The longest samples" in extended("report", run)
+    page = (run / "report.html").read_text()
+    assert '<section id="longest"><h2>The longest samples</h2>' in page
+    assert 'aria-label="The longest samples: a bar each, the longest first"' in page
+    assert "## The longest samples" in extended("report", run, "--format", "md")
+    table, figures = json.loads(extended("report", run, "--json"))["longest"]
+    assert len(table["content"]["rows"]) == 10
+    assert figures["kind"] == "figures"
+    extended("report", run, "--format", "svg", "--out", tmp_path / "plots")
+    assert list((tmp_path / "plots").glob("*-the-longest-samples.svg"))

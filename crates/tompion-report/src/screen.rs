@@ -145,6 +145,7 @@ impl Screen {
                 self.blocks(blocks);
             }
             Content::Fold { title, blocks, .. } => {
+                self.out.push('\n');
                 self.text(title, "", "");
                 self.blocks(blocks);
             }
