@@ -303,7 +303,7 @@ def test_the_verdicts_need_no_sideways_scrolling_on_a_phone(planted_run, browser
         """() => [...document.querySelectorAll('table.profiles tbody tr:first-child td')]
                  .map(td => getComputedStyle(td, '::before').content)"""
     )
-    assert loads == ['"Overall"', '"Idle"', '"Under cpu"', '"Under network"']
+    assert loads == ['"Overall"', '"idle"', '"cpu"', '"network"']
 
 
 def test_the_verdict_comes_first(default_run, browser):

@@ -228,7 +228,7 @@ def test_a_run_that_was_cut_short_has_every_form(own, tmp_path):
         if form == "md":
             assert text.index("**Interrupted**") < text.index("## ")
         elif form == "html":
-            assert text.index("Interrupted") < text.index("<h1>")
+            assert text.index("Interrupted") < text.index("<h2>")
     tompion("report", tmp_path / "run", "--format", "svg", "--out", tmp_path / "svg", check=0)
     assert list((tmp_path / "svg").iterdir())
 
