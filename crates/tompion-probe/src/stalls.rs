@@ -32,6 +32,9 @@ pub use stamps::{CounterStamps, KernelStamps, Stamps};
 pub use together::{Loops, Running};
 pub use watch::run;
 
+/// The probe's name.
+pub const NAME: &str = "stalls";
+
 use crate::Error;
 
 /// What the loop keeps, and how long it runs.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tompion_probe::timer_events;
 use tompion_record::{
     Cell, Factors, Result, Run, RunRecord, Storage, Summary, Trial, TrialData, factor,
 };
@@ -12,8 +13,7 @@ use crate::ccdf;
 use crate::dependence::{CellDependence, interval_within};
 use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
-use crate::precision::ns_within;
-use crate::sections::{STALLS, TIMER_EVENTS};
+use crate::precision::{LEVEL, ns_within};
 use crate::series::TrialSeries;
 use crate::stalls::{Bin, StallsView, binary_bins};
 use crate::timer_events::TimerEvents;
@@ -24,9 +24,6 @@ const RESAMPLES: usize = 500;
 
 /// So many cells are drawn over time as finely as an eye can see.
 const CELLS_WHOLE: usize = 150;
-
-/// Confidence of the intervals printed beside medians.
-pub(crate) const LEVEL: f64 = 0.95;
 
 /// Everything that a report shows of one run. Memory is bounded by the number
 /// of trials and of distinct values, not by the number of samples.
@@ -154,12 +151,11 @@ struct Extra {
 
 impl Extra {
     fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, seed: u64) {
-        match trial.factors.level(factor::PROBE) {
-            TIMER_EVENTS => self.timer.get_or_insert_default().add(trial, data, blocks),
-            STALLS if trial.findings.stalls.is_some() => {
-                self.stalls.get_or_insert_default().add(trial, data, blocks)
-            }
-            _ => {}
+        if trial.factors.level(factor::PROBE) == timer_events::NAME {
+            self.timer.get_or_insert_default().add(trial, data, blocks);
+        }
+        if trial.findings.stalls.is_some() {
+            self.stalls.get_or_insert_default().add(trial, data, blocks);
         }
         self.series.push(TrialSeries::of(trial, data, blocks));
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;

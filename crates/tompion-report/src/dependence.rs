@@ -1,5 +1,6 @@
 //! How much the samples of a cell depend on one another.
 
+use crate::precision::LEVEL;
 use tompion_record::TrialData;
 use tompion_stats::{Dependence, Interval, series_quantile_interval};
 
@@ -18,7 +19,7 @@ const RESAMPLES: usize = 400;
 pub(crate) fn interval_within(data: &TrialData, seed: u64) -> Option<Interval> {
     let series = series(data)?;
     (series.len() <= MOST_RESAMPLED)
-        .then(|| series_quantile_interval(&series, 0.5, crate::data::LEVEL, RESAMPLES, seed))
+        .then(|| series_quantile_interval(&series, 0.5, LEVEL, RESAMPLES, seed))
         .flatten()
         .map(|found| found.interval)
 }

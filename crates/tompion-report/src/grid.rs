@@ -6,23 +6,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use tompion_record::{Factors, factor, level_in_words as level, parse_duration_ns};
 
 use crate::data::{ReportData, Shown};
-use crate::sections::{probe_title, target_title};
+use crate::timer_events::REARMED;
 
 /// The loads of Kirova 2019 in the paper's order.
 pub(crate) const LADDER_LOADS: [&str; 3] = ["idle", "cpu", "io-network"];
 
-/// Factors of single probes.
-pub(crate) const FORM: &str = "form";
-pub(crate) const CPU: &str = "cpu";
+/// What a probe is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProbeWords<'a> {
+    /// Its name, the level of the factor.
+    pub name: &'a str,
+    /// What it measures.
+    pub title: &'a str,
+    /// What its targets are.
+    pub target: &'a str,
+}
 
-/// The form of timer events that arm one another.
-pub(crate) const REARMED: &str = "rearmed";
+/// What probes measure, by their names.
+pub(crate) type Titles = fn(&str) -> String;
 
 /// One probe at one target.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid<'a> {
     /// What is measured.
-    pub probe: &'a str,
+    pub probe: ProbeWords<'a>,
     /// The sleep target, where there is one.
     pub target: Option<&'a str>,
     /// Loads in reading order.
@@ -59,17 +66,16 @@ impl Row<'_> {
 impl<'a> Grid<'a> {
     /// For example `Wake-up latency, target 100 µs`.
     pub(crate) fn title(&self) -> String {
-        let probe = probe_title(self.probe);
-        let what = target_title(self.probe);
+        let ProbeWords { title, target, .. } = self.probe;
         self.target.map_or_else(
-            || probe.clone(),
-            |t| format!("{probe}, {what} {}", level(t)),
+            || title.to_owned(),
+            |t| format!("{title}, {target} {}", level(t)),
         )
     }
 
     /// A name for anchors, unique within a report.
     pub(crate) fn anchor(&self) -> String {
-        let raw = format!("{}-{}", self.probe, self.target.unwrap_or_default());
+        let raw = format!("{}-{}", self.probe.name, self.target.unwrap_or_default());
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         raw.chars()
             .map(safe)
@@ -105,9 +111,9 @@ pub(crate) fn variant(factors: &Factors) -> String {
             factor::SLACK => Some(format!("slack {}", level(l))),
             factor::POLICY if l == "other" => None,
             factor::POLICY => Some(l.to_owned()),
-            FORM if l == "grid" => Some("on a grid".to_owned()),
-            FORM if l == REARMED => Some("re-armed".to_owned()),
-            CPU => Some(format!("CPU {l}")),
+            factor::FORM if l == "grid" => Some("on a grid".to_owned()),
+            factor::FORM if l == REARMED => Some("re-armed".to_owned()),
+            factor::CPU => Some(format!("CPU {l}")),
             _ => Some(format!("{name} {l}")),
         })
         .collect();
@@ -146,26 +152,31 @@ fn target_rank(target: Option<&str>) -> (u64, Option<&str>) {
 }
 
 /// The grids of one probe, the shortest target first.
-pub(crate) fn grids<'a>(data: &'a ReportData, probe: &str) -> Vec<Grid<'a>> {
+pub(crate) fn grids<'a>(data: &'a ReportData, probe: ProbeWords<'a>) -> Vec<Grid<'a>> {
     let mut groups: BTreeMap<Option<&str>, Vec<Shown<'_>>> = BTreeMap::new();
     let mut methods: BTreeSet<(usize, &str)> = BTreeSet::new();
-    let of_probe = |s: &Shown<'_>| s.cell.factors.level(factor::PROBE) == probe;
+    let of_probe = |s: &Shown<'_>| s.cell.factors.level(factor::PROBE) == probe.name;
     for shown in data.shown().filter(of_probe) {
         let f = &shown.cell.factors;
         groups.entry(f.get(factor::TARGET)).or_default().push(shown);
         let method = f.level(factor::METHOD);
-        methods.insert((method_rank(probe, method), method));
+        methods.insert((method_rank(probe.name, method), method));
     }
     let order: Vec<&str> = methods.iter().map(|m| m.1).collect();
     let mut grids: Vec<Grid<'_>> = groups
         .into_iter()
-        .map(|(target, cells)| grid(target, &cells, &order))
+        .map(|(target, cells)| grid(probe, target, &cells, &order))
         .collect();
     grids.sort_by_key(|g| target_rank(g.target));
     grids
 }
 
-fn grid<'a>(target: Option<&'a str>, cells: &[Shown<'a>], methods: &[&str]) -> Grid<'a> {
+fn grid<'a>(
+    probe: ProbeWords<'a>,
+    target: Option<&'a str>,
+    cells: &[Shown<'a>],
+    methods: &[&str],
+) -> Grid<'a> {
     let load_of = |s: &Shown<'a>| s.cell.factors.level(factor::LOAD);
     let mut loads: Vec<&str> = cells.iter().map(load_of).collect();
     sort_loads(&mut loads);
@@ -196,9 +207,7 @@ fn grid<'a>(target: Option<&'a str>, cells: &[Shown<'a>], methods: &[&str]) -> G
         }
     }
     Grid {
-        probe: cells
-            .first()
-            .map_or("", |s| s.cell.factors.level(factor::PROBE)),
+        probe,
         target,
         loads,
         rows,
@@ -218,9 +227,9 @@ mod tests {
         let f = f.with("timer-slack", "1ns").with("place", "a<b");
         assert_eq!(variant(&f), "place a<b, fifo:50, slack 1 ns");
         let words = |name, l| variant(&Factors::new().with(name, l));
-        assert_eq!(words(FORM, "grid"), "on a grid");
-        assert_eq!(words(FORM, REARMED), "re-armed");
-        assert_eq!(words(CPU, "1"), "CPU 1");
+        assert_eq!(words(factor::FORM, "grid"), "on a grid");
+        assert_eq!(words(factor::FORM, REARMED), "re-armed");
+        assert_eq!(words(factor::CPU, "1"), "CPU 1");
     }
 
     #[test]

@@ -6,13 +6,14 @@
 //! and of the papers' counts: packets/s = 1 / (reads * read cost + wake-up latency).
 
 use tompion_probe::method;
+use tompion_probe::{read_cost, wake_up};
 use tompion_record::{Cell, MethodRow, Way, factor};
 use tompion_stats::{Distribution, Interval, quantile_interval};
 
-use crate::data::{LEVEL, ReportData, Shown};
+use crate::data::{ReportData, Shown};
 use crate::grid::{load_title, sort_loads};
+use crate::precision::LEVEL;
 use crate::precision::rounded;
-use crate::sections::{READ_COST, WAKE_UP};
 
 /// Clock reads for each packet of a bandwidth estimator: Kirova 2019 counts more than
 /// 200 with about one sleep, Korniichuk 2017 counts 187.
@@ -170,7 +171,7 @@ pub(crate) fn bit_rate(packets_per_second: Measured) -> String {
 pub(crate) fn budgets(data: &ReportData) -> Vec<Budget> {
     let cells = || {
         let all = data.shown().map(|s| &s.cell.factors);
-        all.filter(|f| f.level(factor::PROBE) == READ_COST)
+        all.filter(|f| f.level(factor::PROBE) == read_cost::NAME)
     };
     let mut platforms: Vec<Option<&str>> = cells().map(|f| f.get(factor::PLATFORM)).collect();
     platforms.sort_unstable();
@@ -186,7 +187,7 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
     let seed = data.record().header.design.seed;
     let mut loads: Vec<&str> = data
         .shown()
-        .filter(|s| s.cell.factors.level(factor::PROBE) == READ_COST)
+        .filter(|s| s.cell.factors.level(factor::PROBE) == read_cost::NAME)
         .filter(|s| s.cell.factors.get(factor::PLATFORM) == platform)
         .map(|s| s.cell.factors.level(factor::LOAD))
         .collect();
@@ -195,19 +196,23 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
     let mut all = Vec::new();
     for load in loads {
         for (way, is_used) in WAYS {
-            let (clocks, sleeps) = (methods(READ_COST, is_used), methods(WAKE_UP, is_used));
-            let read =
-                first(data, READ_COST, &clocks, (platform, load)).and_then(|(clock, cell)| {
+            let (clocks, sleeps) = (
+                methods(read_cost::NAME, is_used),
+                methods(wake_up::NAME, is_used),
+            );
+            let read = first(data, read_cost::NAME, &clocks, (platform, load)).and_then(
+                |(clock, cell)| {
                     let blocks = match cell.batched_blocks.is_empty() {
                         true => &cell.blocks,
                         false => &cell.batched_blocks,
                     };
                     Some((clock, Measured::of(blocks, seed)?))
-                });
+                },
+            );
             let Some((clock, read_ns)) = read else {
                 continue;
             };
-            let sleep = first(data, WAKE_UP, &sleeps, (platform, load))
+            let sleep = first(data, wake_up::NAME, &sleeps, (platform, load))
                 .and_then(|(name, cell)| Some((name, Measured::of(&cell.blocks, seed)?)));
             all.push(Budget {
                 platform: platform.map(str::to_owned),

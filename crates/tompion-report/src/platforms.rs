@@ -1,6 +1,7 @@
 //! The platforms of a lab by the statistics of Perneel 2015, in words that terminal, page
 //! and Markdown share.
 
+use crate::grid::Titles;
 use tompion_compare::{PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, platform_summary};
 use tompion_record::{factor, format_ns};
 use tompion_stats::{GROWTH_LIMIT, GrowthVerdict, Interval};
@@ -9,7 +10,6 @@ use crate::data::ReportData;
 use crate::documents::words::confidence;
 use crate::figures::{NONE, real, signed_ns, times};
 use crate::grid::factors_in_words;
-use crate::sections::probe_title;
 
 /// Level of the tests in a report.
 const LEVEL: f64 = 0.05;
@@ -43,17 +43,17 @@ pub(crate) fn of_report(data: &ReportData) -> Option<PlatformSummary> {
 }
 
 /// The tables, one a cell.
-pub(crate) fn tables(summary: &PlatformSummary) -> Vec<PlatformTable> {
+pub(crate) fn tables(summary: &PlatformSummary, titles: Titles) -> Vec<PlatformTable> {
     let one = |group: &PlatformGroup| PlatformTable {
-        title: title(group),
+        title: title(group, titles),
         rows: group.platforms.iter().map(row).collect(),
     };
     summary.groups.iter().map(one).collect()
 }
 
-fn title(group: &PlatformGroup) -> String {
+fn title(group: &PlatformGroup, titles: Titles) -> String {
     let probe = group.cell.level(factor::PROBE);
-    format!("{}: {}", probe_title(probe), factors_in_words(&group.cell))
+    format!("{}: {}", titles(probe), factors_in_words(&group.cell))
 }
 
 fn row(p: &PlatformMaxima) -> [String; 8] {

@@ -15,24 +15,16 @@ mod theme;
 pub(crate) mod time_series;
 pub(crate) mod trace;
 
-use std::convert::Infallible;
-
 /// Rules for what plots name: the only ones that files of single plots need.
 pub(crate) const STYLE: &str = include_str!("plot/plot.css");
 
-use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::drawing::IntoDrawingArea;
 
 pub(crate) use axes::{share_tick, time_tick};
-pub(crate) use backend::escape;
 use backend::{CompactSvg, Tag};
+pub(crate) use backend::{Drawn, Failure, escape};
 use frame::{Area, Frames};
 pub(crate) use theme::Look;
-
-/// Why a plot could not be drawn.
-pub(crate) type Failure = DrawingAreaErrorKind<Infallible>;
-
-/// A whole `<svg>` element.
-pub(crate) type Drawn = Result<String, Failure>;
 
 /// What drawing needs beside an area.
 #[derive(Default)]

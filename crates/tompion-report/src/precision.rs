@@ -3,6 +3,9 @@
 use tompion_record::format_ns;
 use tompion_stats::Interval;
 
+/// Confidence of the intervals printed beside medians.
+pub(crate) const LEVEL: f64 = 0.95;
+
 use crate::figures::{count, real, us};
 
 /// A number with no more digits than its interval supports: the last digit stands for

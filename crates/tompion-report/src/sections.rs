@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::blocks::{Block, Tile};
 use crate::data::{ReportData, Shown};
+use crate::grid::ProbeWords;
 
 tompion_record::entries! {
     /// All of them in the order of the page. A terminal has the opening first and then the
@@ -56,10 +57,8 @@ pub(crate) enum Machine {
 
 /// What the section of a probe knows of it.
 pub(crate) struct Probe {
-    /// Its name.
-    pub name: &'static str,
-    /// What its targets are.
-    pub target: &'static str,
+    /// What it is called.
+    pub words: ProbeWords<'static>,
     /// How it came out under one load, as the end of a sentence; for reports without a verdict.
     pub outcome: fn(&ReportData, &[Shown<'_>], load: &str) -> Option<String>,
     /// The figures of it that people ask for first.
@@ -69,7 +68,7 @@ pub(crate) struct Probe {
 /// The probe of this name that has a section of its own.
 fn probe(name: &str) -> Option<(&'static Section, &'static Probe)> {
     let mut all = SECTIONS.iter().filter_map(|s| Some((*s, s.probe?)));
-    all.find(|(_, probe)| probe.name == name)
+    all.find(|(_, probe)| probe.words.name == name)
 }
 
 /// What a probe measures, in words.
@@ -80,13 +79,3 @@ pub(crate) fn probe_title(name: &str) -> String {
         (None, other) => other.to_owned(),
     }
 }
-
-/// What a probe's targets are.
-pub(crate) fn target_title(name: &str) -> &'static str {
-    probe(name).map_or("target", |(_, probe)| probe.target)
-}
-
-pub(crate) use read_cost::PROBE as READ_COST;
-pub(crate) use stalls::PROBE as STALLS;
-pub(crate) use timer_events::PROBE as TIMER_EVENTS;
-pub(crate) use wake_up::PROBE as WAKE_UP;

@@ -1,13 +1,14 @@
 //! The platforms of a lab by their medians, cell by cell, each held against the bare machine.
 
+use crate::grid::Titles;
 use tompion_compare::{Comparison, Found, Row, Verdict, platform_medians};
+use tompion_probe::stalls;
 use tompion_record::{Factors, factor, format_ns};
 
 use crate::data::{ReportData, Shown};
 use crate::documents::words::p_value;
 use crate::figures::{NONE, ns, supported, times};
 use crate::grid::factors_in_words;
-use crate::sections::{STALLS, probe_title};
 
 /// Level of the tests.
 const LEVEL: f64 = 0.05;
@@ -49,11 +50,11 @@ struct Reference {
 }
 
 /// The platforms of a report's run; `None` where there are less than two.
-pub(crate) fn of_report(data: &ReportData) -> Option<SideBySide> {
+pub(crate) fn of_report(data: &ReportData, title: Titles) -> Option<SideBySide> {
     let mut cells: Vec<(Factors, Vec<Shown<'_>>)> = Vec::new();
     for shown in data.shown() {
         let factors = &shown.cell.factors;
-        if factors.level(factor::PROBE) == STALLS || platform(&shown).is_none() {
+        if factors.level(factor::PROBE) == stalls::NAME || platform(&shown).is_none() {
             continue;
         }
         let cell = factors.clone().without(factor::PLATFORM);
@@ -79,7 +80,7 @@ pub(crate) fn of_report(data: &ReportData) -> Option<SideBySide> {
     }
     heads.push("clocksource".to_owned());
     let tables = cells.iter().map(|(cell, platforms)| {
-        let probe = probe_title(cell.level(factor::PROBE));
+        let probe = title(cell.level(factor::PROBE));
         CellTable {
             title: format!("{probe}: {}", factors_in_words(cell)),
             rows: platforms

@@ -1,12 +1,12 @@
 //! What hurts, ranked by time lost: of each second of running, how much stalls took
 //! and what took it; of each second of waiting, how much came after the time asked for.
 
+use tompion_probe::wake_up;
 use tompion_record::{factor, parse_duration_ns};
 
 use crate::causes::by_name;
 use crate::data::{ReportData, Shown};
 use crate::grid::{factors_in_words, load_title};
-use crate::sections::WAKE_UP;
 use crate::stalls::cause_and_by;
 
 /// What is not worth a line: a ten-thousandth of the time.
@@ -86,7 +86,7 @@ fn stalls(s: &Shown<'_>) -> Vec<Lost> {
 /// makes up for the periods that it missed.
 fn waiting(s: &Shown<'_>) -> Option<Lost> {
     let f = &s.cell.factors;
-    if f.level(factor::PROBE) != WAKE_UP {
+    if f.level(factor::PROBE) != wake_up::NAME {
         return None;
     }
     let summary = s.view.measured.as_ref()?;

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use tompion_record::{Mark, Storage, Trial, TrialData, factor, parse_duration_ns};
 use tompion_stats::{Distribution, Moments, TimerEventFigures, TimerForm};
 
-use crate::grid::{FORM, REARMED};
 use crate::series::{Point, TrialSeries};
+
+/// The form of events that arm one another.
+pub(crate) const REARMED: &str = "rearmed";
 pub(crate) use columns::{columns, interrupts_per_second, missed_share};
 
 /// Level of the interval for the mean, as in the paper.
@@ -60,7 +62,7 @@ impl TimerEvents {
             return;
         };
         self.period_ns = period_ns;
-        self.rearmed = trial.factors.level(FORM) == REARMED;
+        self.rearmed = trial.factors.level(factor::FORM) == REARMED;
         if trial.storage != Storage::Complete {
             let why = "they outgrew their storage, so that not every event has its time";
             self.without.push(why.to_owned());

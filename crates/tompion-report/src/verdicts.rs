@@ -6,10 +6,10 @@ use tompion_record::{Cell, factor, format_ns};
 use tompion_stats::Interval;
 use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
-use crate::data::{LEVEL, ReportData};
+use crate::data::ReportData;
 use crate::figures::{count, plural, quantile_name};
 use crate::grid::{factors_in_words, sort_loads};
-use crate::precision::ns_within;
+use crate::precision::{LEVEL, ns_within};
 
 /// The loads under which anything was judged, in reading order.
 pub(crate) fn loads(profiles: &[ProfileVerdict]) -> Vec<&str> {

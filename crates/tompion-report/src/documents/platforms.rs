@@ -32,7 +32,7 @@ fn blocks(summary: &PlatformSummary) -> Vec<Block<'_>> {
     blocks.extend(
         absent.map(|(platform, why)| Content::Warning(format!("absent: {platform}: {why}")).into()),
     );
-    for table in tables(summary) {
+    for table in tables(summary, probe_title) {
         blocks.push(Content::Heading(table.title).into());
         let row = |row: [String; 8]| {
             let [label, entries @ ..] = row;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use tompion_record::Summary;
 
 use super::{Form, Make};
-use crate::data::{LEVEL, ReportData, Shown};
+use crate::data::{ReportData, Shown};
+use crate::precision::LEVEL;
 
 pub(super) static ENTRY: Form = Form {
     name: "csv",

@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use plotters::drawing::DrawingAreaErrorKind;
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
@@ -17,6 +18,12 @@ use plotters_backend::{
 };
 
 use super::theme::classes;
+
+/// Why a plot could not be drawn.
+pub(crate) type Failure = DrawingAreaErrorKind<Infallible>;
+
+/// A whole `<svg>` element.
+pub(crate) type Drawn = Result<String, Failure>;
 
 /// Backend coordinates in one SVG unit.
 pub(crate) const SCALE: i32 = 10;

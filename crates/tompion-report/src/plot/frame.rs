@@ -11,9 +11,8 @@ use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::Failure;
 use super::axes::{padded, text};
-use super::backend::{CompactSvg, SCALE};
+use super::backend::{CompactSvg, Failure, SCALE};
 use super::theme::Ink;
 
 /// Room left of a name that stands upright: its letters are wider than plotters knows.

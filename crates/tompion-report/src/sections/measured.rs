@@ -1,6 +1,7 @@
 //! What a probe measured: tables of figures, distributions, samples over time.
 
 pub(super) mod distributions;
+mod disturbed;
 mod statistics;
 
 use tompion_record::{Cell, Summary, factor, format_ns};
@@ -8,18 +9,21 @@ use tompion_record::{Cell, Summary, factor, format_ns};
 use super::verdicts::missed_any;
 use crate::blocks::{Block, Column, Content, Entry, Label, Layout, Media, Row, Style, Table};
 use crate::data::{CellView, ReportData, Shown};
-use crate::disturbed;
 use crate::figures::{NONE, count, supported};
-use crate::grid::{Grid, Row as GridRow, grids, load_title};
+use crate::grid::{Grid, ProbeWords, Row as GridRow, grids, load_title};
 pub(super) use statistics::statistics;
 
 /// A section of one probe whose values are all of one kind; `about` says what they are.
-pub(super) fn section<'a>(data: &'a ReportData, probe: &str, about: &str) -> Vec<Block<'a>> {
+pub(super) fn section<'a>(
+    data: &'a ReportData,
+    probe: ProbeWords<'a>,
+    about: &str,
+) -> Vec<Block<'a>> {
     let grids = grids(data, probe);
     if grids.is_empty() {
         return Vec::new();
     }
-    let mut blocks = introduction(data, probe, about);
+    let mut blocks = introduction(data, probe.name, about);
     let notes = footnotes(&grids);
     for (i, grid) in grids.into_iter().enumerate() {
         blocks.push(part(grid, i == 0));

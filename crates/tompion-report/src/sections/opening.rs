@@ -71,7 +71,7 @@ fn measured(data: &ReportData) -> Vec<String> {
     let mut sentences = Vec::new();
     for probe in SECTIONS.iter().filter_map(|s| s.probe) {
         for load in &loads {
-            let of_probe = |s: &Shown<'_>| s.cell.factors.level(factor::PROBE) == probe.name;
+            let of_probe = |s: &Shown<'_>| s.cell.factors.level(factor::PROBE) == probe.words.name;
             let cells: Vec<Shown<'_>> = data
                 .shown()
                 .filter(of_probe)

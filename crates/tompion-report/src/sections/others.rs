@@ -7,6 +7,7 @@ use tompion_record::factor;
 use super::{Machine, Section, measured, probe, probe_title};
 use crate::blocks::{Block, Content};
 use crate::data::ReportData;
+use crate::grid::ProbeWords;
 
 pub(super) static ENTRY: Section = Section {
     name: "others",
@@ -29,7 +30,12 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     for name in names {
         blocks.push(Content::Heading(probe_title(name)).into());
         let about = "Values as the probe recorded them.";
-        blocks.extend(measured::section(data, name, about));
+        let words = ProbeWords {
+            name,
+            title: name,
+            target: "target",
+        };
+        blocks.extend(measured::section(data, words, about));
     }
     blocks
 }

@@ -1,6 +1,6 @@
 //! The platforms of a lab: by their medians, and by the statistics of Perneel 2015.
 
-use super::{Machine, Section};
+use super::{Machine, Section, probe_title};
 use crate::blocks::{Block, Column, Content, Entry, Media, Row, Style, Table};
 use crate::data::ReportData;
 use crate::platforms::{HEADS, legend, of_report, tables};
@@ -23,7 +23,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 }
 
 fn medians(data: &ReportData) -> Option<Block<'_>> {
-    let found = side_by_side::of_report(data)?;
+    let found = side_by_side::of_report(data, probe_title)?;
     let open = found.tables.len() <= OPEN;
     let mut blocks: Vec<Block<'_>> = Vec::new();
     for table in found.tables {
@@ -43,7 +43,7 @@ fn maxima(data: &ReportData) -> Option<Block<'_>> {
     let summary = of_report(data)?;
     let open = summary.groups.len() <= OPEN;
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    for table in tables(&summary) {
+    for table in tables(&summary, probe_title) {
         let rows = table.rows.into_iter().map(Vec::from).collect();
         blocks.push(of_cell(table.title, &HEADS.map(str::to_owned), rows, open));
     }

@@ -1,5 +1,7 @@
 //! What it costs to read a clock.
 
+use crate::grid::ProbeWords;
+use tompion_probe::read_cost;
 use tompion_record::{factor, format_ns};
 
 use super::{Machine, Probe, Section, measured, opening};
@@ -8,12 +10,11 @@ use crate::data::{CellView, ReportData, Shown};
 use crate::grid::{factors_in_words, sort_loads};
 
 pub(super) static ENTRY: Section = Section {
-    name: PROBE,
+    name: "read-cost",
     title: "Read cost",
     contents: "Read cost",
     probe: Some(&Probe {
-        name: PROBE,
-        target: "target",
+        words: PROBE,
         outcome,
         tiles,
     }),
@@ -22,7 +23,11 @@ pub(super) static ENTRY: Section = Section {
     machine: Machine::Keys(|_, _| {}),
 };
 
-pub(crate) const PROBE: &str = "read-cost";
+const PROBE: ProbeWords<'static> = ProbeWords {
+    name: read_cost::NAME,
+    title: "Read cost",
+    target: "target",
+};
 
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     measured::section(
@@ -63,7 +68,7 @@ fn tiles(data: &ReportData) -> Vec<Tile> {
         let mut steps = s.cell.measurements.iter().filter_map(|m| m.granularity);
         steps.all(|g| g.smallest_step_ns < 1_000.0)
     };
-    let cheapest = at_rest(data, PROBE)
+    let cheapest = at_rest(data, PROBE.name)
         .into_iter()
         .filter(fine)
         .filter_map(|s| Some((read_ns(s.view)?, s)))

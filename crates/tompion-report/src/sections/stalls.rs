@@ -1,6 +1,8 @@
 //! Stalls: where the time went, patterns, lengths and times.
 
+use crate::grid::ProbeWords;
 use std::rc::Rc;
+use tompion_probe::stalls;
 
 use tompion_cause::Cause;
 use tompion_record::{CauseTotal, format_ns};
@@ -18,12 +20,11 @@ use crate::plot::{Look, histogram, trace};
 use crate::stalls::{StallsView, cause_and_by, ranked, sentences};
 
 pub(super) static ENTRY: Section = Section {
-    name: PROBE,
+    name: "stalls",
     title: "Stalls",
     contents: "Stalls",
     probe: Some(&Probe {
-        name: PROBE,
-        target: "target",
+        words: PROBE,
         outcome,
         tiles: |_| Vec::new(),
     }),
@@ -32,7 +33,11 @@ pub(super) static ENTRY: Section = Section {
     machine: Machine::Keys(|_, _| {}),
 };
 
-pub(crate) const PROBE: &str = "stalls";
+const PROBE: ProbeWords<'static> = ProbeWords {
+    name: stalls::NAME,
+    title: "Stalls",
+    target: "target",
+};
 
 /// Causes that have a hue of their own; the rest share the last.
 const HUES: usize = 7;
@@ -80,7 +85,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         // Values that another program recorded under this name.
         return measured::section(data, PROBE, ABOUT);
     }
-    let mut blocks = introduction(data, PROBE, ABOUT);
+    let mut blocks = introduction(data, PROBE.name, ABOUT);
     let tick_hz = data.record().header.environment.kernel.tick_rate_hz;
     for grid in grids {
         blocks.push(part(&grid, tick_hz));

@@ -1,6 +1,8 @@
 //! Timer events as the paper shows them, and their stability.
 
+use crate::grid::ProbeWords;
 use serde_json::{Map, Value, json};
+use tompion_probe::timer_events;
 use tompion_record::{Hold, factor, format_ns, level_in_words};
 
 use super::measured::distributions::{
@@ -19,12 +21,11 @@ use crate::plot::{Look, curves, differences};
 use crate::timer_events::{TimerEvents, columns, missed_share};
 
 pub(super) static ENTRY: Section = Section {
-    name: PROBE,
+    name: "timer-events",
     title: "Timer events",
     contents: "Timer events",
     probe: Some(&Probe {
-        name: PROBE,
-        target: "period",
+        words: PROBE,
         outcome,
         tiles: |_| Vec::new(),
     }),
@@ -32,7 +33,11 @@ pub(super) static ENTRY: Section = Section {
     machine: Machine::Keys(keys),
 };
 
-pub(crate) const PROBE: &str = "timer-events";
+const PROBE: ProbeWords<'static> = ProbeWords {
+    name: timer_events::NAME,
+    title: "Timer events",
+    target: "period",
+};
 
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let grids = grids(data, PROBE);
@@ -40,7 +45,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     if !grids.is_empty() {
         blocks = introduction(
             data,
-            PROBE,
+            PROBE.name,
             "Events every d, by each mechanism that a program has, after Adamczyk and Chydzinski 2015, PLOS ONE 10(7). \
              On a grid a value is how late an event came after its grid point, and points that passed meanwhile are missed. \
              Re-armed, as in the paper, each event arms the next, and a value is the interval less d.",

@@ -1,5 +1,6 @@
 //! What time is good for, use by use.
 
+use tompion_probe::wake_up;
 use tompion_record::{factor, format_ns};
 use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
@@ -27,7 +28,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         return vec![Content::Text(none.to_owned()).on(Media::PAGE)];
     }
     // Where nothing slept there is nothing to judge, and a terminal has no room to say so.
-    let slept = |s: Shown<'_>| s.cell.factors.level(factor::PROBE) == super::wake_up::PROBE;
+    let slept = |s: Shown<'_>| s.cell.factors.level(factor::PROBE) == wake_up::NAME;
     let judged = data.shown().any(slept);
     let screen = |media: Media| if judged { media } else { Media::NOT_SCREEN };
     let missed = data.shown().any(|s| missed_any(&s));

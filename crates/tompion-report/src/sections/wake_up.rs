@@ -1,5 +1,7 @@
 //! How late a sleeping thread runs again.
 
+use crate::grid::ProbeWords;
+use tompion_probe::wake_up;
 use tompion_record::{factor, format_ns};
 
 use super::read_cost::at_rest;
@@ -9,12 +11,11 @@ use crate::data::{ReportData, Shown};
 use crate::grid::factors_in_words;
 
 pub(super) static ENTRY: Section = Section {
-    name: PROBE,
+    name: "wake-up",
     title: "Wake-up latency",
     contents: "Wake-up latency",
     probe: Some(&Probe {
-        name: PROBE,
-        target: "target",
+        words: PROBE,
         // The verdict is about it.
         outcome: |_, _, _| None,
         tiles,
@@ -24,7 +25,11 @@ pub(super) static ENTRY: Section = Section {
     machine: Machine::Keys(|_, _| {}),
 };
 
-pub(crate) const PROBE: &str = "wake-up";
+const PROBE: ProbeWords<'static> = ProbeWords {
+    name: wake_up::NAME,
+    title: "Wake-up latency",
+    target: "target",
+};
 
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     measured::section(
@@ -42,13 +47,13 @@ fn tiles(data: &ReportData) -> Vec<Tile> {
         value: format_ns(ns),
         of: factors_in_words(&s.cell.factors),
     };
-    let best = at_rest(data, PROBE)
+    let best = at_rest(data, PROBE.name)
         .into_iter()
         .filter_map(|s| Some((s.view.plotted()?.median_ns, s)))
         .min_by(|a, b| a.0.total_cmp(&b.0));
     let worst = data
         .shown()
-        .filter(|s| s.cell.factors.level(factor::PROBE) == PROBE)
+        .filter(|s| s.cell.factors.level(factor::PROBE) == PROBE.name)
         .filter_map(|s| Some((s.view.plotted()?.max_ns, s)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let best = best.map(|(ns, s)| tile("Most punctual wake-up (median)", ns, &s));

@@ -1,15 +1,15 @@
 //! One cell for machines.
 
 use serde_json::{Map, Value, json};
-use tompion_record::{CauseTotal, Granularity, Summary};
+use tompion_record::{CauseTotal, Granularity, Summary, factor};
 
-use crate::data::{LEVEL, Shown};
+use crate::data::Shown;
 use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
 use crate::figures::supported;
-use crate::grid::{FORM, REARMED};
+use crate::precision::LEVEL;
 use crate::stalls::{Mode, Periodic, StallsView};
-use crate::timer_events::{self, interrupts_per_second, missed_share};
+use crate::timer_events::{self, REARMED, interrupts_per_second, missed_share};
 
 /// One cell with all that was found of it.
 pub(super) fn cell(s: &Shown<'_>) -> Value {
@@ -88,7 +88,7 @@ fn timer_events(s: &Shown<'_>) -> Value {
     };
     json!({
         "period_ns": t.period_ns,
-        "form": s.cell.factors.get(FORM).unwrap_or(if t.rearmed { REARMED } else { "grid" }),
+        "form": s.cell.factors.get(factor::FORM).unwrap_or(if t.rearmed { REARMED } else { "grid" }),
         "trials": t.trials,
         "trials_without_figures": t.without,
         "events": t.events,

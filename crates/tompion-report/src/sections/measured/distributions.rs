@@ -10,7 +10,6 @@ use crate::plot::ccdf::{Curve, ranges};
 use crate::plot::time_series::{PANELS_PER_ROW, Panel};
 use crate::plot::{Drawn, Look, ccdf, characters, time_series};
 use crate::precision::ns_within;
-use crate::sections::probe_title;
 
 /// Lines that an eye can follow in one plot; with more rows each method has plots of
 /// its own.
@@ -26,8 +25,7 @@ pub(in crate::sections) fn heading(load: &str) -> String {
 
 /// Distributions of a grid's values with their heading; `explain` adds how to read them.
 pub(in crate::sections) fn ccdfs<'a>(grid: &Grid<'a>, explain: bool) -> Vec<Block<'a>> {
-    let what = probe_title(grid.probe);
-    ccdfs_of(grid, &what, explain)
+    ccdfs_of(grid, grid.probe.title, explain)
 }
 
 /// The same where `what` is on the axis of values.
@@ -153,11 +151,11 @@ pub(super) fn time_series<'a>(grid: &Grid<'a>) -> Vec<Figure<'a>> {
     each_method(grid, PANELS_PER_ROW, |rows| {
         let panels: Vec<Panel<'a>> = panels(grid, rows);
         let columns = columns(grid, panels.len(), PANELS_PER_ROW);
-        let what = probe_title(grid.probe);
+        let what = grid.probe.title;
         OverTime {
             saying: "samples over time with the median",
             empty: panels.is_empty(),
-            draw: Box::new(move |label| time_series::draw(&panels, columns, &what, label)),
+            draw: Box::new(move |label| time_series::draw(&panels, columns, what, label)),
             notes: notes(rows),
         }
     })
