@@ -182,7 +182,7 @@ fn own(cell: &Factors, replicates: &Replicates, statistic: Statistic) -> Option<
 fn caveats(tables: &[&'static Table], rows: &[BesideRow]) -> Vec<String> {
     let sources = || rows.iter().flat_map(|r| &r.published).map(|p| &p.source);
     let mut found = vec![
-        "A paper gives one number for each of its cells, and other machines, kernels and years: differences are told, not tested.".to_owned(),
+        "A paper gives one number for each of its cells, and other machines, kernels and years: differences are shown, not tested.".to_owned(),
     ];
     for table in tables {
         let id = format!("{} ", table.id);

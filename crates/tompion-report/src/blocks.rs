@@ -392,7 +392,7 @@ pub(crate) fn word(outcome: Outcome) -> &'static str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Side by side.
-    Beside,
+    SideBySide,
     /// Two in a row.
     Two,
     /// Side by side, with long labels.

@@ -137,12 +137,13 @@ impl Clocks {
     /// The answer in one sentence.
     pub(crate) fn answer(&self) -> String {
         let kernel = match &self.synchronisation {
-            None => "The kernel does not tell whether its clock is synchronised".to_owned(),
+            None => "The kernel does not say whether its clock is synchronised".to_owned(),
             Some(s) if s.synchronised => format!(
                 "The kernel regards its clock as synchronised, within {} at most",
                 format_ns(s.maximum_error_ns as f64)
             ),
-            Some(_) => "The kernel's clock is not synchronised: nobody vouches for the time of day, and its rate is the machine's own".to_owned(),
+            Some(_) => "The kernel's clock is not synchronised, and its rate is the machine's own"
+                .to_owned(),
         };
         let steps = self.steps.len() as u64;
         let set = match (self.readings, steps) {
@@ -240,7 +241,7 @@ impl CounterRate {
                 "{mhz}, no unevenness beyond {}, as fine as it was read",
                 format_ns(self.read_within_ns)
             ),
-            Some(ns) => format!("{mhz}, up to {} beside a constant rate", format_ns(ns)),
+            Some(ns) => format!("{mhz}, within {} of a constant rate", format_ns(ns)),
         }
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn variant(factors: &Factors) -> String {
             factor::SLACK => Some(format!("slack {}", level(l))),
             factor::POLICY if l == "other" => None,
             factor::POLICY => Some(l.to_owned()),
-            factor::FORM if l == "grid" => Some("on a grid".to_owned()),
+            factor::FORM if l == "grid" => Some("periodic".to_owned()),
             factor::FORM if l == REARMED => Some("re-armed".to_owned()),
             factor::CPU => Some(format!("CPU {l}")),
             _ => Some(format!("{name} {l}")),
@@ -227,7 +227,7 @@ mod tests {
         let f = f.with("timer-slack", "1ns").with("place", "a<b");
         assert_eq!(variant(&f), "place a<b, fifo:50, slack 1 ns");
         let words = |name, l| variant(&Factors::new().with(name, l));
-        assert_eq!(words(factor::FORM, "grid"), "on a grid");
+        assert_eq!(words(factor::FORM, "grid"), "periodic");
         assert_eq!(words(factor::FORM, REARMED), "re-armed");
         assert_eq!(words(factor::CPU, "1"), "CPU 1");
     }

@@ -69,7 +69,7 @@ pub(crate) fn ladder(data: &ReportData) -> Option<Ladder> {
     type Key = (&'static str, &'static str, &'static str);
     let mut panels: BTreeMap<Key, Panel> = BTreeMap::new();
     let mut caveats = vec![
-        "A paper gives one number for each of its cells, and other machines, kernels and years: differences are told, not tested.".to_owned(),
+        "A paper gives one number for each of its cells, and other machines, kernels and years: differences are shown, not tested.".to_owned(),
     ];
     let add = |caveats: &mut Vec<String>, text: &str| {
         if !caveats.iter().any(|c| c == text) {

@@ -165,14 +165,14 @@ fn evidence(data: &ReportData) -> Vec<String> {
     let missing = e.missing();
     if !missing.is_empty() {
         all.push(format!(
-            "Evidence of disturbances that was not to be had: {}. What it alone would tell is unknown here, and samples that \
+            "Evidence of disturbances that was not available: {}. What it alone would show is unknown here, and samples that \
              it alone would mark bear no mark.",
             missing.join("; ")
         ));
     }
     if e.trials > e.steal_accounted {
         all.push(format!(
-            "In {} of {} trials no hypervisor accounted for the time it takes: such time cannot be told from other gaps.",
+            "In {} of {} trials no hypervisor accounted for the time it takes: such time looks like any other gap.",
             count(u64::from(e.trials - e.steal_accounted)),
             count(u64::from(e.trials))
         ));
@@ -189,7 +189,7 @@ fn evidence(data: &ReportData) -> Vec<String> {
     }
     if let Some(share) = e.own_cpu_share().filter(|s| *s > 0.0) {
         all.push(format!(
-            "Observing beside the measurements took {} of a CPU itself.",
+            "Observing took {} of a CPU itself.",
             percent(share)
         ));
     }

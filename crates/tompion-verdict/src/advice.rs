@@ -209,7 +209,7 @@ impl Remedy {
             )
         } else if c.interval.is_none() {
             format!(
-                "{subject} took {what} from {was} to {is}, but one block does not tell an effect from noise"
+                "{subject} took {what} from {was} to {is}, but one block cannot show an effect beyond noise"
             )
         } else if c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0) {
             format!("{subject} made hardly any difference to {what}: {was} before, {is} after")

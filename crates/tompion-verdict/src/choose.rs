@@ -156,7 +156,7 @@ impl<'a> Field<'a> {
             return (None, None);
         };
         let relative = (!self.on_grid).then(|| {
-            "by relative sleeps, which do not see the periods they miss; no method on a grid was measured"
+            "by relative sleeps, which do not see the periods they miss; no method with absolute deadlines was measured"
                 .to_owned()
         });
         let noted = |note: Option<String>| match (note, relative) {

@@ -157,7 +157,7 @@ fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
             let ratio = unit_ns / cost_ns;
             let clock = cell.factors.level(factor::METHOD);
             let text = format!(
-                "The clock {clock} advances in steps of {}, {} times the cost of reading it: shorter times cannot be told apart.",
+                "The clock {clock} advances in steps of {}, {} times the cost of reading it: shorter times look alike.",
                 format_ns(unit_ns),
                 times(ratio),
             );
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_coarse_clock_is_told_with_its_step() {
         let found = told(&[with_steps(reads("clock-monotonic", 50), 1_000.0, 0)]);
-        insta::assert_snapshot!(found[0].sentence, @"The clock clock-monotonic advances in steps of 1.00 µs, 19.6 times the cost of reading it: shorter times cannot be told apart.");
+        insta::assert_snapshot!(found[0].sentence, @"The clock clock-monotonic advances in steps of 1.00 µs, 19.6 times the cost of reading it: shorter times look alike.");
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
             }
             let load = cell.factors.level(factor::LOAD);
             let filled = if cell.missed_periods.is_some_and(|n| n > 0) {
-                ", missed periods filled in"
+                ", corrected for coordinated omission"
             } else {
                 ""
             };
@@ -200,7 +200,7 @@ mod tests {
         assert!(
             found[0]
                 .sentence
-                .ends_with("(65.0 times, missed periods filled in)."),
+                .ends_with("(65.0 times, corrected for coordinated omission)."),
             "{}",
             found[0].sentence
         );

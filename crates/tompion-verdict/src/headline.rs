@@ -32,7 +32,7 @@ pub fn headline(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> String {
         clauses.push(format!("not for {}", list(&bad)));
     }
     if !undecided.is_empty() {
-        clauses.push(format!("undecided: {}", list(&undecided)));
+        clauses.push(format!("inconclusive: {}", list(&undecided)));
     }
     let only_idle = verdicts
         .iter()
@@ -174,10 +174,10 @@ mod tests {
     fn lines_read_well() {
         insta::assert_snapshot!(line([Pass; 9], "cpu"), @"Good for VoIP, a 128 Hz game server, audio (64 frames), a 1 kHz control loop, packet pacing up to 100 Gbit/s and a 12 µs packet scheduler.");
         insta::assert_snapshot!(line([Fail; 9], "cpu"), @"Not for VoIP, a 128 Hz game server, audio (64 frames), a 1 kHz control loop, packet pacing from 300 Mbit/s and a 12 µs packet scheduler.");
-        insta::assert_snapshot!(line([Inconclusive; 9], "cpu"), @"Undecided: VoIP, a 128 Hz game server, audio (64 frames), a 1 kHz control loop, packet pacing at 300 Mbit/s to 100 Gbit/s and a 12 µs packet scheduler.");
+        insta::assert_snapshot!(line([Inconclusive; 9], "cpu"), @"Inconclusive: VoIP, a 128 Hz game server, audio (64 frames), a 1 kHz control loop, packet pacing at 300 Mbit/s to 100 Gbit/s and a 12 µs packet scheduler.");
         insta::assert_snapshot!(
             line([Pass, Inconclusive, Fail, Fail, Fail, Pass, Inconclusive, Pass, Pass], "cpu"),
-            @"Good for VoIP, a 128 Hz game server, audio (64 frames) and packet pacing up to 300 Mbit/s; not for packet pacing from 10 Gbit/s and a 12 µs packet scheduler; undecided: a 1 kHz control loop and packet pacing at 1 Gbit/s."
+            @"Good for VoIP, a 128 Hz game server, audio (64 frames) and packet pacing up to 300 Mbit/s; not for packet pacing from 10 Gbit/s and a 12 µs packet scheduler; inconclusive: a 1 kHz control loop and packet pacing at 1 Gbit/s."
         );
         insta::assert_snapshot!(
             line([Fail, Fail, Fail, Fail, Fail, Fail, Fail, Pass, Pass], "idle"),

@@ -35,7 +35,7 @@ pub fn claims_text(papers: &[&Paper], width: usize) -> String {
     for paper in papers {
         sections(&mut out, paper, width);
     }
-    let about = "`tompion claims PAPER/NAME` tells one claim with its evidence.";
+    let about = "`tompion claims PAPER/NAME` shows one claim with its evidence.";
     out.push('\n');
     out.push_str(&wrap(about, width, "", ""));
     out
@@ -49,7 +49,7 @@ fn preamble(papers: &[&Paper], width: usize) -> String {
         .filter(|s| all.iter().any(|c| c.standing() == *s))
         .collect();
     let text = format!(
-        "{} {} of {} {}. Published figures tell whether a paper agrees with its own numbers, no \
+        "{} {} of {} {}. Published figures say whether a paper agrees with its own numbers, no \
          more; reproduced is said only of what a measurement supports, so far of {}.",
         all.len(),
         plural(all.len() as u64, "claim", "claims"),

@@ -283,7 +283,7 @@ fn published(beside: &Beside) -> Vec<Block<'_>> {
     }
     notes.extend(beside.caveats.iter().map(|caveat| format!("· {caveat}")));
     vec![
-        Content::Heading(format!("{} beside {}", beside.run, beside.published)).into(),
+        Content::Heading(format!("{} and {}", beside.run, beside.published)).into(),
         Content::Note(beside.citation.to_string()).into(),
         Content::Table(table).into(),
         Content::List(notes).into(),

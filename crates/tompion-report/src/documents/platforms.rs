@@ -24,7 +24,7 @@ pub fn platforms_text(summary: &PlatformSummary, width: usize, color: bool) -> S
 
 fn blocks(summary: &PlatformSummary) -> Vec<Block<'_>> {
     let title = match &summary.reference {
-        Some(name) => format!("Platforms by their maxima, beside {name}"),
+        Some(name) => format!("Platforms by their maxima, compared with {name}"),
         None => "Platforms by their maxima".to_owned(),
     };
     let mut blocks: Vec<Block<'_>> = vec![Content::Answer(vec![title]).into()];

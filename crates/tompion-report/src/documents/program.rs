@@ -69,7 +69,7 @@ fn blocks(found: &ProgramStalls) -> Vec<Block<'_>> {
         .filter_map(|e| Some(format!("{} ({})", e.name, e.missing.as_deref()?)))
         .collect();
     if !missing.is_empty() {
-        let what = format!("Evidence not to be had: {}.", missing.join("; "));
+        let what = format!("Evidence that was not available: {}.", missing.join("; "));
         blocks.push(Content::Text(what).into());
     }
     let cost = 100.0 * found.own_cpu_share;

@@ -78,9 +78,9 @@ fn blocks<'a>(table: &'static Tabled) -> Vec<Block<'a>> {
     let (with, without) = correspondences(table);
     let all = table.figures().count();
     let counterparts = match with.is_empty() {
-        true => "No figure has a counterpart in a run of Tompion; --json tells why.".to_owned(),
+        true => "No figure has a counterpart in a run of Tompion; --json says why.".to_owned(),
         false => format!(
-            "{} of {all} figures have a counterpart in a run of Tompion; --json tells which, and why \
+            "{} of {all} figures have a counterpart in a run of Tompion; --json says which, and why \
              the others have none.",
             all - without.len()
         ),

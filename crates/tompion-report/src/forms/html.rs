@@ -137,7 +137,7 @@ fn block(content: &Content<'_>) -> Markup {
         },
         Content::Table(table) => table::table(table),
         Content::Figures(layout, figures) => match layout {
-            Layout::Beside => markup! { div.figures { @for f in figures { (figure(f)) } } },
+            Layout::SideBySide => markup! { div.figures { @for f in figures { (figure(f)) } } },
             Layout::Two => markup! { div.figures.two { @for f in figures { (figure(f)) } } },
             Layout::Ranges => markup! { div.figures.ladders { @for f in figures { (figure(f)) } } },
             Layout::Below => markup! { @for f in figures { (figure(f)) } },

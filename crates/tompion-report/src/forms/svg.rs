@@ -207,7 +207,7 @@ mod tests {
         let key = |i: usize| Key {
             look: crate::plot::Look::of(i, 0),
             dots: false,
-            label: format!("{i}-{}", "clock-nanosleep-abs, on a grid, ".repeat(i + 1)),
+            label: format!("{i}-{}", "clock-nanosleep-abs, periodic, ".repeat(i + 1)),
             value: Some("12.3 µs".into()),
             series: None,
         };

@@ -43,7 +43,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
                 text: a.sentence.clone(),
                 how: Some(a.how.clone()),
                 more: vec![
-                    ("Price", a.price.clone()),
+                    ("Cost", a.price.clone()),
                     ("Gain", format!("{}{interval}{noise}", times(a.gain))),
                 ],
                 media: if i < ON_SCREEN {

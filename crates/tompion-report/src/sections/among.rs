@@ -25,7 +25,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         return Vec::new();
     };
     let lead = format!(
-        "This machine beside the five platforms of {}. A dot is the median, the line ends at the largest value; \
+        "This machine next to the five platforms of {}. A dot is the median, the line ends at the largest value; \
          the long tick on a line of this run is its p99, which the paper does not give.",
         ladder.citation
     );

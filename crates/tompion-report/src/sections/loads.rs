@@ -20,7 +20,7 @@ pub(super) static ENTRY: Section = Section {
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let loads = summaries(data);
     if loads.is_empty() {
-        let none = "No load ran beside the measurements.";
+        let none = "No load ran during the measurements.";
         return vec![Content::Text(none.to_owned()).on(Media::PAGE)];
     }
     let row = |l: &LoadSummary| {

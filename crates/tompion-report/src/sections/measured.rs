@@ -255,12 +255,12 @@ pub(super) fn footnotes<'a>(grids: &[Grid<'_>]) -> Vec<Block<'a>> {
     }
     if any(|s| has_cost(s) && s.cell.missed_periods.is_none()) {
         notes.push(format!(
-            "{NONE} under missed: no periodic grid, so nothing to miss."
+            "{NONE} under missed: no absolute deadlines, so nothing to miss."
         ));
     }
     let mut blocks = Vec::new();
     if any(missed_any) {
-        let note = "\u{2020} with the missed periods filled in, which verdicts and findings go by; the tables of latency are as measured.";
+        let note = "\u{2020} corrected for coordinated omission: missed periods count. Verdicts and findings go by it; the tables of latency are as measured.";
         notes.push(note.to_owned());
         blocks.push(Content::Note(note.to_owned()).on(Media::NOT_SCREEN));
     }

@@ -87,13 +87,13 @@ fn measured(data: &ReportData) -> Vec<String> {
 /// The load as the beginning of a sentence.
 fn under(load: &str) -> String {
     match load {
-        "" => "Beside a load without a name".to_owned(),
+        "" => "Under a load without a name".to_owned(),
         "idle" => "At rest".to_owned(),
-        load => format!("Beside {load}"),
+        load => format!("Under {load}"),
     }
 }
 
-/// A cell by its method and what else sets it apart, as in `timerfd (on a grid)`.
+/// A cell by its method and what else sets it apart, as in `timerfd (periodic)`.
 pub(super) fn name(s: &Shown<'_>) -> String {
     let method = s.cell.factors.level(factor::METHOD);
     match variant(&s.cell.factors).as_str() {

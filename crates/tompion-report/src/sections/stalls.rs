@@ -131,7 +131,7 @@ fn part<'a>(grid: &Grid<'a>, tick_hz: Option<u32>) -> Block<'a> {
             "All iterations in two-level binary bins, counts on a logarithmic axis with their share of all iterations, \
              as in Perneel et al. 2015, figure 5. The threshold of a stall is {threshold}."
         )),
-        Content::Figures(Layout::Beside, lengths(grid, &all)),
+        Content::Figures(Layout::SideBySide, lengths(grid, &all)),
         Content::Heading("Stalls over time".to_owned()),
         Content::Lead(
             "Each stall at its beginning, coloured by the cause of its greatest part. The data are thinned cause by cause: \

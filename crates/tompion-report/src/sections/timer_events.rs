@@ -47,8 +47,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             data,
             PROBE.name,
             "Events every d, by each mechanism that a program has, after Adamczyk and Chydzinski 2015, PLOS ONE 10(7). \
-             On a grid a value is how late an event came after its grid point, and points that passed meanwhile are missed. \
-             Re-armed, as in the paper, each event arms the next, and a value is the interval less d.",
+             Periodic: a value is how late an event came after its deadline, and deadlines that passed meanwhile are missed. \
+             Re-armed, as in the paper: each event arms the next, and a value is the interval less d.",
         );
         let notes = measured::footnotes(&grids);
         for (i, grid) in grids.into_iter().enumerate() {
@@ -62,13 +62,13 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 }
 
 /// How to read the tables on a terminal, once.
-const READING: &str = "Timer events: sd (n) is the standard deviation as Adamczyk 2015 prints it. On a grid the mean is the period as long \
-     as none is missed; lateness and missed periods tell. TIE is the time error against the ideal grid, MTIE and TDEV are its \
+const READING: &str = "Timer events: sd (n) is the standard deviation as Adamczyk 2015 prints it. Periodic events have the period as their mean as long \
+     as none is missed; look at lateness and missed periods. TIE is the time error against the ideal grid, MTIE and TDEV are its \
      largest change within and its deviation over the time named (ITU-T G.810). Trials are pooled: moments merged, the largest \
      TIE and MTIE of any trial (one shorter than the time named counts with what it holds), TDEV as root mean square.";
 
 /// The same on a page.
-const READING_IN_FULL: &str = "All in microseconds. sd (n) is the standard deviation as the paper prints it, beside it the one with n\u{2212}1. \
+const READING_IN_FULL: &str = "All in microseconds. sd (n) is the standard deviation as the paper prints it, next to it the one with n\u{2212}1. \
      TIE is the time error against the ideal grid t₀ + k·d; a period that was missed counts as answered by the event that came late. \
      MTIE is the largest change of the time error within a stretch of τ, TDEV its deviation over τ \
      (ITU-T G.810; Riley, NIST SP 1065); both at d and at the longest τ of at most 1 s that every row reaches. \

@@ -36,8 +36,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         Content::Lead(
             "Each use is judged by one quantile with its 95 % interval over blocks: it passes when the whole interval keeps the limit, \
              fails when the whole interval exceeds it, and is inconclusive otherwise. \
-             On a periodic grid the quantile counts the periods that a late wake-up missed, which the tables further down show \
-             as a column of its own."
+             With absolute deadlines the quantile counts the periods that a late wake-up missed (coordinated omission); the tables \
+             further down show it as a column of its own."
                 .to_owned(),
         )
         .on(Media::PAGE),
@@ -138,7 +138,7 @@ fn by_load(profiles: &[ProfileVerdict], missed: bool) -> Table {
                 .as_ref()
                 .map_or_else(String::new, |why| format!(" ({why})"));
             let filled = if p.missed_filled {
-                ", missed periods filled in"
+                ", corrected for coordinated omission"
             } else {
                 ""
             };

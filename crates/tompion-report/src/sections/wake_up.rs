@@ -36,8 +36,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         data,
         PROBE,
         "How much later than asked a sleeping thread runs again: wake-up minus target (the papers’ “miss time”). \
-         On a periodic grid a late wake-up may miss whole periods. They are counted, and a column of its own gives the \
-         p99 with them filled in: the value that verdicts and findings go by.",
+         With absolute deadlines a late wake-up may miss whole periods. They are counted, and a column of its own gives the \
+         p99 corrected for them (coordinated omission): verdicts and findings go by it.",
     )
 }
 

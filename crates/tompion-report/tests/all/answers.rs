@@ -64,7 +64,7 @@ fn this_machine_stands_among_the_published_ones() {
     let page = html(&report);
     check_page(&page);
     assert_eq!(page.matches(r#"class="plot ladder""#).count(), 2);
-    assert!(page.contains("differences are told, not tested"));
+    assert!(page.contains("differences are shown, not tested"));
     assert!(terminal(&report, 100, false).contains("rdtsc, this run"));
 }
 

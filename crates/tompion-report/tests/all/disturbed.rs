@@ -120,7 +120,5 @@ fn a_watched_run_without_disturbances_says_so() {
         cell["measured"]["median_ns"]
     );
     assert_eq!(json(&report)["evidence"]["observer_cpu_share"], 0.004);
-    assert!(
-        html(&report).contains("Observing beside the measurements took 0.40 % of a CPU itself.")
-    );
+    assert!(html(&report).contains("Observing took 0.40 % of a CPU itself."));
 }

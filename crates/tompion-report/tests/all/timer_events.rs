@@ -121,7 +121,9 @@ fn a_late_event_on_a_grid_shows_its_missed_periods() {
     assert!((mean - 101.0 * 100_000.0 / 99.0).abs() < 1e-6, "{mean}");
     // So the mean is not the period by construction, and nobody may say so.
     let said = terminal(&report, 2000, false) + &html(&report);
-    assert!(said.contains("the mean is the period as long as none is missed"));
+    assert!(
+        said.contains("Periodic events have the period as their mean as long as none is missed")
+    );
     assert!(!said.contains("by construction"));
     assert_eq!(at(&f["mtie"], 100_000), 249_500.0);
     let text = terminal(&report, 100, false);
@@ -132,7 +134,7 @@ fn a_late_event_on_a_grid_shows_its_missed_periods() {
     );
     let page = html(&report);
     check_page(&page);
-    assert!(page.contains("on a grid") && page.contains("1.96 %"));
+    assert!(page.contains("periodic") && page.contains("1.96 %"));
     // The late event ends an interval of 349.5 µs and begins one of 50.5 µs.
     assert!(page.contains("\u{2212}49.500 to +249.500 µs"));
 }
@@ -171,7 +173,7 @@ fn a_trial_that_outgrew_its_storage_says_why_it_has_no_figures() {
     );
     check_page(&html(&report));
     assert!(html(&report).contains("Trials without figures: 1"));
-    assert!(terminal(&report, 100, false).contains("timerfd, on a grid"));
+    assert!(terminal(&report, 100, false).contains("timerfd, periodic"));
 }
 
 #[test]
@@ -232,9 +234,9 @@ fn a_report_without_a_verdict_opens_with_the_best_and_the_worst_mean_interval() 
         &[2_000; 50],
     );
     let text = terminal(&report(&[steady, late, alone]), 200, false);
-    let want = "At rest the mean interval came closest to its period with ticker (on a grid): \
+    let want = "At rest the mean interval came closest to its period with ticker (periodic): \
                 100.000 µs at 100 µs, 0 % missed; it stayed farthest from it with epoll (re-armed): \
-                75.000 µs at 50 µs.\nBeside cpu the mean interval of timerfd (re-armed) was 52.000 \
+                75.000 µs at 50 µs.\nUnder cpu the mean interval of timerfd (re-armed) was 52.000 \
                 µs at 50 µs.\nNothing to judge.\n";
     let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(bare(&text).starts_with(&bare(want)), "{text}");

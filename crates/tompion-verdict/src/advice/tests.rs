@@ -150,7 +150,7 @@ fn one_block_proves_nothing() {
     };
     let found = advice(&[cell("default", 52_000), cell("1ns", 4_000)]);
     assert!(!found[0].effective && found[0].gain_low.is_none());
-    assert!(found[0].sentence.contains("one block does not tell"));
+    assert!(found[0].sentence.contains("one block cannot show"));
 }
 
 #[test]

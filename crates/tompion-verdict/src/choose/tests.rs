@@ -170,7 +170,7 @@ fn a_relative_sleep_does_not_compete_with_methods_on_a_grid() {
     assert_eq!(
         v.requirement,
         "p99 of wake-up latency at most 12.0 µs (by relative sleeps, which do not see the periods \
-         they miss; no method on a grid was measured)"
+         they miss; no method with absolute deadlines was measured)"
     );
 }
 

@@ -25,7 +25,7 @@ pub(super) fn sentences<'a>(all: &Comparison) -> Vec<Block<'a>> {
     let n = all.rows.iter().filter(alike).count() as u64;
     if n > 0 {
         said.push(format!(
-            "No difference was found in {} {}; their intervals tell how large one could still be.",
+            "No difference was found in {} {}; their intervals say how large one could still be.",
             count(n),
             plural(n, "comparison", "comparisons")
         ));

@@ -70,7 +70,7 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
     let what = what(row);
     match &row.verdict {
         Verdict::NoFigure => {
-            format!("The {what} cannot be told: {}.", no_figure(row.figure))
+            format!("The {what} is not known: {}.", no_figure(row.figure))
         }
         Verdict::TooFew {
             have,

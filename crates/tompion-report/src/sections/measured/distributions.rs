@@ -43,7 +43,7 @@ pub(in crate::sections) fn ccdfs_of<'a>(
         blocks.push(Content::Lead(lead.to_owned()).on(Media::PAGE));
     }
     let figures = curves(grid, what);
-    blocks.push(Content::Figures(Layout::Beside, figures).on(Media::PAGE));
+    blocks.push(Content::Figures(Layout::SideBySide, figures).on(Media::PAGE));
     blocks
 }
 

@@ -66,7 +66,7 @@ const BEHIND: &[Statistic] = &[
         (!all.is_empty()).then(|| all.join(", "))
     }),
     ("missed periods", |s| s.cell.missed_periods.map(count)),
-    ("p99, missed filled in", |s| {
+    ("p99 corrected", |s| {
         let f = s.view.filled.as_ref()?;
         supported(f, 0.99, f.p99_ns).map(format_ns)
     }),

@@ -20,7 +20,7 @@ pub fn activity(load: &str, interrupts_per_second: f64, observed_ns: u64) -> Loa
     d
 }
 
-/// A trial on a grid: each lateness in nanoseconds, points missed by being late.
+/// A trial of periodic events: each lateness in nanoseconds, points missed by being late.
 pub fn on_grid(
     factors: Factors,
     block: u32,
