@@ -5,7 +5,7 @@ use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescriptor, Type};
 
-use crate::side_table::{self, SideTable, Values};
+use tompion_model::{self as model, SideTable, Values};
 
 /// A column of one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,7 +186,7 @@ pub(super) fn of_side_table(table: &SideTable) -> Vec<Column> {
     fn same<T>(value: T) -> T {
         value
     }
-    let column = |c: &side_table::Column| {
+    let column = |c: &model::Column| {
         macro_rules! column {
             ($values:expr, $kind:path, $into:expr) => {{
                 let (levels, values) = split($values, $into);
@@ -233,7 +233,7 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, String> {
         })
         .map(Values::Text)
     };
-    let columns: Result<Vec<side_table::Column>, String> = columns
+    let columns: Result<Vec<model::Column>, String> = columns
         .into_iter()
         .map(|c| {
             let l = c.levels;
@@ -246,7 +246,7 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, String> {
                 Data::Double(v) => Values::Double(join(l, v, Ok)?),
                 Data::Text(v) => text(l, v)?,
             };
-            Ok(side_table::Column {
+            Ok(model::Column {
                 name: c.name,
                 values,
             })

@@ -20,8 +20,8 @@ use super::histograms::{Histograms, TrialHistograms};
 use super::parquet_file::{FileWriter, Schema};
 use super::reader::{Tables, side_tables};
 use super::{atomic, cannot_write, limits, samples, trial_files};
-use crate::side_table::TRIAL_COLUMN;
 use crate::{Error, FileRef, Result, TableRef, TableRefs, Trial, factor, table};
+use tompion_model::SideTable;
 
 /// The new files, and where each trial's tables lie in them.
 pub(super) struct Gathered {
@@ -218,12 +218,13 @@ const BLOCK_COLUMN: &str = "block";
 /// Whether a factor of that name would be taken for something else. It stands in
 /// `run.json` alone.
 fn is_own_column(name: &str) -> bool {
-    [TRIAL_COLUMN, BLOCK_COLUMN].contains(&name) || samples::SAMPLES.iter().any(|c| c.0 == name)
+    [SideTable::TRIAL_COLUMN, BLOCK_COLUMN].contains(&name)
+        || samples::SAMPLES.iter().any(|c| c.0 == name)
 }
 
 fn sample_schema(factors: &BTreeSet<&str>) -> Schema {
     let mut columns = vec![
-        (TRIAL_COLUMN.to_owned(), Kind::UInt32, true),
+        (SideTable::TRIAL_COLUMN.to_owned(), Kind::UInt32, true),
         (BLOCK_COLUMN.to_owned(), Kind::UInt32, true),
     ];
     columns.extend(
@@ -236,7 +237,7 @@ fn sample_schema(factors: &BTreeSet<&str>) -> Schema {
 }
 
 fn with_trial(trial: &Trial) -> Vec<Constant> {
-    vec![Constant::number(TRIAL_COLUMN, trial.id)]
+    vec![Constant::number(SideTable::TRIAL_COLUMN, trial.id)]
 }
 
 fn with_factors(trial: &Trial, factors: &BTreeSet<&str>) -> Vec<Constant> {

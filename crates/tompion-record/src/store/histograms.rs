@@ -9,8 +9,8 @@ use super::column::{self, Column};
 use super::constant::Constant;
 use super::parquet_file::{FileWriter, Schema};
 use super::samples;
-use crate::side_table::TRIAL_COLUMN;
 use crate::{TableRef, TrialData, TrialSummary, table};
+use tompion_model::SideTable;
 
 /// The bins of one trial, of each view that applies.
 #[derive(Debug, Default)]
@@ -73,9 +73,10 @@ impl Histograms {
     /// Adds the trial that comes next.
     pub(super) fn add(&mut self, trial: u32, bins: &TrialHistograms) -> Result<(), ParquetError> {
         let columns = samples::of_histograms(&bins.0);
-        let row_group = self
-            .file
-            .table(&[Constant::number(TRIAL_COLUMN, trial)], &columns)?;
+        let row_group = self.file.table(
+            &[Constant::number(SideTable::TRIAL_COLUMN, trial)],
+            &columns,
+        )?;
         let rows = columns.first().map_or(0, Column::rows);
         self.trials.push(TableRef {
             file: Self::file(),

@@ -20,7 +20,9 @@ use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 use super::column::{Column, Data, Kind};
 use super::constant::Constant;
 use super::limits;
-use crate::{Error, Result, side_table};
+use tompion_model::SideTable;
+
+use crate::{Error, Result};
 
 /// What a file's columns are called and of.
 pub(super) struct Schema(Vec<(String, Kind, bool)>);
@@ -39,7 +41,7 @@ impl Schema {
 
     /// The same of every trial of a run, whose number stands first.
     pub(super) fn of_each_trial(self) -> Self {
-        let trial = (side_table::TRIAL_COLUMN.to_owned(), Kind::UInt32, true);
+        let trial = (SideTable::TRIAL_COLUMN.to_owned(), Kind::UInt32, true);
         Self([vec![trial], self.0].concat())
     }
 

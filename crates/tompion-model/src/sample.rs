@@ -81,7 +81,7 @@ impl Mark {
 
     /// One byte that stands for the mark in the checksums of version 1 of the format.
     /// These numbers are fixed for ever; marks that version 1 never wrote have none.
-    pub(crate) fn code_v1(self) -> Option<u8> {
+    pub fn code_v1(self) -> Option<u8> {
         let (cause, source) = match self {
             Mark::None => return Some(0),
             Mark::WarmUp => return Some(1),

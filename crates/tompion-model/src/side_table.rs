@@ -71,6 +71,9 @@ impl Values {
 }
 
 impl SideTable {
+    /// The column of files that says to which trial a row belongs.
+    pub const TRIAL_COLUMN: &'static str = "trial";
+
     /// A table of these columns.
     ///
     /// # Errors
@@ -84,7 +87,7 @@ impl SideTable {
                 return Err(SideTableError::Lengths(column.name.clone(), found, rows));
             }
             let is_taken = |other: &Column| other.name == column.name;
-            if column.name == TRIAL_COLUMN || columns[..i].iter().any(is_taken) {
+            if column.name == Self::TRIAL_COLUMN || columns[..i].iter().any(is_taken) {
                 return Err(SideTableError::Name(column.name.clone()));
             }
         }
@@ -107,9 +110,6 @@ impl SideTable {
         found.map(|c| &c.values)
     }
 }
-
-/// The column that says to which trial a row belongs.
-pub(crate) const TRIAL_COLUMN: &str = "trial";
 
 #[cfg(test)]
 mod tests {

@@ -311,7 +311,7 @@ impl TrialData {
 
     /// Does something with the distribution under every view that applies, by the name that
     /// [`TrialSummary`] has for it.
-    pub(crate) fn each_view(
+    pub fn each_view(
         &self,
         period_ns: Option<u64>,
         mut with: impl FnMut(&'static str, &Distribution),
@@ -327,7 +327,7 @@ impl TrialData {
     }
 
     /// The same, and something done with each distribution while it is there.
-    pub(crate) fn summarise_with(
+    pub fn summarise_with(
         &self,
         period_ns: Option<u64>,
         missed_periods: Option<u64>,

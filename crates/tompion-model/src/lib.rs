@@ -1,0 +1,50 @@
+//! Tompion's data model: what was measured, how, under which load and where, and how what
+//! can be measured describes itself. No files, no clock.
+//!
+//! A *run* holds *trials*. A trial measures one *cell*, a map from factor to
+//! level ([`Factors`]), in one *block*; its core is a time-ordered table of
+//! [`Sample`]s. Everything else (distributions, summaries, plots) is derived
+//! from that table.
+#![forbid(unsafe_code)]
+
+mod cells;
+mod clock_reading;
+mod entries;
+mod environment;
+mod factors;
+mod method;
+mod note;
+mod observation;
+mod program;
+mod quantity;
+mod recorder;
+mod run;
+mod sample;
+mod side_table;
+mod stalls;
+mod summary;
+mod table_ref;
+mod trial;
+
+pub use cells::{Cell, Cells};
+pub use clock_reading::ClockReading;
+pub use environment::*;
+pub use factors::{Factors, factor};
+pub use method::{InCheck, MethodRow, Way};
+pub use note::{Note, note_kind};
+pub use observation::{EvidenceItem, Observation, ObservedReason};
+pub use program::{ProgramStall, ProgramStalls, ProgramThread};
+pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
+pub use recorder::Recorder;
+pub use run::{
+    Design, Hold, HoldAttempt, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
+    Throttling, json_schema, now_utc, utc_of_unix_ns,
+};
+pub use sample::{Mark, Sample};
+pub use side_table::{Column, SideTable, SideTableError, SideTables, Values};
+pub use stalls::{CauseTotal, StallPart, Stalls, stall_parts};
+pub use summary::{Summary, TrialSummary};
+pub use table_ref::{FileRef, TableRef, TableRefs, table};
+pub use trial::{
+    Findings, Granularity, LoadEvidence, Measurement, Storage, Trial, TrialData, TrialDraft, View,
+};
