@@ -46,8 +46,11 @@ lab: build lab-guest
 # Linked with the C library inside: one file that runs on any Linux of this
 # architecture, without Rust. Only the last step knows; what else is built is shared.
 STATIC := -- -C target-feature=+crt-static
+# What enters a lab's instances, as small as it gets: it is copied into each of them.
+SMALL := -C strip=symbols -C link-arg=-Wl,-z,pack-relative-relocs
 build: require-rust run-packages preload-library
 	$(CARGO) rustc --release --locked -p tompion --bin tompion $(STATIC)
+	$(CARGO) rustc --release --locked -p tompion-worker --bin tompion-worker $(STATIC) $(SMALL)
 
 # Beside the program, where `tompion preload` looks for it.
 preload-library: require-rust run-packages
@@ -58,6 +61,7 @@ preload-library: require-rust run-packages
 # The same without what only profilers and debuggers read.
 static: build
 	install -Ds target/release/tompion dist/tompion
+	install -D target/release/tompion-worker dist/tompion-worker
 	@echo "static binary: dist/tompion"
 
 # The C library, laid out in dist/ as it will lie in PREFIX.
@@ -83,6 +87,7 @@ install:
 	@[ -e target/release/tompion ] && [ -e dist/lib/libtompion.so ] || { \
 		echo "nothing to install yet: run make build lib first"; exit 1; }
 	install -Ds -t "$(INTO)"/bin target/release/tompion
+	install -D -t "$(INTO)"/bin target/release/tompion-worker
 	install -Dm644 -t "$(INTO)"/include dist/include/*
 	install -Dm644 -t "$(INTO)"/lib dist/lib/libtompion.a dist/lib/$(C_LIBRARY) \
 		$(wildcard target/release/libtompion_preload.so)

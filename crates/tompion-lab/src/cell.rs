@@ -114,9 +114,7 @@ impl CellJob {
             guards: Vec::new(),
         };
         let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
-        let mut writer = RunWriter::create(&directory, header)
-            .map_err(|e| one_line(&e))?
-            .keeping_trials_apart();
+        let mut writer = RunWriter::create_apart(&directory, header).map_err(|e| one_line(&e))?;
         let planned_load_time = plan.duration + Duration::from_secs(5);
         let settings = MachineSettings {
             executable: std::env::current_exe()

@@ -117,8 +117,7 @@ mod tests {
 
     /// A cell's run of two trials, as an instance writes it.
     fn cell(directory: &Path) {
-        let writer = RunWriter::create(directory, header("instance")).unwrap();
-        let mut writer = writer.keeping_trials_apart();
+        let mut writer = RunWriter::create_apart(directory, header("instance")).unwrap();
         for method in ["usleep", "timerfd"] {
             let samples = (0..50).map(|i| Sample {
                 at_ns: i * 100,

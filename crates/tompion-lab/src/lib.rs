@@ -28,11 +28,12 @@ mod process;
 mod prospect;
 mod tether;
 mod warnings;
+mod worker;
 
 pub use archive::ArchiveError;
-pub use cell::{CELL_ARG, CellJob, measure};
+pub use cell::CellJob;
 pub use ledger::LEDGER;
-pub use neighbour::{NEIGHBOUR_ARG, NeighbourJob, neighbour};
+pub use neighbour::NeighbourJob;
 pub use order::order;
 pub use placing::Refusal;
 pub use plan::{
@@ -40,8 +41,8 @@ pub use plan::{
     ProbePlan, ProbeWish, Role, Scheduling,
 };
 pub use prospect::{Prospect, prospect};
-pub use tether::{TETHER_ARG, tether};
 pub use warnings::{Room, warnings};
+pub use worker::worker_main;
 
 /// Why a lab could not begin or go on.
 #[derive(Debug, thiserror::Error)]

@@ -26,7 +26,7 @@ pub use check::check;
 pub use claims::claims;
 pub use compare::compare;
 pub use env::env;
-pub use lab::{cell, lab, neighbour, tether};
+pub use lab::lab;
 pub use list::list;
 pub use load::load;
 pub use measure::measure;

@@ -29,22 +29,10 @@ fn main() -> ExitCode {
     {
         return tompion_load::worker_main(&arguments[2..]);
     }
-    // And a copy of it measures each cell of a lab.
-    if arguments.get(1).is_some_and(|a| a == tompion_lab::CELL_ARG) {
-        return exit::code(commands::cell(arguments.get(2)));
-    }
-    // Or is a neighbour of it.
-    if arguments
-        .get(1)
-        .is_some_and(|a| a == tompion_lab::NEIGHBOUR_ARG)
-    {
-        return exit::code(commands::neighbour(arguments.get(2)));
-    }
-    if arguments
-        .get(1)
-        .is_some_and(|a| a == tompion_lab::TETHER_ARG)
-    {
-        return exit::code(commands::tether(&arguments[2..]));
+    // And where no worker lies beside it, a copy of it measures each cell of a lab.
+    let tool = concat!("tompion ", env!("CARGO_PKG_VERSION"));
+    if let Some(done) = tompion_lab::worker_main(&arguments[1.min(arguments.len())..], tool) {
+        return exit::code(done.map_err(anyhow::Error::msg));
     }
     let options = match cli::parse() {
         Ok(options) => options,

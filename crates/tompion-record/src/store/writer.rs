@@ -24,10 +24,20 @@ pub struct RunWriter {
     directory: PathBuf,
     record: RunRecord,
     reserve: Reserve,
-    keeps_apart: bool,
+    /// Brings trials together at the end; absent where they stay apart.
+    together: Option<Together>,
     /// Of all trials so far, unless some were saved by another process.
     histograms: Option<Histograms>,
     _turn: Option<Turn>,
+}
+
+/// How trials are brought together and taken apart: by address, so that a program that does
+/// neither has none of it.
+#[derive(Clone, Copy, Debug)]
+struct Together {
+    gather: fn(&mut RunWriter) -> Result<()>,
+    spread: fn(&mut RunWriter) -> Result<()>,
+    is_listed: fn(&RunWriter) -> bool,
 }
 
 impl RunWriter {
@@ -38,6 +48,15 @@ impl RunWriter {
     /// [`Error::NotEmpty`] and [`Error::Taken`] where the directory is in use,
     /// and whatever the system refuses.
     pub fn create(directory: &Path, header: RunHeader) -> Result<Self> {
+        Ok(Self::create_apart(directory, header)?.gathering())
+    }
+
+    /// The same for a run that leaves each trial in files of its own when it ends, since
+    /// others take it apart at once.
+    ///
+    /// # Errors
+    /// As [`RunWriter::create`].
+    pub fn create_apart(directory: &Path, header: RunHeader) -> Result<Self> {
         let require_free = || match is_free(directory) {
             true => Ok(()),
             false => Err(Error::NotEmpty {
@@ -89,19 +108,23 @@ impl RunWriter {
             directory: directory.to_path_buf(),
             record,
             reserve: Reserve::take(directory),
-            keeps_apart: false,
-            histograms: Histograms::new().ok(),
+            together: None,
+            histograms: None,
             _turn: turn,
         }
     }
 
-    /// Leaves each trial in files of its own when the run ends: for a run that others
-    /// take apart at once.
-    #[must_use]
-    pub fn keeping_trials_apart(mut self) -> Self {
-        self.keeps_apart = true;
-        self.histograms = None;
-        self
+    /// Brings trials together at the end.
+    fn gathering(self) -> Self {
+        Self {
+            together: Some(Together {
+                gather: Self::gather,
+                spread: Self::spread,
+                is_listed: Self::is_listed,
+            }),
+            histograms: Histograms::new().ok(),
+            ..self
+        }
     }
 
     /// Goes on with a run that ended early: keeps its first `trials` trials, takes
@@ -128,7 +151,7 @@ impl RunWriter {
                 format!("holds {has} trials where {trials} were saved: sample files are gone");
             return Err(Error::invalid(directory, why));
         }
-        let mut writer = Self::of(directory, run.into_record(), turn);
+        let mut writer = Self::of(directory, run.into_record(), turn).gathering();
         writer.record.trials.truncate(trials);
         if writer.record.schema_version < SCHEMA_VERSION {
             // Its tables are rewritten: an older version's have no checksums.
@@ -157,8 +180,10 @@ impl RunWriter {
     /// whatever the system refuses.
     pub fn save(&mut self, draft: TrialDraft, data: &TrialData) -> Result<&Trial> {
         self.check(&draft, data)?;
-        if !self.record.files.is_empty() {
-            self.spread()?;
+        if let Some(Together { spread, .. }) = self.together
+            && !self.record.files.is_empty()
+        {
+            spread(self)?;
             self.checkpoint()?;
             remove_unlisted(&self.directory, &self.record)?;
         }
@@ -323,20 +348,21 @@ impl RunWriter {
     pub fn finish(&mut self, status: Status) -> Result<()> {
         self.record.status = status;
         self.record.finished_at = Some(now_utc());
-        let apart = !self.keeps_apart && self.record.files.is_empty();
-        let before = (apart && !self.record.trials.is_empty()).then(|| self.tables());
-        if before.is_some() {
+        let has_trials = self.record.files.is_empty() && !self.record.trials.is_empty();
+        let together = self.together.filter(|_| has_trials);
+        let before = together.map(|_| self.tables());
+        if let Some(Together { gather, .. }) = together {
             // Bringing together takes a while: whoever is killed in it has said how it ended.
             // On a full disk there may be room for it only later.
             let _ = self.checkpoint();
-            if let Err(error) = self.gather() {
+            if let Err(error) = gather(self) {
                 self.keep_apart(&error);
             }
         }
         self.reserve.release();
         let mut written = self.checkpoint();
-        if let (Err(error), Some(before)) = (&written, before)
-            && !self.is_listed()
+        if let (Err(error), Some(before), Some(together)) = (&written, before, together)
+            && !(together.is_listed)(self)
         {
             self.record.files.clear();
             for (trial, tables) in self.record.trials.iter_mut().zip(before) {

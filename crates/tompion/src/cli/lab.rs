@@ -46,7 +46,8 @@ pub enum LabCommand {
 /// The program that measures in every instance.
 #[derive(Args, Debug)]
 pub struct ProgramOptions {
-    /// The static tompion that measures in every instance [default: this program]
+    /// The static program that measures in every instance: tompion-worker, or tompion itself
+    /// [default: tompion-worker beside this program, else this program]
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
 }

@@ -34,31 +34,6 @@ pub fn lab(options: &LabOptions) -> exit::Result {
     }
 }
 
-/// Measures a cell in an instance: `tompion __cell JOB`.
-pub fn cell(job: Option<&String>) -> exit::Result {
-    use std::io::Write;
-    let job = job.context("this is how the lab calls itself; try `tompion lab --help`")?;
-    let tool = concat!("tompion ", env!("CARGO_PKG_VERSION"));
-    let result = tompion_lab::measure(job, tool).map_err(anyhow::Error::msg)?;
-    let mut out = std::io::stdout().lock();
-    out.write_all(&result)
-        .and_then(|()| out.flush())
-        .context("standard output")?;
-    Ok(0)
-}
-
-/// Is beside a cell in an instance: `tompion __neighbour JOB`.
-pub fn neighbour(job: Option<&String>) -> exit::Result {
-    let job = job.context("this is how the lab calls itself; try `tompion lab --help`")?;
-    tompion_lab::neighbour(job).map_err(anyhow::Error::msg)?;
-    Ok(0)
-}
-
-/// Keeps a cell on a tether: `tompion __tether SECONDS DIRECTORY ARGUMENT...`.
-pub fn tether(arguments: &[String]) -> exit::Result {
-    tompion_lab::tether(arguments).map_err(anyhow::Error::msg)
-}
-
 fn plan(options: &LabPlanOptions) -> exit::Result {
     let Some((_, plan)) = read(&options.file)? else {
         return Ok(exit::ERROR);
@@ -284,12 +259,20 @@ fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
     }
 }
 
+/// What measures in instances, beside this program where it was installed; else this program
+/// does it itself.
+const WORKER: &str = "tompion-worker";
+
 fn program(options: &ProgramOptions) -> anyhow::Result<PathBuf> {
     match &options.program {
         Some(program) => program
             .canonicalize()
             .with_context(|| format!("--program {}", program.display())),
-        None => std::env::current_exe().context("finding this program's own file"),
+        None => {
+            let own = std::env::current_exe().context("finding this program's own file")?;
+            let worker = own.with_file_name(WORKER);
+            Ok(if worker.is_file() { worker } else { own })
+        }
     }
 }
 
