@@ -38,7 +38,7 @@ pub use order::order;
 pub use placing::Refusal;
 pub use plan::{
     GuestPlan, LabCell, LabPlan, Mistake, Pinning, PlacementPlan, PlanError, PlatformPlan,
-    ProbePlan, ProbeWish, Role, Scheduling,
+    ProbePlan, Role, Scheduling,
 };
 pub use prospect::{Prospect, prospect};
 pub use warnings::{Room, warnings};

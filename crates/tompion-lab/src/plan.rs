@@ -25,7 +25,7 @@ pub(crate) use read::Table;
 
 pub use placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
 pub use platforms::PlatformPlan;
-pub use probes::{ProbePlan, ProbeWish};
+pub use probes::ProbePlan;
 pub use read::Mistake;
 
 /// Replicates where a plan names none.

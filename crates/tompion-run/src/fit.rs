@@ -5,7 +5,7 @@ use std::time::Duration;
 use tompion_record::format_duration;
 
 use crate::budget::Budget;
-use crate::probing::Room;
+use crate::probes::Room;
 use crate::{Error, Plan};
 
 impl Plan {
@@ -99,7 +99,7 @@ impl Plan {
         let longest = self
             .cells
             .iter()
-            .filter_map(|c| Some((c.probe.sleep_ns()?, c.least_time())))
+            .map(|c| (c.wait_ns(), c.least_time()))
             .max();
         let Some((target_ns, least)) = longest else {
             return String::new();
@@ -145,18 +145,15 @@ pub(crate) fn as_option(d: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tompion_probe::wake_up;
     use tompion_record::parse_duration_ns;
 
     use super::*;
     use crate::PlanOptions;
-    use crate::plan::tests::options;
+    use crate::plan::tests::{options, selection, wake_up};
 
     fn sleeping(target_ns: u64, duration: Duration, blocks: u32) -> PlanOptions {
         PlanOptions {
-            read_methods: vec![],
-            wake_methods: vec![wake_up::Method::named("usleep")],
-            targets: vec![(target_ns, None)],
+            probes: vec![wake_up("usleep", &format!("{target_ns}ns"))],
             loads: vec!["idle".parse().unwrap()],
             duration,
             blocks,
@@ -233,13 +230,11 @@ mod tests {
     #[test]
     fn space_grows_with_samples() {
         let bytes = |samples| {
-            let o = PlanOptions {
-                read_samples: samples,
-                ..options()
-            };
+            let mut o = options();
+            o.probes[0] = selection("read-cost", &[("samples", samples)]);
             Plan::new(&o).unwrap().bytes()
         };
-        assert!(bytes(1_000_000) > bytes(1_000) + 1_000_000);
-        assert!(bytes(1_000) < 10_000_000);
+        assert!(bytes("1000000") > bytes("1000") + 1_000_000);
+        assert!(bytes("1000") < 10_000_000);
     }
 }

@@ -11,7 +11,7 @@ mod fit;
 mod live;
 mod machine;
 mod plan;
-pub mod probing;
+pub mod probes;
 mod program;
 mod search;
 mod space;
@@ -22,10 +22,7 @@ pub use clocks::Clocks;
 pub use execute::{Progress, execute};
 pub use live::Live;
 pub use machine::{Machine, MachineSettings};
-pub use plan::{
-    Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, Slack, StallOptions, TimeSetting,
-    TimerEventOptions,
-};
+pub use plan::{Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, TimeSetting};
 pub use program::watch_program;
 pub use space::{require_space, require_space_for_loads};
 

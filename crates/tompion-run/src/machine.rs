@@ -19,7 +19,7 @@ use tompion_time::{Clock, Policy, Rate, Source};
 
 use self::observed::{Observed, Turns};
 use self::since::{Since, Turn};
-use crate::probing::{Stalls, Way};
+use crate::probes::{Stalls, Way};
 use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, Trial};
 
 /// How often counters are read while a trial goes on.

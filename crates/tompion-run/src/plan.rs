@@ -2,7 +2,6 @@
 
 mod cell;
 mod options;
-mod twice;
 
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use tompion_record::{Design, Factors};
 
 use crate::Error;
 pub use cell::{Observe, PlannedCell, PlannedSearch};
-pub use options::{PlanOptions, Slack, StallOptions, TimeSetting, TimerEventOptions};
+pub use options::{PlanOptions, TimeSetting};
 
 /// A list of cells, each measured once a block.
 #[derive(Clone, Debug)]

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use tompion_run::probes::PROBES;
 
 pub use advise::AdviseOptions;
 pub use check::CheckOptions;
@@ -30,14 +31,12 @@ pub use lab::{
     LabSummaryOptions, ProgramOptions,
 };
 pub use load::LoadOptions;
-pub use measure::{
-    MeasureOptions, Measurement, ReadCostOptions, StallsOptions, TimerEventsOptions, WakeUpOptions,
-};
+pub use measure::{MeasureOptions, Measurement};
 pub use preload::{PreloadOptions, PreloadPolicy};
 pub use published::PublishedOptions;
 pub use report::ReportOptions;
 pub use run::RunOptions;
-pub use values::{CpuList, MethodName};
+pub use values::MethodName;
 pub use watch::WatchOptions;
 
 /// Can I trust time in this VM, container or cloud instance, and what should my
@@ -75,7 +74,8 @@ inconclusive; 130 interrupted.";
 pub enum Command {
     /// Measure in a minute and a half how good time is on this machine
     Check(Box<CheckOptions>),
-    /// Measure one thing closely: read cost, wake-up latency, timer events, stalls
+    /// Measure one thing closely
+    #[command(about = measure::about())]
     Measure(MeasureOptions),
     /// Watch wake-up latency, stalls, steal and the clock live
     Watch(WatchOptions),
@@ -89,7 +89,7 @@ pub enum Command {
     Lab(LabOptions),
     /// Describe this machine: clock, hypervisor, container, kernel settings
     Env(EnvOptions),
-    /// List methods, loads and fitness profiles by name
+    /// List probes, methods, loads and fitness profiles by name
     List(ListOptions),
     /// Print what the papers claim, how each claim stands, and what would decide it
     Claims(ClaimsOptions),
@@ -218,9 +218,12 @@ fn one_line(rendered: &str) -> String {
         format!("{text} (see --help)")
     } else {
         // Called without a command: clap renders the whole help.
-        "no command given; try `tompion check`, or `tompion measure stalls`, wake-up, timer-events \
-         or read-cost (see --help)"
-            .to_owned()
+        let probes: Vec<&str> = PROBES.iter().map(|probe| probe.name).collect();
+        format!(
+            "no command given; try `tompion check`, or `tompion measure` with one of {} (see \
+             --help)",
+            probes.join(", ")
+        )
     }
 }
 

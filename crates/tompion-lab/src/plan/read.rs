@@ -258,7 +258,7 @@ impl<'s, 'a> Table<'s, 'a> {
     }
 }
 
-fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, String> {
+pub(super) fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, String> {
     let wanted = || format!("a text in quotes is wanted, not {}", value.type_str());
     value.as_str().ok_or_else(wanted)
 }

@@ -8,7 +8,7 @@ use tompion_probe::timer_events::Found;
 use tompion_record::{Environment, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData};
 
 use super::*;
-use crate::plan::tests::options;
+use crate::plan::tests::{options, selection, wake_up};
 
 /// A bench in virtual time; every trial takes all the time it is given.
 struct Planted {
@@ -347,8 +347,7 @@ fn throttling_is_that_of_the_run_alone() {
 fn long_targets_get_more_time_and_never_none() {
     let mut bench = Planted::new();
     let o = crate::PlanOptions {
-        read_methods: vec![],
-        targets: vec![(100_000, None), (10_000_000, None)],
+        probes: vec![wake_up("usleep,tompion-hybrid", "100us,10ms")],
         loads: vec!["idle".parse().unwrap()],
         duration: Duration::from_secs(6),
         blocks: 8,
@@ -371,19 +370,16 @@ fn long_targets_get_more_time_and_never_none() {
 
 #[test]
 fn searches_follow_the_last_block_beside_their_load() {
-    use tompion_probe::timer_events::{Form, Method};
     let directory = tempfile::tempdir().unwrap();
-    let o = crate::PlanOptions {
-        timer_events: Some(crate::TimerEventOptions {
-            methods: vec![Method::named("timerfd")],
-            forms: vec![Form::Grid],
-            periods_ns: vec![100_000],
-            events: 10,
-            search: true,
-        }),
-        blocks: 1,
-        ..options()
-    };
+    let mut o = options();
+    o.blocks = 1;
+    let events = [
+        ("methods", "timerfd"),
+        ("forms", "grid"),
+        ("periods", "100us"),
+        ("events", "10"),
+    ];
+    o.probes.push(selection("timer-events", &events));
     let plan = Plan::new(&o).unwrap();
     let mut bench = Planted::new();
     let mut writer = writer(&directory.path().join("r"), &plan);

@@ -14,9 +14,9 @@ use tompion_record::{
 use tompion_stats::Bins;
 
 use super::*;
-use crate::plan::tests::options;
-use crate::probing::Way;
-use crate::{Clocks, Plan, PlannedSearch, StallOptions};
+use crate::plan::tests::{options, selection};
+use crate::probes::Way;
+use crate::{Clocks, Plan, PlannedSearch};
 
 /// Time is what slices take; each holds one sample and one stall.
 struct Planted {
@@ -160,13 +160,8 @@ impl Bench for Planted {
 }
 
 fn plan() -> Plan {
-    let stalls = StallOptions {
-        cpus: Vec::new(),
-        threshold_ns: 1_000,
-        weight: 1.0,
-    };
     let mut options = options();
-    options.stalls = Some(stalls);
+    options.probes.push(selection("stalls", &[]));
     Plan::new(&options).unwrap()
 }
 

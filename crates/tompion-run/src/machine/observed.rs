@@ -11,7 +11,7 @@ use tompion_record::{EvidenceItem, Mark, Observation, ObservedReason, Sample};
 use tompion_time::os::{self, ClockId};
 
 use crate::Observe;
-use crate::probing::Probing;
+use crate::probes::Probing;
 
 /// Watches one measuring thread while its load is on.
 pub struct Observed {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tompion_probe::{ThreadSettings, timer_events};
 use tompion_record::Factors;
 
-use crate::probing::{Probing, Way};
+use crate::probes::{Probing, Way};
 
 /// What is watched beside a measurement (the feedback mechanism of Whiteaker 2011,
 /// section 6).

@@ -1,35 +1,46 @@
 //! How options become cells, and which are refused.
 
-use tompion_probe::timer_events::{Form, Method};
-use tompion_probe::{Policy, read_cost, wake_up};
+use tompion_probe::Policy;
 use tompion_record::factor;
 
 use super::*;
+use crate::probes::{Place, Probe, Selection};
+
+/// A probe with these parameters, several values separated by commas.
+pub(crate) fn selection(probe: &str, given: &[(&str, &str)]) -> Selection {
+    let texts = |text: &str| text.split(',').map(str::to_owned).collect();
+    let given = given.iter().map(|(name, text)| (*name, texts(text)));
+    Selection::new(Probe::named(probe), Place::CommandLine, given).unwrap()
+}
+
+/// 400 samples in four blocks.
+pub(crate) fn wake_up(methods: &str, targets: &str) -> Selection {
+    let slack = ("slack", "default,1ns");
+    let samples = ("samples", "400");
+    selection(
+        "wake-up",
+        &[("methods", methods), ("targets", targets), slack, samples],
+    )
+}
 
 pub(crate) fn options() -> PlanOptions {
     PlanOptions {
-        read_methods: vec![
-            read_cost::Method::named("rdtsc"),
-            read_cost::Method::named("syscall-clock-monotonic"),
+        probes: vec![
+            selection(
+                "read-cost",
+                &[
+                    ("methods", "rdtsc,syscall-clock-monotonic"),
+                    ("samples", "4000"),
+                ],
+            ),
+            wake_up("usleep,tompion-hybrid", "100us"),
+            wake_up("usleep", "1ms"),
         ],
-        wake_methods: vec![
-            wake_up::Method::named("usleep"),
-            wake_up::Method::named("tompion-hybrid"),
-        ],
-        targets: vec![
-            (100_000, None),
-            (1_000_000, Some(vec![wake_up::Method::named("usleep")])),
-        ],
-        slacks: vec![Slack::Default, Slack::Ns(1)],
-        timer_events: None,
-        stalls: None,
         loads: vec!["idle".parse().unwrap(), "cpu".parse().unwrap()],
         policies: vec![Policy::Other],
         cpu: None,
         observe: vec![Observe::Off],
         blocks: 4,
-        read_samples: 4000,
-        wake_samples: 400,
         duration: Duration::from_secs(2),
         time: TimeSetting::option("--duration"),
         settle: Duration::from_millis(20),
@@ -102,6 +113,13 @@ fn every_block_holds_every_cell_once_in_its_own_order() {
     assert!(first.contains(&0) && first.contains(&1), "{first:?}");
 }
 
+fn measuring(selection: Selection) -> PlanOptions {
+    PlanOptions {
+        probes: vec![selection],
+        ..options()
+    }
+}
+
 #[test]
 fn plans_without_sense_are_refused_in_one_line() {
     let cases: [(PlanOptions, &str); 8] = [
@@ -127,24 +145,15 @@ fn plans_without_sense_are_refused_in_one_line() {
             "named twice",
         ),
         (
-            PlanOptions {
-                targets: vec![(100_000, None), (1_000_000, None), (100_000, None)],
-                ..options()
-            },
+            measuring(wake_up("usleep", "100us,1ms,0.1ms")),
             "target `100us` is named twice",
         ),
         (
-            PlanOptions {
-                wake_methods: vec![wake_up::Method::named("usleep"); 2],
-                ..options()
-            },
+            measuring(wake_up("usleep,usleep", "100us")),
             "method `usleep` is named twice",
         ),
         (
-            PlanOptions {
-                slacks: vec![Slack::Ns(1_000), Slack::Default, Slack::Ns(1_000)],
-                ..options()
-            },
+            measuring(selection("wake-up", &[("slack", "1us,default,1000ns")])),
             "slack `1us` is named twice",
         ),
         (
@@ -156,8 +165,7 @@ fn plans_without_sense_are_refused_in_one_line() {
         ),
         (
             PlanOptions {
-                read_methods: vec![],
-                wake_methods: vec![],
+                probes: vec![],
                 ..options()
             },
             "nothing to measure",
@@ -170,26 +178,18 @@ fn plans_without_sense_are_refused_in_one_line() {
 }
 
 fn with_events(search: bool) -> PlanOptions {
+    let events = [
+        ("methods", "timerfd,clock-nanosleep-abs"),
+        ("forms", "grid,rearmed"),
+        ("periods", "10us,150us"),
+        ("no-search", if search { "false" } else { "true" }),
+    ];
     PlanOptions {
-        timer_events: Some(TimerEventOptions {
-            methods: vec![
-                Method::named("timerfd"),
-                Method::named("clock-nanosleep-abs"),
-            ],
-            forms: vec![Form::Grid, Form::Rearmed],
-            periods_ns: vec![10_000, 150_000],
-            events: 4_500,
-            search,
-        }),
-        stalls: Some(StallOptions {
-            cpus: vec![0, 3],
-            threshold_ns: 1_000,
-            weight: 2.0,
-        }),
-        read_methods: vec![],
-        wake_methods: vec![],
+        probes: vec![
+            selection("timer-events", &events),
+            selection("stalls", &[("cpus", "0-1")]),
+        ],
         loads: vec!["idle".parse().unwrap()],
-        slacks: vec![Slack::Ns(1)],
         ..options()
     }
 }
@@ -234,8 +234,8 @@ fn each_mechanism_and_form_is_searched_once_a_load() {
 #[test]
 fn the_time_foreseen_for_events_holds_all_of_them() {
     let mut o = with_events(false);
-    o.stalls = None;
-    o.duration = o.time_for_events();
+    o.probes.truncate(1);
+    o.duration = o.time_for_samples();
     let plan = Plan::new(&o).unwrap();
     assert_eq!(plan.warning(), None);
     let events: u64 = plan.cells.iter().map(|c| c.samples * c.wait_ns()).sum();

@@ -1,10 +1,10 @@
 //! Options of `tompion check`.
 
 use clap::Args;
-use tompion_run::Slack;
+use tompion_run::probes::Slack;
 
 use super::RunOptions;
-use super::values::{MethodName, Nanoseconds, ProfileName, nanoseconds, samples, slack};
+use super::values::{MethodName, Nanoseconds, ProfileName, nanoseconds, samples};
 
 /// What to measure; defaults take a minute and a half.
 #[derive(Args, Debug)]
@@ -37,17 +37,22 @@ pub struct CheckOptions {
 
     /// Timer slacks, comma-separated: `default` or a time; for sleeps and ppoll (it does
     /// not act on timerfd) under SCHED_OTHER
-    #[arg(long, value_name = "SLACK", value_delimiter = ',', default_value = "default,1ns", value_parser = slack)]
+    #[arg(
+        long,
+        value_name = "SLACK",
+        value_delimiter = ',',
+        default_value = "default,1ns"
+    )]
     pub slack: Vec<Slack>,
 
     /// Read-cost samples of each method at rest; a tenth under load
     /// [default: 1000000; 200000 with --quick]
     #[arg(long, value_name = "N", value_parser = samples)]
-    pub samples: Option<u64>,
+    pub samples: Option<String>,
 
     /// Most wake-up samples of each cell
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = samples)]
-    pub wake_samples: u64,
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = samples)]
+    pub wake_samples: String,
 
     /// Fail with status 2 unless this profile passes; may be given again
     #[arg(long, value_name = "PROFILE")]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tompion_record::parse_duration_ns;
-use tompion_run::Slack;
+use tompion_run::probes::Form;
 
 /// A time in nanoseconds, as an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,21 +30,9 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
-pub(super) fn slack(text: &str) -> Result<Slack, String> {
-    match text {
-        "default" => Ok(Slack::Default),
-        _ => parse_duration_ns(text)
-            .map(Slack::Ns)
-            .map_err(|e| format!("{e}, or `default`")),
-    }
-}
-
-pub(super) fn samples(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(0) => Err("no samples measure nothing; use at least 1".to_owned()),
-        Ok(n) => Ok(n),
-        Err(_) => Err("not a whole number; write one such as 100000".to_owned()),
-    }
+/// A number from 1 on, as parameters of probes are read.
+pub(super) fn samples(text: &str) -> Result<String, String> {
+    Form::Count.read(text)
 }
 
 /// A whole number as an option's value; `what` says what it is, and gives one.
@@ -79,43 +67,6 @@ pub(super) fn address(text: &str) -> Result<std::net::SocketAddr, String> {
         text,
         "an address and a port, such as 192.0.2.7:5210, 0.0.0.0:5210 or [::1]:5210",
     )
-}
-
-/// CPUs by number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CpuList {
-    /// All that this process may use.
-    All,
-    /// These.
-    These(Vec<u32>),
-}
-
-pub(super) fn cpu_list(text: &str) -> Result<CpuList, String> {
-    /// More CPUs than any machine has.
-    const MOST: u32 = 8192;
-    if text == "all" {
-        return Ok(CpuList::All);
-    }
-    let wrong = || {
-        let most = MOST - 1;
-        format!("`{text}` is no list of CPUs; write one such as 0,2-3 (up to {most}), or `all`")
-    };
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |t: &str| t.trim().parse().ok().filter(|n| *n < MOST);
-        let (first, last): (u32, u32) = (
-            number(first).ok_or_else(wrong)?,
-            number(last).ok_or_else(wrong)?,
-        );
-        if first > last {
-            return Err(wrong());
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(CpuList::These(cpus))
 }
 
 /// A method of either probe.

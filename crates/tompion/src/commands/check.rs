@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use tompion_load::Load;
-use tompion_probe::{read_cost, timer_events, wake_up};
-use tompion_record::InCheck;
-use tompion_run::{Plan, PlanOptions, StallOptions, TimerEventOptions};
+use tompion_probe::{read_cost, stalls, timer_events, wake_up};
+use tompion_record::{InCheck, format_duration};
+use tompion_run::probes::{Place, Probe, Selection};
+use tompion_run::{Plan, PlanOptions};
 
 use super::session::{Promises, carry_out, plan_of_nothing};
 use crate::cli::{CheckOptions, MethodName};
 use crate::exit;
 
 /// The period of the timer events that a check looks at.
-const EVENT_PERIOD_NS: u64 = 100_000;
+const EVENT_PERIOD: &str = "100us";
 /// As many over all blocks as Adamczyk 2015 took.
 const EVENT_COUNT: u64 = 4_500;
 
@@ -21,12 +22,15 @@ const EVENT_COUNT: u64 = 4_500;
 const LOAD_BYTES: u64 = 140_000_000;
 
 /// Iterations of the busy loop that count as stalls.
-const STALL_NS: u64 = 1_000;
+const STALL: &str = "1us";
+/// Share of its busy loop in the run's time, relative to a wake-up cell of 1 ms.
+const STALL_WEIGHT: f64 = 1.5;
 
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
-    let wanted = plan_options(options);
-    if let (Some(profile), true) = (options.require.first(), wanted.wake_methods.is_empty()) {
+    let wanted = plan_options(options)?;
+    let is_judged = wanted.probes.iter().any(|s| s.probe.name == wake_up::NAME);
+    if let (Some(profile), false) = (options.require.first(), is_judged) {
         anyhow::bail!(
             "--require {} is judged by wake-up latency, and --methods names nothing that \
              measures it; add a method that waits, for example timerfd",
@@ -42,7 +46,7 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     carry_out(&plan, &options.run, promises)
 }
 
-fn plan_options(options: &CheckOptions) -> PlanOptions {
+fn plan_options(options: &CheckOptions) -> anyhow::Result<PlanOptions> {
     let quick = options.quick;
     let checked = |load: &&Load| match load.in_check {
         tompion_load::InCheck::Quick => true,
@@ -57,49 +61,86 @@ fn plan_options(options: &CheckOptions) -> PlanOptions {
     let duration = Duration::from_secs(if quick { 18 } else { 80 });
     let blocks = if quick { 6 } else { 8 };
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);
-    let mut read_methods: Vec<read_cost::Method> = Vec::new();
-    let mut wake_methods: Vec<wake_up::Method> = Vec::new();
+    let probes = probes(options, nothing.blocks).map_err(anyhow::Error::msg)?;
+    Ok(PlanOptions { probes, ..nothing })
+}
+
+fn probes(options: &CheckOptions, blocks: u32) -> Result<Vec<Selection>, String> {
+    let (mut reads, mut wakes) = (Vec::new(), Vec::new());
     for method in &options.methods {
         match method {
-            MethodName::Read(m) => read_methods.push(*m),
-            MethodName::Wake(m) => wake_methods.push(*m),
+            MethodName::Read(m) => reads.push(*m),
+            MethodName::Wake(m) => wakes.push(*m),
         }
     }
     // Whoever names methods wants those and nothing else.
     let whole = options.methods.is_empty();
     if whole {
-        read_methods.extend(read_cost::Method::available());
-        wake_methods.extend(wake_up::Method::all().filter(|m| m.row().in_check >= InCheck::Once));
+        reads.extend(read_cost::Method::available());
+        wakes.extend(wake_up::Method::all().filter(|m| m.row().in_check >= InCheck::Once));
     }
-    let closely = wake_up::Method::all().filter(|m| m.row().in_check == InCheck::EveryTarget);
-    let targets = match (options.targets.is_empty(), quick) {
-        (false, _) => options.targets.iter().map(|t| (t.0, None)).collect(),
-        (true, true) => vec![(100_000, None)],
-        (true, false) => vec![(100_000, None), (1_000_000, Some(closely.collect()))],
+    let mut probes = Vec::new();
+    if !reads.is_empty() {
+        let usual = if options.quick { "200000" } else { "1000000" };
+        let samples = options.samples.as_deref().unwrap_or(usual);
+        let given = [("methods", texts(&reads)), ("samples", texts(&[samples]))];
+        probes.push(selection(read_cost::NAME, given)?);
+    }
+    for (targets, methods) in targets(options, &wakes) {
+        let given = [
+            ("methods", texts(&methods)),
+            ("targets", targets),
+            ("slack", texts(&options.slack)),
+            ("samples", texts(&[&options.wake_samples])),
+        ];
+        probes.push(selection(wake_up::NAME, given)?);
+    }
+    if whole {
+        let checked =
+            |m: &timer_events::Method| m.row().in_check >= InCheck::Once && m.available().is_ok();
+        let methods: Vec<_> = timer_events::Method::all().filter(checked).collect();
+        let events = EVENT_COUNT.div_ceil(u64::from(blocks.max(1)));
+        let given = [
+            ("methods", texts(&methods)),
+            ("forms", texts(&[timer_events::Form::Grid])),
+            ("periods", texts(&[EVENT_PERIOD])),
+            ("slack", texts(&options.slack)),
+            ("events", texts(&[events])),
+            ("no-search", texts(&[true])),
+        ];
+        probes.push(selection(timer_events::NAME, given)?);
+        let given = [("threshold", texts(&[STALL]))];
+        probes.push(selection(stalls::NAME, given)?.weighing(STALL_WEIGHT));
+    }
+    Ok(probes)
+}
+
+/// Targets with the methods measured at them; those that are looked at closely are measured
+/// at a longer one, too.
+fn targets(
+    options: &CheckOptions,
+    methods: &[wake_up::Method],
+) -> Vec<(Vec<String>, Vec<wake_up::Method>)> {
+    let closely = |m: &&wake_up::Method| m.row().in_check == InCheck::EveryTarget;
+    let closely = methods.iter().filter(closely).copied().collect();
+    let all = methods.to_vec();
+    let given = options.targets.iter().map(|t| format_duration(t.0));
+    let mut targets = match (options.targets.is_empty(), options.quick) {
+        (false, _) => vec![(given.collect(), all)],
+        (true, true) => vec![(texts(&["100us"]), all)],
+        (true, false) => vec![(texts(&["100us"]), all), (texts(&["1ms"]), closely)],
     };
-    let checked =
-        |m: &timer_events::Method| m.row().in_check >= InCheck::Once && m.available().is_ok();
-    PlanOptions {
-        read_methods,
-        wake_methods,
-        targets,
-        slacks: options.slack.clone(),
-        timer_events: whole.then(|| TimerEventOptions {
-            methods: timer_events::Method::all().filter(checked).collect(),
-            forms: vec![timer_events::Form::Grid],
-            periods_ns: vec![EVENT_PERIOD_NS],
-            events: EVENT_COUNT.div_ceil(u64::from(nothing.blocks.max(1))),
-            search: false,
-        }),
-        stalls: whole.then(|| StallOptions {
-            cpus: Vec::new(),
-            threshold_ns: STALL_NS,
-            weight: 1.5,
-        }),
-        read_samples: options
-            .samples
-            .unwrap_or(if quick { 200_000 } else { 1_000_000 }),
-        wake_samples: options.wake_samples,
-        ..nothing
-    }
+    targets.retain(|(_, methods)| !methods.is_empty());
+    targets
+}
+
+fn selection<const N: usize>(
+    probe: &str,
+    given: [(&str, Vec<String>); N],
+) -> Result<Selection, String> {
+    Selection::new(Probe::named(probe), Place::CommandLine, given)
+}
+
+fn texts(values: &[impl ToString]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 use tompion_probe::{read_cost, timer_events, wake_up};
+use tompion_run::probes::PROBES;
 
 use crate::cli::ListOptions;
 use crate::exit;
@@ -11,6 +12,10 @@ use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn list(options: &ListOptions) -> exit::Result {
+    let probes: Vec<(&str, String)> = PROBES
+        .iter()
+        .map(|probe| (probe.name, probe.about.to_owned()))
+        .collect();
     let reads: Vec<(&str, String)> = read_cost::Method::available()
         .map(|m| (m.name(), m.about().to_owned()))
         .collect();
@@ -31,6 +36,11 @@ pub fn list(options: &ListOptions) -> exit::Result {
         .map(|p| (p.name.as_str(), p.title.clone()))
         .collect();
     let sections = [
+        (
+            "Probes (measure; [[probes]] of a lab's plan)",
+            "probes",
+            probes,
+        ),
         (
             "Read cost (check, measure read-cost --methods)",
             "read_cost_methods",

@@ -43,12 +43,7 @@ pub fn plan_of_nothing(
 ) -> PlanOptions {
     let by_name = |n: &&str| n.parse::<LoadSpec>().expect("built-in names parse");
     PlanOptions {
-        read_methods: Vec::new(),
-        wake_methods: Vec::new(),
-        targets: Vec::new(),
-        slacks: Vec::new(),
-        timer_events: None,
-        stalls: None,
+        probes: Vec::new(),
         loads: if options.loads.is_empty() {
             loads.iter().map(by_name).collect()
         } else {
@@ -59,8 +54,6 @@ pub fn plan_of_nothing(
         cpu: options.cpu,
         observe: options.observe.clone(),
         blocks: options.blocks.unwrap_or(blocks),
-        read_samples: 0,
-        wake_samples: 0,
         duration: options.duration.unwrap_or(duration),
         time: TimeSetting::option("--duration"),
         settle: SETTLE,

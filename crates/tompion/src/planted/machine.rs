@@ -15,7 +15,7 @@ use tompion_record::{
     CauseTotal, LoadEvidence, Mark, Measurement, Recorder, Sample, StallPart, Stalls, Throttling,
     factor, stall_parts,
 };
-use tompion_run::probing::{ReadCost, TimerEvents, WakeUp, Way};
+use tompion_run::probes::{ReadCost, TimerEvents, WakeUp, Way};
 use tompion_run::{Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSearch, Trial};
 
 /// The most samples of a trial: what is planted has no more in it.

@@ -4,10 +4,10 @@ use std::any::Any;
 use std::time::Duration;
 
 use tompion_load::LoadSpec;
-use tompion_probe::wake_up;
+use tompion_probe::{stalls, wake_up};
 use tompion_record::{Way, factor, format_duration};
-use tompion_run::probing::{Stalls, WakeUp};
-use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, Slack, StallOptions, TimeSetting};
+use tompion_run::probes::{Place, Probe, Selection, Stalls, WakeUp};
+use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, TimeSetting};
 use tompion_watch::{Choices, Setting};
 
 use super::super::session;
@@ -23,7 +23,7 @@ pub const LOOP: Duration = Duration::from_millis(500);
 const LONGEST_TARGET_NS: u64 = 250_000_000;
 
 /// Iterations of the busy loop that count as stalls.
-const STALL_NS: u64 = 1_000;
+const STALL: &str = "1us";
 
 /// Everything that can be measured, by what is chosen.
 pub struct Cells {
@@ -71,23 +71,12 @@ impl Cells {
             cpus,
         };
         let plan = Plan::new(&PlanOptions {
-            read_methods: Vec::new(),
-            wake_methods: methods.clone(),
-            targets: targets_ns.iter().map(|ns| (*ns, None)).collect(),
-            slacks: vec![Slack::Default],
-            timer_events: None,
-            stalls: Some(StallOptions {
-                cpus: Vec::new(),
-                threshold_ns: STALL_NS,
-                weight: 1.0,
-            }),
+            probes: probes(&choices).map_err(anyhow::Error::msg)?,
             loads,
             policies: vec![options.policy],
             cpu: None,
             observe: vec![Observe::Auto],
             blocks: 1,
-            read_samples: 0,
-            wake_samples: u64::MAX,
             // One slice after another for as long as is wanted: no pass to hold.
             duration: Duration::from_secs(1 << 32),
             time: TimeSetting::option("--for"),
@@ -160,6 +149,22 @@ impl Cells {
         }
         cell
     }
+}
+
+/// Sleeps by every method at every target, and a busy loop.
+fn probes(choices: &Choices) -> Result<Vec<Selection>, String> {
+    let one = |text: &str| vec![text.to_owned()];
+    let sleeps = [
+        ("methods", choices.methods.clone()),
+        ("targets", choices.targets.clone()),
+        ("slack", one("default")),
+    ];
+    let loops = [("threshold", one(STALL))];
+    let at = Place::CommandLine;
+    Ok(vec![
+        Selection::new(Probe::named(wake_up::NAME), at, sleeps)?,
+        Selection::new(Probe::named(stalls::NAME), at, loops)?,
+    ])
 }
 
 /// A periodic sleep of the kernel first: the most usual one of those that are precise.

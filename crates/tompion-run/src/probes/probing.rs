@@ -1,9 +1,4 @@
-//! What a cell measures, one file for each probe.
-
-mod read_cost;
-mod stalls;
-mod timer_events;
-mod wake_up;
+//! What a cell measures: how long it takes at least, what it writes and how it runs.
 
 use std::any::Any;
 use std::fmt;
@@ -12,12 +7,8 @@ use std::time::Duration;
 use tompion_probe::{Error, Limits, Outcome};
 use tompion_time::Rate;
 
+use super::Stalls;
 use crate::Observe;
-
-pub use read_cost::ReadCost;
-pub use stalls::Stalls;
-pub use timer_events::TimerEvents;
-pub use wake_up::WakeUp;
 
 /// What a cell measures, with its parameters.
 pub trait Probing: Any + fmt::Debug + Send + Sync {
@@ -56,12 +47,6 @@ pub trait Probing: Any + fmt::Debug + Send + Sync {
         0
     }
 
-    /// How long each sample takes at least by what is asked for, in nanoseconds; absent where
-    /// nothing is.
-    fn sleep_ns(&self) -> Option<u64> {
-        None
-    }
-
     /// What the rows of all its trials may take, in bytes, generously.
     fn bytes(&self, room: &Room) -> u64;
 }
@@ -90,14 +75,14 @@ pub struct Room {
 
 impl Room {
     /// Rows of so many bytes for each sample that is wanted.
-    fn of_samples(&self, row: u64) -> u64 {
+    pub(super) fn of_samples(&self, row: u64) -> u64 {
         (self.samples * row).saturating_mul(self.blocks)
     }
 }
 
 /// The least time for so many samples that each wait for `each_ns`: the warm-up and a few,
 /// however long they sleep.
-fn waiting(each_ns: u64, samples: u64) -> Duration {
+pub(super) fn waiting(each_ns: u64, samples: u64) -> Duration {
     /// What a sleep takes beyond its target where timer slack is at its default.
     const LATE_NS: u64 = 100_000;
     /// Short sleeps are never so few.
@@ -108,4 +93,4 @@ fn waiting(each_ns: u64, samples: u64) -> Duration {
 }
 
 /// Bytes of a row of wake-up latency, generously.
-const WAKE_ROW: u64 = 24;
+pub(super) const WAKE_ROW: u64 = 24;

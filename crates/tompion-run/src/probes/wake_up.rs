@@ -1,0 +1,132 @@
+//! Wake-up latency of one function at one target.
+
+use std::time::Duration;
+
+use tompion_probe::wake_up::{self, Method};
+use tompion_record::{Way as End, factor, format_duration};
+
+use super::{
+    BASE, Context, Form, InPlan, Parameter, Preset, Probe, Probing, Room, Slack, Values, WAKE_ROW,
+    Way, waiting,
+};
+use crate::PlannedCell;
+
+pub(super) static ENTRY: Probe = Probe {
+    name: wake_up::NAME,
+    title: "wake-up latency",
+    about: "How late a sleeping thread wakes up",
+    overview: &["tompion measure wake-up --loads idle,cpu --targets 100us,1ms"],
+    examples: &[
+        "tompion measure wake-up",
+        "tompion measure wake-up --methods usleep,tompion-hybrid --targets 1ms --loads idle,cpu",
+        "tompion measure wake-up --policy other,fifo:50 --slack default --duration 2m",
+    ],
+    parameters: &[
+        Parameter::new(
+            "methods",
+            "METHOD",
+            Form::names::<Method>("method"),
+            Preset::Here(|| Method::all().map(|m| m.to_string()).collect()),
+            "Methods, comma-separated; see `tompion list` [default: all]",
+        ),
+        Parameter::new(
+            "targets",
+            "TIME",
+            Form::Times("target"),
+            Preset::Text("100us,1ms,10ms"),
+            "Sleep targets, comma-separated",
+        ),
+        Parameter {
+            in_plan: InPlan::Preset("default"),
+            ..Parameter::new(
+                "slack",
+                "SLACK",
+                Form::Slacks,
+                Preset::Text("default,1ns"),
+                "Timer slacks, comma-separated: `default` or a time; for sleeps and ppoll (it \
+                 does not act on timerfd) under SCHED_OTHER",
+            )
+        },
+        Parameter {
+            // Reports name the option as `check` has it.
+            alias: Some("wake-samples"),
+            ..Parameter::new(
+                "samples",
+                "N",
+                Form::Count,
+                Preset::Text("100000"),
+                "Most samples of each cell",
+            )
+        },
+    ],
+    cells,
+    ..BASE
+};
+
+fn cells(values: &Values, context: &Context<'_>) -> Vec<PlannedCell> {
+    let methods: Vec<Method> = values.parsed("methods");
+    let slacks: Vec<Slack> = values.parsed("slack");
+    let samples = context.samples(values.count("samples"));
+    let mut cells = Vec::new();
+    for target_ns in values.times_ns("targets") {
+        for &method in &methods {
+            let key = context
+                .key(wake_up::NAME, method.name())
+                .with(factor::TARGET, format_duration(target_ns));
+            let slacks = context.slacks(&slacks, method.row().has_slack);
+            cells.extend(slacks.into_iter().map(|slack| PlannedCell {
+                samples,
+                weight: weight(method, target_ns),
+                ..context.cell(&key, slack, WakeUp { method, target_ns })
+            }));
+        }
+    }
+    cells
+}
+
+/// Long targets weigh more, since their samples take longer: by the square root,
+/// so that they get neither all of the time nor a vanishing number of samples.
+///
+/// Fitness profiles judge the best method at a target near their period, up to
+/// p99.9, which takes 3688 samples: the precise sleep gets time for them.
+fn weight(method: Method, target_ns: u64) -> f64 {
+    const JUDGED: f64 = 8.0;
+    let by_length = (target_ns as f64 / 1e6).sqrt().max(1.0);
+    if method.row().way == End::SleepsThenSpins && target_ns >= 500_000 {
+        by_length.max(JUDGED)
+    } else {
+        by_length
+    }
+}
+
+/// Wake-up latency of one function at one target.
+#[derive(Clone, Debug)]
+pub struct WakeUp {
+    /// The function.
+    pub method: Method,
+    /// How far ahead it is told to wake, in nanoseconds.
+    pub target_ns: u64,
+}
+
+impl Probing for WakeUp {
+    fn way(&self) -> Way<'_> {
+        let (method, target_ns) = (self.method, self.target_ns);
+        Way::OnThread(Box::new(move |_, limits| {
+            wake_up::measure(method, target_ns, limits)
+        }))
+    }
+
+    fn least_time(&self, samples: u64) -> Duration {
+        waiting(self.target_ns, samples)
+    }
+
+    fn wait_ns(&self) -> u64 {
+        self.target_ns
+    }
+
+    fn bytes(&self, room: &Room) -> u64 {
+        let ns = u64::try_from(room.duration.as_nanos()).unwrap_or(u64::MAX);
+        let in_time = (ns / self.target_ns.max(1)).saturating_mul(WAKE_ROW);
+        room.of_samples(WAKE_ROW).min(in_time)
+    }
+}
