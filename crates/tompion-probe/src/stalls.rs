@@ -37,9 +37,6 @@ pub const NAME: &str = "stalls";
 
 use crate::Error;
 
-/// The name of this probe.
-pub const NAME: &str = "stalls";
-
 /// What the loop keeps, and how long it runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
