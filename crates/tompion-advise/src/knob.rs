@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::{Setup, Surroundings, WayBack};
+use crate::{Change, Setup, Surroundings};
 
 /// Whom a remedy touches while it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -46,32 +46,6 @@ impl Quantity {
             Self::WakeUp => "wake-up latency",
             Self::ReadCost => "read cost",
             Self::ProgramWakeUp => "wake-up latency in a program",
-        }
-    }
-}
-
-/// One file that a remedy changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// The file, as seen from `/`.
-    pub path: PathBuf,
-    /// What it says without the remedy.
-    pub old: String,
-    /// What it says with it.
-    pub new: String,
-    /// What else it takes to undo it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub back: Option<WayBack>,
-}
-
-impl Change {
-    /// From one value to another, undone by the old one.
-    pub fn new(path: impl Into<PathBuf>, old: impl Into<String>, new: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            old: old.into(),
-            new: new.into(),
-            back: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::State;
 use crate::advice::{KnobAdvice, Status};
 use crate::candidate::Candidate;
 use crate::effect::{Judged, Pair, gain, judge, median, status};
-use crate::trying::Tried;
+use crate::tried::Tried;
 
 /// Every candidate with what came of it, the best first. A pair of trials takes `a_pair`
 /// where none was made.

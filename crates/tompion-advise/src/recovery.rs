@@ -7,8 +7,7 @@ use serde::Serialize;
 use tompion_platform::Root;
 
 use crate::journal::{self, Journal, JournalError, Record};
-use crate::switch::LeftAlone;
-use crate::{Change, files, way_back};
+use crate::{Change, LeftAlone, files, way_back};
 
 /// What an earlier run left behind.
 #[derive(Debug)]

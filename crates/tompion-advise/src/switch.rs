@@ -1,42 +1,13 @@
 //! Switching one remedy on, and off whatever happens.
 
-use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-use serde::Serialize;
 use tompion_platform::Root;
 
 use crate::recovery::undo;
-use crate::{Change, Journal, Ready, files};
-
-/// A value that someone else has changed, and that stays as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftAlone {
-    /// The file.
-    pub path: PathBuf,
-    /// What it says now.
-    pub found: String,
-    /// What it said when it was first looked at.
-    pub old: String,
-}
-
-impl fmt::Display for LeftAlone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, found, old) = (self.path.display(), &self.found, &self.old);
-        match files::same(found, old) {
-            true => write!(
-                f,
-                "{path}: someone else has set it back to `{old}` meanwhile"
-            ),
-            false => write!(
-                f,
-                "{path}: someone else has set it to `{found}`, which stays; it was `{old}` before"
-            ),
-        }
-    }
-}
+use crate::{Change, Journal, LeftAlone, Ready, files};
 
 /// Why a remedy is not on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use crate::candidate::Candidate;
 use crate::effect::Pair;
 use crate::order::turns;
 use crate::ranking::ranked;
-use crate::{Journal, Knob, Ready, Refusal, State, Switch};
+use crate::tried::{Tried, tried};
+use crate::{Journal, Refusal, Switch};
 
 /// How remedies are tried.
 #[derive(Clone, Debug)]
@@ -76,23 +77,6 @@ fn trial_length(options: &TryOptions, tried: usize) -> Duration {
 /// What a pair takes as a rule: its trials, and a third of the time between them.
 fn pair_length(trial: Duration) -> Duration {
     trial * 3
-}
-
-/// A remedy that is tried, and what came of it so far.
-pub(crate) struct Tried<'a> {
-    /// Its place in the list of candidates.
-    pub candidate: usize,
-    knob: &'a dyn Knob,
-    ready: &'a Ready,
-    pub pairs: Vec<Pair>,
-    /// Which of its files did not take their value, and why.
-    pub left_out: Vec<String>,
-    /// Why it is tried no more.
-    pub refused: Option<String>,
-    /// The longest time that a pair took.
-    longest: Duration,
-    /// The time that all of them took.
-    pub took: Duration,
 }
 
 /// Tries what is to be tried until the time is up, or `stop` is set. What was
@@ -211,25 +195,6 @@ impl Advice {
             left_alone: Vec::new(),
         }
     }
-}
-
-fn tried(candidates: &[Candidate]) -> Vec<Tried<'_>> {
-    let tried = candidates.iter().enumerate().filter(|(_, c)| c.is_tried());
-    tried
-        .filter_map(|(at, candidate)| match &candidate.state {
-            State::Ready(ready) => Some(Tried {
-                candidate: at,
-                knob: candidate.knob.as_ref(),
-                ready,
-                pairs: Vec::new(),
-                left_out: Vec::new(),
-                refused: None,
-                longest: Duration::ZERO,
-                took: Duration::ZERO,
-            }),
-            _ => None,
-        })
-        .collect()
 }
 
 /// Why a pair brought nothing.

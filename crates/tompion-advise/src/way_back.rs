@@ -5,34 +5,20 @@
 //! value alone would undo the remedy in name only, for the trials that follow and for
 //! good.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use tompion_platform::Root;
 
-use crate::{Change, files};
+use crate::{Change, WayBack, files};
 
 /// The kernel moves an interrupt when it comes next; one that takes longer is rare, and
 /// disturbs few trials wherever it arrives.
 const PATIENCE: Duration = Duration::from_millis(30);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// A value that is written before the old one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WayBack {
-    /// The value.
-    pub value: String,
-    /// The file that says the same once it acts.
-    pub seen_in: PathBuf,
-    /// Whether it may have been written; until then, whoever has set it was someone else.
-    pub begun: bool,
-}
-
-impl WayBack {
-    fn has_arrived(&self, root: &Root) -> bool {
-        files::read(root, &self.seen_in).is_ok_and(|now| files::same(&now, &self.value))
-    }
+/// Whether what is to be led back has come to the value of `back`.
+fn has_arrived(back: &WayBack, root: &Root) -> bool {
+    files::read(root, &back.seen_in).is_ok_and(|now| files::same(&now, &back.value))
 }
 
 /// Whether `found` is what we wrote there.
@@ -46,7 +32,7 @@ pub fn begin(root: &Root, changes: &mut [Change]) -> bool {
     let mut any = false;
     for change in changes {
         let has_ours = files::read(root, &change.path).is_ok_and(|now| is_ours(change, &now));
-        if let Some(back) = change.back.as_mut().filter(|back| !back.has_arrived(root)) {
+        if let Some(back) = change.back.as_mut().filter(|back| !has_arrived(back, root)) {
             back.begun |= has_ours;
             any |= has_ours;
         }
@@ -67,7 +53,7 @@ pub fn lead(root: &Root, changes: &[Change]) {
         })
         .collect();
     let end = Instant::now() + PATIENCE;
-    while led.iter().any(|back| !back.has_arrived(root)) && Instant::now() < end {
+    while led.iter().any(|back| !has_arrived(back, root)) && Instant::now() < end {
         std::thread::sleep(LOOK_EVERY);
     }
 }
