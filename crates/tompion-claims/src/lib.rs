@@ -16,7 +16,9 @@ mod claim;
 mod coverage;
 mod decide;
 mod evidence;
+mod mistake;
 mod paper;
+mod reading;
 mod register;
 mod validate;
 
@@ -27,6 +29,7 @@ pub use evidence::{
     Effect, Evidence, Finding, Interval, Machine, Outcome, RecordedRun, SCHEMA_VERSION, Source,
     json_schema, rounded,
 };
+pub use mistake::Mistake;
 pub use paper::Paper;
-pub use register::{Register, Text, register};
-pub use validate::Mistake;
+pub use reading::{Text, register};
+pub use register::Register;

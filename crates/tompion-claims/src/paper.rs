@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::Claim;
-use crate::validate::Mistake;
+use crate::{Claim, Mistake};
 
 /// A paper with its claims.
 #[derive(Clone, Debug, PartialEq, Eq)]

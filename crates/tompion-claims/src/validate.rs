@@ -2,26 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use thiserror::Error;
-
-use crate::{Basis, Claim, Evidence, Outcome, Paper, Register, SCHEMA_VERSION, Source, Status};
-
-/// Something wrong in a register: where, and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{place}: {what}")]
-pub struct Mistake {
-    place: String,
-    what: String,
-}
-
-impl Mistake {
-    pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            what: what.into(),
-        }
-    }
-}
+use crate::{
+    Basis, Claim, Evidence, Mistake, Outcome, Paper, Register, SCHEMA_VERSION, Source, Status,
+};
 
 /// Everything that is wrong with a register.
 pub(crate) fn validate(register: &Register) -> Vec<Mistake> {
