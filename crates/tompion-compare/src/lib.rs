@@ -13,6 +13,7 @@ mod comparison;
 mod environment;
 mod figure;
 mod gate;
+mod mismatch;
 mod parameters;
 mod platforms;
 mod published;
@@ -22,7 +23,7 @@ pub use comparison::{Basis, Comparison, Found, Instead, Row, Settings, Values, V
 pub use environment::{Difference, differences};
 pub use figure::Figure;
 pub use gate::{Gate, Judged, Judgement};
-pub use parameters::{Mismatch, mismatches};
+pub use mismatch::{Mismatch, mismatches};
 pub use platforms::{
     Added, PairRatio, PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, RatioWish,
     platform_medians, platform_summary,
