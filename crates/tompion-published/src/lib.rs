@@ -20,6 +20,7 @@ mod correspondence;
 mod file;
 mod paper;
 mod table;
+mod tables;
 mod unit;
 mod value;
 
@@ -28,6 +29,7 @@ pub use correspondence::{
     counterparts_of_cell,
 };
 pub use paper::{Paper, paper, papers};
-pub use table::{Column, Factor, Figure, Observation, Row, Table, table, tables, tables_of};
+pub use table::{Column, Factor, Figure, Observation, Row, Table};
+pub use tables::{table, tables, tables_of};
 pub use unit::Unit;
 pub use value::{Quality, Relation, Value};

@@ -1,36 +1,11 @@
-//! Tables of published figures, and looking things up in them.
+//! A table of published figures, and looking things up in it.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Paper, Unit, Value, file, paper};
-
-static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
-    // The tests parse the same texts, so a broken file never leaves the workshop.
-    let read = |text| file::parse(text).unwrap_or_else(|e| panic!("embedded table: {e}"));
-    file::TEXTS.iter().map(|text| read(text)).collect()
-});
-
-/// All tables, those of the oldest paper first.
-pub fn tables() -> &'static [Table] {
-    &TABLES
-}
-
-/// The table of that name, such as `kirova-2019/table-1`.
-pub fn table(id: &str) -> Option<&'static Table> {
-    tables().iter().find(|t| t.id == id)
-}
-
-/// The table of that name, or all tables of the paper of that name.
-pub fn tables_of(name: &str) -> Vec<&'static Table> {
-    tables()
-        .iter()
-        .filter(|t| t.id == name || t.paper == name)
-        .collect()
-}
+use crate::{Paper, Unit, Value, paper};
 
 /// Figures that belong together: a table of a paper, or those in its running text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
