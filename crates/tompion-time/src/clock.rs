@@ -10,6 +10,7 @@ use crate::evidence::{Evidence, Standing};
 use crate::machine::CLOCK;
 use crate::os::{self, ClockId};
 use crate::policy::Policy;
+use crate::source::Source;
 
 /// The clock behind [`Instant`](crate::Instant). There is one in a process; it
 /// starts by itself at the first read.
@@ -25,18 +26,6 @@ use crate::policy::Policy;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Clock;
-
-/// Where the time comes from at present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// The CPU counter, anchored to the kernel's clock.
-    Counter,
-    /// The kernel's clock, because of the reason given.
-    Kernel(
-        /// Why the counter is not used.
-        Reason,
-    ),
-}
 
 impl Clock {
     /// Sets the policy and waits until the clock has settled: until the counter

@@ -76,13 +76,16 @@ mod policy;
 pub mod sleep;
 mod slots;
 #[deny(unsafe_code)]
+mod source;
+#[deny(unsafe_code)]
 mod ticks;
 
 pub use calibrate::{Anchor, Rate};
-pub use clock::{Clock, Report, Source};
+pub use clock::{Clock, Report};
 pub use discipline::Reason;
 pub use instant::Instant;
 pub use policy::{ParsePolicyError, Policy};
+pub use source::Source;
 pub use ticks::Ticks;
 
 /// The guide's examples, run as tests.

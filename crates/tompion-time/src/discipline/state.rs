@@ -1,7 +1,7 @@
 //! The state between two anchors.
 
 use super::{INTERVAL_NS, Observation, Offset, Reason, STRETCH_NS, Terms};
-use crate::Source;
+use crate::source::Source;
 
 /// A straight piece of the clock: `n0 + (t - t0) * mult / 2^32` for the `length`
 /// ticks from `t0` on.
