@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::LoadSpec;
+use crate::job::Budget;
 use crate::loads::BLOCK_BYTES;
 use crate::spec::Part;
-use crate::worker::Budget;
 
 /// What the loads of a run may write together, in bytes, where that lasts.
 pub const USUAL_WRITE_BYTES: u64 = 100_000_000;

@@ -11,8 +11,8 @@ use crate::child::LoadChild;
 use crate::counters::{Counters, memory_file};
 use crate::irq_guard::IrqGuard;
 use crate::loads::file_name;
+use crate::protocol::{NO_CPU, SEPARATOR, WORKER_ARG};
 use crate::spec::{Irq, Part};
-use crate::worker::{NO_CPU, SEPARATOR, WORKER_ARG};
 use crate::{LoadConfig, LoadError, driver, irq, sys, tree};
 
 /// A load that is one process, or one program below a supervisor.
@@ -58,7 +58,8 @@ impl Component {
                 source,
             }
         };
-        let version = driver::version(part)?;
+        let program = part.work.program();
+        let version = program.map(|p| driver::version(p, &load)).transpose()?;
         let executable =
             std::path::absolute(&config.executable).map_err(system("find its executable"))?;
         let (interrupts, mut notes) = interrupts(part, config, &executable)?;

@@ -4,7 +4,6 @@ use std::io;
 use std::process::{Command, Stdio};
 
 use crate::LoadError;
-use crate::spec::Part;
 
 /// One driver as started by the supervisor.
 pub struct Driver {
@@ -16,14 +15,11 @@ pub struct Driver {
     pub main: Command,
 }
 
-/// Name and version of the driver of a load; absent for a built-in load.
+/// Name and version of the program that drives `load`.
 ///
 /// # Errors
-/// If the program is not installed, or does not tell its version.
-pub fn version(spec: &Part) -> Result<Option<String>, LoadError> {
-    let Some(program) = spec.work.program() else {
-        return Ok(None);
-    };
+/// If it is not installed, or does not tell its version.
+pub fn version(program: &'static str, load: &str) -> Result<String, LoadError> {
     let output = match Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -32,13 +28,13 @@ pub fn version(spec: &Part) -> Result<Option<String>, LoadError> {
         Ok(output) => output,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             return Err(LoadError::DriverMissing {
-                load: spec.to_string(),
+                load: load.to_owned(),
                 program,
             });
         }
         Err(source) => {
             return Err(LoadError::System {
-                load: spec.to_string(),
+                load: load.to_owned(),
                 action: "ask the program for its version",
                 source,
             });
@@ -46,9 +42,9 @@ pub fn version(spec: &Part) -> Result<Option<String>, LoadError> {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     match version_number(&text) {
-        Some(number) => Ok(Some(format!("{program} {number}"))),
+        Some(number) => Ok(format!("{program} {number}")),
         None => Err(LoadError::Start {
-            load: spec.to_string(),
+            load: load.to_owned(),
             problem: format!("{program} --version does not tell a version"),
         }),
     }
@@ -66,6 +62,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::spec::Part;
 
     fn line(command: &Command) -> String {
         let args = command.get_args().map(|a| a.to_string_lossy());
@@ -97,6 +94,6 @@ mod tests {
     #[test]
     fn built_in_loads_have_no_driver() {
         assert!(part("cpu").work.driver(Path::new(".")).unwrap().is_none());
-        assert_eq!(version(&part("cpu")).unwrap(), None);
+        assert_eq!(part("cpu").work.program(), None);
     }
 }

@@ -13,7 +13,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use nix::sys::signal::SigSet;
 
 use crate::irq::Irq;
-use crate::worker::WORKER_ARG;
+use crate::protocol::WORKER_ARG;
 
 /// The worker's first argument that makes it this guard.
 pub const ROLE: &str = "interrupts";

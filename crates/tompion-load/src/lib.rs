@@ -21,16 +21,20 @@ mod affinity;
 mod budget;
 mod child;
 mod component;
+mod config;
 mod counters;
 mod driver;
 mod error;
 mod headroom;
 mod irq;
 mod irq_guard;
+mod job;
 mod keeper;
+mod load;
 mod loads;
 mod peer;
 mod process;
+mod protocol;
 mod spec;
 mod supervisor;
 mod sys;
@@ -39,12 +43,14 @@ mod worker;
 
 pub use activity::{Activity, ActivityRates, machine_activity};
 pub use budget::{USUAL_WRITE_BYTES, least_write_bytes, longest_write_time, write_budget};
+pub use config::LoadConfig;
 pub use error::LoadError;
-pub use loads::{InCheck, Load};
+pub use load::{InCheck, Load};
 pub use peer::serve_peer;
-pub use process::{LoadConfig, LoadProcess, Observation};
+pub use process::{LoadProcess, Observation};
+pub use protocol::WORKER_ARG;
 pub use spec::{LoadList, LoadSpec};
-pub use worker::{WORKER_ARG, worker_main};
+pub use worker::worker_main;
 
 /// Every load, in the order in which they are shown.
 pub fn loads() -> impl Iterator<Item = &'static Load> {

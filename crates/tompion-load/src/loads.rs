@@ -2,13 +2,7 @@
 
 mod files;
 
-use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
-
-use crate::driver::Driver;
-use crate::spec::{Irq, Opt, Options, Text};
-use crate::worker::{Budget, Plan};
+use crate::load::Load;
 
 pub(crate) use files::{BLOCK_BYTES, file_name};
 
@@ -29,106 +23,4 @@ tompion_record::entries! {
         udp,
         stress_ng,
         iperf3,
-}
-
-/// An entry in the list of loads.
-#[derive(Debug)]
-pub struct Load {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does, and its options.
-    pub about: &'static str,
-    /// Whether `tompion check` measures beside it unless told otherwise.
-    pub in_check: InCheck,
-    pub(crate) parse: Parse,
-}
-
-/// Which checks measure beside a load unless told otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InCheck {
-    /// None.
-    No,
-    /// A whole one.
-    Whole,
-    /// A quick one too.
-    Quick,
-}
-
-/// How the options of a load are read.
-#[derive(Debug)]
-pub(crate) enum Parse {
-    /// As `key=value`; every such load takes `cpus=LIST` too.
-    Options(
-        &'static [Opt],
-        fn(&Options<'_>) -> Result<Arc<dyn Work>, String>,
-    ),
-    /// As it likes: all that follows its name and a colon.
-    Text(fn(Option<&str>) -> Parsed),
-}
-
-/// A load as asked for, or what is wrong with its options.
-pub(crate) type Parsed = Result<Arc<dyn Work>, String>;
-
-/// A load with its options.
-pub(crate) trait Work: fmt::Debug + Send + Sync {
-    /// Adds its options to its canonical text.
-    fn describe(&self, text: &mut Text) {
-        let _ = text;
-    }
-
-    /// Whether this is the absence of load, which is never started.
-    fn is_idle(&self) -> bool {
-        false
-    }
-
-    /// What it writes.
-    fn writes(&self) -> Writes {
-        Writes::Nothing
-    }
-
-    /// Whether bytes are counted beside its operations.
-    fn moves_bytes(&self) -> bool {
-        true
-    }
-
-    /// Where the interrupts of its disk are to arrive.
-    fn irq(&self) -> Option<Irq> {
-        None
-    }
-
-    /// What one of our own threads does each; this is called in the load's process.
-    ///
-    /// # Errors
-    /// Why it cannot run, in one line.
-    fn plan(&self, budget: Budget) -> Result<Plan, String> {
-        let _ = budget;
-        Err("not a load of the worker".to_owned())
-    }
-
-    /// The program that produces it, where that is another one than this.
-    fn program(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// How that program is started, with `directory` for its temporary files.
-    ///
-    /// # Errors
-    /// What the system refused.
-    fn driver(&self, directory: &Path) -> std::io::Result<Option<Driver>> {
-        let _ = directory;
-        Ok(None)
-    }
-}
-
-/// What a load writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writes {
-    /// Nothing.
-    Nothing,
-    /// Files in its directory, once: those that it reads.
-    Once,
-    /// Files in its directory for as long as it runs.
-    Here,
-    /// Files elsewhere for as long as it runs.
-    Elsewhere,
 }

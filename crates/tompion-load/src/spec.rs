@@ -3,6 +3,7 @@
 
 mod options;
 mod part;
+mod text;
 mod values;
 
 use std::fmt;
@@ -10,7 +11,8 @@ use std::str::FromStr;
 
 use crate::LoadError;
 pub(crate) use options::{Opt, Options, PEER, SIZE, THREADS};
-pub(crate) use part::{Part, Text};
+pub(crate) use part::Part;
+pub(crate) use text::Text;
 pub(crate) use values::{
     Bits, Cpus, Irq, PortRule, Size, parse_bits, parse_peer, parse_size, split_peer,
 };
@@ -84,10 +86,7 @@ impl FromStr for LoadSpec {
 }
 
 fn parse(text: &str) -> Result<Vec<Part>, String> {
-    let mut parts: Vec<Part> = text
-        .split('+')
-        .map(options::parse)
-        .collect::<Result<_, _>>()?;
+    let mut parts: Vec<Part> = text.split('+').map(part::parse).collect::<Result<_, _>>()?;
     if parts.len() > 1 && parts.iter().any(|part| part.work.is_idle()) {
         return Err("idle is the absence of load and combines with nothing".to_owned());
     }

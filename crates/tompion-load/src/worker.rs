@@ -1,11 +1,8 @@
 //! The worker process: the hidden side of the executable, which produces the
 //! built-in loads and supervises the others.
 
-mod pace;
-
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
@@ -13,53 +10,15 @@ use nix::sys::signal::{Signal, raise};
 use nix::unistd::{Pid, getppid};
 
 use crate::affinity::{self, Placement};
-use crate::counters::{Counter, Counters};
+use crate::counters::Counters;
+use crate::job::{Budget, Gate, Plan};
+use crate::protocol::{NO_CPU, SEPARATOR, WORKER_ARG};
 use crate::spec::Part;
 use crate::{LoadSpec, irq_guard, supervisor, sys};
-
-pub(crate) use pace::Budget;
-
-/// First argument of the executable that makes it a worker.
-pub const WORKER_ARG: &str = "__load";
 
 /// Stack of a load thread, none of which calls deep; a hundred of them should
 /// not need a hundred times the usual 2 MiB of address space.
 const STACK_BYTES: usize = 128 * 1024;
-
-/// What a load is going to do: one job a thread, and what they count.
-pub(crate) struct Plan {
-    pub(crate) operation: String,
-    /// What the reader of the evidence has to know, each in one line.
-    pub(crate) notes: Vec<String>,
-    pub(crate) jobs: Vec<Job>,
-}
-
-impl Plan {
-    pub(crate) fn new(operation: String, jobs: Vec<Job>) -> Self {
-        Self {
-            operation,
-            notes: Vec::new(),
-            jobs,
-        }
-    }
-}
-
-/// The work of one thread: prepares, passes the gate, and then works for as long
-/// as it can. Returns why it could not go on.
-pub(crate) type Job = Box<dyn FnOnce(&Counter<'_>, &Gate) -> String + Send>;
-
-/// Holds prepared threads until the load is switched on for the first time.
-pub(crate) struct Gate {
-    ready: Barrier,
-    open: Barrier,
-}
-
-impl Gate {
-    pub(crate) fn pass(&self) {
-        self.ready.wait();
-        self.open.wait();
-    }
-}
 
 /// What the parent asks for, in the order of the arguments.
 struct Order {
@@ -93,9 +52,6 @@ impl Order {
         })
     }
 }
-
-/// In place of the measured CPU's number.
-pub(crate) const NO_CPU: &str = "-";
 
 /// Runs as the worker; the executable calls this when its first argument is
 /// [`WORKER_ARG`], with the arguments after it.
@@ -146,20 +102,12 @@ fn die_with(parent: Pid) -> Result<(), String> {
     }
 }
 
-/// CPUs that this process may run on.
-pub(crate) fn usable_cpus() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// Prepares all threads, reports the operation, stops, and works from then on.
 fn work(plan: Plan, placement: &Placement) -> Result<(), String> {
     let threads = plan.jobs.len();
     let counters = Counters::create(io::stdin(), threads)
         .map_err(|e| format!("could not share its counters: {e}"))?;
-    let gate = Gate {
-        ready: Barrier::new(threads + 1),
-        open: Barrier::new(threads + 1),
-    };
+    let gate = Gate::new(threads);
     // A thread that fails must not leave a weaker load behind.
     std::panic::set_hook(Box::new(|panic| fail(&format!("internal error: {panic}"))));
     thread::scope(|scope| {
@@ -180,19 +128,16 @@ fn work(plan: Plan, placement: &Placement) -> Result<(), String> {
                     ))
                 });
         }
-        gate.ready.wait();
+        gate.await_ready();
         let lines = [std::slice::from_ref(&plan.operation), &plan.notes].concat();
         announce(&lines.join(SEPARATOR))
             .unwrap_or_else(|e| fail(&format!("could not report: {e}")));
         // From here on the parent switches the load on and off.
         raise(Signal::SIGSTOP).unwrap_or_else(|e| fail(&format!("could not stop itself: {e}")));
-        gate.open.wait();
+        gate.open();
     });
     Ok(())
 }
-
-/// Between the operation and the notes of a worker that is ready.
-pub(crate) const SEPARATOR: &str = "\t";
 
 /// One line to the parent.
 fn announce(line: &str) -> io::Result<()> {

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 use tompion_record::{format_duration, parse_duration_ns};
 
-use super::{InCheck, Load, Parse, Parsed, Work};
 use crate::counters::Counter;
+use crate::job::{Budget, Job, Plan, usable_cpus};
+use crate::load::{InCheck, Load, Parse, Parsed, Work};
 use crate::spec::{Opt, Options, THREADS as THREADS_OPTION, Text};
-use crate::worker::{Budget, Job, Plan, usable_cpus};
 
 pub(super) static ENTRY: Load = Load {
     name: "cpu",

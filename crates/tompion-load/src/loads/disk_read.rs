@@ -15,10 +15,10 @@ use std::sync::Arc;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use super::files::{in_memory_note, nameless_file};
-use super::{InCheck, Load, Parse, Work, Writes};
 use crate::headroom::check_disk;
+use crate::job::{Budget, Job, Plan};
+use crate::load::{InCheck, Load, Parse, Work, Writes};
 use crate::spec::{Irq, Opt, SIZE, Size, Text, parse_size};
-use crate::worker::{Budget, Job, Plan};
 
 pub(super) static ENTRY: Load = Load {
     name: "disk-read",

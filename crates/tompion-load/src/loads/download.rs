@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::network::{Pump, job, loopback, receiver};
-use super::{InCheck, Load, Parse, Work};
+use crate::job::{Budget, Plan};
+use crate::load::{InCheck, Load, Parse, Work};
 use crate::peer::bulk::{BLOCK_BYTES, send_bulk};
 use crate::peer::hello::{Service, connect};
 use crate::spec::{PEER, Size, Text};
-use crate::worker::{Budget, Plan};
 
 pub(super) static ENTRY: Load = Load {
     name: "download",

@@ -9,12 +9,12 @@ use super::files::{
     BLOCK_BYTES, MOST_FILE_BYTES, file_name, in_memory_note, nameless_file, used_up,
 };
 use super::network::loopback;
-use super::{InCheck, Load, Parse, Work, Writes};
 use crate::headroom::check_disk;
+use crate::job::{Budget, Job, Plan};
+use crate::load::{InCheck, Load, Parse, Work, Writes};
 use crate::peer::files::{Client, FILES, serve};
 use crate::peer::hello::{Service, connect};
 use crate::spec::{PEER, Size, Text};
-use crate::worker::{Budget, Job, Plan};
 
 pub(super) static ENTRY: Load = Load {
     name: "file-server",

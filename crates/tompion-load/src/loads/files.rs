@@ -10,8 +10,8 @@ use std::path::Path;
 
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 
+use crate::job::Budget;
 use crate::peer::files;
-use crate::worker::Budget;
 
 /// What `io` writes at a time, and the unit of what `hd` writes.
 pub const BLOCK_BYTES: u64 = 4096;

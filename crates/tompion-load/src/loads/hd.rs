@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::{BLOCK_BYTES, MOST_FILE_BYTES, in_memory_note, nameless_file, used_up};
-use super::{InCheck, Load, Parse, Work, Writes};
 use crate::headroom::check_disk;
+use crate::job::{Budget, Job, Plan};
+use crate::load::{InCheck, Load, Parse, Work, Writes};
 use crate::spec::Size;
-use crate::worker::{Budget, Job, Plan};
 
 pub(super) static ENTRY: Load = Load {
     name: "hd",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Work};
+use crate::load::{InCheck, Load, Parse, Work};
 
 pub(super) static ENTRY: Load = Load {
     name: "idle",

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Parsed, Work};
 use crate::driver::Driver;
+use crate::load::{InCheck, Load, Parse, Parsed, Work};
 use crate::spec::{PEER, PortRule, Text, parse_peer, split_peer};
 
 pub(super) static ENTRY: Load = Load {

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Work};
 use crate::headroom::memory_allowance_bytes;
+use crate::job::{Budget, Job, Plan, usable_cpus};
+use crate::load::{InCheck, Load, Parse, Work};
 use crate::spec::{SIZE, Size, THREADS, Text, parse_size};
 use crate::sys;
-use crate::worker::{Budget, Job, Plan, usable_cpus};
 
 pub(super) static ENTRY: Load = Load {
     name: "memory",

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Work};
 use crate::headroom::memory_allowance_bytes;
+use crate::job::{Budget, Job, Plan, usable_cpus};
+use crate::load::{InCheck, Load, Parse, Work};
 use crate::spec::Size;
-use crate::worker::{Budget, Job, Plan, usable_cpus};
 
 pub(super) static ENTRY: Load = Load {
     name: "memory-bus",

@@ -4,12 +4,12 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Work};
 use crate::counters::Counter;
+use crate::job::{Budget, Job, Plan};
+use crate::load::{InCheck, Load, Parse, Work};
 use crate::peer::bulk::{BLOCK_BYTES, receive_bulk, send_bulk};
 use crate::peer::hello::{Service, connect};
 use crate::spec::{PEER, Size, Text};
-use crate::worker::{Budget, Job, Plan};
 
 pub(super) static ENTRY: Load = Load {
     name: "network",

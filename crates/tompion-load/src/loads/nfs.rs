@@ -7,11 +7,11 @@ use std::sync::Arc;
 use nix::sys::statfs::{NFS_SUPER_MAGIC, statfs};
 
 use super::files::{BLOCK_BYTES, MOST_FILE_BYTES, file_name, used_up};
-use super::{InCheck, Load, Parse, Work, Writes};
 use crate::headroom::check_disk;
+use crate::job::{Budget, Job, Plan};
+use crate::load::{InCheck, Load, Parse, Work, Writes};
 use crate::peer::files;
 use crate::spec::{Opt, Size, Text};
-use crate::worker::{Budget, Job, Plan};
 
 pub(super) static ENTRY: Load = Load {
     name: "nfs",

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::{InCheck, Load, Parse, Parsed, Work};
 use crate::driver::Driver;
+use crate::load::{InCheck, Load, Parse, Parsed, Work};
 use crate::spec::Text;
 
 pub(super) static ENTRY: Load = Load {

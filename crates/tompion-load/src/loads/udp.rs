@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use super::{InCheck, Load, Parse, Work};
+use crate::job::{Budget, Job, Plan};
+use crate::load::{InCheck, Load, Parse, Work};
 use crate::peer::datagrams::{DATAGRAM_BYTES, Schedule, arrived_bytes, datagram, token_of};
 use crate::peer::hello::{Service, connect, read_line};
 use crate::spec::{Bits, Opt, PEER, Text, parse_bits};
-use crate::worker::{Budget, Job, Plan};
 
 pub(super) static ENTRY: Load = Load {
     name: "udp",

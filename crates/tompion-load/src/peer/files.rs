@@ -1,4 +1,4 @@
-//! A small file server over TCP, and its client: see `worker::file_server`.
+//! A small file server over TCP, and its client: see `loads::file_server`.
 //!
 //! The client sends a file, the server writes and syncs it before it answers, as
 //! an NFS server does with a stable write, and sends it back when asked. A client

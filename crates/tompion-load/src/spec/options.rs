@@ -1,8 +1,6 @@
-//! From text to one load.
+//! The options of a load.
 
-use super::part::Part;
-use super::values::{Cpus, PortRule, parse_peer};
-use crate::loads::{self, Parse};
+use super::values::{PortRule, parse_peer};
 
 /// More threads than this are a typing error rather than a wish.
 const MAX_THREADS: u32 = 4096;
@@ -15,34 +13,14 @@ pub const THREADS: Opt = ("threads", "threads=N");
 pub const SIZE: Opt = ("size", "size=BYTES");
 /// The other end.
 pub const PEER: Opt = ("peer", "peer=HOST:PORT");
-const CPUS: Opt = ("cpus", "cpus=LIST");
-
-/// Parses one load, without `+`.
-pub fn parse(text: &str) -> Result<Part, String> {
-    let (name, rest) = match text.split_once(':') {
-        Some((name, rest)) => (name, Some(rest)),
-        None => (text, None),
-    };
-    let Some(load) = loads::ALL.iter().find(|load| load.name == name) else {
-        let names: Vec<_> = loads::ALL.iter().map(|load| load.name).collect();
-        return Err(format!("unknown name; known are {}", names.join(", ")));
-    };
-    let (work, cpus) = match load.parse {
-        Parse::Text(parse) => (parse(rest)?, None),
-        Parse::Options(known, parse) => {
-            let options = Options::parse(rest, known)?;
-            let work = parse(&options)?;
-            (work, options.value(CPUS.0, str::parse::<Cpus>)?)
-        }
-    };
-    Ok(Part { load, work, cpus })
-}
+/// The CPUs that its threads may use.
+pub(super) const CPUS: Opt = ("cpus", "cpus=LIST");
 
 /// `key=value` pairs, each key at most once and from a known set.
 pub struct Options<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Options<'a> {
-    fn parse(rest: Option<&'a str>, own: &[Opt]) -> Result<Self, String> {
+    pub(super) fn parse(rest: Option<&'a str>, own: &[Opt]) -> Result<Self, String> {
         let known = || own.iter().chain([&CPUS]);
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for part in rest.into_iter().flat_map(pieces) {

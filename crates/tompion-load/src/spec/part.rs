@@ -4,8 +4,11 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::options::{CPUS, Options};
+use super::text::Text;
 use super::values::{Cpus, Irq};
-use crate::loads::{self, Load, Work, Writes};
+use crate::load::{Load, Parse, Work, Writes};
+use crate::loads;
 
 /// One load with its options, and the CPUs that its threads may use; absent for any.
 ///
@@ -68,14 +71,32 @@ impl Part {
     }
 
     fn text(&self, with_defaults: bool) -> String {
-        let mut text = Text {
-            text: self.load.name.to_owned(),
-            with_defaults,
-        };
+        let mut text = Text::new(self.load.name, with_defaults);
         self.work.describe(&mut text);
-        text.option("cpus", self.cpus.as_ref());
-        text.text
+        text.option(CPUS.0, self.cpus.as_ref());
+        text.finish()
     }
+}
+
+/// Parses one load, without `+`.
+pub fn parse(text: &str) -> Result<Part, String> {
+    let (name, rest) = match text.split_once(':') {
+        Some((name, rest)) => (name, Some(rest)),
+        None => (text, None),
+    };
+    let Some(load) = loads::ALL.iter().find(|load| load.name == name) else {
+        let names: Vec<_> = loads::ALL.iter().map(|load| load.name).collect();
+        return Err(format!("unknown name; known are {}", names.join(", ")));
+    };
+    let (work, cpus) = match load.parse {
+        Parse::Text(parse) => (parse(rest)?, None),
+        Parse::Options(known, parse) => {
+            let options = Options::parse(rest, known)?;
+            let work = parse(&options)?;
+            (work, options.value(CPUS.0, str::parse::<Cpus>)?)
+        }
+    };
+    Ok(Part { load, work, cpus })
 }
 
 impl PartialEq for Part {
@@ -95,30 +116,5 @@ impl Hash for Part {
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text(true))
-    }
-}
-
-/// The canonical text of a load while its options are added.
-pub struct Text {
-    text: String,
-    with_defaults: bool,
-}
-
-impl Text {
-    /// Whether an option is shown: a fixed default is left out where it goes without saying.
-    pub fn shows(&self, is_default: bool) -> bool {
-        self.with_defaults || !is_default
-    }
-
-    /// Adds an option that has a value.
-    pub fn option(&mut self, key: &str, value: Option<impl fmt::Display>) {
-        if let Some(value) = value {
-            self.text += &format!(":{key}={value}");
-        }
-    }
-
-    /// Adds an option without one.
-    pub fn flag(&mut self, key: &str) {
-        self.text += &format!(":{key}");
     }
 }
