@@ -21,6 +21,7 @@
 
 mod from_events;
 mod from_turns;
+mod gauge;
 mod gauges;
 mod polled;
 mod series;

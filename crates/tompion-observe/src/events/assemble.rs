@@ -8,35 +8,16 @@ use tompion_cause::{OffCpu, Span, What};
 use super::names::Names;
 use super::record::{Event, Kind, Origin, Record};
 
+mod state;
 mod threads;
 
-use threads::{By, Watched};
+use state::{Cpu, Open, Watched, span};
+use threads::By;
 
-struct Cpu {
-    /// Who runs; unknown before the first switch.
-    tid: Option<i32>,
-    /// Since when that is so; unknown while records are missing.
-    since_ns: Option<u64>,
-    open: Vec<Open>,
-    spans: Vec<Span>,
-}
-
-struct Open {
-    from_ns: u64,
-    kind: Kind,
-    label: u32,
-}
+pub(super) use state::Assembler;
 
 /// Spans by thread or CPU.
 pub(super) type Spans<K> = Vec<(K, Vec<Span>)>;
-
-/// The state between records.
-pub(super) struct Assembler {
-    watched: HashMap<i32, Watched>,
-    cpus: HashMap<u32, Cpu>,
-    labels: Vec<What>,
-    names: Names,
-}
 
 impl Assembler {
     pub(super) fn new(names: Names) -> Self {
@@ -307,15 +288,6 @@ impl Assembler {
         if let Some(c) = self.cpus.get_mut(&cpu).filter(|c| c.tid.is_none()) {
             c.since_ns = Some(at_ns);
         }
-    }
-}
-
-fn span(from_ns: u64, until_ns: u64, what: What) -> Span {
-    let until_ns = until_ns.max(from_ns);
-    Span {
-        from_ns,
-        until_ns,
-        what,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use tompion_time::os::{ClockId, now_ns};
 
+use super::gauge::{Gauge, counter, open};
 use super::series::{Column, Role};
 use super::tables::Table;
 use super::throughput::{Disks, Network};
@@ -9,12 +10,6 @@ use crate::cgroup::Throttling;
 use crate::counters::{faults, pair, switches};
 use crate::kept::{Kept, numbers};
 use crate::sys;
-
-/// Something to be read: its columns, and their values into a slice as long.
-pub(super) trait Gauge: Send {
-    fn columns(&self) -> Vec<Column>;
-    fn read(&mut self, values: &mut [i64]);
-}
 
 /// What there was to be had, by name; each `Err` says why not.
 pub(super) type Items = Vec<(String, Result<(), String>)>;
@@ -60,19 +55,6 @@ pub(super) fn all(threads: &[i32], cpus: &[u32]) -> (Vec<Box<dyn Gauge>>, Items)
     }
     take("steps of the system clock", Ok(Box::new(Clocks)));
     (gauges, access)
-}
-
-pub(super) fn counter(name: String, unit: &'static str, role: Role) -> Column {
-    Column {
-        name,
-        unit,
-        is_counter: true,
-        role,
-    }
-}
-
-pub(super) fn open(path: &str) -> Result<Kept, String> {
-    Kept::open(path).ok_or_else(|| format!("{path} cannot be read"))
 }
 
 /// `/proc/stat`: CPU time by kind in steps of a tick, and context switches.

@@ -1,7 +1,7 @@
 //! `/proc/interrupts` and `/proc/softirqs`: a line for each kind, a column for
 //! each CPU.
 
-use super::gauges::Gauge;
+use super::gauge::Gauge;
 use super::series::{Column, Role};
 use crate::kept::{Kept, numbers};
 

@@ -7,7 +7,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tompion_cause::{Access, Disturbance};
 use tompion_time::os::{ClockId, now_ns};
 
-use super::gauges::{self, Gauge, Items};
+use super::gauge::Gauge;
+use super::gauges::{self, Items};
 use super::polled::{self, Covered};
 use super::series::Series;
 use super::{Observations, OnDrained, Settings, from_events, from_turns};

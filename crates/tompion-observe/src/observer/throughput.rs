@@ -1,6 +1,6 @@
 //! What goes over networks and disks.
 
-use super::gauges::{Gauge, counter, open};
+use super::gauge::{Gauge, counter, open};
 use super::series::{Column, Role};
 use crate::kept::{Kept, numbers};
 

@@ -1,49 +1,14 @@
 //! How a watched thread stands, record by record.
 
-use tompion_cause::{OffCpu, Span, What};
+use tompion_cause::{OffCpu, What};
 
-use super::{Assembler, span};
+use super::state::{Assembler, Off, span};
 
 /// Which of the two kinds of switch records told of a switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Cpu,
     Thread,
-}
-
-pub(super) struct Off {
-    pub from_ns: u64,
-    pub how: OffCpu,
-    pub told_by: [bool; 2],
-    pub wake_ns: Option<u64>,
-}
-
-pub(super) struct Watched {
-    /// Whether anything but the beginning told how it stands.
-    pub is_known: bool,
-    /// When it was found able to run, with no record since: on its CPU or not.
-    pub found_ready_ns: Option<u64>,
-    /// The CPU whose events concern it: where it runs, or waits to run.
-    pub cpu: u32,
-    /// Since when they do; absent while it does not want to run.
-    pub wants_since_ns: Option<u64>,
-    pub off: Option<Off>,
-    pub fault_ns: Option<u64>,
-    pub has_own_ring: bool,
-    pub spans: Vec<Span>,
-}
-
-impl Watched {
-    /// It comes back, or nobody looks any longer.
-    pub(super) fn end_off(&mut self, at_ns: u64) {
-        let Some(off) = self.off.take() else { return };
-        let wake_ns = off.wake_ns.unwrap_or(at_ns);
-        let how = What::OffCpu(off.how);
-        self.spans.push(span(off.from_ns, wake_ns, how));
-        if wake_ns < at_ns {
-            self.spans.push(span(wake_ns, at_ns, What::Runnable));
-        }
-    }
 }
 
 impl Assembler {
