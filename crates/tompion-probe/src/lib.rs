@@ -6,6 +6,7 @@
 //! nothing but the operation under test: no allocation, lock, system call or
 //! page fault of ours.
 
+mod listed;
 pub mod method;
 pub mod read_cost;
 pub mod stalls;

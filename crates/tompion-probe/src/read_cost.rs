@@ -9,14 +9,14 @@ use tompion_record::{Granularity, Mark, Measurement, MethodRow, Recorder, Sample
 use tompion_time::Rate;
 use tompion_time::os::{self, ClockId};
 
-use crate::method::{self, Listed};
+use crate::listed::{self, Listed};
 use crate::{Error, Limits, Outcome, sys};
 
 /// The name of this probe.
 pub const NAME: &str = "read-cost";
 
 /// A way to read a clock.
-pub type Method = method::Method<Reading>;
+pub type Method = listed::Method<Reading>;
 
 /// An entry in the list of clocks.
 pub struct Reading {

@@ -30,7 +30,7 @@ use tompion_time::sleep::Budget;
 pub use event_loop::{MAX_PERIOD_NS, run};
 pub use search::{Attempt, Found, Held, Search, search, smallest_held};
 
-use crate::method::{self, Listed};
+use crate::listed::{self, Listed};
 use crate::{Error, Limits, Outcome};
 
 /// The name of this probe.
@@ -92,7 +92,7 @@ impl FromStr for Form {
 }
 
 /// What fires the events.
-pub type Method = method::Method<Firing>;
+pub type Method = listed::Method<Firing>;
 
 /// An entry in the list of what fires events.
 pub struct Firing {

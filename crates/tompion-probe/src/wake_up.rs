@@ -5,14 +5,14 @@ mod methods;
 use tompion_record::{Mark, Measurement, MethodRow, Recorder, Sample};
 use tompion_time::os::{self, ClockId};
 
-use crate::method::{self, Listed};
+use crate::listed::{self, Listed};
 use crate::{Error, Limits, Outcome, floor, sys};
 
 /// The name of this probe.
 pub const NAME: &str = "wake-up";
 
 /// A function that waits.
-pub type Method = method::Method<Waiting>;
+pub type Method = listed::Method<Waiting>;
 
 /// An entry in the list of functions that wait.
 pub struct Waiting {
