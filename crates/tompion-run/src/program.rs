@@ -19,7 +19,7 @@ mod settling;
 mod thread;
 
 use process::{Process, be_prompt, name_of, raise_open_files};
-use thread::Watched;
+use thread::{LONGEST, Watched};
 
 /// How often events are taken, counters read and new threads looked for.
 const EVERY: Duration = Duration::from_millis(100);
@@ -29,9 +29,6 @@ const SETTLE_EVERY: u32 = 5;
 
 /// Lost time is told this long after it ended, when all about it is known.
 const LAG_NS: u64 = 200_000_000;
-
-/// Stalls that are told one by one.
-const LONGEST: usize = 100;
 
 /// Watches all threads of process `pid` for `duration`, until it ends or until
 /// `stop` is set. Tells `progress` some ten times a second for how long it has watched.

@@ -10,14 +10,15 @@ use tompion_cause::Counters;
 use tompion_observe::events::Keeper;
 use tompion_observe::{ThreadCounters, events};
 use tompion_probe::stalls::{Loops, Settings};
-use tompion_probe::{Error, Limits, Outcome, ThreadSettings};
-use tompion_record::{Observation, Stalls};
+use tompion_probe::{Error, Limits, ThreadSettings};
 use tompion_time::Rate;
 use tompion_time::os::{self, ClockId};
 
 use gathered::Gathered;
 
 use crate::evidence;
+
+pub(super) use gathered::Measured;
 
 /// How often stalls and events are brought together. Rings hold much more.
 const EVERY: Duration = Duration::from_millis(100);
@@ -37,13 +38,6 @@ const REFRESH_NS: u64 = 25_000_000;
 
 /// Rows on their way from a loop: half a second of stalls every 2 us.
 const RING_ROWS: usize = 1 << 18;
-
-/// One loop's trial.
-pub(super) struct Measured {
-    pub outcome: Outcome,
-    pub stalls: Stalls,
-    pub observation: Observation,
-}
 
 /// Runs a loop at each placement for the time that `limits` gives. Events of whole CPUs
 /// are recorded where there is room for what keeps them cheap from then on: closing them

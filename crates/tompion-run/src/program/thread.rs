@@ -6,8 +6,10 @@ use tompion_cause::{
 use tompion_observe::{ThreadCounters, events};
 use tompion_record::{ProgramStall, ProgramThread};
 
-use super::LONGEST;
 use super::settling::Settling;
+
+/// Stalls that are told one by one, of a thread and of the whole program.
+pub const LONGEST: usize = 100;
 
 /// Parts of a stall that are named, the longest; of more it is told how many.
 const PARTS: usize = 4;

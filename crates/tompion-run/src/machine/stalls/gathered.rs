@@ -10,7 +10,6 @@ use tompion_record::{Observation, Recorder, StallPart, Stalls, Storage, stall_pa
 use tompion_stats::Bins;
 use tompion_time::os::{self, ClockId};
 
-use super::Measured;
 use super::spans::Spans;
 use crate::totals::by_cause;
 
@@ -28,6 +27,13 @@ enum Later {
     Told { after: Counters, elsewhere_ns: u64 },
     NotYet,
     NotNeeded,
+}
+
+/// One loop's trial.
+pub struct Measured {
+    pub outcome: Outcome,
+    pub stalls: Stalls,
+    pub observation: Observation,
 }
 
 /// The rows of one loop, and the causes found for them.
