@@ -12,6 +12,7 @@
 //! work shows, and the fence with it. *Sustained* is CPU time over an unbroken run,
 //! rare work such as renewals included, which no median batch shows.
 
+mod figures;
 mod judge;
 mod sources;
 
@@ -22,9 +23,9 @@ use serde::Serialize;
 use tompion_time::os::{self, ClockId};
 
 use crate::cli::Options;
-use crate::paired::Comparison;
 use crate::progress::Progress;
-use sources::{Loop, Role, Source, Topic};
+use figures::{Measured, Section};
+use sources::{Loop, Source, Topic};
 
 pub use judge::table;
 
@@ -79,42 +80,12 @@ pub struct Read {
     pub sections: Vec<Section>,
 }
 
-/// The results of sources that give the same kind of thing.
-#[derive(Clone, Debug, Serialize)]
-pub struct Section {
-    /// Heading.
-    pub title: &'static str,
-    /// Every source of the section.
-    pub sources: Vec<Measured>,
-    /// What the limits say.
-    pub comparisons: Vec<Comparison>,
-}
-
-/// One source's figures.
-#[derive(Clone, Debug, Serialize)]
-pub struct Measured {
-    /// What is called.
-    pub name: &'static str,
-    /// What the caller gets.
-    pub gives: &'static str,
-    /// Its part in the comparison.
-    pub role: Role,
-    /// Nanoseconds a read in a row, the median batch of each block.
-    pub block_ns: Vec<f64>,
-    /// The same where each read has its result before the next begins, the fence
-    /// between them included.
-    pub block_completed_ns: Vec<f64>,
-    /// CPU time a read in nanoseconds over an unbroken run of reads, for each
-    /// block: renewals are in it, time that others had the CPU is not.
-    pub block_sustained_ns: Vec<f64>,
-}
-
 /// Measures all sources, block by block.
 pub fn measure(options: &Options, seed: u64, progress: &Progress) -> Read {
     let plan = Plan::of(options);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut sources = sources::all();
-    let mut measured: Vec<Measured> = sources.iter().map(Source::unmeasured).collect();
+    let mut measured: Vec<Measured> = sources.iter().map(Measured::of).collect();
     for block in 1..=options.blocks() {
         progress.next(format!("reads, block {block}"));
         let costs = block_costs(&mut sources, &plan, &mut random);

@@ -1,7 +1,7 @@
 //! Ours against the others: the limits on read costs, and the tables. Pure.
 
+use super::figures::{Measured, Section};
 use super::sources::{Role, Topic};
-use super::{Measured, Section};
 use crate::paired::{Comparison, Estimate, difference, ratio};
 use crate::table::{Side, aligned, comparisons as comparison_table, interval, number};
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 use tompion_time::os::{self, ClockId};
 use tompion_time::{Instant, Ticks};
 
-use super::Measured;
 use crate::sys;
 
 /// What a section is about.
@@ -88,18 +87,6 @@ impl Source {
             role,
             in_a_row: Box::new(move |reads| time(reads, &read, || {})),
             completed: Box::new(move |reads| time(reads, &again, sys::complete)),
-        }
-    }
-
-    /// A place for its figures.
-    pub fn unmeasured(&self) -> Measured {
-        Measured {
-            name: self.name,
-            gives: self.gives,
-            role: self.role,
-            block_ns: Vec::new(),
-            block_completed_ns: Vec::new(),
-            block_sustained_ns: Vec::new(),
         }
     }
 }
