@@ -169,6 +169,7 @@ OTHERS_USE := -p tompion-time -p tompion-c -p tompion-preload
 DOCUMENTED := -p tompion-time -p tompion-c
 lint: require-rust run-packages
 	@.ci/format --check
+	@.ci/circles
 	.ci/cargo-tests --lint
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LINT) $(DOCUMENTED) --no-deps
 	@$(ANOTHER_MAKE) cross

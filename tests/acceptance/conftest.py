@@ -107,6 +107,8 @@ CONCURRENT = {
     "test_lab_platforms": "all",
     # Every command shown runs; what a shared machine may change is allowed for.
     "test_docs": "all",
+    # Reads planted files.
+    "test_circles": "all",
     # Each kill, signal or full disk must leave what was saved before it.
     "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],
     # States, refusals and arithmetic on what was measured, whatever it was.
