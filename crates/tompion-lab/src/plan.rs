@@ -6,6 +6,7 @@ mod platforms;
 mod probes;
 mod read;
 mod scenarios;
+mod short_loads;
 #[cfg(test)]
 mod tests;
 
@@ -162,7 +163,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     let seed = top.number("seed", 0..u64::MAX);
     let replicates = top.number("replicates", 1..100_001);
     let time_ns = top.time_ns("time").unwrap_or(TIME_NS);
-    let loads: Option<Vec<LoadSpec>> = top.list("loads", |text| placements::load(Some(text)));
+    let loads: Option<Vec<LoadSpec>> = top.list("loads", |text| short_loads::load(Some(text)));
     let loads = loads.unwrap_or_else(|| vec!["idle".parse().expect("a load's name")]);
     let platforms = read_platforms(&top);
     let placements = read_placements(&top);

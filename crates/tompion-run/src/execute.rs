@@ -301,7 +301,7 @@ pub(crate) fn with_proof(
     let limits = Limits {
         samples: cell.samples,
         time_ns: time.as_nanos() as u64,
-        least_samples: PlannedCell::FEW,
+        least_samples: crate::probes::FEW,
         patience_ns: PATIENCE.as_nanos() as u64,
         rows,
         granularity: true,

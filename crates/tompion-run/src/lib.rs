@@ -10,6 +10,7 @@ mod execute;
 mod fit;
 mod live;
 mod machine;
+mod observe;
 mod plan;
 pub mod probes;
 mod program;
@@ -22,7 +23,8 @@ pub use clocks::Clocks;
 pub use execute::{Progress, execute};
 pub use live::Live;
 pub use machine::{Machine, MachineSettings};
-pub use plan::{Observe, Plan, PlanOptions, PlannedCell, PlannedSearch, TimeSetting};
+pub use observe::Observe;
+pub use plan::{Plan, PlanOptions, PlannedCell, PlannedSearch, TimeSetting};
 pub use program::watch_program;
 pub use space::{require_space, require_space_for_loads};
 

@@ -12,7 +12,7 @@ use tompion_load::LoadSpec;
 use tompion_record::{Design, Factors};
 
 use crate::Error;
-pub use cell::{Observe, PlannedCell, PlannedSearch};
+pub use cell::{PlannedCell, PlannedSearch};
 pub use options::{PlanOptions, TimeSetting};
 
 /// A list of cells, each measured once a block.

@@ -15,10 +15,9 @@ use crate::{PlannedCell, PlannedSearch};
 
 pub use context::{Context, Slack};
 pub use parameter::{Form, InPlan, Parameter, Preset};
-pub use probing::{OnThread, Probing, Room, Way};
+pub use probing::{FEW, OnThread, Probing, Room, Stalls, Way};
 pub use read_cost::ReadCost;
 pub use selection::{Place, Selection, Values};
-pub use stalls::Stalls;
 pub use timer_events::TimerEvents;
 pub use wake_up::WakeUp;
 

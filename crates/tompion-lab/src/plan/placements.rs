@@ -8,7 +8,6 @@ use std::fmt;
 use serde::Serialize;
 use tompion_load::LoadSpec;
 
-pub(super) use reading::load;
 pub(crate) use reading::{CPUS_WANTED, cpus};
 
 /// The name of the placement of a plan that names none.

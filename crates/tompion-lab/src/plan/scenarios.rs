@@ -1,7 +1,8 @@
 //! The seven scenarios of Perneel 2015, section V, by name. There, the measuring guest
 //! has one virtual CPU, and the machine four CPUs.
 
-use super::placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling, load};
+use super::placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
+use super::short_loads::load;
 
 /// A placement with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

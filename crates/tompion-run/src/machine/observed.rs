@@ -135,7 +135,8 @@ impl Turns {
     pub fn choose(&self, what: Observe, probe: &dyn Probing) -> Observe {
         match (what, &self.0) {
             (Observe::Auto, None | Some(Ok(_))) => Observe::Turns,
-            _ => what.beside(probe),
+            (Observe::Auto, _) => probe.watched(),
+            (what, _) => what,
         }
     }
 }

@@ -6,76 +6,8 @@ use std::time::Duration;
 use tompion_probe::{ThreadSettings, timer_events};
 use tompion_record::Factors;
 
+use crate::Observe;
 use crate::probes::{Probing, Way};
-
-/// What is watched beside a measurement (the feedback mechanism of Whiteaker 2011,
-/// section 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Observe {
-    /// What keeps the thread from running, where that is permitted; else the thread's
-    /// switches where the probe hardly switches, and counters alone beside sleeps: a
-    /// record of each sleep's two switches costs it a microsecond or two.
-    #[default]
-    Auto,
-    /// Nothing.
-    Off,
-    /// The machine's counters, ten times a second.
-    Counters,
-    /// Being preempted, kept waiting or stopped, and page faults, too: recorded only
-    /// when it happens; takes privilege.
-    Turns,
-    /// The measuring thread's own switches and faults, all of them.
-    Threads,
-    /// Everything that happens on its CPUs, too; takes privilege.
-    Cpus,
-}
-
-impl Observe {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Auto,
-        Self::Off,
-        Self::Counters,
-        Self::Turns,
-        Self::Threads,
-        Self::Cpus,
-    ];
-
-    /// The name on the command line and the level of the factor `observe`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Off => "off",
-            Self::Counters => "counters",
-            Self::Turns => "turns",
-            Self::Threads => "threads",
-            Self::Cpus => "cpus",
-        }
-    }
-}
-
-impl Observe {
-    /// What `Auto` means for a probe where turns are not to be had.
-    pub fn beside(self, probe: &dyn Probing) -> Self {
-        match self {
-            Self::Auto => probe.watched(),
-            other => other,
-        }
-    }
-}
-
-impl std::str::FromStr for Observe {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|o| o.name() == text)
-            .ok_or_else(|| {
-                format!("`{text}` is nothing to observe; use auto, off, counters, turns, threads or cpus")
-            })
-    }
-}
 
 /// One cell of the plan.
 #[derive(Clone, Debug)]
@@ -98,9 +30,6 @@ pub struct PlannedCell {
 }
 
 impl PlannedCell {
-    /// Samples after the warm-up that every wake-up trial should have.
-    pub const FEW: u64 = 5;
-
     /// The least time that a timed trial is worth making for: its warm-up and a
     /// few samples, however long they sleep. Zero for read cost.
     pub fn least_time(&self) -> Duration {

@@ -6,7 +6,8 @@ use tompion_load::LoadSpec;
 use tompion_probe::Policy;
 use tompion_record::factor;
 
-use super::{Observe, PlannedCell, PlannedSearch};
+use super::{PlannedCell, PlannedSearch};
+use crate::Observe;
 use crate::probes::{Context, Selection};
 
 /// What the time of a run is called where it is set, for messages.

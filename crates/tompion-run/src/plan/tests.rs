@@ -4,6 +4,7 @@ use tompion_probe::Policy;
 use tompion_record::factor;
 
 use super::*;
+use crate::Observe;
 use crate::probes::{Place, Probe, Selection};
 
 /// A probe with these parameters, several values separated by commas.

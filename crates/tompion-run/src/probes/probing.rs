@@ -7,7 +7,6 @@ use std::time::Duration;
 use tompion_probe::{Error, Limits, Outcome};
 use tompion_time::Rate;
 
-use super::Stalls;
 use crate::Observe;
 
 /// What a cell measures, with its parameters.
@@ -59,6 +58,16 @@ pub enum Way<'a> {
     Loops(&'a Stalls),
 }
 
+/// Stalls of busy loops.
+#[derive(Clone, Debug)]
+pub struct Stalls {
+    /// Iterations longer than this are stalls, in nanoseconds.
+    pub threshold_ns: u64,
+    /// One loop on each of these CPUs at once, each a trial of its own; empty
+    /// for one loop where the thread's settings put it.
+    pub cpus: Vec<u32>,
+}
+
 /// What runs on a measuring thread; the rate is that of the CPU's counter.
 pub type OnThread = Box<dyn FnOnce(Option<Rate>, &Limits) -> Result<Outcome, Error> + Send>;
 
@@ -80,6 +89,9 @@ impl Room {
     }
 }
 
+/// Samples after the warm-up that every trial of sleeps should have.
+pub const FEW: u64 = 5;
+
 /// The least time for so many samples that each wait for `each_ns`: the warm-up and a few,
 /// however long they sleep.
 pub(super) fn waiting(each_ns: u64, samples: u64) -> Duration {
@@ -87,7 +99,7 @@ pub(super) fn waiting(each_ns: u64, samples: u64) -> Duration {
     const LATE_NS: u64 = 100_000;
     /// Short sleeps are never so few.
     const SHORTEST: Duration = Duration::from_millis(8);
-    let sleeps = tompion_probe::wake_up::WARM_UP + samples.min(crate::PlannedCell::FEW);
+    let sleeps = tompion_probe::wake_up::WARM_UP + samples.min(FEW);
     let ns = each_ns.saturating_add(LATE_NS).saturating_mul(sleeps);
     Duration::from_nanos(ns).max(SHORTEST)
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tompion_probe::stalls;
 
 use super::{
-    BASE, Context, Form, InPlan, Parameter, Preset, Probe, Probing, Room, Time, Usual, Values, Way,
+    BASE, Context, Form, InPlan, Parameter, Preset, Probe, Probing, Room, Stalls, Time, Usual,
+    Values, Way,
 };
 use crate::{Observe, PlannedCell};
 
@@ -73,16 +74,6 @@ fn cells(values: &Values, context: &Context<'_>) -> Vec<PlannedCell> {
         samples: u64::MAX,
         ..context.cell(&key, None, probe)
     }]
-}
-
-/// Stalls of busy loops.
-#[derive(Clone, Debug)]
-pub struct Stalls {
-    /// Iterations longer than this are stalls, in nanoseconds.
-    pub threshold_ns: u64,
-    /// One loop on each of these CPUs at once, each a trial of its own; empty
-    /// for one loop where the thread's settings put it.
-    pub cpus: Vec<u32>,
 }
 
 impl Probing for Stalls {

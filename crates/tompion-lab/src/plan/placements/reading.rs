@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tompion_load::LoadSpec;
+use crate::plan::short_loads::load;
 
 use super::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
 use crate::plan::read::{Table, nearest};
@@ -177,18 +177,6 @@ fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
         count: count as usize,
         scheduling,
     })
-}
-
-/// A load; `cpu:2` is short for `cpu:threads=2`.
-pub(in crate::plan) fn load(text: Option<&str>) -> Result<LoadSpec, String> {
-    let text = text.ok_or("a load in quotes is wanted, such as \"cpu:1\"")?;
-    let long = match text.split_once(':') {
-        Some((name, n)) if n.bytes().all(|b| b.is_ascii_digit()) && !n.is_empty() => {
-            format!("{name}:threads={n}")
-        }
-        _ => text.to_owned(),
-    };
-    long.parse::<LoadSpec>().map_err(|e| e.to_string())
 }
 
 /// CPUs as the kernel writes them: `0-2,5`.

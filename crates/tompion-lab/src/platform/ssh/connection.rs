@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::super::{TaskError, find};
-use super::SshSettings;
+use super::settings::SshSettings;
 use crate::process::{self, Ended, Input};
 
 /// The status of `ssh` itself.
