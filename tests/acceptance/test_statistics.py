@@ -12,7 +12,7 @@ from heavy import stats
 
 @pytest.fixture(scope="module")
 def summarise():
-    program = example("tompion-record", "summarise")
+    program = example("tompion-store", "summarise")
 
     def run(values):
         done = subprocess.run(

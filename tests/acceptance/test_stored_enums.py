@@ -30,7 +30,7 @@ def test_a_variant_in_the_middle_of_every_stored_enum_changes_no_checksum(tmp_pa
 
     # The schema alone does name the variants.
     tests = "golden run_directory --skip the_checked_in_schema_is_that_of_the_types"
-    command = f"cargo test --profile bench --locked -p tompion-record --test all -- {tests}"
+    command = f"cargo test --profile bench --locked -p tompion-store --test all -- {tests}"
     done = subprocess.run(
         command.split(),
         cwd=tmp_path,

@@ -2,7 +2,7 @@
 
     python tests/golden/expect.py RUN > tests/golden/version-N.json
 
-`crates/tompion-record/tests` holds what every later version reads against it.
+`crates/tompion-store/tests` holds what every later version reads against it.
 """
 
 import json

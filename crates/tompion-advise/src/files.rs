@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use tompion_platform::Root;
+use tompion_host::Root;
 
 use crate::cpus;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_platform::Root;
+use tompion_host::Root;
 
 /// Device interrupts since boot: number, and how many each CPU took.
 pub fn counts(root: &Root) -> BTreeMap<u32, BTreeMap<u32, u64>> {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tompion_platform::Root;
+use tompion_host::Root;
 
 use crate::Change;
 use crate::trusted::{self, Problem};

@@ -5,7 +5,7 @@ mod tests;
 
 use crate::{Knob, Surroundings};
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// All of them, in the order in which they are listed: first what a program can do for
     /// itself, then what the machine's owner can do.
     static ALL: [Remedy] =

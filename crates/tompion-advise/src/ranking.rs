@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tompion_record::format_duration;
+use tompion_model::format_duration;
 
 use crate::State;
 use crate::advice::{KnobAdvice, Status};

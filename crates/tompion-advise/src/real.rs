@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+use tompion_model::View;
 use tompion_probe::{Controller, Error, Limits, MeasuringThread, read_cost, wake_up};
-use tompion_record::View;
 use tompion_stats::Distribution;
 use tompion_time::{Clock, Policy, Rate};
 

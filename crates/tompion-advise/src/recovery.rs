@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tompion_platform::Root;
+use tompion_host::Root;
 
 use crate::journal::{self, Journal, JournalError, Record};
 use crate::{Change, LeftAlone, files, way_back};

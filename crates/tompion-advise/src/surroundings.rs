@@ -1,6 +1,6 @@
 //! The machine as the remedies see it.
 
-use tompion_platform::Root;
+use tompion_host::Root;
 use tompion_probe::{Policy, ThreadSettings};
 
 use crate::Setup;
@@ -23,7 +23,7 @@ impl Surroundings {
     /// This machine. `program` names the program that a [`RealBench`](crate::RealBench)
     /// starts to try the preload library.
     pub fn real(program: Result<String, String>) -> Self {
-        let scheduling = tompion_platform::detect().scheduling;
+        let scheduling = tompion_host::detect().scheduling;
         let priority = scheduling.realtime_priority.filter(|p| *p > 0);
         let policy = match (scheduling.policy.as_deref(), priority) {
             (Some("fifo"), Some(p)) => Policy::Fifo(p),
@@ -32,7 +32,7 @@ impl Surroundings {
         };
         Self {
             root: Root::real(),
-            cpus: tompion_platform::usable_cpus(),
+            cpus: tompion_host::usable_cpus(),
             slack_ns: tompion_time::os::timer_slack_ns().ok(),
             policy,
             program,

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-use tompion_platform::Root;
+use tompion_host::Root;
 
 use crate::recovery::undo;
 use crate::{Change, Journal, LeftAlone, Ready, files};

@@ -5,7 +5,7 @@ mod table;
 
 use std::fmt::Write;
 
-use tompion_record::{format_duration, format_ns, level_in_words};
+use tompion_model::{format_duration, format_ns, level_in_words};
 
 use tompion_verdict::SMALLEST_RATIO;
 

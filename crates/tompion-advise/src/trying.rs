@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tompion_platform::Root;
-use tompion_record::now_utc;
+use tompion_host::Root;
+use tompion_model::now_utc;
 use tompion_verdict::LEVEL;
 
 use crate::advice::{Advice, SCHEMA_VERSION};

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use tompion_platform::Root;
+use tompion_host::Root;
 
 use crate::{Change, WayBack, files};
 

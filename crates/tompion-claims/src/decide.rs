@@ -13,7 +13,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use tompion_record::{RunRecord, Trial};
+use tompion_model::{RunRecord, Trial};
 
 use crate::{Finding, Machine, Source};
 use observed::Observed;
@@ -66,7 +66,7 @@ pub fn plan(paper: &str) -> &'static str {
 /// What `record` says of the claims that it has the cells for.
 pub fn decide(record: &RunRecord) -> Vec<Finding> {
     let is_emulated = |trial: &Trial| {
-        let level = trial.factors.get(tompion_record::factor::PLATFORM);
+        let level = trial.factors.get(tompion_model::factor::PLATFORM);
         let of_level = |level: &str| {
             let mut known = record.platforms.iter().filter(|p| p.level == level);
             level.ends_with("(emulated)") || known.any(|p| p.emulated.is_some())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Factors, factor};
+use tompion_model::{Factors, factor};
 use tompion_stats::{
     Adjustment, Comparison as Statistics, Design, Distribution, Interval, LEAST_SPAN_S, Outcome,
     Series, compare_replicates, compare_series,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tompion_record::Summary;
+use tompion_model::Summary;
 
 use crate::Replicate;
 

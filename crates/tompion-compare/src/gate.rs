@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use tompion_record::{Factors, factor, parse_duration_ns};
+use tompion_model::{Factors, factor, parse_duration_ns};
 
 use crate::comparison::one;
 use crate::{Error, Figure, Result, Settings, Side, Verdict};

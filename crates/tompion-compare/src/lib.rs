@@ -1,5 +1,5 @@
 //! Recorded runs side by side. Nothing is measured here; runs are read by
-//! `tompion-record`, and what is told of them is a pure function of that.
+//! `tompion-store`, and what is told of them is a pure function of that.
 //!
 //! A [`Side`] is a run, or the part of a run that has one level of a factor. Its
 //! replicates are trials, never samples: samples of one trial share its
@@ -36,7 +36,7 @@ pub use side::{Replicate, Replicates, Side};
 pub enum Error {
     /// A run could not be read.
     #[error(transparent)]
-    Record(#[from] tompion_record::Error),
+    Record(#[from] tompion_store::Error),
     /// Nothing to compare, or a wish that no run meets; what is wrong and what
     /// would be right.
     #[error("{0}")]

@@ -1,6 +1,6 @@
 //! What must agree before values may be compared.
 
-use tompion_record::Factors;
+use tompion_model::Factors;
 
 use crate::Side;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::Trial;
+use tompion_model::Trial;
 
 /// What the probe was told and how it measured: by name, every value that a trial of
 /// the cell had.

@@ -3,7 +3,7 @@
 //! is bounded, one platform over another, and a ranking; each only as far as replicates
 //! carry it.
 
-use tompion_record::{Factors, PlatformRecord, RunRecord};
+use tompion_model::{Factors, PlatformRecord, RunRecord};
 use tompion_stats::{Interval, Maxima};
 
 use crate::comparison::in_common_blocks;

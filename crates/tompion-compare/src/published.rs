@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use tompion_model::{Factors, Summary, factor};
 use tompion_published::{
     Counterpart, Fit, Quality, Statistic, Table, counterparts_of_cell, tables_of,
 };
-use tompion_record::{Factors, Summary, factor};
 
 use crate::comparison::median;
 use crate::{Error, Replicates, Result, Side};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{
-    Factors, Mark, Run, RunHeader, RunRecord, Status, Storage, Summary, Trial, factor,
-};
+use tompion_model::{Factors, Mark, RunHeader, RunRecord, Status, Storage, Summary, Trial, factor};
+
+use tompion_store::Run;
 
 use crate::parameters::Parameters;
 use crate::{Error, Result};

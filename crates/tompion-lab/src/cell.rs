@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tompion_load::{LoadSpec, write_budget};
-use tompion_record::{RunHeader, RunWriter, note_kind, now_utc};
+use tompion_model::{RunHeader, note_kind, now_utc};
 use tompion_run::{Machine, MachineSettings, execute};
+use tompion_store::RunWriter;
 
 use crate::archive::{self, LAYOUT};
 use crate::neighbour;
@@ -110,7 +111,7 @@ impl CellJob {
             tool: tool.to_owned(),
             started_at: now_utc(),
             design: plan.design(),
-            environment: tompion_platform::detect(),
+            environment: tompion_host::detect(),
             guards: Vec::new(),
         };
         let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");

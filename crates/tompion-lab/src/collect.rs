@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use tompion_record::{Environment, Note, Run, RunWriter, Trial, TrialDraft, factor};
+use tompion_model::{Environment, Note, Trial, TrialDraft, factor};
+
+use tompion_store::{Run, RunWriter};
 
 use crate::archive;
 
@@ -61,7 +63,7 @@ pub(crate) enum Failure {
     /// The result is no good; in one line.
     Result(String),
     /// The lab's own run cannot be written.
-    Saving(tompion_record::Error),
+    Saving(tompion_store::Error),
 }
 
 fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
@@ -91,7 +93,7 @@ fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_record::{
+    use tompion_model::{
         Design, Factors, Findings, Mark, Measurement, RunHeader, Sample, Status, Storage,
         TrialData, note_kind,
     };

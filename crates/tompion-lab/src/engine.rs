@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use tompion_record::{RunHeader, RunWriter, Status, note_kind};
+use tompion_model::{RunHeader, Status, note_kind};
+
+use tompion_store::RunWriter;
 
 use crate::collect::{self, Collected, Failure, Place};
 use crate::ledger::{Beside, Entry, Ledger};

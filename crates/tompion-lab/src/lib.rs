@@ -53,7 +53,7 @@ pub enum Error {
     Wish(String),
     /// Saving failed; what was saved before stays readable.
     #[error(transparent)]
-    Record(#[from] tompion_record::Error),
+    Record(#[from] tompion_store::Error),
     /// The system refused something.
     #[error("{what}: {source}")]
     Io {

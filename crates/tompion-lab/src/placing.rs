@@ -17,7 +17,7 @@ impl Offer {
     /// That of this machine.
     pub fn here() -> Self {
         Self {
-            cpus: tompion_platform::usable_cpus(),
+            cpus: tompion_host::usable_cpus(),
             groups: crate::groups::Hierarchy::find().map(drop),
         }
     }
@@ -45,8 +45,8 @@ pub(crate) fn cpus(
             if !missing.is_empty() {
                 return Err(format!(
                     "CPU {} cannot be used; there are {}",
-                    tompion_platform::cpu_list(&missing),
-                    tompion_platform::cpu_list(usable)
+                    tompion_host::cpu_list(&missing),
+                    tompion_host::cpu_list(usable)
                 ));
             }
             wanted
@@ -60,7 +60,7 @@ pub(crate) fn cpus(
             let s = if guests == 1 { "guest" } else { "guests" };
             Err(format!(
                 "{name} of {guests} {s} needs {wanted} CPUs, and there are {n} ({})",
-                tompion_platform::cpu_list(may)
+                tompion_host::cpu_list(may)
             ))
         }
     };

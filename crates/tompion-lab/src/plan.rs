@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::Serialize;
 use toml::de::DeTable;
 use tompion_load::LoadSpec;
-use tompion_record::{Factors, factor};
+use tompion_model::{Factors, factor};
 
 use self::read::Source;
 

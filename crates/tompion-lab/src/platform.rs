@@ -30,7 +30,7 @@ pub(crate) use qemu::QemuSettings;
 pub(crate) use running::{Running, Start};
 pub use seat::{Seat, Seating};
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// Every kind of platform, in the order in which they are shown.
     pub static KINDS: [PlatformKind] =
         host,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
-use tompion_record::factor;
+use tompion_model::factor;
 use tompion_stats::{Design, least_p, replicates_needed};
 
 use crate::order::turns;

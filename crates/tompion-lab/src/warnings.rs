@@ -22,7 +22,7 @@ impl Room {
         use procfs::Current;
         let memory = procfs::Meminfo::current().ok();
         Self {
-            cpus: tompion_platform::usable_cpus().len(),
+            cpus: tompion_host::usable_cpus().len(),
             memory_mib: memory.map(|memory| memory.mem_total >> 20),
         }
     }

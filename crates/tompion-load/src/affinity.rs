@@ -2,7 +2,7 @@
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use tompion_platform::{cpu_list, usable_cpus};
+use tompion_host::{cpu_list, usable_cpus};
 
 use crate::spec::Cpus;
 
@@ -26,7 +26,7 @@ pub fn settle(cpus: Option<&Cpus>, measured: Option<u32>) -> Result<Placement, S
             }
         }
     };
-    tompion_platform::require_cpus(&wanted)?;
+    tompion_host::require_cpus(&wanted)?;
     let usable = cpu_list(&usable_cpus());
     // One by one: of several the kernel passes over those that it cannot give.
     for cpu in &wanted {

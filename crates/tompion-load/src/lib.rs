@@ -2,7 +2,7 @@
 //!
 //! A [`LoadSpec`] names a load, or several that run together; a [`LoadProcess`] runs it beside a measurement,
 //! switched on and off at will, and gives the
-//! [`LoadEvidence`](tompion_record::LoadEvidence) that it ran.
+//! [`LoadEvidence`](tompion_model::LoadEvidence) that it ran.
 //!
 //! Built-in loads need nothing but this executable: one child process, which is
 //! the executable itself called with [`WORKER_ARG`], counts its operations into

@@ -6,7 +6,7 @@ use crate::load::Load;
 
 pub(crate) use files::{BLOCK_BYTES, file_name};
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// Every load, in the order in which they are shown and joined.
     pub(crate) static ALL: [Load] =
         idle,

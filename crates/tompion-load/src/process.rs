@@ -1,6 +1,6 @@
 //! A running load as the measurement sees it.
 
-use tompion_record::LoadEvidence;
+use tompion_model::LoadEvidence;
 
 use crate::component::{Component, Counts};
 use crate::{Activity, LoadConfig, LoadError, LoadSpec, machine_activity};
@@ -51,7 +51,7 @@ impl LoadProcess {
         }
         for part in spec.components() {
             let named: Vec<u32> = part.named_cpus().chain(config.measured_cpu).collect();
-            tompion_platform::require_cpus(&named).map_err(|problem| LoadError::Start {
+            tompion_host::require_cpus(&named).map_err(|problem| LoadError::Start {
                 load: part.to_string(),
                 problem,
             })?;

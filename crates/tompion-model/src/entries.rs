@@ -4,7 +4,7 @@
 /// what each calls its `ENTRY`, in that order. A further entry is its file and its line.
 ///
 /// ```text
-/// tompion_record::entries! {
+/// tompion_model::entries! {
 ///     /// All of them, in the order in which they are shown.
 ///     pub static ALL: [Method] =
 ///         usleep,

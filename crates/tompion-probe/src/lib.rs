@@ -20,7 +20,7 @@ pub use thread::{Controller, LONG_SLEEP, MeasuringThread, Policy, ThreadSettings
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tompion_record::{Measurement, Storage, TrialData};
+use tompion_model::{Measurement, Storage, TrialData};
 
 /// What one trial brought.
 #[derive(Debug)]

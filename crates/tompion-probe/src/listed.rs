@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 /// What is listed as a method.
 pub trait Listed: Sync + 'static {

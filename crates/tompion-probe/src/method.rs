@@ -1,6 +1,6 @@
 //! The methods of all probes.
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use crate::{read_cost, timer_events, wake_up};
 

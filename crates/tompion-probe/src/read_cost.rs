@@ -5,7 +5,7 @@ mod sources;
 
 use std::hint::black_box;
 
-use tompion_record::{Granularity, Mark, Measurement, MethodRow, Recorder, Sample};
+use tompion_model::{Granularity, Mark, Measurement, MethodRow, Recorder, Sample};
 use tompion_time::Rate;
 use tompion_time::os::{self, ClockId};
 

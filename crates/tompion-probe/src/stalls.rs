@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tompion_cause::{Counters, Stall};
-use tompion_record::{Mark, Sample};
+use tompion_model::{Mark, Sample};
 use tompion_time::Rate;
 
 pub use outcome::StallsOutcome;

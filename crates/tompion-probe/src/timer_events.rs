@@ -23,7 +23,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 use tompion_time::os::{self, ClockId};
 use tompion_time::sleep::Budget;
 

@@ -2,7 +2,7 @@
 
 mod methods;
 
-use tompion_record::{Mark, Measurement, MethodRow, Recorder, Sample};
+use tompion_model::{Mark, Measurement, MethodRow, Recorder, Sample};
 use tompion_time::os::{self, ClockId};
 
 use crate::listed::{self, Listed};

@@ -1,6 +1,6 @@
 //! Causes as they are shown: threads of one name together.
 
-use tompion_record::CauseTotal;
+use tompion_model::CauseTotal;
 
 use crate::figures::{count, plural};
 

@@ -1,7 +1,7 @@
 //! Is the clock right: what the kernel says of its synchronisation, how the clocks
 //! drifted against one another during the run, and whether the wall clock was set.
 
-use tompion_record::{ClockReading, Synchronisation, format_ns};
+use tompion_model::{ClockReading, Synchronisation, format_ns};
 
 use crate::data::ReportData;
 use crate::figures::{count, plural, real, signed_ns};

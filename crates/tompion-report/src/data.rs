@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tompion_model::{Cell, Factors, RunRecord, Storage, Summary, Trial, TrialData, factor};
 use tompion_probe::timer_events;
-use tompion_record::{
-    Cell, Factors, Result, Run, RunRecord, Storage, Summary, Trial, TrialData, factor,
-};
 use tompion_stats::{Distribution, Interval, quantile_interval};
+use tompion_store::{Result, Run};
 use tompion_verdict::Assessment;
 
 use crate::ccdf;

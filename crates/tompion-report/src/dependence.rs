@@ -1,7 +1,7 @@
 //! How much the samples of a cell depend on one another.
 
 use crate::precision::LEVEL;
-use tompion_record::TrialData;
+use tompion_model::TrialData;
 use tompion_stats::{Dependence, Interval, series_quantile_interval};
 
 /// Samples of a trial that are looked at: correlation costs some microseconds a
@@ -26,7 +26,7 @@ pub(crate) fn interval_within(data: &TrialData, seed: u64) -> Option<Interval> {
 
 /// Values of single operations in time order; `None` where some were not kept.
 fn series(data: &TrialData) -> Option<Vec<i64>> {
-    let counts = |s: &&tompion_record::Sample| s.n == 1 && !s.mark.is_left_out();
+    let counts = |s: &&tompion_model::Sample| s.n == 1 && !s.mark.is_left_out();
     let all = data.samples.iter().filter(counts);
     data.bins
         .is_none()
@@ -69,7 +69,7 @@ impl CellDependence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_record::Sample;
+    use tompion_model::Sample;
 
     fn trial(values: impl Iterator<Item = i64>) -> TrialData {
         let sample = |value_ps| Sample {

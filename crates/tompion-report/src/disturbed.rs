@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tompion_cause::{Cause, Source};
-use tompion_record::{Mark, Trial, TrialData};
+use tompion_model::{Mark, Trial, TrialData};
 
 use tompion_stats::Bins;
 

@@ -8,7 +8,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use tompion_record::Environment;
+use tompion_model::Environment;
 
 use crate::figures::plain;
 use tree::Tree;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::Trial;
+use tompion_model::Trial;
 
 /// Evidence of one cell or of a whole run.
 #[derive(Clone, Debug, Default, PartialEq)]

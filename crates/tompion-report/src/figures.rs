@@ -1,6 +1,6 @@
 //! Numbers as both the terminal and the page print them.
 
-use tompion_record::{Summary, format_ns};
+use tompion_model::{Summary, format_ns};
 
 /// What stands where there is nothing to print.
 pub(crate) const NONE: &str = "—";

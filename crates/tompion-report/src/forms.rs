@@ -2,7 +2,7 @@
 
 use crate::data::ReportData;
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// All of them, in the order in which they are shown.
     pub static FORMS: [Form] =
         html,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Factors, factor, level_in_words as level, parse_duration_ns};
+use tompion_model::{Factors, factor, level_in_words as level, parse_duration_ns};
 
 use crate::data::{ReportData, Shown};
 use crate::timer_events::REARMED;

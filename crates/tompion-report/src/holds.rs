@@ -1,6 +1,6 @@
 //! The smallest periods that mechanisms of timer events hold.
 
-use tompion_record::{Hold, factor, format_ns};
+use tompion_model::{Hold, factor, format_ns};
 
 use crate::data::ReportData;
 use crate::grid::{load_title, variant};

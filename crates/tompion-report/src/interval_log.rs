@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use tompion_record::{Error, Factors, Mark, Run, Trial, factor};
+use tompion_model::{Factors, Mark, Trial, factor};
+
 use tompion_stats::{HlogError, HlogInterval, HlogValues, write_hlog};
+use tompion_store::{Error, Run};
 
 /// Why there is no interval log.
 #[derive(Debug)]

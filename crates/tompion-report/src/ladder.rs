@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use tompion_model::{factor, level_in_words};
 use tompion_published::{
     Counterpart, Fit, Quality, Statistic, Table, comparison_notes, counterparts_of_cell, tables_of,
 };
-use tompion_record::{factor, level_in_words};
 
 use crate::data::{ReportData, Shown};
 use crate::figures::supported;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tompion_cause::Source;
-use tompion_record::{Status, Storage, format_ns};
+use tompion_model::{Status, Storage, format_ns};
 
 use crate::data::ReportData;
 use crate::environment::emulation;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{LoadEvidence, factor};
+use tompion_model::{LoadEvidence, factor};
 
 use crate::data::ReportData;
 use crate::grid::sort_loads;

@@ -5,9 +5,9 @@
 //! The arithmetic is that of equation 1 of Kirova 2019 (R = 8 * MTU / T, 1500 bytes)
 //! and of the papers' counts: packets/s = 1 / (reads * read cost + wake-up latency).
 
+use tompion_model::{Cell, MethodRow, Way, factor};
 use tompion_probe::method;
 use tompion_probe::{read_cost, wake_up};
-use tompion_record::{Cell, MethodRow, Way, factor};
 use tompion_stats::{Distribution, Interval, quantile_interval};
 
 use crate::data::{ReportData, Shown};
@@ -248,7 +248,7 @@ fn first<'a>(
         };
         let target = |s: &Shown<'_>| {
             let t = s.cell.factors.get(factor::TARGET)?;
-            tompion_record::parse_duration_ns(t).ok()
+            tompion_model::parse_duration_ns(t).ok()
         };
         let found = data.shown().filter(fits).min_by_key(target)?;
         Some((*method, found.cell))

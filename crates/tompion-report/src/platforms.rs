@@ -3,7 +3,7 @@
 
 use crate::grid::Titles;
 use tompion_compare::{PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, platform_summary};
-use tompion_record::{factor, format_ns};
+use tompion_model::{factor, format_ns};
 use tompion_stats::{GROWTH_LIMIT, GrowthVerdict, Interval};
 
 use crate::data::ReportData;

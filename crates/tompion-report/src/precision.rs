@@ -1,6 +1,6 @@
 //! Numbers with no more digits than their intervals support.
 
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 use tompion_stats::Interval;
 
 /// Confidence of the intervals printed beside medians.

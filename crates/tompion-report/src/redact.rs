@@ -9,7 +9,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use serde_json::Value;
-use tompion_record::RunRecord;
+use tompion_model::RunRecord;
 
 /// Parts of the file system that are alike on all machines of a kind.
 const COMMON: [&str; 10] = [

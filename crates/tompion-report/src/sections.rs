@@ -8,7 +8,7 @@ use crate::blocks::{Block, Tile};
 use crate::data::{ReportData, Shown};
 use crate::grid::ProbeWords;
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// All of them in the order of the page. A terminal has the opening first and then the
     /// others from the last to the first, since what it prints last is what one sees.
     pub(crate) static SECTIONS: [Section] =

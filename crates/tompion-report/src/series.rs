@@ -1,6 +1,6 @@
 //! Samples over time, thinned so that a plot stays small and hides no extreme.
 
-use tompion_record::{Trial, TrialData};
+use tompion_model::{Trial, TrialData};
 
 /// Ordinary samples kept beside the extremes of one column.
 const POINTS_PER_COLUMN: usize = 2;

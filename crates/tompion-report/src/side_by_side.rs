@@ -2,8 +2,8 @@
 
 use crate::grid::Titles;
 use tompion_compare::{Comparison, Found, Row, Verdict, platform_medians};
+use tompion_model::{Factors, factor, format_ns};
 use tompion_probe::stalls;
-use tompion_record::{Factors, factor, format_ns};
 
 use crate::data::{ReportData, Shown};
 use crate::documents::words::p_value;

@@ -8,7 +8,7 @@ mod trace;
 use std::collections::BTreeMap;
 
 use tompion_cause::Cause;
-use tompion_record::{CauseTotal, Stalls, Trial, TrialData, format_ns};
+use tompion_model::{CauseTotal, Stalls, Trial, TrialData, format_ns};
 
 use crate::disturbed::cause_in_words;
 use crate::evidence::Evidence;

@@ -1,8 +1,8 @@
 //! What hurts, ranked by time lost: of each second of running, how much stalls took
 //! and what took it; of each second of waiting, how much came after the time asked for.
 
+use tompion_model::{factor, parse_duration_ns};
 use tompion_probe::wake_up;
-use tompion_record::{factor, parse_duration_ns};
 
 use crate::causes::by_name;
 use crate::data::{ReportData, Shown};
@@ -71,7 +71,7 @@ fn stalls(s: &Shown<'_>) -> Vec<Lost> {
         Some(cpu) => format!(" (CPU {cpu})"),
         None => String::new(),
     };
-    let lost = |c: &tompion_record::CauseTotal| Lost {
+    let lost = |c: &tompion_model::CauseTotal| Lost {
         kind: Kind::Running,
         share: c.ns as f64 / observed,
         what: format!("{}{on}", cause_and_by(c.cause, c.by.as_deref())),

@@ -5,7 +5,7 @@ mod columns;
 
 use std::collections::BTreeMap;
 
-use tompion_record::{Mark, Storage, Trial, TrialData, factor, parse_duration_ns};
+use tompion_model::{Mark, Storage, Trial, TrialData, factor, parse_duration_ns};
 use tompion_stats::{Distribution, Moments, TimerEventFigures, TimerForm};
 
 use crate::series::{Point, TrialSeries};
@@ -180,7 +180,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_record::Sample;
+    use tompion_model::Sample;
 
     fn sample(at_ns: u64, value_ps: i64, missed: u32, mark: Mark) -> Sample {
         Sample {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_record::{Cell, factor, format_ns};
+use tompion_model::{Cell, factor, format_ns};
 use tompion_stats::Interval;
 use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
@@ -341,7 +341,7 @@ mod tests {
         assert!(by_place(&all[1..]).is_none());
         assert_eq!(found.uses[0].judged_with(&found.places), None);
         let mut all = all;
-        let method = |name: &str| Some(tompion_record::Factors::new().with(factor::METHOD, name));
+        let method = |name: &str| Some(tompion_model::Factors::new().with(factor::METHOD, name));
         all[0].method = method("usleep");
         all[1].method = method("usleep");
         let judged = |all: &[ProfileVerdict]| {

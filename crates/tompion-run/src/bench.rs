@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tompion_probe::timer_events::Found;
-use tompion_probe::{Limits, Outcome};
-use tompion_record::{
+use tompion_model::{
     Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft, utc_of_unix_ns,
 };
+use tompion_probe::timer_events::Found;
+use tompion_probe::{Limits, Outcome};
 
 use crate::{Clocks, Error, PlannedCell, PlannedSearch};
 

@@ -1,6 +1,6 @@
 //! The machine's clocks, read side by side.
 
-use tompion_record::{ClockReading, Synchronisation};
+use tompion_model::{ClockReading, Synchronisation};
 use tompion_time::counter;
 use tompion_time::os::{ClockId, now_ns};
 
@@ -45,7 +45,7 @@ impl Clocks {
             }
         });
         Self {
-            synchronisation: tompion_platform::synchronisation(),
+            synchronisation: tompion_host::synchronisation(),
             ..tries.min_by_key(|t| t.within_ns).unwrap_or_default()
         }
     }

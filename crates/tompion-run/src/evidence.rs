@@ -1,7 +1,7 @@
 //! Which evidence there was, for the record.
 
+use tompion_model::Observation;
 use tompion_observe::{events, steal};
-use tompion_record::Observation;
 
 /// What `recorder` and the counters of a thread had to tell, over the whole time.
 pub fn of(recorder: &events::Recorder, counted: Vec<(String, Result<(), String>)>) -> Observation {

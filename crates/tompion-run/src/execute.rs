@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tompion_load::LoadError;
+use tompion_model::{Factors, Status, Throttling, note_kind};
 use tompion_probe::Limits;
-use tompion_record::{Factors, RunWriter, Status, Throttling, note_kind};
+use tompion_store::RunWriter;
 
 use crate::budget::Budget;
 use crate::fit::{as_option, in_words};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tompion_record::format_duration;
+use tompion_model::format_duration;
 
 use crate::budget::Budget;
 use crate::probes::Room;
@@ -145,7 +145,7 @@ pub(crate) fn as_option(d: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tompion_record::parse_duration_ns;
+    use tompion_model::parse_duration_ns;
 
     use super::*;
     use crate::PlanOptions;

@@ -36,7 +36,7 @@ pub enum Error {
     Plan(String),
     /// Saving failed; what was saved before stays readable.
     #[error(transparent)]
-    Record(#[from] tompion_record::Error),
+    Record(#[from] tompion_store::Error),
     /// A probe could not run.
     #[error("{cell}: {source}")]
     Probe {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tompion_record::{Design, Factors, RunWriter, Status, Storage, Throttling};
+use tompion_model::{Design, Factors, Status, Storage, Throttling};
+
+use tompion_store::RunWriter;
 
 use crate::execute::{ClockWatch, since, with_proof};
 use crate::{Bench, Error, PlannedCell, Trial};

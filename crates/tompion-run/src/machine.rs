@@ -10,10 +10,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec};
+use tompion_model::{Throttling, factor};
 use tompion_observe::events::Keeper;
 use tompion_probe::timer_events::{self, Found};
 use tompion_probe::{Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings};
-use tompion_record::{Throttling, factor};
 use tompion_time::os::{self, ClockId};
 use tompion_time::{Clock, Policy, Rate, Source};
 
@@ -153,7 +153,7 @@ impl Bench for Machine {
     }
 
     fn throttling(&mut self) -> Option<Throttling> {
-        tompion_platform::throttling()
+        tompion_host::throttling()
     }
 
     fn clocks(&mut self) -> Clocks {
@@ -242,7 +242,7 @@ impl Bench for Machine {
         if observe != Observe::Off && load.observed.as_ref().map(|o| o.what) != Some(chosen) {
             let cpus = match cell.thread.cpu {
                 Some(cpu) => vec![cpu],
-                None => tompion_platform::usable_cpus(),
+                None => tompion_host::usable_cpus(),
             };
             // Two at once would each cost.
             load.observed = None;

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use tompion_load::LoadSpec;
-use tompion_record::{Design, Factors};
+use tompion_model::{Design, Factors};
 
 use crate::Error;
 pub use cell::{PlannedCell, PlannedSearch};

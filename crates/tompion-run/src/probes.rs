@@ -23,7 +23,7 @@ pub use wake_up::WakeUp;
 
 use probing::{WAKE_ROW, waiting};
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// Every probe, in the order in which they are shown.
     pub static PROBES: [Probe] =
         read_cost,

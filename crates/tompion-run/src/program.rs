@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tompion_cause::Totals;
+use tompion_model::{ProgramStall, ProgramStalls, ProgramThread};
 use tompion_observe::events::{Drained, Recorder};
-use tompion_record::{ProgramStall, ProgramStalls, ProgramThread};
 use tompion_time::os::{self, ClockId};
 
 use crate::totals::by_cause;
@@ -52,7 +52,7 @@ pub fn watch_program(
     let tids = process.threads().unwrap_or_default().to_vec();
     // First, while there are descriptors left.
     let names: Vec<(i32, String)> = tids.iter().map(|tid| (*tid, name_of(*tid))).collect();
-    let (mut recorder, _) = Recorder::attach(&tids, &tompion_platform::usable_cpus());
+    let (mut recorder, _) = Recorder::attach(&tids, &tompion_host::usable_cpus());
     let mut watched: BTreeMap<i32, Watched> = names
         .into_iter()
         .map(|(tid, name)| (tid, Watched::new(tid, name, &recorder)))

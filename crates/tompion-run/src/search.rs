@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tompion_model::{Hold, HoldAttempt};
 use tompion_probe::timer_events::Found;
-use tompion_record::{Hold, HoldAttempt, RunWriter};
+use tompion_store::RunWriter;
 
 use crate::{Bench, Error, Plan, PlannedSearch};
 

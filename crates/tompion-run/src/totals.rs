@@ -1,7 +1,7 @@
 //! Sums of lost time as they are recorded.
 
 use tompion_cause::Totals;
-use tompion_record::CauseTotal;
+use tompion_model::CauseTotal;
 
 /// Time lost by cause and by whom, the greatest first.
 pub fn by_cause(totals: &Totals) -> Vec<CauseTotal> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use tompion_record::Environment;
+use tompion_model::Environment;
 
 use crate::cli::Options;
 
@@ -56,7 +56,7 @@ impl Head {
     /// Looks at this machine.
     pub fn of_this_machine(options: &Options) -> Self {
         Self {
-            started_at: tompion_record::now_utc(),
+            started_at: tompion_model::now_utc(),
             blocks: options.blocks(),
             quick: options.quick,
             unoptimised: cfg!(debug_assertions),
@@ -71,14 +71,14 @@ impl Head {
             // Waits until the clock has measured the counter's rate.
             clock: tompion_time::Clock::init(tompion_time::Policy::Auto).to_string(),
             peers: peers(),
-            environment: tompion_platform::detect(),
+            environment: tompion_host::detect(),
         }
     }
 
     /// The same after the run: what was stolen meanwhile is known.
     pub fn finished(self) -> Self {
         let before = self.environment.virtualization.steal_ms;
-        let after = tompion_platform::detect().virtualization.steal_ms;
+        let after = tompion_host::detect().virtualization.steal_ms;
         Self {
             stolen_ms: after.zip(before).map(|(a, b)| a.saturating_sub(b)),
             ..self

@@ -1,7 +1,7 @@
 //! Remedies that this very run tried, with what they gained and what they cost.
 
+use tompion_model::{Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_probe::wake_up;
-use tompion_record::{Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_stats::Distribution;
 
 use crate::Advice;

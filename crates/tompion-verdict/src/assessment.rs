@@ -1,7 +1,7 @@
 //! The answer: plain data that the terminal, the page and `--json` all show.
 
 use serde::Serialize;
-use tompion_record::Factors;
+use tompion_model::Factors;
 
 /// The outcome of holding a measured quantile against a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

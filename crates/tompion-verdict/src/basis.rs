@@ -1,7 +1,7 @@
 //! What a cell's figures are computed from.
 
+use tompion_model::{Cell, Factors, MethodRow, Way, factor, level_in_words};
 use tompion_probe::method;
-use tompion_record::{Cell, Factors, MethodRow, Way, factor, level_in_words};
 use tompion_stats::{Distribution, Interval, ratio_interval};
 
 /// Confidence level of every interval in an assessment.

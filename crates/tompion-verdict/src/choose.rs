@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_record::{Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
+use tompion_model::{Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
 use crate::judge::Judge;
 use crate::{LoadVerdict, Outcome, Profile, ProfileVerdict, basis};

@@ -1,7 +1,7 @@
 //! Clocks that are slow, coarse, or run backwards.
 
+use tompion_model::{Cell, MethodRow, Way, factor, format_ns};
 use tompion_probe::{method, read_cost};
-use tompion_record::{Cell, MethodRow, Way, factor, format_ns};
 use tompion_stats::Distribution;
 
 use crate::Finding;
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::findings::findings as told;
     use crate::planted::{Planted, drifting_ns};
-    use tompion_record::Granularity;
+    use tompion_model::Granularity;
 
     fn reads(method: &str, ns: i64) -> Cell {
         Planted::read_cost(method, "idle").each_block(drifting_ns(ns, 8, 200))

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use tompion_model::{Cell, Factors, factor, format_ns};
 use tompion_probe::{read_cost, timer_events, wake_up};
-use tompion_record::{Cell, Factors, factor, format_ns};
 use tompion_stats::ratio_interval;
 
 use crate::basis::{self, Comparison, LEVEL, name, sentence, times, under};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use statrs::distribution::{Binomial, DiscreteCDF};
-use tompion_record::{Cell, factor};
+use tompion_model::{Cell, factor};
 use tompion_stats::{DEFAULT_RESAMPLES, Distribution, Interval, quantile_interval, samples_needed};
 
 use crate::basis::{self, LEVEL};

@@ -26,7 +26,7 @@ pub use assessment::*;
 pub use basis::{LEVEL, SMALLEST_RATIO};
 pub use profile::{Limit, Profile, profiles};
 
-use tompion_record::Cell;
+use tompion_model::Cell;
 
 /// Says what the cells of a run mean. The same cells and seed give the same
 /// assessment; `seed` starts the resampling of blocks.

@@ -1,6 +1,6 @@
 //! Cells with planted values, for tests.
 
-use tompion_record::{Cell, Factors, Measurement, factor};
+use tompion_model::{Cell, Factors, Measurement, factor};
 use tompion_stats::Distribution;
 
 /// Builds a cell from values in nanoseconds.

@@ -88,7 +88,7 @@ impl Profile {
             "{} of {} at most {}",
             quantile_name(self.quantile),
             quantity_name(&self.probe),
-            tompion_record::format_ns(self.limit_ns())
+            tompion_model::format_ns(self.limit_ns())
         )
     }
 }

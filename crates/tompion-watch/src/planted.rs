@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tompion_cause::{Cause, Source};
-use tompion_record::{
+use tompion_model::{
     CauseTotal, Mark, Sample, StallPart, Stalls, Synchronisation, TrialData, stall_parts,
 };
 

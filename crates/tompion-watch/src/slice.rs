@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tompion_cause::{Cause, describe_cause};
-use tompion_record::{Mark, Sample, StallPart, Stalls, TrialData, View};
+use tompion_model::{Mark, Sample, StallPart, Stalls, TrialData, View};
 
 use crate::worst::{Case, Kind, MOST, longest};
 use crate::{Setting, Spread};

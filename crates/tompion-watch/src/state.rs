@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use tompion_record::Synchronisation;
+use tompion_model::Synchronisation;
 
 use crate::slice::add_cause;
 use crate::worst::{MOST, longest};

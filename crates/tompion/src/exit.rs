@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_cause_is_told_once() {
         use anyhow::Context;
-        let error = tompion_run::Error::from(tompion_record::Error::Io {
+        let error = tompion_run::Error::from(tompion_store::Error::Io {
             path: "run.json".into(),
             action: "opening",
             source: std::io::Error::other("out of ink"),

@@ -23,7 +23,7 @@ impl Knob for LeaveCgroup {
     }
 
     fn state(&self, here: &Surroundings) -> State {
-        let Some(group) = tompion_platform::quota_group(&here.root) else {
+        let Some(group) = tompion_host::quota_group(&here.root) else {
             return State::Absent("no CPU quota is felt here".to_owned());
         };
         let limiting = group.limiting.display();

@@ -1,6 +1,6 @@
 //! A guest that polls before it gives its CPU back to the host.
 
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 use super::Remedy;
 use crate::{Change, Knob, Reach, Ready, State, Surroundings};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
-use tompion_platform::Root;
+use tompion_host::Root;
 
 use super::Remedy;
 use crate::{Change, Knob, Reach, Ready, State, Surroundings, WayBack, cpus, interrupts};

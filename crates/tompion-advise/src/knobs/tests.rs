@@ -4,7 +4,7 @@ mod switched;
 
 use std::fs;
 
-use tompion_platform::Root;
+use tompion_host::Root;
 use tompion_probe::Policy;
 
 use super::all;

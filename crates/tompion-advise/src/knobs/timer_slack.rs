@@ -1,7 +1,7 @@
 //! The least timer slack.
 
+use tompion_model::format_ns;
 use tompion_probe::ThreadSettings;
-use tompion_record::format_ns;
 use tompion_verdict::remedies::TIMER_SLACK;
 
 use super::Remedy;

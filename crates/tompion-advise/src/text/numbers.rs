@@ -1,6 +1,6 @@
 //! Times side by side in one unit.
 
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 /// The unit that suits a time in nanoseconds, and its length.
 fn unit(ns: f64) -> (&'static str, f64) {

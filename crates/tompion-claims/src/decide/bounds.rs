@@ -1,6 +1,6 @@
 //! The rules about greatest values and high quantiles.
 
-use tompion_record::{Factors, factor, format_ns};
+use tompion_model::{Factors, factor, format_ns};
 use tompion_stats::{GROWTH_LIMIT, GrowthVerdict, Maxima};
 
 use super::observed::{Median, Observed, Replicate};

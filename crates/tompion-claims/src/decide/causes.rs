@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_record::factor;
+use tompion_model::factor;
 
 use super::observed::{Median, Observed};
 use super::rules::{finding, named};

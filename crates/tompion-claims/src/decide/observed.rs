@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{
+use tompion_model::{
     CauseTotal, Environment, Factors, PlatformRecord, RunRecord, Stalls, Summary, Trial, factor,
 };
 use tompion_stats::median_interval;

@@ -1,7 +1,7 @@
 //! The rules about reads and sleeps, one a claim: what is read, and what supports or
 //! contradicts.
 
-use tompion_record::{Factors, factor, format_ns, parse_duration_ns};
+use tompion_model::{Factors, factor, format_ns, parse_duration_ns};
 use tompion_stats::LEAST_MAXIMA;
 
 use super::observed::{Median, Observed, Replicate};

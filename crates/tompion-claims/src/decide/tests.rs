@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{Factors, Summary, factor};
+use tompion_model::{Factors, Summary, factor};
 use tompion_stats::Distribution;
 
 use super::observed::{Observed, Place, Replicate};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Replicate;
-use tompion_record::{Design as Order, Environment, RunHeader, Summary};
+use tompion_model::{Design as Order, Environment, RunHeader, Summary};
 
 /// A side with one cell; each figure is a trial of 200 equal values.
 pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {

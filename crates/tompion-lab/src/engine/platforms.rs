@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use tompion_record::Design;
+use tompion_model::Design;
 
 use crate::placing::{self, Offer, Refusal};
 use crate::platform::{self, Platform, Presence};

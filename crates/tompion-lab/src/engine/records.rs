@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_record::{Environment, PlatformRecord};
+use tompion_model::{Environment, PlatformRecord};
 
 use super::Platforms;
 use crate::LabPlan;

@@ -164,7 +164,7 @@ impl<'a> Scene<'a> {
         let mut cpus = placing::cpus(
             placement,
             self.platform.cpus(),
-            &tompion_platform::usable_cpus(),
+            &tompion_host::usable_cpus(),
         )?
         .into_iter();
         let mut seat = |name: String, scheduling: &Scheduling| Seat {

@@ -197,7 +197,7 @@ impl PlacementPlan {
         said.extend(
             self.cpus
                 .iter()
-                .map(|c| format!("CPUs {}", tompion_platform::cpu_list(c))),
+                .map(|c| format!("CPUs {}", tompion_host::cpu_list(c))),
         );
         let with = |what: String, has: &Scheduling| match has.in_words() {
             words if words.is_empty() => what,

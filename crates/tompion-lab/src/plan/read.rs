@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use tompion_record::parse_duration_ns;
+use tompion_model::parse_duration_ns;
 
 /// Something wrong in a plan, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -148,7 +148,7 @@ impl Setup for OciSettings {
             us("period", self.period_us),
             self.cpuset
                 .as_ref()
-                .map(|cpus| format!("cpuset {}", tompion_platform::cpu_list(cpus))),
+                .map(|cpus| format!("cpuset {}", tompion_host::cpu_list(cpus))),
             us("real-time runtime", self.realtime_runtime_us),
             us("real-time period", self.realtime_period_us),
         ]
@@ -347,7 +347,7 @@ impl Oci {
             cpu = cpu.period(us);
         }
         if let Some(cpus) = &s.cpuset {
-            cpu = cpu.cpus(tompion_platform::cpu_list(cpus));
+            cpu = cpu.cpus(tompion_host::cpu_list(cpus));
         }
         if let Some(us) = s.realtime_runtime_us {
             cpu = cpu.realtime_runtime(signed(us));
@@ -390,7 +390,7 @@ impl Platform for Oci {
             self.lists_containers()?;
             require_static(program)?;
             let cpus = self.settings.cpuset.as_deref().unwrap_or_default();
-            tompion_platform::require_cpus(cpus).map_err(|why| format!("cpuset: {why}"))?;
+            tompion_host::require_cpus(cpus).map_err(|why| format!("cpuset: {why}"))?;
             Ok(told)
         };
         match look() {

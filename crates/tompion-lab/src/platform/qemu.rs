@@ -110,7 +110,7 @@ impl Qemu {
         let kit = guest::kit(&s.kernel).map_err(|e| guest::one_line(&e))?;
         require_static(program)?;
         let pinned: Vec<u32> = s.pin.iter().flatten().map(|&cpu| cpu as u32).collect();
-        tompion_platform::require_cpus(&pinned).map_err(|why| format!("pin: {why}"))?;
+        tompion_host::require_cpus(&pinned).map_err(|why| format!("pin: {why}"))?;
         if s.scratch_mib.is_some() && find(Path::new("mkfs.ext4")).is_none() {
             return Err("a scratch disk needs mkfs.ext4 (Debian: e2fsprogs)".to_owned());
         }

@@ -82,7 +82,7 @@ impl Seat {
             Ok((parent.child(&self.name, &self.scheduling, true)?, rest))
         };
         let (own, rest) = groups().map_err(TaskError::Failed)?;
-        let others: Vec<u32> = tompion_platform::usable_cpus()
+        let others: Vec<u32> = tompion_host::usable_cpus()
             .into_iter()
             .filter(|cpu| !self.cpus.contains(cpu))
             .collect();
@@ -171,7 +171,7 @@ fn bind(thread: Option<Pid>, cpus: &[u32]) -> Result<(), String> {
     }
     let mut set = CpuSet::new();
     cpus.iter().for_each(|&cpu| set.set(cpu as usize));
-    let list = tompion_platform::cpu_list(cpus);
+    let list = tompion_host::cpu_list(cpus);
     sched_setaffinity(thread, &set).map_err(|e| format!("cannot run on CPU {list}: {e}"))
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
-use tompion_record::{format_duration, parse_duration_ns};
+use tompion_model::{format_duration, parse_duration_ns};
 
 use crate::counters::Counter;
 use crate::job::{Budget, Job, Plan, usable_cpus};

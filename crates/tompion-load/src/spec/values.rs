@@ -118,7 +118,7 @@ impl fmt::Display for Cpus {
             Self::Others => return f.write_str("others"),
             Self::List(list) => list,
         };
-        f.write_str(&tompion_platform::cpu_list(list))
+        f.write_str(&tompion_host::cpu_list(list))
     }
 }
 

@@ -12,7 +12,7 @@ use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use procfs::process::Process;
 use tempfile::tempdir;
 use tompion_load::{LoadProcess, serve_peer};
-use tompion_record::LoadEvidence;
+use tompion_model::LoadEvidence;
 
 use crate::support::*;
 

@@ -1,6 +1,6 @@
 //! The clocks that are read, one file each.
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 use tompion_time::Rate;
 use tompion_time::os::{self, ClockId};
 
@@ -8,7 +8,7 @@ use super::brackets::{CounterBracket, KernelBracket};
 use super::{Bracket, NAME, Pairing, ReadSource, Reading, run};
 use crate::{Error, Limits, Outcome};
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// All that this architecture has, in the order in which they are shown.
     pub(super) static ALL: [Reading] =
         counter,

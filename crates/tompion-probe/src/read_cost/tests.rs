@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tompion_record::View;
+use tompion_model::View;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! What a loop brought.
 
-use tompion_record::Measurement;
+use tompion_model::Measurement;
 use tompion_stats::Bins;
 
 /// What one loop brought, its rows aside.

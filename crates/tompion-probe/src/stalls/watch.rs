@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use tompion_cause::{Counters, Stall};
-use tompion_record::Measurement;
+use tompion_model::Measurement;
 use tompion_time::os::{self, ClockId};
 
 use super::tally::{Counted, Tally};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tompion_record::{Mark, Measurement, Recorder, Sample};
+use tompion_model::{Mark, Measurement, Recorder, Sample};
 use tompion_time::os::{self, ClockId};
 
 use super::{Form, Mechanism};

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use tompion_record::{InCheck, MethodRow};
+use tompion_model::{InCheck, MethodRow};
 use tompion_time::os::{self, ClockId};
 
 use super::{Firing, NAME};
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// All of them, in the order in which they are shown.
     pub(super) static ALL: [Firing] =
         timerfd,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use tompion_record::{Mark, Sample};
+use tompion_model::{Mark, Sample};
 
 use super::event_loop::missed_by;
 use super::{EVENTS, Form, Method, Trial, measure_trial};

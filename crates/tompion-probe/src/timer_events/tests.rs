@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tompion_record::{Mark, Sample, Storage, View};
+use tompion_model::{Mark, Sample, Storage, View};
 
 use super::mechanisms::Told;
 use super::*;

@@ -1,11 +1,11 @@
 //! The waiting functions, one file each; each goes on to its target after a signal.
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 use tompion_time::os::{self, ClockId};
 
 use super::{NAME, Waiting};
 
-tompion_record::entries! {
+tompion_model::entries! {
     /// All of them, in the order in which they are shown.
     pub(super) static ALL: [Waiting] =
         usleep,

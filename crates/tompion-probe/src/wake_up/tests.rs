@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tompion_record::{Storage, View};
+use tompion_model::{Storage, View};
 
 use super::*;
 use crate::{MeasuringThread, ThreadSettings};

@@ -8,7 +8,7 @@ use tompion_compare::{
     Beside, BesideRow, Comparison, Difference, Judged, Judgement, Mismatch, Row as Compared,
     Verdict,
 };
-use tompion_record::{factor, format_ns};
+use tompion_model::{factor, format_ns};
 use tompion_verdict::Outcome;
 
 use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};

@@ -3,7 +3,7 @@
 mod json;
 
 use tompion_compare::{PairRatio, PlatformSummary};
-use tompion_record::factor;
+use tompion_model::factor;
 use tompion_stats::Interval;
 
 use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};

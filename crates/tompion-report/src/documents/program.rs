@@ -1,7 +1,7 @@
 //! What held a running program up.
 
 use tompion_cause::describe_cause;
-use tompion_record::{CauseTotal, ProgramStalls, ProgramThread, format_ns};
+use tompion_model::{CauseTotal, ProgramStalls, ProgramThread, format_ns};
 
 use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};
 use crate::causes::by_name;
@@ -167,7 +167,7 @@ fn summary(found: &ProgramStalls) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tompion_record::{EvidenceItem, ProgramStall};
+    use tompion_model::{EvidenceItem, ProgramStall};
 
     use super::*;
     use crate::figures::NONE;

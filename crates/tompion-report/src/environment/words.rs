@@ -1,6 +1,6 @@
 //! Names of fields and their values in words.
 
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 use crate::figures::{count, real};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_record::Summary;
+use tompion_model::Summary;
 
 use super::{Form, Make};
 use crate::data::{ReportData, Shown};

@@ -1,6 +1,6 @@
 use super::*;
 use tompion_compare::{Added, RatioWish};
-use tompion_record::Factors;
+use tompion_model::Factors;
 use tompion_stats::Maxima;
 
 fn summary() -> PlatformSummary {

@@ -1,6 +1,6 @@
 //! Remedies that this very run tried.
 
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 use super::{Machine, Section};
 use crate::blocks::{Block, Content, Item, Items, Media};

@@ -1,7 +1,7 @@
 //! This machine among the published ones.
 
 use serde_json::{Map, Value, json};
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 use super::{Machine, Section};
 use crate::blocks::{

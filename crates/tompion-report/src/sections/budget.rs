@@ -1,7 +1,7 @@
 //! What a packet may cost.
 
 use serde_json::{Map, Value, json};
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 use super::{Machine, Section};
 use crate::blocks::{Block, Column, Content, Entry, Label, Media, Row, Style, Table};

@@ -1,7 +1,7 @@
 //! What costs time here: findings, and time lost by cause.
 
 use serde_json::{Map, Value, json};
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 use super::{Machine, Section};
 use crate::blocks::{Block, Column, Content, Entry, Item, Items, Media, Row, Style, Table};

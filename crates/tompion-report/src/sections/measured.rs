@@ -4,7 +4,7 @@ pub(super) mod distributions;
 mod disturbed;
 mod statistics;
 
-use tompion_record::{Cell, Summary, factor, format_ns};
+use tompion_model::{Cell, Summary, factor, format_ns};
 
 use super::verdicts::missed_any;
 use crate::blocks::{Block, Column, Content, Entry, Label, Layout, Media, Row, Style, Table};

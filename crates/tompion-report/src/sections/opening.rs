@@ -2,7 +2,7 @@
 //! there is none; then what must not be overlooked, and the figures people ask for first.
 
 use serde_json::{Map, Value, json};
-use tompion_record::{RunRecord, Status, factor};
+use tompion_model::{RunRecord, Status, factor};
 
 use super::{Machine, SECTIONS, Section};
 use crate::blocks::{Block, Content, Media, Tile};

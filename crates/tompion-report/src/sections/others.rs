@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_record::factor;
+use tompion_model::factor;
 
 use super::{Machine, Section, measured, probe, probe_title};
 use crate::blocks::{Block, Content};

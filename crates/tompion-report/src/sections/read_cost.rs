@@ -1,8 +1,8 @@
 //! What it costs to read a clock.
 
 use crate::grid::ProbeWords;
+use tompion_model::{factor, format_ns};
 use tompion_probe::read_cost;
-use tompion_record::{factor, format_ns};
 
 use super::{Machine, Probe, Section, measured, opening};
 use crate::blocks::{Block, Tile};

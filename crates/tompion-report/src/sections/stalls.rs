@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tompion_probe::stalls;
 
 use tompion_cause::Cause;
-use tompion_record::{CauseTotal, format_ns};
+use tompion_model::{CauseTotal, format_ns};
 
 use super::measured::distributions::heading;
 use super::measured::{introduction, short, statistics};

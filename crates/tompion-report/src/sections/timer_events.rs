@@ -2,8 +2,8 @@
 
 use crate::grid::ProbeWords;
 use serde_json::{Map, Value, json};
+use tompion_model::{Hold, factor, format_ns, level_in_words};
 use tompion_probe::timer_events;
-use tompion_record::{Hold, factor, format_ns, level_in_words};
 
 use super::measured::distributions::{
     OverTime, ccdfs_of, columns as columns_of, each_method, heading, panel_title,

@@ -1,7 +1,7 @@
 //! What time is good for, use by use.
 
+use tompion_model::{factor, format_ns};
 use tompion_probe::wake_up;
-use tompion_record::{factor, format_ns};
 use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
 use super::{Machine, Section};

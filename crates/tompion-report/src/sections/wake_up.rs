@@ -1,8 +1,8 @@
 //! How late a sleeping thread runs again.
 
 use crate::grid::ProbeWords;
+use tompion_model::{factor, format_ns};
 use tompion_probe::wake_up;
-use tompion_record::{factor, format_ns};
 
 use super::read_cost::at_rest;
 use super::{Machine, Probe, Section, measured};

@@ -1,6 +1,6 @@
 //! Patterns in stalls, in words.
 
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 
 use super::structure::{MOST_STALLS, Mode, Periodic, RUN_BREAK_NS, Structure};
 use crate::figures::{count, percent};
@@ -135,7 +135,7 @@ mod tests {
     use super::super::trace::TracedStall;
     use super::*;
     use tompion_cause::Cause;
-    use tompion_record::Stalls;
+    use tompion_model::Stalls;
 
     fn about() -> Stalls {
         Stalls {

@@ -1,7 +1,7 @@
 //! Patterns in stalls, found trial by trial.
 
 use tompion_cause::Cause;
-use tompion_record::Stalls;
+use tompion_model::Stalls;
 use tompion_stats::{Distribution, Occurrence, modes, periodic, run_lengths};
 
 use super::trace::TracedStall;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tompion_cause::Cause;
-use tompion_record::{StallPart, TrialData};
+use tompion_model::{StallPart, TrialData};
 
 use crate::series::{Column, Point, columns_for, decimate};
 
@@ -103,7 +103,7 @@ fn main_cause(parts: &[&StallPart]) -> Cause {
 mod tests {
     use super::*;
     use tompion_cause::Source;
-    use tompion_record::{Sample, stall_parts};
+    use tompion_model::{Sample, stall_parts};
 
     fn part(at_ns: u64, ns: u64, cause: Cause) -> StallPart {
         StallPart {

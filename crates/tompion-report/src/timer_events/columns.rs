@@ -1,7 +1,7 @@
 //! The table of timer events, as both the terminal and the page print it: in
 //! microseconds, as Adamczyk 2015 does.
 
-use tompion_record::{format_duration, level_in_words};
+use tompion_model::{format_duration, level_in_words};
 
 use super::TimerEvents;
 use crate::data::Shown;
@@ -126,6 +126,6 @@ fn tau_in_words(ns: u64) -> String {
     if exact.chars().count() <= 6 {
         exact
     } else {
-        tompion_record::format_ns(ns as f64)
+        tompion_model::format_ns(ns as f64)
     }
 }

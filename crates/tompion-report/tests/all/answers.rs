@@ -7,10 +7,11 @@ use crate::common::{
 };
 use tempfile::TempDir;
 use tompion_cause::Cause;
-use tompion_record::{
-    ClockReading, Factors, Run, RunWriter, Status, Synchronisation, TrialData, TrialDraft, factor,
+use tompion_model::{
+    ClockReading, Factors, Status, Synchronisation, TrialData, TrialDraft, factor,
 };
 use tompion_report::{ReportData, html, json, terminal};
+use tompion_store::{Run, RunWriter};
 use tompion_verdict::{Assessment, Outcome, ProfileVerdict};
 
 fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {

@@ -4,7 +4,7 @@ use crate::common::page::check_page;
 use crate::common::{data, draft, evidence, key, nothing, run_of};
 use serde_json::{Value, json};
 use tompion_cause::{Cause, Source};
-use tompion_record::{Factors, Mark, TrialData, TrialDraft, factor};
+use tompion_model::{Factors, Mark, TrialData, TrialDraft, factor};
 use tompion_report::{ReportData, html, json, terminal};
 
 fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {

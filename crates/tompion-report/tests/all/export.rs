@@ -5,8 +5,9 @@ use crate::common::{
 };
 use roxmltree::Document;
 use tompion_cause::Cause;
-use tompion_record::{Factors, Run, RunWriter, Status, TrialData, TrialDraft, factor};
+use tompion_model::{Factors, Status, TrialData, TrialDraft, factor};
 use tompion_report::{FORMS, Make, Plots, ReportData, csv, html, json, markdown, redact, terminal};
+use tompion_store::{Run, RunWriter};
 
 /// The plots of a report in a form that makes files of them.
 fn plots<'a>(data: &'a ReportData, form: &str) -> Plots<'a> {

@@ -5,8 +5,9 @@ use std::path::Path;
 use crate::common::page::check_page;
 use crate::common::{data, draft, gather, header, key, nothing, realistic, run};
 use tempfile::TempDir;
-use tompion_record::{Mark, Run, RunWriter, Status, factor, format_ns, table};
+use tompion_model::{Mark, Status, factor, format_ns, table};
 use tompion_report::{ReportData, html, json, terminal};
+use tompion_store::{Run, RunWriter};
 
 #[test]
 fn planted_quantiles_come_out_of_every_form_exactly() {

@@ -6,8 +6,9 @@ use crate::common::{
 };
 use roxmltree::Document;
 use tempfile::TempDir;
-use tompion_record::{Factors, Mark, Run, RunWriter, Sample, Status, TrialData, factor};
+use tompion_model::{Factors, Mark, Sample, Status, TrialData, factor};
 use tompion_report::{ReportData, html, json, markdown, terminal};
+use tompion_store::{Run, RunWriter};
 
 /// What a run is like, its trials, and how many cells are drawn.
 type Case = (&'static str, Vec<(Factors, TrialData)>, usize);

@@ -4,12 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use tompion_model::{Design, Environment, Factors, RunHeader, Status, TrialDraft, factor};
 use tompion_probe::Limits;
 use tompion_probe::wake_up::{self, WARM_UP, Waiter};
-use tompion_record::{
-    Design, Environment, Factors, Run, RunHeader, RunWriter, Status, TrialDraft, factor,
-};
 use tompion_report::ReportData;
+use tompion_store::{Run, RunWriter};
 
 /// Waits end late by planted amounts; reading the clock costs nothing.
 struct Planted {
@@ -95,7 +94,7 @@ fn write_run(directory: &std::path::Path) {
             duration_ns: 1,
             measurement: outcome.measurement,
             load: None,
-            findings: tompion_record::Findings::default(),
+            findings: tompion_model::Findings::default(),
             observation: None,
             storage: outcome.storage,
             missed_periods: outcome.missed_periods,

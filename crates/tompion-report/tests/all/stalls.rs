@@ -7,7 +7,7 @@ use crate::common::{header, nothing, run_of, run_with, stalls_key, stalls_trial,
 use roxmltree::Document;
 use serde_json::json;
 use tompion_cause::Cause;
-use tompion_record::{TrialData, TrialDraft};
+use tompion_model::{TrialData, TrialDraft};
 use tompion_report::{ReportData, html, interval_log, json, terminal};
 
 const SECOND: u64 = 1_000_000_000;

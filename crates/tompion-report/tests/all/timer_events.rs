@@ -4,7 +4,7 @@ use crate::common::page::{as_xml, check_page, paths, plots};
 use crate::common::{activity, gather, nothing, on_grid, rearmed, run_of, timer_events, timer_key};
 use roxmltree::Document;
 use serde_json::{Value, json};
-use tompion_record::{Storage, TrialData, TrialDraft};
+use tompion_model::{Storage, TrialData, TrialDraft};
 use tompion_report::{ReportData, html, json, terminal};
 
 type Trial = (TrialDraft, TrialData);

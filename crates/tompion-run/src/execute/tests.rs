@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use tompion_model::{Environment, Mark, Measurement, RunHeader, Sample, Storage, TrialData};
 use tompion_probe::Outcome;
 use tompion_probe::timer_events::Found;
-use tompion_record::{Environment, Mark, Measurement, Run, RunHeader, Sample, Storage, TrialData};
+use tompion_store::Run;
 
 use super::*;
 use crate::plan::tests::{options, selection, wake_up};
@@ -297,7 +298,7 @@ fn where_not_even_one_block_fits_every_load_has_its_turn() {
         .record()
         .trials
         .iter()
-        .map(|t| t.factors.level(tompion_record::factor::LOAD))
+        .map(|t| t.factors.level(tompion_model::factor::LOAD))
         .collect();
     assert_eq!(loads.into_iter().collect::<Vec<_>>(), ["cpu", "idle"]);
     assert!(

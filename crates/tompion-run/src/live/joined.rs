@@ -1,6 +1,6 @@
 //! Slices of one cell as one trial.
 
-use tompion_record::{EvidenceItem, LoadEvidence, Observation, ObservedReason};
+use tompion_model::{EvidenceItem, LoadEvidence, Observation, ObservedReason};
 
 use crate::Trial;
 

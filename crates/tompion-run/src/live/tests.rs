@@ -4,14 +4,15 @@ use std::path::Path;
 
 use tompion_cause::Cause;
 use tompion_load::LoadError;
-use tompion_probe::timer_events::Found;
-use tompion_probe::{Limits, Outcome};
-use tompion_record::{
+use tompion_model::{
     CauseTotal, Environment, EvidenceItem, LoadEvidence, Mark, Measurement, Observation,
-    ObservedReason, Run, RunHeader, Sample, SideTables, StallPart, Stalls, Storage, TrialData,
+    ObservedReason, RunHeader, Sample, SideTables, StallPart, Stalls, Storage, TrialData,
     stall_parts,
 };
+use tompion_probe::timer_events::Found;
+use tompion_probe::{Limits, Outcome};
 use tompion_stats::Bins;
+use tompion_store::Run;
 
 use super::*;
 use crate::plan::tests::{options, selection};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use tompion_cause::{Cause, Disturbance, Source};
+use tompion_model::{EvidenceItem, Mark, Observation, ObservedReason, Sample};
 use tompion_observe::events::{self, CpuEvents, Keeper, item};
 use tompion_observe::marks::marks;
 use tompion_observe::observer::{Settings, Watch};
 use tompion_probe::Outcome;
-use tompion_record::{EvidenceItem, Mark, Observation, ObservedReason, Sample};
 use tompion_time::os::{self, ClockId};
 
 use crate::Observe;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tompion_load::{Activity, LoadError, LoadProcess, machine_activity};
-use tompion_record::LoadEvidence;
+use tompion_model::LoadEvidence;
 
 use crate::Error;
 

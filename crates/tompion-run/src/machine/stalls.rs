@@ -160,5 +160,5 @@ impl Drop for Elsewhere {
 /// The CPUs on which the loops may run: those they are pinned to, or all.
 fn watched_cpus(placements: &[ThreadSettings]) -> Vec<u32> {
     let pinned: Option<Vec<u32>> = placements.iter().map(|p| p.cpu).collect();
-    pinned.unwrap_or_else(tompion_platform::usable_cpus)
+    pinned.unwrap_or_else(tompion_host::usable_cpus)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tompion_model::Factors;
 use tompion_probe::{ThreadSettings, timer_events};
-use tompion_record::Factors;
 
 use crate::Observe;
 use crate::probes::{Probing, Way};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tompion_load::LoadSpec;
+use tompion_model::factor;
 use tompion_probe::Policy;
-use tompion_record::factor;
 
 use super::{PlannedCell, PlannedSearch};
 use crate::Observe;

@@ -1,7 +1,7 @@
 //! How options become cells, and which are refused.
 
+use tompion_model::factor;
 use tompion_probe::Policy;
-use tompion_record::factor;
 
 use super::*;
 use crate::Observe;

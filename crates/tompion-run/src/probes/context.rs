@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use tompion_load::LoadSpec;
+use tompion_model::{Factors, factor, format_duration, parse_duration_ns};
 use tompion_probe::{Policy, ThreadSettings};
-use tompion_record::{Factors, factor, format_duration, parse_duration_ns};
 
 use super::Probing;
 use crate::{Observe, PlannedCell};

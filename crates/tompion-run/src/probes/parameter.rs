@@ -1,6 +1,6 @@
 //! A parameter of a probe: what it is called, what it takes, what it is by default.
 
-use tompion_record::{format_duration, parse_duration_ns};
+use tompion_model::{format_duration, parse_duration_ns};
 
 use super::Slack;
 
@@ -150,7 +150,7 @@ pub(super) fn cpus(text: &str) -> Result<Vec<u32>, String> {
     /// More CPUs than any machine has.
     const MOST: u32 = 8192;
     if text == "all" {
-        return Ok(tompion_platform::usable_cpus());
+        return Ok(tompion_host::usable_cpus());
     }
     let wrong = || {
         let most = MOST - 1;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use tompion_record::parse_duration_ns;
+use tompion_model::parse_duration_ns;
 
 use super::parameter::cpus;
 use super::{Context, InPlan, Parameter, Preset, Probe};

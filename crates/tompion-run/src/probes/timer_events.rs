@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use tompion_model::{factor, format_duration};
 use tompion_probe::timer_events::{self, Form, Method};
-use tompion_record::{factor, format_duration};
 
 use super::context::with_slack;
 use super::{

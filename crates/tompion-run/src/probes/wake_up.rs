@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use tompion_model::{Way as End, factor, format_duration};
 use tompion_probe::wake_up::{self, Method};
-use tompion_record::{Way as End, factor, format_duration};
 
 use super::{
     BASE, Context, Form, InPlan, Parameter, Preset, Probe, Probing, Room, Slack, Values, WAKE_ROW,

@@ -3,8 +3,8 @@
 use tompion_cause::{
     Access, Counters, Lost, Part, Span, Totals, describe, describe_ns, describe_stall,
 };
+use tompion_model::{ProgramStall, ProgramThread};
 use tompion_observe::{ThreadCounters, events};
-use tompion_record::{ProgramStall, ProgramThread};
 
 use super::settling::Settling;
 

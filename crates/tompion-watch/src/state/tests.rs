@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tompion_cause::{Cause, Source};
-use tompion_record::Mark;
+use tompion_model::Mark;
 
 use super::*;
 use crate::planted::{MS, latencies, run, slice, stalls, state, vitals};

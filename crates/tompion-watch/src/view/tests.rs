@@ -6,7 +6,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::Color;
 use tompion_cause::{Cause, Source};
-use tompion_record::Mark;
+use tompion_model::Mark;
 
 use super::*;
 use crate::planted::{run, slice, state, vitals};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tompion_record::parse_duration_ns;
+use tompion_model::parse_duration_ns;
 use tompion_run::probes::Form;
 
 /// A time in nanoseconds, as an option's value.

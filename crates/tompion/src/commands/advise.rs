@@ -15,8 +15,8 @@ use tompion_advise::{
     Advice, Candidate, Journal, JournalError, RealBench, Surroundings, TryOptions, bar_system,
     candidates, try_all,
 };
+use tompion_host::Root;
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, write_budget};
-use tompion_platform::Root;
 
 use crate::cli::AdviseOptions;
 use crate::exit;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tompion_load::Load;
+use tompion_model::{InCheck, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
-use tompion_record::{InCheck, format_duration};
 use tompion_run::probes::{Place, Probe, Selection};
 use tompion_run::{Plan, PlanOptions};
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use tompion_compare::{
     Judgement, Settings, Side, beside, compare as held, differences, mismatches,
 };
-use tompion_record::Run;
 use tompion_report::{CompareView, compare_json, compare_text};
+use tompion_store::Run;
 
 use super::report::terminal_width;
 use crate::cli::CompareOptions;

@@ -6,7 +6,7 @@ use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn env(options: &EnvOptions) -> exit::Result {
-    let environment = tompion_platform::detect();
+    let environment = tompion_host::detect();
     if options.json {
         print_json(&environment)?;
     } else {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use tompion_record::{Run, write_whole};
+use tompion_store::{Run, write_whole};
 
 /// Refuses a file that could not be written later.
 pub fn try_place(file: &Path) -> anyhow::Result<()> {

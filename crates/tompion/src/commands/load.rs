@@ -9,7 +9,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, least_write_bytes};
-use tompion_record::LoadEvidence;
+use tompion_model::LoadEvidence;
 
 use crate::cli::LoadOptions;
 use crate::exit;

@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tompion_record::{Run, remove_leftovers, write_whole};
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData};
+use tompion_store::{Run, remove_leftovers, write_whole};
 
 use crate::cli::ReportOptions;
 use crate::exit;

@@ -6,12 +6,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
+use tompion_model::{Design, RunHeader, Status, note_kind, now_utc};
 use tompion_probe::{MeasuringThread, ThreadSettings};
-use tompion_record::{Design, Error, Run, RunHeader, RunWriter, Status, note_kind, now_utc};
 use tompion_run::{
     MachineSettings, Plan, PlanOptions, TimeSetting, execute, require_space,
     require_space_for_loads,
 };
+use tompion_store::{Error, Run, RunWriter};
 
 use super::progress::ProgressLine;
 use super::report::{self, Page};
@@ -141,7 +142,7 @@ pub fn carry_out_and(
 
 /// Refuses CPUs that do not exist, as the value of `option`.
 pub fn require_cpus(option: &str, cpus: &[u32]) -> anyhow::Result<()> {
-    tompion_platform::require_cpus(cpus).map_err(|why| anyhow::anyhow!("{option}: {why}"))
+    tompion_host::require_cpus(cpus).map_err(|why| anyhow::anyhow!("{option}: {why}"))
 }
 
 /// Refuses a CPU or a policy that the system does not grant before anything is
@@ -171,10 +172,10 @@ pub(super) fn try_settings(plan: &Plan) -> anyhow::Result<()> {
     let thread = MeasuringThread::start()?;
     for settings in tried {
         let tried = thread.run(settings, || Ok(()));
-        let usable = tompion_platform::usable_cpus();
+        let usable = tompion_host::usable_cpus();
         match settings.cpu.filter(|cpu| !usable.contains(cpu)) {
             Some(_) => tried.with_context(|| {
-                let usable = tompion_platform::cpu_list(&usable);
+                let usable = tompion_host::cpu_list(&usable);
                 format!("this process may use only these CPUs: {usable}")
             })?,
             None => tried?,
@@ -235,7 +236,7 @@ pub(super) fn header(design: Design) -> RunHeader {
         tool: concat!("tompion ", env!("CARGO_PKG_VERSION")).to_owned(),
         started_at: now_utc(),
         design,
-        environment: tompion_platform::detect(),
+        environment: tompion_host::detect(),
         guards: vec![
             "A fresh thread measures beside each load; every trial sets its policy and slack \
              afresh."

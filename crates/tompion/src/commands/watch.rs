@@ -12,7 +12,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tompion_load::{LoadSpec, USUAL_WRITE_BYTES};
-use tompion_record::{Status, note_kind};
+use tompion_model::{Status, note_kind};
 use tompion_run::{Bench, Error, Live, Machine, Trial, require_space, require_space_for_loads};
 use tompion_time::os::{self, ClockId};
 use tompion_watch::{Cost, Look, Pressed, Screen, Slice, StallSlice, State, Vitals};
@@ -247,11 +247,11 @@ impl<'a> Session<'a> {
         self.state.tick(now);
         if self.read.is_none_or(|r| r.elapsed() >= VITALS_EVERY) {
             self.read = Some(Instant::now());
-            let cpu = tompion_platform::cpu_time();
+            let cpu = tompion_host::cpu_time();
             self.state.read(Vitals {
                 at: now,
-                clocksource: tompion_platform::clocksource(),
-                synchronisation: tompion_platform::synchronisation(),
+                clocksource: tompion_host::clocksource(),
+                synchronisation: tompion_host::synchronisation(),
                 stolen: cpu.map(|c| c.stolen_ticks),
                 cpu_time: cpu.map_or(0, |c| c.all_ticks),
                 throttled_ns: live.throttling().map(|t| t.throttled_ns),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tompion_load::{LoadSpec, least_write_bytes, longest_write_time};
-use tompion_record::format_duration;
+use tompion_model::format_duration;
 
 /// What a load is on beside its trials, at most.
 pub const BESIDE_TRIALS: Duration = Duration::from_secs(10);
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn times_are_told_as_they_are_typed() {
         for text in ["1h", "10m", "90s", "2d", "500us", "1500ms", "7ns"] {
-            let ns = tompion_record::parse_duration_ns(text).unwrap();
+            let ns = tompion_model::parse_duration_ns(text).unwrap();
             assert_eq!(in_option(Duration::from_nanos(ns)), text);
         }
     }

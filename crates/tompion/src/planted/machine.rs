@@ -9,12 +9,12 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tompion_cause::Cause;
 use tompion_load::LoadSpec;
-use tompion_probe::timer_events::Found;
-use tompion_probe::{Limits, Outcome};
-use tompion_record::{
+use tompion_model::{
     CauseTotal, LoadEvidence, Mark, Measurement, Recorder, Sample, StallPart, Stalls, Throttling,
     factor, stall_parts,
 };
+use tompion_probe::timer_events::Found;
+use tompion_probe::{Limits, Outcome};
 use tompion_run::probes::{ReadCost, TimerEvents, WakeUp, Way};
 use tompion_run::{Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSearch, Trial};
 

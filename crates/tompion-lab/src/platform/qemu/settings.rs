@@ -210,7 +210,7 @@ impl QemuSettings {
         words.extend(word("clocksource", &self.clocksource));
         let set = |cpus: &Vec<usize>| {
             let cpus: Vec<u32> = cpus.iter().map(|&cpu| cpu as u32).collect();
-            tompion_platform::cpu_list(&cpus)
+            tompion_host::cpu_list(&cpus)
         };
         if !self.pin.is_empty() {
             let sets: Vec<String> = self.pin.iter().map(set).collect();

@@ -1,6 +1,6 @@
 //! `CLOCK_MONOTONIC_RAW` through the C library and the vDSO.
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 use tompion_time::os::ClockId;
 
 use super::{CLOCK, Vdso, measured};

@@ -1,6 +1,6 @@
 //! The bare counter: RDTSC, or the generic timer's count on aarch64.
 
-use tompion_record::{MethodRow, Way};
+use tompion_model::{MethodRow, Way};
 use tompion_time::counter;
 
 use super::{CLOCK, measured};

@@ -1,6 +1,6 @@
 //! `gettimeofday`.
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use super::{CLOCK, measured};
 use crate::read_cost::{Pairing, ReadSource, Reading};

@@ -1,6 +1,6 @@
 //! The counter after a fence: LFENCE and RDTSC, or ISB and the count.
 
-use tompion_record::{MethodRow, Way};
+use tompion_model::{MethodRow, Way};
 use tompion_time::counter;
 
 use super::{CLOCK, measured};

@@ -1,6 +1,6 @@
 //! RDTSCP.
 
-use tompion_record::{MethodRow, Way};
+use tompion_model::{MethodRow, Way};
 use tompion_time::counter;
 
 use super::{CLOCK, measured};

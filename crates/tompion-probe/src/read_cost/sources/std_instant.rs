@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use super::{CLOCK, measured};
 use crate::read_cost::{Pairing, ReadSource, Reading};

@@ -1,6 +1,6 @@
 //! `clock_gettime(CLOCK_MONOTONIC)` by a real system call.
 
-use tompion_record::{MethodRow, Way};
+use tompion_model::{MethodRow, Way};
 use tompion_time::os::{self, ClockId};
 
 use super::{CLOCK, measured};

@@ -1,6 +1,6 @@
 //! Tompion's own clock.
 
-use tompion_record::{MethodRow, Way};
+use tompion_model::{MethodRow, Way};
 use tompion_time::Instant;
 
 use super::{CLOCK, measured};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use super::{EVENTS, monotonic};
 use crate::timer_events::{Firing, Mechanism, one_event, sys};

@@ -9,7 +9,7 @@ use std::io;
 use io_uring::types::{SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, Probe, opcode};
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use super::{EVENTS, monotonic};
 use crate::timer_events::{Firing, Mechanism, one_event};

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use tompion_record::{InCheck, MethodRow, Way};
+use tompion_model::{InCheck, MethodRow, Way};
 use tompion_time::sleep::{self, Budget, Policy, Sleeper, Ticker};
 
 use super::EVENTS;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tompion_record::{InCheck, MethodRow};
+use tompion_model::{InCheck, MethodRow};
 
 use super::{EVENTS, Told};
 use crate::timer_events::{Firing, Mechanism, one_event, sys};

@@ -1,6 +1,6 @@
 //! Reading the clock until it is time.
 
-use tompion_record::{MethodRow, Way};
+use tompion_model::{MethodRow, Way};
 
 use super::{SLEEP, monotonic};
 use crate::wake_up::{Waiter, Waiting, run};

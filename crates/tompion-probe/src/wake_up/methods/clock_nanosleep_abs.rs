@@ -1,6 +1,6 @@
 //! `clock_nanosleep(2)` to an absolute time.
 
-use tompion_record::{InCheck, MethodRow};
+use tompion_model::{InCheck, MethodRow};
 use tompion_time::os;
 
 use super::SLEEP;

@@ -1,6 +1,6 @@
 //! `nanosleep(2)`.
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use super::{SLEEP, until};
 use crate::sys;

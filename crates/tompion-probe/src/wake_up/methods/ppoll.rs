@@ -1,6 +1,6 @@
 //! The timeout of `ppoll(2)`.
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use super::{SLEEP, until};
 use crate::sys;

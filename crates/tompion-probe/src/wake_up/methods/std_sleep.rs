@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tompion_record::MethodRow;
+use tompion_model::MethodRow;
 
 use super::SLEEP;
 use crate::wake_up::{Waiter, Waiting, run};

@@ -1,6 +1,6 @@
 //! A periodic timerfd.
 
-use tompion_record::{InCheck, MethodRow};
+use tompion_model::{InCheck, MethodRow};
 
 use super::{SLEEP, monotonic};
 use crate::sys::PeriodicTimer;

@@ -1,6 +1,6 @@
 //! Tompion's own sleep.
 
-use tompion_record::{InCheck, MethodRow, Way};
+use tompion_model::{InCheck, MethodRow, Way};
 use tompion_time::sleep::{self, Policy, Sleeper};
 
 use super::SLEEP;

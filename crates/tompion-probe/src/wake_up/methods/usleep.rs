@@ -1,6 +1,6 @@
 //! `usleep(3)`.
 
-use tompion_record::{InCheck, MethodRow};
+use tompion_model::{InCheck, MethodRow};
 
 use super::{SLEEP, until};
 use crate::sys;

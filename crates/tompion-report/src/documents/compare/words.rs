@@ -1,7 +1,7 @@
 //! Sentences and numbers of a comparison.
 
 use tompion_compare::{Comparison, Figure, Found, Instead, Judged, Row, Verdict};
-use tompion_record::format_ns;
+use tompion_model::format_ns;
 use tompion_stats::Interval;
 
 use crate::figures::{NONE, count, percent, plural, real};
@@ -189,7 +189,7 @@ fn own(figure: Figure, of: Option<f64>) -> String {
 
 /// For example `p99 of the wake-up latency of usleep, 100 µs, idle`.
 fn what(row: &Row) -> String {
-    let probe = row.cell.level(tompion_record::factor::PROBE);
+    let probe = row.cell.level(tompion_model::factor::PROBE);
     let quantity = match (row.figure, probe) {
         (Figure::Lost, _) => "share of time lost in stalls".to_owned(),
         (Figure::Missed, _) => "share of missed periods".to_owned(),

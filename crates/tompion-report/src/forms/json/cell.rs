@@ -1,7 +1,7 @@
 //! One cell for machines.
 
 use serde_json::{Map, Value, json};
-use tompion_record::{CauseTotal, Granularity, Summary, factor};
+use tompion_model::{CauseTotal, Granularity, Summary, factor};
 
 use crate::data::Shown;
 use crate::disturbed::Disturbed;

@@ -1,6 +1,6 @@
 //! What disturbed samples make of a probe's figures.
 
-use tompion_record::{Summary, factor, format_ns};
+use tompion_model::{Summary, factor, format_ns};
 
 use crate::data::{ReportData, Shown};
 use crate::disturbed::{Disturbed, Reason, cause_in_words, known_by};

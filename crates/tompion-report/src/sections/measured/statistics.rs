@@ -1,6 +1,6 @@
 //! Every statistic of every cell, load by load.
 
-use tompion_record::{Granularity, Summary, format_ns};
+use tompion_model::{Granularity, Summary, format_ns};
 
 use super::{Of, below_loads};
 use crate::blocks::{Block, Column, Content, Media};

@@ -10,11 +10,12 @@ mod verdicts;
 use std::collections::BTreeMap;
 
 use tempfile::TempDir;
-use tompion_record::{
-    Design, Environment, Factors, LoadEvidence, Mark, Measurement, Recorder, Run, RunHeader,
-    RunWriter, Sample, Status, Storage, TrialData, TrialDraft, factor,
+use tompion_model::{
+    Design, Environment, Factors, LoadEvidence, Mark, Measurement, Recorder, RunHeader, Sample,
+    Status, Storage, TrialData, TrialDraft, factor,
 };
 use tompion_report::ReportData;
+use tompion_store::{Run, RunWriter};
 use tompion_verdict::Assessment;
 
 pub use realistic::realistic;
@@ -76,7 +77,7 @@ pub fn draft(factors: Factors, block: u32) -> TrialDraft {
             ..Measurement::default()
         },
         load,
-        findings: tompion_record::Findings::default(),
+        findings: tompion_model::Findings::default(),
         observation: None,
         storage: Storage::Complete,
         missed_periods: None,

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use tompion_record::{
-    Factors, Granularity, Mark, Run, RunWriter, Sample, Status, TrialData, TrialDraft, factor,
-};
+use tompion_model::{Factors, Granularity, Mark, Sample, Status, TrialData, TrialDraft, factor};
+
+use tompion_store::{Run, RunWriter};
 
 use super::{draft, header, key};
 

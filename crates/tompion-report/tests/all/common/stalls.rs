@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tompion_cause::{Cause, Source};
-use tompion_record::{
+use tompion_model::{
     CauseTotal, EvidenceItem, Factors, Observation, Sample, StallPart, Stalls, Storage, TrialData,
     TrialDraft, stall_parts,
 };

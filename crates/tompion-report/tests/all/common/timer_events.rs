@@ -1,6 +1,6 @@
 //! Planted timer events.
 
-use tompion_record::{Factors, LoadEvidence, Mark, Sample, Storage, TrialData, TrialDraft, factor};
+use tompion_model::{Factors, LoadEvidence, Mark, Sample, Storage, TrialData, TrialDraft, factor};
 
 use super::realistic::Random;
 use super::{draft, key};

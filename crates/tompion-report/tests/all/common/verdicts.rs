@@ -1,6 +1,6 @@
 //! An assessment in the form that the verdict crate makes.
 
-use tompion_record::factor;
+use tompion_model::factor;
 use tompion_verdict::{Advice, Assessment, Finding, LoadVerdict, Outcome, ProfileVerdict};
 
 use super::key;

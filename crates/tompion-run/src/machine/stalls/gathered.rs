@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use tompion_cause::{Access, Counters, Evidence, Part, Span, Totals, attribute};
+use tompion_model::{Observation, Recorder, StallPart, Stalls, Storage, stall_parts};
 use tompion_observe::events;
 use tompion_probe::Outcome;
 use tompion_probe::stalls::{Row, StallsOutcome};
-use tompion_record::{Observation, Recorder, StallPart, Stalls, Storage, stall_parts};
 use tompion_stats::Bins;
 use tompion_time::os::{self, ClockId};
 

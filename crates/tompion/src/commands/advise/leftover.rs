@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::bail;
 use tompion_advise::{Journal, Leftover, Restored};
-use tompion_platform::Root;
+use tompion_host::Root;
 
 use super::consent;
 use crate::exit;

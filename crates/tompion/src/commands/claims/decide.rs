@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::Context;
 use sha2::{Digest, Sha256};
 use tompion_claims::{Evidence, Finding, Outcome, SCHEMA_VERSION, decidable, plan, source};
-use tompion_record::{Run, RunRecord};
+use tompion_model::RunRecord;
 use tompion_report::findings_text;
+use tompion_store::Run;
 
 use crate::cli::ClaimsOptions;
 use crate::commands::report::terminal_width;

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 
 use anyhow::Context;
 use tompion_compare::platform_summary;
-use tompion_record::Run;
 use tompion_report::{platforms_json, platforms_text};
+use tompion_store::Run;
 
 use crate::cli::LabSummaryOptions;
 use crate::commands::report::terminal_width;

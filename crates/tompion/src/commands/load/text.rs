@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use tompion_record::LoadEvidence;
+use tompion_model::LoadEvidence;
 
 use super::Rates;
 

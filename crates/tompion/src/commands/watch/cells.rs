@@ -4,8 +4,8 @@ use std::any::Any;
 use std::time::Duration;
 
 use tompion_load::LoadSpec;
+use tompion_model::{Way, factor, format_duration};
 use tompion_probe::{stalls, wake_up};
-use tompion_record::{Way, factor, format_duration};
 use tompion_run::probes::{Place, Probe, Selection, Stalls, WakeUp};
 use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, TimeSetting};
 use tompion_watch::{Choices, Setting};
@@ -52,7 +52,7 @@ impl Cells {
             );
         }
         let loads = options.loads.0.clone();
-        let usable = tompion_platform::usable_cpus();
+        let usable = tompion_host::usable_cpus();
         if let Some(cpu) = options.cpu {
             session::require_cpus("--cpu", &[cpu])?;
         }
@@ -61,7 +61,7 @@ impl Cells {
         let Some(cpu) = cpus.iter().position(|c| *c == options.cpu) else {
             anyhow::bail!(
                 "--cpu: this process may use only these CPUs: {}",
-                tompion_platform::cpu_list(&usable)
+                tompion_host::cpu_list(&usable)
             );
         };
         let choices = Choices {

@@ -1,6 +1,6 @@
 use super::*;
 use tompion_compare::{Basis, Judgement};
-use tompion_record::{Factors, factor};
+use tompion_model::{Factors, factor};
 
 fn interval(low: f64, high: f64) -> Interval {
     Interval {

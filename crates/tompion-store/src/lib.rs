@@ -1,0 +1,65 @@
+//! Runs as files.
+//!
+//! On disk a run is one directory: `run.json`, described by a checked-in JSON
+//! Schema, and Parquet files: one a trial while the run is measured, one a probe
+//! when it is finished. See [`RunWriter`] and [`Run`]; docs/run-format.md has the
+//! format to the byte.
+#![forbid(unsafe_code)]
+
+mod atomic;
+mod cells;
+mod column;
+mod constant;
+mod directory;
+mod error;
+mod gather;
+mod histograms;
+mod limits;
+mod parquet_file;
+mod reader;
+mod reserve;
+mod run_json;
+mod samples;
+mod trial_files;
+mod version_1;
+mod writer;
+
+pub use directory::remove_leftovers;
+pub use error::{Error, Result};
+pub use reader::Run;
+pub use writer::RunWriter;
+
+/// Writes a file whole or not at all: what stood there before survives a failure.
+/// Symbolic links are followed; a device or a pipe is written to as it stands.
+pub fn write_whole(path: &std::path::Path, content: &[u8]) -> Result<()> {
+    atomic::write(path, |out| {
+        out.write_all(content).map_err(Error::io(path, "writing"))
+    })
+}
+
+/// Name of the run's description inside its directory.
+const RUN_FILE: &str = "run.json";
+
+/// Name of the directory of trials that have files of their own.
+const SAMPLES: &str = "samples";
+
+/// Opens a regular file; anything else, such as a pipe, which would keep a
+/// reader waiting for ever, is refused.
+fn open_file(path: &std::path::Path) -> std::io::Result<std::fs::File> {
+    if std::fs::metadata(path)?.is_file() {
+        std::fs::File::open(path)
+    } else {
+        Err(std::io::Error::other("not a regular file"))
+    }
+}
+
+/// The error of writing a Parquet file.
+fn cannot_write(path: &std::path::Path, error: &parquet::errors::ParquetError) -> Error {
+    // What comes from the system goes without Parquet's word for it.
+    match error {
+        parquet::errors::ParquetError::External(cause) => {
+            Error::invalid(path, format!("writing failed: {cause}"))
+        }
+        other => Error::invalid(path, format!("writing failed: {other}")),
+    }
+}

@@ -1,0 +1,414 @@
+//! Reading a run back, also one whose process died.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tompion_stats::Distribution;
+
+use super::column::hexadecimal;
+use super::parquet_file::{ParquetFile, open_regular};
+use super::{RUN_FILE, SAMPLES, column, limits, run_json, samples, trial_files};
+use crate::{Error, Result};
+use tompion_model::{
+    FileRef, Note, RunRecord, Sample, SideTables, Status, Storage, TableRef, Trial, TrialData,
+    note_kind, stall_parts, table,
+};
+
+/// A run read from its directory.
+#[derive(Debug)]
+pub struct Run {
+    record: RunRecord,
+    tables: Tables,
+    /// Of the `run.json` that the record is from.
+    identity: Option<Identity>,
+}
+
+/// By this two versions of a file differ that were each renamed into its place: the number of
+/// its inode, and when that was last changed.
+type Identity = (u64, i64, i64);
+
+fn identity(directory: &Path) -> Option<Identity> {
+    let found = std::fs::metadata(directory.join(RUN_FILE)).ok()?;
+    Some((found.ino(), found.ctime(), found.ctime_nsec()))
+}
+
+impl Run {
+    /// Opens a run of this format version or an older one, and checks that its files are
+    /// whole. Trials saved after the last checkpoint of a run that died are taken from
+    /// their sample files; unless they are all that was planned, the run counts as
+    /// interrupted.
+    ///
+    /// # Errors
+    /// No run, a damaged one, or one of a newer version; in one line.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let mut identity = identity(directory);
+        loop {
+            let opened = Self::open_once(directory, identity);
+            // Whoever writes the run may have ended it meanwhile, and taken away what was listed.
+            let now = self::identity(directory);
+            if now == identity {
+                return opened;
+            }
+            identity = now;
+        }
+    }
+
+    fn open_once(directory: &Path, identity: Option<Identity>) -> Result<Self> {
+        let (record, version) = run_json::read(directory)?;
+        let mut run = Self {
+            tables: Tables::open(directory, version, &record.files)?,
+            record,
+            identity,
+        };
+        run.check_listed()?;
+        if run.record.status == Status::Running {
+            run.recover()?;
+        }
+        Ok(run)
+    }
+
+    fn check_listed(&self) -> Result<()> {
+        let mut taken = BTreeSet::new();
+        for (i, trial) in self.record.trials.iter().enumerate() {
+            let listed = match trial.id as usize == i {
+                true => self.tables.check(trial),
+                false => Err(format!("its id is {}, its place in the list {i}", trial.id)),
+            };
+            let twice = |(name, at): (&String, &TableRef)| {
+                let is_new = at.rows == 0 || taken.insert((at.file.clone(), at.row_group));
+                (!is_new).then(|| {
+                    let (group, file) = (at.row_group, at.file.escape_debug());
+                    format!("tables.{name}: row group {group} of {file} is another table's")
+                })
+            };
+            // In version 1 each has a file of its own, by its name.
+            let listed = listed.and_then(|()| match trial.tables.iter().find_map(twice) {
+                Some(why) => Err(why),
+                None => Ok(()),
+            });
+            listed.map_err(|why| {
+                let why = format!("trial {i} is listed wrongly: {why}; the run is damaged");
+                Error::invalid(&self.directory().join(RUN_FILE), why)
+            })?;
+            // Of finished runs the checksum of the whole file says as much.
+            if self.record.files.is_empty() {
+                let at = &trial.tables[table::SAMPLES];
+                let file = ParquetFile::open(&self.directory().join(&at.file))?;
+                let rows = file.rows();
+                if rows != at.rows {
+                    let why = format!("holds {rows} rows, {RUN_FILE} says {}", at.rows);
+                    return Err(file.damaged(&why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the trials that the last checkpoint does not list.
+    fn recover(&mut self) -> Result<()> {
+        loop {
+            let id = self.record.trials.len();
+            let path = self.directory().join(trial_files::sample_file(id));
+            if !path.exists() {
+                break;
+            }
+            let file = ParquetFile::open(&path)?;
+            let trial = trial_files::description(&file, self.tables.version)?;
+            if trial.id as usize != id || trial.rows() != file.rows() {
+                return Err(file.damaged("belongs to another trial"));
+            }
+            if let Err(why) = self.tables.check(&trial) {
+                return Err(file.damaged(&format!("its trial is described wrongly: {why}")));
+            }
+            self.record.trials.push(trial);
+        }
+        let design = &self.record.header.design;
+        let planned = u64::from(design.blocks) * u64::from(design.cells);
+        // Killed after its last trial, it lost nothing.
+        let (status, text) = if planned > 0 && self.record.trials.len() as u64 == planned {
+            (
+                Status::Complete,
+                "The process that wrote this run ended after its last trial, before it could say so.",
+            )
+        } else {
+            (
+                Status::Interrupted,
+                "This run is not finished: the process that writes it is still at work, or ended early.",
+            )
+        };
+        self.record.status = status;
+        let mut text = text.to_owned();
+        let behind = trial_files::behind(self.directory(), self.record.trials.len());
+        if behind > 0 {
+            text += &format!(
+                " {behind} whole trials are left out, because one before them is missing: {}.",
+                trial_files::sample_file(self.record.trials.len())
+            );
+        }
+        let note = Note::new(note_kind::NOT_FINISHED, text);
+        self.record.notes.push(note);
+        Ok(())
+    }
+
+    /// What `run.json` holds, recovered trials included.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// The same run with a record that `edit` changed, for showing it otherwise than
+    /// it is written, for example without names. Where the trials' tables lie must
+    /// stay.
+    pub fn edited(mut self, edit: impl FnOnce(&mut RunRecord)) -> Self {
+        edit(&mut self.record);
+        self
+    }
+
+    /// The run's directory.
+    pub fn directory(&self) -> &Path {
+        &self.tables.directory
+    }
+
+    /// The samples of one trial and its other tables, checked against their checksums.
+    ///
+    /// # Errors
+    /// Damage, or a run that was finished since it was opened, in one line.
+    pub fn data(&self, trial: &Trial) -> Result<TrialData> {
+        self.tables
+            .data(trial)
+            .map_err(|error| match identity(self.directory()) == self.identity {
+                true => error,
+                false => Error::invalid(
+                    self.directory(),
+                    "the run went on or was finished while it was read; read it again",
+                ),
+            })
+    }
+
+    /// The distribution behind each summary of a trial by its name there (`measured`,
+    /// `undisturbed`, `missed_filled`, `batched`), in picoseconds, from bins whose middles
+    /// are within 0.05 % of every value in them. Without the samples, hence quick where
+    /// there are many. `None` in runs that were not finished, or are of version 1.
+    ///
+    /// # Errors
+    /// Damage, in one line.
+    pub fn histograms(&self, trial: &Trial) -> Result<Option<BTreeMap<String, Distribution>>> {
+        let Some(at) = trial.tables.get(table::HISTOGRAMS) else {
+            return Ok(None);
+        };
+        let file = self.tables.file(at)?;
+        let wanted = Some(&samples::HISTOGRAMS[..]);
+        let columns = trial_files::read_table(&file, table::HISTOGRAMS, at, wanted)?;
+        let histograms = samples::to_histograms(&columns)
+            .map_err(|e| file.damaged(&format!("unreadable histograms ({e})")))?;
+        Ok(Some(histograms))
+    }
+
+    pub(super) fn into_record(self) -> RunRecord {
+        self.record
+    }
+}
+
+/// The tables of a run's trials.
+#[derive(Debug)]
+pub(super) struct Tables {
+    directory: PathBuf,
+    version: u64,
+    /// Those of a finished run, each opened once, when it is asked for; empty where trials
+    /// have their own.
+    files: BTreeMap<String, Mutex<Option<Arc<ParquetFile>>>>,
+}
+
+impl Tables {
+    /// The tables in the files that a run's record lists, whose bytes are checked.
+    pub(super) fn open(directory: &Path, version: u64, files: &[FileRef]) -> Result<Self> {
+        for (i, file) in files.iter().enumerate() {
+            if files[..i].iter().any(|other| other.file == file.file) {
+                return Err(wrong_file(directory, file, "twice"));
+            }
+            check_bytes(directory, file)?;
+        }
+        let unopened = |f: &FileRef| (f.file.clone(), Mutex::default());
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            version,
+            files: files.iter().map(unopened).collect(),
+        })
+    }
+
+    /// Says what is wrong with where a trial's tables lie, how many they are, and how it is
+    /// described.
+    fn check(&self, trial: &Trial) -> std::result::Result<(), String> {
+        limits::check_factors(&trial.factors)?;
+        limits::check_period(trial.measurement.period_ns)?;
+        let found = trial.tables.len();
+        if found > limits::TABLES {
+            return Err(format!("{found} tables, at most {}", limits::TABLES));
+        }
+        if !trial.tables.contains_key(table::SAMPLES) {
+            return Err("tables has no `samples`".to_owned());
+        }
+        if trial.storage != Storage::Complete && !trial.tables.contains_key(table::BINS) {
+            return Err("its storage is `tail`, and tables has no `bins`".to_owned());
+        }
+        trial.tables.iter().try_for_each(|(name, at)| {
+            self.check_table(name, at)
+                .map_err(|why| format!("tables.{}: {why}", name.escape_debug()))
+        })
+    }
+
+    fn check_table(&self, name: &str, at: &TableRef) -> std::result::Result<(), String> {
+        let file = at.file.escape_debug();
+        let is_inside = Path::new(&at.file)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
+        if !limits::is_file_word(name) {
+            return Err(format!("no table may be called {name:?}"));
+        }
+        if !is_inside {
+            return Err(format!("{file} is no file of the run's directory"));
+        }
+        match self.files.is_empty() {
+            true if !Path::new(&at.file).starts_with(SAMPLES) => Err(format!(
+                "{file} is not in {SAMPLES}/, and `files` lists none"
+            )),
+            false if !self.files.contains_key(&at.file) => {
+                Err(format!("{file} is not listed under `files`"))
+            }
+            _ if self.version > 1 && at.rows > limits::ROWS => {
+                Err(format!("{} rows, at most {}", at.rows, limits::ROWS))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The file that a table lies in.
+    pub(super) fn file(&self, at: &TableRef) -> Result<Arc<ParquetFile>> {
+        let path = self.directory.join(&at.file);
+        let Some(opened) = self.files.get(&at.file) else {
+            return ParquetFile::open(&path).map(Arc::new);
+        };
+        // Whoever held it when a thread panicked has left it as it was.
+        let mut opened = opened
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let file = match opened.take() {
+            Some(file) => file,
+            None => Arc::new(ParquetFile::open(&path)?),
+        };
+        Ok(Arc::clone(opened.insert(file)))
+    }
+
+    /// Whether every table has one.
+    pub(super) fn has_checksums(&self) -> bool {
+        self.version > 1
+    }
+
+    /// The samples of a trial.
+    pub(super) fn samples(&self, file: &ParquetFile, at: &TableRef) -> Result<Vec<Sample>> {
+        trial_files::read_samples(file, at, self.version)
+    }
+
+    pub(super) fn data(&self, trial: &Trial) -> Result<TrialData> {
+        let at = trial.tables.get(table::SAMPLES).ok_or_else(|| {
+            let why = format!("trial {} has no samples; the run is damaged", trial.id);
+            Error::invalid(&self.directory.join(RUN_FILE), why)
+        })?;
+        let file = self.file(at)?;
+        let samples = self.samples(&file, at)?;
+        let period_ps = i128::from(trial.measurement.period_ns.unwrap_or(0)) * 1000;
+        let is_beyond = |s: &Sample| {
+            s.missed > 0
+                && i128::from(s.value_ps) - i128::from(s.missed) * period_ps < i64::MIN.into()
+        };
+        if samples.iter().any(is_beyond) {
+            return Err(file.damaged("periods missed before a sample begin before all time"));
+        }
+        let (bins, filled_bins) = match (trial.storage, trial.tables.get(table::BINS)) {
+            (Storage::Tail { .. }, Some(at)) => {
+                let (measured, filled) = trial_files::read_bins(&*self.file(at)?, at)?;
+                (Some(measured), Some(filled))
+            }
+            _ => (None, None),
+        };
+        let mut tables = SideTables::new();
+        for (name, at) in side_tables(trial) {
+            let file = self.file(at)?;
+            let columns = trial_files::read_table(&file, name, at, None)?;
+            let table = column::to_side_table(columns)
+                .map_err(|e| file.damaged(&format!("unreadable table `{name}` ({e})")))?;
+            // Tables of probes that this version does not know are kept as they are.
+            if trial.findings.stalls.is_some() && name == stall_parts::NAME {
+                stall_parts::of_table(&table)
+                    .map_err(|e| file.damaged(&format!("unreadable stalls ({e})")))?;
+            }
+            tables.insert(name.to_owned(), table);
+        }
+        Ok(TrialData {
+            samples,
+            bins,
+            filled_bins,
+            tables,
+        })
+    }
+}
+
+/// The tables of a trial that only its probe has.
+pub(super) fn side_tables(trial: &Trial) -> impl Iterator<Item = (&str, &TableRef)> {
+    const OURS: [&str; 3] = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
+    let all = trial.tables.iter().map(|(name, at)| (name.as_str(), at));
+    all.filter(|(name, _)| !OURS.contains(name))
+}
+
+fn wrong_file(directory: &Path, file: &FileRef, how: &str) -> Error {
+    let name = file.file.escape_debug();
+    let why = format!("lists a file `{name}` {how}; the run is damaged");
+    Error::invalid(&directory.join(RUN_FILE), why)
+}
+
+/// Checks the length and the checksum of a file of a finished run.
+fn check_bytes(directory: &Path, file: &FileRef) -> Result<()> {
+    let path = directory.join(&file.file);
+    let is_name = file.file.strip_suffix(".parquet").is_some_and(|stem| {
+        stem.split('.').count() <= 2 && stem.split('.').all(limits::is_file_word)
+    });
+    if !is_name {
+        return Err(wrong_file(
+            directory,
+            file,
+            "of a name that no file of a run has",
+        ));
+    }
+    let mut content = open_regular(&path)?;
+    let length = content
+        .metadata()
+        .map_err(Error::io(&path, "reading"))?
+        .len();
+    if length != file.bytes {
+        let why = format!(
+            "has {length} bytes, {RUN_FILE} says {}; the run is damaged",
+            file.bytes
+        );
+        return Err(Error::invalid(&path, why));
+    }
+    let mut hash = crc32fast::Hasher::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match content
+            .read(&mut piece)
+            .map_err(Error::io(&path, "reading"))?
+        {
+            0 => break,
+            read => hash.update(&piece[..read]),
+        }
+    }
+    match hexadecimal(hash.finalize()) == file.crc32 {
+        true => Ok(()),
+        false => {
+            let why = "does not match its checksum; the run is damaged";
+            Err(Error::invalid(&path, why))
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `run.json` with its checksum.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::column::hexadecimal;
+use super::{RUN_FILE, atomic, limits, open_file, version_1};
+use crate::{Error, Result};
+use tompion_model::{RunRecord, SCHEMA_VERSION};
+
+/// What stands between the record and its checksum, and after it. The checksum is that of
+/// all bytes before this.
+const BEFORE: &str = ",\n  \"crc32\": \"";
+const AFTER: &str = "\"\n}\n";
+const DIGITS: usize = 8;
+
+/// Writes the record with its checksum.
+pub(super) fn write(directory: &Path, record: &RunRecord) -> Result<()> {
+    let path = directory.join(RUN_FILE);
+    let mut text =
+        serde_json::to_vec_pretty(record).map_err(|e| Error::io(&path, "writing")(e.into()))?;
+    // Without the line break and the brace that end it.
+    text.truncate(text.len() - 2);
+    let length = (text.len() + BEFORE.len() + DIGITS + AFTER.len()) as u64;
+    check_length(&path, length)?;
+    let crc32 = hexadecimal(crc32fast::hash(&text));
+    atomic::write(&path, |out| {
+        [
+            text.as_slice(),
+            BEFORE.as_bytes(),
+            crc32.as_bytes(),
+            AFTER.as_bytes(),
+        ]
+        .into_iter()
+        .try_for_each(|part| out.write_all(part))
+        .map_err(Error::io(&path, "writing"))
+    })
+}
+
+/// Reads the record of a run of this version or an older one, and says which.
+pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
+    let path = directory.join(RUN_FILE);
+    let text = read_text(directory, &path)?;
+    let damaged = |why: &str| Error::invalid(&path, format!("{why}; the run is damaged"));
+    /// All that versions have in common.
+    #[derive(Deserialize)]
+    struct Version {
+        #[serde(default)]
+        schema_version: serde_json::Value,
+    }
+    let is_sealed = sealed(&text).is_some();
+    let checked = check(&text);
+    // Damage first: what follows may come of it.
+    if is_sealed && let Err(why) = &checked {
+        return Err(damaged(why));
+    }
+    let version: Version =
+        serde_json::from_str(&text).map_err(|e| damaged(&format!("not valid JSON ({e})")))?;
+    let version = version.schema_version.as_u64().filter(|v| *v > 0);
+    let version = version.ok_or_else(|| {
+        let why = "has no schema_version, which is a whole number from 1; not a run of tompion";
+        Error::invalid(&path, why)
+    })?;
+    let record = match version {
+        1 => version_1::record(&text),
+        SCHEMA_VERSION => {
+            checked.map_err(|why| damaged(&why))?;
+            serde_json::from_str(&text)
+        }
+        found => {
+            return Err(Error::NewerVersion {
+                path,
+                found,
+                supported: SCHEMA_VERSION,
+            });
+        }
+    };
+    let record: RunRecord = record.map_err(|e| damaged(&e.to_string()))?;
+    if record.trials.len() > limits::TRIALS {
+        return Err(damaged("it lists more trials than a run may have"));
+    }
+    Ok((record, version))
+}
+
+fn read_text(directory: &Path, path: &Path) -> Result<String> {
+    let file = open_file(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            let why = match std::fs::metadata(directory) {
+                Err(_) => "it is not there".to_owned(),
+                Ok(found) if found.is_dir() => format!("it has no {RUN_FILE}"),
+                Ok(_) => format!("it is a file; name the directory with {RUN_FILE} in it"),
+            };
+            Error::invalid(directory, format!("not a run directory: {why}"))
+        }
+        _ => Error::io(path, "reading")(e),
+    })?;
+    let length = file.metadata().map_or(0, |m| m.len());
+    check_length(path, length)?;
+    let mut text = String::with_capacity(length as usize);
+    match file.take(limits::RUN_JSON_BYTES).read_to_string(&mut text) {
+        Ok(_) => Ok(text),
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
+            Err(Error::invalid(path, "not text; the run is damaged"))
+        }
+        Err(e) => Err(Error::io(path, "reading")(e)),
+    }
+}
+
+fn check_length(path: &Path, length: u64) -> Result<()> {
+    let most = limits::RUN_JSON_BYTES;
+    match length <= most {
+        true => Ok(()),
+        false => {
+            let why = format!("{length} bytes; the description of a run has at most {most}");
+            Err(Error::invalid(path, why))
+        }
+    }
+}
+
+/// What the checksum at the end of a text is of, and the checksum.
+fn sealed(text: &str) -> Option<(&str, &str)> {
+    let without = text.strip_suffix(AFTER)?;
+    let at = without.len().checked_sub(DIGITS)?;
+    let (before, stated) = without.split_at_checked(at)?;
+    Some((before.strip_suffix(BEFORE)?, stated))
+}
+
+/// Whether the text ends in the checksum of what comes before.
+fn check(text: &str) -> std::result::Result<(), String> {
+    let none = || "it does not end in its checksum".to_owned();
+    let (content, stated) = sealed(text).ok_or_else(none)?;
+    match hexadecimal(crc32fast::hash(content.as_bytes())) == stated {
+        true => Ok(()),
+        false => Err("it does not match its checksum".to_owned()),
+    }
+}

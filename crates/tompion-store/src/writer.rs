@@ -1,0 +1,407 @@
+//! Writing a run, trial by trial.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::directory::{Turn, is_free, make_free, number, remove_from, remove_unlisted};
+use super::histograms::{self, Histograms};
+use super::reader::Tables;
+use super::reserve::Reserve;
+use super::{SAMPLES, gather, limits, run_json, trial_files};
+use crate::{Error, Result, Run};
+use tompion_model::{
+    ClockReading, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
+    Throttling, Trial, TrialData, TrialDraft, note_kind, now_utc, table,
+};
+
+/// Writes a run directory so that a crash loses at most the trial under way.
+///
+/// While it is measured each trial has files of its own, one of which carries the trial's
+/// description too; `run.json` is rewritten at checkpoints. At the end all trials are
+/// brought together into a few files, which `run.json` then names; only after that the
+/// many go.
+#[derive(Debug)]
+pub struct RunWriter {
+    directory: PathBuf,
+    record: RunRecord,
+    reserve: Reserve,
+    /// Brings trials together at the end; absent where they stay apart.
+    together: Option<Together>,
+    /// Of all trials so far, unless some were saved by another process.
+    histograms: Option<Histograms>,
+    _turn: Option<Turn>,
+}
+
+/// How trials are brought together and taken apart: by address, so that a program that does
+/// neither has none of it.
+#[derive(Clone, Copy, Debug)]
+struct Together {
+    gather: fn(&mut RunWriter) -> Result<()>,
+    spread: fn(&mut RunWriter) -> Result<()>,
+    is_listed: fn(&RunWriter) -> bool,
+}
+
+impl RunWriter {
+    /// Starts a run in `directory`, which must be absent or empty. Of several
+    /// that begin there at the same moment one goes on, the others are refused.
+    ///
+    /// # Errors
+    /// [`Error::NotEmpty`] and [`Error::Taken`] where the directory is in use,
+    /// and whatever the system refuses.
+    pub fn create(directory: &Path, header: RunHeader) -> Result<Self> {
+        Ok(Self::create_apart(directory, header)?.gathering())
+    }
+
+    /// The same for a run that leaves each trial in files of its own when it ends, since
+    /// others take it apart at once.
+    ///
+    /// # Errors
+    /// As [`RunWriter::create`].
+    pub fn create_apart(directory: &Path, header: RunHeader) -> Result<Self> {
+        let require_free = || match is_free(directory) {
+            true => Ok(()),
+            false => Err(Error::NotEmpty {
+                path: directory.to_path_buf(),
+            }),
+        };
+        require_free()?;
+        if fs::metadata(directory).is_ok_and(|there| !there.is_dir()) {
+            let why = std::io::Error::other("it exists and is no directory; choose another --out");
+            return Err(Error::io(directory, "creating")(why));
+        }
+        fs::create_dir_all(directory).map_err(Error::io(directory, "creating"))?;
+        let turn = Turn::begin(directory)?;
+        if turn.is_some() {
+            // Nobody else is at work here, but may have been until now; what is there else was
+            // left.
+            require_free()?;
+            make_free(directory)?;
+        }
+        let samples = directory.join(SAMPLES);
+        // Only one can make it: where there are no locks this claims the directory.
+        fs::create_dir(&samples).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::Taken {
+                path: directory.to_path_buf(),
+            },
+            _ => Error::io(&samples, "creating")(e),
+        })?;
+        let record = RunRecord {
+            schema_version: SCHEMA_VERSION,
+            run_id: Some(uuid::Uuid::new_v4().to_string()),
+            status: Status::Running,
+            finished_at: None,
+            notes: Vec::new(),
+            throttling: None,
+            header,
+            files: Vec::new(),
+            trials: Vec::new(),
+            clock_readings: Vec::new(),
+            holds: Vec::new(),
+            platforms: Vec::new(),
+        };
+        let writer = Self::of(directory, record, turn);
+        writer.checkpoint()?;
+        Ok(writer)
+    }
+
+    fn of(directory: &Path, record: RunRecord, turn: Option<Turn>) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+            record,
+            reserve: Reserve::take(directory),
+            together: None,
+            histograms: None,
+            _turn: turn,
+        }
+    }
+
+    /// Brings trials together at the end.
+    fn gathering(self) -> Self {
+        Self {
+            together: Some(Together {
+                gather: Self::gather,
+                spread: Self::spread,
+                is_listed: Self::is_listed,
+            }),
+            histograms: Histograms::new().ok(),
+            ..self
+        }
+    }
+
+    /// Goes on with a run that ended early: keeps its first `trials` trials, takes
+    /// back later ones, and forgets its notes.
+    ///
+    /// # Errors
+    /// A damaged run, one with fewer trials, one that another process writes, and whatever the
+    /// system refuses; the run is then as it was.
+    pub fn reopen(directory: &Path, trials: usize) -> Result<Self> {
+        let turn = Turn::wait(directory)?;
+        Self::reopen_in(directory, trials, turn).inspect_err(|_| {
+            // What was half done takes space.
+            if let Ok(run) = Run::open(directory) {
+                let _ = remove_unlisted(directory, run.record());
+            }
+        })
+    }
+
+    fn reopen_in(directory: &Path, trials: usize, turn: Option<Turn>) -> Result<Self> {
+        let run = Run::open(directory)?;
+        let has = run.record().trials.len();
+        if has < trials {
+            let why =
+                format!("holds {has} trials where {trials} were saved: sample files are gone");
+            return Err(Error::invalid(directory, why));
+        }
+        let mut writer = Self::of(directory, run.into_record(), turn).gathering();
+        writer.record.trials.truncate(trials);
+        if writer.record.schema_version < SCHEMA_VERSION {
+            // Its tables are rewritten: an older version's have no checksums.
+            writer.gather()?;
+            writer.checkpoint()?;
+            remove_unlisted(directory, &writer.record)?;
+        }
+        writer.record.status = Status::Running;
+        writer.record.finished_at = None;
+        writer.record.notes.clear();
+        let together = writer.record.files.clone();
+        writer.spread()?;
+        // The list first: a trial that is listed must have its file.
+        writer.checkpoint()?;
+        // Those of probes, too, that no trial has that is kept.
+        remove_from(directory, |name| together.iter().any(|f| f.file == name))?;
+        remove_unlisted(directory, &writer.record)?;
+        remove_samples_from(&directory.join(SAMPLES), trials)?;
+        Ok(writer)
+    }
+
+    /// Summarises and saves one trial.
+    ///
+    /// # Errors
+    /// Names, numbers and lengths beyond the limits that docs/run-format.md states, and
+    /// whatever the system refuses.
+    pub fn save(&mut self, draft: TrialDraft, data: &TrialData) -> Result<&Trial> {
+        self.check(&draft, data)?;
+        if let Some(Together { spread, .. }) = self.together
+            && !self.record.files.is_empty()
+        {
+            spread(self)?;
+            self.checkpoint()?;
+            remove_unlisted(&self.directory, &self.record)?;
+        }
+        let (summary, bins) =
+            histograms::summarise(data, draft.measurement.period_ns, draft.missed_periods);
+        let mut trial = Trial {
+            id: self.record.trials.len() as u32,
+            summary,
+            factors: draft.factors,
+            block: draft.block,
+            started_ns: draft.started_ns,
+            started_at: draft.started_at,
+            duration_ns: draft.duration_ns,
+            storage: draft.storage,
+            tables: tompion_model::TableRefs::new(),
+            measurement: draft.measurement,
+            load: draft.load,
+            findings: draft.findings,
+            observation: draft.observation,
+        };
+        trial_files::write(&self.directory, &mut trial, data)?;
+        self.histograms = self.histograms.take().and_then(|mut all| {
+            let follows = all.trials() == self.record.trials.len();
+            (follows && all.add(trial.id, &bins).is_ok()).then_some(all)
+        });
+        self.record.trials.push(trial);
+        Ok(self.record.trials.last().expect("just pushed"))
+    }
+
+    /// Whether a reader would take such a trial.
+    fn check(&self, draft: &TrialDraft, data: &TrialData) -> Result<()> {
+        let wrong = |what: String| Err(Error::invalid(&self.directory, what));
+        limits::check_factors(&draft.factors).or_else(wrong)?;
+        if self.record.trials.len() >= limits::TRIALS {
+            return wrong(format!("a run has at most {} trials", limits::TRIALS));
+        }
+        limits::check_period(draft.measurement.period_ns).or_else(wrong)?;
+        let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
+        let most = limits::TABLES - ours.len();
+        if data.tables.len() > most {
+            let found = data.tables.len();
+            return wrong(format!("{found} side tables; a trial has at most {most}"));
+        }
+        let sides = data.tables.values().map(tompion_model::SideTable::rows);
+        let rows = sides.chain([data.samples.len()]).max().unwrap_or(0) as u64;
+        if rows > limits::ROWS {
+            let most = limits::ROWS;
+            return wrong(format!("a table of {rows} rows; at most {most}"));
+        }
+        for name in data.tables.keys() {
+            if !limits::is_file_word(name) || ours.contains(&name.as_str()) {
+                return wrong(format!(
+                    "no side table may be called {name:?}: files are named by it"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings all trials together into a few files. What they lay in before stays.
+    fn gather(&mut self) -> Result<()> {
+        let (version, files) = (self.record.schema_version, &self.record.files);
+        let old = Tables::open(&self.directory, version, files)?;
+        let known = self.histograms.take();
+        let gathered = gather::gather(&self.directory, &old, &self.record.trials, known)?;
+        for (trial, tables) in self.record.trials.iter_mut().zip(gathered.tables) {
+            trial.tables = tables;
+        }
+        self.record.files = gathered.files;
+        self.record.schema_version = SCHEMA_VERSION;
+        Ok(())
+    }
+
+    /// Gives each trial files of its own again. What they lay in before stays.
+    fn spread(&mut self) -> Result<()> {
+        if self.record.files.is_empty() {
+            return Ok(());
+        }
+        let (version, files) = (self.record.schema_version, &self.record.files);
+        let old = Tables::open(&self.directory, version, files)?;
+        let samples = self.directory.join(SAMPLES);
+        match fs::create_dir(&samples) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(Error::io(&samples, "creating")(e));
+            }
+            _ => {}
+        }
+        let mut trials = self.record.trials.clone();
+        for trial in &mut trials {
+            let data = old.data(trial)?;
+            trial_files::write(&self.directory, trial, &data)?;
+        }
+        // Only all of them: the list names either the many files or the few.
+        self.record.trials = trials;
+        self.record.files.clear();
+        Ok(())
+    }
+
+    /// Takes back all but the first `trials` trials, as if they had never been saved.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn take_back(&mut self, trials: usize) -> Result<()> {
+        self.record.trials.truncate(trials);
+        remove_samples_from(&self.directory.join(SAMPLES), trials)
+    }
+
+    /// Adds to what protects the measurement.
+    pub fn guard(&mut self, text: impl Into<String>) {
+        self.record.header.guards.push(text.into());
+    }
+
+    /// Adds a remark to the run.
+    pub fn note(&mut self, kind: &str, text: impl Into<String>) {
+        self.record.notes.push(Note::new(kind, text));
+    }
+
+    /// States what a CPU quota did during the run.
+    pub fn throttling(&mut self, throttling: Option<Throttling>) {
+        self.record.throttling = throttling;
+    }
+
+    /// Adds a reading of the clocks.
+    pub fn clock_reading(&mut self, reading: ClockReading) {
+        self.record.clock_readings.push(reading);
+    }
+
+    /// Keeps what a search for the smallest period found.
+    pub fn hold(&mut self, hold: Hold) {
+        self.record.holds.push(hold);
+    }
+
+    /// States the platforms of a lab, instead of those stated before.
+    pub fn platforms(&mut self, platforms: Vec<PlatformRecord>) {
+        self.record.platforms = platforms;
+    }
+
+    /// What the run holds so far.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// The run's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes `run.json` with the trials so far.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn checkpoint(&self) -> Result<()> {
+        run_json::write(&self.directory, &self.record)
+    }
+
+    /// Ends the run: brings its trials together, and writes `run.json` for the last time,
+    /// into space kept free for it where the disk is full by now. Where they cannot be
+    /// brought together they stay as they are, and a note says why.
+    ///
+    /// # Errors
+    /// Whatever the system refuses of `run.json`; the trials are there all the same.
+    pub fn finish(&mut self, status: Status) -> Result<()> {
+        self.record.status = status;
+        self.record.finished_at = Some(now_utc());
+        let has_trials = self.record.files.is_empty() && !self.record.trials.is_empty();
+        let together = self.together.filter(|_| has_trials);
+        let before = together.map(|_| self.tables());
+        if let Some(Together { gather, .. }) = together {
+            // Bringing together takes a while: whoever is killed in it has said how it ended.
+            // On a full disk there may be room for it only later.
+            let _ = self.checkpoint();
+            if let Err(error) = gather(self) {
+                self.keep_apart(&error);
+            }
+        }
+        self.reserve.release();
+        let mut written = self.checkpoint();
+        if let (Err(error), Some(before), Some(together)) = (&written, before, together)
+            && !(together.is_listed)(self)
+        {
+            self.record.files.clear();
+            for (trial, tables) in self.record.trials.iter_mut().zip(before) {
+                trial.tables = tables;
+            }
+            let text = error.to_string();
+            self.keep_apart(&text);
+            written = self.checkpoint();
+        }
+        // Whatever the new list does not name; what cannot be removed does no harm.
+        let _ = remove_unlisted(&self.directory, &self.record);
+        written
+    }
+
+    /// Says why trials stay as they are, and makes room for the list.
+    fn keep_apart(&mut self, why: &impl std::fmt::Display) {
+        let text = format!("Trials are kept in files of their own: {why}");
+        self.note(note_kind::KEPT_APART, text);
+        let _ = remove_unlisted(&self.directory, &self.record);
+    }
+
+    /// Whether `run.json` names the files that the record does, whatever went wrong after it
+    /// was written.
+    fn is_listed(&self) -> bool {
+        let there = run_json::read(&self.directory);
+        there.is_ok_and(|(record, _)| record.files == self.record.files)
+    }
+
+    fn tables(&self) -> Vec<tompion_model::TableRefs> {
+        let trials = self.record.trials.iter();
+        trials.map(|trial| trial.tables.clone()).collect()
+    }
+}
+
+/// Removes the files of all trials but the first `trials`, and half-written ones. The samples
+/// of the first of them go first: nobody who is killed leaves one without its other tables.
+fn remove_samples_from(samples: &Path, trials: usize) -> Result<()> {
+    let first = trial_files::sample_file(trials);
+    remove_from(samples, |name| first.rsplit('/').next() == Some(name))?;
+    remove_from(samples, |name| number(name).is_none_or(|id| id >= trials))
+}
