@@ -38,7 +38,7 @@ pub mod factor {
 /// A cell's key: factor name to level.
 ///
 /// ```
-/// use tompion_store::{Factors, factor};
+/// use tompion_model::{Factors, factor};
 /// let f = Factors::new()
 ///     .with(factor::PROBE, "wake-up")
 ///     .with(factor::METHOD, "usleep")
