@@ -114,6 +114,7 @@ def test_env_and_list_print_tables_and_json():
     assert os.uname().release in tompion("env", check=0).stdout
     names = json.loads(tompion("list", "--json", check=0).stdout)
     assert {
+        "probes",
         "read_cost_methods",
         "wake_up_methods",
         "timer_event_methods",

@@ -1,4 +1,4 @@
-"""A new method, load, platform, form or section is one file and one line: patches in tests/extend, each
+"""A new probe, method, load, platform, form or section is one file and one line: patches in tests/extend, each
 applied alone to see what it changes, and all together to see that they work."""
 
 import json
@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
+from heavy import polars
 
 PATCHES = sorted((ROOT / "tests/extend").glob("*.patch"))
 
@@ -57,9 +58,15 @@ def extended(tmp_path_factory):
             [program, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=tree
         )
         assert done.returncode == check, done.stdout + done.stderr
-        return done.stdout
+        return done.stderr if check else done.stdout
 
     return run
+
+
+def complaint(extended, *arguments):
+    """The one line in which the program refuses that."""
+    [line] = extended(*arguments, check=1).splitlines()
+    return line
 
 
 def methods_of(run):
@@ -81,6 +88,57 @@ def test_a_method_is_listed_measured_and_reported(extended, tmp_path):
     assert "futex-wait" in page
     report = json.loads(extended("report", run, "--json"))
     assert "futex-wait" in json.dumps(report)
+
+
+def test_a_probe_is_offered_everywhere(extended):
+    listed = json.loads(extended("list", "--json"))["probes"]
+    [about] = [row["about"] for row in listed if row["name"] == "hand-over"]
+    assert about in extended("list")
+    help_ = extended("measure", "--help")
+    assert about in help_ and "tompion measure hand-over" in help_
+    assert "--samples <N>" in extended("measure", "hand-over", "--help")
+    for shell in ("bash", "zsh", "fish"):
+        assert "hand-over" in extended("completions", shell)
+    assert "such as 100000" in complaint(extended, "measure", "hand-over", "--samples", "x")
+
+
+def test_a_probe_is_measured_with_its_side_table_and_reported(extended, tmp_path):
+    run = tmp_path / "run"
+    summary = extended(
+        *("measure", "hand-over", "--samples", "2000", "--blocks", "2"),
+        *("--loads", "idle,cpu:1", "--duration", "2s", "--out", run),
+    )
+    assert "hand-over" in summary and "futex" in summary
+    assert methods_of(run) == {"futex"}
+    samples = polars.read_parquet(run / "hand-over.parquet")
+    places = polars.read_parquet(run / "hand-over.places.parquet")
+    assert places.columns == ["trial", "at_ns", "from_cpu", "to_cpu"]
+    assert len(places) == len(samples) > 100
+    # Each hand-over begins where the one before it has ended.
+    rows = places.filter(polars.col("trial") == 0)
+    assert rows["from_cpu"][1:].to_list()[::2] == rows["to_cpu"][:-1].to_list()[::2]
+    assert samples["value_ps"].min() > 0
+    assert "hand-over" in (run / "report.html").read_text()
+    report = json.loads(extended("report", run, "--json"))
+    factors = {cell["factors"]["probe"] for cell in report["cells"]}
+    assert factors == {"hand-over"}
+
+
+def test_a_probe_is_part_of_a_plan(extended, tmp_path):
+    plan = tmp_path / "plan.toml"
+    with_probe = (
+        'replicates = 2\n[[platforms]]\nkind = "host"\n'
+        '[[probes]]\nkind = "hand-over"\nsamples = 500\ntime = "300ms"\n'
+    )
+    plan.write_text(with_probe.replace("samples", "sample"))
+    assert "did you mean `samples`?" in complaint(extended, "lab", "plan", plan)
+    plan.write_text(with_probe)
+    planned = json.loads(extended("lab", "plan", plan, "--json"))["plan"]["probes"]
+    assert planned[0]["parameters"] == {"samples": ["500"]}
+    run = tmp_path / "lab"
+    extended("lab", "run", plan, "--out", run)
+    assert methods_of(run) == {"futex"}
+    assert len(polars.read_parquet(run / "hand-over.places.parquet")) > 100
 
 
 def test_a_load_runs_beside_a_measurement_and_is_proved(extended, tmp_path):

@@ -1,4 +1,4 @@
-"""What grows stands in one list: the names of methods, loads, platforms, forms and sections are in no
+"""What grows stands in one list: the names of probes, methods, loads, platforms, forms and sections are in no
 other list, and in no `match`, outside the file of each."""
 
 import re
@@ -7,6 +7,7 @@ import pytest
 from conftest import ROOT
 
 LISTS = [
+    "crates/tompion-run/src/probes.rs",
     "crates/tompion-probe/src/wake_up/methods.rs",
     "crates/tompion-probe/src/read_cost/sources.rs",
     "crates/tompion-probe/src/timer_events/mechanisms.rs",
@@ -19,6 +20,8 @@ LISTS = [
 # Words that mean something else there, and what only looks like a list.
 OTHERWISE = {
     ("crates/tompion/src/cli/report.rs", "html"): "options",
+    ("crates/tompion-compare/src/figure.rs", "stalls"): "the figures compared of each probe",
+    ("crates/tompion-compare/src/figure.rs", "timer-events"): "the figures compared of each probe",
     ("crates/tompion-claims/src/decide/bounds.rs", "disk-read"): "the claim of a paper is about it",
     ("crates/tompion-claims/src/decide/observed.rs", "host"): "platforms that share a kernel",
     ("crates/tompion-guest/src/setup.rs", "network"): "a key of the guest's settings",
@@ -28,6 +31,7 @@ OTHERWISE = {
     ("crates/tompion-report/src/environment/words.rs", "cpu"): "words in capitals",
     ("crates/tompion-compare/src/environment.rs", "clock"): "a part of the environment",
     ("crates/tompion-load/src/spec/values.rs", "others"): "the CPUs of neighbours",
+    ("crates/tompion-report/src/documents/program.rs", "stalls"): "the heading of a column",
     ("crates/tompion-report/src/ladder.rs", "host"): "the platforms of a published table",
     ("crates/tompion-report/src/grid.rs", "cpu"): "the loads of a published table",
 }
@@ -50,6 +54,9 @@ def names(file):
         entry = ((ROOT / file).with_suffix("") / f"{module}.rs").read_text()
         block = entry[entry.index("static ENTRY") :]
         [name] = re.findall(r"^    (?:    )?name: (.*),$", block, re.MULTILINE)[:1]
+        if name.endswith("::NAME"):
+            probe = (ROOT / f"crates/tompion-probe/src/{module}.rs").read_text()
+            [name] = re.findall(r"^pub const NAME: &str = (.*);$", probe, re.MULTILINE)
         if name.isupper():
             [name] = re.findall(rf"^(?:pub\(.*\) )?const {name}: &str = (.*);$", entry, re.MULTILINE)
         found |= set(re.findall(r'"([^"]+)"', name))

@@ -12,7 +12,7 @@ use super::{Context, InPlan, Parameter, Preset, Probe};
 use crate::{PlannedCell, PlannedSearch};
 
 /// What is measured: a probe with the values of its parameters. It is stored as
-/// `{"probe": NAME, "parameters": {...}}`, and checked when it is read.
+/// `{"probe": NAME, "parameters": {...}}`, without its weight, and checked when it is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Selection {
