@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::{Counterpart, Fit, Statistic};
+use super::counterpart::{Counterpart, Fit, Statistic};
 use crate::{Figure, Row, Table, Unit, tables};
 
 static RULES: LazyLock<Vec<Rules>> = LazyLock::new(|| {
