@@ -1,9 +1,9 @@
 //! The observer: a thread that keeps what happened while something is measured.
 //!
 //! Ten times a second it reads the counters of the machine, and takes the events
-//! that were recorded meanwhile. What disturbed the watched threads becomes
-//! [`Disturbance`]s: from events, with their own times, where there are such; else
-//! from counters, as long as the window between two readings. The thresholds of
+//! that were recorded meanwhile. What disturbed the watched threads becomes a
+//! [`Disturbance`](tompion_cause::Disturbance): from events, with its own time, where there
+//! are such; else from counters, as long as the window between two readings. The thresholds of
 //! both stand in `polled.rs`, `from_events.rs` and `from_turns.rs`:
 //!
 //! * Events: being preempted (by whom), stopped, moved, a page fault, an interrupt
@@ -23,8 +23,10 @@ mod from_events;
 mod from_turns;
 mod gauge;
 mod gauges;
+mod observations;
 mod polled;
 mod series;
+mod settings;
 mod tables;
 mod thread;
 mod throughput;
@@ -33,70 +35,10 @@ mod watch;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use tompion_cause::{Access, Disturbance};
-
-use crate::events::{self, Drained};
-
+pub use observations::Observations;
 pub use series::{Column, Series};
+pub use settings::{OnDrained, Settings};
 pub use watch::Watch;
-
-/// Called with everything that was recorded, for who wants more of it than
-/// disturbances.
-pub type OnDrained = Box<dyn FnMut(&Drained) + Send>;
-
-/// What is observed, and how often.
-pub struct Settings {
-    /// The threads that measure.
-    pub threads: Vec<i32>,
-    /// The CPUs on which they do.
-    pub cpus: Vec<u32>,
-    /// Readings a second; at least 0.1, at most 1000.
-    pub rate_hz: f64,
-    /// Which events are recorded; none when absent.
-    pub events: Option<events::Settings>,
-    /// Called on the observer's thread after each reading.
-    pub on_drained: Option<OnDrained>,
-    /// Memory of the series, in bytes.
-    pub series_bytes: usize,
-    /// How many disturbances are kept. Once there are more, events are no longer
-    /// taken, and counters speak for the rest of the time.
-    pub most_disturbances: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            threads: Vec::new(),
-            cpus: Vec::new(),
-            rate_hz: 10.0,
-            events: Some(events::Settings::default()),
-            on_drained: None,
-            series_bytes: 8 << 20,
-            most_disturbances: 200_000,
-        }
-    }
-}
-
-/// What was observed.
-#[derive(Clone, Debug)]
-pub struct Observations {
-    /// In the order of their beginnings.
-    pub disturbances: Vec<Disturbance>,
-    /// The counters over time.
-    pub series: Series,
-    /// What there was to be observed; each `Err` says why not.
-    pub access: Access,
-    /// The share of one CPU that the observer used itself.
-    pub own_cpu_share: f64,
-    /// The observer's thread, for who sees it in other records.
-    pub own_tid: i32,
-    /// How many records the kernel wrote.
-    pub records: u64,
-    /// How many it could not keep, as far as it says.
-    pub lost_records: u64,
-    /// When it began and ended, in ns of `CLOCK_MONOTONIC`.
-    pub window_ns: (u64, u64),
-}
 
 /// An observer at work.
 pub struct Observer {

@@ -9,9 +9,11 @@ use tompion_time::os::{ClockId, now_ns};
 
 use super::gauge::Gauge;
 use super::gauges::{self, Items};
+use super::observations::Observations;
 use super::polled::{self, Covered};
 use super::series::Series;
-use super::{Observations, OnDrained, Settings, from_events, from_turns};
+use super::settings::{OnDrained, Settings};
+use super::{from_events, from_turns};
 use crate::events::{Drained, Recorder, Turn, item};
 use crate::{steal, sys};
 

@@ -2,7 +2,7 @@
 
 use tompion_cause::{Access, Disturbance};
 
-use super::Settings;
+use super::settings::Settings;
 use super::thread::Observing;
 
 /// Observes window by window, on the thread of a caller who looks himself: one that
