@@ -28,10 +28,11 @@
 #[deny(unsafe_code)]
 mod exchange;
 #[deny(unsafe_code)]
+mod not_measured;
+#[deny(unsafe_code)]
 mod pair;
 mod sys;
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::counter;
@@ -39,38 +40,11 @@ use crate::evidence::{self, CounterAccess};
 use crate::os::{self, ClockId};
 
 pub use exchange::Warps;
+pub use not_measured::NotMeasured;
+pub use pair::PairOffset;
 
 /// The usual bound of [`measure`]'s running time, enough for about 80 CPUs.
 pub const TIME_LIMIT: Duration = Duration::from_millis(100);
-
-/// One CPU's counter against that of the reference CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairOffset {
-    /// The kernel's number of the CPU.
-    pub cpu: usize,
-    /// How far its counter is ahead (positive) or behind, in ticks.
-    pub offset_ticks: i64,
-    /// The true offset is at most this far from `offset_ticks`: half of the
-    /// shortest round trip.
-    pub uncertainty_ticks: u64,
-    /// Whether one constant offset explains every exchange. If not, a counter
-    /// jumped, or the two run at different rates.
-    pub steady: bool,
-    /// Exchanges made.
-    pub exchanges: u64,
-    /// Backward steps seen between the two CPUs.
-    pub warps: Warps,
-}
-
-impl PairOffset {
-    /// By how much the offset is beyond its uncertainty, in ticks: 0 when the
-    /// counters may be equal.
-    pub fn excess_ticks(&self) -> u64 {
-        self.offset_ticks
-            .unsigned_abs()
-            .saturating_sub(self.uncertainty_ticks)
-    }
-}
 
 /// The counters of several CPUs, compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,48 +112,6 @@ impl Agreement {
             && self.warps().backward_steps == 0
     }
 }
-
-/// Why nothing was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotMeasured {
-    /// The calling thread may run on one CPU only.
-    OneCpu,
-    /// This architecture has no counter that programs can read.
-    NoCounter,
-    /// The kernel forbids this thread to read the counter.
-    CounterRefused,
-    /// The kernel does not tell which CPUs may be used (error number).
-    CpusUnknown(i32),
-    /// The kernel does not let threads be pinned (error number).
-    PinningRefused(i32),
-    /// No thread could be started.
-    NoThread,
-    /// Within the time limit no two CPUs ran at the same time for long enough.
-    NoTime,
-}
-
-impl fmt::Display for NotMeasured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let refused = |f: &mut fmt::Formatter<'_>, what, errno: &i32| {
-            write!(f, "{what}: {}", std::io::Error::from_raw_os_error(*errno))
-        };
-        match self {
-            Self::OneCpu => f.write_str("this thread may run on one CPU only"),
-            Self::NoCounter => {
-                f.write_str("this architecture has no counter that programs can read")
-            }
-            Self::CounterRefused => {
-                f.write_str("the kernel forbids this thread to read the counter")
-            }
-            Self::CpusUnknown(e) => refused(f, "the kernel does not tell the allowed CPUs", e),
-            Self::PinningRefused(e) => refused(f, "the kernel does not let threads be pinned", e),
-            Self::NoThread => f.write_str("no thread could be started"),
-            Self::NoTime => f.write_str("no two CPUs ran at the same time within the time limit"),
-        }
-    }
-}
-
-impl std::error::Error for NotMeasured {}
 
 /// Compares the counters of the CPUs that the calling thread may run on, for at
 /// most about `limit`; CPUs that are then left are reported as not covered.

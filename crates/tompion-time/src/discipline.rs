@@ -10,23 +10,18 @@
 //! begins: no reader uses it beyond its length. And a new piece starts at the
 //! value where the old one would have ended (the *floor*), or later.
 
+mod observation;
 mod realtime;
 mod reason;
 mod state;
 
-pub(crate) use realtime::Offset;
+pub(crate) use observation::{Cause, Observation, Terms};
 pub use reason::Reason;
+pub use state::INTERVAL_NS;
 pub(crate) use state::{Anchor, Mode, State};
 
-use crate::evidence::{Current, Watched};
-
-/// How long a piece lasts, hence how long a change can go unnoticed by a program
-/// that reads its clock, in nanoseconds.
-///
-/// The kernel's clock may change its rate by up to 1000 ppm at once (from
-/// +500 to -500, the most that NTP slews): 5 us over a piece. An anchor costs
-/// about a microsecond, 0.02 % of a piece.
-pub const INTERVAL_NS: u64 = 5_000_000;
+use crate::evidence::Current;
+use state::FIRST_PROOF;
 
 /// The largest change of the kernel's rate that counts as ordinary slewing.
 pub const SLEW_PPM: u64 = 1000;
@@ -50,9 +45,6 @@ const UNUSABLE_IN_A_ROW: u32 = 8;
 /// How often a clocksource that we cannot use is looked at again.
 pub const LOOK_AGAIN_NS: u64 = 1_000_000_000;
 
-/// Steady anchors needed before the counter is used for the first time.
-const FIRST_PROOF: u32 = 3;
-
 /// Steady anchors needed after trust was lost; doubled with each loss.
 const RENEWED_PROOF: u32 = 20;
 
@@ -68,52 +60,8 @@ const STEADY: f64 = 300e-6;
 /// A stated rate that differs by more than this contradicts what is measured.
 const HINT_TOLERANCE: f64 = 0.01;
 
-/// The rate is taken over a stretch of one to two of these.
-const STRETCH_NS: u64 = 500_000_000;
-
 /// A change of `CLOCK_BOOTTIME - CLOCK_MONOTONIC` that means a suspend.
 const SUSPEND_NS: i64 = 1_000_000;
-
-/// What an anchor saw.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Observation {
-    /// Counter before the kernel's clock was read.
-    pub before: u64,
-    /// `CLOCK_MONOTONIC`, in nanoseconds.
-    pub ns: u64,
-    /// Counter after it.
-    pub after: u64,
-    /// Bounds of `CLOCK_BOOTTIME - CLOCK_MONOTONIC`, in nanoseconds: time spent
-    /// in suspend.
-    pub suspended_ns: (i64, i64),
-    /// Bounds of `CLOCK_REALTIME - CLOCK_MONOTONIC`, in nanoseconds.
-    pub realtime_ns: (i64, i64),
-    /// What may change while the clock runs.
-    pub watched: Watched,
-}
-
-/// Whether the kernel's clocksource has to be the counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Terms {
-    /// Trust only while the kernel keeps time by the counter.
-    pub kernel_must_use_it: bool,
-    /// A rate that somebody stated, in Hz.
-    pub hint_hz: Option<u64>,
-    /// Time is held no longer than this, whatever was told before: a kernel's clock
-    /// that is further behind is another one (a time namespace was entered).
-    pub longest_hold_ns: u64,
-}
-
-/// Why a reader came before its piece was used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// The piece is used up.
-    Due,
-    /// One thread saw the counter go back by this many ticks within the piece.
-    WentBack(u64),
-    /// One thread read the same value very often.
-    StoodStill,
-}
 
 /// Makes `next` the state after an anchor; `false` when the present one stays right.
 ///

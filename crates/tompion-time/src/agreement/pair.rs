@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 use super::exchange::{Bounds, Exchange, Warps};
-use super::{NotMeasured, PairOffset, sys};
+use super::not_measured::NotMeasured;
+use super::sys;
 use crate::counter;
 use crate::os::{self, ClockId};
 
@@ -22,6 +23,35 @@ const TURNS: u32 = 32;
 const PATIENCE: u32 = 400;
 /// The number that ends the exchanges.
 const END: u64 = u64::MAX;
+
+/// One CPU's counter against that of the reference CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairOffset {
+    /// The kernel's number of the CPU.
+    pub cpu: usize,
+    /// How far its counter is ahead (positive) or behind, in ticks.
+    pub offset_ticks: i64,
+    /// The true offset is at most this far from `offset_ticks`: half of the
+    /// shortest round trip.
+    pub uncertainty_ticks: u64,
+    /// Whether one constant offset explains every exchange. If not, a counter
+    /// jumped, or the two run at different rates.
+    pub steady: bool,
+    /// Exchanges made.
+    pub exchanges: u64,
+    /// Backward steps seen between the two CPUs.
+    pub warps: Warps,
+}
+
+impl PairOffset {
+    /// By how much the offset is beyond its uncertainty, in ticks: 0 when the
+    /// counters may be equal.
+    pub fn excess_ticks(&self) -> u64 {
+        self.offset_ticks
+            .unsigned_abs()
+            .saturating_sub(self.uncertainty_ticks)
+    }
+}
 
 /// A message: the value is complete once the number has changed. Alone in its
 /// cache lines (two, for CPUs that fetch pairs).

@@ -1,7 +1,23 @@
 //! The state between two anchors.
 
-use super::{INTERVAL_NS, Observation, Offset, Reason, STRETCH_NS, Terms};
+use super::observation::{Observation, Terms};
+use super::realtime::Offset;
+use super::reason::Reason;
 use crate::source::Source;
+
+/// How long a piece lasts, hence how long a change can go unnoticed by a program
+/// that reads its clock, in nanoseconds.
+///
+/// The kernel's clock may change its rate by up to 1000 ppm at once (from
+/// +500 to -500, the most that NTP slews): 5 us over a piece. An anchor costs
+/// about a microsecond, 0.02 % of a piece.
+pub const INTERVAL_NS: u64 = 5_000_000;
+
+/// Steady anchors needed before the counter is used for the first time.
+pub(super) const FIRST_PROOF: u32 = 3;
+
+/// The rate is taken over a stretch of one to two of these.
+const STRETCH_NS: u64 = 500_000_000;
 
 /// A straight piece of the clock: `n0 + (t - t0) * mult / 2^32` for the `length`
 /// ticks from `t0` on.
@@ -180,7 +196,7 @@ impl State {
             marker: None,
             realtime: Offset::UNKNOWN,
             steady: 0,
-            proof_needed: super::FIRST_PROOF,
+            proof_needed: FIRST_PROOF,
             doublings: 0,
             lost_ns: 0,
             unusable: 0,
