@@ -6,10 +6,12 @@
 //! a given number.
 
 mod bed;
+mod cell;
 mod figures;
 mod hogs;
 mod judge;
 mod methods;
+mod results;
 mod tables;
 
 use std::time::Duration;
@@ -17,28 +19,18 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use serde::Serialize;
 
 use crate::cli::Options;
 use crate::head::cpus;
-use crate::paired::Comparison;
 use crate::progress::Progress;
 use bed::{Bed, Length, Trial};
+use cell::{Cell, TARGETS};
 use figures::Figures;
-use hogs::{CpusUsed, Hogs, Load};
+use hogs::{Hogs, Load};
 use methods::Method;
 
+pub use results::Sleep;
 pub use tables::tables;
-
-/// Target lengths of the sleeps.
-const TARGETS: [Duration; 3] = [
-    Duration::from_micros(100),
-    Duration::from_millis(1),
-    Duration::from_millis(10),
-];
-
-/// The target that is held against limits, under as many hogs as CPUs.
-const JUDGED: Duration = TARGETS[1];
 
 /// Progress steps a block: one for each trial.
 pub const fn steps_a_block() -> u64 {
@@ -58,36 +50,6 @@ fn length(quick: bool, load: Load, target: Duration) -> Length {
         time_ns: time_ms * 1_000_000,
         sleeps,
     }
-}
-
-/// All results on sleeps.
-#[derive(Clone, Debug, Serialize)]
-pub struct Sleep {
-    /// CPUs that the program may use.
-    pub cpus: usize,
-    /// Who kept the CPUs busy under each load.
-    pub cpus_used: Vec<CpusUsed>,
-    /// Every load, target and method.
-    pub cells: Vec<Cell>,
-    /// The limits at 1 ms under as many hogs as CPUs, with their A/A rows.
-    pub limits: Vec<Comparison>,
-    /// HighPerTimer's claim on CPU use, tested; not a limit of ours.
-    pub claims: Vec<judge::Claim>,
-}
-
-/// One load, target and method.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cell {
-    /// What ran beside.
-    pub load: Load,
-    /// Length asked for, in nanoseconds.
-    pub target_ns: u64,
-    /// How it was slept.
-    pub method: Method,
-    /// All blocks pooled.
-    pub all: Figures,
-    /// Block by block.
-    pub blocks: Vec<Figures>,
 }
 
 /// A cell while it is measured.

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
+use super::cell::{Cell, JUDGED, TARGETS};
 use super::figures::Figures;
 use super::hogs::Load;
 use super::methods::Method;
-use super::{Cell, JUDGED, TARGETS};
 use crate::paired::{Comparison, Estimate, Verdict, difference, mean, ratio};
 
 /// Our median miss above that of a busy wait.

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::cell::{Cell, JUDGED, TARGETS};
 use super::hogs::Load;
 use super::judge::{Condition, Figure};
 use super::methods::Method;
-use super::{Cell, Sleep, TARGETS};
+use super::results::Sleep;
 use crate::paired::ratio;
 use crate::table::{Side, aligned, comparisons, interval, number};
 
@@ -30,7 +31,7 @@ pub fn tables(sleep: &Sleep) -> String {
     ));
     text.push_str(&format!(
         "Sleep limits: {} under {}\n{}\n",
-        name(super::JUDGED),
+        name(JUDGED),
         Load::Hogs.title(sleep.cpus),
         comparisons(&sleep.limits)
     ));
