@@ -263,6 +263,9 @@ FULL = {
     "test_a_platform_is_found_measured_and_told",
     "test_a_form_of_the_report_is_offered_and_made",
     "test_a_section_of_the_report_is_in_every_form",
+    "test_a_probe_is_offered_everywhere",
+    "test_a_probe_is_measured_with_its_side_table_and_reported",
+    "test_a_probe_is_part_of_a_plan",
     # The same program against the library linked in other ways: `shared` and `sanitized` run,
     # and test_the_examples_run links in each way.
     "test_the_library_agrees_with_the_kernel[static library]",

@@ -106,7 +106,7 @@ def test_a_probe_is_measured_with_its_side_table_and_reported(extended, tmp_path
     run = tmp_path / "run"
     summary = extended(
         *("measure", "hand-over", "--samples", "2000", "--blocks", "2"),
-        *("--loads", "idle,cpu:1", "--duration", "2s", "--out", run),
+        *("--loads", "idle,cpu:threads=1", "--duration", "2s", "--out", run),
     )
     assert "hand-over" in summary and "futex" in summary
     assert methods_of(run) == {"futex"}
