@@ -50,7 +50,7 @@ STATIC := -- -C target-feature=+crt-static
 SMALL := -C strip=symbols -C link-arg=-Wl,-z,pack-relative-relocs
 build: require-rust run-packages preload-library
 	$(CARGO) rustc --release --locked -p tompion --bin tompion $(STATIC)
-	$(CARGO) rustc --release --locked -p tompion-worker --bin tompion-worker $(STATIC) $(SMALL)
+	$(CARGO) rustc --release --locked -p tompion --bin tompion-worker $(STATIC) $(SMALL)
 
 # Beside the program, where `tompion preload` looks for it.
 preload-library: require-rust run-packages

@@ -438,7 +438,7 @@ WRONG = {
     "newer": (
         f"{TOMPION} __cell \"$JOB\" | python3 -c '"
         "import sys; b = bytearray(sys.stdin.buffer.read()); b[8] += 1; sys.stdout.buffer.write(b)'",
-        "its result has layout 2, this program reads 1",
+        "its result has layout 3, this program reads 2",
     ),
 }
 

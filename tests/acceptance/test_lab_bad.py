@@ -178,12 +178,12 @@ int main(int argc, char **argv) {{
 WRONG_RESULTS = {
     # The magic, a layout, a length, a checksum; then two bytes of 64.
     "truncated": (
-        r"TOMPCEL\n\001\000\000\000\100\000\000\000\000\000\000\000\000\000\000\000ab",
+        r"TOMPCEL\n\002\000\000\000\100\000\000\000\000\000\000\000\000\000\000\000ab",
         "its result is truncated: 2 of 64 bytes",
     ),
     "newer": (
-        r"TOMPCEL\n\002\000\000\000\002\000\000\000\000\000\000\000\000\000\000\000ab",
-        "its result has layout 2, this program reads 1: use the same version in all places",
+        r"TOMPCEL\n\003\000\000\000\002\000\000\000\000\000\000\000\000\000\000\000ab",
+        "its result has layout 3, this program reads 2: use the same version in all places",
     ),
     "foreign": ("hello", "what it wrote is no result of tompion"),
 }

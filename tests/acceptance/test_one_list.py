@@ -32,7 +32,7 @@ OTHERWISE = {
     ("crates/tompion-compare/src/environment.rs", "clock"): "a part of the environment",
     ("crates/tompion-load/src/spec/values.rs", "others"): "the CPUs of neighbours",
     ("crates/tompion-report/src/documents/program.rs", "stalls"): "the heading of a column",
-    ("crates/tompion-report/src/ladder.rs", "host"): "the platforms of a published table",
+    ("crates/tompion-report/src/among.rs", "host"): "the platforms of a published table",
     ("crates/tompion-report/src/grid.rs", "cpu"): "the loads of a published table",
 }
 

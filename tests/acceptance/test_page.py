@@ -182,7 +182,7 @@ def test_the_answers_that_people_ask_for_have_sections(default_run, browser):
     page = open_page(browser, default_run, 1000, javascript=False)
     for section in ("#hurts", "#among", "#budget", "#clock"):
         assert page.locator(section).count() == 1, section
-    assert page.locator("#among svg.ladder").count() >= 6
+    assert page.locator("#among svg.range").count() >= 6
     platforms = page.locator("#among").inner_text()
     for name in ("Host OS", "Xen", "QEMU", "ESXi", "VirtualBox", "told, not tested"):
         assert name in page.locator("#among").text_content(), (name, platforms[:300])

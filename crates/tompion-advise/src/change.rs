@@ -15,7 +15,7 @@ pub struct Change {
     pub new: String,
     /// What else it takes to undo it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub back: Option<WayBack>,
+    pub back: Option<UndoStep>,
 }
 
 impl Change {
@@ -32,7 +32,7 @@ impl Change {
 
 /// A value that is written before the old one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WayBack {
+pub struct UndoStep {
     /// The value.
     pub value: String,
     /// The file that says the same once it acts.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tompion_host::Root;
 
 use crate::Change;
-use crate::trusted::{self, Problem};
+use crate::safe_files::{self, Problem};
 
 const DIRECTORY: &str = "/run/tompion";
 const RECORD: &str = "/run/tompion/advise.json";
@@ -88,9 +88,9 @@ impl Journal {
     /// If another process has it, or this one may not write there.
     pub fn open(root: &Root) -> Result<Self, JournalError> {
         let directory = root.path(DIRECTORY);
-        trusted::directory(&directory).map_err(|e| unusable(&directory, e))?;
+        safe_files::directory(&directory).map_err(|e| unusable(&directory, e))?;
         let path = root.path(LOCK);
-        let lock = trusted::lock(&path).map_err(|e| unusable(&path, e))?;
+        let lock = safe_files::lock(&path).map_err(|e| unusable(&path, e))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Busy),
@@ -132,7 +132,7 @@ impl Journal {
         let new = self.unfinished();
         let _ = fs::remove_file(&new);
         let written = || -> io::Result<()> {
-            let mut file = trusted::create(&new)?;
+            let mut file = safe_files::create(&new)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&new, &self.record)?;
@@ -153,7 +153,7 @@ impl Journal {
 /// The record that lies there, whoever wrote it.
 pub(crate) fn read(root: &Root) -> Result<Option<Record>, JournalError> {
     let path = root.path(RECORD);
-    let text = match trusted::read(&path) {
+    let text = match safe_files::read(&path) {
         Ok(text) => text,
         Err(Problem::Io(e)) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(Problem::Io(source)) => return Err(JournalError::Io { path, source }),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tompion_host::Root;
 
 use crate::journal::{self, Journal, JournalError, Record};
-use crate::{Change, LeftAlone, files, way_back};
+use crate::{Change, LeftAlone, files, undo_step};
 
 /// What an earlier run left behind.
 #[derive(Debug)]
@@ -93,8 +93,8 @@ pub(crate) fn undo(
     mut changes: Vec<Change>,
 ) -> Restored {
     // A kill in between must not make our own value someone else's.
-    if way_back::begin(root, &mut changes) && journal.save(knob, &changes).is_ok() {
-        way_back::lead(root, &changes);
+    if undo_step::begin(root, &mut changes) && journal.save(knob, &changes).is_ok() {
+        undo_step::lead(root, &changes);
     }
     let mut restored = Restored::default();
     for change in changes.iter().rev() {
@@ -114,7 +114,7 @@ pub(crate) fn undo(
         let old = change.old.clone();
         if files::same(&found, &old) {
             restored.unchanged.push(path);
-        } else if way_back::is_ours(change, &found) {
+        } else if undo_step::is_ours(change, &found) {
             match files::write(root, &path, &old) {
                 Ok(()) => restored.put_back.push(PutBack { path, value: old }),
                 Err(e) => restored.failed.push(files::why(&path, &e)),
@@ -129,7 +129,7 @@ pub(crate) fn undo(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::WayBack;
+    use crate::UndoStep;
     use std::fs;
 
     const BOOT: &str = "/proc/sys/kernel/random/boot_id";
@@ -215,7 +215,7 @@ mod tests {
     fn moved(root: &Root, begun: bool) -> Change {
         fs::write(root.path("/list"), "1\n").unwrap();
         Change {
-            back: Some(WayBack {
+            back: Some(UndoStep {
                 value: "1".to_owned(),
                 seen_in: "/effective".into(),
                 begun,

@@ -69,7 +69,7 @@ pub fn decide(record: &RunRecord) -> Vec<Finding> {
         let level = trial.factors.get(tompion_model::factor::PLATFORM);
         let of_level = |level: &str| {
             let mut known = record.platforms.iter().filter(|p| p.level == level);
-            level.ends_with("(emulated)") || known.any(|p| p.emulated.is_some())
+            known.any(|p| p.emulated.is_some())
         };
         level.is_some_and(of_level)
     };

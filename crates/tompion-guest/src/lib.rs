@@ -101,4 +101,3 @@ pub use kit::{KIT_VARIABLE, Kit};
 pub use machine::{Accel, Disk, Vmm};
 pub use network::{GUEST_ADDRESS, HOST_ADDRESS, Tap};
 pub use outcome::Outcome;
-pub use sys::kill_with_parent;

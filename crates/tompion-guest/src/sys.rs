@@ -10,28 +10,6 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use nix::libc;
-use nix::sys::signal::Signal;
-
-/// Lets the kernel kill the command's process when the calling thread ends.
-///
-/// The thread, not the process: whoever starts the command has to stay with it
-/// until it has ended.
-pub fn kill_with_parent(command: &mut Command) {
-    let parent = nix::unistd::getpid();
-    // SAFETY: runs between fork and exec; prctl and getppid are async-signal-safe
-    // and nothing is allocated.
-    unsafe {
-        command.pre_exec(move || {
-            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            // The parent may have died before the line above took effect.
-            if nix::unistd::getppid() == parent {
-                Ok(())
-            } else {
-                Err(io::Error::from_raw_os_error(libc::ESRCH))
-            }
-        });
-    }
-}
 
 /// Lets the command's process, and no other child, have this open file under the same
 /// number.

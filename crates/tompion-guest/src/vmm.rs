@@ -173,7 +173,7 @@ pub fn launch(guest: &Guest, files: &Files) -> Result<Launch, GuestError> {
         }
     };
     command.args(arguments);
-    sys::kill_with_parent(&mut command);
+    tompion_child::kill_with_parent(&mut command);
     Ok(Launch {
         command,
         monitor,

@@ -12,7 +12,7 @@ use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"TOMPCEL\n";
 /// Raised when an archive, or the job that leads to it, changes its meaning.
-pub(crate) const LAYOUT: u32 = 1;
+pub(crate) const LAYOUT: u32 = 2;
 const HEADER_BYTES: usize = 24;
 
 /// Why what came back is no result.
@@ -161,8 +161,8 @@ mod tests {
             unpacked(&bytes).unwrap_err()
         };
         assert_eq!(
-            with(8, 3),
-            "its result has layout 2, this program reads 1: use the same version in all places"
+            with(8, 1),
+            "its result has layout 3, this program reads 2: use the same version in all places"
         );
         assert!(with(0, 1).contains("no result of tompion"));
         assert!(with(HEADER_BYTES + 600, 4).contains("damaged"));

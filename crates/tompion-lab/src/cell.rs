@@ -177,11 +177,11 @@ mod tests {
         for (job, want) in [
             (
                 "{\"layout\":7,\"new\":1}",
-                "the job has layout 7, this program takes 1",
+                "the job has layout 7, this program takes 2",
             ),
             ("{}", "it has no layout"),
             ("x", "this is no job"),
-            ("{\"layout\":1}", "this is no job: missing field"),
+            ("{\"layout\":2}", "this is no job: missing field"),
         ] {
             let error = measure(job, "tompion").unwrap_err();
             assert!(error.contains(want) && !error.contains('\n'), "{error}");

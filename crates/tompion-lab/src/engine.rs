@@ -1,11 +1,11 @@
 //! Carrying out a plan: cell after cell, each in an instance of its own, every result
 //! saved before the next begins.
 
+mod placement_run;
 mod platforms;
+mod progress;
 mod records;
-mod scene;
-mod sitting;
-mod told;
+mod session;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ use tompion_model::{RunHeader, Status, note_kind};
 use tompion_store::RunWriter;
 
 use crate::collect::{self, Collected, Failure, Place};
+use crate::estimate::expected;
 use crate::ledger::{Beside, Entry, Ledger};
 use crate::leftovers::{self, Workspace};
 use crate::platform::TaskError;
-use crate::prospect::expected;
 use crate::{Error, LabCell, LabPlan, order};
 
-use self::scene::Done;
-use self::sitting::{Measured, Sitting};
+use self::placement_run::Done;
+use self::session::{Measured, Session};
 
 pub use platforms::{Platforms, design};
-pub use told::{Ending, Progress};
+pub use progress::{Ending, Progress};
 
 /// A lab with its files.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Lab {
         let began = Instant::now();
         let earlier = self.writer.record().header.started();
         let earlier = earlier.and_then(|start| SystemTime::now().duration_since(start).ok());
-        let sitting = Sitting {
+        let sitting = Session {
             platforms,
             program,
             stop,
@@ -186,7 +186,7 @@ impl Lab {
 
     fn cells(
         &mut self,
-        sitting: &Sitting<'_>,
+        sitting: &Session<'_>,
         progress: &mut impl FnMut(&Progress),
     ) -> Result<(), Error> {
         let plan = self.plan.clone();
@@ -263,7 +263,9 @@ impl Lab {
         let (Saved { beside, notes }, mut failed) = match saved {
             Ok(saved) => (saved, None),
             Err(TaskError::Stopped) => return Ok(Taken::Stopped),
-            Err(TaskError::Failed(why)) => (Saved::default(), Some(why.replace('\n', " "))),
+            Err(TaskError::Failed(why) | TaskError::Late(why)) => {
+                (Saved::default(), Some(why.replace('\n', " ")))
+            }
         };
         let entry = |trials, failed| Entry {
             replicate,

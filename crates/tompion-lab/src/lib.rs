@@ -16,6 +16,7 @@ mod archive;
 mod cell;
 mod collect;
 pub mod engine;
+mod estimate;
 mod groups;
 mod ledger;
 pub mod leftovers;
@@ -25,13 +26,13 @@ mod placing;
 mod plan;
 pub mod platform;
 mod process;
-mod prospect;
-mod tether;
+mod remote_guard;
 mod warnings;
 mod worker;
 
 pub use archive::ArchiveError;
 pub use cell::CellJob;
+pub use estimate::{Estimate, estimate};
 pub use ledger::LEDGER;
 pub use neighbour::NeighbourJob;
 pub use order::order;
@@ -40,7 +41,6 @@ pub use plan::{
     GuestPlan, LabCell, LabPlan, Mistake, Pinning, PlacementPlan, PlanError, PlatformPlan,
     ProbePlan, Role, Scheduling,
 };
-pub use prospect::{Prospect, prospect};
 pub use warnings::{Room, warnings};
 pub use worker::worker_main;
 

@@ -35,6 +35,8 @@ pub struct Output {
 pub enum TaskError {
     /// It was to stop.
     Stopped,
+    /// It had not ended in time, and was killed; in one line.
+    Late(String),
     /// In one line.
     Failed(String),
 }
@@ -98,7 +100,7 @@ pub(crate) fn run_with(
 pub(crate) fn ask(command: Command, limit: Duration) -> Result<Output, String> {
     let never = AtomicBool::new(false);
     run(command, limit, &never, None, || ()).map_err(|e| match e {
-        TaskError::Failed(why) => why,
+        TaskError::Failed(why) | TaskError::Late(why) => why,
         TaskError::Stopped => "stopped".to_owned(),
     })
 }
@@ -117,7 +119,7 @@ fn run_as_is(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    tompion_guest::kill_with_parent(&mut command);
+    tompion_child::kill_with_parent(&mut command);
     let mut child = command
         .spawn()
         .map_err(|e| TaskError::Failed(format!("cannot start {name}: {e}")))?;
@@ -145,7 +147,7 @@ fn run_as_is(
             let _ = child.wait();
             Err(match early {
                 Early::Stopped => TaskError::Stopped,
-                Early::Late => TaskError::Failed(format!(
+                Early::Late => TaskError::Late(format!(
                     "still running after {:.0} s, killed",
                     limit.as_secs_f64()
                 )),
@@ -302,7 +304,7 @@ mod tests {
         )
         .unwrap_err();
         let why = "still running after 0 s, killed".to_owned();
-        assert_eq!(late, TaskError::Failed(why));
+        assert_eq!(late, TaskError::Late(why));
         stop.store(true, Ordering::Relaxed);
         let stopped = run(
             sh("exec sleep 1000"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{LabCell, LabPlan, PlatformPlan, Prospect};
+use crate::{Estimate, LabCell, LabPlan, PlatformPlan};
 
 /// Labs longer than this are warned of, in seconds.
 const LONG_S: f64 = 24.0 * 3600.0;
@@ -33,7 +33,7 @@ impl Room {
 pub fn warnings(
     plan: &LabPlan,
     cells: &[LabCell],
-    prospect: &Prospect,
+    prospect: &Estimate,
     room: &Room,
 ) -> Vec<String> {
     let mut most: BTreeMap<usize, u64> = BTreeMap::new();
@@ -87,7 +87,7 @@ fn crowded(platform: &PlatformPlan, guests: u64, room: &Room) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prospect;
+    use crate::estimate;
 
     const ROOM: Room = Room {
         cpus: 2,
@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn on(plan: &LabPlan, cells: &[LabCell]) -> Vec<String> {
-        warnings(plan, cells, &prospect(plan, cells), &ROOM)
+        warnings(plan, cells, &estimate(plan, cells), &ROOM)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::cell::{CELL_ARG, measure};
 use crate::neighbour::{NEIGHBOUR_ARG, neighbour};
-use crate::tether::{TETHER_ARG, tether};
+use crate::remote_guard::{GUARD_ARG, remote_guard};
 
 /// Does what `arguments` (without the program's name) ask for where a lab calls itself in an
 /// instance: measures a cell and writes its result to standard output, is a neighbour of
@@ -28,7 +28,7 @@ pub fn worker_main(arguments: &[String], tool: &str) -> Option<Result<u8, String
         NEIGHBOUR_ARG => job
             .map_err(str::to_owned)
             .and_then(|job| neighbour(job).map(|()| 0)),
-        TETHER_ARG => tether(&arguments[1..]),
+        GUARD_ARG => remote_guard(&arguments[1..]),
         _ => return None,
     })
 }

@@ -241,11 +241,11 @@ fn interrupts(
     guard.off().map_err(failed)?;
     let notes = irqs.iter().map(|irq| {
         let named = format!("interrupt {} ({}) of {disk}", irq.number, irq.name);
-        match problems.iter().find(|(number, _)| *number == irq.number) {
-            Some((_, why)) if why.ends_with(&format!("stays on CPU {cpu}")) => {
-                format!("{named} arrives on CPU {cpu} anyway: {why}")
+        match problems.iter().find(|problem| problem.irq == irq.number) {
+            Some(problem) if problem.stays == cpu.to_string() => {
+                format!("{named} arrives on CPU {cpu} anyway: {problem}")
             }
-            Some((_, why)) => format!("{named} was not moved to CPU {cpu}: {why}"),
+            Some(problem) => format!("{named} was not moved to CPU {cpu}: {problem}"),
             None => format!("{named} arrives on CPU {cpu} while the load is on"),
         }
     });

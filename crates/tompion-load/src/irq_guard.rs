@@ -58,7 +58,7 @@ impl IrqGuard {
     ///
     /// # Errors
     /// If the guard is gone.
-    pub fn on(&mut self) -> io::Result<Vec<(u32, String)>> {
+    pub fn on(&mut self) -> io::Result<Vec<Problem>> {
         self.order(ON)
     }
 
@@ -66,22 +66,18 @@ impl IrqGuard {
     ///
     /// # Errors
     /// If the guard is gone.
-    pub fn off(&mut self) -> io::Result<Vec<(u32, String)>> {
+    pub fn off(&mut self) -> io::Result<Vec<Problem>> {
         self.order(OFF)
     }
 
-    fn order(&mut self, order: &str) -> io::Result<Vec<(u32, String)>> {
+    fn order(&mut self, order: &str) -> io::Result<Vec<Problem>> {
         let gone = || io::Error::other("the process that moves interrupts is gone");
         let orders = self.orders.as_mut().ok_or_else(gone)?;
         writeln!(orders, "{order}")?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer)?;
         let answer = answer.strip_suffix('\n').ok_or_else(gone)?;
-        let problems = answer.split('\t').filter_map(|problem| {
-            let (irq, why) = problem.split_once(' ')?;
-            Some((irq.parse().ok()?, why.to_owned()))
-        });
-        Ok(problems.collect())
+        Ok(answer.split('\t').filter_map(Problem::parsed).collect())
     }
 
     /// Puts the masks back and ends the guard.
@@ -106,6 +102,39 @@ impl Drop for IrqGuard {
     fn drop(&mut self) {
         if self.orders.is_some() {
             let _ = self.end();
+        }
+    }
+}
+
+/// Why an interrupt could not be moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Its number.
+    pub irq: u32,
+    /// Where it stays, as the kernel writes lists of CPUs; empty where that is not known.
+    pub stays: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+impl Problem {
+    /// From the guard's answer: `NUMBER CPUS;WHY`.
+    fn parsed(text: &str) -> Option<Self> {
+        let (irq, rest) = text.split_once(' ')?;
+        let (stays, why) = rest.split_once(';')?;
+        Some(Self {
+            irq: irq.parse().ok()?,
+            stays: stays.to_owned(),
+            why: why.to_owned(),
+        })
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.stays.as_str() {
+            "" => f.write_str(&self.why),
+            cpus => write!(f, "{}, it stays on CPU {cpus}", self.why),
         }
     }
 }
@@ -190,20 +219,16 @@ impl Mask {
     }
 
     fn problem(&self, error: &io::Error) -> String {
-        let irq = &self.irq;
         let now = fs::read_to_string(&self.effective).unwrap_or_default();
-        let stays = match now.trim() {
-            "" => String::new(),
-            cpus => format!(", it stays on CPU {cpus}"),
-        };
-        match (error.kind(), error.raw_os_error()) {
+        let why = match error.raw_os_error() {
             // EACCES opening the file; EIO (EPERM since Linux 6.5) writing to it.
-            (_, Some(nix::libc::EACCES)) => format!("{irq} moving interrupts needs root{stays}"),
-            (_, Some(nix::libc::EIO | nix::libc::EPERM)) => {
-                format!("{irq} the kernel manages its CPU itself{stays}")
+            Some(nix::libc::EACCES) => "moving interrupts needs root".to_owned(),
+            Some(nix::libc::EIO | nix::libc::EPERM) => {
+                "the kernel manages its CPU itself".to_owned()
             }
-            _ => format!("{irq} {error}{stays}"),
-        }
+            _ => error.to_string(),
+        };
+        format!("{} {};{why}", self.irq, now.trim())
     }
 }
 
@@ -243,8 +268,8 @@ mod tests {
         fs::write(&mask.effective, "1\n").unwrap();
         let managed = mask.problem(&io::Error::from_raw_os_error(nix::libc::EIO));
         assert_eq!(
-            managed,
-            "9 the kernel manages its CPU itself, it stays on CPU 1"
+            Problem::parsed(&managed).unwrap().to_string(),
+            "the kernel manages its CPU itself, it stays on CPU 1"
         );
         let refused = mask.problem(&io::Error::from_raw_os_error(nix::libc::EACCES));
         assert!(refused.contains("root"), "{refused}");

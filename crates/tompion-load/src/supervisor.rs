@@ -24,7 +24,7 @@ use nix::unistd::{Pid, getpid};
 
 use crate::driver::Driver;
 use crate::spec::Part;
-use crate::{sys, tree};
+use crate::tree;
 
 /// How long a driver may take until it works.
 const START_LIMIT: Duration = Duration::from_secs(5);
@@ -125,7 +125,7 @@ impl Supervisor {
         }
         command.stdin(Stdio::null()).process_group(0);
         // Should this process be killed, which nothing can tidy up after.
-        sys::kill_with_parent(&mut command);
+        tompion_child::kill_with_parent(&mut command);
         let child = command
             .spawn()
             .map_err(|e| format!("could not start {}: {e}", self.program))?;

@@ -5,14 +5,11 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
 use nix::libc;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
-use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
 /// A counter alone in two cache lines: adjacent lines are fetched in pairs, so
@@ -118,24 +115,6 @@ pub fn be_ordinary() -> io::Result<()> {
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 0) };
     }
     Ok(())
-}
-
-/// Lets the kernel kill the command's process when the calling thread ends.
-pub fn kill_with_parent(command: &mut Command) {
-    let parent = nix::unistd::getpid();
-    // SAFETY: runs between fork and exec; prctl and getppid are async-signal-safe
-    // and nothing is allocated.
-    unsafe {
-        command.pre_exec(move || {
-            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            // The parent may have died before the line above took effect.
-            if nix::unistd::getppid() == parent {
-                Ok(())
-            } else {
-                Err(io::Error::from_raw_os_error(libc::ESRCH))
-            }
-        });
-    }
 }
 
 /// CPU time that a process has used so far, with its ended threads but without

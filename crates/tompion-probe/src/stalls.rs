@@ -11,12 +11,12 @@
 //! long those took. Without them an interval is 10 to 30 ns, and a stall shows
 //! with that resolution.
 
+mod loops;
 mod outcome;
 mod ring;
 mod stamps;
 mod sys;
 mod tally;
-mod together;
 mod watch;
 
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use tompion_cause::{Counters, Stall};
 use tompion_model::{Mark, Sample};
 use tompion_time::Rate;
 
+pub use loops::{Loops, Running};
 pub use outcome::StallsOutcome;
 pub use ring::{Consumer, Producer, ring};
 pub use stamps::{CounterStamps, KernelStamps, Stamps};
-pub use together::{Loops, Running};
 pub use watch::run;
 
 /// The probe's name.

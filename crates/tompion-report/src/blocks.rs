@@ -196,6 +196,20 @@ pub(crate) struct Table {
     pub style: Style,
 }
 
+impl Table {
+    /// Figures whose columns stand once.
+    pub(crate) fn of(head: impl Into<String>, columns: Vec<Column>, rows: Vec<Row>) -> Self {
+        Self {
+            head: head.into(),
+            by: "",
+            groups: Vec::new(),
+            columns,
+            rows,
+            style: Style::Numbers,
+        }
+    }
+}
+
 /// How a table is set where there is a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {

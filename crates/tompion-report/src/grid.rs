@@ -9,7 +9,7 @@ use crate::data::{ReportData, Shown};
 use crate::timer_events::REARMED;
 
 /// The loads of Kirova 2019 in the paper's order.
-pub(crate) const LADDER_LOADS: [&str; 3] = ["idle", "cpu", "io-network"];
+pub(crate) const PUBLISHED_LOADS: [&str; 3] = ["idle", "cpu", "io-network"];
 
 /// What a probe is called.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@
 //! means comes from `tompion-verdict`; nothing is judged here.
 #![forbid(unsafe_code)]
 
+mod among;
 mod blocks;
 mod causes;
 mod ccdf;
@@ -21,7 +22,6 @@ mod forms;
 mod grid;
 mod holds;
 mod interval_log;
-mod ladder;
 mod limitations;
 mod loads;
 mod packet_budget;

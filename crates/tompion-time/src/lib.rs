@@ -67,9 +67,9 @@ pub mod evidence;
 mod float;
 #[deny(unsafe_code)]
 mod instant;
-mod leaked;
 #[deny(unsafe_code)]
 mod machine;
+mod once_leaked;
 pub mod os;
 #[deny(unsafe_code)]
 mod policy;

@@ -10,7 +10,7 @@ use crate::counter;
 use crate::discipline::{Observation, Reason, State, Terms};
 use crate::engine::{Engine, Platform};
 use crate::evidence::{self, CounterAccess, Current, Evidence, Watch, Watched};
-use crate::leaked::Leaked;
+use crate::once_leaked::OnceLeaked;
 use crate::os::{self, ClockId};
 use crate::policy::Policy;
 use crate::slots::Slots;
@@ -59,7 +59,7 @@ impl Gathered {
 /// The real platform. All of it may be used by all threads at any time.
 pub(crate) struct Machine {
     policy: AtomicU8,
-    gathered: [Leaked<Gathered>; 3],
+    gathered: [OnceLeaked<Gathered>; 3],
     brackets: Brackets,
     /// The counter may not be read, hence the vDSO's clocks may not either. Of the
     /// thread that started the clock: the kernel forbids by thread.
@@ -74,7 +74,7 @@ impl Machine {
     const fn new() -> Self {
         Self {
             policy: AtomicU8::new(Policy::Auto as u8),
-            gathered: [const { Leaked::new() }; 3],
+            gathered: [const { OnceLeaked::new() }; 3],
             brackets: Brackets::new(),
             forbidden: AtomicBool::new(false),
             looking: AtomicBool::new(false),

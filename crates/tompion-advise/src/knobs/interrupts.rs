@@ -7,7 +7,7 @@ use std::path::Path;
 use tompion_host::Root;
 
 use super::Remedy;
-use crate::{Change, Knob, Reach, Ready, State, Surroundings, WayBack, cpus, interrupts};
+use crate::{Change, Knob, Reach, Ready, State, Surroundings, UndoStep, cpus, interrupts};
 
 pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(MoveInterrupts)]);
 
@@ -130,7 +130,7 @@ fn change(root: &Root, directory: &Path, cpu: u32, online: &BTreeSet<u32>) -> Op
         elsewhere.remove(&cpu);
     }
     Some(Change {
-        back: effective.map(|value| WayBack {
+        back: effective.map(|value| UndoStep {
             value,
             seen_in,
             begun: false,

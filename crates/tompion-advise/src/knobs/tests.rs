@@ -8,7 +8,7 @@ use tompion_host::Root;
 use tompion_probe::Policy;
 
 use super::all;
-use crate::{Change, Ready, State, Surroundings, WayBack};
+use crate::{Change, Ready, State, Surroundings, UndoStep};
 
 struct Tree {
     _directory: tempfile::TempDir,
@@ -246,7 +246,7 @@ fn interrupts_leave_the_cpu_that_takes_most_of_them() {
         "/proc/irq/37/smp_affinity_list",
     ];
     // Where the kernel tells at which CPU it arrives, it has to be led back there.
-    let back = WayBack {
+    let back = UndoStep {
         value: "1".to_owned(),
         seen_in: "/proc/irq/36/effective_affinity_list".into(),
         begun: false,

@@ -152,7 +152,7 @@ fn an_interrupt_that_does_not_come_back_in_time_is_allowed_where_it_was_all_the_
     let journal = Journal::open(&root).unwrap();
     let mut ready = changing(&[]);
     ready.files = vec![Change {
-        back: Some(crate::WayBack {
+        back: Some(crate::UndoStep {
             value: "1".to_owned(),
             seen_in: "/effective".into(),
             begun: false,

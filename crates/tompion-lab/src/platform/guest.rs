@@ -53,6 +53,7 @@ pub(super) fn run(guest: Guest, task: &Task<'_>) -> Result<Output, TaskError> {
 pub(super) fn failed(error: &GuestError) -> TaskError {
     match error {
         GuestError::Stopped => TaskError::Stopped,
+        GuestError::Timeout { .. } => TaskError::Late(one_line(error)),
         other => TaskError::Failed(one_line(other)),
     }
 }

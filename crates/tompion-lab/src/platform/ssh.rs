@@ -2,7 +2,7 @@
 //! instance. Configuration, keys, jumps and the checking of host keys are the user's.
 //!
 //! The program is copied once a lab, into a directory of the lab's own, and compared by
-//! checksum before every cell. There a tether ([`crate::tether()`]) ends the cell with the
+//! checksum before every cell. There a guard ([`crate::remote_guard`]) ends the cell with the
 //! connection, or at its limit where nobody learns that the connection has gone.
 
 mod connection;
@@ -21,7 +21,7 @@ use serde_json::json;
 use super::{Output, Platform, PlatformKind, Presence, Setup, Task, TaskError, static_for};
 use crate::leftovers::{Made, Workspace};
 use crate::process::{Ended, Input};
-use crate::tether::TETHER_ARG;
+use crate::remote_guard::GUARD_ARG;
 
 use self::connection::Connection;
 use self::settings::SshSettings;
@@ -136,7 +136,7 @@ impl Ssh {
         let ended = connection
             .run(command, Input::Held, SHORT, &never)
             .map_err(|e| match e {
-                TaskError::Failed(why) => why,
+                TaskError::Failed(why) | TaskError::Late(why) => why,
                 TaskError::Stopped => "stopped".to_owned(),
             })?;
         let other = "name another place by directory = \"...\"";
@@ -225,7 +225,7 @@ impl Ssh {
         let connection = self.connection().map_err(TaskError::Failed)?;
         let sum = self.checksum(task.program).map_err(TaskError::Failed)?;
         let limit = task.limit.as_secs_f64().ceil().to_string();
-        let mut arguments = vec![directory, sum, &limit, TETHER_ARG];
+        let mut arguments = vec![directory, sum, &limit, GUARD_ARG];
         arguments.extend(task.arguments.iter().map(String::as_str));
         let command = connection.command(RUN, &arguments);
         connection.run(command, Input::Held, task.limit, task.stop)
@@ -261,7 +261,7 @@ impl Ssh {
             Some(CANNOT_EXECUTE) => return Err(TaskError::Failed(self.no_execution())),
             _ => {}
         }
-        // Its tether has ended, and everything with it.
+        // Its guard has ended, and everything with it.
         self.is_busy.store(false, Ordering::Relaxed);
         Ok(Output {
             success: ended.status.success(),
@@ -298,7 +298,7 @@ impl Platform for Ssh {
             self.end(&directory)?;
         }
         let result = self.attempt(task, &directory);
-        if let Err(TaskError::Failed(_)) = &result
+        if let Err(TaskError::Failed(_) | TaskError::Late(_)) = &result
             && self.is_busy.load(Ordering::Relaxed)
         {
             // The next cell must not be measured beside this one. Where the machine

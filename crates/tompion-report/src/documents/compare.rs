@@ -158,14 +158,11 @@ fn environment<'a>(found: &[Difference], sides: usize) -> Vec<Block<'a>> {
         let values = d.values.iter().map(|v| v.as_deref().map(cut).into());
         Row::new(d.what.clone(), values.collect())
     };
-    let table = Table {
-        head: String::new(),
-        by: "",
-        groups: Vec::new(),
-        columns: (0..sides).map(letter).map(Column::of).collect(),
-        rows: found.iter().map(row).collect(),
-        style: Style::Numbers,
-    };
+    let table = Table::of(
+        "",
+        (0..sides).map(letter).map(Column::of).collect(),
+        found.iter().map(row).collect(),
+    );
     vec![
         Content::Heading("What differs in the environment".to_owned()).into(),
         Content::Table(table).into(),

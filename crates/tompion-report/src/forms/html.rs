@@ -139,7 +139,7 @@ fn block(content: &Content<'_>) -> Markup {
         Content::Figures(layout, figures) => match layout {
             Layout::SideBySide => markup! { div.figures { @for f in figures { (figure(f)) } } },
             Layout::Two => markup! { div.figures.two { @for f in figures { (figure(f)) } } },
-            Layout::Ranges => markup! { div.figures.ladders { @for f in figures { (figure(f)) } } },
+            Layout::Ranges => markup! { div.figures.ranges { @for f in figures { (figure(f)) } } },
             Layout::Below => markup! { @for f in figures { (figure(f)) } },
         },
         Content::Characters(draw) => markup! { pre { (draw(80).unwrap_or_default()) } },

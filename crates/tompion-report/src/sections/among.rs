@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 use tompion_model::format_ns;
 
 use super::{Machine, Section};
+use crate::among::{Among, Panel, among};
 use crate::blocks::{
     Block, Column, Content, Entry, Figure, Key, Label, Layout, Media, Row, Style, Table,
 };
 use crate::data::ReportData;
-use crate::ladder::{Ladder, Panel, ladder};
 use crate::plot;
 
 pub(super) static ENTRY: Section = Section {
@@ -21,35 +21,35 @@ pub(super) static ENTRY: Section = Section {
 };
 
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
-    let Some(ladder) = ladder(data) else {
+    let Some(found) = among(data) else {
         return Vec::new();
     };
     let lead = format!(
         "This machine next to the five platforms of {}. A dot is the median, the line ends at the largest value; \
          the long tick on a line of this run is its p99, which the paper does not give.",
-        ladder.citation
+        found.citation
     );
     let mut blocks = vec![Content::Lead(lead).on(Media::PAGE)];
-    for panels in ladder.panels.chunk_by(|a, b| a.place == b.place) {
+    for panels in found.panels.chunk_by(|a, b| a.place == b.place) {
         blocks.push(Content::Figures(Layout::Ranges, figures(panels)).on(Media::PAGE));
     }
     let note = format!(
         "{} {} The page lists what else to know before comparing; * marks what the sources contradict.",
-        ladder.citation, ladder.caveats[0]
+        found.citation, found.caveats[0]
     );
     let folded = Content::Fold {
         title: "The figures".to_owned(),
         open: false,
-        blocks: vec![Content::Table(table(&ladder)).into()],
+        blocks: vec![Content::Table(table(&found)).into()],
     };
     blocks.push(folded.on(Media::PAGE));
-    blocks.push(Content::Table(table(&ladder)).on(Media::NOT_PAGE));
+    blocks.push(Content::Table(table(&found)).on(Media::NOT_PAGE));
     blocks.push(Content::Note(note).on(Media::SCREEN));
-    blocks.push(Content::Note(ladder.citation).on(Media::TEXT));
+    blocks.push(Content::Note(found.citation).on(Media::TEXT));
     let caveats = Content::Fold {
         title: "Before comparing".to_owned(),
         open: true,
-        blocks: vec![Content::List(ladder.caveats).into()],
+        blocks: vec![Content::List(found.caveats).into()],
     };
     blocks.push(caveats.on(Media::NOT_SCREEN));
     blocks
@@ -58,10 +58,10 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 /// Plots of one table; reads and sleeps lie orders of magnitude apart, so that each
 /// table has its own axis.
 fn figures<'a>(panels: &[Panel]) -> Vec<Figure<'a>> {
-    let values = plot::ladder::range(panels.iter());
+    let values = plot::range_plot::range(panels.iter());
     let figure = |panel: &Panel| -> Figure<'a> {
         let key = |(own, words): (bool, &str)| Key {
-            look: plot::ladder::look(own),
+            look: plot::range_plot::look(own),
             dots: false,
             label: words.to_owned(),
             value: None,
@@ -78,7 +78,9 @@ fn figures<'a>(panels: &[Panel]) -> Vec<Figure<'a>> {
                 "{} under {}: median and largest value of this run and of published ones",
                 panel.function, panel.load
             ),
-            draw: Box::new(move |label| plot::ladder::draw(&drawn, &values, drawn.quantity, label)),
+            draw: Box::new(move |label| {
+                plot::range_plot::draw(&drawn, &values, drawn.quantity, label)
+            }),
             keys: [(true, "this run"), (false, panel.place.as_str())]
                 .map(key)
                 .into(),
@@ -90,9 +92,9 @@ fn figures<'a>(panels: &[Panel]) -> Vec<Figure<'a>> {
     panels.iter().map(figure).collect()
 }
 
-fn table(ladder: &Ladder) -> Table {
+fn table(found: &Among) -> Table {
     let mut rows = Vec::new();
-    for panel in &ladder.panels {
+    for panel in &found.panels {
         rows.push(Row::heading(format!("{}, {}", panel.function, panel.load)));
         rows.extend(panel.rungs.iter().map(|r| {
             let star = if r.marked.is_some() { "*" } else { "" };
@@ -123,11 +125,11 @@ fn table(ladder: &Ladder) -> Table {
 
 /// Null where nothing corresponds.
 fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
-    let value = ladder(data).map_or(Value::Null, |ladder| {
+    let value = among(data).map_or(Value::Null, |found| {
         json!({
-            "citation": ladder.citation,
-            "caveats": ladder.caveats,
-            "panels": ladder.panels.iter().map(|p| json!({
+            "citation": found.citation,
+            "caveats": found.caveats,
+            "panels": found.panels.iter().map(|p| json!({
                 "function": p.function,
                 "load": p.load,
                 "place": p.place,

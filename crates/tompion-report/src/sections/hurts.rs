@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use tompion_model::format_ns;
 
 use super::{Machine, Section};
-use crate::blocks::{Block, Column, Content, Entry, Item, Items, Media, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Item, Items, Media, Row, Table};
 use crate::data::ReportData;
 use crate::figures::{count, percent, times};
 use crate::grid::factors_in_words;
@@ -99,19 +99,16 @@ fn table(lines: &[&Lost]) -> Table {
         ];
         Row::new(l.what.clone(), entries).on(first(i, ON_SCREEN))
     };
-    Table {
-        head: "Taken by".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns: vec![
+    Table::of(
+        "Taken by",
+        vec![
             Column::words("load"),
             Column::of("of the time"),
             Column::of("longest"),
             Column::of("watched").on(Media::PAGE),
         ],
-        rows: lines.iter().enumerate().map(row).collect(),
-        style: Style::Numbers,
-    }
+        lines.iter().enumerate().map(row).collect(),
+    )
 }
 
 /// What took time, the greatest share first.

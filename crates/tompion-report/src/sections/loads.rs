@@ -1,7 +1,7 @@
 //! The proof that each load ran.
 
 use super::{Machine, Section};
-use crate::blocks::{Block, Column, Content, Entry, Media, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Media, Row, Table};
 use crate::data::ReportData;
 use crate::figures::{count, real};
 use crate::grid::load_title;
@@ -40,11 +40,9 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         ];
         Row::new(format!("{with}{}", load_title(&l.load)), entries)
     };
-    let table = Table {
-        head: "Load".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns: vec![
+    let table = Table::of(
+        "Load",
+        vec![
             Column::words("asked for"),
             Column::words("driver").on(Media::PAGE),
             Column::of("trials").on(Media::PAGE),
@@ -54,9 +52,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             Column::of("context switches/s"),
             Column::of("interrupts/s"),
         ],
-        rows: loads.iter().map(row).collect(),
-        style: Style::Numbers,
-    };
+        loads.iter().map(row).collect(),
+    );
     let lead = "What each load did while the measurements ran, averaged over its trials. Context switches and interrupts are those of the whole machine.";
     let mut blocks = vec![
         Content::Lead(lead.to_owned()).on(Media::PAGE),

@@ -1,7 +1,7 @@
 //! The platforms of a lab: by their medians, and by the statistics of Perneel 2015.
 
 use super::{Machine, Section, probe_title};
-use crate::blocks::{Block, Column, Content, Entry, Media, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Media, Row, Table};
 use crate::data::ReportData;
 use crate::platforms::{HEADS, legend, of_report, tables};
 use crate::side_by_side;
@@ -63,14 +63,11 @@ fn of_cell<'a>(title: String, heads: &[String], rows: Vec<Vec<String>>, open: bo
         let label = entries.next().unwrap_or_default();
         Row::new(label, entries.map(Entry::Text).collect())
     };
-    let table = Table {
-        head: heads[0].clone(),
-        by: "",
-        groups: Vec::new(),
-        columns: heads[1..].iter().map(Column::of).collect(),
-        rows: rows.into_iter().map(row).collect(),
-        style: Style::Numbers,
-    };
+    let table = Table::of(
+        heads[0].clone(),
+        heads[1..].iter().map(Column::of).collect(),
+        rows.into_iter().map(row).collect(),
+    );
     let blocks = vec![Content::Table(table).into()];
     Content::Fold {
         title,

@@ -10,7 +10,7 @@ use super::measured::distributions::{
 };
 use super::measured::{self, Of, below_loads, introduction, short, statistics};
 use super::{Machine, Probe, Section, opening};
-use crate::blocks::{Block, Column, Content, Figure, Key, Layout, Media, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Figure, Key, Layout, Media, Row, Table};
 use crate::data::{ReportData, Shown};
 use crate::figures::{percent, us};
 use crate::grid::{Grid, Row as GridRow, grids, load_title, variant};
@@ -239,16 +239,13 @@ fn smallest_periods(data: &ReportData) -> Option<Block<'_>> {
     if rows.is_empty() {
         return None;
     }
-    let table = Table {
-        head: "Mechanism".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns: [Column::words("load")]
+    let table = Table::of(
+        "Mechanism",
+        [Column::words("load")]
             .into_iter()
             .chain(Column::all(["held", "not held", "periods\ntried"]))
             .collect(),
-        rows: rows
-            .into_iter()
+        rows.into_iter()
             .map(|r| {
                 Row::of(
                     r.mechanism,
@@ -256,8 +253,7 @@ fn smallest_periods(data: &ReportData) -> Option<Block<'_>> {
                 )
             })
             .collect(),
-        style: Style::Numbers,
-    };
+    );
     let part = Content::Part {
         anchor: "smallest-period".to_owned(),
         title: Some("Smallest period held".to_owned()),

@@ -64,13 +64,13 @@ fn this_machine_stands_among_the_published_ones() {
     assert_eq!(panels[1]["rungs"][0]["platform"], "usleep, 100 µs");
     let page = html(&report);
     check_page(&page);
-    assert_eq!(page.matches(r#"class="plot ladder""#).count(), 2);
+    assert_eq!(page.matches(r#"class="plot range""#).count(), 2);
     assert!(page.contains("differences are shown, not tested"));
     assert!(terminal(&report, 100, false).contains("rdtsc, this run"));
 }
 
 #[test]
-fn a_run_without_counterparts_has_no_ladder() {
+fn a_run_without_counterparts_has_no_such_section() {
     let report = report(&blocks(key("read-cost", "std-instant", "idle"), &[30_000]));
     assert!(json(&report)["among_published"].is_null());
     assert!(!html(&report).contains("id=\"among\""));

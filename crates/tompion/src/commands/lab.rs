@@ -40,7 +40,7 @@ fn plan(options: &LabPlanOptions) -> exit::Result {
     };
     let platforms = Platforms::look(&plan, &program(&options.program)?);
     let measured = platforms.cells(&plan);
-    let prospect = tompion_lab::prospect(&plan, &measured);
+    let prospect = tompion_lab::estimate(&plan, &measured);
     let refused = told_of(&platforms, &options.file);
     refused.iter().for_each(|why| exit::complain(why));
     if options.json {
@@ -169,7 +169,7 @@ fn begin(
     let absent = absent(&plan, &platforms);
     anyhow::ensure!(absent.len() < plan.platforms.len(), nowhere(&absent));
     let measured = platforms.cells(&plan);
-    let prospect = tompion_lab::prospect(&plan, &measured);
+    let prospect = tompion_lab::estimate(&plan, &measured);
     let refused = told_of(&platforms, file);
     anyhow::ensure!(
         prospect.cells > 0,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tompion_lab::engine::Platforms;
 use tompion_lab::leftovers::Cleaning;
 use tompion_lab::platform::Presence;
-use tompion_lab::{LabPlan, PlatformPlan, Prospect, Refusal, Room};
+use tompion_lab::{Estimate, LabPlan, PlatformPlan, Refusal, Room};
 
 use super::in_words;
 
 /// A plan and what it comes to.
-pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Prospect) -> String {
+pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Estimate) -> String {
     let mut text = String::new();
     let name = if plan.name.is_empty() {
         "no name"

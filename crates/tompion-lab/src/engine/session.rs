@@ -8,13 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Platforms;
-use super::scene::{Done, Scene};
+use super::placement_run::{Done, PlacementRun};
 use crate::leftovers::Workspace;
 use crate::platform::{Output, Task, TaskError};
 use crate::{CellJob, LabCell, LabPlan};
 
 /// A lab at work.
-pub(super) struct Sitting<'a> {
+pub(super) struct Session<'a> {
     pub platforms: &'a Platforms,
     pub program: &'a Path,
     pub stop: &'a Arc<AtomicBool>,
@@ -35,7 +35,7 @@ pub(super) struct Measured {
     pub result: Result<Done, TaskError>,
 }
 
-impl Sitting<'_> {
+impl Session<'_> {
     /// Has the cells of a turn measured at the same time, and hands each over as it ends.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Sitting<'_> {
         let limit = 2 * probe.time() + patience;
         let instances = match placement.is_plain() {
             true => 1,
-            false => Scene::numbers(placement),
+            false => PlacementRun::numbers(placement),
         };
         let number = 1 + self.instances.fetch_add(instances, Ordering::Relaxed);
         let done = if placement.is_plain() {
@@ -122,7 +122,7 @@ impl Sitting<'_> {
                 beside: Vec::new(),
             }
         } else {
-            let scene = Scene {
+            let scene = PlacementRun {
                 placement,
                 platform,
                 program: self.program,
@@ -143,9 +143,9 @@ impl Sitting<'_> {
 /// What was too slow, with what a plan can do about it.
 fn with_limit(error: TaskError, patience: Duration) -> TaskError {
     match error {
-        TaskError::Failed(why) if why.contains("still running after ") => {
+        TaskError::Late(why) => {
             let s = patience.as_secs_f64();
-            TaskError::Failed(format!("{why} (twice its time and start_within, {s} s)"))
+            TaskError::Late(format!("{why} (twice its time and start_within, {s} s)"))
         }
         other => other,
     }

@@ -1,7 +1,7 @@
 //! The placement of one cell: guests beside the measuring one, there and at work before
 //! it starts, ended after it in every case.
 
-mod together;
+mod overlap;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::together::Together;
+use self::overlap::Overlap;
 use crate::groups::{Group, Hierarchy};
 use crate::ledger::Beside;
 use crate::leftovers::{self, Workspace};
@@ -29,7 +29,7 @@ const IDLE_S: f64 = 2.0;
 const SLOWEST: f64 = 30.0;
 
 /// One cell's placement on its platform.
-pub(super) struct Scene<'a> {
+pub(super) struct PlacementRun<'a> {
     pub placement: &'a PlacementPlan,
     pub platform: &'a dyn Platform,
     pub program: &'a Path,
@@ -56,7 +56,7 @@ struct Neighbour<'a> {
     seat: Option<Seat>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> PlacementRun<'a> {
     /// Numbers that it needs: of the group, the measuring guest, the others, and the host.
     pub fn numbers(placement: &PlacementPlan) -> usize {
         3 + placement.neighbours()
@@ -124,15 +124,15 @@ impl<'a> Scene<'a> {
                     let others = measuring.iter().map(|(n, other)| {
                         let number = self.number + n;
                         let running = start(number, other.seat.clone(), Arc::default());
-                        Together::new(*n, Some(other.what.as_str()), running)
+                        Overlap::new(*n, Some(other.what.as_str()), running)
                     });
                     let mut all: Vec<_> = others.collect();
                     let first = start(self.number + 1, seat, Arc::clone(self.stop));
                     if all.is_empty() {
                         return Ok((vec![(1, first.wait()?)], before));
                     }
-                    all.insert(0, Together::new(1, None, first));
-                    Ok((together::outputs(all, self.stop)?, before))
+                    all.insert(0, Overlap::new(1, None, first));
+                    Ok((overlap::outputs(all, self.stop)?, before))
                 });
             let waited = begun.elapsed();
             let beside = done.map(|(outputs, before)| {
@@ -291,8 +291,8 @@ fn idle(before: Sign, now: Sign, waited: Duration) -> Option<String> {
 fn failed(neighbour: &Neighbour<'_>, end: Result<Output, TaskError>) -> TaskError {
     let why = match end {
         Err(TaskError::Stopped) => return TaskError::Stopped,
-        Err(TaskError::Failed(why)) => why,
-        Ok(output) => super::sitting::last_words(&output),
+        Err(TaskError::Failed(why) | TaskError::Late(why)) => why,
+        Ok(output) => super::session::last_words(&output),
     };
     TaskError::Failed(format!("{} ended early: {why}", neighbour.what))
 }
@@ -318,7 +318,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn make(scene: &Scene<'_>) -> Result<Self, TaskError> {
+    fn make(scene: &PlacementRun<'_>) -> Result<Self, TaskError> {
         let mut groups = Self {
             guests: None,
             host: None,
@@ -337,7 +337,7 @@ impl Groups {
         groups.guests = make(&groups.name, &placement.together)?;
         if placement.host_load.is_some() {
             // The host's load is the last of its instances.
-            let last = scene.number + Scene::numbers(placement) - 1;
+            let last = scene.number + PlacementRun::numbers(placement) - 1;
             groups.host_name = scene.workspace.id(last);
             groups.host = make(&groups.host_name, &Scheduling::default())?;
         }

@@ -17,7 +17,7 @@ const START: Duration = Duration::from_millis(600);
 
 /// What a plan takes and what it can show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Prospect {
+pub struct Estimate {
     /// Cells of one replicate that can be measured here.
     pub cells: usize,
     /// Expected length of it all, in seconds.
@@ -35,7 +35,7 @@ pub struct Prospect {
     pub replicates_needed: Option<usize>,
 }
 
-impl Prospect {
+impl Estimate {
     /// Whether no difference between them could reach 0.05.
     pub fn decides_nothing(&self) -> bool {
         self.least_adjusted_p.is_some_and(|p| p > LEVEL)
@@ -43,7 +43,7 @@ impl Prospect {
 }
 
 /// What `plan` comes to where these cells of a replicate can be measured.
-pub fn prospect(plan: &LabPlan, cells: &[LabCell]) -> Prospect {
+pub fn estimate(plan: &LabPlan, cells: &[LabCell]) -> Estimate {
     let turns = turns(plan, cells.to_vec()).into_iter();
     let longest = |turn: Vec<LabCell>| turn.into_iter().map(|cell| expected(plan, cell)).max();
     let one: Duration = turns.filter_map(longest).sum();
@@ -70,7 +70,7 @@ pub fn prospect(plan: &LabPlan, cells: &[LabCell]) -> Prospect {
     };
     let n = plan.replicates as usize;
     let comparable = family > 0;
-    Prospect {
+    Estimate {
         cells: cells.len(),
         expected_s: one.as_secs_f64() * f64::from(plan.replicates),
         between,
@@ -126,7 +126,7 @@ mod tests {
         let on = |present: &[usize]| {
             let mut cells = plan.cells();
             cells.retain(|c| present.contains(&c.platform));
-            prospect(&plan, &cells)
+            estimate(&plan, &cells)
         };
         let all = on(&[0, 1, 2]);
         // Three pairs at two targets; of 4 pairs the least p is 2 / 16.
@@ -148,14 +148,14 @@ mod tests {
             [[placements]]\nscenario = \"one-to-all\"\n[[placements]]\nscenario = \"3\"\n\
             [[placements]]\nscenario = \"4\"\n[[probes]]\nkind = \"stalls\"\n";
         let plan = LabPlan::parse(text).unwrap();
-        let all = prospect(&plan, &plan.cells());
+        let all = estimate(&plan, &plan.cells());
         assert_eq!((all.cells, all.between, all.family), (3, "placements", 3));
         let two = text.replace(
             "[[placements]]\nscenario = \"one",
             "[[platforms]]\nkind = \"oci\"\nruntime = \"runc\"\n[[placements]]\nscenario = \"one",
         );
         let plan = LabPlan::parse(&two).unwrap();
-        let all = prospect(&plan, &plan.cells());
+        let all = estimate(&plan, &plan.cells());
         assert_eq!((all.cells, all.between, all.family), (6, "placements", 6));
         // A second guest that measures is a cell more, of one placement and each platform.
         let guests = two.replace(
@@ -163,7 +163,7 @@ mod tests {
             "scenario = \"3\"\n[[placements.guests]]\nrole = \"measure\"",
         );
         let plan = LabPlan::parse(&guests).unwrap();
-        let all = prospect(&plan, &plan.cells());
+        let all = estimate(&plan, &plan.cells());
         assert_eq!((all.between, all.family), ("placements", 6));
         let plan = LabPlan::parse(&two).unwrap();
         // Beside others a start takes longer.

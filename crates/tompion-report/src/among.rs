@@ -10,9 +10,9 @@ use tompion_published::{
 
 use crate::data::{ReportData, Shown};
 use crate::figures::supported;
-use crate::grid::{LADDER_LOADS, variant};
+use crate::grid::{PUBLISHED_LOADS, variant};
 
-/// The paper whose tables the ladder shows.
+/// The paper whose tables are shown.
 const PAPER: &str = "kirova-2019";
 
 /// How it is called in a legend.
@@ -21,9 +21,9 @@ const SHORT: &str = "Kirova et al. 2019";
 /// Platforms in the order of the paper's text.
 const PLATFORMS: [&str; 5] = ["host", "xen", "qemu", "esxi", "virtualbox"];
 
-/// The ladder, or nothing where no cell has a counterpart.
+/// This machine among published ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Ladder {
+pub(crate) struct Among {
     /// The paper.
     pub citation: String,
     /// One for each published function and load that the run has too.
@@ -47,7 +47,7 @@ pub(crate) struct Panel {
     pub rungs: Vec<Rung>,
 }
 
-/// One line of the ladder.
+/// One line of a panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Rung {
     /// The method and its setting, or the platform.
@@ -64,8 +64,8 @@ pub(crate) struct Rung {
     pub marked: Option<String>,
 }
 
-/// The ladder of a run.
-pub(crate) fn ladder(data: &ReportData) -> Option<Ladder> {
+/// What a run has a published counterpart of; nothing where no cell has one.
+pub(crate) fn among(data: &ReportData) -> Option<Among> {
     type Key = (&'static str, &'static str, &'static str);
     let mut panels: BTreeMap<Key, Panel> = BTreeMap::new();
     let mut caveats = vec![
@@ -103,10 +103,10 @@ pub(crate) fn ladder(data: &ReportData) -> Option<Ladder> {
         }
     }
     let mut panels: Vec<(Key, Panel)> = panels.into_iter().collect();
-    let load = |l: &str| LADDER_LOADS.iter().position(|k| *k == l);
+    let load = |l: &str| PUBLISHED_LOADS.iter().position(|k| *k == l);
     panels.sort_by_key(|(k, _)| (k.0, std::cmp::Reverse(k.1), load(k.2)));
     let citation = tables_of(PAPER).first()?.paper().citation();
-    (!panels.is_empty()).then(|| Ladder {
+    (!panels.is_empty()).then(|| Among {
         citation,
         panels: panels.into_iter().map(|p| p.1).collect(),
         caveats,

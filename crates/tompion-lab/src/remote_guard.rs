@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// The first argument by which this program is told to keep a cell on a tether. Then
+/// The first argument by which this program is asked to guard a cell. Then
 /// come the seconds that it may take, a directory that is removed after it, and its
 /// own arguments.
-pub const TETHER_ARG: &str = "__tether";
+pub const GUARD_ARG: &str = "__guard";
 
 /// From closing its output to its end.
 const END: Duration = Duration::from_secs(30);
 /// How long killed processes may still write to their directory.
 const REMOVAL: Duration = Duration::from_secs(5);
 
-/// What ends a cell, or its tether.
+/// What ends a cell, or its guard.
 enum Event {
     /// Nobody holds the other end of our standard input any more.
     Alone,
@@ -36,13 +36,13 @@ enum Event {
 ///
 /// # Errors
 /// In one line.
-pub fn tether(arguments: &[String]) -> Result<u8, String> {
+pub fn remote_guard(arguments: &[String]) -> Result<u8, String> {
     let [limit, directory, arguments @ ..] = arguments else {
         return Err("this is how the lab calls itself; try `tompion lab --help`".to_owned());
     };
     let seconds = limit
         .parse()
-        .map_err(|e| format!("the tether's limit, {limit}: {e}"))?;
+        .map_err(|e| format!("the guard's limit, {limit}: {e}"))?;
     let program = std::env::current_exe().map_err(|e| format!("its own file: {e}"))?;
     let mut command = Command::new(program);
     command.args(arguments);
@@ -69,7 +69,7 @@ fn run(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .process_group(0);
-    tompion_guest::kill_with_parent(&mut command);
+    tompion_child::kill_with_parent(&mut command);
     let mut child = command.spawn().map_err(|e| format!("the cell: {e}"))?;
     let mut stdout = child.stdout.take().expect("a pipe");
     let (output, events) = channel();

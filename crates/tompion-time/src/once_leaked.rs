@@ -6,9 +6,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Empty at first; the first value given stays.
-pub(crate) struct Leaked<T>(AtomicPtr<T>);
+pub(crate) struct OnceLeaked<T>(AtomicPtr<T>);
 
-impl<T> Leaked<T> {
+impl<T> OnceLeaked<T> {
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn the_first_value_stays() {
-        let cell = Leaked::new();
+        let cell = OnceLeaked::new();
         assert_eq!(cell.get_or_make(|| String::from("first")), "first");
         assert_eq!(cell.get_or_make(|| unreachable!()), "first");
     }
 
     #[test]
     fn many_threads_get_one_value() {
-        let cell = Leaked::new();
+        let cell = OnceLeaked::new();
         let values: Vec<usize> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|n| {

@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const LEAST: f64 = 0.5;
 
 /// One of them.
-pub(super) struct Together<'a, 'scope> {
+pub(super) struct Overlap<'a, 'scope> {
     /// Its number among all guests, from 1.
     number: usize,
     /// What errors call it; the first of all has no name.
@@ -23,7 +23,7 @@ pub(super) struct Together<'a, 'scope> {
     ended: Option<Instant>,
 }
 
-impl<'a, 'scope> Together<'a, 'scope> {
+impl<'a, 'scope> Overlap<'a, 'scope> {
     pub fn new(number: usize, what: Option<&'a str>, running: Running<'scope>) -> Self {
         Self {
             number,
@@ -53,17 +53,17 @@ impl<'a, 'scope> Together<'a, 'scope> {
 /// # Errors
 /// The first that failed, and guests that did not measure at the same time.
 pub(super) fn outputs(
-    mut all: Vec<Together<'_, '_>>,
+    mut all: Vec<Overlap<'_, '_>>,
     stop: &AtomicBool,
 ) -> Result<Vec<(usize, Output)>, TaskError> {
     while !all.iter().all(|guest| guest.running.is_over()) {
         thread::sleep(LOOK);
-        all.iter_mut().for_each(Together::look);
+        all.iter_mut().for_each(Overlap::look);
         if stop.load(Ordering::Relaxed) {
             return Err(TaskError::Stopped);
         }
     }
-    all.iter_mut().for_each(Together::look);
+    all.iter_mut().for_each(Overlap::look);
     let times: Vec<_> = all.iter().map(|g| g.began.zip(g.ended)).collect();
     let mut outputs = Vec::new();
     for mut guest in all {

@@ -119,7 +119,7 @@ fn run_placed(
 ) -> Result<Done, TaskError> {
     let out = tempfile::tempdir().unwrap();
     let workspace = Workspace::for_test(out.path());
-    let scene = Scene {
+    let scene = PlacementRun {
         placement: &placement(text),
         platform,
         program: Path::new("/no/such"),

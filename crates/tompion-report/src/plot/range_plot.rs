@@ -10,7 +10,7 @@ use super::axes::{decades, span, text, time_tick};
 use super::frame::{Axis, Style, u};
 use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
-use crate::ladder::{Panel, Rung};
+use crate::among::{Panel, Rung};
 
 const WIDTH: i32 = 490;
 /// Room for the names at the left.
@@ -46,7 +46,7 @@ pub(crate) fn draw(panel: &Panel, values: &Range<f64>, what: &str, label: &str) 
     canvas(
         (WIDTH as u32, height as u32),
         label,
-        "ladder",
+        "range",
         |root, tools| {
             let style = Style {
                 size: 12,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tompion_host::Root;
 
-use crate::{Change, WayBack, files};
+use crate::{Change, UndoStep, files};
 
 /// The kernel moves an interrupt when it comes next; one that takes longer is rare, and
 /// disturbs few trials wherever it arrives.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(30);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Whether what is to be led back has come to the value of `back`.
-fn has_arrived(back: &WayBack, root: &Root) -> bool {
+fn has_arrived(back: &UndoStep, root: &Root) -> bool {
     files::read(root, &back.seen_in).is_ok_and(|now| files::same(&now, &back.value))
 }
 
@@ -42,7 +42,7 @@ pub fn begin(root: &Root, changes: &mut [Change]) -> bool {
 
 /// Leads back what was begun, and waits a moment for it.
 pub fn lead(root: &Root, changes: &[Change]) {
-    let led: Vec<&WayBack> = changes
+    let led: Vec<&UndoStep> = changes
         .iter()
         .filter_map(|change| {
             let back = change.back.as_ref().filter(|back| back.begun)?;
@@ -70,7 +70,7 @@ mod tests {
         fs::write(root.path("/list"), list).unwrap();
         // A kernel that does at once what it is told.
         std::os::unix::fs::symlink("list", root.path("/effective")).unwrap();
-        let back = Some(WayBack {
+        let back = Some(UndoStep {
             value: "1".to_owned(),
             seen_in: "/effective".into(),
             begun: false,
