@@ -281,7 +281,7 @@ mod tests {
     fn a_held_input_does_not_end_and_a_file_does() {
         let stop = AtomicBool::new(false);
         let held = |s| run_with(sh("read x; echo ended"), Input::Held, s, &stop);
-        let Err(TaskError::Failed(why)) = held(Duration::from_millis(1)) else {
+        let Err(TaskError::Late(why)) = held(Duration::from_millis(1)) else {
             panic!("its input ended");
         };
         assert!(why.contains("still running"), "{why}");
