@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         None if arguments.get(1).is_some_and(|a| a == "--version") => {
-            println!("tompion-worker {}", env!("CARGO_PKG_VERSION"));
+            println!("{tool}");
             ExitCode::SUCCESS
         }
         None => {
