@@ -184,7 +184,7 @@ def test_the_answers_that_people_ask_for_have_sections(default_run, browser):
         assert page.locator(section).count() == 1, section
     assert page.locator("#among svg.range").count() >= 6
     platforms = page.locator("#among").inner_text()
-    for name in ("Host OS", "Xen", "QEMU", "ESXi", "VirtualBox", "told, not tested"):
+    for name in ("Host OS", "Xen", "QEMU", "ESXi", "VirtualBox", "shown, not tested"):
         assert name in page.locator("#among").text_content(), (name, platforms[:300])
     assert "CPU counter against MONOTONIC_RAW" in page.locator("#clock").inner_text()
     assert "set during the run" in page.locator("#clock").inner_text()

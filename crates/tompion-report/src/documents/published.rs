@@ -19,7 +19,7 @@ pub fn published_list(width: usize, color: bool) -> String {
         blocks.push(Content::Heading(paper.short()).into());
         blocks.push(Content::Note(paper.citation()).into());
         for table in tables().iter().filter(|t| t.paper == paper.id) {
-            let text = format!("{}: {}", sizes(table), table.title);
+            let text = format!("{}; {}", sizes(table), table.title);
             blocks.push(Content::List(vec![text]).into());
         }
     }
@@ -31,12 +31,12 @@ pub fn published_list(width: usize, color: bool) -> String {
     screen.out
 }
 
-/// `kirova-2019/table-1 (30 rows, 120 figures, 4 of them marked)`.
+/// `kirova-2019/table-1: 30 rows, 120 figures, 4 of them marked`.
 fn sizes(table: &Tabled) -> String {
     let (rows, figures) = (table.rows.len() as u64, table.figures().count() as u64);
     let marked = table.figures().filter(|f| !f.value.is_sound()).count();
     format!(
-        "{} ({} {}, {} {}, {marked} of them marked)",
+        "{}: {} {}, {} {}, {marked} of them marked",
         table.id,
         count(rows),
         plural(rows, "row", "rows"),
