@@ -185,7 +185,7 @@ FOUND = {
 
 def cube(number, column):
     """A column of Table 1 or 2 by function, platform and load."""
-    path = ROOT / f"crates/tompion-published/data/kirova-2019-table-{number}.toml"
+    path = ROOT / f"crates/tompion-papers/data/kirova-2019-table-{number}.toml"
     data = tomllib.loads(path.read_text())["data"]
     values = numpy.full((2, 5, 3), numpy.nan)
     for row in data["rows"]:

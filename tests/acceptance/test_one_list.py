@@ -20,16 +20,16 @@ LISTS = [
 # Words that mean something else there, and what only looks like a list.
 OTHERWISE = {
     ("crates/tompion/src/cli/report.rs", "html"): "options",
-    ("crates/tompion-compare/src/figure.rs", "stalls"): "the figures compared of each probe",
-    ("crates/tompion-compare/src/figure.rs", "timer-events"): "the figures compared of each probe",
-    ("crates/tompion-claims/src/decide/bounds.rs", "disk-read"): "the claim of a paper is about it",
-    ("crates/tompion-claims/src/decide/observed.rs", "host"): "platforms that share a kernel",
+    ("crates/tompion-assess/src/compare/figure.rs", "stalls"): "the figures compared of each probe",
+    ("crates/tompion-assess/src/compare/figure.rs", "timer-events"): "the figures compared of each probe",
+    ("crates/tompion-papers/src/claims/decide/bounds.rs", "disk-read"): "the claim of a paper is about it",
+    ("crates/tompion-papers/src/claims/decide/observed.rs", "host"): "platforms that share a kernel",
     ("crates/tompion-guest/src/setup.rs", "network"): "a key of the guest's settings",
     ("crates/tompion-observe/src/observer/gauges.rs", "cpu"): "files of pressure stall information",
     ("crates/tompion-host/src/clock.rs", "rdtscp"): "a flag of /proc/cpuinfo",
     ("crates/tompion-host/src/container.rs", "oci"): "the value of an environment variable",
     ("crates/tompion-report/src/environment/words.rs", "cpu"): "words in capitals",
-    ("crates/tompion-compare/src/environment.rs", "clock"): "a part of the environment",
+    ("crates/tompion-assess/src/compare/environment.rs", "clock"): "a part of the environment",
     ("crates/tompion-load/src/spec/values.rs", "others"): "the CPUs of neighbours",
     ("crates/tompion-report/src/documents/program.rs", "stalls"): "the heading of a column",
     ("crates/tompion-report/src/among.rs", "host"): "the platforms of a published table",
@@ -38,9 +38,9 @@ OTHERWISE = {
 
 # Words for what probes measure; those that are not named there go by their own name.
 WORDS = [
-    "crates/tompion-compare/src/figure.rs",
+    "crates/tompion-assess/src/compare/figure.rs",
     "crates/tompion-report/src/documents/compare/words.rs",
-    "crates/tompion-verdict/src/profile.rs",
+    "crates/tompion-assess/src/verdict/profile.rs",
 ]
 
 

@@ -5,8 +5,8 @@
 //! permutation ([`compare_replicates`]), and all tests of all remedies are one family
 //! (Holm 1979).
 
+use tompion_assess::verdict::{LEVEL, SMALLEST_RATIO};
 use tompion_stats::{Adjustment, Comparison, Design, Outcome, ReplicateError, compare_replicates};
-use tompion_verdict::{LEVEL, SMALLEST_RATIO};
 
 use crate::advice::{Effect, Status};
 use crate::bench::Figures;

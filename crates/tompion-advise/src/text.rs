@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use tompion_model::{format_duration, format_ns, level_in_words};
 
-use tompion_verdict::SMALLEST_RATIO;
+use tompion_assess::verdict::SMALLEST_RATIO;
 
 use crate::advice::{Advice, KnobAdvice, Status};
 

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tompion_assess::verdict::LEVEL;
 use tompion_host::Root;
 use tompion_model::now_utc;
-use tompion_verdict::LEVEL;
 
 use crate::advice::{Advice, SCHEMA_VERSION};
 use crate::bench::{Bench, BenchError};

@@ -1,7 +1,7 @@
 //! Adamczyk 2015 against the figures of its own text.
 
-use tompion_claims::Evidence;
-use tompion_published::{Row, table};
+use tompion_papers::claims::Evidence;
+use tompion_papers::published::{Row, table};
 
 use super::book::{Book, effect, least, most, sig};
 

@@ -1,6 +1,6 @@
 //! Findings as they are put together.
 
-use tompion_claims::{Effect, Evidence, Finding, Outcome, SCHEMA_VERSION, Source, rounded};
+use tompion_papers::claims::{Effect, Evidence, Finding, Outcome, SCHEMA_VERSION, Source, rounded};
 
 /// The findings about one paper's claims.
 pub struct Book {

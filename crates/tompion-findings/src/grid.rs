@@ -1,6 +1,6 @@
 //! Kirova's Tables 1 and 2 as grids, and their text beside them.
 
-use tompion_published::{Figure, Table, table};
+use tompion_papers::published::{Figure, Table, table};
 use tompion_stats::Distribution;
 
 /// Platforms, the bare machine first.

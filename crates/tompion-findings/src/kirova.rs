@@ -13,7 +13,7 @@ pub use conclusions::{
 };
 pub use sleeps::text_figures;
 
-use tompion_claims::Evidence;
+use tompion_papers::claims::Evidence;
 
 use super::book::Book;
 

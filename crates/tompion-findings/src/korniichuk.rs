@@ -3,7 +3,7 @@
 mod reads;
 mod sleeps;
 
-use tompion_claims::Evidence;
+use tompion_papers::claims::Evidence;
 
 use super::book::{Book, effect, least, most, sig, sign_test, tested};
 use super::grid::{FOUR, Grid, LOADS, PLATFORMS};

@@ -10,7 +10,7 @@ mod korniichuk;
 mod perneel;
 mod whiteaker;
 
-use tompion_claims::Evidence;
+use tompion_papers::claims::Evidence;
 
 /// All findings, one evidence file a paper.
 pub fn all() -> Vec<Evidence> {

@@ -3,8 +3,8 @@
 mod hosts;
 mod xen;
 
-use tompion_claims::Evidence;
-use tompion_published::table;
+use tompion_papers::claims::Evidence;
+use tompion_papers::published::table;
 
 use super::book::{Book, effect, least, most, sig};
 

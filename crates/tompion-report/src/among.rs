@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tompion_model::{factor, level_in_words};
-use tompion_published::{
+use tompion_papers::published::{
     Counterpart, Fit, Quality, Statistic, Table, comparison_notes, counterparts_of_cell, tables_of,
 };
 

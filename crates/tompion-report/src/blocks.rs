@@ -1,7 +1,7 @@
 //! What a report is made of, before it is decided how it looks: sections give blocks, and
 //! each form of the report turns them into what it writes.
 
-use tompion_verdict::Outcome;
+use tompion_assess::verdict::Outcome;
 
 use crate::figures::NONE;
 use crate::plot::{Drawn, Look};

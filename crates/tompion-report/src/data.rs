@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tompion_assess::verdict::Assessment;
 use tompion_model::{Cell, Factors, RunRecord, Storage, Summary, Trial, TrialData, factor};
 use tompion_probe::timer_events;
 use tompion_stats::{Distribution, Interval, quantile_interval};
 use tompion_store::{Result, Run};
-use tompion_verdict::Assessment;
 
 use crate::ccdf;
 use crate::dependence::{CellDependence, interval_within};

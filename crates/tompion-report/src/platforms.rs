@@ -2,7 +2,9 @@
 //! and Markdown share.
 
 use crate::grid::Titles;
-use tompion_compare::{PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, platform_summary};
+use tompion_assess::compare::{
+    PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, platform_summary,
+};
 use tompion_model::{factor, format_ns};
 use tompion_stats::{GROWTH_LIMIT, GrowthVerdict, Interval};
 

@@ -3,7 +3,7 @@
 mod paint;
 mod table;
 
-use tompion_verdict::Outcome;
+use tompion_assess::verdict::Outcome;
 
 use crate::blocks::{Block, Content, Item, Media, shown, word};
 use crate::data::ReportData;

@@ -1,7 +1,7 @@
 //! The platforms of a lab by their medians, cell by cell, each held against the bare machine.
 
 use crate::grid::Titles;
-use tompion_compare::{Comparison, Found, Row, Verdict, platform_medians};
+use tompion_assess::compare::{Comparison, Found, Row, Verdict, platform_medians};
 use tompion_model::{Factors, factor, format_ns};
 use tompion_probe::stalls;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use tompion_assess::verdict::{LoadVerdict, ProfileVerdict};
 use tompion_model::{Cell, factor, format_ns};
 use tompion_stats::Interval;
-use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
 use crate::data::ReportData;
 use crate::figures::{count, plural, quantile_name};
@@ -276,7 +276,7 @@ fn round_duration(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_verdict::Outcome;
+    use tompion_assess::verdict::Outcome;
 
     fn verdict(quantile: f64, samples: u64, samples_missing: u64) -> LoadVerdict {
         LoadVerdict {

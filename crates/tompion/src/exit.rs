@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use tompion_verdict::Outcome;
+use tompion_assess::verdict::Outcome;
 
 /// Any error, usage errors included.
 pub const ERROR: u8 = 1;

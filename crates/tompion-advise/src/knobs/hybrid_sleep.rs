@@ -1,6 +1,6 @@
 //! Tompion's own sleep.
 
-use tompion_verdict::remedies::HYBRID_SLEEP;
+use tompion_assess::verdict::remedies::HYBRID_SLEEP;
 
 use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};

@@ -1,8 +1,8 @@
 //! The least timer slack.
 
+use tompion_assess::verdict::remedies::TIMER_SLACK;
 use tompion_model::format_ns;
 use tompion_probe::ThreadSettings;
-use tompion_verdict::remedies::TIMER_SLACK;
 
 use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};

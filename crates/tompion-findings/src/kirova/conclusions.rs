@@ -1,6 +1,6 @@
 //! Section 4: conclusions (i) to (v), which Korniichuk 2017 draws too.
 
-use tompion_claims::Effect;
+use tompion_papers::claims::Effect;
 
 use super::reads::farthest;
 use crate::book::{Book, effect, least, most, sig, sign_test, tested};

@@ -6,7 +6,7 @@
 //! significance is decided where the methods agree at 0.05, and open where the verdict
 //! would depend on the choice of method.
 
-use tompion_claims::{Effect, Outcome};
+use tompion_papers::claims::{Effect, Outcome};
 use tompion_stats::{
     FactorTable, Factorial, PooledRanks, aligned_rank_transform, kruskal_wallis, scheirer_ray_hare,
 };

@@ -1,6 +1,6 @@
 //! The paper's comparisons of pairs, sections 3.1.4 and 3.2.4, done again.
 
-use tompion_claims::Effect;
+use tompion_papers::claims::Effect;
 use tompion_stats::{
     Adjustment, Distribution, NullMethod, PairComparison, PooledRanks, Tail, dunn, mann_whitney,
 };

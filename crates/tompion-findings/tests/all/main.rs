@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tompion_claims::Evidence;
+use tompion_papers::claims::Evidence;
 
 /// The directory of the register.
 fn claims() -> &'static Path {

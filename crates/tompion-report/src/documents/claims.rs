@@ -7,7 +7,7 @@ mod json;
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use tompion_claims::{Claim, Paper, Standing, Status, coverage, register};
+use tompion_papers::claims::{Claim, Paper, Standing, Status, coverage, register};
 
 pub use detail::claim_text;
 pub use findings::findings_text;

@@ -4,12 +4,12 @@ mod json;
 mod sentences;
 pub(crate) mod words;
 
-use tompion_compare::{
+use tompion_assess::compare::{
     Beside, BesideRow, Comparison, Difference, Judged, Judgement, Mismatch, Row as Compared,
     Verdict,
 };
+use tompion_assess::verdict::Outcome;
 use tompion_model::{factor, format_ns};
-use tompion_verdict::Outcome;
 
 use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};
 use crate::figures::{count, plural, times};
@@ -289,7 +289,7 @@ fn published(beside: &Beside) -> Vec<Block<'_>> {
 
 /// The published counterparts of a figure.
 fn figures<'a>(row: &'a BesideRow, marks: &mut Vec<&'a str>) -> Vec<Row> {
-    let of = |p: &'a tompion_compare::PublishedFigure| {
+    let of = |p: &'a tompion_assess::compare::PublishedFigure| {
         let mark = p.marked.as_deref().map_or_else(String::new, |why| {
             let at = marks.iter().position(|m| *m == why).unwrap_or_else(|| {
                 marks.push(why);

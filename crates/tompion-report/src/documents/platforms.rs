@@ -2,7 +2,7 @@
 
 mod json;
 
-use tompion_compare::{PairRatio, PlatformSummary};
+use tompion_assess::compare::{PairRatio, PlatformSummary};
 use tompion_model::factor;
 use tompion_stats::Interval;
 

@@ -2,7 +2,7 @@
 
 mod json;
 
-use tompion_published::{
+use tompion_papers::published::{
     Figure, Quality, Relation, Row as Printed, Table as Tabled, Value, correspondences, papers,
     tables,
 };

@@ -1,5 +1,5 @@
 use super::*;
-use tompion_compare::{Added, RatioWish};
+use tompion_assess::compare::{Added, RatioWish};
 use tompion_model::Factors;
 use tompion_stats::Maxima;
 
@@ -81,7 +81,7 @@ fn machines_get_the_same() {
 fn ratios_are_told_cell_by_cell_with_their_mean() {
     let mut summary = summary();
     for of_added in [0.5, 0.7] {
-        summary.ratios.push(tompion_compare::PairRatio {
+        summary.ratios.push(tompion_assess::compare::PairRatio {
             wish: RatioWish {
                 over: "para".to_owned(),
                 under: "full".to_owned(),

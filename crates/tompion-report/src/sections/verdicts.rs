@@ -1,8 +1,8 @@
 //! What time is good for, use by use.
 
+use tompion_assess::verdict::{LoadVerdict, ProfileVerdict};
 use tompion_model::{factor, format_ns};
 use tompion_probe::wake_up;
-use tompion_verdict::{LoadVerdict, ProfileVerdict};
 
 use super::{Machine, Section};
 use crate::blocks::{Block, Column, Content, Entry, Judgement, Label, Media, Row, Style, Table};

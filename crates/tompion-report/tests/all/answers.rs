@@ -6,13 +6,13 @@ use crate::common::{
     assessment, data, draft, header, key, nothing, run_with, stalls_key, stalls_trial, verdict,
 };
 use tempfile::TempDir;
+use tompion_assess::verdict::{Assessment, Outcome, ProfileVerdict};
 use tompion_cause::Cause;
 use tompion_model::{
     ClockReading, Factors, Status, Synchronisation, TrialData, TrialDraft, factor,
 };
 use tompion_report::{ReportData, html, json, terminal};
 use tompion_store::{Run, RunWriter};
-use tompion_verdict::{Assessment, Outcome, ProfileVerdict};
 
 fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {
     let (_keep, run) = run_with(header(6, 9), trials);

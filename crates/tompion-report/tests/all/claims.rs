@@ -1,6 +1,6 @@
 //! The register of claims as it is printed.
 
-use tompion_claims::{Paper, Standing, register};
+use tompion_papers::claims::{Paper, Standing, register};
 use tompion_report::{claim_text, claims_text};
 
 fn all() -> Vec<&'static Paper> {

@@ -1,6 +1,6 @@
 //! Published tables in the terminal and in JSON.
 
-use tompion_published::{Quality, table, tables};
+use tompion_papers::published::{Quality, table, tables};
 use tompion_report::{published_json, published_list, published_list_json, published_table};
 
 #[test]

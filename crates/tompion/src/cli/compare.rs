@@ -1,7 +1,7 @@
 //! Options of `tompion compare`.
 
 use clap::Args;
-use tompion_compare::{Figure, Gate};
+use tompion_assess::compare::{Figure, Gate};
 
 /// Compare recorded runs with each other, or a run with published results.
 #[derive(Args, Debug)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use tompion_compare::RatioWish;
+use tompion_assess::compare::RatioWish;
 
 use super::compare::level;
 use super::values::seed;

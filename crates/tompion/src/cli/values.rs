@@ -97,7 +97,7 @@ impl std::str::FromStr for ProfileName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known: Vec<&str> = tompion_verdict::profiles()
+        let known: Vec<&str> = tompion_assess::verdict::profiles()
             .iter()
             .map(|p| p.name.as_str())
             .collect();

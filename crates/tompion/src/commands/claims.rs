@@ -3,7 +3,7 @@
 mod decide;
 
 use anyhow::bail;
-use tompion_claims::{Paper, Register, register};
+use tompion_papers::claims::{Paper, Register, register};
 use tompion_report::{claim_json, claim_text, claims_json, claims_text};
 
 use super::report::terminal_width;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use tompion_compare::{
+use tompion_assess::compare::{
     Judgement, Settings, Side, beside, compare as held, differences, mismatches,
 };
 use tompion_report::{CompareView, compare_json, compare_text};

@@ -31,7 +31,7 @@ pub fn list(options: &ListOptions) -> exit::Result {
     let loads: Vec<(&str, String)> = tompion_load::loads()
         .map(|load| (load.name, load.about.to_owned()))
         .collect();
-    let profiles: Vec<(&str, String)> = tompion_verdict::profiles()
+    let profiles: Vec<(&str, String)> = tompion_assess::verdict::profiles()
         .iter()
         .map(|p| (p.name.as_str(), p.title.clone()))
         .collect();

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use tompion_published::{tables, tables_of};
+use tompion_papers::published::{tables, tables_of};
 use tompion_report::{published_json, published_list, published_list_json, published_table};
 
 use super::report::terminal_width;

@@ -69,7 +69,7 @@ fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
 fn gather(run: &Run) -> anyhow::Result<ReportData> {
     let seed = run.record().header.design.seed;
     Ok(ReportData::gather(run, |cells| {
-        tompion_verdict::assess(cells, seed)
+        tompion_assess::verdict::assess(cells, seed)
     })?)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tompion_claims::{Claim, Effect, Evidence, Register, Source};
+use tompion_papers::claims::{Claim, Effect, Evidence, Register, Source};
 
 use super::wrap;
 use crate::figures::{capital, real};

@@ -1,6 +1,6 @@
 //! What a run says of claims.
 
-use tompion_claims::{Finding, Outcome, register};
+use tompion_papers::claims::{Finding, Outcome, register};
 
 use super::detail::figure;
 use super::wrap;

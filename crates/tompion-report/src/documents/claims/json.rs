@@ -1,7 +1,7 @@
 //! The register for machines.
 
 use serde::Serialize;
-use tompion_claims::{Claim, Finding, Paper, Register, Source, Standing, coverage};
+use tompion_papers::claims::{Claim, Finding, Paper, Register, Source, Standing, coverage};
 
 /// Version of what `claims_json` and `claim_json` give.
 pub const CLAIMS_JSON_VERSION: u64 = 1;

@@ -1,7 +1,7 @@
 //! A comparison of runs for machines.
 
 use serde_json::{Value, json};
-use tompion_compare::{Basis, Beside, Comparison, Judged, Judgement, Row, Verdict};
+use tompion_assess::compare::{Basis, Beside, Comparison, Judged, Judgement, Row, Verdict};
 use tompion_stats::Interval;
 
 use super::{CompareView, words};

@@ -1,6 +1,6 @@
 //! What the tables of a comparison come to.
 
-use tompion_compare::{Basis, Comparison, Row, Verdict};
+use tompion_assess::compare::{Basis, Comparison, Row, Verdict};
 
 use super::{warning, words};
 use crate::blocks::{Block, Content};

@@ -1,6 +1,6 @@
 //! Sentences and numbers of a comparison.
 
-use tompion_compare::{Comparison, Figure, Found, Instead, Judged, Row, Verdict};
+use tompion_assess::compare::{Comparison, Figure, Found, Instead, Judged, Row, Verdict};
 use tompion_model::format_ns;
 use tompion_stats::Interval;
 

@@ -1,7 +1,7 @@
 //! The platforms of a lab for machines.
 
 use serde_json::{Value, json};
-use tompion_compare::{PairRatio, PlatformMaxima, PlatformSummary};
+use tompion_assess::compare::{PairRatio, PlatformMaxima, PlatformSummary};
 use tompion_stats::{GrowthVerdict, Interval};
 
 use crate::forms::JSON_VERSION;

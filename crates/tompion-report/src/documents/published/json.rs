@@ -1,7 +1,9 @@
 //! Published tables for machines.
 
 use serde_json::{Value, json};
-use tompion_published::{Figure, Table, comparison_notes, correspondences, paper, papers, tables};
+use tompion_papers::published::{
+    Figure, Table, comparison_notes, correspondences, paper, papers, tables,
+};
 
 /// Version of the form; raised when a reader of the old form would misread the
 /// new one.

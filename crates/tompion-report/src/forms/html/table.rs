@@ -1,7 +1,7 @@
 //! Tables of the page: in pieces that a sheet of paper has room for.
 
 use maud::{Markup, html as markup};
-use tompion_verdict::Outcome;
+use tompion_assess::verdict::Outcome;
 
 use crate::blocks::{Column, Entry, Judgement, Label, Media, Row, Style, Table, word};
 use crate::figures::NONE;

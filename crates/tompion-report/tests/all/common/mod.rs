@@ -10,13 +10,13 @@ mod verdicts;
 use std::collections::BTreeMap;
 
 use tempfile::TempDir;
+use tompion_assess::verdict::Assessment;
 use tompion_model::{
     Design, Environment, Factors, LoadEvidence, Mark, Measurement, Recorder, RunHeader, Sample,
     Status, Storage, TrialData, TrialDraft, factor,
 };
 use tompion_report::ReportData;
 use tompion_store::{Run, RunWriter};
-use tompion_verdict::Assessment;
 
 pub use realistic::realistic;
 pub use stalls::*;

@@ -1,7 +1,7 @@
 //! An assessment in the form that the verdict crate makes.
 
+use tompion_assess::verdict::{Advice, Assessment, Finding, LoadVerdict, Outcome, ProfileVerdict};
 use tompion_model::factor;
-use tompion_verdict::{Advice, Assessment, Finding, LoadVerdict, Outcome, ProfileVerdict};
 
 use super::key;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use sha2::{Digest, Sha256};
-use tompion_claims::{Evidence, Finding, Outcome, SCHEMA_VERSION, decidable, plan, source};
 use tompion_model::RunRecord;
+use tompion_papers::claims::{Evidence, Finding, Outcome, SCHEMA_VERSION, decidable, plan, source};
 use tompion_report::findings_text;
 use tompion_store::Run;
 
@@ -18,7 +18,7 @@ use crate::output::{print, print_json};
 /// Carries out the command.
 pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {
     let run = Run::open(directory)?;
-    let mut findings = tompion_claims::decide(run.record());
+    let mut findings = tompion_papers::claims::decide(run.record());
     if findings.is_empty() {
         let claims: Vec<&str> = decidable().collect();
         anyhow::bail!(

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use anyhow::Context;
-use tompion_compare::platform_summary;
+use tompion_assess::compare::platform_summary;
 use tompion_report::{platforms_json, platforms_text};
 use tompion_store::Run;
 

@@ -1,5 +1,5 @@
 use super::*;
-use tompion_compare::{Basis, Judgement};
+use tompion_assess::compare::{Basis, Judgement};
 use tompion_model::{Factors, factor};
 
 fn interval(low: f64, high: f64) -> Interval {

@@ -1,0 +1,40 @@
+//! What a run means: verdicts against fitness profiles, what hurts most, and
+//! advice that the run itself tested. Pure: no I/O, no clock.
+//!
+//! ```
+//! let nothing = crate::verdict::assess(&[], 1);
+//! assert_eq!(nothing.profiles.len(), crate::verdict::profiles().len());
+//! assert!(nothing.profile("voip").is_some());
+//! ```
+
+mod advice;
+mod assessment;
+mod basis;
+mod candidate;
+mod choose;
+mod clocks;
+mod findings;
+mod headline;
+mod judge;
+#[cfg(test)]
+mod planted;
+mod profile;
+pub mod remedies;
+
+pub use assessment::*;
+pub use basis::{LEVEL, SMALLEST_RATIO};
+pub use profile::{Limit, Profile, profiles};
+
+use tompion_model::Cell;
+
+/// Says what the cells of a run mean. The same cells and seed give the same
+/// assessment; `seed` starts the resampling of blocks.
+pub fn assess(cells: &[Cell], seed: u64) -> Assessment {
+    let verdicts = choose::verdicts(cells, profiles(), seed);
+    Assessment {
+        headline: headline::headline(profiles(), &verdicts),
+        profiles: verdicts,
+        findings: findings::findings(cells),
+        advice: advice::advice(cells),
+    }
+}

@@ -1,0 +1,246 @@
+//! Remedies that this very run tried, with what they gained and what they cost.
+
+use tompion_model::{Cell, Factors, Way, factor, format_ns, parse_duration_ns};
+use tompion_probe::wake_up;
+use tompion_stats::Distribution;
+
+use crate::verdict::Advice;
+use crate::verdict::basis::{self, Comparison, name, sentence, times, under};
+use crate::verdict::clocks::{self, SYSCALL};
+use crate::verdict::remedies::{HYBRID_SLEEP, TIMER_SLACK};
+
+/// What one remedy is called and how it is applied.
+struct Remedy {
+    /// Subject of the sentence, for example `a timer slack of 1 ns`.
+    subject: &'static str,
+    /// What it acts on, for example `wake-up latency`.
+    quantity: &'static str,
+    how: &'static str,
+    price: &'static str,
+}
+
+/// Advice tested in this run: what helps first, the largest gain first.
+pub fn advice(cells: &[Cell]) -> Vec<Advice> {
+    let mut all: Vec<Advice> = [
+        timer_slack(cells),
+        hybrid_sleep(cells),
+        absolute_sleep(cells),
+        vdso_instead_of_syscall(cells),
+        tompion_clock(cells),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    all.sort_by(|a, b| {
+        b.effective
+            .cmp(&a.effective)
+            .then_with(|| b.gain.total_cmp(&a.gain))
+    });
+    all
+}
+
+fn timer_slack(cells: &[Cell]) -> Option<Advice> {
+    let slacked = |c: &Cell| c.factors.clone().with(factor::SLACK, "1ns");
+    let sleeps = kernel_sleeps(cells, |c| c.factors.level(factor::SLACK) == "default");
+    // Pairs without samples were not tried.
+    let pairs: Vec<(&Cell, &Cell, Comparison)> = sleeps
+        .into_iter()
+        .filter_map(|before| {
+            let after = measured(cells, &slacked(before))?;
+            let compared = Comparison::of(&before.blocks, &after.blocks, 0.5)?;
+            Some((before, after, compared))
+        })
+        .collect();
+    let &(before, after, _) = pairs.first()?;
+    let helped = pairs.iter().filter(|p| p.2.is_notably_larger()).count();
+    let remedy = Remedy {
+        subject: "a timer slack of 1 ns",
+        quantity: "wake-up latency",
+        how: TIMER_SLACK.how,
+        price: TIMER_SLACK.price,
+    };
+    let mut advice = remedy.tested(before, after, (&before.blocks, &after.blocks))?;
+    if pairs.len() > 1 {
+        advice.sentence.push_str(&format!(
+            " It helped in {helped} of the {} sleeps tried.",
+            pairs.len()
+        ));
+    }
+    Some(advice)
+}
+
+/// Whether a sleep is as programs have it: at the default slack, or out of its reach.
+fn has_usual_slack(c: &Cell) -> bool {
+    match c.factors.get(factor::SLACK) {
+        Some(level) => level == "default",
+        None => basis::method(&c.factors).is_some_and(|m| m.way == Way::Sleeps && !m.has_slack),
+    }
+}
+
+fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
+    let hybrid = |c: &Cell| {
+        let other = c.factors.clone().without(factor::SLACK);
+        other.with(factor::METHOD, "tompion-hybrid")
+    };
+    let remedy = Remedy {
+        subject: "Tompion's hybrid sleep in its place",
+        quantity: "wake-up latency",
+        how: HYBRID_SLEEP.how,
+        price: HYBRID_SLEEP.price,
+    };
+    kernel_sleeps(cells, has_usual_slack)
+        .into_iter()
+        .find_map(|before| {
+            let after = measured(cells, &hybrid(before))?;
+            remedy.tested(before, after, (&before.blocks, &after.blocks))
+        })
+}
+
+fn absolute_sleep(cells: &[Cell]) -> Option<Advice> {
+    let remedy = Remedy {
+        subject: "sleeping to an absolute time in its place",
+        quantity: "wake-up latency",
+        how: "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) with next advanced by the period",
+        price: "none; apart from the latency shown here it keeps a periodic task from drifting",
+    };
+    // The finest slack shows the difference best.
+    let mut relative = kernel_sleeps(cells, |c| c.factors.level(factor::METHOD) == "nanosleep");
+    relative.sort_by_key(|c| c.factors.level(factor::SLACK) != "1ns");
+    relative.into_iter().find_map(|before| {
+        let wanted = before
+            .factors
+            .clone()
+            .with(factor::METHOD, "clock-nanosleep-abs");
+        let after = measured(cells, &wanted)?;
+        remedy.tested(before, after, (&before.blocks, &after.blocks))
+    })
+}
+
+fn vdso_instead_of_syscall(cells: &[Cell]) -> Option<Advice> {
+    let remedy = Remedy {
+        subject: "reading the clock through the vDSO",
+        quantity: "read cost",
+        how: "clock_gettime(CLOCK_MONOTONIC, &t) of the C library instead of syscall(SYS_clock_gettime, ...)",
+        price: "none",
+    };
+    remedy.for_clocks(reading(cells, SYSCALL)?, reading(cells, "clock-monotonic")?)
+}
+
+fn tompion_clock(cells: &[Cell]) -> Option<Advice> {
+    let remedy = Remedy {
+        subject: "Tompion's clock in its place",
+        quantity: "read cost",
+        how: "tompion_time::Instant::now() instead of clock_gettime",
+        price: "a look at the kernel's clock every 5 ms, about 1 to 4 us, by the read that is due",
+    };
+    remedy.for_clocks(
+        reading(cells, "clock-monotonic")?,
+        reading(cells, "tompion")?,
+    )
+}
+
+/// Read-cost cells are compared under one load only.
+fn reading<'a>(cells: &'a [Cell], method: &str) -> Option<&'a Cell> {
+    let load = reference_load(cells)?;
+    clocks::reading(cells, method).filter(|c| c.factors.level(factor::LOAD) == load)
+}
+
+/// The load at which remedies are compared: rest, or else the first by name.
+fn reference_load(cells: &[Cell]) -> Option<&str> {
+    let loads = || cells.iter().map(|c| c.factors.level(factor::LOAD));
+    loads().find(|l| *l == "idle").or_else(|| loads().min())
+}
+
+fn measured<'a>(cells: &'a [Cell], factors: &Factors) -> Option<&'a Cell> {
+    cells.iter().find(|c| c.factors == *factors)
+}
+
+/// Kernel sleeps at the reference load, the most used method first, then the
+/// shortest target.
+fn kernel_sleeps(cells: &[Cell], wanted: impl Fn(&Cell) -> bool) -> Vec<&Cell> {
+    let Some(load) = reference_load(cells) else {
+        return Vec::new();
+    };
+    let rank = |c: &Cell| {
+        let sleeps = basis::method(&c.factors).filter(|m| m.way == Way::Sleeps);
+        sleeps.map(|m| m.usual.unwrap_or(u8::MAX))
+    };
+    let mut sleeps: Vec<&Cell> = cells
+        .iter()
+        .filter(|c| c.factors.level(factor::PROBE) == wake_up::NAME)
+        .filter(|c| c.factors.level(factor::LOAD) == load)
+        .filter(|c| rank(c).is_some() && wanted(c))
+        .collect();
+    sleeps.sort_by_key(|c| {
+        let target = parse_duration_ns(c.factors.level(factor::TARGET));
+        (rank(c), target.unwrap_or(u64::MAX), c.factors.clone())
+    });
+    sleeps
+}
+
+impl Remedy {
+    fn for_clocks(&self, before: &Cell, after: &Cell) -> Option<Advice> {
+        self.tested(before, after, clocks::comparable(before, after))
+    }
+
+    /// What the run says of the remedy; `None` where a side has no samples.
+    fn tested(
+        &self,
+        before: &Cell,
+        after: &Cell,
+        blocks: (&[Distribution], &[Distribution]),
+    ) -> Option<Advice> {
+        let c = Comparison::of(blocks.0, blocks.1, 0.5)?;
+        let (was, is) = (format_ns(c.a_ns), format_ns(c.b_ns));
+        let what = format!(
+            "the median {} of {} {}",
+            self.quantity,
+            name(&before.factors),
+            under(before.factors.level(factor::LOAD))
+        );
+        let subject = self.subject;
+        let text = if c.is_notably_larger() {
+            let gain = times(c.ratio);
+            format!("{subject} took {what} from {was} to {is} ({gain} times lower, block by block)")
+        } else if c.is_notably_smaller() {
+            let loss = times(1.0 / c.ratio);
+            format!(
+                "{subject} did not help: it took {what} from {was} to {is} ({loss} times higher)"
+            )
+        } else if c.interval.is_none() {
+            format!(
+                "{subject} took {what} from {was} to {is}, but one block cannot show an effect beyond noise"
+            )
+        } else if c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0) {
+            format!("{subject} made hardly any difference to {what}: {was} before, {is} after")
+        } else {
+            format!("{subject} made no difference beyond noise to {what}: {was} before, {is} after")
+        };
+        Some(Advice {
+            sentence: format!("{}.", sentence(&text)),
+            how: self.how.to_owned(),
+            price: self.price_with_cpu(before, after),
+            before_ns: c.a_ns,
+            after_ns: c.b_ns,
+            gain: c.ratio,
+            gain_low: c.interval.map(|i| i.low),
+            gain_high: c.interval.map(|i| i.high),
+            effective: c.is_notably_larger(),
+        })
+    }
+
+    fn price_with_cpu(&self, before: &Cell, after: &Cell) -> String {
+        match (before.cpu_per_operation_ns(), after.cpu_per_operation_ns()) {
+            (Some(was), Some(is)) => format!(
+                "{}; CPU time per sleep {} before, {} after",
+                self.price,
+                format_ns(was),
+                format_ns(is)
+            ),
+            _ => self.price.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
