@@ -107,8 +107,9 @@ CONCURRENT = {
     "test_lab_platforms": "all",
     # Every command shown runs; what a shared machine may change is allowed for.
     "test_docs": "all",
-    # Reads planted files.
+    # Reads planted files, or the project's own.
     "test_circles": "all",
+    "test_architecture": "all",
     # Each kill, signal or full disk must leave what was saved before it.
     "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],
     # States, refusals and arithmetic on what was measured, whatever it was.
@@ -281,6 +282,8 @@ FULL = {
     # The share that weights give is in test_a_virtual_machine_of_four_times_the_weight, a
     # neighbour's slices are in test_the_mode_of_stall_length_is_the_run_length_of_a_neighbour.
     "test_two_virtual_machines_share_a_cpu_evenly_in_slices_of_the_host",
+    # Compiles it three times: the crate itself is tested by `make test`.
+    "test_the_packed_crate_stands_alone",
     # Compiles two crates: codes_of_version_1_never_change has the table by itself.
     "test_a_variant_in_the_middle_of_every_stored_enum_changes_no_checksum",
     # Needs gVisor, which takes minutes to build. Other containers, and another platform whose

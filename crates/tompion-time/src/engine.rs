@@ -299,6 +299,7 @@ impl<P: Platform> Engine<P> {
 
     /// The present state, without reading a clock; `None` before the start, or where
     /// it was being replaced all the time.
+    #[cfg(feature = "embed")]
     pub fn peek(&self) -> Option<State> {
         (0..100).find_map(|_| self.slots().copy(self.slots().load().version))
     }

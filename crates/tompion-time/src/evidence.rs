@@ -43,6 +43,7 @@ use std::path::Path;
 pub use clocksource::{COUNTER_CLOCKSOURCE, Clocksources, Current, Standing};
 pub use cpuid::{Cpu, Hypervisor};
 pub(crate) use sys::counter_access;
+#[cfg(feature = "embed")]
 pub(crate) use vmclock::Vmclock;
 pub use vmclock::VmclockState;
 pub use watch::{Watch, Watched};

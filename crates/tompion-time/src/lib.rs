@@ -58,6 +58,7 @@ mod clock;
 pub mod counter;
 #[deny(unsafe_code)]
 mod discipline;
+#[cfg(feature = "embed")]
 #[deny(unsafe_code)]
 #[doc(hidden)]
 pub mod embed;
@@ -90,5 +91,5 @@ pub use ticks::Ticks;
 
 /// The guide's examples, run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/tompion-time.md")]
+#[doc = include_str!("../guide.md")]
 struct Guide;

@@ -207,6 +207,7 @@ impl State {
     }
 
     /// As if the counter were in use, to find out what a reading costs.
+    #[cfg(feature = "embed")]
     pub fn trial(t0: u64, n0: u64) -> Self {
         let mut state = Self::new(Reason::Calibrating, 0);
         state.mode = Mode::Counter;
