@@ -121,7 +121,7 @@ test-full: require-rust run-packages test-packages
 full-run: lint-full
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
-	TOMPION_LONG=1 .ci/cargo-tests --built stats record
+	TOMPION_LONG=1 .ci/cargo-tests --built stats store
 	TOMPION_LONG=1 .ci/acceptance-tests full
 	TOMPION_LONG=1 $(VENV)/bin/pytest -q tests/acceptance/test_lab_platforms.py \
 		tests/acceptance/test_default_run.py tests/acceptance/test_placements.py

@@ -274,6 +274,12 @@ FULL = {
     "test_the_library_agrees_with_the_kernel[sections]",
     # A benchmark: test_preload_precision holds that sleeps are hybrid and readings served.
     "test_reading_the_clock_is_not_slower_and_hybrid_sleeps_are_tenfold_better",
+    # Four platforms at once, two of them emulated: test_a_quota_of_one_platform_shows_there_and_
+    # nowhere_else has the same truth with two.
+    "test_what_is_planted_in_one_platform_of_four_shows_there_alone",
+    # Beside its peers, forty seconds at best: that such a hog is found, with its length, is in
+    # test_a_real_time_hog_is_found_by_period_length_and_name.
+    "test_oslat_and_cyclictest_find_the_same_hog",
     # As long as a reader of the README waits, five minutes: what its plan holds is measured
     # by test_lab_platforms, and that it can be carried out, test_every_plan_can_be tells.
     "test_a_first_look_at_four_platforms_takes_less_than_five_minutes",

@@ -163,8 +163,6 @@ fn a_real_time_kernel_with_sata_disks_a_network_and_pinned_cpus() {
     }
 }
 
-#[test]
-#[ignore = "boots a guest: make guest"]
 fn the_kernel_of_microvms_in_virtual_time() {
     // Without `pit=on` this machine hangs in some boots. The guest's clocks jump over
     // its sleep, which takes longer than it may take to run.
@@ -180,4 +178,13 @@ fn the_kernel_of_microvms_in_virtual_time() {
     assert_eq!(value(&outcome, "random"), "Ok(())");
     assert_eq!(value(&outcome, "scratch"), "none");
     assert!(value(&outcome, "slept_s").parse::<u64>().expect("seconds") >= 600);
+}
+
+/// In `make test-full`: the acceptance tests of the lab have virtual time in every run.
+mod long {
+    #[test]
+    #[ignore = "boots a guest: make guest"]
+    fn the_kernel_of_microvms_in_virtual_time() {
+        super::the_kernel_of_microvms_in_virtual_time();
+    }
 }

@@ -14,11 +14,11 @@ pub(crate) const LEVEL: f64 = 0.05;
 pub(crate) const DRAWS: u64 = 2000;
 
 /// As many of a recorded machine where `TOMPION_LONG` is set (`make test-full`), else a
-/// fifth: each reckons for a hundredth of a second, and all are seeded.
+/// tenth: each reckons for a hundredth of a second, and all are seeded.
 pub(crate) fn draws_of_machine(all: u64) -> u64 {
     match std::env::var_os("TOMPION_LONG") {
         Some(_) => all,
-        None => all / 5,
+        None => all / 10,
     }
 }
 
