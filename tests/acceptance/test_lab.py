@@ -430,7 +430,7 @@ def test_a_lab_killed_at_random_moments_leaves_nothing_to_clean_and_goes_on(tmp_
 
 # Runtimes that go wrong: what `run` does, and what the lab must say of it.
 WRONG = {
-    "silent": ("exit 0", "it wrote no result"),
+    "silent": ("exit 0", "it ended without writing a result"),
     "foreign": ("echo hello", "no result of tompion"),
     "failing": ("echo 'something is wrong' >&2; exit 7", "something is wrong"),
     # The host measures for it, and half of that comes through.
@@ -438,7 +438,7 @@ WRONG = {
     "newer": (
         f"{TOMPION} __cell \"$JOB\" | python3 -c '"
         "import sys; b = bytearray(sys.stdin.buffer.read()); b[8] += 1; sys.stdout.buffer.write(b)'",
-        "its result has layout 3, this program reads 2",
+        "its result has layout 4, this program reads 3",
     ),
 }
 

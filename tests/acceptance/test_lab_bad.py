@@ -176,14 +176,14 @@ int main(int argc, char **argv) {{
 }}
 """
 WRONG_RESULTS = {
-    # The magic, a layout, a length, a checksum; then two bytes of 64.
+    # The magic, a layout, kind and status, a length, a checksum; then two bytes of 64.
     "truncated": (
-        r"TOMPCEL\n\002\000\000\000\100\000\000\000\000\000\000\000\000\000\000\000ab",
-        "its result is truncated: 2 of 64 bytes",
+        r"TOMPCEL\n\003\000\000\000" + r"\000" * 8 + r"\100" + r"\000" * 11 + "ab",
+        "its result is truncated: 34 of 96 bytes",
     ),
     "newer": (
-        r"TOMPCEL\n\003\000\000\000\002\000\000\000\000\000\000\000\000\000\000\000ab",
-        "its result has layout 3, this program reads 2: use the same version in all places",
+        r"TOMPCEL\n\004\000\000\000" + r"\000" * 8 + r"\002" + r"\000" * 11 + "ab",
+        "its result has layout 4, this program reads 3: use the same version in all places",
     ),
     "foreign": ("hello", "what it wrote is no result of tompion"),
 }

@@ -80,7 +80,7 @@ def test_interrupting_ends_in_order_and_prints(time_option, status):
         (["idle"], "absence of load"),
         (["cpu+idle"], "combines with nothing"),
         (["cpu:cpus=1023", "--for", "1s"], "does not exist"),
-        (["cpu:cpus=others", "--for", "1s"], "--cpu N"),
+        (["cpu:cpus=others", "--for", "1s"], "pin it to one"),
         (["io", "--dir", "/nonexistent"], "not an existing directory"),
         (["io", "--write-limit", "many"], "500M"),
         (["udp:peer=127.0.0.1:1", "--for", "1s"], "far end"),

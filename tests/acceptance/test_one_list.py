@@ -12,7 +12,7 @@ LISTS = [
     "crates/tompion-probe/src/read_cost/sources.rs",
     "crates/tompion-probe/src/timer_events/mechanisms.rs",
     "crates/tompion-load/src/loads.rs",
-    "crates/tompion-lab/src/platform.rs",
+    "crates/tompion-platforms/src/platform.rs",
     "crates/tompion-report/src/forms.rs",
     "crates/tompion-report/src/sections.rs",
 ]

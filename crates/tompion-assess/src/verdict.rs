@@ -2,8 +2,8 @@
 //! advice that the run itself tested. Pure: no I/O, no clock.
 //!
 //! ```
-//! let nothing = crate::verdict::assess(&[], 1);
-//! assert_eq!(nothing.profiles.len(), crate::verdict::profiles().len());
+//! let nothing = tompion_assess::verdict::assess(&[], 1);
+//! assert_eq!(nothing.profiles.len(), tompion_assess::verdict::profiles().len());
 //! assert!(nothing.profile("voip").is_some());
 //! ```
 

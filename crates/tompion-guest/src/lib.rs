@@ -94,10 +94,10 @@ mod vmm;
 
 pub use describe::Guest;
 pub use error::GuestError;
-pub use frame::FrameError;
 pub use init::run_as_init;
 pub use initramfs::SCRATCH;
 pub use kit::{KIT_VARIABLE, Kit};
 pub use machine::{Accel, Disk, Vmm};
 pub use network::{GUEST_ADDRESS, HOST_ADDRESS, Tap};
 pub use outcome::Outcome;
+pub use tompion_frame::FrameError;

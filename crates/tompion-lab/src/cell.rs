@@ -7,13 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tompion_load::{LoadSpec, write_budget};
-use tompion_model::{RunHeader, note_kind, now_utc};
-use tompion_run::{Machine, MachineSettings, execute};
-use tompion_store::RunWriter;
+use tompion_load::LoadSpec;
+use tompion_platforms::signs;
+use tompion_run::{Destination, Machine, Session, SessionSettings, session};
 
 use crate::archive::{self, LAYOUT};
-use crate::neighbour;
 use crate::plan::ProbePlan;
 
 /// The first argument by which this program is told to measure a cell; a
@@ -92,7 +90,7 @@ pub fn measure(job: &str, tool: &str) -> Result<Vec<u8>, String> {
 impl CellJob {
     fn tell(&self) {
         if self.tells {
-            neighbour::tell(neighbour::Sign::default());
+            signs::give(signs::Sign::default());
         }
     }
 
@@ -106,35 +104,25 @@ impl CellJob {
             .tempdir_in(&self.scratch)
             .map_err(at)?;
         let directory = place.path().join("run");
-        let header = RunHeader {
-            command_line: vec!["tompion".to_owned(), CELL_ARG.to_owned()],
-            tool: tool.to_owned(),
-            started_at: now_utc(),
-            design: plan.design(),
-            environment: tompion_host::detect(),
-            guards: Vec::new(),
-        };
         let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
-        let mut writer = RunWriter::create_apart(&directory, header).map_err(|e| one_line(&e))?;
-        let planned_load_time = plan.duration + Duration::from_secs(5);
-        let settings = MachineSettings {
-            executable: std::env::current_exe()
-                .map_err(|e| format!("finding this program's own file: {e}"))?,
-            load_directory: place.path().to_path_buf(),
-            write_budget_bytes: write_budget(&plan.loads, planned_load_time),
-            planned_load_time,
+        let settings = SessionSettings {
+            destination: Destination::Apart(directory),
+            header: session::header(
+                plan.design(),
+                tool,
+                vec!["tompion".to_owned(), CELL_ARG.to_owned()],
+            ),
+            loads: &plan.loads,
+            load_directory: Some(place.path().to_path_buf()),
+            load_time: plan.duration + Duration::from_secs(5),
             settle: plan.settle,
-            measured_cpu: None,
+            cpu: None,
         };
-        let mut machine = Machine::new(&plan.loads, &settings).map_err(|e| one_line(&e))?;
-        machine
-            .notes()
-            .into_iter()
-            .for_each(|note| writer.note(note_kind::MACHINE, note));
+        let mut session = Session::begin(&settings, Machine::new).map_err(|e| one_line(&e))?;
         let stop = Arc::<AtomicBool>::default();
         // Where all takes long, as in an emulator, time runs out before some trials had
         // their turn: they get another, since a replicate without them pairs with none.
-        let mut left = plan;
+        let mut left = plan.clone();
         let (time, cells) = (self.probe.time(), left.cells.len());
         let mut longer = 1;
         self.tell();
@@ -143,8 +131,10 @@ impl CellJob {
             2 * left.duration + Duration::try_from_secs_f64(self.spare_s).unwrap_or_default();
         while begun.elapsed() + left.duration <= limit {
             let before = left.cells.len();
-            execute(&left, &mut machine, &mut writer, &stop, |_| ()).map_err(|e| one_line(&e))?;
-            let done = &writer.record().trials;
+            session
+                .execute(&left, &stop, |_| ())
+                .map_err(|e| one_line(&e))?;
+            let done = &session.writer().record().trials;
             left.cells
                 .retain(|cell| done.iter().all(|trial| trial.factors != cell.factors));
             if left.cells.is_empty() {
@@ -162,9 +152,7 @@ impl CellJob {
         }
         self.tell();
         // Loads end before their files go.
-        drop(machine);
-        drop(writer);
-        archive::pack(&directory).map_err(|e| format!("packing the result: {e}"))
+        archive::pack(&session.end()).map_err(|e| format!("packing the result: {e}"))
     }
 }
 
@@ -177,11 +165,11 @@ mod tests {
         for (job, want) in [
             (
                 "{\"layout\":7,\"new\":1}",
-                "the job has layout 7, this program takes 2",
+                "the job has layout 7, this program takes 3",
             ),
             ("{}", "it has no layout"),
             ("x", "this is no job"),
-            ("{\"layout\":2}", "this is no job: missing field"),
+            ("{\"layout\":3}", "this is no job: missing field"),
         ] {
             let error = measure(job, "tompion").unwrap_err();
             assert!(error.contains(want) && !error.contains('\n'), "{error}");

@@ -20,9 +20,9 @@ use tompion_store::RunWriter;
 use crate::collect::{self, Collected, Failure, Place};
 use crate::estimate::expected;
 use crate::ledger::{Beside, Entry, Ledger};
-use crate::leftovers::{self, Workspace};
-use crate::platform::TaskError;
 use crate::{Error, LabCell, LabPlan, order};
+use tompion_platforms::leftovers::{self, Workspace};
+use tompion_platforms::platform::TaskError;
 
 use self::placement_run::Done;
 use self::session::{Measured, Session};
@@ -96,11 +96,11 @@ impl Lab {
         // Nobody else is at work here, as the ledger's lock tells.
         leftovers::remove_scratch(directory);
         let plan = LabPlan::parse(&ledger.head.plan)
-            .map_err(|e| Error::Wish(format!("the lab's plan is no plan any more: {e}")))?;
+            .map_err(|e| Error::Request(format!("the lab's plan is no plan any more: {e}")))?;
         let writer =
             RunWriter::reopen(directory, ledger.trials()).map_err(|e| match e.is_damage() {
                 // Trials are numbered: what is gone cannot be measured again in its place.
-                true => Error::Wish(format!("{e}; put the file back, or begin the lab anew")),
+                true => Error::Request(format!("{e}; put the file back, or begin the lab anew")),
                 false => e.into(),
             })?;
         Ok(Self {

@@ -134,12 +134,14 @@ impl Ledger {
         let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let at = directory.display();
-                return Err(Error::Wish(format!("{at} is no lab: it has no {LEDGER}")));
+                return Err(Error::Request(format!(
+                    "{at} is no lab: it has no {LEDGER}"
+                )));
             }
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
                 let at = directory.display();
                 let why = "is no directory of a lab; a new lab is begun with a plan alone";
-                return Err(Error::Wish(format!("{at} {why}")));
+                return Err(Error::Request(format!("{at} {why}")));
             }
             file => file.map_err(Error::io(&at))?,
         };
@@ -150,7 +152,7 @@ impl Ledger {
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let damaged = |line: usize, why: &dyn std::fmt::Display| {
             let line = line + 1;
-            Error::Wish(format!(
+            Error::Request(format!(
                 "{at}:{line}: not as the lab wrote it: {why}; the lab cannot go on; what it \
                  measured can be shown: tompion report {}",
                 directory.display()
@@ -162,7 +164,7 @@ impl Ledger {
             None => return Err(damaged(0, &"it has no first line")),
         };
         if head.format != FORMAT {
-            return Err(Error::Wish(format!(
+            return Err(Error::Request(format!(
                 "{at}: format {}, this program reads {FORMAT}; go on with the tompion that began it",
                 head.format
             )));
@@ -235,7 +237,7 @@ impl Ledger {
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
     let at = path.display();
     file.try_lock().map_err(|e| match e {
-        TryLockError::WouldBlock => Error::Wish(format!("{at}: another lab is at work there")),
+        TryLockError::WouldBlock => Error::Request(format!("{at}: another lab is at work there")),
         TryLockError::Error(e) => Error::io(at.to_string())(e),
     })
 }

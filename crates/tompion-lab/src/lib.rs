@@ -8,8 +8,7 @@
 //! into one ordinary run directory, in which the platform is a factor and the replicate is
 //! the block.
 //!
-//! A platform is one file in `platform/`: whether it is here, and how it runs one
-//! command ([`platform::Platform`]).
+//! The platforms themselves are in `tompion-platforms`.
 #![forbid(unsafe_code)]
 
 mod archive;
@@ -17,16 +16,11 @@ mod cell;
 mod collect;
 pub mod engine;
 mod estimate;
-mod groups;
 mod ledger;
-pub mod leftovers;
 mod neighbour;
 mod order;
 mod placing;
 mod plan;
-pub mod platform;
-mod process;
-mod remote_guard;
 mod warnings;
 mod worker;
 
@@ -37,10 +31,7 @@ pub use ledger::LEDGER;
 pub use neighbour::NeighbourJob;
 pub use order::order;
 pub use placing::Refusal;
-pub use plan::{
-    GuestPlan, LabCell, LabPlan, Mistake, Pinning, PlacementPlan, PlanError, PlatformPlan,
-    ProbePlan, Role, Scheduling,
-};
+pub use plan::{GuestPlan, LabCell, LabPlan, Pinning, PlacementPlan, PlanError, ProbePlan, Role};
 pub use warnings::{Room, warnings};
 pub use worker::worker_main;
 
@@ -50,7 +41,10 @@ pub use worker::worker_main;
 pub enum Error {
     /// What is asked cannot be done.
     #[error("{0}")]
-    Wish(String),
+    Request(String),
+    /// A platform, or what is kept of it on this machine, cannot be used.
+    #[error(transparent)]
+    Platform(#[from] tompion_platforms::Error),
     /// Saving failed; what was saved before stays readable.
     #[error(transparent)]
     Record(#[from] tompion_store::Error),

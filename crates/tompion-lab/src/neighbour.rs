@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, write_budget};
+use tompion_platforms::signs::{self, Sign};
 
 use crate::archive::LAYOUT;
 
@@ -13,8 +14,6 @@ use crate::archive::LAYOUT;
 /// [`NeighbourJob`] as JSON is the second.
 pub const NEIGHBOUR_ARG: &str = "__neighbour";
 
-/// What its lines begin with.
-const MARK: &str = "tompion-neighbour ";
 /// How often it says what it has done.
 const EVERY: Duration = Duration::from_millis(500);
 /// How often it looks whether its load works, at first.
@@ -32,18 +31,6 @@ pub struct NeighbourJob {
     seconds: u64,
     /// A directory of the instance's own, made where it is absent.
     scratch: PathBuf,
-}
-
-/// What a neighbour has done since it was there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sign {
-    /// CPU time that its load used, in nanoseconds.
-    pub cpu_ns: u64,
-    /// Time by its own clock since its load was switched on, in nanoseconds.
-    pub at_ns: u64,
-    /// What its load has done otherwise: operations and bytes, as far as it counts them.
-    #[serde(default)]
-    pub work: u64,
 }
 
 impl NeighbourJob {
@@ -66,7 +53,7 @@ impl NeighbourJob {
         let begun = Instant::now();
         let time = Duration::from_secs(self.seconds);
         let Some(load) = &self.load else {
-            tell(Sign::default());
+            signs::give(Sign::default());
             std::thread::sleep(time);
             return Ok(());
         };
@@ -105,7 +92,7 @@ impl NeighbourJob {
                 return Err(format!("its load {load} does nothing"));
             }
             if works {
-                tell(Sign {
+                signs::give(Sign {
                     cpu_ns,
                     at_ns: on.elapsed().as_nanos() as u64,
                     work: now
@@ -135,36 +122,9 @@ pub fn neighbour(job: &str) -> Result<(), String> {
     job.run()
 }
 
-/// Says it to whoever started this instance.
-pub(crate) fn tell(sign: Sign) {
-    // Whoever does not listen any more has ended us, or will.
-    eprintln!("{MARK}{}", serde_json::to_string(&sign).expect("numbers"));
-}
-
-/// What a line of an instance says of its neighbour, if it does. A console puts other
-/// things before it.
-pub(crate) fn sign(line: &str) -> Option<Sign> {
-    let (_, json) = line.split_once(MARK)?;
-    let mut values = serde_json::Deserializer::from_str(json).into_iter();
-    values.next()?.ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn signs_are_found_among_what_a_console_says() {
-        let want = Sign {
-            cpu_ns: 5,
-            at_ns: 7,
-            work: 0,
-        };
-        let line = format!("[    2.1] x{MARK}{{\"cpu_ns\":5,\"at_ns\":7}}\r");
-        assert_eq!(sign(&line), Some(want));
-        assert_eq!(sign("tompion-neighbour {\"cpu_ns\":5"), None);
-        assert_eq!(sign("tompion: no"), None);
-    }
 
     #[test]
     fn jobs_of_another_version_are_refused_in_one_line() {

@@ -1,8 +1,9 @@
 //! Who gets which CPUs: pure, so that a plan can be refused before anything starts.
 
 use crate::LabPlan;
-use crate::plan::{Mistake, Pinning, PlacementPlan};
-use crate::platform::Seating;
+use crate::plan::{Pinning, PlacementPlan};
+use tompion_platforms::keys::Mistake;
+use tompion_platforms::platform::Seating;
 
 /// What this machine offers to placements.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ impl Offer {
     pub fn here() -> Self {
         Self {
             cpus: tompion_host::usable_cpus(),
-            groups: crate::groups::Hierarchy::find().map(drop),
+            groups: tompion_platforms::groups::Hierarchy::find().map(drop),
         }
     }
 }

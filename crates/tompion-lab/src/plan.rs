@@ -2,9 +2,7 @@
 //! whole before anything starts. No I/O, no clock.
 
 mod placements;
-mod platforms;
 mod probes;
-mod read;
 mod scenarios;
 mod short_loads;
 #[cfg(test)]
@@ -17,17 +15,11 @@ use serde::Serialize;
 use toml::de::DeTable;
 use tompion_load::LoadSpec;
 use tompion_model::{Factors, factor};
+use tompion_platforms::keys::{Mistake, Source, Table};
+use tompion_platforms::{PlatformPlan, read_platforms};
 
-use self::read::Source;
-
-pub(crate) use placements::{CPUS_WANTED, cpus};
-pub(crate) use platforms::is_name;
-pub(crate) use read::Table;
-
-pub use placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
-pub use platforms::PlatformPlan;
+pub use placements::{GuestPlan, Pinning, PlacementPlan, Role};
 pub use probes::ProbePlan;
-pub use read::Mistake;
 
 /// Replicates where a plan names none.
 const REPLICATES: u32 = 10;
@@ -223,26 +215,6 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         loads,
         probes: probes.into_iter().flatten().collect(),
     })
-}
-
-fn read_platforms(top: &Table<'_, '_>) -> Vec<PlatformPlan> {
-    let tables = top.tables("platforms", "platform");
-    let mut platforms: Vec<PlatformPlan> = Vec::new();
-    for table in tables {
-        let at = table.at();
-        let Some(platform) = PlatformPlan::read(table) else {
-            continue;
-        };
-        if platforms.iter().any(|other| other.name == platform.name) {
-            let name = &platform.name;
-            top.wrong(
-                at,
-                format!("a second platform called `{name}`; give it another name = \"...\""),
-            );
-        }
-        platforms.push(platform);
-    }
-    platforms
 }
 
 fn read_placements(top: &Table<'_, '_>) -> Vec<PlacementPlan> {

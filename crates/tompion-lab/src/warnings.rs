@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Estimate, LabCell, LabPlan, PlatformPlan};
+use crate::{Estimate, LabCell, LabPlan};
+use tompion_platforms::PlatformPlan;
 
 /// Labs longer than this are warned of, in seconds.
 const LONG_S: f64 = 24.0 * 3600.0;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::cell::{CELL_ARG, measure};
 use crate::neighbour::{NEIGHBOUR_ARG, neighbour};
-use crate::remote_guard::{GUARD_ARG, remote_guard};
+use tompion_platforms::{GUARD_ARG, remote_guard};
 
 /// Does what `arguments` (without the program's name) ask for where a lab calls itself in an
 /// instance: measures a cell and writes its result to standard output, is a neighbour of

@@ -41,8 +41,8 @@ pub fn settle(cpus: Option<&Cpus>, measured: Option<u32>) -> Result<Placement, S
 pub fn measured_cpu(measured: Option<u32>, option: &str) -> Result<u32, String> {
     measured.ok_or_else(|| {
         format!(
-            "{option} needs a measurement that is pinned to a CPU: give it --cpu N, or name a \
-             number here"
+            "{option} needs a measurement that is pinned to a CPU: pin it to one, or name a number \
+             here"
         )
     })
 }
@@ -108,7 +108,7 @@ mod tests {
     fn the_measured_cpu_must_be_known() {
         for cpus in [Cpus::Measured, Cpus::Others] {
             let message = settle(Some(&cpus), None).unwrap_err();
-            assert!(message.contains("--cpu N"), "{message}");
+            assert!(message.contains("pin it to one"), "{message}");
         }
         assert_eq!(settle(None, None), Ok(Placement(Vec::new())));
     }

@@ -6,7 +6,7 @@
 //! compiled in.
 //!
 //! ```
-//! use crate::published::{Quality, table};
+//! use tompion_papers::published::{Quality, table};
 //!
 //! let read_cost = table("kirova-2019/table-1").unwrap();
 //! let levels = [("function", "tsc"), ("platform", "host"), ("load", "idle")];

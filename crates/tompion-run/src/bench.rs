@@ -14,6 +14,16 @@ use crate::{Clocks, Error, PlannedCell, PlannedSearch};
 
 /// What the runner needs: time, loads, trials. Tests plant their own.
 pub trait Bench {
+    /// What the reader of a report should know of how it is measured.
+    fn guards(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What the reader of a run must know of this machine.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Time since some fixed moment.
     fn now(&mut self) -> Duration;
 

@@ -327,4 +327,4 @@ pub(crate) fn with_proof(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -15,6 +15,7 @@ mod plan;
 pub mod probes;
 mod program;
 mod search;
+pub mod session;
 mod space;
 mod totals;
 
@@ -26,7 +27,8 @@ pub use machine::{Machine, MachineSettings};
 pub use observe::Observe;
 pub use plan::{Plan, PlanOptions, PlannedCell, PlannedSearch, TimeSetting};
 pub use program::watch_program;
-pub use space::{require_space, require_space_for_loads};
+pub use session::{Destination, Session, SessionSettings};
+pub use space::{Purpose, Shortage};
 
 /// Why a run could not begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +36,39 @@ pub enum Error {
     /// The plan cannot be carried out as asked.
     #[error("{0}")]
     Plan(String),
+    /// CPUs that this machine does not have.
+    #[error("{why}")]
+    Cpus {
+        /// Which do not exist, and which do.
+        why: String,
+        /// Whether they are those of busy loops, and not the one of every measurement.
+        several: bool,
+    },
+    /// A CPU that this process may not use.
+    #[error("this process may use only these CPUs: {usable}: {source}")]
+    ForbiddenCpu {
+        /// Those that it may use.
+        usable: String,
+        /// The system's answer.
+        source: tompion_probe::Error,
+    },
+    /// The measuring thread could not be had, or not as it is asked for.
+    #[error(transparent)]
+    Thread(tompion_probe::Error),
+    /// A disk has too little room.
+    #[error(transparent)]
+    Space(#[from] space::Shortage),
+    /// A process that cannot be watched.
+    #[error("{pid}: no such process can be watched ({why})")]
+    Process {
+        /// Its number.
+        pid: i32,
+        /// Why.
+        why: String,
+    },
+    /// This program's own file, which loads need.
+    #[error("finding this program's own file: {0}")]
+    OwnFile(std::io::Error),
     /// Saving failed; what was saved before stays readable.
     #[error(transparent)]
     Record(#[from] tompion_store::Error),

@@ -116,9 +116,8 @@ impl Machine {
     }
 }
 
-impl Machine {
-    /// What protects the measurement on this machine, beyond what always does.
-    pub fn guards(&self) -> Vec<String> {
+impl Bench for Machine {
+    fn guards(&self) -> Vec<String> {
         let mut guards = vec![match Clock::source() {
             Source::Counter => "Tompion's own clock and sleep read the CPU counter.".to_owned(),
             Source::Kernel(why) => {
@@ -134,8 +133,7 @@ impl Machine {
         guards
     }
 
-    /// What the reader of a run must know of this machine.
-    pub fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<String> {
         let slow = "The controlling thread could not be made real-time (that takes root or \
                     CAP_SYS_NICE, and real-time run time in the CPU cgroup): heavy loads are switched slowly, and fewer samples are taken \
                     beside them.";
@@ -145,9 +143,7 @@ impl Machine {
             vec![slow.to_owned()]
         }
     }
-}
 
-impl Bench for Machine {
     fn now(&mut self) -> Duration {
         self.began.elapsed()
     }

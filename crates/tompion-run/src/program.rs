@@ -46,8 +46,10 @@ pub fn watch_program(
     raise_open_files();
     be_prompt();
     let asked_ns = os::now_ns(ClockId::Monotonic);
-    let mut process = Process::open(pid)
-        .map_err(|e| Error::Plan(format!("--pid {pid}: no such process can be watched ({e})")))?;
+    let mut process = Process::open(pid).map_err(|e| Error::Process {
+        pid,
+        why: e.to_string(),
+    })?;
     let name = name_of(pid);
     let tids = process.threads().unwrap_or_default().to_vec();
     // First, while there are descriptors left.

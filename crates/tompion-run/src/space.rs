@@ -2,36 +2,75 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Error;
-
 /// Share of a file system that stays free beside loads that write to it.
 const FREE_SHARE: f64 = 0.2;
 
+/// What room on a disk is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The run's own files.
+    Run,
+    /// What loads write.
+    Loads,
+}
+
+/// A disk with too little room.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}: {problem}", directory.display())]
+pub struct Shortage {
+    /// What the room is for.
+    pub purpose: Purpose,
+    /// Where.
+    pub directory: PathBuf,
+    problem: TooLittle,
+}
+
+/// How much there is, and how much is wanted, in bytes.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum TooLittle {
+    #[error(
+        "{:.1} MB are available there, and this run may write {:.1} MB",
+        available / 1e6,
+        wanted / 1e6
+    )]
+    ForTheRun { available: f64, wanted: f64 },
+    #[error(
+        "{:.1} of {:.1} MB are available there; the loads that write files may write {:.1} MB \
+         and must leave 20 % free",
+        available / 1e6,
+        total / 1e6,
+        wanted / 1e6
+    )]
+    ForLoads {
+        available: f64,
+        total: f64,
+        wanted: f64,
+    },
+}
+
 /// Refuses to begin where the file system of `directory` (which need not exist
 /// yet) has less than `bytes` available for the run's own files.
-pub fn require_space(directory: &Path, bytes: u64) -> Result<(), Error> {
+pub(crate) fn require_space(directory: &Path, bytes: u64) -> Result<(), Shortage> {
     let Some(space) = Space::of(directory) else {
         return Ok(());
     };
-    space.holds(bytes).map_err(|problem| {
-        Error::Plan(format!(
-            "{}: {problem}; name another place with --out, or measure less",
-            directory.display()
-        ))
+    space.holds(bytes).map_err(|problem| Shortage {
+        purpose: Purpose::Run,
+        directory: directory.to_path_buf(),
+        problem,
     })
 }
 
 /// Refuses to begin where loads that write up to `bytes` to the file system of
 /// `directory` would leave less than a fifth of it free.
-pub fn require_space_for_loads(directory: &Path, bytes: u64) -> Result<(), Error> {
+pub(crate) fn require_space_for_loads(directory: &Path, bytes: u64) -> Result<(), Shortage> {
     let Some(space) = Space::of(directory) else {
         return Ok(());
     };
-    space.stays_free(bytes).map_err(|problem| {
-        Error::Plan(format!(
-            "{}: {problem}; name another place with --load-dir, or leave out io and hd",
-            directory.display()
-        ))
+    space.stays_free(bytes).map_err(|problem| Shortage {
+        purpose: Purpose::Loads,
+        directory: directory.to_path_buf(),
+        problem,
     })
 }
 
@@ -54,28 +93,24 @@ impl Space {
         (space.total > 0.0).then_some(space)
     }
 
-    fn holds(&self, bytes: u64) -> Result<(), String> {
-        if self.available >= bytes as f64 {
-            return Ok(());
+    fn holds(&self, bytes: u64) -> Result<(), TooLittle> {
+        let (available, wanted) = (self.available, bytes as f64);
+        match available >= wanted {
+            true => Ok(()),
+            false => Err(TooLittle::ForTheRun { available, wanted }),
         }
-        Err(format!(
-            "{:.1} MB are available there, and this run may write {:.1} MB",
-            self.available / 1e6,
-            bytes as f64 / 1e6,
-        ))
     }
 
-    fn stays_free(&self, bytes: u64) -> Result<(), String> {
-        if self.available - bytes as f64 >= FREE_SHARE * self.total {
-            return Ok(());
+    fn stays_free(&self, bytes: u64) -> Result<(), TooLittle> {
+        let (available, total, wanted) = (self.available, self.total, bytes as f64);
+        match available - wanted >= FREE_SHARE * total {
+            true => Ok(()),
+            false => Err(TooLittle::ForLoads {
+                available,
+                total,
+                wanted,
+            }),
         }
-        Err(format!(
-            "{:.1} of {:.1} MB are available there; the loads that write files may write {:.1} MB \
-             and must leave 20 % free",
-            self.available / 1e6,
-            self.total / 1e6,
-            bytes as f64 / 1e6,
-        ))
     }
 }
 
@@ -116,7 +151,7 @@ mod tests {
         assert!(server.holds(12 * MB).is_ok());
         let text = server.stays_free(100 * MB).unwrap_err();
         assert_eq!(
-            text,
+            text.to_string(),
             "2600.0 of 20000.0 MB are available there; the loads that write files may write 100.0 \
              MB and must leave 20 % free"
         );
@@ -129,7 +164,7 @@ mod tests {
             available: 1e6,
         };
         assert_eq!(
-            tiny.holds(12 * MB).unwrap_err(),
+            tiny.holds(12 * MB).unwrap_err().to_string(),
             "1.0 MB are available there, and this run may write 12.0 MB"
         );
         assert!(tiny.holds(MB).is_ok());

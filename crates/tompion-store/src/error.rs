@@ -40,13 +40,19 @@ pub enum Error {
         supported: u64,
     },
     /// The directory for a new run holds something.
-    #[error("{}: exists and is not empty; choose another --out", path.display())]
+    #[error("{}: exists and is not empty", path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory for a new run is a file.
+    #[error("{}: exists and is no directory", path.display())]
+    NotDirectory {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process writes a run there.
-    #[error("{}: another process writes a run there; wait for it, or choose another --out", path.display())]
+    #[error("{}: another process writes a run there", path.display())]
     Taken {
         /// The directory.
         path: PathBuf,

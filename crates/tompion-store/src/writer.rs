@@ -66,8 +66,9 @@ impl RunWriter {
         };
         require_free()?;
         if fs::metadata(directory).is_ok_and(|there| !there.is_dir()) {
-            let why = std::io::Error::other("it exists and is no directory; choose another --out");
-            return Err(Error::io(directory, "creating")(why));
+            return Err(Error::NotDirectory {
+                path: directory.to_path_buf(),
+            });
         }
         fs::create_dir_all(directory).map_err(Error::io(directory, "creating"))?;
         let turn = Turn::begin(directory)?;

@@ -1,5 +1,7 @@
 //! Exit statuses and the one line that an error gets.
 
+mod options;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -44,9 +46,10 @@ pub fn code(result: Result) -> ExitCode {
 }
 
 /// An error with its causes, each told once: many errors name their cause
-/// themselves.
+/// themselves. Options are named that it is about.
 fn in_one_line(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |told, cause| {
+    let (before, after) = options::around(error);
+    let told = error.chain().fold(String::new(), |told, cause| {
         let cause = cause.to_string();
         if told.is_empty() {
             cause
@@ -55,7 +58,8 @@ fn in_one_line(error: &anyhow::Error) -> String {
         } else {
             format!("{told}: {cause}")
         }
-    })
+    });
+    format!("{before}{told}{after}")
 }
 
 #[cfg(test)]
@@ -69,6 +73,31 @@ mod tests {
         assert_eq!(of_outcomes([Pass, Pass]), 0);
         assert_eq!(of_outcomes([Pass, Inconclusive]), INCONCLUSIVE);
         assert_eq!(of_outcomes([Inconclusive, Fail, Pass]), FAILED);
+    }
+
+    #[test]
+    fn libraries_name_no_options_and_the_command_line_does() {
+        let path = || "there".into();
+        let taken = tompion_store::Error::Taken { path: path() };
+        let full = tompion_store::Error::NotEmpty { path: path() };
+        let cpus = tompion_run::Error::Cpus {
+            why: "CPU 9 does not exist".to_owned(),
+            several: false,
+        };
+        for (error, want) in [
+            (
+                anyhow::Error::from(taken),
+                "there: another process writes a run there; wait for it, or choose another --out",
+            ),
+            (
+                tompion_run::Error::from(full).into(),
+                "there: exists and is not empty; choose another --out",
+            ),
+            (cpus.into(), "--cpu: CPU 9 does not exist"),
+        ] {
+            assert_eq!(in_one_line(&error), want);
+            assert!(!error.to_string().contains("--"), "{error}");
+        }
     }
 
     #[test]

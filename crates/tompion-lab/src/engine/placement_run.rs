@@ -11,13 +11,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::overlap::Overlap;
-use crate::groups::{Group, Hierarchy};
 use crate::ledger::Beside;
-use crate::leftovers::{self, Workspace};
-use crate::neighbour::{NeighbourJob, Sign};
+use crate::neighbour::NeighbourJob;
 use crate::placing;
-use crate::plan::{PlacementPlan, Role, Scheduling};
-use crate::platform::{Host, Output, Platform, Running, Seat, Seating, Start, TaskError};
+use crate::plan::{PlacementPlan, Role};
+use tompion_platforms::groups::Scheduling;
+use tompion_platforms::groups::{Group, Hierarchy};
+use tompion_platforms::leftovers::{self, Workspace};
+use tompion_platforms::platform::{
+    Host, Output, Platform, Running, Seat, Seating, Start, TaskError,
+};
+use tompion_platforms::signs::Sign;
 
 /// How often neighbours are looked at until they work.
 const LOOK: Duration = Duration::from_millis(20);

@@ -6,8 +6,9 @@ use std::thread;
 use tompion_model::Design;
 
 use crate::placing::{self, Offer, Refusal};
-use crate::platform::{self, Platform, Presence};
 use crate::{LabCell, LabPlan};
+use tompion_platforms::PlatformPlan;
+use tompion_platforms::platform::{Platform, Presence};
 
 /// The platforms of a plan, looked for on this machine, and the placements that they
 /// cannot have here.
@@ -16,7 +17,7 @@ pub struct Platforms(pub(super) Vec<(Box<dyn Platform>, Presence)>, Vec<Refusal>
 impl Platforms {
     /// Looks for them; `program` is the one that measures in their instances.
     pub fn look(plan: &LabPlan, program: &Path) -> Self {
-        let platforms = plan.platforms.iter().map(platform::of);
+        let platforms = plan.platforms.iter().map(PlatformPlan::platform);
         let all = look(platforms.collect(), program);
         let offer = Offer::here();
         let mut refused = Vec::new();

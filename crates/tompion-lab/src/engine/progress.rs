@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Platforms;
 use crate::ledger::Ledger;
-use crate::platform::Presence;
 use crate::{LabCell, LabPlan, Refusal};
+use tompion_platforms::platform::Presence;
 
 /// Where a lab stands, told before and after every cell.
 #[derive(Clone, Debug)]

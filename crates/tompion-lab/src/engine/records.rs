@@ -7,7 +7,7 @@ use tompion_model::{Environment, PlatformRecord};
 use super::Platforms;
 use crate::LabPlan;
 use crate::ledger::Ledger;
-use crate::platform::Presence;
+use tompion_platforms::platform::Presence;
 
 /// One for each platform of the plan, with what `before` knows of them already.
 pub(super) fn of(
@@ -15,7 +15,7 @@ pub(super) fn of(
     platforms: &Platforms,
     before: &[PlatformRecord],
 ) -> Vec<PlatformRecord> {
-    let one = |(plan, presence): (&crate::PlatformPlan, &Presence)| {
+    let one = |(plan, presence): (&tompion_platforms::PlatformPlan, &Presence)| {
         let level = plan.level();
         let known = before.iter().find(|r| r.level == level);
         let (versions, absent) = match (presence, known) {

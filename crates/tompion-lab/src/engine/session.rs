@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::Platforms;
 use super::placement_run::{Done, PlacementRun};
-use crate::leftovers::Workspace;
-use crate::platform::{Output, Task, TaskError};
 use crate::{CellJob, LabCell, LabPlan};
+use tompion_platforms::leftovers::Workspace;
+use tompion_platforms::platform::{Output, Task, TaskError};
 
 /// A lab at work.
 pub(super) struct Session<'a> {

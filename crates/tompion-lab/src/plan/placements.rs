@@ -7,8 +7,7 @@ use std::fmt;
 
 use serde::Serialize;
 use tompion_load::LoadSpec;
-
-pub(crate) use reading::{CPUS_WANTED, cpus};
+use tompion_platforms::groups::Scheduling;
 
 /// The name of the placement of a plan that names none.
 pub const ALONE: &str = "alone";
@@ -104,46 +103,6 @@ pub struct GuestPlan {
     /// What each of them has.
     #[serde(flatten)]
     pub scheduling: Scheduling,
-}
-
-/// A part of the CPU's time. What is absent is left as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Scheduling {
-    /// Weight among siblings, 100 being usual.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<u64>,
-    /// CPU time of each period, in microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quota_us: Option<u64>,
-    /// That period, in microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub period_us: Option<u64>,
-}
-
-impl Scheduling {
-    /// Whether nothing is set.
-    pub fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The quota as a part of one CPU; 1 where there is none.
-    pub fn share_of_cpu(&self) -> f64 {
-        let period = self.period_us.unwrap_or(100_000) as f64;
-        self.quota_us
-            .map_or(1.0, |quota| (quota as f64 / period).min(1.0))
-    }
-
-    fn in_words(&self) -> Vec<String> {
-        let said = |name: &str, n: Option<u64>, unit: &str| n.map(|n| format!("{name} {n}{unit}"));
-        [
-            said("weight", self.weight, ""),
-            said("quota", self.quota_us, " us"),
-            said("period", self.period_us, " us"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
 }
 
 impl PlacementPlan {

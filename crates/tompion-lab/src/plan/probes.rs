@@ -8,7 +8,7 @@ use tompion_probe::Policy;
 use tompion_run::probes::{Form, PROBES, Parameter, Place, Probe, Selection};
 use tompion_run::{Observe, Plan, PlanOptions, TimeSetting};
 
-use super::read::{Table, nearest, text};
+use tompion_platforms::keys::{Table, nearest, text};
 
 /// How long a load runs before its trial, as in `tompion measure`.
 const SETTLE: Duration = Duration::from_millis(300);

@@ -1,8 +1,9 @@
 //! The seven scenarios of Perneel 2015, section V, by name. There, the measuring guest
 //! has one virtual CPU, and the machine four CPUs.
 
-use super::placements::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
+use super::placements::{GuestPlan, Pinning, PlacementPlan, Role};
 use super::short_loads::load;
+use tompion_platforms::groups::Scheduling;
 
 /// A placement with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

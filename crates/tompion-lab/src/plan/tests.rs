@@ -298,7 +298,7 @@ fn settings_of_virtual_machines_are_read_and_told() {
     );
     insta::assert_snapshot!(platform.settings().join("; "), @"accelerator kvm; 2 CPUs; 512 MiB; rt kernel; ahci disks; machine q35,hpet=off; with hv-time; without kvm-clock; clocksource tsc; virtual CPUs pinned to 0 / 0-1,3; scratch disk of 64 MiB; network by tap");
     let setup: &dyn std::any::Any = &*platform.setup;
-    let qemu: &crate::platform::QemuSettings = setup.downcast_ref().unwrap();
+    let qemu: &tompion_platforms::platform::QemuSettings = setup.downcast_ref().unwrap();
     let model = "host,kvmclock=off,hv-time=on";
     assert_eq!(qemu.cpu_model().as_deref(), Some(model));
     assert_eq!(qemu.pin, [vec![0], vec![0, 1, 3]]);

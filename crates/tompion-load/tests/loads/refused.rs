@@ -34,8 +34,8 @@ pub fn tests() -> Vec<Trial> {
             refused("disk-read:size=1M:irq=1023", "CPU 1023 does not exist");
         }),
         test("no_measured_cpu", || {
-            refused("memory:cpus=others", "--cpu N");
-            refused("disk-read:size=1M:irq=measured", "--cpu N");
+            refused("memory:cpus=others", "pin it to one");
+            refused("disk-read:size=1M:irq=measured", "pin it to one");
         }),
         test("a_file_larger_than_the_budget", || {
             refused("disk-read:size=1G", "write budget")

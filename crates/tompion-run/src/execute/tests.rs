@@ -12,11 +12,11 @@ use super::*;
 use crate::plan::tests::{options, selection, wake_up};
 
 /// A bench in virtual time; every trial takes all the time it is given.
-struct Planted {
+pub(crate) struct Planted {
     now: Duration,
     measured: Vec<String>,
     given: HashMap<String, Duration>,
-    fail_after: Option<usize>,
+    pub(crate) fail_after: Option<usize>,
     lazy_load: Option<u32>,
     overhead: Duration,
     on: Option<usize>,
@@ -26,7 +26,7 @@ struct Planted {
 }
 
 impl Planted {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             now: Duration::from_secs(1000),
             measured: Vec::new(),

@@ -10,9 +10,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use serde_json::{Value, json};
 use tompion_lab::engine::{self, Lab, Platforms};
-use tompion_lab::leftovers::{self, Way};
-use tompion_lab::platform::{self, Presence};
-use tompion_lab::{LabPlan, PlatformPlan, Refusal, Room};
+use tompion_lab::{LabPlan, Refusal, Room};
+use tompion_platforms::PlatformPlan;
+use tompion_platforms::leftovers::{self, Way};
+use tompion_platforms::platform::Presence;
+use tompion_run::Destination;
 
 use super::report::{self, Page};
 use super::session::header;
@@ -199,7 +201,7 @@ fn begin(
         now.map_or(0, |d| d.as_nanos() as u64)
     });
     let header = header(engine::design(&plan, &platforms, seed));
-    let directory = super::session::free_directory(options.out.as_deref());
+    let directory = Destination::from(options.out.clone()).free();
     let lab = Lab::begin(&directory, text, plan, seed, program, header)?;
     Ok((lab, platforms, directory))
 }
@@ -221,10 +223,10 @@ fn clean(options: &LabCleanOptions) -> exit::Result {
 
 fn platforms(options: &LabPlatformsOptions) -> exit::Result {
     let program = program(&options.program)?;
-    let all: Vec<(PlatformPlan, Presence)> = platform::usual()
+    let all: Vec<(PlatformPlan, Presence)> = tompion_platforms::usual()
         .into_iter()
         .map(|plan| {
-            let presence = platform::of(&plan).presence(&program);
+            let presence = plan.platform().presence(&program);
             (plan, presence)
         })
         .collect();

@@ -6,18 +6,17 @@
 
 mod cells;
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, atomic::AtomicBool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tompion_load::{LoadSpec, USUAL_WRITE_BYTES};
-use tompion_model::{Status, note_kind};
-use tompion_run::{Bench, Error, Live, Machine, Trial, require_space, require_space_for_loads};
+use tompion_model::Status;
+use tompion_run::session::{self, SETTLE};
+use tompion_run::{Bench, Destination, Error, Live, Machine, Session, SessionSettings, Trial};
 use tompion_time::os::{self, ClockId};
 use tompion_watch::{Cost, Look, Pressed, Screen, Slice, StallSlice, State, Vitals};
 
-use super::session;
+use super::session::{header, load_time};
 use crate::cli::WatchOptions;
 use crate::exit;
 use crate::output::print;
@@ -43,34 +42,24 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
         })?;
     }
     let cells = Cells::new(options)?;
-    session::try_settings(cells.plan())?;
-    let place = options.out.as_deref().unwrap_or(Path::new("."));
-    require_space(place, cells.bytes_in(options.time))?;
-    if cells.loads().iter().any(LoadSpec::writes_files) {
-        let load_place = options.load_dir.as_deref().unwrap_or(place);
-        require_space_for_loads(load_place, USUAL_WRITE_BYTES)?;
-    }
+    let destination = Destination::from(options.out.clone());
+    let bytes = cells.bytes_in(options.time);
+    let load_dir = options.load_dir.as_deref();
+    session::require(cells.plan(), cells.loads(), bytes, &destination, load_dir)?;
     let stop = crate::stop::on_signals()?;
 
-    let existed = place.exists();
-    let header = session::header(Live::<Machine>::design());
-    let mut writer = session::begin(options.out.as_deref(), &header)?;
-    let directory = writer.directory().to_path_buf();
-    let take_back = || session::remove_empty_run(&directory, options.out.is_some() && existed);
-    let settings = session::machine_settings(
-        options.load_dir.as_deref(),
-        options.cpu,
-        cells.loads(),
-        options.time,
-        &directory,
-    )?;
-    let mut machine = Machine::new(cells.loads(), &settings).inspect_err(|_| take_back())?;
-    machine.guards().into_iter().for_each(|g| writer.guard(g));
-    machine
-        .notes()
-        .into_iter()
-        .for_each(|n| writer.note(note_kind::MACHINE, n));
-    let mut live = Live::begin(&mut machine, &mut writer, &stop);
+    let settings = SessionSettings {
+        destination,
+        header: header(Live::<Machine>::design()),
+        loads: cells.loads(),
+        load_directory: options.load_dir.clone(),
+        load_time: load_time(options.time),
+        settle: SETTLE,
+        cpu: options.cpu,
+    };
+    let mut session = Session::begin(&settings, Machine::new)?;
+    let (machine, writer) = session.parts();
+    let mut live = Live::begin(machine, writer, &stop);
     let began_unix = SystemTime::now().duration_since(UNIX_EPOCH);
     let state = State::new(
         cells.choices.clone(),
@@ -84,22 +73,21 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
     };
     let ended = shown.and_then(|screen| {
         // Given back as soon as the loop ends, before anything is saved.
-        Session::new(state, screen, &cells, &stop).run(&mut live, options.time)
+        View::new(state, screen, &cells, &stop).run(&mut live, options.time)
     });
     let status = match &ended {
         Ok(status) => *status,
         Err(_) => Status::Interrupted,
     };
     let finished = live.finish(status);
+    let count = session.writer().record().trials.len();
     // Loads end before anything is told.
-    drop(machine);
-    if writer.record().trials.is_empty() {
-        take_back();
+    let Some(directory) = session.end_or_take_back() else {
         ended?;
         finished?;
         return of_nothing(status, options.plain);
-    }
-    let trials = match writer.record().trials.len() {
+    };
+    let trials = match count {
         1 => "1 trial".to_owned(),
         several => format!("{several} trials"),
     };
@@ -127,7 +115,7 @@ fn of_nothing(status: Status, is_plain: bool) -> exit::Result {
 }
 
 /// A view being watched.
-struct Session<'a> {
+struct View<'a> {
     state: State,
     /// None where lines are printed.
     screen: Option<Screen>,
@@ -143,7 +131,7 @@ struct Session<'a> {
     turn: u32,
 }
 
-impl<'a> Session<'a> {
+impl<'a> View<'a> {
     fn new(
         state: State,
         screen: Option<Screen>,

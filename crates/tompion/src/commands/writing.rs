@@ -47,9 +47,9 @@ pub fn in_option(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use tompion_load::write_budget;
 
-    use super::super::session::machine_settings;
+    use super::super::session::load_time;
     use super::*;
 
     fn loads(names: &str) -> Vec<LoadSpec> {
@@ -91,10 +91,10 @@ mod tests {
     fn loads_that_write_may_do_so_for_an_hour() {
         let loads = loads("idle,cpu,io,hd,file-server");
         let hour = Duration::from_secs(3600);
-        let settings = machine_settings(None, None, &loads, hour, Path::new("/tmp")).unwrap();
-        let least = least_write_bytes(&loads, settings.planned_load_time);
-        assert!(settings.write_budget_bytes >= least && least > 1_800_000_000);
-        assert!(settings.planned_load_time > hour);
+        let time = load_time(hour);
+        let least = least_write_bytes(&loads, time);
+        assert!(write_budget(&loads, time) >= least && least > 1_800_000_000);
+        assert!(time > hour);
     }
 
     #[test]

@@ -45,16 +45,6 @@ impl Machine {
         })
     }
 
-    /// What the report says of it.
-    pub fn guards(&self) -> Vec<String> {
-        vec!["Nothing was measured: all values are planted.".to_owned()]
-    }
-
-    /// Nothing beyond that.
-    pub fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// `usual` nanoseconds and up to a tenth more, in picoseconds; one in fifty is thrice
     /// as long.
     fn value_ps(&mut self, usual: u64) -> i64 {
@@ -229,6 +219,10 @@ impl Machine {
 }
 
 impl Bench for Machine {
+    fn guards(&self) -> Vec<String> {
+        vec!["Nothing was measured: all values are planted.".to_owned()]
+    }
+
     fn now(&mut self) -> Duration {
         self.now
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::platform::{Output, Running, TaskError};
+use tompion_platforms::platform::{Output, Running, TaskError};
 
 /// How often they are looked at: seldom, since it may be on the CPU that is measured.
 const LOOK: Duration = Duration::from_millis(100);

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::LabPlan;
-use crate::platform::{Presence, Task};
+use tompion_platforms::platform::{Presence, Task};
 
 fn placement(text: &str) -> PlacementPlan {
     let text = format!(
@@ -118,7 +118,7 @@ fn run_placed(
     stop: bool,
 ) -> Result<Done, TaskError> {
     let out = tempfile::tempdir().unwrap();
-    let workspace = Workspace::for_test(out.path());
+    let workspace = Workspace::create_below(&out.path().join("journals"), out.path()).unwrap();
     let scene = PlacementRun {
         placement: &placement(text),
         platform,

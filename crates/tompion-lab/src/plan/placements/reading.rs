@@ -4,47 +4,13 @@ use std::ops::Range;
 
 use crate::plan::short_loads::load;
 
-use super::{GuestPlan, Pinning, PlacementPlan, Role, Scheduling};
-use crate::plan::read::{Table, nearest};
+use super::{GuestPlan, Pinning, PlacementPlan, Role};
 use crate::plan::scenarios::{SCENARIOS, Scenario};
+use tompion_platforms::groups::Scheduling;
+use tompion_platforms::keys::{CPUS_WANTED, Table, cpus, nearest};
 
-/// What a text should be that names CPUs.
-pub(crate) const CPUS_WANTED: &str = "a list of CPUs such as \"0-1,3\" is wanted";
 /// More guests than this are a typing error rather than a wish.
 const MOST: u64 = 100;
-
-impl Scheduling {
-    fn read(table: &Table<'_, '_>) -> Self {
-        let us = |key| table.time_ns(key).map(|ns| ns.div_ceil(1000));
-        let read = Self {
-            // The kernel's bounds for cpu.weight.
-            weight: table.number("weight", 1..10_001),
-            quota_us: us("quota"),
-            period_us: us("period"),
-        };
-        if read
-            .period_us
-            .is_some_and(|us| !(1_000..=1_000_000).contains(&us))
-        {
-            let text = "period: from 1ms to 1s, which is what the kernel takes";
-            table.wrong(table.at_key("period"), text);
-        }
-        if read.quota_us.is_some_and(|us| us < 1_000) {
-            let text = "quota: at least 1ms, which is what the kernel takes";
-            table.wrong(table.at_key("quota"), text);
-        }
-        if read.period_us.is_some() && read.quota_us.is_none() {
-            let text = "period: it says how long a quota is for; give it a quota too";
-            table.wrong(table.at_key("period"), text);
-        }
-        if table.text("reservation").is_some() {
-            let text = "reservation: no platform of the lab has one; control groups give a \
-                        weight among guests, and a quota, which is a cap";
-            table.wrong(table.at_key("reservation"), text);
-        }
-        read
-    }
-}
 
 impl PlacementPlan {
     /// Reads `[[placements]]`.
@@ -177,20 +143,4 @@ fn guest(table: Table<'_, '_>) -> Option<GuestPlan> {
         count: count as usize,
         scheduling,
     })
-}
-
-/// CPUs as the kernel writes them: `0-2,5`.
-pub(crate) fn cpus(text: &str) -> Option<Vec<u32>> {
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if last < first || last > 4095 {
-            return None;
-        }
-        all.extend(first..=last);
-    }
-    all.sort_unstable();
-    all.dedup();
-    Some(all)
 }

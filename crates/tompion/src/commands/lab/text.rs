@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use tompion_lab::engine::Platforms;
-use tompion_lab::leftovers::Cleaning;
-use tompion_lab::platform::Presence;
-use tompion_lab::{Estimate, LabPlan, PlatformPlan, Refusal, Room};
+use tompion_lab::{Estimate, LabPlan, Refusal, Room};
+use tompion_platforms::PlatformPlan;
+use tompion_platforms::leftovers::Cleaning;
+use tompion_platforms::platform::Presence;
 
 use super::in_words;
 

@@ -7,6 +7,7 @@ use tompion_load::LoadSpec;
 use tompion_model::{Way, factor, format_duration};
 use tompion_probe::{stalls, wake_up};
 use tompion_run::probes::{Place, Probe, Selection, Stalls, WakeUp};
+use tompion_run::session::SETTLE;
 use tompion_run::{Observe, Plan, PlanOptions, PlannedCell, TimeSetting};
 use tompion_watch::{Choices, Setting};
 
@@ -80,7 +81,7 @@ impl Cells {
             // One slice after another for as long as is wanted: no pass to hold.
             duration: Duration::from_secs(1 << 32),
             time: TimeSetting::option("--for"),
-            settle: session::SETTLE,
+            settle: SETTLE,
             seed: 0,
         })?;
         Ok(Self {

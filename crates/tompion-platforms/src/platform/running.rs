@@ -10,22 +10,28 @@ use std::time::Duration;
 
 use super::{Output, Platform, Seat, Task, TaskError};
 use crate::leftovers::Workspace;
-use crate::neighbour::{Sign, sign};
+use crate::signs::{Sign, sign};
 
 /// What an instance needs for as long as it runs.
-pub(crate) struct Start<'a> {
+pub struct Start<'a> {
+    /// The program: this file of the machine that the lab runs on.
     pub program: &'a Path,
+    /// Its arguments.
     pub arguments: Vec<String>,
+    /// A number that no other instance of this lab has.
     pub number: usize,
+    /// Where the instance may keep what it needs.
     pub workspace: &'a Workspace,
+    /// From its start to its end, after which it is killed.
     pub limit: Duration,
+    /// Its CPUs and control group; those of the lab itself where absent.
     pub seat: Option<Seat>,
     /// Ends it early.
     pub stop: Arc<AtomicBool>,
 }
 
 /// An instance at work. Dropped, it is ended.
-pub(crate) struct Running<'scope> {
+pub struct Running<'scope> {
     thread: Option<ScopedJoinHandle<'scope, Result<Output, TaskError>>>,
     stop: Arc<AtomicBool>,
     told: Receiver<Vec<u8>>,

@@ -27,8 +27,9 @@ use super::{
     ask, find, process, require_static, version,
 };
 use crate::groups;
+use crate::keys::{CPUS_WANTED, Table, cpus};
 use crate::leftovers::{self, Made};
-use crate::plan::{CPUS_WANTED, Table, cpus, is_name};
+use crate::platform_plan::is_name;
 
 /// Where the program lies in a container.
 const PROGRAM: &str = "/tompion";

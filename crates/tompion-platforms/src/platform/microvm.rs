@@ -13,7 +13,7 @@ use super::qemu::{KERNELS, clocksource};
 use super::{
     Named, Output, Platform, Presence, Setup, Task, TaskError, find, guest, require_static, version,
 };
-use crate::plan::Table;
+use crate::keys::Table;
 
 /// How a microVM is set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

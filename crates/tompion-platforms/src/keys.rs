@@ -27,12 +27,13 @@ impl fmt::Display for Mistake {
 }
 
 /// A text being read, and what was found wrong in it so far.
-pub(crate) struct Source<'a> {
+pub struct Source<'a> {
     text: &'a str,
     mistakes: RefCell<Vec<Mistake>>,
 }
 
 impl<'a> Source<'a> {
+    /// One in which nothing is wrong yet.
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -40,6 +41,7 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Keeps a mistake, with its place.
     pub fn wrong(&self, at: Range<usize>, text: impl Into<String>) {
         let (line, column) = self.place(at);
         self.mistakes.borrow_mut().push(Mistake {
@@ -62,6 +64,7 @@ impl<'a> Source<'a> {
         self.mistakes.borrow().len()
     }
 
+    /// All mistakes, in the order of their places.
     pub fn mistakes(self) -> Vec<Mistake> {
         let mut mistakes = self.mistakes.into_inner();
         mistakes.sort();
@@ -71,7 +74,7 @@ impl<'a> Source<'a> {
 }
 
 /// One table; the keys that it is asked for are those that it may have.
-pub(crate) struct Table<'s, 'a> {
+pub struct Table<'s, 'a> {
     source: &'s Source<'a>,
     table: &'s DeTable<'a>,
     at: Range<usize>,
@@ -96,6 +99,7 @@ impl<'s, 'a> Table<'s, 'a> {
         }
     }
 
+    /// Where it stands.
     pub fn at(&self) -> Range<usize> {
         self.at.clone()
     }
@@ -106,6 +110,7 @@ impl<'s, 'a> Table<'s, 'a> {
         found.map_or_else(|| self.at(), |(_, value)| value.span())
     }
 
+    /// Keeps a mistake, with its place.
     pub fn wrong(&self, at: Range<usize>, text: impl Into<String>) {
         self.source.wrong(at, text);
     }
@@ -115,6 +120,7 @@ impl<'s, 'a> Table<'s, 'a> {
         self.source.place(self.at())
     }
 
+    /// Whether it has this key.
     pub fn has(&self, key: &'static str) -> bool {
         self.ask(key);
         self.table.iter().any(|(k, _)| k.get_ref() == key)
@@ -145,6 +151,7 @@ impl<'s, 'a> Table<'s, 'a> {
             .ok()
     }
 
+    /// The value of `key`, which must be a text.
     pub fn text(&self, key: &'static str) -> Option<String> {
         self.read(key, |value| text(value).map(str::to_owned))
     }
@@ -258,16 +265,17 @@ impl<'s, 'a> Table<'s, 'a> {
     }
 }
 
-pub(super) fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, String> {
+/// A value as a text.
+///
+/// # Errors
+/// What it is instead.
+pub fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, String> {
     let wanted = || format!("a text in quotes is wanted, not {}", value.type_str());
     value.as_str().ok_or_else(wanted)
 }
 
 /// The name most like `wrong`, where one is like it at all.
-pub(crate) fn nearest<'n>(
-    wrong: &str,
-    names: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
+pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     const ALIKE: f64 = 0.8;
     names
         .into_iter()
@@ -275,4 +283,23 @@ pub(crate) fn nearest<'n>(
         .filter(|(alike, _)| *alike >= ALIKE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// What a text should be that names CPUs.
+pub const CPUS_WANTED: &str = "a list of CPUs such as \"0-1,3\" is wanted";
+
+/// CPUs as the kernel writes them: `0-2,5`.
+pub fn cpus(text: &str) -> Option<Vec<u32>> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if last < first || last > 4095 {
+            return None;
+        }
+        all.extend(first..=last);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
 }

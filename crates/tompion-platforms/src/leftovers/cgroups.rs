@@ -36,7 +36,7 @@ pub(super) fn find(stem: &str) -> Vec<PathBuf> {
 }
 
 /// Removes all of them, as far as that goes; whether none is left.
-pub(crate) fn remove(stem: &str) -> bool {
+pub fn remove(stem: &str) -> bool {
     let problems = find(stem)
         .iter()
         .filter(|group| remove_one(group).is_err())

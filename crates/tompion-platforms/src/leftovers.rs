@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, process};
 
-pub(crate) use cgroups::remove as remove_cgroups;
+pub use cgroups::remove as remove_cgroups;
 pub use workspace::Workspace;
 
 /// What the names of everything that a lab makes begin with.
@@ -33,7 +33,7 @@ const REMOVAL: Duration = Duration::from_secs(60);
 /// Something that a lab makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Made {
+pub enum Made {
     /// A directory with all that is in it.
     Directory(PathBuf),
     /// A container.
@@ -175,7 +175,7 @@ fn trust(base: &Path) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::Wish(format!(
+    Err(Error::Request(format!(
         "{at} {problem}, so that its journals are not gone by; remove it"
     )))
 }
@@ -253,12 +253,16 @@ fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut
 /// An empty directory for a moment, where `lab clean` finds it if this process is killed
 /// in it: the place of a lab that has not written anything yet.
 #[derive(Debug)]
-pub(crate) struct EmptyPlace {
+pub struct EmptyPlace {
     path: PathBuf,
 }
 
 impl EmptyPlace {
-    pub(crate) fn make() -> Result<Self, Error> {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn make() -> Result<Self, Error> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let owner = Owner::this().map_err(Error::io("this process"))?;
         let base = base();
@@ -269,12 +273,15 @@ impl EmptyPlace {
             let mut builder = fs::DirBuilder::new();
             builder.recursive(true).mode(0o700).create(&path).ok()
         });
-        made.ok_or_else(|| Error::Wish(format!("{}: no directory can be made", path.display())))?;
+        made.ok_or_else(|| {
+            Error::Request(format!("{}: no directory can be made", path.display()))
+        })?;
         trust(&base)?;
         Ok(Self { path })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Its path.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -289,7 +296,7 @@ impl Drop for EmptyPlace {
 
 /// Removes the scratch directories of dead labs in a run's directory, whose journals a
 /// reboot has taken with it. As far as that goes: what is left there harms nothing.
-pub(crate) fn remove_scratch(out: &Path) {
+pub fn remove_scratch(out: &Path) {
     for entry in fs::read_dir(out).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with("scratch-") && entry.path().is_dir() {
@@ -313,7 +320,7 @@ fn is_kept(id: &str, state: &Path) -> bool {
 }
 
 /// Runs a command that removes something.
-pub(crate) fn run(command: &[String]) -> Result<(), String> {
+pub fn run(command: &[String]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("no command")?;
     let mut command = Command::new(program);
     command.args(arguments);
@@ -328,7 +335,7 @@ pub(crate) fn run(command: &[String]) -> Result<(), String> {
 
 /// Removes a directory with all that is in it. What a runtime has mounted there (runsc
 /// a network namespace) is unmounted first, so that nothing outside is ever removed.
-pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
+pub fn remove_directory(path: &Path) -> io::Result<()> {
     let mounts = procfs::process::Process::myself().and_then(|me| me.mountinfo());
     let mounts = mounts.map_err(|e| io::Error::other(e.to_string()))?;
     let below = |point: &PathBuf| point.starts_with(path);

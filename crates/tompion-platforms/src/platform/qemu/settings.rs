@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tompion_guest::{Accel, Disk};
 
-use crate::plan::Table;
+use crate::keys::Table;
 
 /// Kernels of the guests, the usual one first.
 pub(in crate::platform) const KERNELS: [&str; 3] = ["cloud", "standard", "rt"];
@@ -54,7 +54,7 @@ const FEATURES: [(&str, &str, bool); 26] = [
 
 /// How a virtual machine is set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct QemuSettings {
+pub struct QemuSettings {
     /// `tcg` or `kvm`.
     pub accel: String,
     /// Virtual CPUs.
@@ -101,7 +101,7 @@ impl QemuSettings {
 
     /// CPU model with features, as QEMU takes it; absent where both are left as they
     /// are.
-    pub(crate) fn cpu_model(&self) -> Option<String> {
+    pub fn cpu_model(&self) -> Option<String> {
         if self.cpu.is_none() && self.features.is_empty() {
             return None;
         }

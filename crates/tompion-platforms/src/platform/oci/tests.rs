@@ -39,7 +39,7 @@ fn a_seat_goes_before_the_settings_of_the_platform() {
     let seat = Seat {
         cpus: vec![1],
         one_each: false,
-        scheduling: crate::plan::Scheduling {
+        scheduling: crate::groups::Scheduling {
             weight: Some(400),
             quota_us: Some(20_000),
             period_us: None,

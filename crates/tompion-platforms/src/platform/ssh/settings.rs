@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::plan::Table;
+use crate::keys::Table;
 
 /// Where the program is put on the other machine, if a plan names no place.
 const DIRECTORY: &str = "/tmp";
@@ -12,7 +12,7 @@ const DIRECTORY: &str = "/tmp";
 /// How a machine is reached, and where on it is measured. What is absent is left to the
 /// user's own configuration of ssh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct SshSettings {
+pub struct SshSettings {
     /// `user@host`, or a name of the user's configuration.
     pub host: String,
     /// Port.

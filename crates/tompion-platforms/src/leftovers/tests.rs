@@ -1,13 +1,5 @@
 use super::*;
 
-impl Workspace {
-    /// One below `out`, which must be a directory of the test's own.
-    pub(crate) fn for_test(out: &Path) -> Self {
-        let owner = Owner::this().unwrap();
-        Self::create_for(&owner, &out.join("journals"), out).unwrap()
-    }
-}
-
 fn dead() -> Owner {
     // Pid 1 is always there, and never began with this number of ticks.
     Owner {

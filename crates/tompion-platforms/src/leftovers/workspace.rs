@@ -29,8 +29,17 @@ impl Workspace {
     /// # Errors
     /// Whatever the system refuses.
     pub fn create(out: &Path) -> Result<Self, Error> {
+        Self::create_below(&base(), out)
+    }
+
+    /// The same with its journal below another directory, where nobody looks for what dead
+    /// labs left.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn create_below(base: &Path, out: &Path) -> Result<Self, Error> {
         let owner = Owner::this().map_err(Error::io("this process"))?;
-        Self::create_for(&owner, &base(), out)
+        Self::create_for(&owner, base, out)
     }
 
     pub(super) fn create_for(owner: &Owner, base: &Path, out: &Path) -> Result<Self, Error> {
@@ -96,7 +105,7 @@ impl Workspace {
     }
 
     /// Writes down what is about to be made.
-    pub(crate) fn note(&self, made: &Made) -> Result<(), Error> {
+    pub fn note(&self, made: &Made) -> Result<(), Error> {
         if matches!(made, Made::Elsewhere { .. }) {
             self.left_elsewhere.store(true, Ordering::Relaxed);
         }

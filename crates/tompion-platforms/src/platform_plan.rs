@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::read::{Table, nearest};
-use crate::platform::{KINDS, PlatformKind, Setup};
+use toml::de::DeTable;
+
+use crate::keys::{Source, Table, nearest};
+use crate::platform::{KINDS, Platform, PlatformKind, Setup};
 
 /// One platform of a plan: what it is called and how it is set up.
 #[derive(Clone, Debug)]
@@ -47,8 +49,13 @@ impl PlatformPlan {
         self.setup.settings()
     }
 
+    /// The platform itself.
+    pub fn platform(&self) -> Box<dyn Platform> {
+        self.setup.platform(&self.name)
+    }
+
     /// Reads `[[platforms]]`.
-    pub(super) fn read(table: Table<'_, '_>) -> Option<Self> {
+    fn read(table: Table<'_, '_>) -> Option<Self> {
         let kind = table.text("kind");
         let name = table.read("name", |value| {
             let wanted = "a name of letters, digits, `-`, `_` and `.` is wanted".to_owned();
@@ -93,6 +100,46 @@ impl PlatformPlan {
     }
 }
 
+/// Reads all `[[platforms]]` of a plan; what is wrong is said to `top`.
+pub fn read_platforms(top: &Table<'_, '_>) -> Vec<PlatformPlan> {
+    let tables = top.tables("platforms", "platform");
+    let mut platforms: Vec<PlatformPlan> = Vec::new();
+    for table in tables {
+        let at = table.at();
+        let Some(platform) = PlatformPlan::read(table) else {
+            continue;
+        };
+        if platforms.iter().any(|other| other.name == platform.name) {
+            let name = &platform.name;
+            top.wrong(
+                at,
+                format!("a second platform called `{name}`; give it another name = \"...\""),
+            );
+        }
+        platforms.push(platform);
+    }
+    platforms
+}
+
+/// Platforms for a first look, as `tompion lab platforms` lists them.
+pub fn usual() -> Vec<PlatformPlan> {
+    let tables = KINDS.iter().flat_map(|kind| {
+        let table = |keys: &&str| format!("[[platforms]]\nkind = \"{}\"\n{keys}\n", kind.name);
+        kind.usual.iter().map(table)
+    });
+    parse(&tables.collect::<String>())
+}
+
+/// The platforms of a text that names nothing else, as far as there is nothing wrong.
+fn parse(text: &str) -> Vec<PlatformPlan> {
+    let source = Source::new(text);
+    let tables = DeTable::parse(text);
+    let read = |tables: &DeTable<'_>| read_platforms(&Table::new(&source, tables, 0..0, "plan"));
+    tables
+        .map(|tables| read(tables.get_ref()))
+        .unwrap_or_default()
+}
+
 /// What tells two platforms apart: name, kind and settings.
 impl Serialize for PlatformPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -123,4 +170,51 @@ impl Eq for PlatformPlan {}
 pub(crate) fn is_name(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !text.is_empty() && text.len() <= 60 && text.chars().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::platform::Presence;
+
+    #[test]
+    fn a_runtime_that_is_not_there_is_absent_in_one_line() {
+        let text = "[[platforms]]\nkind = \"oci\"\nruntime = \"no-such-runtime\"\n";
+        let plan = parse(text);
+        let presence = plan[0].platform().presence(Path::new("/proc/self/exe"));
+        let want = "there is no program no-such-runtime";
+        assert_eq!(presence, Presence::Absent(want.to_owned()));
+    }
+
+    #[test]
+    fn microvms_that_are_not_there_are_absent_in_one_line() {
+        for kind in ["firecracker", "cloud-hypervisor"] {
+            let text = format!(
+                "[[platforms]]\nkind = \"{kind}\"\nprogram = \"/no/such\"\n\
+                 [[platforms]]\nname = \"b\"\nkind = \"{kind}\"\nprogram = \"/bin/false\"\n"
+            );
+            let plan = parse(&text);
+            for (platform, want) in [
+                (0, "there is no program /no/such (a release of "),
+                (1, "/bin/false --version fails (exit status: 1)"),
+            ] {
+                let presence = plan[platform].platform().presence(Path::new("/bin/true"));
+                let Presence::Absent(why) = presence else {
+                    panic!()
+                };
+                assert!(why.starts_with(want) && !why.contains('\n'), "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_usual_platforms_are_a_plan_of_their_own() {
+        let levels: Vec<_> = usual().iter().map(PlatformPlan::level).collect();
+        assert_eq!(levels.first().map(String::as_str), Some("host"));
+        assert!(levels.contains(&"qemu-tcg (emulated)".to_owned()));
+        let of_kinds: usize = KINDS.iter().map(|kind| kind.usual.len()).sum();
+        assert_eq!(levels.len(), of_kinds);
+    }
 }

@@ -19,15 +19,14 @@ use std::time::Duration;
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection};
 
+use crate::keys::Table;
 use crate::leftovers::Workspace;
-use crate::plan::{PlatformPlan, Table};
 use crate::process::{self, ask};
 
 pub use crate::process::{Output, TaskError};
-pub(crate) use host::Host;
-#[cfg(test)]
-pub(crate) use qemu::QemuSettings;
-pub(crate) use running::{Running, Start};
+pub use host::Host;
+pub use qemu::QemuSettings;
+pub use running::{Running, Start};
 pub use seat::{Seat, Seating};
 
 tompion_model::entries! {
@@ -48,13 +47,13 @@ pub struct PlatformKind {
     pub name: &'static str,
     /// Reads its keys in a plan: the name that such a platform has if the plan gives none,
     /// and how it is set up. What is wrong is said to the table.
-    pub(crate) read: fn(&Table<'_, '_>) -> Option<Named>,
+    pub read: fn(&Table<'_, '_>) -> Option<Named>,
     /// Keys of a plan for a first look at what is here, each for one platform.
     pub usual: &'static [&'static str],
 }
 
 /// The usual name of a platform, where it has one, and how it is set up.
-pub(crate) type Named = (Option<String>, Arc<dyn Setup>);
+pub type Named = (Option<String>, Arc<dyn Setup>);
 
 impl fmt::Debug for PlatformKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,22 +169,6 @@ pub trait Platform: Sync {
     fn run(&self, task: &Task<'_>) -> Result<Output, TaskError>;
 }
 
-/// The platform that a plan describes.
-pub fn of(plan: &PlatformPlan) -> Box<dyn Platform> {
-    plan.setup.platform(&plan.name)
-}
-
-/// Platforms for a first look, as `tompion lab platforms` lists them.
-pub fn usual() -> Vec<PlatformPlan> {
-    let tables = KINDS.iter().flat_map(|kind| {
-        let table = |keys: &&str| format!("[[platforms]]\nkind = \"{}\"\n{keys}\n", kind.name);
-        kind.usual.iter().map(table)
-    });
-    let tables: String = tables.collect();
-    let plan = crate::LabPlan::parse(&format!("{tables}[[probes]]\nkind = \"stalls\"\n"));
-    plan.map(|plan| plan.platforms).unwrap_or_default()
-}
-
 /// Refuses a program that needs files which an instance does not have, or another
 /// processor.
 fn require_static(program: &Path) -> Result<(), String> {
@@ -280,46 +263,5 @@ mod tests {
         assert!(error.contains("no program"), "{error}");
         let error = require_static(Path::new("/no/such")).unwrap_err();
         assert!(error.starts_with("/no/such: No such file"), "{error}");
-    }
-
-    #[test]
-    fn a_runtime_that_is_not_there_is_absent_in_one_line() {
-        let text = "[[platforms]]\nkind = \"oci\"\nruntime = \"no-such-runtime\"\n\
-            [[probes]]\nkind = \"stalls\"\n";
-        let plan = crate::LabPlan::parse(text).unwrap();
-        let presence = of(&plan.platforms[0]).presence(Path::new("/proc/self/exe"));
-        let want = "there is no program no-such-runtime";
-        assert_eq!(presence, Presence::Absent(want.to_owned()));
-    }
-
-    #[test]
-    fn microvms_that_are_not_there_are_absent_in_one_line() {
-        for kind in ["firecracker", "cloud-hypervisor"] {
-            let text = format!(
-                "[[platforms]]\nkind = \"{kind}\"\nprogram = \"/no/such\"\n\
-                 [[platforms]]\nname = \"b\"\nkind = \"{kind}\"\nprogram = \"/bin/false\"\n\
-                 [[probes]]\nkind = \"stalls\"\n"
-            );
-            let plan = crate::LabPlan::parse(&text).unwrap();
-            for (platform, want) in [
-                (0, "there is no program /no/such (a release of "),
-                (1, "/bin/false --version fails (exit status: 1)"),
-            ] {
-                let presence = of(&plan.platforms[platform]).presence(Path::new("/bin/true"));
-                let Presence::Absent(why) = presence else {
-                    panic!()
-                };
-                assert!(why.starts_with(want) && !why.contains('\n'), "{why}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_usual_platforms_are_a_plan_of_their_own() {
-        let levels: Vec<_> = usual().iter().map(PlatformPlan::level).collect();
-        assert_eq!(levels.first().map(String::as_str), Some("host"));
-        assert!(levels.contains(&"qemu-tcg (emulated)".to_owned()));
-        let of_kinds: usize = KINDS.iter().map(|kind| kind.usual.len()).sum();
-        assert_eq!(levels.len(), of_kinds);
     }
 }

@@ -16,7 +16,7 @@ use super::{
     require_static, version,
 };
 use crate::leftovers::Workspace;
-pub(crate) use settings::QemuSettings;
+pub use settings::QemuSettings;
 pub(super) use settings::{KERNELS, clocksource};
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {

@@ -4,21 +4,25 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::plan::Scheduling;
+use serde::Serialize;
+
+use crate::keys::Table;
 
 /// Where control groups are mounted.
 const MOUNT: &str = "/sys/fs/cgroup";
 
 /// Version of the kernel's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub enum Version {
+    /// A hierarchy for each controller.
     V1,
+    /// One hierarchy.
     V2,
 }
 
 /// The hierarchy in which the CPU is shared out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hierarchy {
+pub struct Hierarchy {
     version: Version,
     root: PathBuf,
 }
@@ -63,6 +67,7 @@ impl Hierarchy {
         })
     }
 
+    /// The version of its interface.
     pub fn version(&self) -> Version {
         self.version
     }
@@ -82,7 +87,7 @@ impl Hierarchy {
 
 /// One control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
+pub struct Group {
     version: Version,
     path: PathBuf,
 }
@@ -180,12 +185,87 @@ fn settings(version: Version, has: &Scheduling) -> Vec<(&'static str, String)> {
 }
 
 /// A weight of version 2, of which 100 is usual, as one of version 1, where 1024 is.
-pub(crate) fn shares(weight: u64) -> u64 {
+pub fn shares(weight: u64) -> u64 {
     (weight * 1024 / 100).max(2)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|e| format!("{}: writing {text}: {e}", path.display()))
+}
+
+/// A part of the CPU's time. What is absent is left as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Scheduling {
+    /// Weight among siblings, 100 being usual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
+    /// CPU time of each period, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_us: Option<u64>,
+    /// That period, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_us: Option<u64>,
+}
+
+impl Scheduling {
+    /// Whether nothing is set.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The quota as a part of one CPU; 1 where there is none.
+    pub fn share_of_cpu(&self) -> f64 {
+        let period = self.period_us.unwrap_or(100_000) as f64;
+        self.quota_us
+            .map_or(1.0, |quota| (quota as f64 / period).min(1.0))
+    }
+
+    /// What is set, for people to read.
+    pub fn in_words(&self) -> Vec<String> {
+        let said = |name: &str, n: Option<u64>, unit: &str| n.map(|n| format!("{name} {n}{unit}"));
+        [
+            said("weight", self.weight, ""),
+            said("quota", self.quota_us, " us"),
+            said("period", self.period_us, " us"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+impl Scheduling {
+    /// Reads the keys of a table of a plan.
+    pub fn read(table: &Table<'_, '_>) -> Self {
+        let us = |key| table.time_ns(key).map(|ns| ns.div_ceil(1000));
+        let read = Self {
+            // The kernel's bounds for cpu.weight.
+            weight: table.number("weight", 1..10_001),
+            quota_us: us("quota"),
+            period_us: us("period"),
+        };
+        if read
+            .period_us
+            .is_some_and(|us| !(1_000..=1_000_000).contains(&us))
+        {
+            let text = "period: from 1ms to 1s, which is what the kernel takes";
+            table.wrong(table.at_key("period"), text);
+        }
+        if read.quota_us.is_some_and(|us| us < 1_000) {
+            let text = "quota: at least 1ms, which is what the kernel takes";
+            table.wrong(table.at_key("quota"), text);
+        }
+        if read.period_us.is_some() && read.quota_us.is_none() {
+            let text = "period: it says how long a quota is for; give it a quota too";
+            table.wrong(table.at_key("period"), text);
+        }
+        if table.text("reservation").is_some() {
+            let text = "reservation: no platform of the lab has one; control groups give a \
+                        weight among guests, and a quota, which is a cap";
+            table.wrong(table.at_key("reservation"), text);
+        }
+        read
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ pub(super) static ENTRY: PlatformKind = PlatformKind {
 };
 
 #[derive(Debug)]
-pub(crate) struct Host;
+/// This machine as it is.
+pub struct Host;
 
 impl Setup for Host {
     fn platform(&self, _: &str) -> Box<dyn Platform> {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
 use super::TaskError;
+use crate::groups::Scheduling;
 use crate::groups::{Group, Hierarchy, Version};
-use crate::plan::Scheduling;
 
 /// How often threads that are to come are looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -37,15 +37,15 @@ pub enum Seating {
 #[derive(Clone, Debug)]
 pub struct Seat {
     /// CPUs where it may run; any where empty.
-    pub(crate) cpus: Vec<u32>,
+    pub cpus: Vec<u32>,
     /// Whether each of its own CPUs has one of them to itself.
-    pub(crate) one_each: bool,
+    pub one_each: bool,
     /// What it has.
-    pub(crate) scheduling: Scheduling,
+    pub scheduling: Scheduling,
     /// The group of all guests, in which it gets one of its own.
-    pub(crate) parent: Option<(Hierarchy, Group)>,
+    pub parent: Option<(Hierarchy, Group)>,
     /// Name of that.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 impl Seat {
