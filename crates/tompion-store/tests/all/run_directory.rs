@@ -11,7 +11,7 @@ use tompion_model::{
     SideTable, StallPart, Stalls, Status, Storage, TrialData, TrialDraft, Values, View, factor,
     json_schema, note_kind, stall_parts,
 };
-use tompion_store::{Run, RunWriter, remove_leftovers};
+use tompion_store::{Error, Run, RunWriter, remove_leftovers};
 
 pub(crate) fn header() -> RunHeader {
     RunHeader {
