@@ -1,7 +1,9 @@
 //! How much memory and disk a load may take: a fifth stays free for others.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use tompion_cgroup::Groups;
 
 use crate::spec::Size;
 
@@ -15,11 +17,17 @@ pub fn memory_allowance_bytes() -> Result<u64, String> {
         .map_err(|e| format!("could not read /proc/meminfo: {e}"))?;
     let available = mem_available_bytes(&meminfo)
         .ok_or("/proc/meminfo has no MemAvailable: the free memory is unknown")?;
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let limits = memory_groups(&groups)
-        .into_iter()
-        .filter_map(|g| left_in_group_bytes(&g));
-    Ok(less_a_fifth(limits.fold(available, u64::min)))
+    let read = |path: &Path| fs::read_to_string(path).ok();
+    let text = |path: &str| read(Path::new(path)).unwrap_or_default();
+    let (mounts, member) = (text("/proc/self/mountinfo"), text("/proc/self/cgroup"));
+    let left = Groups::of("memory", &mounts, &member).map(|groups| {
+        let limits = groups.directories.iter();
+        let limits = limits.filter_map(|group| groups.memory(group, read));
+        limits
+            .map(|memory| memory.limit.saturating_sub(memory.used))
+            .fold(available, u64::min)
+    });
+    Ok(less_a_fifth(left.unwrap_or(available)))
 }
 
 fn mem_available_bytes(meminfo: &str) -> Option<u64> {
@@ -36,46 +44,6 @@ fn mem_available_bytes(meminfo: &str) -> Option<u64> {
 
 fn less_a_fifth(bytes: u64) -> u64 {
     bytes - bytes.div_ceil(5)
-}
-
-/// Directories that may limit this process, of both versions of control groups.
-///
-/// Each group's ancestors limit it too; inside a container the path can be the
-/// host's, and then only the root, which is always among them, is there.
-fn memory_groups(proc_self_cgroup: &str) -> Vec<PathBuf> {
-    let roots = proc_self_cgroup.lines().filter_map(|line| {
-        let (_, rest) = line.split_once(':')?;
-        let (controllers, path) = rest.split_once(':')?;
-        match controllers {
-            "" => Some(("/sys/fs/cgroup", path)),
-            c if c.split(',').any(|c| c == "memory") => Some(("/sys/fs/cgroup/memory", path)),
-            _ => None,
-        }
-    });
-    roots
-        .flat_map(|(root, path)| {
-            let path = Path::new(path.trim_start_matches('/'));
-            path.ancestors()
-                .map(|a| Path::new(root).join(a))
-                .collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-/// Limit less usage, if the group has a limit.
-fn left_in_group_bytes(group: &Path) -> Option<u64> {
-    let number = |name: &str| -> Option<u64> {
-        fs::read_to_string(group.join(name))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
-    };
-    // "max" is no number, and so no limit.
-    let v2 = number("memory.max").zip(number("memory.current"));
-    let v1 = || number("memory.limit_in_bytes").zip(number("memory.usage_in_bytes"));
-    v2.or_else(v1)
-        .map(|(limit, used)| limit.saturating_sub(used))
 }
 
 /// Checks that writing `bytes` leaves a fifth of the file system of `directory`
@@ -127,39 +95,6 @@ mod tests {
             allowed > 0 && allowed < available / 10 * 9,
             "{allowed} of {available}"
         );
-    }
-
-    #[test]
-    fn groups_and_their_ancestors_are_looked_at() {
-        let groups = memory_groups("4:cpu,memory:/a/b\n1:cpu:/c\n0::/x\n");
-        let expected = [
-            "/sys/fs/cgroup/memory/a/b",
-            "/sys/fs/cgroup/memory/a",
-            "/sys/fs/cgroup/memory/",
-            "/sys/fs/cgroup/x",
-            "/sys/fs/cgroup/",
-        ];
-        assert_eq!(groups, expected.map(PathBuf::from));
-        assert_eq!(memory_groups("").len(), 0);
-    }
-
-    #[test]
-    fn a_group_leaves_its_limit_less_its_usage() {
-        let group = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
-        assert_eq!(left_in_group_bytes(group.path()), None);
-        write("memory.limit_in_bytes", "1000\n");
-        write("memory.usage_in_bytes", "1\n");
-        assert_eq!(left_in_group_bytes(group.path()), Some(999));
-        write("memory.max", "50\n");
-        write("memory.current", "60\n");
-        assert_eq!(
-            left_in_group_bytes(group.path()),
-            Some(0),
-            "version 2 goes first"
-        );
-        write("memory.max", "max\n");
-        assert_eq!(left_in_group_bytes(group.path()), Some(999));
     }
 
     #[test]
