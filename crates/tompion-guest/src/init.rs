@@ -37,7 +37,7 @@ pub fn run_as_init() -> ! {
         .map_err(|error| format!("{SETUP_FILE}: {error}"))
         .and_then(|text| Setup::parse(&text));
     let reset = setup.as_ref().is_ok_and(|setup| setup.reset);
-    if let Err(problem) = setup.and_then(run) {
+    if let Err(problem) = setup.map_err(Problem::from).and_then(run) {
         // The one way out without a disk: the host shows the console's end.
         eprintln!("tompion-guest-init: {problem}");
     }
@@ -50,7 +50,10 @@ pub fn run_as_init() -> ! {
     panic!("power-off: {refused:?}");
 }
 
-fn run(setup: Setup) -> Result<(), String> {
+/// What init reports where it cannot go on; texts and answers of the system alike.
+type Problem = Box<dyn std::error::Error + Send + Sync>;
+
+fn run(setup: Setup) -> Result<(), Problem> {
     for (kind, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
         mount(Some(kind), at, Some(kind), MsFlags::empty(), None::<&str>)
             .map_err(|error| format!("cannot mount {kind} on {at}: {error}"))?;
@@ -68,15 +71,17 @@ fn run(setup: Setup) -> Result<(), String> {
     let room = bytes.saturating_sub(frame::RESULT_AT + frame::HEADER_BYTES as u64);
     let report = prepare(setup, scratch.as_deref())
         .and_then(|()| run_command(room))
-        .unwrap_or_else(|problem| Report::Refused { problem });
+        .unwrap_or_else(|problem| Report::Refused {
+            problem: problem.to_string(),
+        });
     disk.seek(SeekFrom::Start(frame::RESULT_AT))
         .and_then(|_| disk.write_all(&frame::encode(&report)))
         .and_then(|()| disk.sync_all())
-        .map_err(|error| format!("cannot write the result: {error}"))
+        .map_err(|error| format!("cannot write the result: {error}").into())
 }
 
 /// What the command finds: loopback, and as ordered an interface and a file system.
-fn prepare(setup: Setup, scratch: Option<&Path>) -> Result<(), String> {
+fn prepare(setup: Setup, scratch: Option<&Path>) -> Result<(), Problem> {
     sys::interface_up("lo", None).map_err(|error| format!("interface lo: {error}"))?;
     if setup.network {
         sys::interface_up("eth0", Some((GUEST_ADDRESS, MASK)))
@@ -90,7 +95,7 @@ fn prepare(setup: Setup, scratch: Option<&Path>) -> Result<(), String> {
     Ok(())
 }
 
-fn load_modules() -> Result<(), String> {
+fn load_modules() -> Result<(), Problem> {
     let listed = || -> io::Result<Vec<_>> {
         let mut paths = fs::read_dir(MODULE_DIR)?
             .map(|entry| Ok(entry?.path()))
@@ -110,7 +115,7 @@ fn load_modules() -> Result<(), String> {
 
 /// The result's disk, known by its mark, and if one is wanted the other, once they are
 /// there. Their names depend on how they are attached, and on who was first.
-fn disks(scratch: bool) -> Result<(PathBuf, Option<PathBuf>), String> {
+fn disks(scratch: bool) -> Result<(PathBuf, Option<PathBuf>), Problem> {
     let start = Instant::now();
     loop {
         let (mut result, mut others) = (None, Vec::new());
@@ -130,7 +135,7 @@ fn disks(scratch: bool) -> Result<(PathBuf, Option<PathBuf>), String> {
             }
             (result, _) if start.elapsed() > DISK_WAIT => {
                 let missing = result.map_or("the result", |_| "scratch");
-                return Err(format!("no disk for {missing} has appeared"));
+                return Err(format!("no disk for {missing} has appeared").into());
             }
             _ => thread::sleep(Duration::from_millis(10)),
         }
@@ -138,7 +143,7 @@ fn disks(scratch: bool) -> Result<(PathBuf, Option<PathBuf>), String> {
 }
 
 /// Runs the command to its end and keeps up to `room` bytes of its output.
-fn run_command(room: u64) -> Result<Report, String> {
+fn run_command(room: u64) -> Result<Report, Problem> {
     let command = fs::read(COMMAND_FILE).map_err(|error| format!("{COMMAND_FILE}: {error}"))?;
     let mut parts = command.split(|byte| *byte == 0).map(OsStr::from_bytes);
     let program = parts.next().unwrap_or_default();
@@ -166,7 +171,8 @@ fn run_command(room: u64) -> Result<Report, String> {
     if written > room {
         return Err(format!(
             "the command wrote {written} bytes, the result holds {room}: set result_mb higher"
-        ));
+        )
+        .into());
     }
     Ok(Report::Ran {
         wait_status: status.into_raw(),

@@ -1,6 +1,7 @@
 //! CPUs by number: which there are, and which this process may use.
 
 use crate::root::Root;
+use tompion_model::Unavailable;
 
 /// The CPUs that this process may use, by number; empty where the system does not
 /// tell.
@@ -19,7 +20,7 @@ pub fn usable_cpus() -> Vec<u32> {
 ///
 /// # Errors
 /// Which do not exist, which do, and which of these this process may use, in one line.
-pub fn require_cpus(named: &[u32]) -> Result<(), String> {
+pub fn require_cpus(named: &[u32]) -> Result<(), Unavailable> {
     require(named, online(&Root::real()), &usable_cpus())
 }
 
@@ -49,7 +50,7 @@ fn online(root: &Root) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-fn require(named: &[u32], online: Option<Vec<u32>>, usable: &[u32]) -> Result<(), String> {
+fn require(named: &[u32], online: Option<Vec<u32>>, usable: &[u32]) -> Result<(), Unavailable> {
     // Where nobody tells, the kernel will refuse what is not there.
     let Some(mut there) = online else {
         return Ok(());
@@ -74,9 +75,7 @@ fn require(named: &[u32], online: Option<Vec<u32>>, usable: &[u32]) -> Result<()
     } else {
         format!("of which this process may use {usable}")
     };
-    Err(format!(
-        "{does} not exist; this machine has {there}, {which}"
-    ))
+    Err(format!("{does} not exist; this machine has {there}, {which}").into())
 }
 
 #[cfg(test)]
@@ -91,10 +90,12 @@ mod tests {
         assert_eq!(
             refuse(&[0, 99], &[1, 3]),
             "CPU 99 does not exist; this machine has 0-3,8, of which this process may use 1,3"
+                .into()
         );
         assert_eq!(
             refuse(&[4, 8, 6, 5], &[0, 1, 2, 3, 8]),
             "CPUs 4-6 do not exist; this machine has 0-3,8, all of which this process may use"
+                .into()
         );
         assert_eq!(require(&[8], Some(vec![0, 8]), &[0]), Ok(()));
         // A made-up list beside a true one.
@@ -123,6 +124,7 @@ mod tests {
         assert!(
             require_cpus(&[8191])
                 .unwrap_err()
+                .to_string()
                 .contains("CPU 8191 does not exist")
         );
     }

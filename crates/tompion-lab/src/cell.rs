@@ -11,6 +11,7 @@ use tompion_load::LoadSpec;
 use tompion_platforms::signs;
 use tompion_run::{Destination, Machine, Session, SessionSettings, session};
 
+use crate::WorkerError;
 use crate::archive::{self, LAYOUT};
 use crate::plan::ProbePlan;
 
@@ -70,20 +71,16 @@ impl CellJob {
 ///
 /// # Errors
 /// In one line.
-pub fn measure(job: &str, tool: &str) -> Result<Vec<u8>, String> {
+pub fn measure(job: &str, tool: &str) -> Result<Vec<u8>, WorkerError> {
     let value: serde_json::Value =
-        serde_json::from_str(job).map_err(|e| format!("this is no job: {e}"))?;
+        serde_json::from_str(job).map_err(|e| WorkerError::NoJob(e.to_string()))?;
     match value.get("layout").and_then(serde_json::Value::as_u64) {
         Some(layout) if layout == u64::from(LAYOUT) => {}
-        Some(layout) => {
-            return Err(format!(
-                "the job has layout {layout}, this program takes {LAYOUT}: use the same version \
-                 in all places"
-            ));
-        }
-        None => return Err("this is no job: it has no layout".to_owned()),
+        Some(found) => return Err(WorkerError::Layout { found }),
+        None => return Err(WorkerError::NoJob("it has no layout".to_owned())),
     }
-    let job: CellJob = serde_json::from_value(value).map_err(|e| format!("this is no job: {e}"))?;
+    let job: CellJob =
+        serde_json::from_value(value).map_err(|e| WorkerError::NoJob(e.to_string()))?;
     job.measure(tool)
 }
 
@@ -94,17 +91,16 @@ impl CellJob {
         }
     }
 
-    fn measure(&self, tool: &str) -> Result<Vec<u8>, String> {
-        let load: LoadSpec = self.load.parse().map_err(|e| format!("{e}"))?;
+    fn measure(&self, tool: &str) -> Result<Vec<u8>, WorkerError> {
+        let load: LoadSpec = self.load.parse()?;
         let plan = self.probe.plan(&load, self.seed)?;
-        let at = |e| format!("{}: {e}", self.scratch.display());
-        fs::create_dir_all(&self.scratch).map_err(at)?;
+        let at = || WorkerError::io(self.scratch.display().to_string());
+        fs::create_dir_all(&self.scratch).map_err(at())?;
         let place = tempfile::Builder::new()
             .prefix("cell-")
             .tempdir_in(&self.scratch)
-            .map_err(at)?;
+            .map_err(at())?;
         let directory = place.path().join("run");
-        let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
         let settings = SessionSettings {
             destination: Destination::Apart(directory),
             header: session::header(
@@ -118,7 +114,7 @@ impl CellJob {
             settle: plan.settle,
             cpu: None,
         };
-        let mut session = Session::begin(&settings, Machine::new).map_err(|e| one_line(&e))?;
+        let mut session = Session::begin(&settings, Machine::new)?;
         let stop = Arc::<AtomicBool>::default();
         // Where all takes long, as in an emulator, time runs out before some trials had
         // their turn: they get another, since a replicate without them pairs with none.
@@ -131,9 +127,7 @@ impl CellJob {
             2 * left.duration + Duration::try_from_secs_f64(self.spare_s).unwrap_or_default();
         while begun.elapsed() + left.duration <= limit {
             let before = left.cells.len();
-            session
-                .execute(&left, &stop, |_| ())
-                .map_err(|e| one_line(&e))?;
+            session.execute(&left, &stop, |_| ())?;
             let done = &session.writer().record().trials;
             left.cells
                 .retain(|cell| done.iter().all(|trial| trial.factors != cell.factors));
@@ -152,7 +146,7 @@ impl CellJob {
         }
         self.tell();
         // Loads end before their files go.
-        archive::pack(&session.end()).map_err(|e| format!("packing the result: {e}"))
+        archive::pack(&session.end()).map_err(WorkerError::io("packing the result"))
     }
 }
 
@@ -171,7 +165,7 @@ mod tests {
             ("x", "this is no job"),
             ("{\"layout\":3}", "this is no job: missing field"),
         ] {
-            let error = measure(job, "tompion").unwrap_err();
+            let error = measure(job, "tompion").unwrap_err().to_string();
             assert!(error.contains(want) && !error.contains('\n'), "{error}");
         }
     }

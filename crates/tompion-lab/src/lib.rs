@@ -23,6 +23,7 @@ mod placing;
 mod plan;
 mod warnings;
 mod worker;
+mod worker_error;
 
 pub use archive::ArchiveError;
 pub use cell::CellJob;
@@ -34,6 +35,7 @@ pub use placing::Refusal;
 pub use plan::{GuestPlan, LabCell, LabPlan, Pinning, PlacementPlan, PlanError, ProbePlan, Role};
 pub use warnings::{Room, warnings};
 pub use worker::worker_main;
+pub use worker_error::WorkerError;
 
 /// Why a lab could not begin or go on.
 #[derive(Debug, thiserror::Error)]

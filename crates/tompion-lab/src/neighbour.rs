@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, write_budget};
 use tompion_platforms::signs::{self, Sign};
 
+use crate::WorkerError;
 use crate::archive::LAYOUT;
 
 /// The first argument by which this program is told to be a neighbour; a
@@ -49,7 +50,7 @@ impl NeighbourJob {
         vec![NEIGHBOUR_ARG.to_owned(), job]
     }
 
-    fn run(&self) -> Result<(), String> {
+    fn run(&self) -> Result<(), WorkerError> {
         let begun = Instant::now();
         let time = Duration::from_secs(self.seconds);
         let Some(load) = &self.load else {
@@ -57,30 +58,29 @@ impl NeighbourJob {
             std::thread::sleep(time);
             return Ok(());
         };
-        let load: LoadSpec = load.parse().map_err(|e| format!("{e}"))?;
-        let at = |e| format!("{}: {e}", self.scratch.display());
-        std::fs::create_dir_all(&self.scratch).map_err(at)?;
+        let load: LoadSpec = load.parse()?;
+        let at = || WorkerError::io(self.scratch.display().to_string());
+        std::fs::create_dir_all(&self.scratch).map_err(at())?;
         let place = tempfile::Builder::new()
             .prefix("neighbour-")
             .tempdir_in(&self.scratch)
-            .map_err(at)?;
-        let one_line = |e: &dyn std::fmt::Display| e.to_string().replace('\n', " ");
+            .map_err(at())?;
         let config = LoadConfig {
             executable: std::env::current_exe()
-                .map_err(|e| format!("finding this program's own file: {e}"))?,
+                .map_err(WorkerError::io("finding this program's own file"))?,
             directory: place.path().to_path_buf(),
             write_budget_bytes: write_budget(std::slice::from_ref(&load), time),
             planned_load_time: time,
             measured_cpu: None,
         };
-        let mut process = LoadProcess::start(&load, &config).map_err(|e| one_line(&e))?;
-        process.resume().map_err(|e| one_line(&e))?;
+        let mut process = LoadProcess::start(&load, &config)?;
+        process.resume()?;
         let on = Instant::now();
-        let since = process.observe().map_err(|e| one_line(&e))?;
+        let since = process.observe()?;
         let mut works = false;
         while begun.elapsed() < time {
             std::thread::sleep(if works { EVERY } else { LOOK });
-            let now = process.observe().map_err(|e| one_line(&e))?;
+            let now = process.observe()?;
             let cpu_ns = now.cpu_time_ns.saturating_sub(since.cpu_time_ns);
             let counted = now
                 .operations
@@ -89,7 +89,7 @@ impl NeighbourJob {
             let moved = now.bytes.zip(since.bytes).is_some_and(|(n, s)| n > s);
             works |= cpu_ns > 0 || counted || moved;
             if !works && on.elapsed() > FIRST {
-                return Err(format!("its load {load} does nothing"));
+                return Err(WorkerError::Idle(load.to_string()));
             }
             if works {
                 signs::give(Sign {
@@ -102,7 +102,7 @@ impl NeighbourJob {
                 });
             }
         }
-        process.stop().map_err(|e| one_line(&e))
+        Ok(process.stop()?)
     }
 }
 
@@ -110,14 +110,13 @@ impl NeighbourJob {
 ///
 /// # Errors
 /// In one line.
-pub fn neighbour(job: &str) -> Result<(), String> {
+pub fn neighbour(job: &str) -> Result<(), WorkerError> {
     let job: NeighbourJob =
-        serde_json::from_str(job).map_err(|e| format!("this is no job: {e}"))?;
+        serde_json::from_str(job).map_err(|e| WorkerError::NoJob(e.to_string()))?;
     if job.layout != LAYOUT {
-        return Err(format!(
-            "the job has layout {}, this program takes {LAYOUT}: use the same version in all places",
-            job.layout
-        ));
+        return Err(WorkerError::Layout {
+            found: job.layout.into(),
+        });
     }
     job.run()
 }
@@ -129,15 +128,17 @@ mod tests {
     #[test]
     fn jobs_of_another_version_are_refused_in_one_line() {
         let job = NeighbourJob::new(None, Duration::ZERO, PathBuf::from("/tmp"));
-        assert_eq!(neighbour(&serde_json::to_string(&job).unwrap()), Ok(()));
+        neighbour(&serde_json::to_string(&job).unwrap()).unwrap();
         for bad in ["x", "{}"] {
             assert!(
-                neighbour(bad).unwrap_err().starts_with("this is no job"),
+                matches!(neighbour(bad), Err(WorkerError::NoJob(_))),
                 "{bad}"
             );
         }
         let newer = NeighbourJob { layout: 9, ..job };
-        let error = neighbour(&serde_json::to_string(&newer).unwrap()).unwrap_err();
+        let error = neighbour(&serde_json::to_string(&newer).unwrap())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("layout 9"), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::LabPlan;
 use crate::plan::{Pinning, PlacementPlan};
+use tompion_model::Unavailable;
 use tompion_platforms::keys::Mistake;
 use tompion_platforms::platform::Seating;
 
@@ -11,7 +12,7 @@ pub(crate) struct Offer {
     /// CPUs that the lab may use.
     pub cpus: Vec<u32>,
     /// Why there are no control groups to share them, if there are none.
-    pub groups: Result<(), String>,
+    pub groups: Result<(), Unavailable>,
 }
 
 impl Offer {
@@ -33,7 +34,7 @@ pub(crate) fn cpus(
     placement: &PlacementPlan,
     cpus_of_a_guest: usize,
     usable: &[u32],
-) -> Result<Vec<Vec<u32>>, String> {
+) -> Result<Vec<Vec<u32>>, Unavailable> {
     let guests = 1 + placement.neighbours();
     let may = match &placement.cpus {
         None => usable,
@@ -48,21 +49,25 @@ pub(crate) fn cpus(
                     "CPU {} cannot be used; there are {}",
                     tompion_host::cpu_list(&missing),
                     tompion_host::cpu_list(usable)
-                ));
+                )
+                .into());
             }
             wanted
         }
     };
     let wanted = guests * cpus_of_a_guest;
-    let enough = |wanted: usize| match may.len() {
-        n if n >= wanted => Ok(()),
-        n => {
-            let name = placement.pinning.name();
-            let s = if guests == 1 { "guest" } else { "guests" };
-            Err(format!(
-                "{name} of {guests} {s} needs {wanted} CPUs, and there are {n} ({})",
-                tompion_host::cpu_list(may)
-            ))
+    let enough = |wanted: usize| -> Result<(), Unavailable> {
+        match may.len() {
+            n if n >= wanted => Ok(()),
+            n => {
+                let name = placement.pinning.name();
+                let s = if guests == 1 { "guest" } else { "guests" };
+                Err(format!(
+                    "{name} of {guests} {s} needs {wanted} CPUs, and there are {n} ({})",
+                    tompion_host::cpu_list(may)
+                )
+                .into())
+            }
         }
     };
     // The first CPU is where most interrupts go, so that they are dealt out from the last.
@@ -108,10 +113,11 @@ pub(crate) fn refusal(
         return Some(why.to_owned());
     }
     if let Err(why) = cpus(placement, cpus_of_a_guest, &offer.cpus) {
-        return Some(why);
+        return Some(why.to_string());
     }
     let groups = seating == Seating::Group || placement.needs_groups();
-    offer.groups.clone().err().filter(|_| groups)
+    let why = offer.groups.as_ref().err().filter(|_| groups);
+    why.map(ToString::to_string)
 }
 
 /// A placement that a platform cannot have.
@@ -209,21 +215,27 @@ mod tests {
         let refused = |text: &str, seating| {
             let offer = Offer {
                 cpus: two.to_vec(),
-                groups: Err("no groups".to_owned()),
+                groups: Err("no groups".into()),
             };
             refusal(&placement(text), seating, 1, &offer)
         };
-        let why = cpus(&placement("scenario = \"5\""), 1, &two).unwrap_err();
+        let why = cpus(&placement("scenario = \"5\""), 1, &two)
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             why,
             "all-on-all of 4 guests needs 4 CPUs, and there are 2 (0-1)"
         );
-        let why = cpus(&placement("scenario = \"one-to-one\""), 3, &two).unwrap_err();
+        let why = cpus(&placement("scenario = \"one-to-one\""), 3, &two)
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             why,
             "one-to-one of 1 guest needs 3 CPUs, and there are 2 (0-1)"
         );
-        let why = cpus(&placement("scenario = \"2\"\ncpus = \"1-2\""), 1, &two).unwrap_err();
+        let why = cpus(&placement("scenario = \"2\"\ncpus = \"1-2\""), 1, &two)
+            .unwrap_err()
+            .to_string();
         assert_eq!(why, "CPU 2 cannot be used; there are 0-1");
         // Pinning alone takes no group where an instance is a process.
         assert_eq!(refused("scenario = \"2\"", Seating::Process), None);

@@ -193,7 +193,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
             }
         }
         if let Some(why) = wrong {
-            top.wrong(at[number].1.clone(), why);
+            top.wrong(at[number].1.clone(), why.to_string());
         }
     }
     // Two probes with a cell in common would mix their trials.

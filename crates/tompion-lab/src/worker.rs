@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::WorkerError;
 use crate::cell::{CELL_ARG, measure};
 use crate::neighbour::{NEIGHBOUR_ARG, neighbour};
 use tompion_platforms::{GUARD_ARG, remote_guard};
@@ -13,22 +14,19 @@ use tompion_platforms::{GUARD_ARG, remote_guard};
 ///
 /// # Errors
 /// What failed, in one line.
-pub fn worker_main(arguments: &[String], tool: &str) -> Option<Result<u8, String>> {
-    const NO_JOB: &str = "this is how the lab calls itself; try `tompion lab --help`";
-    let job = arguments.get(1).ok_or(NO_JOB);
+pub fn worker_main(arguments: &[String], tool: &str) -> Option<Result<u8, WorkerError>> {
+    let job = arguments.get(1).ok_or(WorkerError::NotCalled);
     Some(match arguments.first()?.as_str() {
-        CELL_ARG => job.map_err(str::to_owned).and_then(|job| {
+        CELL_ARG => job.and_then(|job| {
             let result = measure(job, tool)?;
             let mut out = std::io::stdout().lock();
             out.write_all(&result)
                 .and_then(|()| out.flush())
-                .map_err(|e| format!("standard output: {e}"))?;
+                .map_err(WorkerError::io("standard output"))?;
             Ok(0)
         }),
-        NEIGHBOUR_ARG => job
-            .map_err(str::to_owned)
-            .and_then(|job| neighbour(job).map(|()| 0)),
-        GUARD_ARG => remote_guard(&arguments[1..]),
+        NEIGHBOUR_ARG => job.and_then(|job| neighbour(job).map(|()| 0)),
+        GUARD_ARG => remote_guard(&arguments[1..]).map_err(WorkerError::Guard),
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use tompion_host::{cpu_list, usable_cpus};
+use tompion_model::Unavailable;
 
 use crate::spec::Cpus;
 
@@ -14,7 +15,7 @@ pub struct Placement(Vec<u32>);
 ///
 /// # Errors
 /// If one of them is not there or not allowed, or the measured one is unknown.
-pub fn settle(cpus: Option<&Cpus>, measured: Option<u32>) -> Result<Placement, String> {
+pub fn settle(cpus: Option<&Cpus>, measured: Option<u32>) -> Result<Placement, Unavailable> {
     let wanted = match cpus {
         None => return Ok(Placement(Vec::new())),
         Some(Cpus::List(list)) => list.clone(),
@@ -33,27 +34,26 @@ pub fn settle(cpus: Option<&Cpus>, measured: Option<u32>) -> Result<Placement, S
         set(std::slice::from_ref(cpu))
             .map_err(|e| format!("CPU {cpu} cannot be used ({e}); usable are {usable}"))?;
     }
-    set(&wanted).map_err(|e| format!("could not be confined to its CPUs: {e}"))?;
+    set(&wanted).map_err(Unavailable::refused("could not be confined to its CPUs"))?;
     Ok(Placement(wanted))
 }
 
 /// The measured CPU, or how to have one.
-pub fn measured_cpu(measured: Option<u32>, option: &str) -> Result<u32, String> {
+pub fn measured_cpu(measured: Option<u32>, option: &str) -> Result<u32, Unavailable> {
     measured.ok_or_else(|| {
-        format!(
+        let text = format!(
             "{option} needs a measurement that is pinned to a CPU: pin it to one, or name a number \
              here"
-        )
+        );
+        text.into()
     })
 }
 
-fn others(measured: u32) -> Result<Vec<u32>, String> {
+fn others(measured: u32) -> Result<Vec<u32>, Unavailable> {
     let mut list = usable_cpus();
     list.retain(|cpu| *cpu != measured);
     match list.is_empty() {
-        true => Err(format!(
-            "there is no other CPU than the measured one, {measured}"
-        )),
+        true => Err(format!("there is no other CPU than the measured one, {measured}").into()),
         false => Ok(list),
     }
 }
@@ -97,7 +97,9 @@ mod tests {
 
     #[test]
     fn an_absent_cpu_is_told_with_those_that_exist() {
-        let message = settle(Some(&Cpus::List(vec![0, 8191])), None).unwrap_err();
+        let message = settle(Some(&Cpus::List(vec![0, 8191])), None)
+            .unwrap_err()
+            .to_string();
         assert!(
             message.starts_with("CPU 8191 does not exist; this machine has"),
             "{message}"
@@ -107,7 +109,7 @@ mod tests {
     #[test]
     fn the_measured_cpu_must_be_known() {
         for cpus in [Cpus::Measured, Cpus::Others] {
-            let message = settle(Some(&cpus), None).unwrap_err();
+            let message = settle(Some(&cpus), None).unwrap_err().to_string();
             assert!(message.contains("pin it to one"), "{message}");
         }
         assert_eq!(settle(None, None), Ok(Placement(Vec::new())));

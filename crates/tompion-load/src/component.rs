@@ -219,7 +219,7 @@ fn interrupts(
     let cpu = match part.work.irq() {
         Some(Irq::Cpu(cpu)) => cpu,
         Some(Irq::Measured) => measured_cpu(config.measured_cpu, "irq=measured")
-            .map_err(|problem| refusal(part, problem))?,
+            .map_err(|problem| refusal(part, problem.to_string()))?,
         None => return Ok((None, Vec::new())),
     };
     let (disk, irqs) = match irq::of_directory(&config.directory) {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use tompion_model::Unavailable;
 
 use tompion_cgroup::Groups;
 
@@ -12,9 +13,9 @@ use crate::spec::Size;
 /// Available is the kernel's `MemAvailable`, or what the memory limits of the
 /// control groups leave where that is less: in a container the former is the
 /// host's.
-pub fn memory_allowance_bytes() -> Result<u64, String> {
+pub fn memory_allowance_bytes() -> Result<u64, Unavailable> {
     let meminfo = fs::read_to_string("/proc/meminfo")
-        .map_err(|e| format!("could not read /proc/meminfo: {e}"))?;
+        .map_err(Unavailable::refused("could not read /proc/meminfo"))?;
     let available = mem_available_bytes(&meminfo)
         .ok_or("/proc/meminfo has no MemAvailable: the free memory is unknown")?;
     let read = |path: &Path| fs::read_to_string(path).ok();
@@ -48,9 +49,10 @@ fn less_a_fifth(bytes: u64) -> u64 {
 
 /// Checks that writing `bytes` leaves a fifth of the file system of `directory`
 /// free, as an unprivileged user sees it.
-pub fn check_disk(directory: &Path, bytes: u64) -> Result<(), String> {
-    let stat = nix::sys::statvfs::statvfs(directory)
-        .map_err(|e| format!("could not ask how full its file system is: {e}"))?;
+pub fn check_disk(directory: &Path, bytes: u64) -> Result<(), Unavailable> {
+    let stat = nix::sys::statvfs::statvfs(directory).map_err(Unavailable::refused(
+        "could not ask how full its file system is",
+    ))?;
     let unit = stat.fragment_size() as u64;
     // What root keeps for itself counts neither as used nor as free, as in df.
     let used = stat.blocks().saturating_sub(stat.blocks_free()) as u64;
@@ -58,7 +60,7 @@ pub fn check_disk(directory: &Path, bytes: u64) -> Result<(), String> {
     check_free((used + available) * unit, available * unit, bytes)
 }
 
-fn check_free(total: u64, available: u64, wanted: u64) -> Result<(), String> {
+fn check_free(total: u64, available: u64, wanted: u64) -> Result<(), Unavailable> {
     // 128 bits: total * 20 overflows beyond an exabyte.
     let left = u128::from(available.saturating_sub(wanted));
     if left * 5 >= u128::from(total) {
@@ -69,7 +71,8 @@ fn check_free(total: u64, available: u64, wanted: u64) -> Result<(), String> {
         "its file system has {percent:.1} % free and 20 % must stay free after writing {}; name a \
          directory on another one",
         Size(wanted)
-    ))
+    )
+    .into())
 }
 
 #[cfg(test)]
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn a_fifth_of_the_disk_stays_free() {
         assert!(check_free(1000, 300, 100).is_ok());
-        let message = check_free(1000, 300, 101).unwrap_err();
+        let message = check_free(1000, 300, 101).unwrap_err().to_string();
         assert!(message.contains("30.0 % free"), "{message}");
         assert!(check_free(1000, 100, 0).is_err());
         assert!(check_free(u64::MAX, u64::MAX, 1 << 20).is_ok());

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use tompion_model::Unavailable;
 
 /// One interrupt: its number and what the kernel calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,9 +16,9 @@ pub struct Irq {
 ///
 /// # Errors
 /// If no block device stands behind it, or no interrupt can be told to be its.
-pub fn of_directory(directory: &Path) -> Result<(String, Vec<Irq>), String> {
+pub fn of_directory(directory: &Path) -> Result<(String, Vec<Irq>), Unavailable> {
     let device = fs::metadata(directory)
-        .map_err(|e| format!("could not look at its directory: {e}"))?
+        .map_err(Unavailable::refused("could not look at its directory"))?
         .dev();
     let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -27,9 +28,10 @@ pub fn of_directory(directory: &Path) -> Result<(String, Vec<Irq>), String> {
         _ => format!("{major}:{minor}"),
     };
     let entry = Path::new("/sys/dev/block").join(&node);
-    let disks = disks(&entry).map_err(|e| format!("could not find its disk {node}: {e}"))?;
+    let disks = disks(&entry)
+        .map_err(|e| Unavailable::refused(format!("could not find its disk {node}"))(e))?;
     let table = fs::read_to_string("/proc/interrupts")
-        .map_err(|e| format!("could not read /proc/interrupts: {e}"))?;
+        .map_err(Unavailable::refused("could not read /proc/interrupts"))?;
     let table = interrupts(&table);
     let mut names = Vec::new();
     let mut found: Vec<Irq> = Vec::new();
@@ -41,15 +43,13 @@ pub fn of_directory(directory: &Path) -> Result<(String, Vec<Irq>), String> {
     found.dedup();
     let names = names.join(", ");
     match found.is_empty() {
-        true => Err(format!(
-            "no interrupt in /proc/interrupts belongs to {names}"
-        )),
+        true => Err(format!("no interrupt in /proc/interrupts belongs to {names}").into()),
         false => Ok((names, found)),
     }
 }
 
 /// The block device that is mounted where the file system itself has no number.
-fn source_node(mountinfo: &str, major: u64, minor: u64) -> Result<String, String> {
+fn source_node(mountinfo: &str, major: u64, minor: u64) -> Result<String, Unavailable> {
     let wanted = format!("{major}:{minor}");
     let line = mountinfo
         .lines()
@@ -74,7 +74,8 @@ fn source_node(mountinfo: &str, major: u64, minor: u64) -> Result<String, String
         }
         None => Err(format!(
             "its file system ({kind}) has no block device of its own; name a directory on a disk"
-        )),
+        )
+        .into()),
     }
 }
 
@@ -238,11 +239,16 @@ NMI:         0          0   Non-maskable interrupts
     fn file_systems_without_a_device_say_so() {
         let mounts =
             "22 27 0:21 / /proc rw - proc proc rw\n30 25 0:27 / / rw - overlay overlay rw\n";
-        let message = source_node(mounts, 0, 27).unwrap_err();
+        let message = source_node(mounts, 0, 27).unwrap_err().to_string();
         assert!(
             message.contains("(overlay) has no block device"),
             "{message}"
         );
-        assert!(source_node(mounts, 0, 99).unwrap_err().contains("unknown"));
+        assert!(
+            source_node(mounts, 0, 99)
+                .unwrap_err()
+                .to_string()
+                .contains("unknown")
+        );
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use tompion_model::Unavailable;
 
 use nix::sys::signal::SigSet;
 
@@ -155,10 +156,12 @@ pub fn run(args: &[String]) -> ExitCode {
             Ok(ON) => masks
                 .iter_mut()
                 .filter_map(|mask| mask.set(cpu).err())
+                .map(|why| why.to_string())
                 .collect(),
             Ok(OFF) => masks
                 .iter_mut()
                 .filter_map(|mask| mask.restore().err())
+                .map(|why| why.to_string())
                 .collect(),
             _ => break,
         };
@@ -199,7 +202,7 @@ impl Mask {
         }
     }
 
-    fn set(&mut self, cpu: &str) -> Result<(), String> {
+    fn set(&mut self, cpu: &str) -> Result<(), Unavailable> {
         let problem = |e: io::Error| self.problem(&e);
         let before = fs::read_to_string(&self.file).map_err(problem)?;
         if self.original.is_some() || before.trim() == cpu {
@@ -210,7 +213,7 @@ impl Mask {
         Ok(())
     }
 
-    fn restore(&mut self) -> Result<(), String> {
+    fn restore(&mut self) -> Result<(), Unavailable> {
         if let Some(original) = &self.original {
             fs::write(&self.file, original).map_err(|e| self.problem(&e))?;
             self.original = None;
@@ -261,7 +264,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut mask = Mask::new(root.path(), "9");
         assert!(
-            mask.set("0").unwrap_err().starts_with("9 "),
+            mask.set("0").unwrap_err().to_string().starts_with("9 "),
             "no such interrupt"
         );
         fs::create_dir(root.path().join("9")).unwrap();

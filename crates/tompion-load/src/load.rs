@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use tompion_model::{InvalidValue, Unavailable};
 
 use crate::driver::Driver;
 use crate::job::{Budget, Plan};
@@ -37,14 +38,14 @@ pub(crate) enum Parse {
     /// As `key=value`; every such load takes `cpus=LIST` too.
     Options(
         &'static [Opt],
-        fn(&Options<'_>) -> Result<Arc<dyn Work>, String>,
+        fn(&Options<'_>) -> Result<Arc<dyn Work>, InvalidValue>,
     ),
     /// As it likes: all that follows its name and a colon.
     Text(fn(Option<&str>) -> Parsed),
 }
 
 /// A load as asked for, or what is wrong with its options.
-pub(crate) type Parsed = Result<Arc<dyn Work>, String>;
+pub(crate) type Parsed = Result<Arc<dyn Work>, InvalidValue>;
 
 /// A load with its options.
 pub(crate) trait Work: fmt::Debug + Send + Sync {
@@ -77,9 +78,9 @@ pub(crate) trait Work: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Why it cannot run, in one line.
-    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+    fn plan(&self, budget: Budget) -> Result<Plan, Unavailable> {
         let _ = budget;
-        Err("not a load of the worker".to_owned())
+        Err("not a load of the worker".into())
     }
 
     /// The program that produces it, where that is another one than this.

@@ -119,6 +119,7 @@ impl FarEnd<'_> {
                     Some(directory) => {
                         check_disk(directory, files::MOST_FILE_BYTES * u64::from(files::FILES))
                             .err()
+                            .map(|why| why.to_string())
                     }
                 };
                 let Some(directory) = self.files.filter(|_| refusal.is_none()) else {

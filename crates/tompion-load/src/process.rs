@@ -53,7 +53,7 @@ impl LoadProcess {
             let named: Vec<u32> = part.named_cpus().chain(config.measured_cpu).collect();
             tompion_host::require_cpus(&named).map_err(|problem| LoadError::Start {
                 load: part.to_string(),
-                problem,
+                problem: problem.to_string(),
             })?;
         }
         let config = LoadConfig {

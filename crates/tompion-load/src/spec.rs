@@ -8,6 +8,7 @@ mod values;
 
 use std::fmt;
 use std::str::FromStr;
+use tompion_model::InvalidValue;
 
 use crate::LoadError;
 pub(crate) use options::{Opt, Options, PEER, SIZE, THREADS};
@@ -80,19 +81,19 @@ impl FromStr for LoadSpec {
     fn from_str(text: &str) -> Result<Self, LoadError> {
         parse(text).map(Self).map_err(|problem| LoadError::Spec {
             text: text.to_owned(),
-            problem,
+            problem: problem.to_string(),
         })
     }
 }
 
-fn parse(text: &str) -> Result<Vec<Part>, String> {
+fn parse(text: &str) -> Result<Vec<Part>, InvalidValue> {
     let mut parts: Vec<Part> = text.split('+').map(part::parse).collect::<Result<_, _>>()?;
     if parts.len() > 1 && parts.iter().any(|part| part.work.is_idle()) {
-        return Err("idle is the absence of load and combines with nothing".to_owned());
+        return Err("idle is the absence of load and combines with nothing".into());
     }
     parts.sort_by_cached_key(|part| (part.rank(), part.to_string()));
     match parts.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(twice) => Err(format!("{} is given twice", twice[0].level())),
+        Some(twice) => Err(format!("{} is given twice", twice[0].level()).into()),
         None => Ok(parts),
     }
 }

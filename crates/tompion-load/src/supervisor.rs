@@ -15,6 +15,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
@@ -41,7 +42,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 const WORDS_BYTES: usize = 2048;
 
 /// Runs the driver of a load until the pipe from the parent ends.
-pub fn run(spec: &Part) -> Result<(), String> {
+pub fn run(spec: &Part) -> Result<(), Unavailable> {
     let system = |action: &str, e: &dyn std::fmt::Display| format!("could not {action}: {e}");
     nix::sys::prctl::set_child_subreaper(true).map_err(|e| system("become a subreaper", &e))?;
     let directory = nix::unistd::mkdtemp("./.tompion-load-XXXXXX")
@@ -57,7 +58,7 @@ pub fn run(spec: &Part) -> Result<(), String> {
     io::stdout().flush().map_err(|e| system("report", &e))?;
     match supervisor.watch(None, || false)? {
         Event::ParentGone => Ok(()),
-        Event::Wanted | Event::Timeout => Err("stopped watching without a reason".to_owned()),
+        Event::Wanted | Event::Timeout => Err("stopped watching without a reason".into()),
     }
 }
 
@@ -100,7 +101,7 @@ impl Supervisor {
     }
 
     /// Starts the programs and returns once they work.
-    fn start(&mut self, driver: Driver) -> Result<(), String> {
+    fn start(&mut self, driver: Driver) -> Result<(), Unavailable> {
         self.program = driver.program;
         if let Some((server, port)) = driver.server {
             self.spawn(server)?;
@@ -117,10 +118,10 @@ impl Supervisor {
         Ok(())
     }
 
-    fn spawn(&mut self, mut command: Command) -> Result<(), String> {
+    fn spawn(&mut self, mut command: Command) -> Result<(), Unavailable> {
         for stream in [Command::stdout, Command::stderr] {
             let mouth = self.mouth.as_ref().map(PipeWriter::try_clone).transpose();
-            let mouth = mouth.map_err(|e| format!("could not share a pipe: {e}"))?;
+            let mouth = mouth.map_err(Unavailable::refused("could not share a pipe"))?;
             stream(&mut command, mouth.map_or_else(Stdio::null, Stdio::from));
         }
         command.stdin(Stdio::null()).process_group(0);
@@ -134,17 +135,18 @@ impl Supervisor {
         Ok(())
     }
 
-    fn wait_for(&mut self, what: &str, ready: impl Fn() -> bool) -> Result<(), String> {
+    fn wait_for(&mut self, what: &str, ready: impl Fn() -> bool) -> Result<(), Unavailable> {
         let deadline = Instant::now() + START_LIMIT;
         match self.watch(Some(deadline), ready)? {
             Event::Wanted => Ok(()),
-            Event::ParentGone => Err("its parent is gone".to_owned()),
+            Event::ParentGone => Err("its parent is gone".into()),
             Event::Timeout => Err(format!(
                 "{} did not {what} within {} s{}",
                 self.program,
                 START_LIMIT.as_secs(),
                 self.words()
-            )),
+            )
+            .into()),
         }
     }
 
@@ -154,7 +156,7 @@ impl Supervisor {
         &mut self,
         deadline: Option<Instant>,
         ready: impl Fn() -> bool,
-    ) -> Result<Event, String> {
+    ) -> Result<Event, Unavailable> {
         let stdin = io::stdin();
         loop {
             self.reap()?;
@@ -177,7 +179,7 @@ impl Supervisor {
             watched.extend(ear);
             match poll(&mut watched, timeout) {
                 Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-                Err(e) => return Err(format!("could not wait for events: {e}")),
+                Err(e) => return Err(format!("could not wait for events: {e}").into()),
             }
             let happened: Vec<bool> = watched.iter().map(|fd| fd.any() == Some(true)).collect();
             if happened[0] {
@@ -205,7 +207,7 @@ impl Supervisor {
     }
 
     /// Takes note of ended children; an error if one was a driver.
-    fn reap(&mut self) -> Result<(), String> {
+    fn reap(&mut self) -> Result<(), Unavailable> {
         while let Ok(status) = waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
             let (pid, how) = match status {
                 WaitStatus::Exited(pid, status) => (pid, format!("exit status {status}")),
@@ -216,7 +218,7 @@ impl Supervisor {
             if let Some(position) = self.running.iter().position(|running| *running == pid) {
                 self.running.remove(position);
                 self.hear_out();
-                return Err(format!("{} ended with {how}{}", self.program, self.words()));
+                return Err(format!("{} ended with {how}{}", self.program, self.words()).into());
             }
         }
         Ok(())

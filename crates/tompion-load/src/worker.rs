@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use nix::sys::signal::{Signal, raise};
 use nix::unistd::{Pid, getppid};
@@ -69,14 +70,14 @@ pub fn worker_main(args: &[String]) -> ExitCode {
     match run(&order) {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
-            complain(&problem);
+            complain(&problem.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(order: &Order) -> Result<(), String> {
-    sys::be_ordinary().map_err(|e| format!("could not become an ordinary process: {e}"))?;
+fn run(order: &Order) -> Result<(), Unavailable> {
+    sys::be_ordinary().map_err(Unavailable::refused("could not become an ordinary process"))?;
     // Timer slack is inherited; loads get the kernel's default of 50 us.
     let _ = nix::sys::prctl::set_timerslack(50_000);
     // If memory runs out, the load goes first. Best effort: it is a courtesy.
@@ -92,21 +93,21 @@ fn run(order: &Order) -> Result<(), String> {
 }
 
 /// Ends this process as soon as its parent ends, also while it is stopped.
-fn die_with(parent: Pid) -> Result<(), String> {
+fn die_with(parent: Pid) -> Result<(), Unavailable> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
-        .map_err(|e| format!("could not tie the load to its parent: {e}"))?;
+        .map_err(Unavailable::refused("could not tie the load to its parent"))?;
     // The parent may have died before the line above took effect.
     match getppid() == parent {
         true => Ok(()),
-        false => Err("its parent is gone".to_owned()),
+        false => Err("its parent is gone".into()),
     }
 }
 
 /// Prepares all threads, reports the operation, stops, and works from then on.
-fn work(plan: Plan, placement: &Placement) -> Result<(), String> {
+fn work(plan: Plan, placement: &Placement) -> Result<(), Unavailable> {
     let threads = plan.jobs.len();
     let counters = Counters::create(io::stdin(), threads)
-        .map_err(|e| format!("could not share its counters: {e}"))?;
+        .map_err(Unavailable::refused("could not share its counters"))?;
     let gate = Gate::new(threads);
     // A thread that fails must not leave a weaker load behind.
     std::panic::set_hook(Box::new(|panic| fail(&format!("internal error: {panic}"))));

@@ -1,9 +1,11 @@
 //! Durations as people write and read them.
 
+use crate::InvalidValue;
+
 /// Parses `100us`, `1ms`, `2.5s`, `3m`, `1h`, `1d`, `40ns` into nanoseconds.
 ///
 /// The error names what would be right.
-pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
+pub fn parse_duration_ns(text: &str) -> Result<u64, InvalidValue> {
     let hint = || {
         format!(
             "`{text}` is not a duration; write a number and a unit, such as 100us, 1ms, 2.5s, 3m"
@@ -23,11 +25,11 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
         "m" | "min" => 60e9,
         "h" => 3600e9,
         "d" => 86_400e9,
-        _ => return Err(hint()),
+        _ => return Err(hint().into()),
     };
     let ns = (number * scale).round();
     if !(1.0..=9.0e18).contains(&ns) {
-        return Err(format!("`{text}` is out of range; use 1ns up to 100000d"));
+        return Err(format!("`{text}` is out of range; use 1ns up to 100000d").into());
     }
     Ok(ns as u64)
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use tompion_model::Unavailable;
 
 use tompion_cgroup::{Groups, Throttled};
 
@@ -19,7 +20,7 @@ impl Throttling {
     ///
     /// # Errors
     /// In a few words: why no group tells.
-    pub(crate) fn of(tid: i32) -> Result<Self, String> {
+    pub(crate) fn of(tid: i32) -> Result<Self, Unavailable> {
         let text = |path: String| fs::read_to_string(path).unwrap_or_default();
         let mounts = text("/proc/self/mountinfo".to_owned());
         let member = text(format!("/proc/{tid}/cgroup"));
@@ -40,7 +41,7 @@ impl Throttling {
             }
         }
         if files.is_empty() {
-            return Err("no control group with CPU counters is seen from here".to_owned());
+            return Err("no control group with CPU counters is seen from here".into());
         }
         Ok(Self { files })
     }

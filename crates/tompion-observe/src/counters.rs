@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use tompion_model::Unavailable;
 
 use tompion_cause::Counters;
 use tompion_time::os::{ClockId, now_ns};
@@ -29,8 +30,8 @@ pub struct ThreadCounters {
     schedstat: Option<Kept>,
     status: Option<Kept>,
     stat: Option<Kept>,
-    throttling: Result<Throttling, String>,
-    smi: Result<File, String>,
+    throttling: Result<Throttling, Unavailable>,
+    smi: Result<File, Unavailable>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +51,10 @@ impl ThreadCounters {
     ///
     /// # Errors
     /// One line, when there is no such thread.
-    pub fn open(tid: i32) -> Result<Self, String> {
+    pub fn open(tid: i32) -> Result<Self, Unavailable> {
         let dir = format!("/proc/{tid}/task/{tid}");
         let status = fs::read_to_string(format!("{dir}/status"))
-            .map_err(|e| format!("thread {tid} cannot be watched: {e}"))?;
+            .map_err(|e| Unavailable::refused(format!("thread {tid} cannot be watched"))(e))?;
         let of = |name: &str| {
             let mut lines = status.lines();
             lines.find_map(|l| l.strip_prefix(name)?.trim().parse::<u32>().ok())
@@ -71,7 +72,7 @@ impl ThreadCounters {
             status: open("status"),
             stat: open("stat"),
             throttling: Throttling::of(tid),
-            smi: Err("not asked for".to_owned()),
+            smi: Err("not asked for".into()),
         })
     }
 
@@ -79,18 +80,22 @@ impl ThreadCounters {
     ///
     /// # Errors
     /// One line: why they cannot be counted here.
-    pub fn watch_smi_of(&mut self, cpu: u32) -> Result<(), String> {
+    pub fn watch_smi_of(&mut self, cpu: u32) -> Result<(), Unavailable> {
         self.smi = smi_of(&format!("/dev/cpu/{cpu}/msr"));
         self.smi.as_ref().map(drop).map_err(Clone::clone)
     }
 
-    /// Which counters there are; each `Err` says why not.
+    /// Which counters there are; each `Err` says why not, as a run keeps it.
     pub fn access(&self) -> Vec<(String, Result<(), String>)> {
         let had = |there: bool| match there {
             true => Ok(()),
             false => Err("this kernel does not tell".to_owned()),
         };
-        let throttling = self.throttling.as_ref().map(drop).map_err(Clone::clone);
+        let throttling = self
+            .throttling
+            .as_ref()
+            .map(drop)
+            .map_err(ToString::to_string);
         vec![
             (
                 "run delay of the thread".to_owned(),
@@ -103,7 +108,7 @@ impl ThreadCounters {
             ("throttling of its control group".to_owned(), throttling),
             (
                 "system management interrupts".to_owned(),
-                self.smi.as_ref().map(drop).map_err(Clone::clone),
+                self.smi.as_ref().map(drop).map_err(ToString::to_string),
             ),
         ]
     }
@@ -155,11 +160,11 @@ impl ThreadCounters {
     }
 }
 
-fn smi_of(path: &str) -> Result<File, String> {
-    let file = File::open(path).map_err(|e| format!("{path}: {e}"))?;
+fn smi_of(path: &str) -> Result<File, Unavailable> {
+    let file = File::open(path).map_err(Unavailable::refused(path))?;
     match read_msr(&file) {
         Some(_) => Ok(file),
-        None => Err(format!("{path}: this CPU does not count them, or hides it")),
+        None => Err(format!("{path}: this CPU does not count them, or hides it").into()),
     }
 }
 
@@ -222,6 +227,7 @@ mod tests {
         let mut counters = ThreadCounters::open(sys::own_tid()).unwrap();
         assert_eq!(why(&counters), Err("not asked for".to_owned()));
         let refused = counters.watch_smi_of(1 << 20).unwrap_err();
+        let refused = refused.to_string();
         assert!(refused.contains("/msr: "), "{refused}");
         assert_eq!(why(&counters), Err(refused));
     }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use tompion_model::Unavailable;
 
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ impl Hierarchy {
     ///
     /// # Errors
     /// In one line, where there is none that we may write to.
-    pub fn find() -> Result<Self, String> {
+    pub fn find() -> Result<Self, Unavailable> {
         let found = Self::below(Path::new(MOUNT))?;
         let writable = rustix::fs::access(&found.root, rustix::fs::Access::WRITE_OK);
         writable.map_err(|e| {
@@ -42,7 +43,7 @@ impl Hierarchy {
         Ok(found)
     }
 
-    fn below(mount: &Path) -> Result<Self, String> {
+    fn below(mount: &Path) -> Result<Self, Unavailable> {
         // With both versions mounted, the controller belongs to one of them.
         let first = mount.join("cpu");
         if first.join("cpu.shares").exists() || first.join("tasks").exists() {
@@ -63,7 +64,8 @@ impl Hierarchy {
         })
         .ok_or_else(|| {
             let at = mount.display();
-            format!("sharing the CPU among guests needs control groups with the controller cpu; {at} has none")
+            let needs = "sharing the CPU among guests needs control groups with the controller cpu";
+            format!("{needs}; {at} has none").into()
         })
     }
 
@@ -76,7 +78,7 @@ impl Hierarchy {
     ///
     /// # Errors
     /// What the kernel refuses, in one line.
-    pub fn parent(&self, name: &str, has: &Scheduling) -> Result<Group, String> {
+    pub fn parent(&self, name: &str, has: &Scheduling) -> Result<Group, Unavailable> {
         if self.version == Version::V2 {
             write(&self.root.join("cgroup.subtree_control"), "+cpu")?;
         }
@@ -93,7 +95,7 @@ pub struct Group {
 }
 
 impl Group {
-    fn make(version: Version, path: PathBuf, has: &Scheduling) -> Result<Self, String> {
+    fn make(version: Version, path: PathBuf, has: &Scheduling) -> Result<Self, Unavailable> {
         fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let group = Self { version, path };
         group.set(has)?;
@@ -105,7 +107,7 @@ impl Group {
     ///
     /// # Errors
     /// What the kernel refuses, in one line.
-    pub fn child(&self, name: &str, has: &Scheduling, threaded: bool) -> Result<Self, String> {
+    pub fn child(&self, name: &str, has: &Scheduling, threaded: bool) -> Result<Self, Unavailable> {
         let path = self.path.join(name);
         if self.version == Version::V1 {
             return Self::make(self.version, path, has);
@@ -120,7 +122,7 @@ impl Group {
         Ok(bare)
     }
 
-    fn set(&self, has: &Scheduling) -> Result<(), String> {
+    fn set(&self, has: &Scheduling) -> Result<(), Unavailable> {
         settings(self.version, has)
             .iter()
             .try_for_each(|(file, value)| write(&self.path.join(file), value))
@@ -148,7 +150,7 @@ impl Group {
     ///
     /// # Errors
     /// What the kernel refuses, in one line.
-    pub fn take_thread(&self, thread: i32) -> Result<(), String> {
+    pub fn take_thread(&self, thread: i32) -> Result<(), Unavailable> {
         write(&self.path.join(self.threads_file()), &thread.to_string())
     }
 
@@ -189,8 +191,9 @@ pub fn shares(weight: u64) -> u64 {
     (weight * 1024 / 100).max(2)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|e| format!("{}: writing {text}: {e}", path.display()))
+fn write(path: &Path, text: &str) -> Result<(), Unavailable> {
+    let what = || format!("{}: writing {text}", path.display());
+    fs::write(path, text).map_err(|e| Unavailable::refused(what())(e))
 }
 
 /// A part of the CPU's time. What is absent is left as it is.
@@ -344,7 +347,7 @@ mod tests {
     #[test]
     fn no_controller_is_told_in_one_line() {
         let d = made_up(&[("unified/cgroup.controllers", "io memory")]);
-        let error = Hierarchy::below(d.path()).unwrap_err();
+        let error = Hierarchy::below(d.path()).unwrap_err().to_string();
         assert!(
             error.contains("with the controller cpu") && !error.contains('\n'),
             "{error}"

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use tompion_model::parse_duration_ns;
+use tompion_model::{InvalidValue, parse_duration_ns};
 
 /// Something wrong in a plan, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,10 +140,10 @@ impl<'s, 'a> Table<'s, 'a> {
     }
 
     /// The value of `key` as `read` understands it; a mistake where it does not.
-    pub fn read<T>(
+    pub fn read<T, E: fmt::Display>(
         &self,
         key: &'static str,
-        read: impl FnOnce(&DeValue<'a>) -> Result<T, String>,
+        read: impl FnOnce(&DeValue<'a>) -> Result<T, E>,
     ) -> Option<T> {
         let value = self.value(key)?;
         read(value.get_ref())
@@ -172,7 +172,7 @@ impl<'s, 'a> Table<'s, 'a> {
     /// One of these names, the first of them where there is none.
     pub fn choice(&self, key: &'static str, names: &[&'static str]) -> &'static str {
         let chosen = self.read(key, |value| {
-            let name = text(value)?;
+            let name = text(value).map_err(|e| e.to_string())?;
             let known = names.iter().copied();
             let found = known.clone().find(|known| *known == name);
             found.ok_or_else(|| match nearest(name, known) {
@@ -189,10 +189,10 @@ impl<'s, 'a> Table<'s, 'a> {
     }
 
     /// A list of texts, or one text alone, each understood by `parse`.
-    pub fn list<T>(
+    pub fn list<T, E: fmt::Display>(
         &self,
         key: &'static str,
-        parse: impl Fn(&str) -> Result<T, String>,
+        parse: impl Fn(&str) -> Result<T, E>,
     ) -> Option<Vec<T>> {
         let value = self.value(key)?;
         let one = std::slice::from_ref(value);
@@ -201,8 +201,9 @@ impl<'s, 'a> Table<'s, 'a> {
             self.wrong(value.span(), format!("{key}: empty; name at least one"));
         }
         let read = |item: &Spanned<DeValue<'a>>| {
-            text(item.get_ref())
-                .and_then(&parse)
+            let parsed = text(item.get_ref()).map_err(|e| e.to_string());
+            parsed
+                .and_then(|text| parse(text).map_err(|e| e.to_string()))
                 .map_err(|why| self.wrong(item.span(), format!("{key}: {why}")))
                 .ok()
         };
@@ -211,7 +212,7 @@ impl<'s, 'a> Table<'s, 'a> {
 
     /// A list of what has a name and a parser of its own.
     pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, key: &'static str) -> Option<Vec<T>> {
-        self.list(key, |text| text.parse::<T>().map_err(|e| e.to_string()))
+        self.list(key, str::parse::<T>)
     }
 
     /// A table within this one.
@@ -269,8 +270,8 @@ impl<'s, 'a> Table<'s, 'a> {
 ///
 /// # Errors
 /// What it is instead.
-pub fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, String> {
-    let wanted = || format!("a text in quotes is wanted, not {}", value.type_str());
+pub fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, InvalidValue> {
+    let wanted = || format!("a text in quotes is wanted, not {}", value.type_str()).into();
     value.as_str().ok_or_else(wanted)
 }
 

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use rustix::mount::UnmountFlags;
 use serde::{Deserialize, Serialize};
@@ -202,10 +203,10 @@ fn read_journal(directory: &Path) -> (Option<Owner>, Vec<Made>) {
 }
 
 fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut Vec<Leftover>) {
-    let mut tell = |what: String, remove: &dyn Fn() -> Result<(), String>| {
+    let mut tell = |what: String, remove: &dyn Fn() -> Result<(), Unavailable>| {
         let problem = match way {
             Way::Tell => None,
-            Way::Remove | Way::Forget => remove().err(),
+            Way::Remove | Way::Forget => remove().err().map(|why| why.to_string()),
         };
         let is_done = problem.is_none();
         found.push(Leftover { what, problem });
@@ -239,13 +240,13 @@ fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut
         _ => None,
     }) {
         done &= tell(format!("directory {}", path.display()), &|| {
-            remove_directory(path).map_err(|e| e.to_string())
+            remove_directory(path).map_err(|e| e.to_string().into())
         });
     }
     // The journal goes last, and only when there is nothing left to know.
     if done {
         tell(format!("directory {}", directory.display()), &|| {
-            remove_directory(directory).map_err(|e| e.to_string())
+            remove_directory(directory).map_err(|e| e.to_string().into())
         });
     }
 }
@@ -320,7 +321,7 @@ fn is_kept(id: &str, state: &Path) -> bool {
 }
 
 /// Runs a command that removes something.
-pub fn run(command: &[String]) -> Result<(), String> {
+pub fn run(command: &[String]) -> Result<(), Unavailable> {
     let (program, arguments) = command.split_first().ok_or("no command")?;
     let mut command = Command::new(program);
     command.args(arguments);
@@ -329,7 +330,8 @@ pub fn run(command: &[String]) -> Result<(), String> {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&done.stderr)
             .trim()
-            .replace('\n', " ")),
+            .replace('\n', " ")
+            .into()),
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection};
@@ -171,13 +172,13 @@ pub trait Platform: Sync {
 
 /// Refuses a program that needs files which an instance does not have, or another
 /// processor.
-fn require_static(program: &Path) -> Result<(), String> {
+fn require_static(program: &Path) -> Result<(), Unavailable> {
     static_for(program)?;
     require_here(program)
 }
 
 /// Refuses a program for another processor than this machine's, and others than tompion.
-fn require_here(program: &Path) -> Result<(), String> {
+fn require_here(program: &Path) -> Result<(), Unavailable> {
     let (built_for, _) = look_into(program)?;
     let here = match std::env::consts::ARCH {
         "aarch64" => object::Architecture::Aarch64,
@@ -187,33 +188,35 @@ fn require_here(program: &Path) -> Result<(), String> {
         return Err(format!(
             "{} is built for another architecture, {built_for:?}",
             program.display()
-        ));
+        )
+        .into());
     }
     // Instances would only say what they make of arguments that are not meant for them.
     match version(program) {
         Ok(told) if told.starts_with("tompion ") => Ok(()),
-        Ok(told) => Err(format!("{} is no tompion: it is {told}", program.display())),
-        Err(why) => Err(format!("no tompion: {why}")),
+        Ok(told) => Err(format!("{} is no tompion: it is {told}", program.display()).into()),
+        Err(why) => Err(format!("no tompion: {why}").into()),
     }
 }
 
 /// The architecture of a program that needs no other files.
-fn static_for(program: &Path) -> Result<object::Architecture, String> {
+fn static_for(program: &Path) -> Result<object::Architecture, Unavailable> {
     let (built_for, is_static) = look_into(program)?;
     if !is_static {
         return Err(format!(
             "{} is not static, and an instance has no libraries; build the static one with \
              `make static` and name it: --program dist/tompion",
             program.display()
-        ));
+        )
+        .into());
     }
     Ok(built_for)
 }
 
 /// What a program is built for, and whether it needs no other files.
-fn look_into(program: &Path) -> Result<(object::Architecture, bool), String> {
+fn look_into(program: &Path) -> Result<(object::Architecture, bool), Unavailable> {
     let at = program.display();
-    let bytes = fs::read(program).map_err(|e| format!("{at}: {e}"))?;
+    let bytes = fs::read(program).map_err(|e| Unavailable::refused(format!("{at}"))(e))?;
     let file = ElfFile64::<object::Endianness>::parse(bytes.as_slice())
         .map_err(|e| format!("{at} is no program for 64 bits: {e}"))?;
     let interpreter = file
@@ -237,7 +240,7 @@ fn find(program: &Path) -> Option<PathBuf> {
 }
 
 /// The first line that a program prints of its version.
-fn version(program: &Path) -> Result<String, String> {
+fn version(program: &Path) -> Result<String, Unavailable> {
     let mut command = Command::new(program);
     command.arg("--version");
     let at = program.display();
@@ -245,7 +248,7 @@ fn version(program: &Path) -> Result<String, String> {
     let text = String::from_utf8_lossy(&done.stdout);
     match text.lines().next().map(str::trim) {
         Some(line) if done.success && !line.is_empty() => Ok(line.to_owned()),
-        _ => Err(format!("{at} --version fails ({})", done.status)),
+        _ => Err(format!("{at} --version fails ({})", done.status).into()),
     }
 }
 
@@ -257,11 +260,15 @@ mod tests {
     fn what_cannot_run_in_an_instance_is_refused_beforehand() {
         // Tests are linked with shared libraries.
         let shared = std::env::current_exe().unwrap();
-        let error = require_static(&shared).unwrap_err();
+        let error = require_static(&shared).unwrap_err().to_string();
         assert!(error.contains("make static"), "{error}");
-        let error = require_static(Path::new("/etc/passwd")).unwrap_err();
+        let error = require_static(Path::new("/etc/passwd"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no program"), "{error}");
-        let error = require_static(Path::new("/no/such")).unwrap_err();
+        let error = require_static(Path::new("/no/such"))
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with("/no/such: No such file"), "{error}");
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 /// How often the lab looks up while an instance measures: seldom, since it may do so
 /// on the CPU that is measured.
@@ -44,6 +45,12 @@ pub enum TaskError {
 impl From<crate::Error> for TaskError {
     fn from(error: crate::Error) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+impl From<Unavailable> for TaskError {
+    fn from(why: Unavailable) -> Self {
+        Self::Failed(why.to_string())
     }
 }
 
@@ -97,11 +104,11 @@ pub(crate) fn run_with(
 }
 
 /// What a program answers that is asked for a word or to tidy up, not for work.
-pub(crate) fn ask(command: Command, limit: Duration) -> Result<Output, String> {
+pub(crate) fn ask(command: Command, limit: Duration) -> Result<Output, Unavailable> {
     let never = AtomicBool::new(false);
     run(command, limit, &never, None, || ()).map_err(|e| match e {
-        TaskError::Failed(why) | TaskError::Late(why) => why,
-        TaskError::Stopped => "stopped".to_owned(),
+        TaskError::Failed(why) | TaskError::Late(why) => why.into(),
+        TaskError::Stopped => "stopped".into(),
     })
 }
 

@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -36,26 +37,27 @@ enum Event {
 ///
 /// # Errors
 /// In one line.
-pub fn remote_guard(arguments: &[String]) -> Result<u8, String> {
+pub fn remote_guard(arguments: &[String]) -> Result<u8, Unavailable> {
     let [limit, directory, arguments @ ..] = arguments else {
-        return Err("this is how the lab calls itself; try `tompion lab --help`".to_owned());
+        return Err("this is how the lab calls itself; try `tompion lab --help`".into());
     };
     let seconds = limit
         .parse()
         .map_err(|e| format!("the guard's limit, {limit}: {e}"))?;
-    let program = std::env::current_exe().map_err(|e| format!("its own file: {e}"))?;
+    let program = std::env::current_exe().map_err(Unavailable::refused("its own file"))?;
     let mut command = Command::new(program);
     command.args(arguments);
     let ended = run(command, Duration::from_secs(seconds), io::stdin());
-    remove(Path::new(directory)).map_err(|e| format!("removing {directory}: {e}"))?;
+    remove(Path::new(directory))
+        .map_err(|e| Unavailable::refused(format!("removing {directory}"))(e))?;
     let (status, output) = ended?;
     let mut out = io::stdout().lock();
     out.write_all(&output)
         .and_then(|()| out.flush())
-        .map_err(|e| format!("standard output: {e}"))?;
+        .map_err(Unavailable::refused("standard output"))?;
     match status.code() {
         Some(code) => Ok(u8::try_from(code).unwrap_or(1)),
-        None => Err(format!("the cell ended by {status}")),
+        None => Err(format!("the cell ended by {status}").into()),
     }
 }
 
@@ -63,14 +65,14 @@ fn run(
     mut command: Command,
     limit: Duration,
     line: impl Read + Send + 'static,
-) -> Result<(ExitStatus, Vec<u8>), String> {
+) -> Result<(ExitStatus, Vec<u8>), Unavailable> {
     let until = Instant::now() + limit;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .process_group(0);
     tompion_child::kill_with_parent(&mut command);
-    let mut child = command.spawn().map_err(|e| format!("the cell: {e}"))?;
+    let mut child = command.spawn().map_err(Unavailable::refused("the cell"))?;
     let mut stdout = child.stdout.take().expect("a pipe");
     let (output, events) = channel();
     let alone = output.clone();
@@ -92,11 +94,11 @@ fn run(
         }
         Ok(Event::Alone) => {
             end(&mut child);
-            Err("the connection has ended, the cell too".to_owned())
+            Err("the connection has ended, the cell too".into())
         }
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             end(&mut child);
-            Err(late)
+            Err(late.into())
         }
     }
 }
@@ -166,10 +168,10 @@ mod tests {
             drop(held);
         });
         let error = run(sh("exec sleep 1000"), LONG, line).unwrap_err();
-        assert_eq!(error, "the connection has ended, the cell too");
+        assert_eq!(error.to_string(), "the connection has ended, the cell too");
         cutter.join().unwrap();
         let (line, _held) = open_line();
         let error = run(sh("exec sleep 1000"), Duration::from_secs(1), line).unwrap_err();
-        assert_eq!(error, "still running after 1 s, killed");
+        assert_eq!(error.to_string(), "still running after 1 s, killed");
     }
 }

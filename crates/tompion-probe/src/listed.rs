@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
+use tompion_model::InvalidValue;
 
 use tompion_model::MethodRow;
 
@@ -91,9 +92,9 @@ impl<E: Listed> fmt::Display for Method<E> {
 }
 
 impl<E: Listed> FromStr for Method<E> {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let known = || Self::all().map(Self::name);
         match Self::all().find(|m| m.name() == text) {
             Some(method) => Ok(method),
@@ -101,7 +102,8 @@ impl<E: Listed> FromStr for Method<E> {
                 "unknown {} `{text}`; use one of {}",
                 E::WHAT,
                 known().collect::<Vec<_>>().join(", ")
-            )),
+            )
+            .into()),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tompion_model::InvalidValue;
 
 use tompion_time::os;
 
@@ -42,9 +43,9 @@ impl fmt::Display for Policy {
 }
 
 impl FromStr for Policy {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let wrong =
             || format!("`{text}` is no scheduling policy; use other, fifo:1..99 or rr:1..99");
         if text == "other" {
@@ -59,7 +60,7 @@ impl FromStr for Policy {
         match name {
             "fifo" => Ok(Self::Fifo(priority)),
             "rr" => Ok(Self::RoundRobin(priority)),
-            _ => Err(wrong()),
+            _ => Err(wrong().into()),
         }
     }
 }
@@ -358,7 +359,12 @@ mod tests {
             assert_eq!(text.parse::<Policy>().unwrap().to_string(), text);
         }
         for bad in ["fifo", "fifo:0", "fifo:100", "idle:3", ""] {
-            assert!(bad.parse::<Policy>().unwrap_err().contains("fifo:1..99"));
+            assert!(
+                bad.parse::<Policy>()
+                    .unwrap_err()
+                    .to_string()
+                    .contains("fifo:1..99")
+            );
         }
     }
 

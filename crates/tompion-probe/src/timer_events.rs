@@ -22,6 +22,7 @@ mod tests;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
+use tompion_model::{InvalidValue, Unavailable};
 
 use tompion_model::MethodRow;
 use tompion_time::os::{self, ClockId};
@@ -81,13 +82,15 @@ impl fmt::Display for Form {
 }
 
 impl FromStr for Form {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         Self::ALL
             .into_iter()
             .find(|f| f.name() == text)
-            .ok_or_else(|| format!("`{text}` is no form of timer events; use grid or rearmed"))
+            .ok_or_else(|| {
+                format!("`{text}` is no form of timer events; use grid or rearmed").into()
+            })
     }
 }
 
@@ -130,9 +133,9 @@ impl Method {
     ///
     /// # Errors
     /// Why not, and what would help, in one line.
-    pub fn available(self) -> Result<(), String> {
+    pub fn available(self) -> Result<(), Unavailable> {
         let fires = (self.entry().available)();
-        fires.map_err(|e| format!("{self}: {e}{}", self.advice(&e)))
+        fires.map_err(|e| Unavailable::from(format!("{self}: {e}{}", self.advice(&e))))
     }
 
     fn advice(self, error: &io::Error) -> &'static str {

@@ -36,11 +36,14 @@ pub enum Error {
     /// The plan cannot be carried out as asked.
     #[error("{0}")]
     Plan(String),
+    /// A value that cannot be taken.
+    #[error(transparent)]
+    Value(#[from] tompion_model::InvalidValue),
     /// CPUs that this machine does not have.
     #[error("{why}")]
     Cpus {
         /// Which do not exist, and which do.
-        why: String,
+        why: tompion_model::Unavailable,
         /// Whether they are those of busy loops, and not the one of every measurement.
         several: bool,
     },

@@ -1,5 +1,7 @@
 //! What is watched during a measurement.
 
+use tompion_model::InvalidValue;
+
 /// What is watched during a measurement (the feedback mechanism of Whiteaker 2011,
 /// section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -47,14 +49,17 @@ impl Observe {
 }
 
 impl std::str::FromStr for Observe {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         Self::ALL
             .into_iter()
             .find(|o| o.name() == text)
             .ok_or_else(|| {
-                format!("`{text}` is nothing to observe; use auto, off, counters, turns, threads or cpus")
+                format!(
+                    "`{text}` is nothing to observe; use auto, off, counters, turns, threads or cpus"
+                )
+                .into()
             })
     }
 }

@@ -10,6 +10,7 @@ mod selection;
 
 use std::fmt;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use crate::{PlannedCell, PlannedSearch};
 
@@ -62,7 +63,7 @@ pub struct Probe {
     /// What it takes to end, on top of the measuring time.
     pub closing: Duration,
     /// Whether this machine has what these values name; if not, why, in one line.
-    pub available: fn(&Values) -> Result<(), String>,
+    pub available: fn(&Values) -> Result<(), Unavailable>,
     /// The cells for one load and one policy.
     cells: fn(&Values, &Context<'_>) -> Vec<PlannedCell>,
     /// The searches for one load and one policy, which follow the last block.

@@ -1,5 +1,6 @@
 //! Columns on their way into a Parquet file and out of it, and what their checksum takes.
 
+use crate::error::Fault;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
@@ -207,17 +208,17 @@ pub(super) fn of_side_table(table: &SideTable) -> Vec<Column> {
 }
 
 /// The side table of these columns.
-pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, String> {
+pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, Fault> {
     fn join<T, U>(
         levels: Option<Vec<i16>>,
         values: Vec<T>,
-        into: impl Fn(T) -> Result<U, String>,
-    ) -> Result<Vec<Option<U>>, String> {
+        into: impl Fn(T) -> Result<U, Fault>,
+    ) -> Result<Vec<Option<U>>, Fault> {
         let Some(levels) = levels else {
             return values.into_iter().map(|v| into(v).map(Some)).collect();
         };
         let mut values = values.into_iter();
-        let mut next = || values.next().ok_or("a value is missing".to_owned());
+        let mut next = || values.next().ok_or(Fault::from("a value is missing"));
         levels
             .into_iter()
             .map(|level| match level {
@@ -233,7 +234,7 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, String> {
         })
         .map(Values::Text)
     };
-    let columns: Result<Vec<model::Column>, String> = columns
+    let columns: Result<Vec<model::Column>, Fault> = columns
         .into_iter()
         .map(|c| {
             let l = c.levels;
@@ -252,7 +253,7 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, String> {
             })
         })
         .collect();
-    SideTable::new(columns?).map_err(|e| e.to_string())
+    SideTable::new(columns?).map_err(|e| e.to_string().into())
 }
 /// The checksum of a table, in eight hexadecimal digits: CRC-32 of the number of rows (64
 /// bits) and of each column: length of its name (32 bits) and the name; a byte 0 where

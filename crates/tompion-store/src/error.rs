@@ -89,3 +89,20 @@ impl Error {
         }
     }
 }
+
+/// What is wrong with what a file holds, in a few words; whoever opened it adds its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Fault(String);
+
+impl From<String> for Fault {
+    fn from(what: String) -> Self {
+        Self(what)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(what: &str) -> Self {
+        Self(what.to_owned())
+    }
+}

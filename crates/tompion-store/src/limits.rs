@@ -1,6 +1,7 @@
 //! How large the parts of a run may be, and how they may be called; docs/run-format.md states
 //! these numbers.
 
+use crate::error::Fault;
 use tompion_model::{Factors, factor, table};
 
 /// The longest `run.json`, in bytes.
@@ -35,29 +36,28 @@ pub(super) const LEVEL_BYTES: usize = 1024;
 pub(super) const TAKEN: [&str; 2] = [table::BINS, table::HISTOGRAMS];
 
 /// Says what is wrong with a trial's probe or the names of its factors.
-pub(super) fn check_factors(factors: &Factors) -> Result<(), String> {
+pub(super) fn check_factors(factors: &Factors) -> Result<(), Fault> {
     let probe = factors.level(factor::PROBE);
     if !is_file_word(probe) || TAKEN.contains(&probe) {
-        return Err(format!(
-            "no probe may be called {probe:?}: files are named by it"
-        ));
+        return Err(format!("no probe may be called {probe:?}: files are named by it").into());
     }
     let is_long =
         |(name, level): (&str, &str)| name.len() > NAME_BYTES || level.len() > LEVEL_BYTES;
     match factors.iter().any(is_long) {
         true => Err(format!(
             "a factor's name has at most {NAME_BYTES} bytes, its level {LEVEL_BYTES}"
-        )),
+        )
+        .into()),
         false => Ok(()),
     }
 }
 
 /// Says what is wrong with a trial's period.
-pub(super) fn check_period(period_ns: Option<u64>) -> Result<(), String> {
+pub(super) fn check_period(period_ns: Option<u64>) -> Result<(), Fault> {
     match period_ns {
-        Some(ns) if ns > PERIOD_NS => Err(format!(
-            "measurement.period_ns is {ns}, at most {PERIOD_NS}"
-        )),
+        Some(ns) if ns > PERIOD_NS => {
+            Err(format!("measurement.period_ns is {ns}, at most {PERIOD_NS}").into())
+        }
         _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! Reading a run back, also one whose process died.
 
+use crate::error::Fault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -75,7 +76,7 @@ impl Run {
         for (i, trial) in self.record.trials.iter().enumerate() {
             let listed = match trial.id as usize == i {
                 true => self.tables.check(trial),
-                false => Err(format!("its id is {}, its place in the list {i}", trial.id)),
+                false => Err(format!("its id is {}, its place in the list {i}", trial.id).into()),
             };
             let twice = |(name, at): (&String, &TableRef)| {
                 let is_new = at.rows == 0 || taken.insert((at.file.clone(), at.row_group));
@@ -86,7 +87,7 @@ impl Run {
             };
             // In version 1 each has a file of its own, by its name.
             let listed = listed.and_then(|()| match trial.tables.iter().find_map(twice) {
-                Some(why) => Err(why),
+                Some(why) => Err(why.into()),
                 None => Ok(()),
             });
             listed.map_err(|why| {
@@ -240,45 +241,45 @@ impl Tables {
 
     /// Says what is wrong with where a trial's tables lie, how many they are, and how it is
     /// described.
-    fn check(&self, trial: &Trial) -> std::result::Result<(), String> {
+    fn check(&self, trial: &Trial) -> std::result::Result<(), Fault> {
         limits::check_factors(&trial.factors)?;
         limits::check_period(trial.measurement.period_ns)?;
         let found = trial.tables.len();
         if found > limits::TABLES {
-            return Err(format!("{found} tables, at most {}", limits::TABLES));
+            return Err(format!("{found} tables, at most {}", limits::TABLES).into());
         }
         if !trial.tables.contains_key(table::SAMPLES) {
-            return Err("tables has no `samples`".to_owned());
+            return Err("tables has no `samples`".into());
         }
         if trial.storage != Storage::Complete && !trial.tables.contains_key(table::BINS) {
-            return Err("its storage is `tail`, and tables has no `bins`".to_owned());
+            return Err("its storage is `tail`, and tables has no `bins`".into());
         }
         trial.tables.iter().try_for_each(|(name, at)| {
             self.check_table(name, at)
-                .map_err(|why| format!("tables.{}: {why}", name.escape_debug()))
+                .map_err(|why| format!("tables.{}: {why}", name.escape_debug()).into())
         })
     }
 
-    fn check_table(&self, name: &str, at: &TableRef) -> std::result::Result<(), String> {
+    fn check_table(&self, name: &str, at: &TableRef) -> std::result::Result<(), Fault> {
         let file = at.file.escape_debug();
         let is_inside = Path::new(&at.file)
             .components()
             .all(|c| matches!(c, Component::Normal(_)));
         if !limits::is_file_word(name) {
-            return Err(format!("no table may be called {name:?}"));
+            return Err(format!("no table may be called {name:?}").into());
         }
         if !is_inside {
-            return Err(format!("{file} is no file of the run's directory"));
+            return Err(format!("{file} is no file of the run's directory").into());
         }
         match self.files.is_empty() {
-            true if !Path::new(&at.file).starts_with(SAMPLES) => Err(format!(
-                "{file} is not in {SAMPLES}/, and `files` lists none"
-            )),
+            true if !Path::new(&at.file).starts_with(SAMPLES) => {
+                Err(format!("{file} is not in {SAMPLES}/, and `files` lists none").into())
+            }
             false if !self.files.contains_key(&at.file) => {
-                Err(format!("{file} is not listed under `files`"))
+                Err(format!("{file} is not listed under `files`").into())
             }
             _ if self.version > 1 && at.rows > limits::ROWS => {
-                Err(format!("{} rows, at most {}", at.rows, limits::ROWS))
+                Err(format!("{} rows, at most {}", at.rows, limits::ROWS).into())
             }
             _ => Ok(()),
         }

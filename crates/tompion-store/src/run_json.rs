@@ -1,5 +1,6 @@
 //! `run.json` with its checksum.
 
+use crate::error::Fault;
 use std::io::Read;
 use std::path::Path;
 
@@ -54,7 +55,7 @@ pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
     let checked = check(&text);
     // Damage first: what follows may come of it.
     if is_sealed && let Err(why) = &checked {
-        return Err(damaged(why));
+        return Err(damaged(&why.to_string()));
     }
     let version: Version =
         serde_json::from_str(&text).map_err(|e| damaged(&format!("not valid JSON ({e})")))?;
@@ -66,7 +67,7 @@ pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
     let record = match version {
         1 => version_1::record(&text),
         SCHEMA_VERSION => {
-            checked.map_err(|why| damaged(&why))?;
+            checked.map_err(|why| damaged(&why.to_string()))?;
             serde_json::from_str(&text)
         }
         found => {
@@ -128,11 +129,11 @@ fn sealed(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether the text ends in the checksum of what comes before.
-fn check(text: &str) -> std::result::Result<(), String> {
+fn check(text: &str) -> std::result::Result<(), Fault> {
     let none = || "it does not end in its checksum".to_owned();
     let (content, stated) = sealed(text).ok_or_else(none)?;
     match hexadecimal(crc32fast::hash(content.as_bytes())) == stated {
         true => Ok(()),
-        false => Err("it does not match its checksum".to_owned()),
+        false => Err("it does not match its checksum".into()),
     }
 }

@@ -1,5 +1,6 @@
 //! The tables that every probe may have: samples, bins, histograms.
 
+use crate::error::Fault;
 use std::collections::BTreeMap;
 
 use parquet::data_type::ByteArray;
@@ -59,9 +60,9 @@ pub(super) fn of_samples(samples: &[Sample]) -> Vec<Column> {
 }
 
 /// Samples from their columns.
-pub(super) fn to_samples(columns: &[Column]) -> Result<Vec<Sample>, String> {
+pub(super) fn to_samples(columns: &[Column]) -> Result<Vec<Sample>, Fault> {
     let [at, value, n, missed, mark] = columns else {
-        return Err("columns are missing".to_owned());
+        return Err("columns are missing".into());
     };
     let (at, value) = (wide(at)?, wide(value)?);
     let (n, missed) = (narrow(n)?, narrow(missed)?);
@@ -75,10 +76,10 @@ pub(super) fn to_samples(columns: &[Column]) -> Result<Vec<Sample>, String> {
         })
         .collect();
     if at.iter().any(|&at| at < 0) {
-        return Err("a time is negative".to_owned());
+        return Err("a time is negative".into());
     }
     if n.contains(&0) {
-        return Err("a value is the average of no operation".to_owned());
+        return Err("a value is the average of no operation".into());
     }
     let names = texts(mark)?;
     let every: Vec<i16>;
@@ -123,16 +124,16 @@ pub(super) fn of_bins(measured: &Bins, filled: &Bins) -> Vec<Column> {
 }
 
 /// Both sets of bins from their columns.
-pub(super) fn to_bins(columns: &[Column]) -> Result<(Bins, Bins), String> {
+pub(super) fn to_bins(columns: &[Column]) -> Result<(Bins, Bins), Fault> {
     let [low, high, count, filled] = columns else {
-        return Err("columns are missing".to_owned());
+        return Err("columns are missing".into());
     };
     let (low, high, count) = (wide(low)?, wide(high)?, wide(count)?);
     let Data::Boolean(filled) = &filled.data else {
-        return Err("column `filled` has another type".to_owned());
+        return Err("column `filled` has another type".into());
     };
     if filled.len() != low.len() {
-        return Err("a value is missing".to_owned());
+        return Err("a value is missing".into());
     }
     let mut sets = (Bins::new(), Bins::new());
     let mut total = 0u64;
@@ -141,10 +142,10 @@ pub(super) fn to_bins(columns: &[Column]) -> Result<(Bins, Bins), String> {
         let count = u64::try_from(count[i]).map_err(|_| "a count is negative")?;
         total = total.saturating_add(count);
         if total > limits::COUNT {
-            return Err(format!("they count more than {} values", limits::COUNT));
+            return Err(format!("they count more than {} values", limits::COUNT).into());
         }
         if low[i] > high[i] {
-            return Err("a bin ends before it begins".to_owned());
+            return Err("a bin ends before it begins".into());
         }
         set.record_many(low[i], count).map_err(|e| e.to_string())?;
     }
@@ -166,14 +167,14 @@ pub(super) fn of_histograms(rows: &[(&'static str, (i64, i64, u64))]) -> Vec<Col
 
 /// From these columns the distribution of each view, all values in the middles of their
 /// bins.
-pub(super) fn to_histograms(columns: &[Column]) -> Result<BTreeMap<String, Distribution>, String> {
+pub(super) fn to_histograms(columns: &[Column]) -> Result<BTreeMap<String, Distribution>, Fault> {
     let [view, low, high, count] = columns else {
-        return Err("columns are missing".to_owned());
+        return Err("columns are missing".into());
     };
     let (low, high, count) = (wide(low)?, wide(high)?, wide(count)?);
     let views = texts(view)?;
     if views.len() != low.len() {
-        return Err("a view is missing".to_owned());
+        return Err("a view is missing".into());
     }
     let mut bins: BTreeMap<String, (u64, Vec<(i64, u64)>)> = BTreeMap::new();
     for (i, view) in views.iter().enumerate() {
@@ -187,7 +188,7 @@ pub(super) fn to_histograms(columns: &[Column]) -> Result<BTreeMap<String, Distr
         let (total, bins) = bins.get_mut(view).expect("just put there");
         *total = total.saturating_add(count);
         if *total > limits::COUNT {
-            return Err(format!("they count more than {} values", limits::COUNT));
+            return Err(format!("they count more than {} values", limits::COUNT).into());
         }
         bins.push((low[i] + width / 2, count));
     }
@@ -199,23 +200,23 @@ fn counts(counts: impl Iterator<Item = u64>) -> Column {
     Column::whole("count", Data::Int64(counts.map(u64::cast_signed).collect()))
 }
 
-fn wide(column: &Column) -> Result<&[i64], String> {
+fn wide(column: &Column) -> Result<&[i64], Fault> {
     match (&column.data, &column.levels) {
         (Data::Int64(values), None) => Ok(values),
-        _ => Err(format!("a value of column `{}` is missing", column.name)),
+        _ => Err(format!("a value of column `{}` is missing", column.name).into()),
     }
 }
 
-fn narrow(column: &Column) -> Result<&[i32], String> {
+fn narrow(column: &Column) -> Result<&[i32], Fault> {
     match (&column.data, &column.levels) {
         (Data::UInt32(values), None) => Ok(values),
-        _ => Err(format!("a value of column `{}` is missing", column.name)),
+        _ => Err(format!("a value of column `{}` is missing", column.name).into()),
     }
 }
 
-fn texts(column: &Column) -> Result<&[ByteArray], String> {
+fn texts(column: &Column) -> Result<&[ByteArray], Fault> {
     match &column.data {
         Data::Text(values) => Ok(values),
-        _ => Err(format!("column `{}` has another type", column.name)),
+        _ => Err(format!("column `{}` has another type", column.name).into()),
     }
 }

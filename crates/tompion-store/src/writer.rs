@@ -8,6 +8,7 @@ use super::histograms::{self, Histograms};
 use super::reader::Tables;
 use super::reserve::Reserve;
 use super::{SAMPLES, gather, limits, run_json, trial_files};
+use crate::error::Fault;
 use crate::{Error, Result, Run};
 use tompion_model::{
     ClockReading, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
@@ -218,11 +219,12 @@ impl RunWriter {
     /// Whether a reader would take such a trial.
     fn check(&self, draft: &TrialDraft, data: &TrialData) -> Result<()> {
         let wrong = |what: String| Err(Error::invalid(&self.directory, what));
-        limits::check_factors(&draft.factors).or_else(wrong)?;
+        let fault = |what: Fault| wrong(what.to_string());
+        limits::check_factors(&draft.factors).or_else(fault)?;
         if self.record.trials.len() >= limits::TRIALS {
             return wrong(format!("a run has at most {} trials", limits::TRIALS));
         }
-        limits::check_period(draft.measurement.period_ns).or_else(wrong)?;
+        limits::check_period(draft.measurement.period_ns).or_else(fault)?;
         let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
         let most = limits::TABLES - ours.len();
         if data.tables.len() > most {

@@ -81,7 +81,7 @@ mod tests {
         let taken = tompion_store::Error::Taken { path: path() };
         let full = tompion_store::Error::NotEmpty { path: path() };
         let cpus = tompion_run::Error::Cpus {
-            why: "CPU 9 does not exist".to_owned(),
+            why: "CPU 9 does not exist".into(),
             several: false,
         };
         for (error, want) in [

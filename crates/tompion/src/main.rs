@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     // And where no worker lies beside it, a copy of it measures each cell of a lab.
     let tool = concat!("tompion ", env!("CARGO_PKG_VERSION"));
     if let Some(done) = tompion_lab::worker_main(&arguments[1.min(arguments.len())..], tool) {
-        return exit::code(done.map_err(anyhow::Error::msg));
+        return exit::code(done.map_err(anyhow::Error::from));
     }
     let options = match cli::parse() {
         Ok(options) => options,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use tompion_model::InvalidValue;
 
 use tompion_model::Summary;
 
@@ -147,16 +148,16 @@ impl fmt::Display for Figure {
 }
 
 impl FromStr for Figure {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let text = if text == "p50" { "median" } else { text };
         Self::ALL
             .into_iter()
             .find(|f| f.name() == text)
             .ok_or_else(|| {
                 let names: Vec<&str> = Self::ALL.iter().map(|f| f.name()).collect();
-                format!("`{text}` is no figure; known are {}", names.join(", "))
+                format!("`{text}` is no figure; known are {}", names.join(", ")).into()
             })
     }
 }
@@ -181,7 +182,7 @@ mod tests {
             assert_eq!(figure.name().parse(), Ok(figure));
         }
         assert_eq!("p50".parse(), Ok(Figure::Median));
-        let error = "p98".parse::<Figure>().unwrap_err();
+        let error = "p98".parse::<Figure>().unwrap_err().to_string();
         assert!(error.starts_with("`p98` is no figure; known are min, median"));
     }
 

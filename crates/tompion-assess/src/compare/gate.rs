@@ -1,6 +1,7 @@
 //! Gates for continuous integration: a limit on a change, judged on its interval.
 
 use std::str::FromStr;
+use tompion_model::InvalidValue;
 
 use tompion_model::{Factors, factor, parse_duration_ns};
 
@@ -69,14 +70,14 @@ pub struct Judged {
 }
 
 impl FromStr for Gate {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, InvalidValue> {
         let wrong = |why: &str| {
-            format!(
+            InvalidValue::from(format!(
                 "`{text}`: {why}; write SELECTOR FIGURE > +CHANGE, for example \
                  'wake-up/usleep/100us/idle p99 > +20%', '... median > +5us' or '... missed > +1pp'"
-            )
+            ))
         };
         let at = text
             .find(['>', '<'])
@@ -90,7 +91,9 @@ impl FromStr for Gate {
                 _ => "there are more words than a cell and a figure",
             }));
         };
-        let figure: Figure = figure.parse().map_err(|e: String| wrong(&e))?;
+        let figure: Figure = figure
+            .parse()
+            .map_err(|e: InvalidValue| wrong(&e.to_string()))?;
         let wanted = selector.split('/').map(|part| match part.split_once('=') {
             _ if part.is_empty() => Err(wrong("a part of the cell is empty")),
             Some((name, level)) => Ok(Wanted::Named(name.to_owned(), level.to_owned())),
@@ -101,12 +104,12 @@ impl FromStr for Gate {
             wanted: wanted.collect::<std::result::Result<_, _>>()?,
             figure,
             above: text.as_bytes()[at] == b'>',
-            limit: limit_of(limit.trim(), figure).map_err(|e| wrong(&e))?,
+            limit: limit_of(limit.trim(), figure).map_err(|e| wrong(&e.to_string()))?,
         })
     }
 }
 
-fn limit_of(text: &str, figure: Figure) -> std::result::Result<Limit, String> {
+fn limit_of(text: &str, figure: Figure) -> std::result::Result<Limit, InvalidValue> {
     let (sign, size) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
@@ -121,20 +124,18 @@ fn limit_of(text: &str, figure: Figure) -> std::result::Result<Limit, String> {
         let ratio = 1.0 + sign * number(digits).ok_or_else(unclear)? / 100.0;
         return match ratio > 0.0 {
             true => Ok(Limit::Ratio(ratio)),
-            false => Err(format!("`{text}`: nothing falls by 100 % or more")),
+            false => Err(format!("`{text}`: nothing falls by 100 % or more").into()),
         };
     }
     if let Some(digits) = size.strip_suffix("pp") {
         let points = number(digits).ok_or_else(unclear)?;
         return match figure.is_share() {
             true => Ok(Limit::Shift(sign * points / 100.0)),
-            false => Err(format!("{figure} is a time: give a time or per cent")),
+            false => Err(format!("{figure} is a time: give a time or per cent").into()),
         };
     }
     if figure.is_share() {
-        return Err(format!(
-            "{figure} is a share: give % or percentage points (pp)"
-        ));
+        return Err(format!("{figure} is a share: give % or percentage points (pp)").into());
     }
     if number(size) == Some(0.0) {
         return Ok(Limit::Shift(0.0));
@@ -340,7 +341,7 @@ mod tests {
             ("idle lost > +1us", "lost is a share"),
             ("idle p99 < -100%", "nothing falls by 100 %"),
         ] {
-            let error = text.parse::<Gate>().unwrap_err();
+            let error = text.parse::<Gate>().unwrap_err().to_string();
             assert!(error.contains(why) && !error.contains('\n'), "{error}");
         }
     }

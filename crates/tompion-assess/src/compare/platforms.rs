@@ -3,6 +3,7 @@
 //! is bounded, one platform over another, and a ranking; each only as far as replicates
 //! carry it.
 
+use tompion_model::InvalidValue;
 use tompion_model::{Factors, PlatformRecord, RunRecord};
 use tompion_stats::{Interval, Maxima};
 
@@ -30,17 +31,15 @@ pub struct RatioWish {
 }
 
 impl std::str::FromStr for RatioWish {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, InvalidValue> {
         match text.split_once('/') {
             Some((over, under)) if !over.is_empty() && !under.is_empty() => Ok(Self {
                 over: over.to_owned(),
                 under: under.to_owned(),
             }),
-            _ => Err(format!(
-                "`{text}`: two platforms are wanted, A/B for A over B"
-            )),
+            _ => Err(format!("`{text}`: two platforms are wanted, A/B for A over B").into()),
         }
     }
 }

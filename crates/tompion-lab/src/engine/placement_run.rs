@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 use self::overlap::Overlap;
 use crate::ledger::Beside;
@@ -79,7 +80,7 @@ impl<'a> PlacementRun<'a> {
         arguments: &[String],
         limit: Duration,
     ) -> Result<Done, TaskError> {
-        let (seat, neighbours) = self.seats(groups).map_err(TaskError::Failed)?;
+        let (seat, neighbours) = self.seats(groups)?;
         let limit = limit.mul_f64(slowness(self.placement));
         // A neighbour outlasts everything that may be waited for.
         let beside_limit = 3 * limit;
@@ -163,7 +164,7 @@ impl<'a> PlacementRun<'a> {
     }
 
     /// The seat of the measuring guest, and all others with theirs.
-    fn seats(&self, groups: &Groups) -> Result<(Option<Seat>, Vec<Neighbour<'a>>), String> {
+    fn seats(&self, groups: &Groups) -> Result<(Option<Seat>, Vec<Neighbour<'a>>), Unavailable> {
         let placement = self.placement;
         let mut cpus = placing::cpus(
             placement,
@@ -334,8 +335,8 @@ impl Groups {
             return Ok(groups);
         }
         let make = |name: &str, has: &Scheduling| -> Result<_, TaskError> {
-            let hierarchy = Hierarchy::find().map_err(TaskError::Failed)?;
-            let group = hierarchy.parent(name, has).map_err(TaskError::Failed)?;
+            let hierarchy = Hierarchy::find()?;
+            let group = hierarchy.parent(name, has)?;
             Ok(Some((hierarchy, group)))
         };
         groups.guests = make(&groups.name, &placement.together)?;

@@ -1,6 +1,7 @@
 //! What is measured: the probes of a plan, each a part of one cell.
 
 use std::time::Duration;
+use tompion_model::InvalidValue;
 
 use serde::{Deserialize, Serialize};
 use tompion_load::LoadSpec;
@@ -64,7 +65,9 @@ impl ProbePlan {
         let keys = probe.parameters.iter().filter(|p| p.is_key());
         let given = keys.filter_map(|p| Some((p.name, values(&table, p)?)));
         let selection = Selection::new(probe, Place::LabPlan, given.collect::<Vec<_>>());
-        let selection = selection.map_err(|why| table.wrong(table.at(), why)).ok()?;
+        let selection = selection
+            .map_err(|why| table.wrong(table.at(), why.to_string()))
+            .ok()?;
         table.finish();
         let policies = policies.unwrap_or_else(|| vec![Policy::Other]);
         Some(Self {
@@ -89,7 +92,7 @@ impl ProbePlan {
     ///
     /// # Errors
     /// A policy that this version does not know, or a time too short for it all.
-    pub fn plan(&self, load: &LoadSpec, seed: u64) -> Result<Plan, String> {
+    pub fn plan(&self, load: &LoadSpec, seed: u64) -> Result<Plan, tompion_run::Error> {
         let policies = self.policies.iter().map(|policy| policy.parse());
         let options = PlanOptions {
             probes: vec![self.selection.clone()],
@@ -107,7 +110,7 @@ impl ProbePlan {
             settle: SETTLE,
             seed,
         };
-        Plan::new(&options).map_err(|e| e.to_string())
+        Plan::new(&options)
     }
 }
 
@@ -119,7 +122,7 @@ fn values(table: &Table<'_, '_>, parameter: &Parameter) -> Option<Vec<String>> {
     }
     let one = match form {
         Form::Count => table.number(key, 1..MOST + 1).map(|n| n.to_string()),
-        Form::Flag => table.read(key, |value| {
+        Form::Flag => table.read(key, |value| -> Result<_, InvalidValue> {
             let is_set = value.as_bool().ok_or("true or false is wanted")?;
             Ok(is_set.to_string())
         }),

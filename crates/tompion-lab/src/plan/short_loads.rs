@@ -1,9 +1,10 @@
 //! Loads as plans write them.
 
 use tompion_load::LoadSpec;
+use tompion_model::InvalidValue;
 
 /// A load; `cpu:2` is short for `cpu:threads=2`.
-pub(super) fn load(text: Option<&str>) -> Result<LoadSpec, String> {
+pub(super) fn load(text: Option<&str>) -> Result<LoadSpec, InvalidValue> {
     let text = text.ok_or("a load in quotes is wanted, such as \"cpu:1\"")?;
     let long = match text.split_once(':') {
         Some((name, n)) if n.bytes().all(|b| b.is_ascii_digit()) && !n.is_empty() => {
@@ -11,5 +12,5 @@ pub(super) fn load(text: Option<&str>) -> Result<LoadSpec, String> {
         }
         _ => text.to_owned(),
     };
-    long.parse::<LoadSpec>().map_err(|e| e.to_string())
+    long.parse::<LoadSpec>().map_err(|e| e.to_string().into())
 }

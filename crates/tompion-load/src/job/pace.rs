@@ -2,6 +2,7 @@
 
 use std::thread;
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 use crate::spec::Size;
 
@@ -34,7 +35,7 @@ impl Budget {
 
     /// The largest operation, up to `most` and in whole pages of `unit` bytes,
     /// that can be done often enough.
-    pub fn operation_bytes(&self, unit: u64, most: u64) -> Result<u64, String> {
+    pub fn operation_bytes(&self, unit: u64, most: u64) -> Result<u64, Unavailable> {
         let affordable = self.bytes_per_second() / MIN_OPERATIONS_PER_SECOND;
         match (affordable as u64 / unit * unit).min(most) {
             0 => Err(format!(
@@ -45,7 +46,8 @@ impl Budget {
                 Size(unit),
                 // Upwards, so that what is told suffices.
                 (Self::least_bytes(self.time, unit) as f64 / 1e5).ceil() / 10.0,
-            )),
+            )
+            .into()),
             bytes => Ok(bytes),
         }
     }
@@ -137,7 +139,10 @@ mod tests {
         assert_eq!(large.operation_bytes(4096, 8192), Ok(8192));
         for bytes in [0, 100_000] {
             let small = Budget { bytes, ..BUDGET };
-            let message = small.operation_bytes(4096, 1 << 20).unwrap_err();
+            let message = small
+                .operation_bytes(4096, 1 << 20)
+                .unwrap_err()
+                .to_string();
             assert!(message.contains("need a budget of 0.6 MB"), "{message}");
         }
         let enough = Budget {

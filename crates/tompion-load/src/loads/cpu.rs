@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 use nix::time::{ClockId, clock_gettime};
 use tompion_model::{format_duration, parse_duration_ns};
@@ -64,7 +65,7 @@ impl Work for Cpu {
         false
     }
 
-    fn plan(&self, _: Budget) -> Result<Plan, String> {
+    fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
         Ok(plan(self.threads, self.level))
     }
 }
@@ -72,15 +73,13 @@ impl Work for Cpu {
 fn parse(options: &Options<'_>) -> Parsed {
     let percent = options.value("level", |text| match text.trim_end_matches('%').parse() {
         Ok(percent @ 1..=100) => Ok(percent),
-        _ => Err(format!(
-            "level={text} should be a whole number of percent from 1 to 100"
-        )),
+        _ => Err(format!("level={text} should be a whole number of percent from 1 to 100").into()),
     })?;
     let period = options.value("period", |text| {
         let ns = parse_duration_ns(text).map_err(|e| format!("period={text}: {e}"))?;
         match PERIODS_NS.contains(&ns) {
             true => Ok(ns),
-            false => Err(format!("period={text} should be from 100us to 10s")),
+            false => Err(format!("period={text} should be from 100us to 10s").into()),
         }
     })?;
     let threads = options.threads()?;

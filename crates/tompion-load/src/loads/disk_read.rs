@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
@@ -60,7 +61,7 @@ impl Work for DiskRead {
         self.irq
     }
 
-    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+    fn plan(&self, budget: Budget) -> Result<Plan, Unavailable> {
         plan(self.size_bytes, budget)
     }
 }
@@ -70,17 +71,18 @@ const BLOCK_BYTES: u64 = 64 * 1024;
 /// Blocks that are read beforehand to see whether the device is asked for them.
 const TRIED: usize = 16;
 
-fn plan(size_bytes: u64, budget: Budget) -> Result<Plan, String> {
+fn plan(size_bytes: u64, budget: Budget) -> Result<Plan, Unavailable> {
     let size = size_bytes.next_multiple_of(BLOCK_BYTES);
     if size > budget.bytes {
         return Err(format!(
             "its file of {} is more than its write budget of {} bytes",
             Size(size),
             budget.bytes
-        ));
+        )
+        .into());
     }
     check_disk(Path::new("."), size)?;
-    let file = prepare(size).map_err(|e| format!("could not make its file: {e}"))?;
+    let file = prepare(size).map_err(Unavailable::refused("could not make its file"))?;
     let mut blocks = Blocks::new(size / BLOCK_BYTES);
     let mut buffer = vec![0; BLOCK_BYTES as usize];
     let failed = |e: io::Error| format!("could not read its file: {e}");

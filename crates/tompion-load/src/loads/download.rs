@@ -1,6 +1,7 @@
 //! `download`: TCP received (Korniichuk 2017 downloads by RMDT, over UDP).
 
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use super::network::{Pump, job, loopback, receiver};
 use crate::job::{Budget, Plan};
@@ -30,13 +31,13 @@ impl Work for Download {
         text.option(PEER.0, self.peer.as_ref());
     }
 
-    fn plan(&self, _: Budget) -> Result<Plan, String> {
+    fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
         plan(self.peer.as_deref())
     }
 }
 
 /// What is counted is what arrives here.
-fn plan(peer: Option<&str>) -> Result<Plan, String> {
+fn plan(peer: Option<&str>) -> Result<Plan, Unavailable> {
     let jobs = match peer {
         Some(peer) => vec![receiver(connect(peer, Service::Download)?.0)],
         None => {

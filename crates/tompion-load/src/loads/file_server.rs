@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use super::files::{
     BLOCK_BYTES, MOST_FILE_BYTES, file_name, in_memory_note, nameless_file, used_up,
@@ -45,12 +46,12 @@ impl Work for FileServer {
         }
     }
 
-    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+    fn plan(&self, budget: Budget) -> Result<Plan, Unavailable> {
         plan(self.peer.as_deref(), budget)
     }
 }
 
-fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, String> {
+fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, Unavailable> {
     let bytes = budget.operation_bytes(BLOCK_BYTES, MOST_FILE_BYTES)?;
     let mut jobs = Vec::new();
     let (stream, whose) = match peer {
@@ -58,7 +59,7 @@ fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, String> {
         None => {
             check_disk(Path::new("."), bytes * u64::from(FILES))?;
             // The first file shows whether the directory can be written to.
-            nameless_file().map_err(|e| format!("could not make a file: {e}"))?;
+            nameless_file().map_err(Unavailable::refused("could not make a file"))?;
             let [here, there] = loopback()?;
             let server: Job = Box::new(move |_, gate| {
                 gate.pass();
@@ -72,7 +73,7 @@ fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, String> {
             (here, in_memory_note())
         }
     };
-    let mut client = Client::new(stream).map_err(|e| format!("could not set up TCP: {e}"))?;
+    let mut client = Client::new(stream).map_err(Unavailable::refused("could not set up TCP"))?;
     let mut pace = budget.pace(bytes);
     let client: Job = Box::new(move |counter, gate| {
         let mut content = vec![0xa5_u8; bytes as usize];

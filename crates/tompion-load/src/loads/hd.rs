@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use super::files::{BLOCK_BYTES, MOST_FILE_BYTES, in_memory_note, nameless_file, used_up};
 use crate::headroom::check_disk;
@@ -28,17 +29,17 @@ impl Work for Hd {
         Writes::Here
     }
 
-    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+    fn plan(&self, budget: Budget) -> Result<Plan, Unavailable> {
         plan(budget)
     }
 }
 
 /// Files written, synced and unlinked.
-fn plan(budget: Budget) -> Result<Plan, String> {
+fn plan(budget: Budget) -> Result<Plan, Unavailable> {
     let bytes = budget.operation_bytes(BLOCK_BYTES, MOST_FILE_BYTES)?;
     check_disk(Path::new("."), bytes)?;
     // The first file shows whether the directory can be written to.
-    nameless_file().map_err(|e| format!("could not make a file: {e}"))?;
+    nameless_file().map_err(Unavailable::refused("could not make a file"))?;
     let mut pace = budget.pace(bytes);
     let note = in_memory_note();
     let operation = format!("file of {} written, synced and unlinked{note}", Size(bytes));

@@ -10,7 +10,7 @@ pub(super) static ENTRY: Load = Load {
     in_check: InCheck::Quick,
     parse: Parse::Text(|rest| match rest {
         None => Ok(Arc::new(Idle)),
-        Some(_) => Err("idle takes no options".to_owned()),
+        Some(_) => Err("idle takes no options".into()),
     }),
 };
 

@@ -6,6 +6,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use super::files::{BLOCK_BYTES, in_memory_note, nameless_file, used_up};
 use crate::headroom::check_disk;
@@ -28,17 +29,17 @@ impl Work for Io {
         Writes::Here
     }
 
-    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+    fn plan(&self, budget: Budget) -> Result<Plan, Unavailable> {
         plan(budget)
     }
 }
 
 /// One block of one file, rewritten and synced.
-fn plan(budget: Budget) -> Result<Plan, String> {
+fn plan(budget: Budget) -> Result<Plan, Unavailable> {
     let bytes = budget.operation_bytes(BLOCK_BYTES, BLOCK_BYTES)?;
     check_disk(Path::new("."), bytes)?;
     let mut pace = budget.pace(bytes);
-    let file = nameless_file().map_err(|e| format!("could not make its file: {e}"))?;
+    let file = nameless_file().map_err(Unavailable::refused("could not make its file"))?;
     let operation = format!("{} written and synced{}", Size(bytes), in_memory_note());
     let job: Job = Box::new(move |counter, gate| {
         let mut block = vec![0_u8; bytes as usize];

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use crate::headroom::memory_allowance_bytes;
 use crate::job::{Budget, Job, Plan, usable_cpus};
@@ -35,7 +36,7 @@ impl Work for Memory {
         text.option(SIZE.0, self.size_bytes.map(Size));
     }
 
-    fn plan(&self, _: Budget) -> Result<Plan, String> {
+    fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
         plan(self.threads, self.size_bytes)
     }
 }
@@ -44,7 +45,7 @@ impl Work for Memory {
 /// keeps back, small enough to be done many times a second.
 const BLOCK_BYTES: u64 = 64 << 20;
 
-fn plan(threads: Option<u32>, size_bytes: Option<u64>) -> Result<Plan, String> {
+fn plan(threads: Option<u32>, size_bytes: Option<u64>) -> Result<Plan, Unavailable> {
     let threads = threads.map_or_else(usable_cpus, |threads| threads as usize);
     let page = procfs::page_size();
     let bytes = block_bytes(threads as u64, size_bytes, memory_allowance_bytes()?, page)?;
@@ -70,7 +71,12 @@ fn plan(threads: Option<u32>, size_bytes: Option<u64>) -> Result<Plan, String> {
 
 /// Size of one block: what was asked for if all threads together may have it, or
 /// the default cut to what they may have.
-fn block_bytes(threads: u64, asked: Option<u64>, allowance: u64, page: u64) -> Result<u64, String> {
+fn block_bytes(
+    threads: u64,
+    asked: Option<u64>,
+    allowance: u64,
+    page: u64,
+) -> Result<u64, Unavailable> {
     let share = allowance / threads;
     match asked {
         Some(bytes) if bytes <= share => Ok(bytes),
@@ -81,7 +87,8 @@ fn block_bytes(threads: u64, asked: Option<u64>, allowance: u64, page: u64) -> R
             Size(asked.unwrap_or(page)),
             allowance >> 20,
             share >> 10,
-        )),
+        )
+        .into()),
     }
 }
 
@@ -95,7 +102,9 @@ mod tests {
         assert_eq!(block_bytes(2, None, 10_000, 4096), Ok(4096));
         assert_eq!(block_bytes(2, Some(5000), 10_000, 4096), Ok(5000));
         for (asked, allowance) in [(Some(5001), 10_000), (None, 8191), (None, 0)] {
-            let message = block_bytes(2, asked, allowance, 4096).unwrap_err();
+            let message = block_bytes(2, asked, allowance, 4096)
+                .unwrap_err()
+                .to_string();
             assert!(message.starts_with("2 threads of"), "{message}");
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use crate::headroom::memory_allowance_bytes;
 use crate::job::{Budget, Job, Plan, usable_cpus};
@@ -20,7 +21,7 @@ pub(super) static ENTRY: Load = Load {
 struct MemoryBus;
 
 impl Work for MemoryBus {
-    fn plan(&self, _: Budget) -> Result<Plan, String> {
+    fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
         plan()
     }
 }
@@ -31,7 +32,7 @@ const STEP_BYTES: u64 = 1 << 20;
 /// Size of the last-level cache where the system does not tell: larger than most.
 const ASSUMED_CACHE_BYTES: u64 = 64 << 20;
 
-fn plan() -> Result<Plan, String> {
+fn plan() -> Result<Plan, Unavailable> {
     let known = last_level_cache_bytes(Path::new("/sys/devices/system/cpu/cpu0/cache"));
     let cache = known.unwrap_or(ASSUMED_CACHE_BYTES);
     let block = block_bytes(cache);
@@ -72,14 +73,15 @@ fn block_bytes(cache: u64) -> u64 {
 }
 
 /// One thread a CPU, or as many as memory allows; each holds two blocks.
-fn threads(cpus: u64, block: u64, allowance: u64) -> Result<u64, String> {
+fn threads(cpus: u64, block: u64, allowance: u64) -> Result<u64, Unavailable> {
     match cpus.min(allowance / (2 * block)) {
         0 => Err(format!(
             "two blocks of {} are too much: {} MiB may be used, which leaves a fifth of the \
              available memory free",
             Size(block),
             allowance >> 20
-        )),
+        )
+        .into()),
         threads => Ok(threads),
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use tompion_model::Unavailable;
 
 use crate::counters::Counter;
 use crate::job::{Budget, Job, Plan};
@@ -32,12 +33,12 @@ impl Work for Network {
         text.option(PEER.0, self.peer.as_ref());
     }
 
-    fn plan(&self, _: Budget) -> Result<Plan, String> {
+    fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
         plan(self.peer.as_deref())
     }
 }
 
-fn plan(peer: Option<&str>) -> Result<Plan, String> {
+fn plan(peer: Option<&str>) -> Result<Plan, Unavailable> {
     let ends = match peer {
         Some(peer) => vec![connect(peer, Service::Bulk)?.0],
         None => loopback()?.into(),
@@ -46,7 +47,7 @@ fn plan(peer: Option<&str>) -> Result<Plan, String> {
     for end in ends {
         let again = end
             .try_clone()
-            .map_err(|e| format!("could not share a socket: {e}"))?;
+            .map_err(Unavailable::refused("could not share a socket"))?;
         jobs.push(sender(end));
         jobs.push(receiver(again));
     }
@@ -91,7 +92,7 @@ fn count<'a>(counter: &'a Counter<'_>) -> impl FnMut(usize) -> bool + 'a {
 }
 
 /// Both ends of a connection within this process, on a port that the kernel picks.
-pub(super) fn loopback() -> Result<[TcpStream; 2], String> {
+pub(super) fn loopback() -> Result<[TcpStream; 2], Unavailable> {
     let ends = || -> io::Result<_> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let here = TcpStream::connect(listener.local_addr()?)?;
@@ -103,5 +104,5 @@ pub(super) fn loopback() -> Result<[TcpStream; 2], String> {
             }
         }
     };
-    ends().map_err(|e| format!("could not connect over 127.0.0.1: {e}"))
+    ends().map_err(Unavailable::refused("could not connect over 127.0.0.1"))
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use tompion_model::{InvalidValue, Unavailable};
 
 use nix::sys::statfs::{NFS_SUPER_MAGIC, statfs};
 
@@ -41,35 +42,35 @@ impl Work for Nfs {
         Writes::Elsewhere
     }
 
-    fn plan(&self, budget: Budget) -> Result<Plan, String> {
+    fn plan(&self, budget: Budget) -> Result<Plan, Unavailable> {
         plan(&self.dir, budget)
     }
 }
 
 /// A path without the characters that part loads and their options.
-fn parse_dir(text: &str) -> Result<String, String> {
+fn parse_dir(text: &str) -> Result<String, InvalidValue> {
     match text.starts_with('/') && !text.contains([':', '+', ',', '=']) {
         true => Ok(text.to_owned()),
-        false => Err(format!(
-            "dir={text} should be an absolute path without : + , and ="
-        )),
+        false => Err(format!("dir={text} should be an absolute path without : + , and =").into()),
     }
 }
 
 /// Files written, synced and read back on an NFS mount of the user's.
-fn plan(dir: &str, budget: Budget) -> Result<Plan, String> {
+fn plan(dir: &str, budget: Budget) -> Result<Plan, Unavailable> {
     let directory = Path::new(dir);
-    let kind = statfs(directory).map_err(|e| format!("could not look at {dir}: {e}"))?;
+    let kind = statfs(directory)
+        .map_err(|e| Unavailable::refused(format!("could not look at {dir}"))(e))?;
     if kind.filesystem_type() != NFS_SUPER_MAGIC {
         return Err(format!(
             "{dir} is not on an NFS mount; mount one there, or use the load file-server"
-        ));
+        )
+        .into());
     }
     let bytes = budget.operation_bytes(BLOCK_BYTES, MOST_FILE_BYTES)?;
     check_disk(directory, bytes)?;
     let path = directory.join(file_name(std::process::id()));
     let made = move || files::nameless_file(&path);
-    made().map_err(|e| format!("could not make a file in {dir}: {e}"))?;
+    made().map_err(|e| Unavailable::refused(format!("could not make a file in {dir}"))(e))?;
     let mut pace = budget.pace(bytes);
     let job: Job = Box::new(move |counter, gate| {
         let content = vec![0xa5; bytes as usize];

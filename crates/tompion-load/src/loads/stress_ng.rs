@@ -80,12 +80,11 @@ fn parse(rest: Option<&str>) -> Parsed {
             return Err(format!(
                 "'{part}' should be an option of stress-ng without its dashes, made of letters, \
                  digits and . _ % -, {example}"
-            ));
+            )
+            .into());
         }
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == key) {
-            return Err(format!(
-                "the option {key} of stress-ng is not allowed: {why}"
-            ));
+            return Err(format!("the option {key} of stress-ng is not allowed: {why}").into());
         }
         options.push((key.to_owned(), value.map(str::to_owned)));
     }

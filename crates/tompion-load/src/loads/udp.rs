@@ -5,6 +5,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
+use tompion_model::Unavailable;
 
 use crate::job::{Budget, Job, Plan};
 use crate::load::{InCheck, Load, Parse, Work};
@@ -43,7 +44,7 @@ impl Work for Udp {
         text.option(RATE.0, rate.then_some(Bits(self.bits_per_second)));
     }
 
-    fn plan(&self, _: Budget) -> Result<Plan, String> {
+    fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
         plan(self.peer.as_deref(), self.bits_per_second)
     }
 }
@@ -51,7 +52,7 @@ impl Work for Udp {
 /// Of the load's own receiver.
 const OWN_TOKEN: u64 = 1;
 
-fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, String> {
+fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, Unavailable> {
     let (socket, token, receiver) = match peer {
         Some(peer) => remote(peer)?,
         None => own()?,
@@ -85,7 +86,7 @@ fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, String> {
 }
 
 /// A receiver within this process.
-fn own() -> Result<(UdpSocket, u64, Job), String> {
+fn own() -> Result<(UdpSocket, u64, Job), Unavailable> {
     let failed = |e: std::io::Error| format!("could not use UDP on 127.0.0.1: {e}");
     let there = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
     let here = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
@@ -109,13 +110,14 @@ fn own() -> Result<(UdpSocket, u64, Job), String> {
 }
 
 /// A far end that reports what arrives.
-fn remote(peer: &str) -> Result<(UdpSocket, u64, Job), String> {
+fn remote(peer: &str) -> Result<(UdpSocket, u64, Job), Unavailable> {
     let (control, answer) = connect(peer, Service::Datagrams)?;
     let token = answer
         .strip_prefix("token ")
         .and_then(|token| u64::from_str_radix(token, 16).ok())
         .ok_or_else(|| format!("the peer {peer} answers '{answer}' in place of a token"))?;
-    let socket = towards(&control).map_err(|e| format!("could not use UDP to {peer}: {e}"))?;
+    let socket = towards(&control)
+        .map_err(|e| Unavailable::refused(format!("could not use UDP to {peer}"))(e))?;
     let receiver: Job = Box::new(move |counter, gate| {
         gate.pass();
         let mut known = 0;

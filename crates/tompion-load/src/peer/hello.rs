@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 use super::bulk::{drain, fill, is_pause};
 
@@ -85,10 +86,10 @@ pub fn answer(stream: &TcpStream, line: &str) -> io::Result<()> {
 
 /// Connects to a far end and asks for a service; returns its answer (the load's
 /// side). A download has none.
-pub fn connect(peer: &str, service: Service) -> Result<(TcpStream, String), String> {
+pub fn connect(peer: &str, service: Service) -> Result<(TcpStream, String), Unavailable> {
     let addresses: Vec<SocketAddr> = peer
         .to_socket_addrs()
-        .map_err(|e| format!("could not look up the peer {peer}: {e}"))?
+        .map_err(|e| Unavailable::refused(format!("could not look up the peer {peer}"))(e))?
         .collect();
     let mut problem = "the name has no address".to_owned();
     for address in addresses {
@@ -99,10 +100,11 @@ pub fn connect(peer: &str, service: Service) -> Result<(TcpStream, String), Stri
     }
     Err(format!(
         "could not connect to the peer {peer} ({problem}); its far end must be running there"
-    ))
+    )
+    .into())
 }
 
-fn ask(stream: &TcpStream, peer: &str, service: Service) -> Result<String, String> {
+fn ask(stream: &TcpStream, peer: &str, service: Service) -> Result<String, Unavailable> {
     let Some((_, name)) = Service::NAMED.iter().find(|(known, _)| *known == service) else {
         return Ok(String::new());
     };
@@ -123,7 +125,7 @@ fn ask(stream: &TcpStream, peer: &str, service: Service) -> Result<String, Strin
     })?;
     stream.set_read_timeout(None).map_err(failed)?;
     match line.strip_prefix("refused ") {
-        Some(why) => Err(format!("the peer {peer} refuses: {why}")),
+        Some(why) => Err(format!("the peer {peer} refuses: {why}").into()),
         None => Ok(line),
     }
 }

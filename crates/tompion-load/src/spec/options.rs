@@ -1,6 +1,7 @@
 //! The options of a load.
 
 use super::values::{PortRule, parse_peer};
+use tompion_model::InvalidValue;
 
 /// More threads than this are a typing error rather than a wish.
 const MAX_THREADS: u32 = 4096;
@@ -20,7 +21,7 @@ pub(super) const CPUS: Opt = ("cpus", "cpus=LIST");
 pub struct Options<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Options<'a> {
-    pub(super) fn parse(rest: Option<&'a str>, own: &[Opt]) -> Result<Self, String> {
+    pub(super) fn parse(rest: Option<&'a str>, own: &[Opt]) -> Result<Self, InvalidValue> {
         let known = || own.iter().chain([&CPUS]);
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for part in rest.into_iter().flat_map(pieces) {
@@ -30,10 +31,10 @@ impl<'a> Options<'a> {
             };
             let (key, value) = part.split_once('=').ok_or_else(expected)?;
             if known().all(|option| option.0 != key) || value.is_empty() {
-                return Err(expected());
+                return Err(expected().into());
             }
             if pairs.iter().any(|(other, _)| *other == key) {
-                return Err(format!("{key} is given twice"));
+                return Err(format!("{key} is given twice").into());
             }
             pairs.push((key, value));
         }
@@ -43,22 +44,22 @@ impl<'a> Options<'a> {
     pub fn value<T>(
         &self,
         key: &str,
-        parse: impl Fn(&'a str) -> Result<T, String>,
-    ) -> Result<Option<T>, String> {
+        parse: impl Fn(&'a str) -> Result<T, InvalidValue>,
+    ) -> Result<Option<T>, InvalidValue> {
         let found = self.0.iter().find(|(k, _)| *k == key);
         found.map(|(_, value)| parse(value)).transpose()
     }
 
-    pub fn threads(&self) -> Result<Option<u32>, String> {
+    pub fn threads(&self) -> Result<Option<u32>, InvalidValue> {
         self.value(THREADS.0, |value| match value.parse() {
             Ok(threads @ 1..=MAX_THREADS) => Ok(threads),
-            _ => Err(format!(
-                "threads={value} should be a whole number from 1 to {MAX_THREADS}"
-            )),
+            _ => Err(
+                format!("threads={value} should be a whole number from 1 to {MAX_THREADS}").into(),
+            ),
         })
     }
 
-    pub fn peer(&self) -> Result<Option<String>, String> {
+    pub fn peer(&self) -> Result<Option<String>, InvalidValue> {
         self.value(PEER.0, |peer| parse_peer(peer, PortRule::Required))
     }
 }

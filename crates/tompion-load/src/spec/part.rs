@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use tompion_model::InvalidValue;
 
 use super::options::{CPUS, Options};
 use super::text::Text;
@@ -79,14 +80,14 @@ impl Part {
 }
 
 /// Parses one load, without `+`.
-pub fn parse(text: &str) -> Result<Part, String> {
+pub fn parse(text: &str) -> Result<Part, InvalidValue> {
     let (name, rest) = match text.split_once(':') {
         Some((name, rest)) => (name, Some(rest)),
         None => (text, None),
     };
     let Some(load) = loads::ALL.iter().find(|load| load.name == name) else {
         let names: Vec<_> = loads::ALL.iter().map(|load| load.name).collect();
-        return Err(format!("unknown name; known are {}", names.join(", ")));
+        return Err(format!("unknown name; known are {}", names.join(", ")).into());
     };
     let (work, cpus) = match load.parse {
         Parse::Text(parse) => (parse(rest)?, None),

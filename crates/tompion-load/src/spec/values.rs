@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use tompion_model::InvalidValue;
 
 /// Smallest size of a block or file: one page of the usual size.
 const MIN_SIZE_BYTES: u64 = 4096;
@@ -9,24 +10,25 @@ const MIN_SIZE_BYTES: u64 = 4096;
 const MAX_CPU: u32 = 8191;
 
 /// The value of `size=`.
-pub fn parse_size(text: &str) -> Result<u64, String> {
+pub fn parse_size(text: &str) -> Result<u64, InvalidValue> {
     let wrong =
         || format!("size={text} should be a whole number of bytes from 4K, with K, M or G (64M)");
     let bytes = with_suffix(text, 1024).ok_or_else(wrong)?;
     // Half the address space: beyond it no address arithmetic is safe.
     match (MIN_SIZE_BYTES..=i64::MAX as u64).contains(&bytes) {
         true => Ok(bytes),
-        false => Err(wrong()),
+        false => Err(wrong().into()),
     }
 }
 
 /// Bits per second, with an optional decimal suffix as networks use it.
-pub fn parse_bits(text: &str) -> Result<u64, String> {
+pub fn parse_bits(text: &str) -> Result<u64, InvalidValue> {
     match with_suffix(text, 1000) {
         Some(bits @ 100_000..=1_000_000_000_000) => Ok(bits),
         _ => Err(format!(
             "rate={text} should be bits per second from 100K to 1000G, with K, M or G (10M)"
-        )),
+        )
+        .into()),
     }
 }
 
@@ -82,9 +84,9 @@ pub enum Cpus {
 }
 
 impl FromStr for Cpus {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         match text {
             "measured" => return Ok(Self::Measured),
             "others" => return Ok(Self::Others),
@@ -102,7 +104,7 @@ impl FromStr for Cpus {
             let number = |text: &str| text.parse().ok().filter(|cpu: &u32| *cpu <= MAX_CPU);
             match (number(first), number(last)) {
                 (Some(first), Some(last)) if first <= last => list.extend(first..=last),
-                _ => return Err(wrong()),
+                _ => return Err(wrong().into()),
             }
         }
         list.sort_unstable();
@@ -132,15 +134,16 @@ pub enum Irq {
 }
 
 impl FromStr for Irq {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         match (text, text.parse()) {
             ("measured", _) => Ok(Self::Measured),
             (_, Ok(cpu @ 0..=MAX_CPU)) => Ok(Self::Cpu(cpu)),
             _ => Err(format!(
                 "irq={text} should be measured or the number of a CPU (up to {MAX_CPU})"
-            )),
+            )
+            .into()),
         }
     }
 }
@@ -161,7 +164,7 @@ pub enum PortRule {
 }
 
 /// The value of `peer=`.
-pub fn parse_peer(peer: &str, port: PortRule) -> Result<String, String> {
+pub fn parse_peer(peer: &str, port: PortRule) -> Result<String, InvalidValue> {
     let form = match port {
         PortRule::Required => "peer=HOST:PORT",
         PortRule::Optional => "peer=HOST or peer=HOST:PORT",
@@ -171,12 +174,12 @@ pub fn parse_peer(peer: &str, port: PortRule) -> Result<String, String> {
     let host_is_safe = |c: char| c.is_ascii_alphanumeric() || ".-_:[]%".contains(c);
     // A leading dash would be an option to a driver.
     if host.is_empty() || host.starts_with('-') || !host.chars().all(host_is_safe) {
-        return Err(wrong());
+        return Err(wrong().into());
     }
     match number {
-        None if port == PortRule::Required => Err(wrong()),
+        None if port == PortRule::Required => Err(wrong().into()),
         Some(number) if !matches!(number.parse::<u16>(), Ok(1..)) => {
-            Err(format!("port '{number}' should be from 1 to 65535"))
+            Err(format!("port '{number}' should be from 1 to 65535").into())
         }
         _ => Ok(peer.to_owned()),
     }

@@ -9,6 +9,9 @@ const LOSSES: usize = 4096;
 
 const NO_ROOM: &str = "some were lost for want of room";
 
+/// As a run keeps it: had, or why not.
+type Recorded = Result<(), String>;
+
 /// What was asked for, and what became of it.
 #[derive(Default)]
 pub(super) struct Evidence {
@@ -26,7 +29,7 @@ struct Item {
 
 impl Item {
     /// A refusal for one CPU stands for all; of threads it is told how many.
-    fn had(&self) -> Had {
+    fn had(&self) -> Recorded {
         let each = matches!(self.name, item::THREAD_SWITCHES | item::PAGE_FAULTS);
         match self.refused {
             0 => Ok(()),
@@ -56,7 +59,7 @@ impl Evidence {
         item.asked += 1;
         if let Err(why) = had {
             if item.refused == 0 {
-                item.why = why;
+                item.why = why.to_string();
             }
             item.refused += 1;
         }
@@ -88,8 +91,8 @@ impl Evidence {
     }
 
     /// The items as they are told, with what was lost named.
-    pub(super) fn items(&self, lost: Lost) -> Vec<(String, Had)> {
-        let mut items: Vec<(String, Had)> = self
+    pub(super) fn items(&self, lost: Lost) -> Vec<(String, Recorded)> {
+        let mut items: Vec<(String, Recorded)> = self
             .items
             .iter()
             .map(|i| {
@@ -135,7 +138,7 @@ impl Lost {
 mod tests {
     use super::*;
 
-    fn told(evidence: &Evidence, from_ns: u64, until_ns: u64) -> Vec<(String, Had)> {
+    fn told(evidence: &Evidence, from_ns: u64, until_ns: u64) -> Vec<(String, Recorded)> {
         evidence.items(evidence.lost_between(from_ns, until_ns))
     }
 
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn of_threads_it_is_told_how_many_were_refused() {
         let mut evidence = Evidence::default();
-        let refused = || Err("too many open files".to_owned());
+        let refused = || Err("too many open files".into());
         evidence.note(item::THREAD_SWITCHES, Ok(()));
         evidence.note(item::THREAD_SWITCHES, refused());
         evidence.note(item::THREAD_SWITCHES, refused());

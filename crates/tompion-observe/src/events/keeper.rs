@@ -9,6 +9,7 @@ use super::record::Origin;
 use super::sources::Tracepoints;
 use super::tracefs::Tracefs;
 use super::turns;
+use tompion_model::Unavailable;
 
 /// Keeps the kernel's tracepoints in use, so that events on them open and close at once:
 /// closing the last one of a tracepoint waits for all CPUs, 20 to 50 ms. The price is a
@@ -23,7 +24,7 @@ impl Keeper {
     ///
     /// # Errors
     /// In a few words.
-    pub fn of_turns(cpu: u32) -> Result<Self, String> {
+    pub fn of_turns(cpu: u32) -> Result<Self, Unavailable> {
         let tracefs = Tracefs::open()?;
         let number = |event: &&str| Format::parse(&tracefs.format(event)?).map(|f| f.id);
         let events = turns::SCHEDULER.iter().chain(&turns::FAULTS);
@@ -34,7 +35,7 @@ impl Keeper {
     ///
     /// # Errors
     /// In a few words.
-    pub fn of_all(cpu: u32) -> Result<Self, String> {
+    pub fn of_all(cpu: u32) -> Result<Self, Unavailable> {
         let tracefs = Tracefs::open()?;
         // Of the names and labels that come along nothing is wanted.
         let mut assembler = Assembler::new(Names::new(|_| None));
@@ -42,7 +43,7 @@ impl Keeper {
         Self::open(cpu, all.numbers())
     }
 
-    fn open(cpu: u32, numbers: impl Iterator<Item = u64>) -> Result<Self, String> {
+    fn open(cpu: u32, numbers: impl Iterator<Item = u64>) -> Result<Self, Unavailable> {
         let mut decoder = Decoder::default();
         let (origin, beside) = (Origin::Cpu(cpu), Beside::default());
         let mut channel = Channel::open(origin, beside, 1, &mut decoder)?;

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::OwnedFd;
+use tompion_model::Unavailable;
 
 use perf_event_open_sys::bindings as abi;
 use perf_event_open_sys::bindings::perf_event_attr;
@@ -42,13 +43,13 @@ impl Channel {
         beside: Beside,
         ring_bytes: usize,
         decoder: &mut Decoder,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Unavailable> {
         let mut attr = plain(abi::PERF_TYPE_SOFTWARE, abi::PERF_COUNT_SW_DUMMY.into());
         attr.set_context_switch(beside.switches.into());
         attr.set_comm(beside.names.into());
-        let event = open(attr, origin).map_err(|e| in_words(&e))?;
+        let event = open(attr, origin).map_err(explained)?;
         let ring = map(&event, ring_bytes)?;
-        let id = sys::event_id(&event).map_err(|e| in_words(&e))?;
+        let id = sys::event_id(&event).map_err(explained)?;
         decoder.roles.insert(id, Role::Beside);
         Ok(Self {
             origin,
@@ -67,7 +68,7 @@ impl Channel {
         filter: Option<&CStr>,
         role: Role,
         decoder: &mut Decoder,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unavailable> {
         let mut attr = plain(abi::PERF_TYPE_TRACEPOINT, number);
         attr.sample_period = 1;
         attr.sample_type |= u64::from(abi::PERF_SAMPLE_RAW);
@@ -80,7 +81,7 @@ impl Channel {
         config: u32,
         role: Role,
         decoder: &mut Decoder,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unavailable> {
         let mut attr = plain(abi::PERF_TYPE_SOFTWARE, config.into());
         attr.sample_period = 1;
         self.add(attr, None, role, decoder)
@@ -92,7 +93,7 @@ impl Channel {
         filter: Option<&CStr>,
         role: Role,
         decoder: &mut Decoder,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unavailable> {
         let added = || -> io::Result<(OwnedFd, u64)> {
             let event = open(attr, self.origin)?;
             if let Some(filter) = filter {
@@ -102,7 +103,7 @@ impl Channel {
             let id = sys::event_id(&event)?;
             Ok((event, id))
         };
-        let (event, id) = added().map_err(|e| in_words(&e))?;
+        let (event, id) = added().map_err(explained)?;
         decoder.roles.insert(id, role);
         self.events.push(event);
         self.ids.push(id);
@@ -117,11 +118,11 @@ impl Channel {
     }
 
     /// Starts recording.
-    pub(super) fn enable(&self) -> Result<(), String> {
+    pub(super) fn enable(&self) -> Result<(), Unavailable> {
         self.events
             .iter()
             .try_for_each(sys::enable)
-            .map_err(|e| in_words(&e))
+            .map_err(explained)
     }
 }
 
@@ -169,7 +170,7 @@ fn open(mut attr: perf_event_attr, origin: Origin) -> io::Result<OwnedFd> {
 }
 
 /// As large as is allowed: the memory of all rings of a user is limited.
-fn map(event: &OwnedFd, bytes: usize) -> Result<Ring, String> {
+fn map(event: &OwnedFd, bytes: usize) -> Result<Ring, Unavailable> {
     let mut pages = bytes.div_ceil(sys::page_bytes()).next_power_of_two();
     loop {
         match Ring::map(event, pages) {
@@ -177,7 +178,7 @@ fn map(event: &OwnedFd, bytes: usize) -> Result<Ring, String> {
             Err(e) if pages > 1 && (is_refusal(&e) || e.kind() == io::ErrorKind::OutOfMemory) => {
                 pages /= 2;
             }
-            Err(e) => return Err(format!("its ring of records: {}", in_words(&e))),
+            Err(e) => return Err(format!("its ring of records: {}", in_words(&e)).into()),
         }
     }
 }
@@ -186,11 +187,13 @@ fn is_refusal(e: &io::Error) -> bool {
     e.kind() == io::ErrorKind::PermissionDenied
 }
 
-/// Why nothing of a thread is recorded that has ended.
-pub(super) const GONE: &str = "no such thread";
+/// An answer of `perf_event_open(2)` and its like, with what it means.
+fn explained(e: io::Error) -> Unavailable {
+    Unavailable::explained(in_words(&e), e)
+}
 
 /// Why the kernel refused.
-pub(super) fn in_words(e: &io::Error) -> String {
+fn in_words(e: &io::Error) -> String {
     match e.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {
             let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
@@ -204,7 +207,7 @@ pub(super) fn in_words(e: &io::Error) -> String {
         }
         Some(libc::ENOSYS) => "this kernel or sandbox does not offer it".to_owned(),
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => "this kernel lacks it".to_owned(),
-        Some(libc::ESRCH) => GONE.to_owned(),
+        Some(libc::ESRCH) => "no such thread".to_owned(),
         Some(libc::EMFILE | libc::ENFILE) => "too many open files".to_owned(),
         _ => e.to_string(),
     }

@@ -9,7 +9,7 @@ use super::assemble::Assembler;
 use super::decode::Decoder;
 use super::evidence::Evidence;
 use super::names::Names;
-use super::open::{Beside, Channel, GONE};
+use super::open::{Beside, Channel};
 use super::record::{Event, Origin, Record};
 use super::sources::{self, Had, Tracepoints};
 use super::tracefs::Tracefs;
@@ -93,11 +93,14 @@ impl Recorder {
     pub fn watch(&mut self, tid: i32) {
         let told_by_cpus = !self.settings.thread_switches && self.evidence.got(item::SCHEDULER);
         let switches = match told_by_cpus {
-            true => Err("told by the CPUs".to_owned()),
+            true => Err("told by the CPUs".into()),
             false => sources::of_thread(tid, &self.settings, &mut self.decoder),
         };
         let faults = sources::faults_of(tid, &self.settings, &mut self.decoder);
-        if switches.as_ref().is_err_and(|why| why == GONE) {
+        if switches
+            .as_ref()
+            .is_err_and(|why| why.errno() == Some(libc::ESRCH))
+        {
             return;
         }
         let has_own_ring = switches.is_ok();
@@ -350,7 +353,7 @@ fn add_wakes(
     decoder: &mut Decoder,
 ) -> Had {
     if decoder.translate {
-        return Err("within a PID namespace".to_owned());
+        return Err("within a PID namespace".into());
     }
     for cpu in procfs::online_cpus() {
         let origin = Origin::Cpu(cpu);

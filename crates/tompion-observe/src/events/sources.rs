@@ -1,6 +1,7 @@
 //! Which events are recorded for threads and for CPUs.
 
 use std::ffi::CString;
+use tompion_model::Unavailable;
 
 use perf_event_open_sys::bindings as abi;
 use tompion_cause::What;
@@ -14,14 +15,14 @@ use super::tracefs::Tracefs;
 use super::{CpuEvents, Settings, item};
 
 /// Whether something was to be had, else why not.
-pub(super) type Had = Result<(), String>;
+pub(super) type Had = Result<(), Unavailable>;
 
 /// A thread's switches.
 pub(super) fn of_thread(
     tid: i32,
     settings: &Settings,
     decoder: &mut Decoder,
-) -> Result<Channel, String> {
+) -> Result<Channel, Unavailable> {
     let beside = Beside {
         switches: true,
         names: false,
@@ -37,9 +38,9 @@ pub(super) fn faults_of(
     tid: i32,
     settings: &Settings,
     decoder: &mut Decoder,
-) -> Result<Channel, String> {
+) -> Result<Channel, Unavailable> {
     if !settings.page_faults {
-        return Err("not asked for".to_owned());
+        return Err("not asked for".into());
     }
     let (origin, beside) = (Origin::Faults(tid), Beside::default());
     let mut channel = Channel::open(origin, beside, settings.thread_ring_bytes, decoder)?;
@@ -160,7 +161,7 @@ impl Tracepoints {
                 had.push((item::SCHEDULER, add(*number, role)));
             }
             None => {
-                had.push((item::SCHEDULER, Err(self.missing.to_owned())));
+                had.push((item::SCHEDULER, Err(self.missing.to_owned().into())));
                 had.push((item::CPU_SWITCHES, Ok(())));
             }
         }
@@ -170,9 +171,9 @@ impl Tracepoints {
             (item::VECTORS, &self.vectors),
         ] {
             let opened = if settings.cpu_events < CpuEvents::All {
-                Err("not asked for".to_owned())
+                Err("not asked for".into())
             } else if roles.is_empty() {
-                Err(self.missing.to_owned())
+                Err(self.missing.to_owned().into())
             } else {
                 let mut roles = roles.iter();
                 roles.try_for_each(|(n, role)| add(*n, role.clone()))
@@ -190,7 +191,7 @@ impl Tracepoints {
         decoder: &mut Decoder,
     ) -> Had {
         if self.wakes.is_empty() {
-            return Err(self.missing.to_owned());
+            return Err(self.missing.to_owned().into());
         }
         let filter = filter(tids);
         self.wakes.iter().try_for_each(|(number, role)| {
@@ -257,7 +258,7 @@ mod tests {
             item::SOFTIRQS,
             item::VECTORS,
         ] {
-            let why = Err("tracefs cannot be read".to_owned());
+            let why = Err("tracefs cannot be read".into());
             assert!(had.contains(&(name, why)), "{name}: {had:?}");
         }
         assert!(had.contains(&(item::CPU_SWITCHES, Ok(()))));

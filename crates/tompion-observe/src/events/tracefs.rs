@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use tompion_model::Unavailable;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -19,7 +20,7 @@ impl Tracefs {
     ///
     /// # Errors
     /// In a few words: why the trace events cannot be read.
-    pub(super) fn open() -> Result<Self, String> {
+    pub(super) fn open() -> Result<Self, Unavailable> {
         let usual = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let elsewhere = mounts.lines().filter_map(mounted_tracefs);
@@ -28,7 +29,7 @@ impl Tracefs {
             match directory(Path::new(dir)) {
                 Ok(fd) if has_events(&fd) => return Ok(Self(fd)),
                 Ok(_) | Err(Errno::NOENT) => {}
-                Err(e) => refused = Some(format!("{dir}: {}", in_words(e))),
+                Err(e) => refused = Some(format!("{dir}: {}", in_words(e)).into()),
             }
         }
         detached().map_err(|e| refused.unwrap_or(e))
@@ -91,7 +92,7 @@ fn mounted_tracefs(line: &str) -> Option<&str> {
     (words.next()? == "tracefs").then_some(point)
 }
 
-fn detached() -> Result<Tracefs, String> {
+fn detached() -> Result<Tracefs, Unavailable> {
     let why = |e| {
         format!(
             "tracefs is not mounted, and mounting it privately failed: {}",
@@ -108,7 +109,7 @@ fn detached() -> Result<Tracefs, String> {
     if has_events(&mount) {
         Ok(Tracefs(mount))
     } else {
-        Err("this kernel has no trace events".to_owned())
+        Err("this kernel has no trace events".into())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::series::{Column, Role};
 use crate::kept::Kept;
+use tompion_model::Unavailable;
 
 /// Something to be read: its columns, and their values into a slice as long.
 pub(super) trait Gauge: Send {
@@ -20,6 +21,6 @@ pub(super) fn counter(name: String, unit: &'static str, role: Role) -> Column {
 }
 
 /// A file that is read again and again, or why it cannot be.
-pub(super) fn open(path: &str) -> Result<Kept, String> {
-    Kept::open(path).ok_or_else(|| format!("{path} cannot be read"))
+pub(super) fn open(path: &str) -> Result<Kept, Unavailable> {
+    Kept::open(path).ok_or_else(|| format!("{path} cannot be read").into())
 }

@@ -1,5 +1,6 @@
 //! What is read several times a second, and from where.
 
+use tompion_model::Unavailable;
 use tompion_time::os::{ClockId, now_ns};
 
 use super::gauge::{Gauge, counter, open};
@@ -11,19 +12,19 @@ use crate::counters::{faults, pair, switches};
 use crate::kept::{Kept, numbers};
 use crate::sys;
 
-/// What there was to be had, by name; each `Err` says why not.
+/// What there was to be had, by name; each `Err` says why not, as a run keeps it.
 pub(super) type Items = Vec<(String, Result<(), String>)>;
 
 /// All gauges that this system offers, and what it lacks.
 pub(super) fn all(threads: &[i32], cpus: &[u32]) -> (Vec<Box<dyn Gauge>>, Items) {
     let mut gauges: Vec<Box<dyn Gauge>> = Vec::new();
     let mut access = Vec::new();
-    let mut take = |name: &str, gauge: Result<Box<dyn Gauge>, String>| match gauge {
+    let mut take = |name: &str, gauge: Result<Box<dyn Gauge>, Unavailable>| match gauge {
         Ok(gauge) => {
             gauges.push(gauge);
             access.push((name.to_owned(), Ok(())));
         }
-        Err(why) => access.push((name.to_owned(), Err(why))),
+        Err(why) => access.push((name.to_owned(), Err(why.to_string()))),
     };
     take("steal and context switches", ProcStat::open(cpus));
     for tid in threads {
@@ -65,7 +66,7 @@ struct ProcStat {
 }
 
 impl ProcStat {
-    fn open(cpus: &[u32]) -> Result<Box<dyn Gauge>, String> {
+    fn open(cpus: &[u32]) -> Result<Box<dyn Gauge>, Unavailable> {
         let tick_ns = (1_000_000_000 / sys::user_hz()) as i64;
         Ok(Box::new(Self {
             file: open("/proc/stat")?,
@@ -131,7 +132,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn open(tid: i32) -> Result<Box<dyn Gauge>, String> {
+    fn open(tid: i32) -> Result<Box<dyn Gauge>, Unavailable> {
         let file = |name: &str| open(&format!("/proc/{tid}/task/{tid}/{name}"));
         Ok(Box::new(Self {
             tid,
@@ -189,7 +190,7 @@ struct Pressure {
 }
 
 impl Pressure {
-    fn open(resource: &'static str) -> Result<Box<dyn Gauge>, String> {
+    fn open(resource: &'static str) -> Result<Box<dyn Gauge>, Unavailable> {
         let path = format!("/proc/pressure/{resource}");
         let file = open(&path).map_err(|e| format!("{e} (psi=1 may switch it on)"))?;
         Ok(Box::new(Self { file, resource }))
@@ -228,7 +229,7 @@ struct Frequency {
 }
 
 impl Frequency {
-    fn open(cpu: u32) -> Result<Box<dyn Gauge>, String> {
+    fn open(cpu: u32) -> Result<Box<dyn Gauge>, Unavailable> {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
         Ok(Box::new(Self {
             file: open(&path)?,

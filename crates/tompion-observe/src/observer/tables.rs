@@ -4,6 +4,7 @@
 use super::gauge::Gauge;
 use super::series::{Column, Role};
 use crate::kept::{Kept, numbers};
+use tompion_model::Unavailable;
 
 /// At most so many counts are kept of one table; machines with many CPUs have tens
 /// of thousands.
@@ -31,7 +32,7 @@ impl Table {
         path: &str,
         of: &'static str,
         cpus: &[u32],
-    ) -> Result<Box<dyn Gauge>, String> {
+    ) -> Result<Box<dyn Gauge>, Unavailable> {
         let mut file = Kept::open(path).ok_or_else(|| format!("{path} cannot be read"))?;
         let text = file.read().unwrap_or_default();
         let parsed = parse(text, cpus).ok_or_else(|| format!("{path} has no table of CPUs"))?;

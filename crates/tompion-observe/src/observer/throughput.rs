@@ -3,12 +3,13 @@
 use super::gauge::{Gauge, counter, open};
 use super::series::{Column, Role};
 use crate::kept::{Kept, numbers};
+use tompion_model::Unavailable;
 
 /// `/proc/net/dev` of this network namespace, the loopback told apart.
 pub(super) struct Network(Kept);
 
 impl Network {
-    pub(super) fn open() -> Result<Box<dyn Gauge>, String> {
+    pub(super) fn open() -> Result<Box<dyn Gauge>, Unavailable> {
         Ok(Box::new(Self(open("/proc/net/dev")?)))
     }
 }
@@ -54,8 +55,8 @@ pub(super) struct Disks {
 }
 
 impl Disks {
-    pub(super) fn open() -> Result<Box<dyn Gauge>, String> {
-        let whole = std::fs::read_dir("/sys/block").map_err(|e| format!("/sys/block: {e}"))?;
+    pub(super) fn open() -> Result<Box<dyn Gauge>, Unavailable> {
+        let whole = std::fs::read_dir("/sys/block").map_err(Unavailable::refused("/sys/block"))?;
         let names = whole.filter_map(|e| e.ok()?.file_name().into_string().ok());
         let devices = names.map(String::into_bytes).collect();
         Ok(Box::new(Self {

@@ -19,6 +19,7 @@
 //! "over"; behind it may stand a unit of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use tompion_model::InvalidValue;
 
 use serde::Deserialize;
 
@@ -70,7 +71,7 @@ enum Cell {
 }
 
 /// Reads one file. The error is one line: which table, which row, what is wrong.
-pub(crate) fn parse(text: &str) -> Result<Table, String> {
+pub(crate) fn parse(text: &str) -> Result<Table, InvalidValue> {
     let file: File = toml::from_str(text).map_err(|e| e.to_string().replace('\n', " "))?;
     let id = file.id.clone();
     check_head(&file).map_err(|e| format!("{id}: {e}"))?;
@@ -96,7 +97,7 @@ pub(crate) fn parse(text: &str) -> Result<Table, String> {
 }
 
 /// Every factor and column has its place in the head, once, and nothing else has.
-fn check_head(file: &File) -> Result<(), String> {
+fn check_head(file: &File) -> Result<(), InvalidValue> {
     let factors = file.factor.iter().map(|f| f.name.as_str());
     let columns = file.column.iter().map(|c| c.key.as_str());
     let mut wanted: Vec<&str> = factors.chain(columns).collect();
@@ -105,22 +106,23 @@ fn check_head(file: &File) -> Result<(), String> {
     wanted.sort_unstable();
     head.sort_unstable();
     if let Some(twice) = wanted.windows(2).find(|w| w[0] == w[1]) {
-        return Err(format!("`{}` is declared twice", twice[0]));
+        return Err(format!("`{}` is declared twice", twice[0]).into());
     }
     if wanted != head {
         return Err(format!(
             "the head has {}, the factors and columns are {}",
             head.join(", "),
             wanted.join(", ")
-        ));
+        )
+        .into());
     }
     Ok(())
 }
 
-fn row(file: &File, cells: &[Cell]) -> Result<Row, String> {
+fn row(file: &File, cells: &[Cell]) -> Result<Row, InvalidValue> {
     let (have, want) = (cells.len(), file.data.head.len());
     if have != want {
-        return Err(format!("{have} cells below a head of {want}"));
+        return Err(format!("{have} cells below a head of {want}").into());
     }
     let mut row = Row {
         factors: BTreeMap::new(),
@@ -132,7 +134,7 @@ fn row(file: &File, cells: &[Cell]) -> Result<Row, String> {
             Cell::Plain(text) if text.is_empty() => continue,
             Cell::Plain(text) => (text, None),
             Cell::Marked { marked, .. } if marked.trim().is_empty() => {
-                return Err(format!("{name} is marked without a reason"));
+                return Err(format!("{name} is marked without a reason").into());
             }
             Cell::Marked { printed, marked } => (printed, Some(marked.clone())),
         };
@@ -141,7 +143,7 @@ fn row(file: &File, cells: &[Cell]) -> Result<Row, String> {
             let value = value.map_err(|e| format!("{name}: {e}"))?;
             row.values.insert(name.clone(), value);
         } else if marked.is_some() {
-            return Err(format!("{name} is no figure and cannot be marked"));
+            return Err(format!("{name} is no figure and cannot be marked").into());
         } else if name == SECTION {
             row.place = Some(printed.clone());
         } else {
@@ -149,13 +151,13 @@ fn row(file: &File, cells: &[Cell]) -> Result<Row, String> {
         }
     }
     if row.values.is_empty() {
-        return Err("no figure".to_owned());
+        return Err("no figure".into());
     }
     Ok(row)
 }
 
 /// Levels are declared and used; no two rows have the same ones.
-fn check_levels(table: &Table) -> Result<(), String> {
+fn check_levels(table: &Table) -> Result<(), InvalidValue> {
     for factor in &table.factors {
         let used: BTreeSet<&str> = table
             .rows
@@ -169,13 +171,13 @@ fn check_levels(table: &Table) -> Result<(), String> {
             } else {
                 "in no row"
             };
-            return Err(format!("level `{odd}` of {} is {problem}", factor.name));
+            return Err(format!("level `{odd}` of {} is {problem}", factor.name).into());
         }
     }
     let mut seen = BTreeSet::new();
     for row in &table.rows {
         if !seen.insert(&row.factors) {
-            return Err(format!("{} is given twice", table.label(row)));
+            return Err(format!("{} is given twice", table.label(row)).into());
         }
     }
     Ok(())
@@ -248,7 +250,7 @@ rows = [["idle", "2", "1.5"], ["cpu", "", { printed = "1x", marked = "torn" }]]
         ] {
             assert!(GOOD.contains(from), "{from}");
             let text = GOOD.replacen(from, to, 1);
-            let error = parse(&text).unwrap_err();
+            let error = parse(&text).unwrap_err().to_string();
             assert!(error.contains(want), "{error}");
             assert!(!error.contains('\n'), "{error}");
         }
@@ -258,7 +260,12 @@ rows = [["idle", "2", "1.5"], ["cpu", "", { printed = "1x", marked = "torn" }]]
     fn rows_of_the_same_levels_are_refused() {
         let twice = GOOD.replacen(r#"["cpu", "","#, r#"["idle", "","#, 1);
         let twice = twice.replacen(r#", cpu = "CPU""#, "", 1);
-        assert!(parse(&twice).unwrap_err().contains("idle is given twice"));
+        assert!(
+            parse(&twice)
+                .unwrap_err()
+                .to_string()
+                .contains("idle is given twice")
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use tompion_model::InvalidValue;
 
 use crate::published::Unit;
 
@@ -60,7 +61,7 @@ impl Value {
     /// be illegible, and then has no number.
     ///
     /// The error says what is wrong with `printed`.
-    pub fn new(printed: &str, unit: Unit, marked: Option<String>) -> Result<Self, String> {
+    pub fn new(printed: &str, unit: Unit, marked: Option<String>) -> Result<Self, InvalidValue> {
         let (relation, rest) = Relation::SIGNS
             .into_iter()
             .find_map(|(sign, r)| Some((r, printed.strip_prefix(sign)?.trim_start())))
@@ -69,7 +70,7 @@ impl Value {
         let (number, rounding) = match (legible, &marked) {
             (Ok((n, rounding)), _) => (Some(n), rounding),
             (Err(_), Some(_)) => (None, 0.0),
-            (Err(why), None) => return Err(format!("`{printed}` {why}")),
+            (Err(why), None) => return Err(format!("`{printed}` {why}").into()),
         };
         Ok(Self {
             printed: printed.to_owned(),
@@ -147,12 +148,12 @@ impl Serialize for Value {
 }
 
 /// The number and half a step of its last place, both in `unit`.
-fn number(text: &str, unit: Unit) -> Result<(f64, f64), String> {
+fn number(text: &str, unit: Unit) -> Result<(f64, f64), InvalidValue> {
     let (digits, own) = match text.split_once(' ') {
         None => (text, unit),
         Some((digits, name)) => match Unit::of_name(name) {
             Some(own) => (digits, own),
-            None => return Err(format!("has the unit `{name}`, which is none of ours")),
+            None => return Err(format!("has the unit `{name}`, which is none of ours").into()),
         },
     };
     let exponent = own
@@ -165,7 +166,7 @@ fn number(text: &str, unit: Unit) -> Result<(f64, f64), String> {
         && !(whole.is_empty() && fraction.is_empty())
         && !digits.ends_with('.');
     if !well_formed {
-        return Err("is not a number such as 1,272,060.0 or .051".to_owned());
+        return Err("is not a number such as 1,272,060.0 or .051".into());
     }
     // By way of decimal text, so that 2.12 us are 2120 ns and not a hair less.
     let plain = whole.replace(',', "");
@@ -173,7 +174,7 @@ fn number(text: &str, unit: Unit) -> Result<(f64, f64), String> {
     let half = format!("5e{}", exponent - fraction.len() as i32 - 1).parse();
     match (scaled, half) {
         (Ok(number), Ok(half)) => Ok((number, half)),
-        _ => Err("is out of range".to_owned()),
+        _ => Err("is out of range".into()),
     }
 }
 

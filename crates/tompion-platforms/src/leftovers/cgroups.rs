@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
+use tompion_model::Unavailable;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -45,13 +46,13 @@ pub fn remove(stem: &str) -> bool {
 }
 
 /// Kills what is in a group and below, and removes it.
-pub(super) fn remove_one(group: &Path) -> Result<(), String> {
+pub(super) fn remove_one(group: &Path) -> Result<(), Unavailable> {
     let until = Instant::now() + LEAVE;
     loop {
         kill_all(group);
         match remove_tree(group) {
             Ok(()) => return Ok(()),
-            Err(e) if Instant::now() > until => return Err(e.to_string()),
+            Err(e) if Instant::now() > until => return Err(e.to_string().into()),
             // Killed processes leave it a moment later.
             Err(_) => thread::sleep(Duration::from_millis(10)),
         }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use tompion_guest::{Guest, GuestError, KIT_VARIABLE, Kit};
 
@@ -26,9 +27,9 @@ pub(super) fn kit(kernel: &str) -> Result<Kit, GuestError> {
 }
 
 /// Boots `guest` for a moment: where KVM cannot be nested it may open and then hang.
-pub(super) fn try_kvm(guest: Guest, program: &Path) -> Result<(), String> {
+pub(super) fn try_kvm(guest: Guest, program: &Path) -> Result<(), Unavailable> {
     let probe = guest.timeout(KVM_BOOT).payload(program, ["--version"]);
-    probe.run().map(drop).map_err(|e| one_line(&e))
+    probe.run().map(drop).map_err(|e| one_line(&e).into())
 }
 
 /// Runs a task in `guest`.

@@ -30,7 +30,7 @@ impl Platform for Host {
     fn presence(&self, program: &Path) -> Presence {
         match require_here(program) {
             Ok(()) => Presence::Present(Vec::new()),
-            Err(why) => Presence::Absent(why),
+            Err(why) => Presence::Absent(why.to_string()),
         }
     }
 

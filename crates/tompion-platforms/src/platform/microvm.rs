@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use serde::Serialize;
 use serde_json::json;
@@ -122,7 +123,7 @@ fn make(settings: &MicroVmSettings, vmm: Vmm) -> Result<(Guest, String), GuestEr
 }
 
 fn presence(settings: &MicroVmSettings, vmm: Vmm, program: &Path) -> Presence {
-    let look = || -> Result<Vec<String>, String> {
+    let look = || -> Result<Vec<String>, Unavailable> {
         let own = settings.program.display();
         let file = find(&settings.program)
             .ok_or_else(|| format!("there is no program {own} ({})", vmm.remedy()))?;
@@ -134,6 +135,6 @@ fn presence(settings: &MicroVmSettings, vmm: Vmm, program: &Path) -> Presence {
     };
     match look() {
         Ok(versions) => Presence::Present(versions),
-        Err(why) => Presence::Absent(why),
+        Err(why) => Presence::Absent(why.to_string()),
     }
 }

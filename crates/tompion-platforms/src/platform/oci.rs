@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use oci_spec::runtime::{
     Capability, LinuxBuilder, LinuxCapabilitiesBuilder, LinuxCpuBuilder, LinuxResourcesBuilder,
@@ -181,13 +182,14 @@ impl Oci {
         self.settings.runtime.file_name().unwrap_or_default()
     }
 
-    fn program(&self) -> Result<PathBuf, String> {
-        find(&self.settings.runtime)
-            .ok_or_else(|| format!("there is no program {}", self.settings.runtime.display()))
+    fn program(&self) -> Result<PathBuf, Unavailable> {
+        find(&self.settings.runtime).ok_or_else(|| {
+            format!("there is no program {}", self.settings.runtime.display()).into()
+        })
     }
 
     /// The runtime with its own options, keeping its state in `root`.
-    fn command(&self, root: &Path) -> Result<Vec<String>, String> {
+    fn command(&self, root: &Path) -> Result<Vec<String>, Unavailable> {
         let program = self.program()?.display().to_string();
         let mut command = Vec::new();
         if self.name() == "crun" && Path::new("/sys/fs/cgroup/unified/cgroup.procs").exists() {
@@ -205,7 +207,7 @@ impl Oci {
     }
 
     /// What every runtime can, and other programs that know `--version` cannot.
-    fn lists_containers(&self) -> Result<(), String> {
+    fn lists_containers(&self) -> Result<(), Unavailable> {
         let root = leftovers::EmptyPlace::make().map_err(|e| e.to_string())?;
         let mut command = self.command(root.path())?;
         command.push("list".to_owned());
@@ -219,12 +221,10 @@ impl Oci {
                 let said = said.map_or_else(|| "it says nothing".to_owned(), message);
                 format!("{}, {said}", done.status)
             }
-            Err(why) => why,
+            Err(why) => why.to_string(),
         };
         let name = self.settings.runtime.display();
-        Err(format!(
-            "{name} is no OCI runtime that works here: `list` fails: {why}"
-        ))
+        Err(format!("{name} is no OCI runtime that works here: `list` fails: {why}").into())
     }
 
     /// What the container is.
@@ -359,7 +359,7 @@ impl Oci {
         cpu.build()
     }
 
-    fn bundle(&self, task: &Task<'_>, id: &str) -> Result<PathBuf, String> {
+    fn bundle(&self, task: &Task<'_>, id: &str) -> Result<PathBuf, Unavailable> {
         let bundle = task.workspace.scratch().join(id);
         let at = |e: std::io::Error| format!("{}: {e}", bundle.display());
         for directory in ["proc", "sys", "dev", "tmp"] {
@@ -381,12 +381,12 @@ impl Platform for Oci {
     fn presence(&self, program: &Path) -> Presence {
         let runtime = match self.program() {
             Ok(runtime) => runtime,
-            Err(why) => return Presence::Absent(why),
+            Err(why) => return Presence::Absent(why.to_string()),
         };
         if !rustix::process::geteuid().is_root() {
             return Presence::Absent("containers are made by root alone".to_owned());
         }
-        let look = || {
+        let look = || -> Result<String, Unavailable> {
             let told = version(&runtime)?;
             self.lists_containers()?;
             require_static(program)?;
@@ -396,7 +396,7 @@ impl Platform for Oci {
         };
         match look() {
             Ok(told) => Presence::Present(vec![told]),
-            Err(why) => Presence::Absent(why),
+            Err(why) => Presence::Absent(why.to_string()),
         }
     }
 
@@ -411,7 +411,7 @@ impl Platform for Oci {
     fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
         let id = task.workspace.id(task.number);
         let root = task.workspace.volatile().join(self.name());
-        let command = self.command(&root).map_err(TaskError::Failed)?;
+        let command = self.command(&root)?;
         let with = |more: &[&str]| -> Vec<String> {
             let more = more.iter().map(|&word| word.to_owned());
             command.iter().cloned().chain(more).collect()
@@ -426,7 +426,7 @@ impl Platform for Oci {
             id: &id,
             delete: &delete,
         };
-        let bundle = self.bundle(task, &id).map_err(TaskError::Failed)?;
+        let bundle = self.bundle(task, &id)?;
         let run = with(&["run", "--bundle", &bundle.display().to_string(), &id]);
         let mut process = Command::new(&run[0]);
         process.args(&run[1..]);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use serde_json::json;
 use tompion_guest::{Guest, Kit, SCRATCH, Tap, Vmm};
@@ -101,7 +102,7 @@ impl Qemu {
         self.settings.network == "tap"
     }
 
-    fn absent(&self, program: &Path) -> Result<Vec<String>, String> {
+    fn absent(&self, program: &Path) -> Result<Vec<String>, Unavailable> {
         let s = &self.settings;
         let name = Vmm::Qemu.program();
         let qemu = find(Path::new(name))
@@ -112,7 +113,7 @@ impl Qemu {
         let pinned: Vec<u32> = s.pin.iter().flatten().map(|&cpu| cpu as u32).collect();
         tompion_host::require_cpus(&pinned).map_err(|why| format!("pin: {why}"))?;
         if s.scratch_mib.is_some() && find(Path::new("mkfs.ext4")).is_none() {
-            return Err("a scratch disk needs mkfs.ext4 (Debian: e2fsprogs)".to_owned());
+            return Err("a scratch disk needs mkfs.ext4 (Debian: e2fsprogs)".into());
         }
         if self.has_tap() {
             Tap::new().map_err(|e| guest::one_line(&e))?;
@@ -132,7 +133,7 @@ impl Platform for Qemu {
     fn presence(&self, program: &Path) -> Presence {
         match self.absent(program) {
             Ok(versions) => Presence::Present(versions),
-            Err(why) => Presence::Absent(why),
+            Err(why) => Presence::Absent(why.to_string()),
         }
     }
 
@@ -185,7 +186,7 @@ impl Platform for Qemu {
             let placed = placing.join().expect("it does not panic");
             // A guest that did not come up says why by itself.
             let output = output?;
-            placed.map_err(TaskError::Failed)?;
+            placed?;
             Ok(output)
         })
     }

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
@@ -60,13 +61,13 @@ impl Seat {
     /// A command that begins in this seat. The calling thread is bound to its CPUs, so
     /// that what it starts is too.
     pub(super) fn command(&self, program: &std::path::Path) -> Result<Command, TaskError> {
-        bind(None, &self.cpus).map_err(TaskError::Failed)?;
+        bind(None, &self.cpus)?;
         let Some((_, parent)) = &self.parent else {
             return Ok(Command::new(program));
         };
         let group = parent.child(&self.name, &self.scheduling, false);
         let mut command = Command::new("sh");
-        command.args(joining(&group.map_err(TaskError::Failed)?).skip(1));
+        command.args(joining(&group?).skip(1));
         command.arg(program);
         Ok(command)
     }
@@ -76,19 +77,19 @@ impl Seat {
     /// CPUs where there are more. So does libvirt (`vcpuN`, `emulator`).
     pub(super) fn for_threads(&self) -> Result<Threads<'_>, TaskError> {
         let (_, parent) = self.parent.as_ref().expect("platforms with Seating::Group");
-        let groups = || -> Result<(Group, Group), String> {
+        let groups = || -> Result<(Group, Group), Unavailable> {
             let rest =
                 parent.child(&format!("{}-rest", self.name), &Scheduling::default(), true)?;
             Ok((parent.child(&self.name, &self.scheduling, true)?, rest))
         };
-        let (own, rest) = groups().map_err(TaskError::Failed)?;
+        let (own, rest) = groups()?;
         let others: Vec<u32> = tompion_host::usable_cpus()
             .into_iter()
             .filter(|cpu| !self.cpus.contains(cpu))
             .collect();
         if !self.cpus.is_empty() {
             // A guest's devices must not take the CPU that guests are compared on.
-            bind(None, &others).map_err(TaskError::Failed)?;
+            bind(None, &others)?;
         }
         Ok(Threads {
             seat: self,
@@ -116,11 +117,11 @@ impl Threads<'_> {
     ///
     /// # Errors
     /// In one line.
-    pub fn place(&self, count: usize, over: &AtomicBool) -> Result<(), String> {
+    pub fn place(&self, count: usize, over: &AtomicBool) -> Result<(), Unavailable> {
         let mut placed = 0;
         while placed < count {
             if over.load(Ordering::Relaxed) {
-                return Err("its virtual CPUs were not found among QEMU's threads".to_owned());
+                return Err("its virtual CPUs were not found among QEMU's threads".into());
             }
             for thread in self.rest.threads() {
                 let name = fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
@@ -137,7 +138,7 @@ impl Threads<'_> {
         Ok(())
     }
 
-    fn place_one(&self, thread: i32, number: usize) -> Result<(), String> {
+    fn place_one(&self, thread: i32, number: usize) -> Result<(), Unavailable> {
         let cpus = &self.seat.cpus;
         let own = [cpus.get(number % cpus.len().max(1)).copied().unwrap_or(0)];
         let cpus = if self.seat.one_each && !cpus.is_empty() {
@@ -165,14 +166,15 @@ fn joining(group: &Group) -> impl Iterator<Item = String> + use<> {
 }
 
 /// Binds a thread, the calling one where none is named, to CPUs, if any are named.
-fn bind(thread: Option<Pid>, cpus: &[u32]) -> Result<(), String> {
+fn bind(thread: Option<Pid>, cpus: &[u32]) -> Result<(), Unavailable> {
     if cpus.is_empty() {
         return Ok(());
     }
     let mut set = CpuSet::new();
     cpus.iter().for_each(|&cpu| set.set(cpu as usize));
     let list = tompion_host::cpu_list(cpus);
-    sched_setaffinity(thread, &set).map_err(|e| format!("cannot run on CPU {list}: {e}"))
+    sched_setaffinity(thread, &set)
+        .map_err(|e| Unavailable::refused(format!("cannot run on CPU {list}"))(e))
 }
 
 #[cfg(test)]

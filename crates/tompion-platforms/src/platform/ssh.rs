@@ -15,6 +15,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use serde_json::json;
 
@@ -91,9 +92,9 @@ struct Ssh {
     /// Tells its directory there from those of other platforms, which may be measured at
     /// the same time, on the same machine under another name.
     tag: u32,
-    connection: OnceLock<Result<Connection, String>>,
+    connection: OnceLock<Result<Connection, Unavailable>>,
     /// Of the program, as `sha256sum` prints it.
-    checksum: OnceLock<Result<String, String>>,
+    checksum: OnceLock<Result<String, Unavailable>>,
     /// Whether the journal knows of the lab's directory there.
     is_noted: AtomicBool,
     /// Whether a cell may still be at work there.
@@ -114,11 +115,11 @@ impl Ssh {
         }
     }
 
-    fn connection(&self) -> Result<&Connection, String> {
+    fn connection(&self) -> Result<&Connection, Unavailable> {
         let connection = self
             .connection
             .get_or_init(|| Connection::of(&self.settings));
-        connection.as_ref().map_err(String::clone)
+        connection.as_ref().map_err(|why| why.to_string().into())
     }
 
     /// The lab's directory there.
@@ -127,7 +128,7 @@ impl Ssh {
         self.settings.directory.join(name).display().to_string()
     }
 
-    fn look(&self, program: &Path) -> Result<Vec<String>, String> {
+    fn look(&self, program: &Path) -> Result<Vec<String>, Unavailable> {
         let built_for = static_for(program)?;
         let connection = self.connection()?;
         let place = self.settings.directory.display().to_string();
@@ -142,10 +143,12 @@ impl Ssh {
         let other = "name another place by directory = \"...\"";
         match ended.status.code() {
             Some(0) => {}
-            Some(NO_SHA256SUM) => return Err("it has no program sha256sum".to_owned()),
-            Some(NOT_WRITABLE) => return Err(format!("{place} is no place to write; {other}")),
-            Some(NOT_EXECUTABLE) => return Err(self.no_execution()),
-            _ => return Err(connection.last_words(&ended)),
+            Some(NO_SHA256SUM) => return Err("it has no program sha256sum".into()),
+            Some(NOT_WRITABLE) => {
+                return Err(format!("{place} is no place to write; {other}").into());
+            }
+            Some(NOT_EXECUTABLE) => return Err(self.no_execution().into()),
+            _ => return Err(connection.last_words(&ended).into()),
         }
         let told = String::from_utf8_lossy(&ended.stdout);
         let line = told.lines().next().unwrap_or_default();
@@ -158,11 +161,12 @@ impl Ssh {
                  true` must print nothing",
                 line.chars().take(40).collect::<String>(),
                 self.settings.host
-            ));
+            )
+            .into());
         };
         let (machine, release) = rest.split_once(' ').unwrap_or((rest, ""));
         if system != "Linux" {
-            return Err(format!("it runs {system}, and tompion runs on Linux"));
+            return Err(format!("it runs {system}, and tompion runs on Linux").into());
         }
         let wanted = match built_for {
             object::Architecture::Aarch64 => "aarch64",
@@ -173,7 +177,8 @@ impl Ssh {
                 "its architecture is {machine}, and {} is built for {wanted}; name another \
                  program: --program FILE",
                 program.display()
-            ));
+            )
+            .into());
         }
         Ok(vec![format!("Linux {release} {machine}")])
     }
@@ -186,24 +191,24 @@ impl Ssh {
         )
     }
 
-    fn checksum(&self, program: &Path) -> Result<&str, String> {
+    fn checksum(&self, program: &Path) -> Result<&str, Unavailable> {
         let sum = || {
             let file = File::open(program).map_err(|e| format!("{}: {e}", program.display()))?;
             let done = Command::new("sha256sum").stdin(file).output();
-            let done = done.map_err(|e| format!("sha256sum: {e}"))?;
+            let done = done.map_err(Unavailable::refused("sha256sum"))?;
             let told = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
             match done.status.success() {
                 true => Ok(told),
-                false => Err(format!("sha256sum fails ({})", done.status)),
+                false => Err(format!("sha256sum fails ({})", done.status).into()),
             }
         };
         let sum = self.checksum.get_or_init(sum);
-        sum.as_deref().map_err(String::clone)
+        sum.as_deref().map_err(|why| why.to_string().into())
     }
 
     /// Copies the program there.
     fn put(&self, task: &Task<'_>, directory: &str) -> Result<(), TaskError> {
-        let connection = self.connection().map_err(TaskError::Failed)?;
+        let connection = self.connection()?;
         let file = File::open(task.program)
             .map_err(|e| TaskError::Failed(format!("{}: {e}", task.program.display())))?;
         let command = connection.command(PUT, &[directory]);
@@ -222,8 +227,8 @@ impl Ssh {
 
     /// Runs the cell, with the program that is there.
     fn measure(&self, task: &Task<'_>, directory: &str) -> Result<Ended, TaskError> {
-        let connection = self.connection().map_err(TaskError::Failed)?;
-        let sum = self.checksum(task.program).map_err(TaskError::Failed)?;
+        let connection = self.connection()?;
+        let sum = self.checksum(task.program)?;
         let limit = task.limit.as_secs_f64().ceil().to_string();
         let mut arguments = vec![directory, sum, &limit, GUARD_ARG];
         arguments.extend(task.arguments.iter().map(String::as_str));
@@ -233,7 +238,7 @@ impl Ssh {
 
     /// Ends a cell that may still be at work there.
     fn end(&self, directory: &str) -> Result<(), TaskError> {
-        let connection = self.connection().map_err(TaskError::Failed)?;
+        let connection = self.connection()?;
         let cell = format!("{directory}/cell");
         let command = connection.command(REMOVE, &[directory, &cell]);
         let never = AtomicBool::new(false);
@@ -276,7 +281,7 @@ impl Platform for Ssh {
     fn presence(&self, program: &Path) -> Presence {
         match self.look(program) {
             Ok(versions) => Presence::Present(versions),
-            Err(why) => Presence::Absent(why),
+            Err(why) => Presence::Absent(why.to_string()),
         }
     }
 
@@ -287,7 +292,7 @@ impl Platform for Ssh {
     fn run(&self, task: &Task<'_>) -> Result<Output, TaskError> {
         let directory = self.directory(task.workspace);
         if !self.is_noted.load(Ordering::Relaxed) {
-            let connection = self.connection().map_err(TaskError::Failed)?;
+            let connection = self.connection()?;
             task.workspace.note(&Made::Elsewhere {
                 what: format!("directory {directory} on {}", self.settings.host),
                 remove: connection.words(REMOVE, &[&directory, &directory]),

@@ -247,9 +247,15 @@ fn names_are_found_and_wrong_ones_told_what_is_right() {
     for f in Form::ALL {
         assert_eq!(f.name().parse::<Form>(), Ok(f));
     }
-    let error = "alarm".parse::<Method>().unwrap_err();
+    let error = "alarm".parse::<Method>().unwrap_err().to_string();
     assert!(Method::all().all(|m| error.contains(m.name())), "{error}");
-    assert!("line".parse::<Form>().unwrap_err().contains("`line`"));
+    assert!(
+        "line"
+            .parse::<Form>()
+            .unwrap_err()
+            .to_string()
+            .contains("`line`")
+    );
 }
 
 /// Those that this system has; the others with the reason.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tompion_cause::Counters;
+use tompion_model::Unavailable;
 use tompion_observe::events::Keeper;
 use tompion_observe::{ThreadCounters, events};
 use tompion_probe::stalls::{Loops, Settings};
@@ -62,13 +63,13 @@ pub(super) fn measure(
     };
     let (mut recorder, had) =
         events::Recorder::attach_with(&wanted, &tids, &watched_cpus(placements));
-    let counters: Result<Vec<ThreadCounters>, String> =
+    let counters: Result<Vec<ThreadCounters>, Unavailable> =
         tids.iter().map(|tid| ThreadCounters::open(*tid)).collect();
     let counted = match &counters {
         Ok(counters) => counters
             .first()
             .map_or_else(Vec::new, ThreadCounters::access),
-        Err(why) => vec![("counters of the thread".to_owned(), Err(why.clone()))],
+        Err(why) => vec![("counters of the thread".to_owned(), Err(why.to_string()))],
     };
     let has_cpu_events = had.has_cpu_events;
     if let (Some(keeper @ None), true) = (cpu_events, has_cpu_events) {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use tompion_model::InvalidValue;
 
 use tompion_load::LoadSpec;
 use tompion_model::{Factors, factor, format_duration, parse_duration_ns};
@@ -30,14 +31,14 @@ impl fmt::Display for Slack {
 }
 
 impl FromStr for Slack {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         match text {
             "default" => Ok(Self::Default),
             _ => parse_duration_ns(text)
                 .map(Self::Ns)
-                .map_err(|e| format!("{e}, or `default`")),
+                .map_err(|e| format!("{e}, or `default`").into()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A parameter of a probe: what it is called, what it takes, what it is by default.
 
+use tompion_model::InvalidValue;
 use tompion_model::{format_duration, parse_duration_ns};
 
 use super::Slack;
@@ -31,7 +32,7 @@ pub struct Parameter {
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
     /// Names, each of which is checked; messages call one of them this.
-    Names(&'static str, fn(&str) -> Result<(), String>),
+    Names(&'static str, fn(&str) -> Result<(), InvalidValue>),
     /// Lengths of time; messages call one of them this.
     Times(&'static str),
     /// Timer slacks: `default` or a time.
@@ -98,7 +99,7 @@ impl Parameter {
 
 impl Form {
     /// Names that `T` parses; messages call one of them `one`.
-    pub(super) const fn names<T: std::str::FromStr<Err = String>>(one: &'static str) -> Self {
+    pub(super) const fn names<T: std::str::FromStr<Err = InvalidValue>>(one: &'static str) -> Self {
         Self::Names(one, |text| text.parse::<T>().map(drop))
     }
 
@@ -115,20 +116,20 @@ impl Form {
     ///
     /// # Errors
     /// What is wrong and what would be right, in one line.
-    pub fn read(&self, text: &str) -> Result<String, String> {
+    pub fn read(&self, text: &str) -> Result<String, InvalidValue> {
         match self {
             Self::Names(_, check) => check(text).map(|()| text.to_owned()),
             Self::Times(_) | Self::Time => parse_duration_ns(text).map(format_duration),
             Self::Slacks => text.parse::<Slack>().map(|slack| slack.to_string()),
             Self::Count => match text.parse::<u64>() {
-                Ok(0) => Err("no samples measure nothing; use at least 1".to_owned()),
+                Ok(0) => Err("no samples measure nothing; use at least 1".into()),
                 Ok(n) => Ok(n.to_string()),
-                Err(_) => Err("not a whole number; write one such as 100000".to_owned()),
+                Err(_) => Err("not a whole number; write one such as 100000".into()),
             },
             Self::Cpus => cpus(text).map(|_| text.to_owned()),
             Self::Flag => match text {
                 "true" | "false" => Ok(text.to_owned()),
-                _ => Err("true or false is wanted".to_owned()),
+                _ => Err("true or false is wanted".into()),
             },
         }
     }
@@ -146,7 +147,7 @@ impl Preset {
 }
 
 /// The CPUs of a list such as `0,2-3`; `all` is those that this process may use.
-pub(super) fn cpus(text: &str) -> Result<Vec<u32>, String> {
+pub(super) fn cpus(text: &str) -> Result<Vec<u32>, InvalidValue> {
     /// More CPUs than any machine has.
     const MOST: u32 = 8192;
     if text == "all" {
@@ -165,7 +166,7 @@ pub(super) fn cpus(text: &str) -> Result<Vec<u32>, String> {
             number(last).ok_or_else(wrong)?,
         );
         if first > last {
-            return Err(wrong());
+            return Err(wrong().into());
         }
         cpus.extend(first..=last);
     }

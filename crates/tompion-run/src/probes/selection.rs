@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use tompion_model::InvalidValue;
 
 use serde::{Deserialize, Serialize};
 use tompion_model::parse_duration_ns;
@@ -54,7 +55,7 @@ impl Selection {
         probe: &'static Probe,
         place: Place,
         given: impl IntoIterator<Item = (N, Vec<String>)>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, InvalidValue> {
         let mut values = BTreeMap::new();
         for (name, texts) in given {
             let name = name.as_ref();
@@ -114,22 +115,22 @@ fn preset(parameter: &Parameter, place: Place) -> Vec<String> {
     }
 }
 
-fn read(parameter: &Parameter, texts: &[String]) -> Result<Vec<String>, String> {
+fn read(parameter: &Parameter, texts: &[String]) -> Result<Vec<String>, InvalidValue> {
     let form = &parameter.form;
     let may_be_absent = matches!(parameter.preset, Preset::Absent);
     let least = usize::from(!may_be_absent);
     if form.one_of_several().is_none() && !(least..=1).contains(&texts.len()) {
-        return Err(format!("{}: one value is wanted", parameter.name));
+        return Err(format!("{}: one value is wanted", parameter.name).into());
     }
-    let named = |why| format!("{}: {why}", parameter.name);
+    let named = |why| InvalidValue::from(format!("{}: {why}", parameter.name));
     let all = texts.iter().map(|text| form.read(text).map_err(named));
     all.collect()
 }
 
 impl TryFrom<Stored> for Selection {
-    type Error = String;
+    type Error = InvalidValue;
 
-    fn try_from(stored: Stored) -> Result<Self, String> {
+    fn try_from(stored: Stored) -> Result<Self, InvalidValue> {
         let probe = Probe::find(&stored.probe)
             .ok_or_else(|| format!("no probe is called `{}`", stored.probe))?;
         Self::new(probe, Place::LabPlan, stored.parameters)

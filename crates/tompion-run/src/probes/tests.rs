@@ -72,6 +72,7 @@ fn wrong_values_are_refused_in_one_line() {
     ] {
         let texts = texts.into_iter().map(str::to_owned).collect();
         let why = Selection::new(stalls, Place::CommandLine, [(name, texts)]).unwrap_err();
+        let why = why.to_string();
         assert!(why.contains(want) && !why.contains('\n'), "{why}");
     }
     for (form, text, want) in [
@@ -81,6 +82,7 @@ fn wrong_values_are_refused_in_one_line() {
         (Form::Flag, "yes", "true or false"),
     ] {
         let why = form.read(text).unwrap_err();
+        let why = why.to_string();
         assert!(why.contains(want), "{why}");
     }
 }
@@ -102,6 +104,7 @@ fn a_selection_is_stored_and_checked_when_it_is_read() {
         let why = serde_json::from_str::<Selection>(&wrong)
             .unwrap_err()
             .to_string();
+        let why = why.to_string();
         assert!(why.contains(want), "{why}");
     }
 }

@@ -91,7 +91,7 @@ period that each mechanism holds, by search.",
         let methods = values.parsed::<Method>("methods");
         let missing = methods.into_iter().find_map(|m| m.available().err());
         missing.map_or(Ok(()), |why| {
-            Err(format!("no such timer events here: {why}"))
+            Err(format!("no such timer events here: {why}").into())
         })
     },
     cells,

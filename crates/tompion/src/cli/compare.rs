@@ -2,6 +2,7 @@
 
 use clap::Args;
 use tompion_assess::compare::{Figure, Gate};
+use tompion_model::InvalidValue;
 
 /// Compare recorded runs with each other, or a run with published results.
 #[derive(Args, Debug)]
@@ -52,9 +53,9 @@ pub struct CompareOptions {
     pub json: bool,
 }
 
-pub(super) fn level(text: &str) -> Result<f64, String> {
+pub(super) fn level(text: &str) -> Result<f64, InvalidValue> {
     match text.parse() {
         Ok(level) if (1e-6..=0.5).contains(&level) => Ok(level),
-        _ => Err("a level is a number from 0.000001 to 0.5, such as 0.05".to_owned()),
+        _ => Err("a level is a number from 0.000001 to 0.5, such as 0.05".into()),
     }
 }

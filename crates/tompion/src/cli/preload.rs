@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use tompion_model::InvalidValue;
 
 use clap::Args;
 use tompion_time::Policy;
@@ -72,21 +73,21 @@ pub enum PreloadPolicy {
 }
 
 impl std::str::FromStr for PreloadPolicy {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         match text {
             "hybrid" => Ok(Self::Hybrid),
             _ => text
                 .parse()
                 .map(Self::Clock)
-                .map_err(|_| format!("`{text}` is none of auto, tsc, kernel, hybrid")),
+                .map_err(|_| format!("`{text}` is none of auto, tsc, kernel, hybrid").into()),
         }
     }
 }
 
 /// A share of one CPU: `0.05` or `5%`.
-fn budget(text: &str) -> Result<Budget, String> {
+fn budget(text: &str) -> Result<Budget, InvalidValue> {
     let (number, whole) = match text.strip_suffix('%') {
         Some(number) => (number, 100.0),
         None => (text, 1.0),
@@ -99,7 +100,7 @@ fn budget(text: &str) -> Result<Budget, String> {
         .filter(|share| *share > 0.0)
         .and_then(|share| Budget::share(share).ok())
         .filter(|budget| budget.as_nanoseconds_per_second() > 0)
-        .ok_or_else(|| "write a share above 0 and up to 1, such as 0.05 or 5%".to_owned())
+        .ok_or_else(|| "write a share above 0 and up to 1, such as 0.05 or 5%".into())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Values of options, each checked where it is parsed.
 
 use std::time::Duration;
+use tompion_model::InvalidValue;
 
 use tompion_model::parse_duration_ns;
 use tompion_run::probes::Form;
@@ -9,16 +10,16 @@ use tompion_run::probes::Form;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nanoseconds(pub u64);
 
-pub(super) fn nanoseconds(text: &str) -> Result<Nanoseconds, String> {
+pub(super) fn nanoseconds(text: &str) -> Result<Nanoseconds, InvalidValue> {
     parse_duration_ns(text).map(Nanoseconds)
 }
 
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, InvalidValue> {
     parse_duration_ns(text).map(Duration::from_nanos)
 }
 
 /// Bytes, with K, M or G for 1024 and its powers.
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, InvalidValue> {
     let wrong = || format!("`{text}` is no number of bytes; write one such as 500M (K, M, G)");
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
@@ -27,42 +28,42 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     let number: u64 = digits.parse().map_err(|_| wrong())?;
-    number.checked_mul(1 << shift).ok_or_else(wrong)
+    number.checked_mul(1 << shift).ok_or_else(|| wrong().into())
 }
 
 /// A number from 1 on, as parameters of probes are read.
-pub(super) fn samples(text: &str) -> Result<String, String> {
+pub(super) fn samples(text: &str) -> Result<String, InvalidValue> {
     Form::Count.read(text)
 }
 
 /// A whole number as an option's value; `what` says what it is, and gives one.
-fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("write {what}"))
+fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, InvalidValue> {
+    text.parse().map_err(|_| format!("write {what}").into())
 }
 
-pub(super) fn seed(text: &str) -> Result<u64, String> {
+pub(super) fn seed(text: &str) -> Result<u64, InvalidValue> {
     whole(text, "a whole number below 2^64, such as 42")
 }
 
-pub(super) fn blocks(text: &str) -> Result<u32, String> {
+pub(super) fn blocks(text: &str) -> Result<u32, InvalidValue> {
     match whole(text, "a whole number of passes over all cells, such as 8")? {
-        0 => Err("no blocks measure nothing; use at least 1".to_owned()),
+        0 => Err("no blocks measure nothing; use at least 1".into()),
         blocks => Ok(blocks),
     }
 }
 
-pub(super) fn cpu(text: &str) -> Result<u32, String> {
+pub(super) fn cpu(text: &str) -> Result<u32, InvalidValue> {
     whole(text, "the number of one CPU, such as 1")
 }
 
-pub(super) fn pid(text: &str) -> Result<i32, String> {
+pub(super) fn pid(text: &str) -> Result<i32, InvalidValue> {
     match whole(text, "the number of a running process, such as 1234")? {
         pid @ 1.. => Ok(pid),
-        _ => Err("processes have numbers from 1 on, such as 1234".to_owned()),
+        _ => Err("processes have numbers from 1 on, such as 1234".into()),
     }
 }
 
-pub(super) fn address(text: &str) -> Result<std::net::SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<std::net::SocketAddr, InvalidValue> {
     whole(
         text,
         "an address and a port, such as 192.0.2.7:5210, 0.0.0.0:5210 or [::1]:5210",
@@ -79,13 +80,15 @@ pub enum MethodName {
 }
 
 impl std::str::FromStr for MethodName {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         text.parse()
             .map(Self::Read)
             .or_else(|_| text.parse().map(Self::Wake))
-            .map_err(|_: String| format!("`{text}` is no method; `tompion list` shows all of them"))
+            .map_err(|_: InvalidValue| {
+                format!("`{text}` is no method; `tompion list` shows all of them").into()
+            })
     }
 }
 
@@ -94,9 +97,9 @@ impl std::str::FromStr for MethodName {
 pub struct ProfileName(pub String);
 
 impl std::str::FromStr for ProfileName {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let known: Vec<&str> = tompion_assess::verdict::profiles()
             .iter()
             .map(|p| p.name.as_str())
@@ -104,10 +107,7 @@ impl std::str::FromStr for ProfileName {
         if known.contains(&text) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(format!(
-                "`{text}` is no profile; use one of {}",
-                known.join(", ")
-            ))
+            Err(format!("`{text}` is no profile; use one of {}", known.join(", ")).into())
         }
     }
 }

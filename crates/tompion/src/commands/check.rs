@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tompion_load::Load;
+use tompion_model::InvalidValue;
 use tompion_model::{InCheck, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{Place, Probe, Selection};
@@ -61,11 +62,11 @@ fn plan_options(options: &CheckOptions) -> anyhow::Result<PlanOptions> {
     let duration = Duration::from_secs(if quick { 18 } else { 80 });
     let blocks = if quick { 6 } else { 8 };
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);
-    let probes = probes(options, nothing.blocks).map_err(anyhow::Error::msg)?;
+    let probes = probes(options, nothing.blocks)?;
     Ok(PlanOptions { probes, ..nothing })
 }
 
-fn probes(options: &CheckOptions, blocks: u32) -> Result<Vec<Selection>, String> {
+fn probes(options: &CheckOptions, blocks: u32) -> Result<Vec<Selection>, InvalidValue> {
     let (mut reads, mut wakes) = (Vec::new(), Vec::new());
     for method in &options.methods {
         match method {
@@ -137,7 +138,7 @@ fn targets(
 fn selection<const N: usize>(
     probe: &str,
     given: [(&str, Vec<String>); N],
-) -> Result<Selection, String> {
+) -> Result<Selection, InvalidValue> {
     Selection::new(Probe::named(probe), Place::CommandLine, given)
 }
 

@@ -28,7 +28,7 @@ pub fn measure(options: &MeasureOptions) -> exit::Result {
         "--observe: {} are always watched with all the evidence there is; leave it out",
         probe.title
     );
-    (probe.available)(&what.selection.values).map_err(anyhow::Error::msg)?;
+    (probe.available)(&what.selection.values)?;
     if let Some(log) = &what.hlog {
         // Refused before anything is measured.
         hlog::try_place(log)?;

@@ -1,6 +1,7 @@
 //! The tracepoints behind it, with the filters that keep them silent.
 
 use std::ffi::CString;
+use tompion_model::Unavailable;
 
 use super::super::Settings;
 use super::super::decode::{Decoder, Role, SwitchFields};
@@ -26,9 +27,9 @@ pub(in super::super) fn open(
     cpus: &[u32],
     settings: &Settings,
     decoder: &mut Decoder,
-) -> Result<Opened, String> {
+) -> Result<Opened, Unavailable> {
     if decoder.translate {
-        return Err("within a PID namespace".to_owned());
+        return Err("within a PID namespace".into());
     }
     let tracefs = Tracefs::open()?;
     let format = |event: &str| {
@@ -59,7 +60,7 @@ pub(in super::super) fn open(
         ),
     ];
     let faults = match settings.page_faults {
-        false => Err("not asked for".to_owned()),
+        false => Err("not asked for".into()),
         true => FAULTS.iter().try_for_each(|event| {
             let own = any_of(tids, |tid| format!("common_pid=={tid}"))?;
             events.push((format(event)?.id, own, Role::Fault));
@@ -74,7 +75,7 @@ pub(in super::super) fn open(
         }
         Ok(channel)
     };
-    let channels: Result<_, String> = cpus.iter().map(open_cpu).collect();
+    let channels: Result<_, Unavailable> = cpus.iter().map(open_cpu).collect();
     Ok(Opened {
         channels: channels?,
         faults,
@@ -92,11 +93,11 @@ fn switches_of(tid: i32, asleep: u64) -> String {
 }
 
 /// A filter of the kernel's trace events, which may be a page long.
-fn any_of(tids: &[i32], one: impl Fn(i32) -> String) -> Result<CString, String> {
+fn any_of(tids: &[i32], one: impl Fn(i32) -> String) -> Result<CString, Unavailable> {
     let filter = tids.iter().map(|tid| one(*tid)).collect::<Vec<_>>();
     let filter = CString::new(filter.join("||")).expect("made of names and numbers");
     match filter.count_bytes() {
         ..4000 => Ok(filter),
-        _ => Err(format!("{} threads are too many for a filter", tids.len())),
+        _ => Err(format!("{} threads are too many for a filter", tids.len()).into()),
     }
 }

@@ -1,6 +1,7 @@
 //! How virtual machines of QEMU are set up.
 
 use std::collections::BTreeMap;
+use tompion_model::InvalidValue;
 
 use serde::Serialize;
 use tompion_guest::{Accel, Disk};
@@ -271,7 +272,7 @@ pub(in crate::platform) fn clocksource(table: &Table<'_, '_>, has_kvm: bool) -> 
 }
 
 /// CPUs of the host, as a list such as `0`, `0-1` or `0,2`.
-fn cpus(text: &str) -> Result<Vec<usize>, String> {
+fn cpus(text: &str) -> Result<Vec<usize>, InvalidValue> {
     let wanted = || format!("`{text}` is no list of CPUs; write \"0\", \"0-1\" or \"0,2\"");
     let mut cpus = Vec::new();
     for part in text.split(',') {
@@ -279,7 +280,7 @@ fn cpus(text: &str) -> Result<Vec<usize>, String> {
         let number = |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n < 1024);
         let (first, last) = number(first).zip(number(last)).ok_or_else(wanted)?;
         if first > last {
-            return Err(wanted());
+            return Err(wanted().into());
         }
         cpus.extend(first..=last);
     }

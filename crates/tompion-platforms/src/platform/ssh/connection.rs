@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use tompion_model::Unavailable;
 
 use super::super::{TaskError, find};
 use super::settings::SshSettings;
@@ -49,7 +50,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// By the user's configuration; asks nobody.
-    pub fn of(settings: &SshSettings) -> Result<Self, String> {
+    pub fn of(settings: &SshSettings) -> Result<Self, Unavailable> {
         let ssh = find(Path::new("ssh"))
             .ok_or("there is no program ssh (Debian: openssh-client)")?
             .display()
@@ -72,7 +73,7 @@ impl Connection {
             .map_err(|e| format!("{}: {e}", words[0]))?;
         if !told.status.success() {
             let why = last_line(&told.stderr).unwrap_or_else(|| told.status.to_string());
-            return Err(format!("ssh does not take its configuration: {why}"));
+            return Err(format!("ssh does not take its configuration: {why}").into());
         }
         let told = String::from_utf8_lossy(&told.stdout);
         for (key, open, options) in DEFAULTS {

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::time::Duration;
 
 use tompion_load::LoadSpec;
-use tompion_model::{Way, factor, format_duration};
+use tompion_model::{InvalidValue, Way, factor, format_duration};
 use tompion_probe::{stalls, wake_up};
 use tompion_run::probes::{Place, Probe, Selection, Stalls, WakeUp};
 use tompion_run::session::SETTLE;
@@ -72,7 +72,7 @@ impl Cells {
             cpus,
         };
         let plan = Plan::new(&PlanOptions {
-            probes: probes(&choices).map_err(anyhow::Error::msg)?,
+            probes: probes(&choices)?,
             loads,
             policies: vec![options.policy],
             cpu: None,
@@ -153,7 +153,7 @@ impl Cells {
 }
 
 /// Sleeps by every method at every target, and a busy loop.
-fn probes(choices: &Choices) -> Result<Vec<Selection>, String> {
+fn probes(choices: &Choices) -> Result<Vec<Selection>, InvalidValue> {
     let one = |text: &str| vec![text.to_owned()];
     let sleeps = [
         ("methods", choices.methods.clone()),
