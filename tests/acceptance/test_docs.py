@@ -103,3 +103,8 @@ def test_links_inside_the_project_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_tables_of_names_are_those_of_the_program():
+    done = subprocess.run([ROOT / ".ci/tables", "--check", TOMPION], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -20,6 +20,7 @@ LISTS = [
 # Words that mean something else there, and what only looks like a list.
 OTHERWISE = {
     ("crates/tompion/src/cli/report.rs", "html"): "options",
+    ("crates/tompion/src/commands/list.rs", "platforms"): "a key of JSON",
     ("crates/tompion-assess/src/compare/figure.rs", "stalls"): "the figures compared of each probe",
     ("crates/tompion-assess/src/compare/figure.rs", "timer-events"): "the figures compared of each probe",
     ("crates/tompion-papers/src/claims/decide/bounds.rs", "disk-read"): "the claim of a paper is about it",

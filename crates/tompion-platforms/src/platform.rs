@@ -46,6 +46,8 @@ tompion_model::entries! {
 pub struct PlatformKind {
     /// Its name in a plan: `kind = "NAME"`.
     pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
     /// Reads its keys in a plan: the name that such a platform has if the plan gives none,
     /// and how it is set up. What is wrong is said to the table.
     pub read: fn(&Table<'_, '_>) -> Option<Named>,

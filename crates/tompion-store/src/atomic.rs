@@ -69,13 +69,13 @@ pub(super) struct Written {
     pub(super) crc32: u32,
 }
 
-/// The same, and says how long the content is, with its CRC-32.
+/// As [`replace`], and says how long the content is, with its CRC-32.
 pub(super) fn write_checked(
     path: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
 ) -> Result<Written> {
     let mut written = None;
-    write(path, |out| {
+    replace(path, |out| {
         let mut counted = Counted {
             out,
             bytes: 0,
@@ -113,7 +113,11 @@ impl Write for Counted<'_> {
 /// How the names of files begin that are being written.
 pub(super) const TEMPORARY: &str = ".tmp-";
 
-fn replace(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
+/// The same for a file of a run: a link that stands there is replaced, and not followed.
+pub(super) fn replace(
+    path: &Path,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+) -> Result<()> {
     let directory = directory_of(path);
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY)

@@ -1,5 +1,6 @@
 //! Columns on their way into a Parquet file and out of it, and what their checksum takes.
 
+use super::printable::printable;
 use crate::error::Fault;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;
@@ -230,7 +231,7 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, Fault> {
     let text = |levels, values| {
         join(levels, values, |v: ByteArray| {
             let text = v.as_utf8().map_err(|_| "a text is not UTF-8".to_owned())?;
-            Ok(text.to_owned())
+            Ok(printable(text).into_owned())
         })
         .map(Values::Text)
     };

@@ -89,6 +89,10 @@ pub fn remove_leftovers(directory: &Path) -> Result<()> {
     }
     // Of most runs nothing is left, and they are not read for it.
     let samples = directory.join(SAMPLES);
+    if samples.is_symlink() {
+        // Nothing of ours, and what it leads to is somebody else's.
+        return Ok(());
+    }
     let is_left = |name: &str| is_temporary(name) || name.ends_with(".parquet");
     let is_suspect = match samples.exists() {
         true => {
@@ -111,6 +115,9 @@ pub fn remove_leftovers(directory: &Path) -> Result<()> {
 /// The same in a directory that is the caller's to write to.
 pub(super) fn remove_unlisted(directory: &Path, record: &RunRecord) -> Result<()> {
     let samples = directory.join(SAMPLES);
+    if samples.is_symlink() {
+        return Err(Error::InTheWay { path: samples });
+    }
     remove_from(directory, is_temporary)?;
     if record.files.is_empty() {
         let new = gather::file_names(&record.trials);
@@ -157,7 +164,8 @@ fn is_temporary(name: &str) -> bool {
 /// had written a run.
 pub(super) fn is_free(directory: &Path) -> bool {
     let samples = directory.join(SAMPLES);
-    !has_any(directory, |name| !is_temporary(name) && name != SAMPLES)
+    !samples.is_symlink()
+        && !has_any(directory, |name| !is_temporary(name) && name != SAMPLES)
         && !has_any(&samples, |name| !is_temporary(name))
 }
 

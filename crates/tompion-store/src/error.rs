@@ -45,6 +45,20 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A directory that is not the caller's alone.
+    #[error("{}: {why}", path.display())]
+    NotOwn {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is, or who may write to it.
+        why: String,
+    },
+    /// Where a file of a run is to be, there is something else: a link, a pipe, a directory.
+    #[error("{}: is there, and is no regular file", path.display())]
+    InTheWay {
+        /// The file.
+        path: PathBuf,
+    },
     /// The directory for a new run is a file.
     #[error("{}: exists and is no directory", path.display())]
     NotDirectory {

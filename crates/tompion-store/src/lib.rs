@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod caught;
 mod cells;
 mod column;
 mod constant;
@@ -14,8 +15,10 @@ mod directory;
 mod error;
 mod gather;
 mod histograms;
+mod inside;
 mod limits;
 mod parquet_file;
+mod printable;
 mod reader;
 mod reserve;
 mod run_json;
@@ -26,6 +29,7 @@ mod writer;
 
 pub use directory::remove_leftovers;
 pub use error::{Error, Result};
+pub use inside::put;
 pub use reader::Run;
 pub use writer::RunWriter;
 
@@ -42,16 +46,6 @@ const RUN_FILE: &str = "run.json";
 
 /// Name of the directory of trials that have files of their own.
 const SAMPLES: &str = "samples";
-
-/// Opens a regular file; anything else, such as a pipe, which would keep a
-/// reader waiting for ever, is refused.
-fn open_file(path: &std::path::Path) -> std::io::Result<std::fs::File> {
-    if std::fs::metadata(path)?.is_file() {
-        std::fs::File::open(path)
-    } else {
-        Err(std::io::Error::other("not a regular file"))
-    }
-}
 
 /// The error of writing a Parquet file.
 fn cannot_write(path: &std::path::Path, error: &parquet::errors::ParquetError) -> Error {

@@ -17,6 +17,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
+use super::caught::caught;
 use super::column::{Column, Data, Kind};
 use super::constant::Constant;
 use super::limits;
@@ -178,7 +179,7 @@ impl<W: Write + Send> FileWriter<W> {
         // What holds the metadata of a file does not lend the file itself. It is small, and
         // read first: what goes wrong later is the writing.
         let mut content = Vec::new();
-        open_regular(&file.path)?
+        file.again()?
             .read_to_end(&mut content)
             .map_err(Error::io(&file.path, "reading"))?;
         let content = Bytes::from(content);
@@ -264,13 +265,14 @@ impl std::fmt::Debug for ParquetFile {
 }
 
 impl ParquetFile {
-    /// Opens a file; a truncated one is refused here.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        Self::of_file(path, open_regular(path)?)
+    /// Opens a file of the run in `directory`; a truncated one is refused here.
+    pub(super) fn open(directory: &Path, name: &str) -> Result<Self> {
+        let path = directory.join(name);
+        Self::of_file(&path, open_regular(directory, name)?)
     }
 
     pub(super) fn of_file(path: &Path, file: File) -> Result<Self> {
-        let reader = SerializedFileReader::new(file).map_err(|e| {
+        let reader = caught(path, || SerializedFileReader::new(file))?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); the run is damaged");
             Error::invalid(path, why)
         })?;
@@ -278,6 +280,13 @@ impl ParquetFile {
             path: path.to_path_buf(),
             reader,
         })
+    }
+
+    /// The same file once more.
+    fn again(&self) -> Result<File> {
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        let name = self.path.file_name().unwrap_or_default();
+        open_regular(directory, &name.to_string_lossy())
     }
 
     pub(super) fn damaged(&self, why: &str) -> Error {
@@ -372,8 +381,10 @@ impl ParquetFile {
             let why = format!("column `{name}` is packed by {packed}; Snappy or none is read");
             return Err(Error::invalid(&self.path, why));
         }
-        self.read_group(group, rows, index, &name, kind)
-            .map_err(|e| self.damaged(&format!("unreadable column `{name}` ({e})")))
+        caught(&self.path, || {
+            self.read_group(group, rows, index, &name, kind)
+        })?
+        .map_err(|e| self.damaged(&format!("unreadable column `{name}` ({e})")))
     }
 
     fn read_group(
@@ -406,8 +417,12 @@ impl ParquetFile {
                 let mut reader = get_typed_column_reader::<$type>(reader);
                 let mut left = rows;
                 while left > 0 {
-                    let (read, ..) =
-                        reader.read_records(left, levels.as_mut(), None, &mut values)?;
+                    let (read, ..) = reader.read_records(
+                        left.min(limits::RESERVED_ROWS),
+                        levels.as_mut(),
+                        None,
+                        &mut values,
+                    )?;
                     if read == 0 {
                         return Err(general(format!("{left} of {rows} rows are missing")));
                     }
@@ -437,10 +452,11 @@ impl ParquetFile {
 }
 
 /// Opens a file of a run that has to be there.
-pub(super) fn open_regular(path: &Path) -> Result<File> {
-    super::open_file(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => Error::invalid(path, "is not there; the run is damaged"),
-        _ => Error::io(path, "opening")(e),
+pub(super) fn open_regular(directory: &Path, name: &str) -> Result<File> {
+    let path = directory.join(name);
+    super::inside::open(directory, Path::new(name)).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Error::invalid(&path, "is not there; the run is damaged"),
+        _ => Error::io(&path, "opening")(e),
     })
 }
 
@@ -476,7 +492,11 @@ mod tests {
         let mut file = FileWriter::new(Vec::new(), "t", schema(), Vec::new()).unwrap();
         file.table(&[], &columns).unwrap();
         std::fs::write(&from, file.finish().unwrap()).unwrap();
-        let from = ParquetFile::open(&from).unwrap();
+        let from = ParquetFile::open(
+            from.parent().unwrap(),
+            from.file_name().unwrap().to_str().unwrap(),
+        )
+        .unwrap();
         let to = place.path().join("to.parquet");
         let copy = |room| {
             let mut writer = FileWriter::new(Disk(room), "t", schema(), Vec::new()).unwrap();

@@ -32,7 +32,7 @@ pub struct Run {
 type Identity = (u64, i64, i64);
 
 fn identity(directory: &Path) -> Option<Identity> {
-    let found = std::fs::metadata(directory.join(RUN_FILE)).ok()?;
+    let found = std::fs::symlink_metadata(directory.join(RUN_FILE)).ok()?;
     Some((found.ino(), found.ctime(), found.ctime_nsec()))
 }
 
@@ -97,7 +97,7 @@ impl Run {
             // Of finished runs the checksum of the whole file says as much.
             if self.record.files.is_empty() {
                 let at = &trial.tables[table::SAMPLES];
-                let file = ParquetFile::open(&self.directory().join(&at.file))?;
+                let file = ParquetFile::open(self.directory(), &at.file)?;
                 let rows = file.rows();
                 if rows != at.rows {
                     let why = format!("holds {rows} rows, {RUN_FILE} says {}", at.rows);
@@ -112,11 +112,11 @@ impl Run {
     fn recover(&mut self) -> Result<()> {
         loop {
             let id = self.record.trials.len();
-            let path = self.directory().join(trial_files::sample_file(id));
-            if !path.exists() {
+            let name = trial_files::sample_file(id);
+            if std::fs::symlink_metadata(self.directory().join(&name)).is_err() {
                 break;
             }
-            let file = ParquetFile::open(&path)?;
+            let file = ParquetFile::open(self.directory(), &name)?;
             let trial = trial_files::description(&file, self.tables.version)?;
             if trial.id as usize != id || trial.rows() != file.rows() {
                 return Err(file.damaged("belongs to another trial"));
@@ -287,9 +287,8 @@ impl Tables {
 
     /// The file that a table lies in.
     pub(super) fn file(&self, at: &TableRef) -> Result<Arc<ParquetFile>> {
-        let path = self.directory.join(&at.file);
         let Some(opened) = self.files.get(&at.file) else {
-            return ParquetFile::open(&path).map(Arc::new);
+            return ParquetFile::open(&self.directory, &at.file).map(Arc::new);
         };
         // Whoever held it when a thread panicked has left it as it was.
         let mut opened = opened
@@ -297,7 +296,7 @@ impl Tables {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let file = match opened.take() {
             Some(file) => file,
-            None => Arc::new(ParquetFile::open(&path)?),
+            None => Arc::new(ParquetFile::open(&self.directory, &at.file)?),
         };
         Ok(Arc::clone(opened.insert(file)))
     }
@@ -382,7 +381,7 @@ fn check_bytes(directory: &Path, file: &FileRef) -> Result<()> {
             "of a name that no file of a run has",
         ));
     }
-    let mut content = open_regular(&path)?;
+    let mut content = open_regular(directory, &file.file)?;
     let length = content
         .metadata()
         .map_err(Error::io(&path, "reading"))?

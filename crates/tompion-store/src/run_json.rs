@@ -7,7 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::column::hexadecimal;
-use super::{RUN_FILE, atomic, limits, open_file, version_1};
+use super::printable::printable_json;
+use super::{RUN_FILE, atomic, inside, limits, version_1};
 use crate::{Error, Result};
 use tompion_model::{RunRecord, SCHEMA_VERSION};
 
@@ -27,7 +28,7 @@ pub(super) fn write(directory: &Path, record: &RunRecord) -> Result<()> {
     let length = (text.len() + BEFORE.len() + DIGITS + AFTER.len()) as u64;
     check_length(&path, length)?;
     let crc32 = hexadecimal(crc32fast::hash(&text));
-    atomic::write(&path, |out| {
+    atomic::replace(&path, |out| {
         [
             text.as_slice(),
             BEFORE.as_bytes(),
@@ -64,12 +65,17 @@ pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
         let why = "has no schema_version, which is a whole number from 1; not a run of tompion";
         Error::invalid(&path, why)
     })?;
-    let record = match version {
-        1 => version_1::record(&text),
+    let text = match version {
+        1 => printable_json(&text),
         SCHEMA_VERSION => {
             checked.map_err(|why| damaged(&why.to_string()))?;
-            serde_json::from_str(&text)
+            printable_json(&text)
         }
+        _ => text.as_str().into(),
+    };
+    let record = match version {
+        1 => version_1::record(&text),
+        SCHEMA_VERSION => serde_json::from_str(&text),
         found => {
             return Err(Error::NewerVersion {
                 path,
@@ -86,7 +92,7 @@ pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
 }
 
 fn read_text(directory: &Path, path: &Path) -> Result<String> {
-    let file = open_file(path).map_err(|e| match e.kind() {
+    let file = inside::open(directory, Path::new(RUN_FILE)).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
             let why = match std::fs::metadata(directory) {
                 Err(_) => "it is not there".to_owned(),

@@ -98,7 +98,7 @@ fn write_file(
     metadata: Vec<KeyValue>,
     columns: &[Column],
 ) -> Result<()> {
-    atomic::write(path, |out| {
+    atomic::replace(path, |out| {
         let mut file =
             FileWriter::new(out, name, schema, metadata).map_err(|e| cannot_write(path, &e))?;
         file.table(&[], columns)

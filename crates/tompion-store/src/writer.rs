@@ -1,13 +1,14 @@
 //! Writing a run, trial by trial.
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::directory::{Turn, is_free, make_free, number, remove_from, remove_unlisted};
 use super::histograms::{self, Histograms};
 use super::reader::Tables;
 use super::reserve::Reserve;
-use super::{SAMPLES, gather, limits, run_json, trial_files};
+use super::{SAMPLES, gather, inside, limits, run_json, trial_files};
 use crate::error::Fault;
 use crate::{Error, Result, Run};
 use tompion_model::{
@@ -71,7 +72,13 @@ impl RunWriter {
                 path: directory.to_path_buf(),
             });
         }
-        fs::create_dir_all(directory).map_err(Error::io(directory, "creating"))?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(directory)
+            .map_err(Error::io(directory, "creating"))?;
+        // Else somebody may swap our files for links to others of ours.
+        inside::require_own(directory)?;
         let turn = Turn::begin(directory)?;
         if turn.is_some() {
             // Nobody else is at work here, but may have been until now; what is there else was

@@ -89,7 +89,7 @@ pub enum Command {
     Lab(LabOptions),
     /// Describe this machine: clock, hypervisor, container, kernel settings
     Env(EnvOptions),
-    /// List probes, methods, loads and fitness profiles by name
+    /// List probes, methods, loads, platforms and profiles by name
     List(ListOptions),
     /// Print what the papers claim, how each claim stands, and what would decide it
     Claims(ClaimsOptions),
@@ -119,7 +119,7 @@ pub struct EnvOptions {
     pub json: bool,
 }
 
-/// List names for the options of `check`.
+/// List names for options and plans.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

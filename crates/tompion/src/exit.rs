@@ -29,9 +29,13 @@ pub fn of_outcomes(outcomes: impl IntoIterator<Item = Outcome>) -> u8 {
 }
 
 /// Writes one line to standard error, where that is possible: it may lie on the
-/// very disk that is full.
+/// very disk that is full. What would control the terminal becomes a space.
 pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "tompion: {}", text.replace('\n', " "));
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let _ = writeln!(std::io::stderr(), "tompion: {line}");
 }
 
 /// Prints an error as one line.

@@ -8,6 +8,7 @@ use super::{Output, Platform, PlatformKind, Presence, Setup, Task, TaskError};
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "elsewhere",
+    about: "a platform that the plan is about and nobody has set up",
     read: |_| Some((None, Arc::new(Elsewhere))),
     usual: &[],
 };

@@ -12,6 +12,7 @@ use crate::leftovers::Workspace;
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "host",
+    about: "this machine as it is",
     read: |_| Some((Some("host".to_owned()), Arc::new(Host))),
     usual: &[""],
 };

@@ -65,6 +65,7 @@ fn capabilities() -> HashSet<Capability> {
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "oci",
+    about: "a container, by runc, crun, gVisor's runsc or another OCI runtime",
     read,
     usual: &[
         "runtime = \"runc\"",

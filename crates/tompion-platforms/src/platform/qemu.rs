@@ -22,6 +22,7 @@ pub(super) use settings::{KERNELS, clocksource};
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "qemu",
+    about: "a virtual machine in QEMU, by KVM, or emulated by TCG",
     read: |table| {
         let settings = QemuSettings::read(table);
         Some((Some("qemu".to_owned()), Arc::new(settings)))

@@ -142,7 +142,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
         exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);
     }
-    report::make(&directory, &Page::of_run(&directory), options.output, &[])?;
+    report::make(&directory, &Page::InRun, options.output, &[])?;
     if ending.interrupted {
         exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);

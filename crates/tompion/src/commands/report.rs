@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData};
-use tompion_store::{Run, remove_leftovers, write_whole};
+use tompion_store::{Run, put, remove_leftovers, write_whole};
 
 use crate::cli::ReportOptions;
 use crate::exit;
@@ -16,19 +16,14 @@ use crate::output::{OutputOptions, print, print_json};
 pub enum Page {
     /// Nowhere.
     None,
-    /// To its usual place in the run, where that can be written to.
-    Beside(PathBuf),
-    /// To a file.
+    /// To its usual place in the run, where that is the caller's own; if not, nowhere.
+    Beside,
+    /// To its usual place in a run of the caller's.
+    InRun,
+    /// To a file that the user names: links and devices too.
     File(PathBuf),
     /// To standard output, in place of anything else.
     StandardOutput,
-}
-
-impl Page {
-    /// The page of a run in its usual place.
-    pub fn of_run(directory: &Path) -> Self {
-        Self::File(directory.join(REPORT_FILE))
-    }
 }
 
 /// Carries out the command.
@@ -42,7 +37,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     let page = match &options.html {
         // Who reads JSON asks for no page.
         None if options.output.json => Page::None,
-        None => Page::Beside(options.run.join(REPORT_FILE)),
+        None => Page::Beside,
         Some(file) if file.as_os_str() == "-" => {
             anyhow::ensure!(
                 !options.output.json,
@@ -159,27 +154,36 @@ fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> 
     let data = gather(run)?;
     let file = match page {
         Page::None => None,
-        Page::File(file) | Page::Beside(file) => Some(file),
+        Page::File(file) => Some(file.clone()),
+        Page::Beside | Page::InRun => Some(directory.join(REPORT_FILE)),
         Page::StandardOutput => {
             print(&tompion_report::html(&data))?;
             return Ok(status_of(&data, required));
         }
     };
-    let written = file.map_or(Ok(()), |file| {
-        write_whole(file, tompion_report::html(&data).as_bytes())
-    });
+    let written = match (page, &file) {
+        (Page::File(file), _) => write_whole(file, tompion_report::html(&data).as_bytes()),
+        (_, Some(_)) => put(
+            directory,
+            REPORT_FILE,
+            tompion_report::html(&data).as_bytes(),
+        ),
+        (_, None) => Ok(()),
+    };
     if output.json {
         print_json(&tompion_report::json(&data))?;
     } else if !output.quiet {
         let mut text = summary(&data);
-        if let (Some(file), true) = (file, written.is_ok()) {
+        if let (Some(file), true) = (&file, written.is_ok()) {
             text.push_str(&format!("\nReport: {}", file.display()));
         }
         print(&format!("{text}\nRun:    {}\n", directory.display()))?;
     }
     match (written, page) {
         // The run may be somebody else's; the page was not what was asked for.
-        (Err(error), Page::Beside(_)) => exit::complain(&format!("warning: {error}")),
+        (Err(error), Page::Beside) => exit::complain(&format!(
+            "warning: {error}; the page is not written, --html FILE writes it elsewhere"
+        )),
         (written, _) => written?,
     }
     Ok(status_of(&data, required))

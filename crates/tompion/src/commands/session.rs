@@ -106,8 +106,7 @@ pub fn carry_out_and(
     let then = Run::open(&directory)
         .map_err(anyhow::Error::from)
         .and_then(|run| then(&run));
-    let page = Page::of_run(&directory);
-    let reported = report::make(&directory, &page, options.output, promises.required);
+    let reported = report::make(&directory, &Page::InRun, options.output, promises.required);
     // What ended the run comes before what it did to the report.
     let status = result?;
     then?;

@@ -38,7 +38,9 @@ fn of_store(error: &anyhow::Error) -> Option<&StoreError> {
 
 fn of_place(store: &StoreError) -> &'static str {
     match store {
-        StoreError::NotEmpty { .. } | StoreError::NotDirectory { .. } => "; choose another --out",
+        StoreError::NotEmpty { .. }
+        | StoreError::NotDirectory { .. }
+        | StoreError::NotOwn { .. } => "; choose another --out",
         StoreError::Taken { .. } => "; wait for it, or choose another --out",
         _ => "",
     }

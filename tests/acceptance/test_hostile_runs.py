@@ -1,0 +1,162 @@
+"""Runs that come from strangers: planted links, pipes and texts harm nobody who looks at them."""
+
+import json
+import os
+import shutil
+import stat
+import tarfile
+import zlib
+
+import pytest
+from conftest import ROOT, tompion
+
+ESCAPES = "\x1b]0;mine\x07\x1b[2J"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of the newest format version, as it was unpacked from a mail."""
+    with tarfile.open(ROOT / "tests/golden/version-2.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    directory = tmp_path / "version-2"
+    directory.chmod(0o755)
+    return directory
+
+
+def rewrite(directory, change):
+    """Changes the record as somebody would who knows the format: with its checksum."""
+    record = json.loads((directory / "run.json").read_text())
+    del record["crc32"]
+    change(record)
+    text = json.dumps(record, indent=2)[:-2]
+    seal = f',\n  "crc32": "{zlib.crc32(text.encode()):08x}"\n}}\n'
+    (directory / "run.json").write_text(text + seal)
+
+
+def rename(name):
+    def change(record):
+        record["environment"]["hostname"] = name
+
+    return change
+
+
+def test_a_page_goes_through_no_link_and_waits_for_no_pipe(run, tmp_path):
+    keys = tmp_path / "authorized_keys"
+    keys.write_text("mine\n")
+    rewrite(run, rename("x\nssh-ed25519 AAAA stranger\n"))
+    page = run / "report.html"
+    for plant in (lambda: page.symlink_to(keys), lambda: page.symlink_to(tmp_path / "new"), lambda: os.mkfifo(page)):
+        plant()
+        kind = stat.S_IFMT(page.lstat().st_mode)
+        done = tompion("report", run, check=0, timeout=20)
+        assert "report.html: is there, and is no regular file" in done.stderr
+        assert "--html FILE" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert keys.read_text() == "mine\n" and not (tmp_path / "new").exists()
+        assert stat.S_IFMT(page.lstat().st_mode) == kind
+        page.unlink()
+    # What the user names himself may be a link.
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "page.html")
+    tompion("report", run, "--html", link, check=0)
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    tompion("report", run, check=0)
+    assert page.read_text() == (tmp_path / "page.html").read_text()
+
+
+def test_no_page_is_written_where_others_may_write(run):
+    run.chmod(0o777)
+    done = tompion("report", run, check=0)
+    assert "others may write to it (mode 0777)" in done.stderr and "--html FILE" in done.stderr
+    assert not (run / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["run.json", "wake-up.parquet"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_file_of_a_run_is_read_through_no_link_and_no_pipe(run, tmp_path, name, kind):
+    file = run / name
+    file.rename(tmp_path / name)
+    if kind == "link":
+        file.symlink_to(tmp_path / name)
+    else:
+        os.mkfifo(file)
+    for command in (["report", run], ["compare", run, run.parent]):
+        done = tompion(*command, check=1, timeout=20)
+        assert done.stderr.count("\n") == 1 and name in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_a_directory_of_another_user_is_not_written_to(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    os.chown(out, 65534, 65534)
+    quick = ["--loads", "idle", "--methods", "usleep", "--targets", "1ms", "--duration", "1s"]
+    done = tompion("check", "--out", out, *quick, check=1)
+    assert "belongs to another user, 65534; choose another --out" in done.stderr
+    assert list(out.iterdir()) == []
+
+
+def test_a_link_in_place_of_the_samples_loses_nothing(run, tmp_path):
+    others = tmp_path / "others"
+    others.mkdir()
+    (others / ".tmp-x").write_text("x")
+    (others / "00000.parquet").write_text("x")
+    (run / "samples").symlink_to(others)
+    tompion("report", run, "--json", check=0)
+    assert sorted(p.name for p in others.iterdir()) == [".tmp-x", "00000.parquet"]
+
+
+def test_nothing_that_is_shown_controls_a_terminal(run):
+    def change(record):
+        rename(f"host{ESCAPES}\n")(record)
+        record["command_line"] = ["tompion", f"check{ESCAPES}", "a\nb"]
+        record["notes"].append({"kind": "machine", "text": f"note{ESCAPES}\u202egnp.exe"})
+
+    rewrite(run, change)
+    shown = [
+        tompion("report", run, *words, check=0).stdout
+        for words in (["--html", "-"], ["--json"], ["--format", "md"], ["--format", "csv"], [])
+    ]
+    other = shutil.copytree(run, run.parent / "other")
+    shown.append(tompion("compare", run, other, "--json", check=0).stdout)
+    for text in shown:
+        assert not set(text) & {"\x1b", "\x07", "\u202e", "\x9b"}
+        assert "\\u001b" not in text and "\\u202e" not in text
+    assert any("note ]0;mine  [2J gnp.exe" in text for text in shown)
+    # An error, too.
+    done = tompion("report", run.parent / f"none{ESCAPES}", check=1)
+    assert "\x1b" not in done.stderr and done.stderr.count("\n") == 1
+
+
+def flip(directory, name, at, bit):
+    """Flips a bit of a file, and makes its checksum in the record right again."""
+    file = directory / name
+    content = bytearray(file.read_bytes())
+    content[at] ^= 1 << bit
+    file.write_bytes(content)
+
+    def change(record):
+        [listed] = [f for f in record["files"] if f["file"] == name]
+        listed["crc32"] = f"{zlib.crc32(content):08x}"
+
+    rewrite(directory, change)
+
+
+@pytest.mark.parametrize("name", ["wake-up.parquet", "stalls.parts.parquet"])
+def test_a_flipped_bit_in_a_footer_is_refused_in_one_line_or_changes_nothing(run, name):
+    whole = tompion("report", run, "--json", check=0).stdout
+    content = (run / name).read_bytes()
+    record = (run / "run.json").read_bytes()
+    footer = int.from_bytes(content[-8:-4], "little")
+    refused = 0
+    for number, at in enumerate(range(len(content) - 8 - footer, len(content) - 4, max(1, footer // 60))):
+        flip(run, name, at, number % 8)
+        done = tompion("report", run, "--json", timeout=20)
+        if done.returncode == 0:
+            assert done.stdout == whole, f"bit {number % 8} of byte {at}"
+        else:
+            refused += 1
+            assert done.returncode == 1 and done.stdout == "", done.returncode
+            assert done.stderr.count("\n") == 1 and "panicked" not in done.stderr, done.stderr
+        (run / name).write_bytes(content)
+        (run / "run.json").write_bytes(record)
+    assert refused >= 10, refused
