@@ -148,11 +148,16 @@ def test_a_flipped_bit_in_a_footer_is_refused_in_one_line_or_changes_nothing(run
     record = (run / "run.json").read_bytes()
     footer = int.from_bytes(content[-8:-4], "little")
     refused = 0
-    for number, at in enumerate(range(len(content) - 8 - footer, len(content) - 4, max(1, footer // 60))):
-        flip(run, name, at, number % 8)
+    places = range(len(content) - 8 - footer, len(content) - 4, max(1, footer // 60))
+    bits = [(at, number % 8) for number, at in enumerate(places)]
+    if name == "wake-up.parquet":
+        # On this one the Parquet library panics.
+        bits.append((2097, 7))
+    for at, bit in bits:
+        flip(run, name, at, bit)
         done = tompion("report", run, "--json", timeout=20)
         if done.returncode == 0:
-            assert done.stdout == whole, f"bit {number % 8} of byte {at}"
+            assert done.stdout == whole, f"bit {bit} of byte {at}"
         else:
             refused += 1
             assert done.returncode == 1 and done.stdout == "", done.returncode
