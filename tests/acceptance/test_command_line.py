@@ -119,6 +119,7 @@ def test_env_and_list_print_tables_and_json():
         "wake_up_methods",
         "timer_event_methods",
         "loads",
+        "platforms",
         "profiles",
     } == set(names)
     text = tompion("list", check=0).stdout
