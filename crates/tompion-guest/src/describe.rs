@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use super::initramfs::HostFile;
@@ -36,7 +36,7 @@ pub struct Guest {
     pub(super) result_mb: u32,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) launcher: Vec<OsString>,
-    pub(super) console_to: Option<Sender<Vec<u8>>>,
+    pub(super) console_to: Option<SyncSender<Vec<u8>>>,
 }
 
 impl Guest {
@@ -206,9 +206,10 @@ impl Guest {
         self
     }
 
-    /// Sends what comes from the console there as well, as it comes.
+    /// Sends what comes from the console there as well, as it comes and as far as it is taken
+    /// in time.
     #[must_use]
-    pub fn console_to(mut self, receiver: Sender<Vec<u8>>) -> Self {
+    pub fn console_to(mut self, receiver: SyncSender<Vec<u8>>) -> Self {
         self.console_to = Some(receiver);
         self
     }

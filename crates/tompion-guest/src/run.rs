@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -205,17 +205,17 @@ impl Drop for Running {
 /// Reads to the end, so that the guest never waits for us, and keeps the last of it.
 fn keep_last(
     mut stream: impl Read + Send + 'static,
-    told: Option<Sender<Vec<u8>>>,
+    told: Option<SyncSender<Vec<u8>>>,
 ) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut kept = Vec::new();
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             kept.extend(&buffer[..count]);
-            // Nobody may listen any more.
+            // Nobody may listen any more, and a guest that floods us is not heard out.
             let _ = told
                 .as_ref()
-                .map(|told| told.send(buffer[..count].to_vec()));
+                .map(|told| told.try_send(buffer[..count].to_vec()));
             if kept.len() > 2 * CONSOLE_BYTES {
                 kept.drain(..kept.len() - CONSOLE_BYTES);
             }

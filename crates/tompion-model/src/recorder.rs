@@ -1,6 +1,6 @@
 //! Keeps a trial's samples in constant memory.
 
-use tompion_stats::Bins;
+use tompion_stats::{Bins, falling};
 
 use crate::{Mark, Sample, SideTables, Storage, TrialData};
 
@@ -161,10 +161,14 @@ impl Tail {
             return false;
         }
         if let Some(period) = period_ps {
-            for back in 1..=i64::from(sample.missed) {
+            let (first, step) = (
+                sample.value_ps.saturating_sub(period),
+                period.unsigned_abs(),
+            );
+            falling(first, step, sample.missed.into(), |value, count| {
                 // Shorter than the sample itself, hence within the bins.
-                let _ = self.filled.record(sample.value_ps - back * period);
-            }
+                let _ = self.filled.record_many(value, count);
+            });
         }
         true
     }

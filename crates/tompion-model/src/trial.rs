@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tompion_stats::{Bins, Distribution};
 
+use crate::filled::filled;
 use crate::{
     Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
     TrialSummary, stall_parts, table,
@@ -233,7 +234,8 @@ pub enum View {
     /// late event of latency L that missed k periods d adds L-d, ..., L-kd.
     ///
     /// This is the correction for coordinated omission of HdrHistogram
-    /// (G. Tene), applied to counted periods instead of guessed ones.
+    /// (G. Tene), applied to counted periods instead of guessed ones. Beyond four million of
+    /// them the values are exact within 0.05 %.
     Filled {
         /// The grid's period in picoseconds.
         period_ps: i64,
@@ -278,9 +280,7 @@ impl TrialData {
             View::Measured | View::Undisturbed | View::Batched => {
                 Distribution::from_values(chosen.map(|s| s.value_ps))
             }
-            View::Filled { period_ps } => Distribution::from_values(chosen.flat_map(|s| {
-                (0..=i64::from(s.missed)).map(move |back| s.value_ps - back * period_ps)
-            })),
+            View::Filled { period_ps } => filled(chosen, period_ps),
         };
         let mut parts = vec![kept];
         if view != View::Batched {

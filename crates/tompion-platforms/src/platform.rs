@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 use tompion_model::Unavailable;
 
@@ -136,7 +136,7 @@ pub struct Task<'a> {
     /// thread is then the instance's own.
     pub seat: Option<&'a Seat>,
     /// Takes what the program writes to standard error, as it comes.
-    pub telling: Option<&'a Sender<Vec<u8>>>,
+    pub telling: Option<&'a SyncSender<Vec<u8>>>,
 }
 
 /// A kind of platform, set up as a plan says.

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
@@ -15,8 +15,10 @@ use tompion_model::Unavailable;
 const LOOK: Duration = Duration::from_millis(250);
 /// From closing its output to its end.
 const END: Duration = Duration::from_secs(30);
-/// What is kept of each output, in bytes; results are a thousandth of that.
-const MOST: u64 = 1 << 30;
+/// What standard output may hold, in bytes; results of a cell are a hundredth of that.
+const MOST: u64 = 64 << 20;
+/// What is kept of standard error, in bytes.
+const MOST_WORDS: usize = 1 << 20;
 
 /// What an instance gave back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ pub(crate) fn run(
     mut command: Command,
     limit: Duration,
     stop: &AtomicBool,
-    telling: Option<&Sender<Vec<u8>>>,
+    telling: Option<&SyncSender<Vec<u8>>>,
     end: impl Fn(),
 ) -> Result<Output, TaskError> {
     command.stdin(Stdio::null());
@@ -116,7 +118,7 @@ fn run_as_is(
     mut command: Command,
     limit: Duration,
     stop: &AtomicBool,
-    telling: Option<&Sender<Vec<u8>>>,
+    telling: Option<&SyncSender<Vec<u8>>>,
     end: impl Fn(),
 ) -> Result<Ended, TaskError> {
     let name = command.get_program().to_string_lossy().into_owned();
@@ -132,11 +134,11 @@ fn run_as_is(
         .map_err(|e| TaskError::Failed(format!("cannot start {name}: {e}")))?;
     // Waiting for it would close this.
     let _held = child.stdin.take();
-    let stdout = child.stdout.take().map(|out| read_all(out, None));
+    let stdout = child.stdout.take().map(read_result);
     let stderr = child
         .stderr
         .take()
-        .map(|err| read_all(err, telling.cloned()));
+        .map(|err| read_words(err, telling.cloned()));
     let until = Instant::now() + limit;
     let outputs =
         wait_for(stdout, until, stop).and_then(|out| Ok((out, wait_for(stderr, until, stop)?)));
@@ -154,6 +156,10 @@ fn run_as_is(
             let _ = child.wait();
             Err(match early {
                 Early::Stopped => TaskError::Stopped,
+                Early::Endless => TaskError::Failed(format!(
+                    "wrote more than {} MiB to standard output, killed",
+                    MOST >> 20
+                )),
                 Early::Late => TaskError::Late(format!(
                     "still running after {:.0} s, killed",
                     limit.as_secs_f64()
@@ -167,10 +173,14 @@ fn run_as_is(
 enum Early {
     Stopped,
     Late,
+    Endless,
 }
 
+/// More than is taken.
+struct Endless;
+
 fn wait_for(
-    output: Option<Receiver<Vec<u8>>>,
+    output: Option<Receiver<Result<Vec<u8>, Endless>>>,
     until: Instant,
     stop: &AtomicBool,
 ) -> Result<Vec<u8>, Early> {
@@ -179,7 +189,8 @@ fn wait_for(
     };
     loop {
         match output.recv_timeout(LOOK) {
-            Ok(bytes) => return Ok(bytes),
+            Ok(Ok(bytes)) => return Ok(bytes),
+            Ok(Err(Endless)) => return Err(Early::Endless),
             Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
                 return Err(Early::Stopped);
@@ -202,29 +213,39 @@ fn wait(child: &mut std::process::Child, limit: Duration) -> Result<ExitStatus, 
     }
 }
 
-/// Reads to the end, and passes it on as it comes. The thread is left to itself: whoever
+/// Reads a result to its end, as long as it is one. The thread is left to itself: whoever
 /// holds the other end of the pipe may outlive us.
-fn read_all(
-    mut stream: impl Read + Send + 'static,
-    telling: Option<Sender<Vec<u8>>>,
-) -> Receiver<Vec<u8>> {
+fn read_result(stream: impl Read + Send + 'static) -> Receiver<Result<Vec<u8>, Endless>> {
     let (send, receive) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let Some(telling) = telling else {
-            let _ = stream.take(MOST).read_to_end(&mut bytes);
-            // Nobody may be waiting any more.
-            let _ = send.send(bytes);
-            return;
-        };
+        let _ = stream.take(MOST + 1).read_to_end(&mut bytes);
+        let whole = bytes.len() as u64 <= MOST;
+        // Nobody may be waiting any more.
+        let _ = send.send(whole.then_some(bytes).ok_or(Endless));
+    });
+    receive
+}
+
+/// Reads words to their end, keeps the first of them and passes them on as they come. The
+/// thread is left to itself, too.
+fn read_words(
+    mut stream: impl Read + Send + 'static,
+    telling: Option<SyncSender<Vec<u8>>>,
+) -> Receiver<Result<Vec<u8>, Endless>> {
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
-            let _ = telling.send(buffer[..count].to_vec());
-            if (bytes.len() as u64) < MOST {
-                bytes.extend(&buffer[..count]);
+            let words = &buffer[..count];
+            if let Some(telling) = &telling {
+                // Whoever floods us is not heard out.
+                let _ = telling.try_send(words.to_vec());
             }
+            bytes.extend(&words[..count.min(MOST_WORDS - bytes.len())]);
         }
-        let _ = send.send(bytes);
+        let _ = send.send(Ok(bytes));
     });
     receive
 }
@@ -269,7 +290,7 @@ mod tests {
 
     #[test]
     fn what_is_said_comes_at_once() {
-        let (telling, told) = channel();
+        let (telling, told) = std::sync::mpsc::sync_channel(8);
         let stop = AtomicBool::new(false);
         let long = Duration::from_secs(120);
         let said = thread::scope(|scope| {
@@ -321,5 +342,23 @@ mod tests {
             end,
         );
         assert_eq!((stopped, ended.get()), (Err(TaskError::Stopped), 2));
+    }
+
+    #[test]
+    fn endless_output_is_cut_off_and_endless_words_are_forgotten() {
+        let stop = AtomicBool::new(false);
+        let long = Duration::from_secs(120);
+        let ended = std::cell::Cell::new(false);
+        let endless = run(sh("exec cat /dev/zero"), long, &stop, None, || {
+            ended.set(true);
+        });
+        let why = "wrote more than 64 MiB to standard output, killed".to_owned();
+        assert_eq!((endless, ended.get()), (Err(TaskError::Failed(why)), true));
+        let wordy = "head -c 9000000 /dev/zero >&2; echo done";
+        let done = run(sh(wordy), long, &stop, None, || ()).unwrap();
+        assert_eq!(
+            (done.stdout.as_slice(), done.stderr.len()),
+            (&b"done\n"[..], MOST_WORDS)
+        );
     }
 }

@@ -189,7 +189,9 @@ impl Drawn {
                 } else {
                     values[i]
                 };
-                return below as f64 + (position - rank as f64) * (above - below) as f64;
+                // Unsigned: they may be further apart than an `i64` can tell.
+                let apart = above.abs_diff(below) as f64;
+                return below as f64 + (position - rank as f64) * apart;
             }
         }
         below.unwrap_or(0) as f64

@@ -108,7 +108,8 @@ impl Pool {
                 && (rank + 1 < seen || rank + 1 >= total)
             {
                 let above = if rank + 1 >= total { b } else { value };
-                return b as f64 + fraction * (above - b) as f64;
+                // Unsigned: they may be further apart than an `i64` can tell.
+                return b as f64 + fraction * above.abs_diff(b) as f64;
             }
         }
         below.unwrap_or(0) as f64

@@ -26,7 +26,7 @@ pub fn histogram(values: &Distribution) -> Vec<(i64, i64, u64)> {
 }
 
 /// The lowest and the highest value of the bin that holds `value`.
-fn bin_of(value: i64) -> (i64, i64) {
+pub(crate) fn bin_of(value: i64) -> (i64, i64) {
     let magnitude = value.unsigned_abs();
     let shift = (u64::BITS - magnitude.leading_zeros()).saturating_sub(BITS);
     let low = magnitude >> shift << shift;

@@ -24,6 +24,7 @@ mod counting;
 mod dependence;
 mod distribution;
 mod factorial;
+mod falling;
 mod histogram;
 mod hlog;
 mod interval;
@@ -54,6 +55,7 @@ pub use factorial::{
     Assumptions, Effect, FactorTable, Factorial, FactorialError, aligned_rank_transform,
     scheirer_ray_hare,
 };
+pub use falling::falling;
 pub use histogram::histogram;
 pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
 pub use interval::{Interval, median_interval, order_statistic_interval, samples_needed};

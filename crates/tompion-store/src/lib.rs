@@ -17,6 +17,7 @@ mod gather;
 mod histograms;
 mod inside;
 mod limits;
+mod pages;
 mod parquet_file;
 mod printable;
 mod reader;
@@ -42,10 +43,10 @@ pub fn write_whole(path: &std::path::Path, content: &[u8]) -> Result<()> {
 }
 
 /// Name of the run's description inside its directory.
-const RUN_FILE: &str = "run.json";
+pub const RUN_FILE: &str = "run.json";
 
 /// Name of the directory of trials that have files of their own.
-const SAMPLES: &str = "samples";
+pub const SAMPLES: &str = "samples";
 
 /// The error of writing a Parquet file.
 fn cannot_write(path: &std::path::Path, error: &parquet::errors::ParquetError) -> Error {

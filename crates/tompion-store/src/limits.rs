@@ -19,6 +19,52 @@ pub(super) const COUNT: u64 = 1 << 62;
 /// The longest period, in nanoseconds: its picoseconds are an `i64`.
 pub(super) const PERIOD_NS: u64 = i64::MAX as u64 / 1000;
 
+/// Values, or bins, that stand for the missed periods of a trial.
+pub(super) const FILLING: u64 = 1 << 28;
+
+/// How many rows files of a size may hold: what needs memory for each row is refused where
+/// nothing but an attack takes so few bytes.
+pub(super) struct RowLimit {
+    what: &'static str,
+    /// Rows whatever the size.
+    free: u64,
+    /// Rows for each byte.
+    per_byte: u64,
+}
+
+/// Of one table. A trial that this program measures keeps at most half of the free ones.
+pub(super) const OF_TABLE: RowLimit = RowLimit {
+    what: "one table",
+    free: 1 << 21,
+    per_byte: 2,
+};
+
+/// Of all tables of a run. What repeats exactly, as under an emulator's clock, is packed to some
+/// 80 rows a byte.
+pub(super) const OF_RUN: RowLimit = RowLimit {
+    what: "a run",
+    free: 1 << 25,
+    per_byte: 128,
+};
+
+impl RowLimit {
+    pub(super) fn check(&self, rows: u64, bytes: u64) -> Result<(), Fault> {
+        let Self {
+            what,
+            free,
+            per_byte,
+        } = self;
+        let most = bytes.saturating_mul(*per_byte).saturating_add(*free);
+        match rows > most {
+            true => Err(format!(
+                "{rows} rows in {bytes} bytes; {what} has at most {free} and {per_byte} a byte"
+            )
+            .into()),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Rows for which memory is reserved at once, whatever a file announces.
 pub(super) const RESERVED_ROWS: usize = 1 << 20;
 
@@ -69,4 +115,20 @@ pub(super) fn is_file_word(name: &str) -> bool {
         && name.len() <= NAME_BYTES
         && !name.starts_with('-')
         && name.bytes().all(is_letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_beyond_what_bytes_can_hold_are_refused() {
+        assert!(OF_TABLE.check(2_097_152, 0).is_ok());
+        let error = OF_TABLE.check(50_000_000, 671_000).unwrap_err();
+        assert!(error.to_string().contains("50000000 rows in 671000 bytes"));
+        // A hundred million rows of noise, and a million trials of nothing.
+        assert!(OF_TABLE.check(100_000_000, 400_000_000).is_ok());
+        assert!(OF_RUN.check(u64::MAX, u64::MAX).is_ok());
+        assert!(OF_RUN.check(1 << 40, 1 << 20).is_err());
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Repetition};
-use parquet::column::reader::get_typed_column_reader;
+use parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use parquet::column::writer::{ColumnCloseResult, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -21,6 +21,7 @@ use super::caught::caught;
 use super::column::{Column, Data, Kind};
 use super::constant::Constant;
 use super::limits;
+use super::pages::{self, Checked};
 use tompion_model::SideTable;
 
 use crate::{Error, Result};
@@ -255,6 +256,8 @@ fn properties(schema: &Schema, metadata: Vec<KeyValue>) -> Arc<WriterProperties>
 /// A file whose footer has been read.
 pub(super) struct ParquetFile {
     path: PathBuf,
+    /// The file itself, to look at what the library would believe.
+    file: File,
     reader: SerializedFileReader<File>,
 }
 
@@ -272,12 +275,14 @@ impl ParquetFile {
     }
 
     pub(super) fn of_file(path: &Path, file: File) -> Result<Self> {
-        let reader = caught(path, || SerializedFileReader::new(file))?.map_err(|e| {
+        let same = file.try_clone().map_err(Error::io(path, "opening"))?;
+        let reader = caught(path, || SerializedFileReader::new(same))?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); the run is damaged");
             Error::invalid(path, why)
         })?;
         Ok(Self {
             path: path.to_path_buf(),
+            file,
             reader,
         })
     }
@@ -374,7 +379,8 @@ impl ParquetFile {
     fn read(&self, group: u32, rows: u64, index: usize, kind: Kind) -> Result<Column> {
         let name = self.described().column(index).name().to_owned();
         let of_group = self.reader.metadata().row_groups().get(group as usize);
-        let packed = of_group.map(|g| g.column(index).compression());
+        let packed = of_group.and_then(|g| g.columns().get(index));
+        let packed = packed.map(|chunk| chunk.compression());
         if let Some(packed) = packed
             && !matches!(packed, Compression::UNCOMPRESSED | Compression::SNAPPY)
         {
@@ -400,20 +406,21 @@ impl ParquetFile {
             // Which row group it would be means nothing.
             return Ok(Column::none(name, kind));
         }
-        self.group(group, rows)?;
+        let chunk = self.group(group, rows)?.columns().get(index);
+        let chunk = chunk.ok_or_else(|| general("the row group does not have it".to_owned()))?;
+        pages::check_headers(&self.file, chunk, rows)?;
         let group = group as usize;
         let rows = rows as usize;
-        let optional = {
-            let column = self.described().column(index);
-            column.self_type().get_basic_info().repetition() == Repetition::OPTIONAL
-        };
+        let described = self.described().column(index);
+        let optional = described.self_type().get_basic_info().repetition() == Repetition::OPTIONAL;
         let mut levels: Option<Vec<i16>> = optional.then(Vec::new);
         macro_rules! read {
             ($type:ty) => {{
                 // What a footer says is no reason to reserve it all at once.
                 let mut values = Vec::with_capacity(rows.min(limits::RESERVED_ROWS));
                 let row_group = self.reader.get_row_group(group)?;
-                let reader = row_group.get_column_reader(index)?;
+                let checked = Checked::new(row_group.get_column_page_reader(index)?, optional);
+                let reader = get_column_reader(described, Box::new(checked));
                 let mut reader = get_typed_column_reader::<$type>(reader);
                 let mut left = rows;
                 while left > 0 {

@@ -11,11 +11,11 @@ use tompion_stats::Distribution;
 
 use super::column::hexadecimal;
 use super::parquet_file::{ParquetFile, open_regular};
-use super::{RUN_FILE, SAMPLES, column, limits, run_json, samples, trial_files};
+use super::{RUN_FILE, SAMPLES, column, limits, run_json, samples, trial_files, version_1};
 use crate::{Error, Result};
 use tompion_model::{
     FileRef, Note, RunRecord, Sample, SideTables, Status, Storage, TableRef, Trial, TrialData,
-    note_kind, stall_parts, table,
+    filling_work, note_kind, stall_parts, table,
 };
 
 /// A run read from its directory.
@@ -68,6 +68,7 @@ impl Run {
         if run.record.status == Status::Running {
             run.recover()?;
         }
+        run.check_rows()?;
         Ok(run)
     }
 
@@ -106,6 +107,31 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Refuses more rows than files of their size hold, before memory is taken for any.
+    fn check_rows(&self) -> Result<()> {
+        let mut sizes = self.tables.sizes.clone();
+        let mut all = 0_u64;
+        for (i, trial) in self.record.trials.iter().enumerate() {
+            for at in trial.tables.values().filter(|at| at.rows > 0) {
+                let bytes = self.tables.bytes(at)?;
+                sizes.insert(at.file.clone(), bytes);
+                let rows = match at.rows {
+                    version_1::UNKNOWN_ROWS => self.tables.file(at)?.rows(),
+                    rows => rows,
+                };
+                all = all.saturating_add(rows);
+                limits::OF_TABLE.check(rows, bytes).map_err(|why| {
+                    let path = self.directory().join(&at.file);
+                    Error::invalid(&path, format!("trial {i}: {why}"))
+                })?;
+            }
+        }
+        let bytes = sizes.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
+        limits::OF_RUN
+            .check(all, bytes)
+            .map_err(|why| Error::invalid(self.directory(), why.to_string()))
     }
 
     /// Adds the trials that the last checkpoint does not list.
@@ -220,6 +246,8 @@ pub(super) struct Tables {
     /// Those of a finished run, each opened once, when it is asked for; empty where trials
     /// have their own.
     files: BTreeMap<String, Mutex<Option<Arc<ParquetFile>>>>,
+    /// Their lengths, in bytes.
+    sizes: BTreeMap<String, u64>,
 }
 
 impl Tables {
@@ -236,7 +264,19 @@ impl Tables {
             directory: directory.to_path_buf(),
             version,
             files: files.iter().map(unopened).collect(),
+            sizes: files.iter().map(|f| (f.file.clone(), f.bytes)).collect(),
         })
+    }
+
+    /// Length of the file that a table lies in, in bytes.
+    fn bytes(&self, at: &TableRef) -> Result<u64> {
+        if let Some(bytes) = self.sizes.get(&at.file) {
+            return Ok(*bytes);
+        }
+        let path = self.directory.join(&at.file);
+        let file = open_regular(&self.directory, &at.file)?;
+        let found = file.metadata().map_err(Error::io(&path, "reading"))?;
+        Ok(found.len())
     }
 
     /// Says what is wrong with where a trial's tables lie, how many they are, and how it is
@@ -325,6 +365,16 @@ impl Tables {
         };
         if samples.iter().any(is_beyond) {
             return Err(file.damaged("periods missed before a sample begin before all time"));
+        }
+        let work = filling_work(samples.iter());
+        if trial.measurement.period_ns.is_some() && work > limits::FILLING {
+            let why = format!(
+                "trial {}: its samples missed more periods than a reader fills in: {work} values \
+                 or bins, at most {}",
+                trial.id,
+                limits::FILLING
+            );
+            return Err(Error::invalid(&self.directory, why));
         }
         let (bins, filled_bins) = match (trial.storage, trial.tables.get(table::BINS)) {
             (Storage::Tail { .. }, Some(at)) => {

@@ -4,13 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use super::{Output, Platform, Seat, Task, TaskError};
 use crate::leftovers::Workspace;
 use crate::signs::{Sign, sign};
+
+/// Pieces of what an instance says, of at most 4 KiB, that wait to be heard; more are lost.
+const WAITING: usize = 1024;
+/// The longest line that may be a sign, in bytes.
+const LINE: usize = 4096;
 
 /// What an instance needs for as long as it runs.
 pub struct Start<'a> {
@@ -49,7 +54,7 @@ impl<'scope> Running<'scope> {
         platform: &'scope dyn Platform,
         start: Start<'scope>,
     ) -> Self {
-        let (telling, told) = channel();
+        let (telling, told) = sync_channel(WAITING);
         let stop = Arc::clone(&start.stop);
         let thread = scope.spawn(move || {
             platform.run(&Task {
@@ -84,7 +89,9 @@ impl<'scope> Running<'scope> {
         for bytes in self.told.try_iter() {
             for byte in bytes {
                 if byte != b'\n' {
-                    self.begun.push(byte);
+                    if self.begun.len() < LINE {
+                        self.begun.push(byte);
+                    }
                     continue;
                 }
                 let line = std::mem::take(&mut self.begun);

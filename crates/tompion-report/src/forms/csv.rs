@@ -1,5 +1,6 @@
 //! `csv`: one row a cell, for spreadsheets.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use tompion_model::Summary;
@@ -73,6 +74,15 @@ fn quantile(s: &Shown<'_>, q: f64, of: fn(&Summary) -> f64) -> Option<f64> {
     crate::figures::supported(m, q, of(m))
 }
 
+/// A text that no spreadsheet takes for a formula: with an apostrophe before what would begin
+/// one, as spreadsheets themselves write it.
+fn harmless(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err() {
+        true => format!("'{text}").into(),
+        false => text.into(),
+    }
+}
+
 /// The cells as comma-separated values with a heading (RFC 4180): every factor of the
 /// run is a column, units are in the names, absent values are empty. The interval of
 /// the median has the confidence 0.95.
@@ -85,9 +95,11 @@ pub fn csv(data: &ReportData) -> String {
         .collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
     let heads = factors.iter().copied().chain(COLUMNS.iter().map(|c| c.0));
-    let mut written = writer.write_record(heads);
+    let mut written = writer.write_record(heads.map(|head| harmless(head).into_owned()));
     for s in data.shown() {
-        let levels = factors.iter().map(|f| s.cell.factors.level(f).to_owned());
+        let levels = factors
+            .iter()
+            .map(|f| harmless(s.cell.factors.level(f)).into_owned());
         let numbers = COLUMNS
             .iter()
             .map(|c| c.1(&s).map_or_else(String::new, |x| x.to_string()));
@@ -97,4 +109,26 @@ pub fn csv(data: &ReportData) -> String {
     written.expect("all rows have the same columns");
     let bytes = writer.into_inner().expect("memory can be written");
     String::from_utf8(bytes).expect("made of text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_would_be_a_formula_is_a_text() {
+        for formula in [
+            "=1+1",
+            "+x",
+            "-x()",
+            "@SUM(A1)",
+            "\t=1",
+            "=cmd|' /C calc'!A0",
+        ] {
+            assert_eq!(harmless(formula), format!("'{formula}"));
+        }
+        for text in ["usleep", "-1", "+2.5", "", "1ms", "a=b", "x-y"] {
+            assert_eq!(harmless(text), text);
+        }
+    }
 }

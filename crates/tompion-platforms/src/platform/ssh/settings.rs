@@ -87,13 +87,52 @@ fn machine_of(host: &str) -> &str {
     host.rsplit_once('@').map_or(host, |(_, host)| host)
 }
 
-/// What ssh cannot take for an option, and no name holds.
+/// What ssh, or what its configuration hands it to, cannot take for an option, and no name
+/// holds.
 fn is_host(text: &str) -> bool {
-    let fits = |c: char| !c.is_whitespace() && !c.is_control() && !"'\"\\`$;".contains(c);
-    !text.is_empty() && !text.starts_with('-') && text.chars().all(fits)
+    let fits =
+        |c: char| !c.is_whitespace() && !c.is_control() && !"'\"\\`$;|&<>(){}!*?#".contains(c);
+    let is_name = |part: &str| !part.is_empty() && !part.starts_with('-');
+    text.chars().all(fits) && is_name(text) && is_name(machine_of(text))
 }
 
 /// What goes through any login shell as it is.
 fn is_place(text: &str) -> bool {
     text.starts_with('/') && !text.contains(|c: char| c.is_control() || "'\"\\!".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_could_take_for_something_else_is_no_host() {
+        for host in [
+            "node-1",
+            "root@10.0.0.1",
+            "me@[fe80::1%eth0]",
+            "a@b@c",
+            "host.example",
+        ] {
+            assert!(is_host(host), "{host}");
+        }
+        for host in [
+            "",
+            "-oProxyCommand=x",
+            "u@-oX",
+            "@-oX",
+            "a@b@-x",
+            "u@",
+            "a b",
+            "a\0b",
+            "$(x)",
+            "a;b",
+            "a|b",
+            "a\nb",
+            "`x`",
+            "a'b",
+        ] {
+            assert!(!is_host(host), "{host:?}");
+        }
+    }
 }
