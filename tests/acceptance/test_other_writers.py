@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import subprocess
+import tempfile
 import time
 import zlib
 from fractions import Fraction
@@ -234,7 +235,7 @@ def test_other_columns_at_the_ends_of_their_range(tmp_path):
     values = some_values(5)
     run = write_run(tmp_path / "run", [trial(
         values, at_ns=[0, 0, 5, HIGH, HIGH], n=[1, 1, 1, 2, 2**32 - 1],
-        missed=[0, 0, 0, 0, 2**32 - 1], duration_ns=2**64 - 1, started_ns=2**64 - 1)])
+        missed=[0, 0, 0, 0, 2**32 - 1], duration_ns=2**62, started_ns=2**62)])
     found = cell(run)
     assert_figures(found["measured"], numpy_figures(values[:3]))
     assert_figures(found["batched"], numpy_figures(values[3:]))
@@ -245,6 +246,18 @@ def test_values_beyond_their_range_are_refused(tmp_path, column):
     assert "unreadable samples" in refusal(write_run(tmp_path / "run",
                                                      [Trial(FACTORS, **{"at_ns": [0, 1, 2],
                                                             "value_ps": [1, 2, 3]} | column)]))
+
+
+@pytest.mark.parametrize("trials, most", [(1, 2**62), (2, 2**61), (3, 2**60), (5, 2**59)])
+def test_numbers_of_a_trial_add_up_over_the_run(tmp_path, trials, most):
+    def written(name, duration_ns):
+        return write_run(tmp_path / name, [trial(some_values(9), block=block,
+                                                 duration_ns=duration_ns)
+                                           for block in range(trials)])
+
+    assert cell(written("largest", most))["measured"]["samples"] == 9 * trials
+    words = f"trial 0.duration_ns is {most + 1}, at most {most}"
+    assert words in refusal(written("larger", most + 1))
 
 
 # --- gaps ----------------------------------------------------------------------------------
@@ -664,3 +677,111 @@ def test_our_checksums_are_those_of_the_program(some_run):
             table = pq.ParquetFile(some_run / place["file"]).read_row_group(place["row_group"])
             assert table.num_rows == place["rows"]
             assert checksum(table, columns[name]) == place["crc32"]
+
+
+# --- what would take memory or time without end ----------------------------------------------
+
+
+def limited(*arguments) -> tuple[subprocess.CompletedProcess, int]:
+    """What the program answers within 20 s, and the most memory it was seen to have, in MiB."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=out, stderr=err)
+        until, most_kb = time.monotonic() + 20, 0
+        while process.poll() is None:
+            if time.monotonic() > until:
+                process.kill()
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            most_kb = max([most_kb] + [int(line.split()[1]) for line in status.splitlines()
+                                       if line.startswith("VmHWM")])
+            time.sleep(0.005)
+        out.seek(0), err.seek(0)
+        done = subprocess.CompletedProcess(arguments, process.returncode, out.read(), err.read())
+    return done, most_kb // 1024
+
+
+def refused_within_limits(run: Path, *words: str) -> None:
+    done, memory = limited("report", run, "--format", "json")
+    assert done.returncode == 1 and done.stdout == "", (done.returncode, done.stderr)
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("tompion: "), done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+    assert memory < 256, memory
+
+
+@pytest.mark.parametrize("period_ns", [0, 1, 1000, 2_000_000])
+def test_four_billion_missed_periods_in_one_row(tmp_path, period_ns):
+    values = some_values(100)
+    values[50] = 2**63 - 1
+    run = write_run(tmp_path / "run", [trial(values, period_ns=period_ns)], finished=False)
+    missed = np.zeros(100, np.uint32)
+    missed[50] = 2**32 - 1
+    replace_column(run, "samples", "missed", pa.array(missed))
+    done, memory = limited("report", run, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert memory < 256, memory
+    [found] = json.loads(done.stdout)["cells"]
+    filled = found["missed_filled"]
+    assert filled["samples"] == 100 + 2**32 - 1
+    assert filled["max_ns"] == found["measured"]["max_ns"]
+    middle = (2**63 - 1 - 2**31 * period_ns * 1000) / 1000
+    assert filled["median_ns"] == pytest.approx(middle, rel=1e-3)
+
+
+def test_rows_that_take_no_bytes_are_refused(tmp_path):
+    rows = 8 * 10**6
+    run = write_run(tmp_path / "run", [trial(some_values(10))], finished=False)
+    zeros = pa.array(np.zeros(rows, np.int64))
+    table = pa.table({"at_ns": zeros, "value_ps": zeros,
+                      "n": pa.array(np.ones(rows, np.uint32)),
+                      "missed": pa.array(np.zeros(rows, np.uint32)),
+                      "mark": pa.nulls(rows, pa.string())})
+    path = run / "samples/00000.parquet"
+    pq.write_table(table, path, row_group_size=rows)
+    change_record(run, lambda record: record["trials"][0]["tables"]["samples"].update(
+        rows=rows, crc32="00000000"))
+    assert path.stat().st_size < 10**6
+    refused_within_limits(run, "trial 0: 8000000 rows in", "2 a byte")
+
+
+def test_a_run_json_without_end_is_refused(tmp_path):
+    run = write_run(tmp_path / "run", [trial(some_values(10))])
+    with (run / "run.json").open("r+") as file:
+        file.truncate(6 << 30)
+    refused_within_limits(run, "run.json", "at most")
+
+
+def test_missed_periods_beyond_what_a_reader_fills_in_are_refused(tmp_path):
+    rows = 10_000
+    run = write_run(tmp_path / "run", [trial(some_values(rows), period_ns=0)], finished=False)
+    replace_column(run, "samples", "missed", pa.array(np.full(rows, 2**32 - 1, np.uint32)))
+    refused_within_limits(run, "missed more periods than a reader fills in")
+
+
+@pytest.mark.parametrize("rows", [2**62, 2**40, 2**31 - 1])
+@BOTH_FORMS
+def test_a_footer_that_announces_rows_without_end_is_refused(tmp_path, rows, finished):
+    """The number of rows stands in the footer twice: of the file and of its row group."""
+    run = write_run(tmp_path / "run", [trial(some_values(1234))], finished)
+    path = run / ("wake-up.parquet" if finished else "samples/00000.parquet")
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    footer = content[-8 - length:-8].replace(zigzag(1234), zigzag(rows))
+    content = content[:-8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    path.write_bytes(content)
+
+    def announce(record):
+        record["trials"][0]["tables"]["samples"]["rows"] = rows
+        for file in record["files"]:
+            if file["file"] == path.name:
+                file |= {"bytes": len(content), "crc32": f"{zlib.crc32(content):08x}"}
+
+    change_record(run, announce)
+    refused_within_limits(run)
+
+
+def zigzag(number: int) -> bytes:
+    """A number as Thrift's compact protocol writes it."""
+    rest, encoded = number << 1, bytearray()
+    while rest > 0x7f:
+        encoded.append(rest & 0x7f | 0x80)
+        rest >>= 7
+    return bytes(encoded) + bytes([rest])

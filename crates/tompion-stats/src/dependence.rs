@@ -194,7 +194,8 @@ pub(crate) fn sample_quantile(values: &[i64], q: f64) -> Option<f64> {
     let mut values = values.to_vec();
     let (_, below, above) = values.select_nth_unstable(rank);
     let next = above.iter().min().unwrap_or(below);
-    Some(*below as f64 + (position - rank as f64) * (*next - *below) as f64)
+    // Unsigned: they may be further apart than an `i64` can tell.
+    Some(*below as f64 + (position - rank as f64) * next.abs_diff(*below) as f64)
 }
 
 #[cfg(test)]

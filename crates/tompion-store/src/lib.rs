@@ -17,6 +17,7 @@ mod gather;
 mod histograms;
 mod inside;
 mod limits;
+mod magnitudes;
 mod pages;
 mod parquet_file;
 mod printable;

@@ -11,7 +11,9 @@ use tompion_stats::Distribution;
 
 use super::column::hexadecimal;
 use super::parquet_file::{ParquetFile, open_regular};
-use super::{RUN_FILE, SAMPLES, column, limits, run_json, samples, trial_files, version_1};
+use super::{
+    RUN_FILE, SAMPLES, column, limits, magnitudes, run_json, samples, trial_files, version_1,
+};
 use crate::{Error, Result};
 use tompion_model::{
     FileRef, Note, RunRecord, Sample, SideTables, Status, Storage, TableRef, Trial, TrialData,
@@ -68,6 +70,8 @@ impl Run {
         if run.record.status == Status::Running {
             run.recover()?;
         }
+        magnitudes::check(&run.record)
+            .map_err(|why| Error::invalid(&directory.join(RUN_FILE), why.to_string()))?;
         run.check_rows()?;
         Ok(run)
     }
@@ -203,15 +207,22 @@ impl Run {
     /// # Errors
     /// Damage, or a run that was finished since it was opened, in one line.
     pub fn data(&self, trial: &Trial) -> Result<TrialData> {
-        self.tables
-            .data(trial)
-            .map_err(|error| match identity(self.directory()) == self.identity {
+        let checked = |data| match magnitudes::check_data(&data, self.record.trials.len()) {
+            Ok(()) => Ok(data),
+            Err(why) => {
+                let why = format!("trial {}: {why}", trial.id);
+                Err(Error::invalid(self.directory(), why))
+            }
+        };
+        self.tables.data(trial).and_then(checked).map_err(|error| {
+            match identity(self.directory()) == self.identity {
                 true => error,
                 false => Error::invalid(
                     self.directory(),
                     "the run went on or was finished while it was read; read it again",
                 ),
-            })
+            }
+        })
     }
 
     /// The distribution behind each summary of a trial by its name there (`measured`,

@@ -14,7 +14,7 @@ fn golden(name: &str, extension: &str) -> PathBuf {
 }
 
 /// A run, unpacked, and what another program found in it.
-fn unpacked(name: &str) -> (tempfile::TempDir, PathBuf, Value) {
+pub(crate) fn unpacked(name: &str) -> (tempfile::TempDir, PathBuf, Value) {
     let place = tempfile::tempdir().unwrap();
     let packed = File::open(golden(name, "tar.gz")).unwrap();
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(packed));

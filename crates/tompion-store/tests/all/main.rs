@@ -3,3 +3,4 @@
 mod golden;
 mod kills;
 mod run_directory;
+mod sweep;

@@ -1,0 +1,122 @@
+//! How large the numbers of a run may be: so that whatever is added up over its trials, or taken
+//! from one another, fits.
+
+use serde::Serialize;
+use serde_json::{Number, Value};
+use tompion_model::{RunRecord, StallPart, TrialData, stall_parts};
+
+use crate::error::Fault;
+
+/// The largest whole number, without its sign, of what there is once in a run.
+const OF_RUN: u64 = 1 << 62;
+
+/// Of the trials of a run: each has its share of what fits, rounded down to a power of two.
+fn of_trial(trials: usize) -> u64 {
+    OF_RUN / (trials.max(1) as u64).next_power_of_two()
+}
+
+/// Says which whole number of a record is too large. The seed of a design is nobody's summand.
+pub(super) fn check(record: &RunRecord) -> Result<(), Fault> {
+    let whole = [
+        ("environment", value(&record.header.environment)),
+        ("throttling", value(&record.throttling)),
+        ("clock_readings", value(&record.clock_readings)),
+        ("platforms", value(&record.platforms)),
+    ];
+    for (name, value) in whole {
+        check_value(name, &value, OF_RUN)?;
+    }
+    // Added up over a search's runs.
+    check_value("holds", &value(&record.holds), of_trial(1 << 16))?;
+    let most = of_trial(record.trials.len());
+    for (i, trial) in record.trials.iter().enumerate() {
+        let mut trial = value(trial);
+        // Rows of tables have a limit of their own.
+        trial.as_object_mut().and_then(|t| t.remove("tables"));
+        check_value(&format!("trial {i}"), &trial, most)?;
+    }
+    Ok(())
+}
+
+/// Says what of a trial's tables counts or lasts more than a run's sums can hold.
+pub(super) fn check_data(data: &TrialData, trials: usize) -> Result<(), Fault> {
+    let most = of_trial(trials);
+    let bins = data.bins.iter().chain(&data.filled_bins);
+    let counted = bins.fold(0_u64, |sum, bins| sum.saturating_add(bins.len()));
+    if counted > most {
+        return Err(format!("bins count {counted} values, at most {most}").into());
+    }
+    let parts = match data.tables.get(stall_parts::NAME) {
+        Some(table) => stall_parts::of_table(table).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let ends = |p: &StallPart| u128::from(p.at_ns) + u128::from(p.ns);
+    let sum: u128 = parts.iter().map(|p| u128::from(p.ns)).sum();
+    let last = parts.iter().map(ends).max().unwrap_or(0);
+    match sum.max(last) > u128::from(most) {
+        true => Err(format!("stalls last or end at more than {most} ns").into()),
+        false => Ok(()),
+    }
+}
+
+fn value(of: &impl Serialize) -> Value {
+    // What serde has read it writes.
+    serde_json::to_value(of).unwrap_or_default()
+}
+
+fn check_value(at: &str, value: &Value, most: u64) -> Result<(), Fault> {
+    match too_large(value, most) {
+        Some((within, number)) => Err(format!("{at}{within} is {number}, at most {most}").into()),
+        None => Ok(()),
+    }
+}
+
+/// The first whole number that is larger, and where it is: put together only then, since there
+/// are some hundred in a trial.
+fn too_large(value: &Value, most: u64) -> Option<(String, &Number)> {
+    match value {
+        Value::Number(number) => {
+            let whole = number.as_u64();
+            let magnitude = whole.or_else(|| number.as_i64().map(i64::unsigned_abs))?;
+            (magnitude > most).then(|| (String::new(), number))
+        }
+        Value::Array(values) => values.iter().enumerate().find_map(|(i, value)| {
+            let (within, number) = too_large(value, most)?;
+            Some((format!("[{i}]{within}"), number))
+        }),
+        Value::Object(entries) => entries.iter().find_map(|(key, value)| {
+            // Nobody adds up points in time.
+            let is_point = key.ends_with("_unix_ns");
+            let (within, number) = too_large(value, if is_point { OF_RUN } else { most })?;
+            Some((format!(".{}{within}", key.escape_debug()), number))
+        }),
+        Value::Null | Value::Bool(_) | Value::String(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_share_of_each_trial_adds_up_to_what_fits() {
+        for trials in [0, 1, 2, 3, 1000, 1 << 20] {
+            let sum = u128::from(of_trial(trials)) * trials as u128;
+            assert!(sum <= u128::from(OF_RUN), "{trials}");
+        }
+        assert_eq!(of_trial(1), OF_RUN);
+        // Even then two and a half hours.
+        assert!(of_trial(1 << 20) > 4_000_000_000_000);
+    }
+
+    #[test]
+    fn a_number_too_large_is_named_with_its_place() {
+        let value = json!({"a": [1, {"b": 1_000}, -1_001.5], "c": "99999", "began_unix_ns": 5_000});
+        assert!(check_value("x", &value, 1000).is_ok());
+        let error = check_value("x", &value, 999).unwrap_err().to_string();
+        assert_eq!(error, "x.a[1].b is 1000, at most 999");
+        assert!(check_value("x", &json!(i64::MIN), OF_RUN).is_err());
+        assert!(check_value("x", &json!(u64::MAX), OF_RUN).is_err());
+    }
+}
