@@ -68,7 +68,7 @@ pub(crate) enum Failure {
 
 fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
     let trial = trial.clone();
-    let mut factors = trial.factors.with(factor::PLATFORM, place.platform);
+    let mut factors = trial.factors.clone().with(factor::PLATFORM, place.platform);
     if let Some(placement) = place.placement {
         factors = factors.with(factor::PLACEMENT, placement);
     }
@@ -79,14 +79,7 @@ fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
         factors,
         block: place.replicate,
         started_ns: place.began_ns.saturating_add(trial.started_ns),
-        duration_ns: trial.duration_ns,
-        measurement: trial.measurement,
-        load: trial.load,
-        findings: trial.findings,
-        started_at: trial.started_at,
-        observation: trial.observation,
-        storage: trial.storage,
-        missed_periods: trial.summary.missed_periods,
+        ..TrialDraft::from(trial)
     }
 }
 

@@ -11,26 +11,37 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Environment {
     /// Host name.
+    #[schemars(extend("privacy" = "who"))]
     pub hostname: String,
     /// Processor, memory and what the firmware calls the machine.
+    #[schemars(extend("privacy" = "harmless"))]
     pub machine: Machine,
     /// The kernel and how it was built and started.
+    #[schemars(extend("privacy" = "harmless"))]
     pub kernel: Kernel,
     /// Whether and by what the machine is virtualised.
+    #[schemars(extend("privacy" = "harmless"))]
     pub virtualization: Virtualization,
     /// Whether and by what this process is contained.
+    #[schemars(extend("privacy" = "harmless"))]
     pub container: Container,
     /// Where the kernel takes its time from.
+    #[schemars(extend("privacy" = "harmless"))]
     pub clock: ClockState,
     /// How well the kernel's clock follows a reference.
+    #[schemars(extend("privacy" = "harmless"))]
     pub synchronisation: Option<Synchronisation>,
     /// What lowers power at the price of latency.
+    #[schemars(extend("privacy" = "harmless"))]
     pub power: Power,
     /// How the kernel shares the CPUs out.
+    #[schemars(extend("privacy" = "harmless"))]
     pub scheduling: Scheduling,
     /// Limits that control groups put on this process.
+    #[schemars(extend("privacy" = "harmless"))]
     pub cgroup: Cgroup,
     /// CPU vulnerabilities and what the kernel does about each.
+    #[schemars(extend("privacy" = "harmless"))]
     pub mitigations: BTreeMap<String, String>,
 }
 
@@ -41,6 +52,7 @@ pub struct Machine {
     /// By which runs of one machine are known as such: derived from its machine-id, which
     /// cannot be had from it, as `systemd-id128 machine-id --app-specific` derives ids.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("privacy" = "secret"))]
     pub id: Option<String>,
     /// Instruction set, for example `x86_64`.
     pub architecture: String,
@@ -140,6 +152,7 @@ pub struct Container {
     /// `chroot`, ...; `namespaces` for an unknown one; absent outside.
     pub kind: Option<String>,
     /// What that was concluded from, or why a trace of one does not count.
+    #[schemars(extend("privacy" = "text"))]
     pub evidence: Vec<String>,
     /// Namespaces other than those the machine started with.
     pub own_namespaces: Vec<String>,

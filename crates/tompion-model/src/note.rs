@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// One of [`note_kind`], or a later version's.
+    #[schemars(extend("privacy" = "exact"))]
     pub kind: String,
     /// What there is to know, in a sentence or more.
+    #[schemars(extend("privacy" = "text"))]
     pub text: String,
 }
 

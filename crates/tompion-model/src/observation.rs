@@ -21,8 +21,10 @@ pub struct Observation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceItem {
     /// What it is, for example `context switches of the thread`.
+    #[schemars(extend("privacy" = "harmless"))]
     pub name: String,
     /// Why it was not to be had; absent where it was.
+    #[schemars(extend("privacy" = "text"))]
     pub missing: Option<String>,
 }
 
@@ -31,6 +33,7 @@ pub struct EvidenceItem {
 pub struct ObservedReason {
     /// The cause.
     #[schemars(with = "String")]
+    #[schemars(extend("privacy" = "exact"))]
     pub cause: Cause,
     /// How many samples.
     pub samples: u64,

@@ -29,6 +29,7 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
     /// In words, for example `cells in random order within each block`.
+    #[schemars(extend("privacy" = "harmless"))]
     pub order: String,
     /// Seed of the random order.
     pub seed: u64,
@@ -42,16 +43,20 @@ pub struct Design {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunHeader {
     /// Command that produced the run.
+    #[schemars(extend("privacy" = "secret"))]
     pub command_line: Vec<String>,
     /// Name and version of the program, for example `tompion 0.1.0`.
+    #[schemars(extend("privacy" = "harmless"))]
     pub tool: String,
     /// Start in UTC, RFC 3339.
+    #[schemars(extend("privacy" = "exact"))]
     pub started_at: String,
     /// How the trials were ordered.
     pub design: Design,
     /// The machine and its settings.
     pub environment: Environment,
     /// What protected the measurement, for example locked memory.
+    #[schemars(extend("privacy" = "harmless"))]
     pub guards: Vec<String>,
 }
 
@@ -78,6 +83,7 @@ pub struct Throttling {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
     /// The mechanism, its form and its surroundings.
+    #[schemars(extend("privacy" = "levels"))]
     pub factors: Factors,
     /// The smallest period held, in nanoseconds; absent where none was.
     pub smallest_ns: Option<u64>,
@@ -113,10 +119,12 @@ pub struct RunRecord {
     /// A random name of the run, a UUID, by which it is known wherever it is copied to;
     /// absent in runs of format version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("privacy" = "exact"))]
     pub run_id: Option<String>,
     /// How far the run got.
     pub status: Status,
     /// End in UTC, RFC 3339; absent while running.
+    #[schemars(extend("privacy" = "exact"))]
     pub finished_at: Option<String>,
     /// Why the run ended early, and other remarks of the run itself.
     pub notes: Vec<Note>,
@@ -129,12 +137,14 @@ pub struct RunRecord {
     /// The Parquet files of a finished run; empty while each trial has its own, which its
     /// `tables` name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("privacy" = "exact"))]
     pub files: Vec<FileRef>,
     /// Trials in the order of execution.
     pub trials: Vec<Trial>,
     /// The clocks side by side: when the run began, after each block, and at its end;
     /// empty in runs of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("privacy" = "harmless"))]
     pub clock_readings: Vec<ClockReading>,
     /// The smallest periods that mechanisms of timer events hold, where they were
     /// searched for.
@@ -150,17 +160,23 @@ pub struct RunRecord {
 #[serde(default)]
 pub struct PlatformRecord {
     /// Level of the factor `platform`.
+    #[schemars(extend("privacy" = "platform"))]
     pub level: String,
     /// What it is: `host`, `oci`, `qemu`.
+    #[schemars(extend("privacy" = "platform"))]
     pub kind: String,
     /// How it was set up, beside what is usual there.
+    #[schemars(extend("privacy" = "text"))]
     pub settings: Vec<String>,
     /// Programs that ran it, with their versions.
+    #[schemars(extend("privacy" = "harmless"))]
     pub versions: Vec<String>,
     /// The software that imitates its processor; absent on real ones. What was
     /// measured there is never evidence about hardware.
+    #[schemars(extend("privacy" = "harmless"))]
     pub emulated: Option<String>,
     /// Why nothing could be measured there; absent where it could.
+    #[schemars(extend("privacy" = "text"))]
     pub absent: Option<String>,
     /// The machine as its first instance saw it.
     pub environment: Option<Environment>,

@@ -42,8 +42,10 @@ pub struct Stalls {
 pub struct CauseTotal {
     /// The cause.
     #[schemars(with = "String")]
+    #[schemars(extend("privacy" = "exact"))]
     pub cause: Cause,
     /// By whom or what, where known.
+    #[schemars(extend("privacy" = "process"))]
     pub by: Option<String>,
     /// Time lost, in nanoseconds.
     pub ns: u64,

@@ -18,6 +18,7 @@ pub struct Trial {
     /// Position in the order of execution, from 0.
     pub id: u32,
     /// The cell that was measured.
+    #[schemars(extend("privacy" = "levels"))]
     pub factors: Factors,
     /// The replicate: the number of the pass over all cells, from 0.
     pub block: u32,
@@ -28,10 +29,12 @@ pub struct Trial {
     /// When the trial began, in UTC by the system clock of that moment, RFC 3339; absent
     /// in runs of format version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("privacy" = "exact"))]
     pub started_at: Option<String>,
     /// Whether the table of samples holds every sample.
     pub storage: Storage,
     /// Where the samples and all other tables of the trial lie.
+    #[schemars(extend("privacy" = "exact"))]
     pub tables: TableRefs,
     /// How the values came about.
     pub measurement: Measurement,
@@ -112,8 +115,10 @@ pub struct TrialDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// How one value is obtained, for example `bracketed by rdtsc`.
+    #[schemars(extend("privacy" = "harmless"))]
     pub technique: String,
     /// The clock behind the values, for example `CLOCK_MONOTONIC`.
+    #[schemars(extend("privacy" = "harmless"))]
     pub clock: String,
     /// Counter ticks per second used to convert to time, once; absent where the
     /// clock itself counts nanoseconds.
@@ -122,6 +127,7 @@ pub struct Measurement {
     /// (median, nanoseconds).
     pub floor_ns: Option<f64>,
     /// What the probe cannot see.
+    #[schemars(extend("privacy" = "harmless"))]
     pub blind_spots: String,
     /// Period of the grid in nanoseconds; absent without a grid.
     pub period_ns: Option<u64>,
@@ -159,12 +165,15 @@ pub struct Granularity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadEvidence {
     /// The load as asked for, for example `cpu:threads=100`.
+    #[schemars(extend("privacy" = "load"))]
     pub load: String,
     /// What produced it: `built-in`, or a program with its version.
+    #[schemars(extend("privacy" = "harmless"))]
     pub driver: String,
     /// Operations done during the trial, where the driver counts them.
     pub operations: Option<u64>,
     /// What one operation is.
+    #[schemars(extend("privacy" = "harmless"))]
     pub operation: Option<String>,
     /// Bytes that the load moved during the trial, where the driver counts them:
     /// read, written, copied, sent or received.
@@ -181,6 +190,7 @@ pub struct LoadEvidence {
     pub interrupts_per_second: f64,
     /// What has to be known about the way in which the load ran, each in one line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("privacy" = "text"))]
     pub notes: Vec<String>,
     /// Each of several loads that ran together; empty for one alone. Their bytes
     /// and CPU times add up to those above; operations of different kinds do not.
@@ -220,6 +230,25 @@ pub enum Storage {
         /// Every sample above this value is kept as it was.
         threshold_ps: i64,
     },
+}
+
+impl From<Trial> for TrialDraft {
+    /// A trial that is saved again, in another run.
+    fn from(trial: Trial) -> Self {
+        Self {
+            factors: trial.factors,
+            block: trial.block,
+            started_ns: trial.started_ns,
+            duration_ns: trial.duration_ns,
+            measurement: trial.measurement,
+            load: trial.load,
+            findings: trial.findings,
+            started_at: trial.started_at,
+            observation: trial.observation,
+            storage: trial.storage,
+            missed_periods: trial.summary.missed_periods,
+        }
+    }
 }
 
 /// Which of a trial's values to look at.

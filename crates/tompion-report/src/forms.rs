@@ -8,6 +8,7 @@ tompion_model::entries! {
         html,
         md,
         csv,
+        run,
         json,
         png,
         svg,
@@ -36,6 +37,8 @@ pub enum Make {
     Text(fn(&ReportData) -> String),
     /// As a file for each plot, with this extension, in the page's order.
     Plots(&'static str, fn(&ReportData) -> Plots<'_>),
+    /// As a run of its own, from which all others can be made.
+    Run,
 }
 
 /// Plots as files.

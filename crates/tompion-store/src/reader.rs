@@ -21,12 +21,22 @@ use tompion_model::{
 };
 
 /// A run read from its directory.
-#[derive(Debug)]
 pub struct Run {
     record: RunRecord,
     tables: Tables,
+    /// What is changed in a trial's tables before they are shown.
+    edit: Option<DataEdit>,
     /// Of the `run.json` that the record is from.
     identity: Option<Identity>,
+}
+
+/// A change of the tables of a trial.
+type DataEdit = Box<dyn Fn(&mut TrialData) + Send + Sync>;
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Run").field(&self.directory()).finish()
+    }
 }
 
 /// By this two versions of a file differ that were each renamed into its place: the number of
@@ -64,6 +74,7 @@ impl Run {
         let mut run = Self {
             tables: Tables::open(directory, version, &record.files)?,
             record,
+            edit: None,
             identity,
         };
         run.check_listed()?;
@@ -189,11 +200,16 @@ impl Run {
         &self.record
     }
 
-    /// The same run with a record that `edit` changed, for showing it otherwise than
-    /// it is written, for example without names. Where the trials' tables lie must
-    /// stay.
-    pub fn edited(mut self, edit: impl FnOnce(&mut RunRecord)) -> Self {
-        edit(&mut self.record);
+    /// The same run with a record that `record` changed, and tables of trials that `data`
+    /// changes, for showing it otherwise than it is written, for example without names.
+    /// Where the trials' tables lie must stay.
+    pub fn edited(
+        mut self,
+        record: impl FnOnce(&mut RunRecord),
+        data: impl Fn(&mut TrialData) + Send + Sync + 'static,
+    ) -> Self {
+        record(&mut self.record);
+        self.edit = Some(Box::new(data));
         self
     }
 
@@ -207,8 +223,11 @@ impl Run {
     /// # Errors
     /// Damage, or a run that was finished since it was opened, in one line.
     pub fn data(&self, trial: &Trial) -> Result<TrialData> {
-        let checked = |data| match magnitudes::check_data(&data, self.record.trials.len()) {
-            Ok(()) => Ok(data),
+        let checked = |mut data| match magnitudes::check_data(&data, self.record.trials.len()) {
+            Ok(()) => {
+                self.edit.iter().for_each(|edit| edit(&mut data));
+                Ok(data)
+            }
             Err(why) => {
                 let why = format!("trial {}: {why}", trial.id);
                 Err(Error::invalid(self.directory(), why))

@@ -113,6 +113,28 @@ impl RunWriter {
         Ok(writer)
     }
 
+    /// Writes a run again, in another directory, which must be absent or empty; of what it
+    /// holds nothing changes but its `run_id`.
+    ///
+    /// # Errors
+    /// Damage of `run`, and as [`RunWriter::create`]; what is written by then stays.
+    pub fn copy(run: &Run, directory: &Path) -> Result<()> {
+        let record = run.record();
+        let mut writer = Self::create(directory, record.header.clone())?;
+        for trial in &record.trials {
+            writer.save(trial.clone().into(), &run.data(trial)?)?;
+        }
+        let to = &mut writer.record;
+        to.notes.clone_from(&record.notes);
+        to.throttling.clone_from(&record.throttling);
+        to.clock_readings.clone_from(&record.clock_readings);
+        to.holds.clone_from(&record.holds);
+        to.platforms.clone_from(&record.platforms);
+        writer.finish(record.status)?;
+        writer.record.finished_at.clone_from(&record.finished_at);
+        writer.checkpoint()
+    }
+
     fn of(directory: &Path, record: RunRecord, turn: Option<Turn>) -> Self {
         Self {
             directory: directory.to_path_buf(),

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use roxmltree::Document;
 use tempfile::TempDir;
-use tompion_model::{Factors, Mark, Sample, Status, TrialData, factor};
+use tompion_model::{Factors, Mark, RunRecord, Sample, Status, TrialData, factor};
 use tompion_report::{ReportData, html, json, markdown, terminal};
 use tompion_store::{Run, RunWriter};
 
@@ -133,7 +133,7 @@ fn hostile_names_stay_text() {
         Status::Complete,
     );
     // As another program may have written it.
-    let run = run.edited(|record| record.trials[1].factors = g);
+    let run = run.edited(|record| record.trials[1].factors = g, |_| ());
     let report = ReportData::gather(&run, |_| nothing()).unwrap();
     let page = html(&report);
     check_page(&page.replace('\u{1b}', ""));
@@ -212,11 +212,12 @@ fn odd_runs_still_give_a_page() {
     ];
     for (what, trials, drawn) in cases {
         let (_keep, run) = run(trials, Status::Complete);
-        let run = run.edited(|record| {
+        let without = |record: &mut RunRecord| {
             if what == "no factors" {
                 record.trials[0].factors = Factors::new();
             }
-        });
+        };
+        let run = run.edited(without, |_| ());
         let report = gather(&run);
         let page = html(&report);
         check_page(&page);

@@ -131,7 +131,7 @@ impl Golden {
         assert_eq!(self.text.matches(&crc32(good)).count(), 1);
         let text = self.text.replace(&crc32(good), &crc32(bad));
         let end = text.rfind(",\n  \"crc32\"").unwrap();
-        let seal = format!(",\n  \"crc32\": {}\n}}\n", crc32(text[..end].as_bytes()));
+        let seal = format!(",\n  \"crc32\": {}\n}}\n", crc32(&text.as_bytes()[..end]));
         fs::write(
             self.directory.join("run.json"),
             text[..end].to_owned() + &seal,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData};
-use tompion_store::{Run, put, remove_leftovers, write_whole};
+use tompion_store::{Run, RunWriter, put, remove_leftovers, write_whole};
 
 use crate::cli::ReportOptions;
 use crate::exit;
@@ -55,7 +55,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
 fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
     let run = Run::open(directory)?;
     Ok(match redact {
-        true => run.edited(tompion_report::redact),
+        true => tompion_report::redacted(run),
         false => run,
     })
 }
@@ -81,7 +81,20 @@ fn export(options: &ReportOptions, form: &Form) -> exit::Result {
             Ok(0)
         }
         Make::Plots(extension, make) => plots(options, extension, make),
+        Make::Run => copy(options),
     }
+}
+
+/// The run in another directory.
+fn copy(options: &ReportOptions) -> exit::Result {
+    let Some(directory) = &options.out else {
+        anyhow::bail!("--format run writes a run directory: name it with --out DIR");
+    };
+    RunWriter::copy(&open(&options.run, options.redact)?, directory)?;
+    if !options.output.quiet {
+        print(&format!("run in {}\n", directory.display()))?;
+    }
+    Ok(0)
 }
 
 /// Each plot as a file of its own.
@@ -123,7 +136,7 @@ fn refuse_others(directory: &Path, names: &BTreeSet<&str>) -> anyhow::Result<()>
     let is_plot = |name: &str| {
         FORMS.iter().any(|form| match form.make {
             Make::Plots(extension, _) => name.ends_with(&format!(".{extension}")),
-            Make::Text(_) => false,
+            Make::Text(_) | Make::Run => false,
         })
     };
     let is_other = |name: &String| is_plot(name) && !names.contains(name.as_str());

@@ -1,0 +1,311 @@
+//! Words that name somebody or some place, and what stands for them.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use serde_json::Value;
+use tompion_model::{RunRecord, factor};
+
+/// Parts of the file system that are alike on all machines of a kind.
+const COMMON: [&str; 10] = [
+    "/sys", "/proc", "/dev", "/usr", "/lib", "/lib64", "/etc", "/boot", "/bin", "/sbin",
+];
+
+/// A name is looked for in harmless texts from this length on.
+const SHORTEST: usize = 3;
+
+/// Words that are nobody's name, whoever is called so.
+const EVERYBODYS: [&str; 12] = [
+    "cpu",
+    "guest",
+    "host",
+    "idle",
+    "linux",
+    "localhost",
+    "network",
+    "root",
+    "server",
+    "test",
+    "user",
+    "vm",
+];
+
+/// What the run holds of names, and what is left out so far.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Hosts, users and other names, in lower case.
+    private: BTreeSet<String>,
+    /// Kind and text of everything left out so far.
+    seen: Vec<(&'static str, String)>,
+}
+
+impl Names {
+    pub(super) fn of(record: &RunRecord) -> Self {
+        let mut names = Self::default();
+        let platforms = record.platforms.iter();
+        let environments = platforms.filter_map(|p| p.environment.as_ref());
+        for environment in environments.chain([&record.header.environment]) {
+            names.host(&environment.hostname);
+        }
+        let levels = record
+            .trials
+            .iter()
+            .filter_map(|t| t.factors.get(factor::PLATFORM));
+        for level in levels.chain(record.platforms.iter().map(|p| p.level.as_str())) {
+            if let Some(host) = level.strip_prefix("ssh:") {
+                host.split('@').for_each(|part| names.host(part));
+            }
+        }
+        if let Ok(value) = serde_json::to_value(record) {
+            names.collect(&value);
+        }
+        names
+    }
+
+    /// A host's name, and what stands before its first point.
+    fn host(&mut self, name: &str) {
+        self.add(name);
+        self.add(name.split('.').next().unwrap_or_default());
+    }
+
+    fn add(&mut self, name: &str) {
+        let name = name.to_lowercase();
+        if name.chars().count() >= SHORTEST && !EVERYBODYS.contains(&name.as_str()) {
+            self.private.insert(name);
+        }
+    }
+
+    /// Owners of home directories, and users and hosts of `user@host`, that any text names.
+    fn collect(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                for home in ["/home/", "/Users/"] {
+                    for rest in text.split(home).skip(1) {
+                        let end = rest.find(|c: char| c == '/' || is_border(c));
+                        self.add(&rest[..end.unwrap_or(rest.len())]);
+                    }
+                }
+                for word in text.split(is_border) {
+                    if let Some((user, host)) = word.split_once('@') {
+                        self.add(user);
+                        self.host(host.split(':').next().unwrap_or_default());
+                    }
+                }
+            }
+            Value::Array(all) => all.iter().for_each(|v| self.collect(v)),
+            Value::Object(all) => all.values().for_each(|v| self.collect(v)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Whether a word, or a part of it between hyphens and the like, is somebody's name.
+    pub(super) fn is_private(&self, word: &str) -> bool {
+        let word = word.to_lowercase();
+        self.private.contains(&word)
+            || word
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|part| self.private.contains(part))
+    }
+
+    /// What stands for a text that is left out: the same for the same.
+    pub(super) fn numbered(&mut self, kind: &'static str, text: &str) -> String {
+        let same = |s: &&(&'static str, String)| s.0 == kind;
+        let known = self.seen.iter().filter(same).position(|s| s.1 == text);
+        let number = known.unwrap_or_else(|| {
+            self.seen.push((kind, text.to_owned()));
+            self.seen.iter().filter(same).count() - 1
+        });
+        format!("({kind} {})", number + 1)
+    }
+
+    /// A harmless text without the words that name somebody after all.
+    pub(super) fn clean(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = rest.find(is_border).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            out.push_str(&self.clean_word(word));
+            let border = after.chars().next().map_or(0, char::len_utf8);
+            out.push_str(&after[..border]);
+            rest = &after[border..];
+        }
+        out
+    }
+
+    fn clean_word(&mut self, word: &str) -> String {
+        let bare = word.trim_end_matches(['.', ':', '!', '?']);
+        let tail = &word[bare.len()..];
+        let kind = if bare.is_empty() {
+            return word.to_owned();
+        } else if is_address(bare) {
+            "address"
+        } else if is_identifier(bare) {
+            "id"
+        } else if is_private_path(bare) {
+            "path"
+        } else if (bare.contains('@') && bare.len() > 2 && !bare.starts_with('@'))
+            || self.is_private(bare)
+        {
+            "name"
+        } else {
+            return word.to_owned();
+        };
+        format!("{}{tail}", self.numbered(kind, bare))
+    }
+}
+
+fn is_border(c: char) -> bool {
+    c.is_whitespace() || ",;=()<>{}\"'`|".contains(c)
+}
+
+/// An address with or without a port, a network, a range of addresses, or the address of a
+/// network card; not one that means this machine itself.
+fn is_address(word: &str) -> bool {
+    is_one_address(word)
+        || word.split_once('-').is_some_and(|(from, to)| {
+            is_one_address(from) && (is_one_address(to) || to.bytes().all(|b| b.is_ascii_digit()))
+        })
+        || is_card(word)
+        // As the kernel's `ip=` has them, one after another.
+        || (word.contains('.') && word.split(':').any(|part| {
+            part.contains('.') && is_one_address(part)
+        }))
+}
+
+fn is_one_address(word: &str) -> bool {
+    let network = word.split('/').next().unwrap_or(word);
+    // `fe80::1%eth0` is no address to the library.
+    let bare = match network.split_once('%') {
+        Some((address, zone)) => {
+            let port = zone.split_once(']').map_or("", |(_, port)| port);
+            format!(
+                "{address}{}{port}",
+                if network.starts_with('[') { "]" } else { "" }
+            )
+        }
+        None => network.to_owned(),
+    };
+    let plain = bare.trim_start_matches('[').trim_end_matches(']');
+    let ip = plain.parse::<IpAddr>().ok();
+    let ip = ip.or_else(|| bare.parse::<SocketAddr>().ok().map(|a| a.ip()));
+    ip.is_some_and(|ip| !ip.is_loopback() && !ip.is_unspecified())
+}
+
+/// `52:54:00:12:34:56`, as `BOOTIF` has it with a type before, or as Cisco writes it.
+fn is_card(word: &str) -> bool {
+    let all_hex = |part: &str, length: usize| {
+        part.len() == length && part.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let octets: Vec<&str> = word.split([':', '-']).collect();
+    let words: Vec<&str> = word.split('.').collect();
+    ((octets.len() == 6 || octets.len() == 7) && octets.iter().all(|o| all_hex(o, 2)))
+        || (words.len() == 3 && words.iter().all(|w| all_hex(w, 4)))
+}
+
+/// A UUID, or a long number in hexadecimal digits such as that of a container or a disk.
+fn is_identifier(word: &str) -> bool {
+    let is_hex = |part: &str| part.bytes().all(|b| b.is_ascii_hexdigit());
+    let lengths = [8, 4, 4, 4, 12];
+    let parts: Vec<&str> = word.split('-').collect();
+    let is_uuid = |parts: &[&str]| {
+        let mut pairs = parts.iter().zip(lengths);
+        pairs.all(|(part, length)| part.len() == length && is_hex(part))
+    };
+    let is_number = |part: &str| {
+        let has = |test: fn(&u8) -> bool| part.as_bytes().iter().any(test);
+        let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+        part.len() >= 12 && is_hex(part) && is_mixed
+    };
+    parts.windows(lengths.len()).any(is_uuid)
+        || word.split(|c: char| !c.is_alphanumeric()).any(is_number)
+}
+
+/// A path that is not the same on every machine.
+fn is_private_path(word: &str) -> bool {
+    let Some(at) = word.find('/') else {
+        return false;
+    };
+    if word.starts_with('~') {
+        return true;
+    }
+    // `dir:/home/x` as well as `/home/x`; a fraction such as `operations/s` is none.
+    let path = &word[at..];
+    let leads = at == 0 || word[..at].ends_with([':', '[', '~', '@']);
+    leads
+        && path.len() > 1
+        && !COMMON
+            .iter()
+            .any(|c| path == *c || path.starts_with(&format!("{c}/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean(text: &str) -> String {
+        let mut names = Names::default();
+        names.host("atlas.example.org");
+        names.add("mira");
+        names.clean(text)
+    }
+
+    #[test]
+    fn what_names_somebody_goes() {
+        for (text, left) in [
+            ("peer=10.1.2.3:9000", "peer=(address 1)"),
+            (
+                "to [fe80::1]:80, then 2001:db8::7.",
+                "to (address 1), then (address 2).",
+            ),
+            (
+                "fe80::1%eth0 and [fe80::1%eth0]:22",
+                "(address 1) and (address 2)",
+            ),
+            (
+                "10.0.0.1-10.0.0.9 or 10.0.0.1-9",
+                "(address 1) or (address 2)",
+            ),
+            ("card 52:54:00:12:34:56", "card (address 1)"),
+            ("BOOTIF=01-52-54-00-12-34-56", "BOOTIF=(address 1)"),
+            ("5254.0012.3456", "(address 1)"),
+            ("10.0.0.0/8 denied", "(address 1) denied"),
+            (
+                "root=UUID=0f3a1f2e-1111-4222-8333-abcdefabcdef",
+                "root=UUID=(id 1)",
+            ),
+            ("docker-4f1c2ab3de5f6789.scope", "(id 1)"),
+            ("{/home/mira/x}", "{(path 1)}"),
+            (
+                "io:dir=/home/mira/x on atlas",
+                "io:dir=(path 1) on (name 1)",
+            ),
+            ("Atlas.example.org: mira waits", "(name 1): (name 2) waits"),
+            ("kernel 6.1-mira", "kernel (name 1)"),
+            ("/srv/a, /srv/b, /srv/a", "(path 1), (path 2), (path 1)"),
+            ("x@example.org", "(name 1)"),
+            ("ip=10.0.0.5::10.0.0.1:255.255.255.0", "ip=(address 1)"),
+            ("~mira/x or ~/y", "(path 1) or (path 2)"),
+        ] {
+            assert_eq!(clean(text), left);
+        }
+    }
+
+    #[test]
+    fn what_is_the_same_everywhere_stays() {
+        for text in [
+            "operations/s and MB/s",
+            "/sys/devices/system/clocksource is not readable",
+            "127.0.0.1:80 and [::1]:80",
+            "6.1.0-25-cloud-amd64",
+            "#1 SMP PREEMPT_DYNAMIC @0",
+            "/proc/self/timerslack_ns; atlases",
+            "12:30:45",
+            "AMD EPYC 7763 64-Core",
+            "CPUID 0x40000000: KVMKVMKVM",
+            "mitigations=auto,no_guest_host",
+        ] {
+            assert_eq!(clean(text), text);
+        }
+    }
+}
