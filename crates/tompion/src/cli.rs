@@ -57,49 +57,53 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tompion check            how good time is on this machine, in a minute and a half
+  tompion check            timing quality of this machine, in 90 seconds
   tompion check --quick    a first look in half a minute
-  tompion measure stalls   why a busy loop is stalled
-  tompion watch            the same live, under loads switched by a key
-  tompion advise           try what might help here, and measure what it does
-  tompion compare A B      what differs between two runs, by how much, how surely
-  tompion lab run PLAN     measure the same in containers, virtual machines, here
-  tompion report RUN       make the report of the run in directory RUN again
+  tompion measure stalls   what stalls a busy loop, and why
+  tompion watch            a live view; a key press switches the load
+  tompion advise           try remedies, and measure the effect of each
+  tompion compare A B      how two runs differ, with confidence intervals
+  tompion lab run PLAN     the same measurements in containers and VMs
+  tompion report RUN       regenerate the report of the run in directory RUN
   tompion preload -- CMD   run a program with precise clocks and sleeps
 
-Exit status: 0 done; 1 error; 2 a required profile failed; 3 a required profile is
-inconclusive; 130 interrupted.";
+Exit status:
+  0    done
+  1    error
+  2    a required profile, a gate or a cell of a lab failed
+  3    none failed, but a required profile or a gate is inconclusive
+  130  interrupted";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Measure in a minute and a half how good time is on this machine
+    /// Measure timing quality on this machine (a minute and a half by default)
     Check(Box<CheckOptions>),
     /// Measure one thing closely
     #[command(about = measure::about())]
     Measure(MeasureOptions),
-    /// Watch wake-up latency, stalls, steal and the clock live
+    /// Show wake-up latency, stalls, steal time and clock state live
     Watch(WatchOptions),
-    /// Try remedies one at a time on this machine, and measure what each does
+    /// Try remedies one at a time on this machine, and measure the effect of each
     Advise(Box<AdviseOptions>),
-    /// Make the report of a recorded run again
+    /// Regenerate a run's report, or export it in another format
     Report(ReportOptions),
     /// Compare recorded runs with each other, or with published results
     Compare(CompareOptions),
-    /// Measure the same on every kind of platform, by one plan
+    /// Run the same measurements on several kinds of platform, from one plan file
     Lab(LabOptions),
     /// Describe this machine: clock, hypervisor, container, kernel settings
     Env(EnvOptions),
     /// List probes, methods, loads, platforms and profiles by name
     List(ListOptions),
-    /// Print what the papers claim, how each claim stands, and what would decide it
+    /// Print what the papers claim, the status of each claim, and what would decide it
     Claims(ClaimsOptions),
     /// Print the published results that Tompion is compared with
     Published(PublishedOptions),
-    /// Run a program, unmodified, with Tompion's clock and sleeps
+    /// Run an unmodified program with Tompion's clock and sleeps (LD_PRELOAD)
     Preload(PreloadOptions),
     /// Run a load by itself, and report what it did
     Load(LoadOptions),
-    /// Act as the far end of loads with `peer=HOST:PORT`
+    /// Serve as the far end of loads with `peer=HOST:PORT`
     Peer(PeerOptions),
     /// Write man pages
     Man(ManOptions),
@@ -136,30 +140,32 @@ pub struct ListOptions {
 #[command(after_help = "\
 Examples:
   tompion peer --listen 192.0.2.7:5210
-  tompion check --loads idle,network:peer=192.0.2.7:5210   (on the machine under test)
-  tompion peer --listen 192.0.2.7:5210 --dir /srv/scratch  (for file-server, too)
+  tompion peer --listen 192.0.2.7:5210 --dir /srv/scratch  (also file-server)
 
-It serves network, download and udp (over TCP and UDP on one port), and with --dir
-file-server. It takes and sends bulk data to whoever connects: listen where only you can
-connect.")]
+Then, on the machine under test:
+  tompion check --loads idle,network:peer=192.0.2.7:5210
+
+Serves network, download and udp (TCP and UDP on one port), and with --dir
+also file-server. It exchanges bulk data with anyone who connects, without
+authentication: listen only on an address that nobody else can reach.")]
 pub struct PeerOptions {
-    /// Address and port
+    /// Address and port to listen on
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5210", value_parser = values::address)]
     pub listen: SocketAddr,
 
-    /// Serve file-server too, with files in this directory: 4 MiB a client, and
-    /// nothing is left behind
+    /// Also serve file-server, with files in this directory: up to 4 MiB per client,
+    /// and none is left behind
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
 
-/// Write man pages, one a command.
+/// Write man pages, one per command.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   tompion man --out ~/.local/share/man/man1")]
 pub struct ManOptions {
-    /// Directory to write to; made when absent
+    /// Directory to write to; created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub out: PathBuf,
 }

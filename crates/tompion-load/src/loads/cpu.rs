@@ -17,8 +17,8 @@ use crate::spec::{Opt, Options, THREADS as THREADS_OPTION, Text};
 
 pub(super) static ENTRY: Load = Load {
     name: "cpu",
-    about: "100 threads of square roots, as in Kirova 2019; threads=N, level=PERCENT busy (then one \
-            thread a CPU) in each period=TIME (10ms), cpus=LIST",
+    about: "100 threads computing square roots, as in Kirova 2019; threads=N, level=PERCENT CPU \
+            utilisation (then one thread per CPU) in each period=TIME (10ms), cpus=LIST",
     in_check: InCheck::Quick,
     parse: Parse::Options(&[THREADS_OPTION, LEVEL, PERIOD], parse),
 };

@@ -12,7 +12,7 @@ use crate::sys;
 
 pub(super) static ENTRY: Load = Load {
     name: "memory",
-    about: "blocks mapped, touched and freed, one thread a CPU; threads=N, size=BYTES of one block \
+    about: "blocks mapped, touched and freed, one thread per CPU; threads=N, size=BYTES of one block \
             (K, M, G), cpus=LIST",
     in_check: InCheck::No,
     parse: Parse::Options(&[THREADS, SIZE], |options| {

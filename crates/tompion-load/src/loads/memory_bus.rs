@@ -12,7 +12,7 @@ use crate::spec::Size;
 
 pub(super) static ENTRY: Load = Load {
     name: "memory-bus",
-    about: "blocks larger than the last-level cache copied, one thread a CPU; cpus=LIST",
+    about: "blocks larger than the last-level cache copied, one thread per CPU; cpus=LIST",
     in_check: InCheck::No,
     parse: Parse::Options(&[], |_| Ok(Arc::new(MemoryBus))),
 };

@@ -15,7 +15,7 @@ use crate::spec::{Bits, Opt, PEER, Text, parse_bits};
 
 pub(super) static ENTRY: Load = Load {
     name: "udp",
-    about: "UDP sent over loopback; peer=HOST:PORT to another machine, rate=BITS a second (100M), \
+    about: "UDP sent over loopback; peer=HOST:PORT to another machine, rate=BITS per second (100M), \
             cpus=LIST",
     in_check: InCheck::No,
     parse: Parse::Options(&[PEER, RATE], |options| {

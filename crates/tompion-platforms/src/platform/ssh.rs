@@ -58,7 +58,7 @@ const REMOVE: &str = r#"for e in /proc/[0-9]*/exe; do case "$(readlink "$e" 2>/d
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "ssh",
-    about: "any machine that you can log in to: guests of other hypervisors, cloud instances",
+    about: "any machine that you can reach by SSH: guests of other hypervisors, cloud instances",
     read: |table| {
         let (usual, settings) = SshSettings::read(table)?;
         Some((Some(usual), Arc::new(settings)))

@@ -11,7 +11,7 @@ use crate::precision::LEVEL;
 
 pub(super) static ENTRY: Form = Form {
     name: "csv",
-    about: "One row a cell, for spreadsheets",
+    about: "One row per combination of method, load and other factors, for spreadsheets",
     make: Make::Text(csv),
 };
 

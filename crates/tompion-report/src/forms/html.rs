@@ -13,7 +13,7 @@ use crate::sections::{SECTIONS, Section};
 
 pub(super) static ENTRY: Form = Form {
     name: "html",
-    about: "The page, one file that needs no network",
+    about: "Self-contained HTML report",
     make: Make::Text(html),
 };
 

@@ -12,7 +12,7 @@ pub(crate) use pieces::pieces;
 
 pub(super) static ENTRY: Form = Form {
     name: "json",
-    about: "The summary for machines",
+    about: "Machine-readable summary (same as --json)",
     make: Make::Text(|data| format!("{:#}\n", json(data))),
 };
 

@@ -11,7 +11,7 @@ use super::{Form, Make};
 
 pub(super) static ENTRY: Form = Form {
     name: "png",
-    about: "Each plot as a picture",
+    about: "One PNG file per plot",
     make: Make::Plots("png", |data| {
         let fonts = Fonts::embedded();
         Box::new(drawn(data, "png", move |svg| fonts.render(svg)))

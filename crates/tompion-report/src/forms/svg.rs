@@ -12,7 +12,7 @@ use crate::sections::SECTIONS;
 
 pub(super) static ENTRY: Form = Form {
     name: "svg",
-    about: "Each plot as a drawing",
+    about: "One SVG file per plot",
     make: Make::Plots("svg", |data| {
         Box::new(drawn(data, "svg", |svg| Ok(svg.as_bytes().to_vec())))
     }),

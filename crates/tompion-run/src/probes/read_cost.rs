@@ -10,11 +10,11 @@ use crate::{Observe, PlannedCell};
 pub(super) static ENTRY: Probe = Probe {
     name: read_cost::NAME,
     title: "read cost",
-    about: "What it costs to read a clock",
+    about: "How long one read of a clock takes",
     overview: &["tompion measure read-cost"],
     examples: &[
         "tompion measure read-cost",
-        "tompion measure read-cost --methods rdtsc,clock-monotonic --loads idle,cpu --json",
+        "tompion measure read-cost --methods rdtsc,clock-monotonic --loads idle,cpu",
     ],
     parameters: &[
         Parameter::new(
@@ -31,7 +31,7 @@ pub(super) static ENTRY: Probe = Probe {
                 "N",
                 Form::Count,
                 Preset::Text("1000000"),
-                "Samples of each method at rest; a tenth under load",
+                "Samples per method when idle, over all blocks; a tenth as many under each load",
             )
         },
     ],

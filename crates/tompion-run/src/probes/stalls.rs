@@ -13,7 +13,7 @@ use crate::{Observe, PlannedCell};
 pub(super) static ENTRY: Probe = Probe {
     name: stalls::NAME,
     title: "stalls",
-    about: "How long a busy loop is stalled, and why (Perneel 2015)",
+    about: "How long a busy loop stalls, and why (Perneel 2015)",
     overview: &[
         "tompion measure stalls --cpus all --duration 1m --policy fifo:50",
         "tompion measure stalls --pid 1234 --duration 10s",
@@ -25,8 +25,9 @@ pub(super) static ENTRY: Probe = Probe {
         "tompion measure stalls --pid 1234 --duration 10s",
     ],
     remarks: "\
-Each stall gets its causes with the evidence for them. As root, with perf events, the
-preempting thread and the interrupt are named; the report says what evidence it had.",
+Each stall is attributed to its causes, with the evidence for each. As root,
+with perf events, the preempting thread or the interrupt is named. The report
+lists the evidence that was available.",
     parameters: &[
         Parameter {
             in_plan: InPlan::Always(Preset::Absent),
@@ -36,8 +37,8 @@ preempting thread and the interrupt are named; the report says what evidence it 
                 "CPUS",
                 Form::Cpus,
                 Preset::Absent,
-                "Measure on each of these CPUs: a list such as 0,2-3, or `all` [default: one \
-                 loop, wherever the thread may run]",
+                "Run a loop on each of these CPUs at once: a list such as 0,2-3, or `all` \
+                 [default: one loop, on any CPU]",
             )
         },
         Parameter::new(
@@ -45,7 +46,7 @@ preempting thread and the interrupt are named; the report says what evidence it 
             "TIME",
             Form::Time,
             Preset::Text("1us"),
-            "Iterations longer than this are stalls",
+            "Count iterations longer than this as stalls",
         ),
     ],
     usual: Usual {

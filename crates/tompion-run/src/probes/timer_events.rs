@@ -15,17 +15,18 @@ use crate::{PlannedCell, PlannedSearch};
 pub(super) static ENTRY: Probe = Probe {
     name: timer_events::NAME,
     title: "timer events",
-    about: "How well periodic events keep their period (Adamczyk 2015)",
+    about: "Jitter, drift and missed periods of periodic timers (Adamczyk 2015)",
     overview: &["tompion measure timer-events --periods 50us,100us --loads idle,cpu+network"],
     examples: &[
         "tompion measure timer-events",
-        "tompion measure timer-events --methods timerfd,ticker --periods 100us --forms grid",
+        "tompion measure timer-events --methods timerfd --periods 100us --forms grid",
         "tompion measure timer-events --policy fifo:80 --loads idle,cpu,disk-read",
     ],
     remarks: "\
-For each mechanism and period: the mean interval with its 99 % interval, standard
-deviation, missed periods, TIE, MTIE and TDEV against the ideal grid; and the smallest
-period that each mechanism holds, by search.",
+Reports for each mechanism and period: the mean interval with its 99 %
+confidence interval, standard deviation, missed periods, TIE, MTIE and TDEV
+against the ideal grid; and, by a search, the smallest period that each
+mechanism keeps.",
     parameters: &[
         Parameter::new(
             "methods",
@@ -35,14 +36,14 @@ period that each mechanism holds, by search.",
                 let here = Method::all().filter(|m| m.available().is_ok());
                 here.map(|m| m.to_string()).collect()
             }),
-            "Mechanisms, comma-separated; see `tompion list` [default: all there are]",
+            "Mechanisms, comma-separated; see `tompion list` [default: all available]",
         ),
         Parameter::new(
             "forms",
             "FORM",
             parameter::Form::names::<Form>("form"),
             Preset::Text("grid,rearmed"),
-            "`grid`: events at fixed times; `rearmed`: each a period after the last",
+            "`grid`: events at fixed times; `rearmed`: each one period after the previous event",
         ),
         Parameter {
             short: Some('i'),
@@ -61,15 +62,15 @@ period that each mechanism holds, by search.",
             "N",
             parameter::Form::Count,
             Preset::Text("4500"),
-            "Events of each trial",
+            "Number of events per trial",
         ),
         Parameter::new(
             "slack",
             "SLACK",
             parameter::Form::Slacks,
             Preset::Text("1ns"),
-            "Timer slacks, comma-separated: `default` or a time; for nanosleeps and epoll (it \
-             does not act on timers) under SCHED_OTHER",
+            "Timer slack values to measure, comma-separated: a time, or `default` for that of \
+             this process. Slack affects nanosleeps and epoll under SCHED_OTHER, but not timers",
         ),
         Parameter {
             in_plan: InPlan::Always(Preset::Text("true")),
@@ -78,7 +79,8 @@ period that each mechanism holds, by search.",
                 "",
                 parameter::Form::Flag,
                 Preset::Absent,
-                "Do not search for the smallest period that each mechanism holds",
+                "Skip the search for the smallest period that each mechanism keeps (at most 0.1 % \
+                 missed)",
             )
         },
     ],

@@ -18,7 +18,7 @@ pub(super) static ENTRY: Probe = Probe {
     overview: &["tompion measure wake-up --loads idle,cpu --targets 100us,1ms"],
     examples: &[
         "tompion measure wake-up",
-        "tompion measure wake-up --methods usleep,tompion-hybrid --targets 1ms --loads idle,cpu",
+        "tompion measure wake-up --methods usleep,tompion-hybrid --targets 1ms",
         "tompion measure wake-up --policy other,fifo:50 --slack default --duration 2m",
     ],
     parameters: &[
@@ -34,7 +34,7 @@ pub(super) static ENTRY: Probe = Probe {
             "TIME",
             Form::Times("target"),
             Preset::Text("100us,1ms,10ms"),
-            "Sleep targets, comma-separated",
+            "Requested sleep times, comma-separated",
         ),
         Parameter {
             in_plan: InPlan::Preset("default"),
@@ -43,8 +43,9 @@ pub(super) static ENTRY: Probe = Probe {
                 "SLACK",
                 Form::Slacks,
                 Preset::Text("default,1ns"),
-                "Timer slacks, comma-separated: `default` or a time; for sleeps and ppoll (it \
-                 does not act on timerfd) under SCHED_OTHER",
+                "Timer slack values to measure, comma-separated: a time, or `default` for that \
+                 of this process. Slack affects sleeps and ppoll under SCHED_OTHER, but not \
+                 timerfd",
             )
         },
         Parameter {
@@ -55,7 +56,8 @@ pub(super) static ENTRY: Probe = Probe {
                 "N",
                 Form::Count,
                 Preset::Text("100000"),
-                "Most samples of each cell",
+                "Maximum number of samples per cell (one combination of method, target, slack \
+                 and load), over all blocks",
             )
         },
     ],

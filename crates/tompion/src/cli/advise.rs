@@ -11,44 +11,52 @@ use crate::output::OutputOptions;
 /// Try remedies one at a time on this machine, and measure what each does.
 ///
 /// Each is switched on and off in randomised pairs of trials, and its effect on wake-up
-/// latency or read cost is tested. Only runtime settings change; each is put back after
-/// its trial, also after Ctrl-C, and after a kill by --restore.
+/// latency or read cost is tested. Only runtime settings change; each is restored after
+/// its trial and after Ctrl-C, and what a kill left behind by --restore.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  tompion advise                     what this process alone can change
-  sudo tompion advise --system       settings of the whole machine, too
-  tompion advise --dry-run           what would be tried, and what that touches
+  tompion advise                    this process (asks about system settings)
+  sudo tompion advise --system      also system-wide settings
+  tompion advise --dry-run          what would be tried, and what it touches
   tompion advise --only timer-slack,sched-fifo --duration 10s
-  tompion advise --load cpu --json   under CPU load, as JSON
-  sudo tompion advise --restore      put back what a killed run has left
+  tompion advise --load cpu --json  under CPU load, as JSON
+  sudo tompion advise --restore     undo what a killed run left changed
 
-Exit status: 0 done, whatever was found; 1 error; 130 interrupted: everything is put back,
-and what was measured is printed.")]
+Each remedy is switched on and off in randomised pairs of trials, and its
+effect on wake-up latency or read cost is tested. Only runtime settings are
+changed. Each is restored after its trial, and also after Ctrl-C; after a
+SIGKILL, run `tompion advise --restore`.
+
+Exit status:
+  0    done, whatever the results
+  1    error
+  130  interrupted; all settings are restored, and results so far are printed")]
 pub struct AdviseOptions {
-    /// Change settings of the whole machine, too, each for fractions of a second at a
-    /// time; without it a terminal is asked, and otherwise they are left out
+    /// Also try system-wide settings, each changed for a fraction of a second at a time
+    /// and then restored. Without --system Tompion asks first if run on a terminal, and
+    /// skips them if not
     #[arg(long, conflicts_with = "restore")]
     pub system: bool,
 
-    /// Print what would be tried, and change and measure nothing
+    /// Print what would be tried, without changing or measuring anything
     #[arg(long, conflicts_with = "restore")]
     pub dry_run: bool,
 
-    /// Restore what a killed run has left changed, and do nothing else
+    /// Undo settings that a killed run left changed, then exit
     #[arg(long)]
     pub restore: bool,
 
-    /// Remedies to try, comma-separated; `clocksource` stands for all of them
-    /// [default: all]
+    /// Remedies to try, comma-separated; `clocksource` selects every available
+    /// clocksource. --dry-run lists the names [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub only: Vec<String>,
 
-    /// Time for all trials together
+    /// Total time for all trials
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, default_value = "90s")]
     pub duration: Duration,
 
-    /// Distance of the wake-ups that are measured
+    /// Interval between the measured wake-ups (the sleep target), at most 100ms
     #[arg(short, long, value_name = "TIME", value_parser = nanoseconds, default_value = "500us")]
     pub target: Nanoseconds,
 
@@ -56,7 +64,7 @@ pub struct AdviseOptions {
     #[arg(long, value_name = "LOAD", default_value = "idle")]
     pub load: LoadSpec,
 
-    /// Seed of the random order [default: from the clock]
+    /// Seed for the random order of trials [default: from the clock]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
 

@@ -1,42 +1,56 @@
 //! Options of `tompion check`.
 
 use clap::Args;
+use tompion_load::{InCheck, Load};
+use tompion_model::InCheck as MethodInCheck;
+use tompion_probe::wake_up;
 use tompion_run::probes::Slack;
 
 use super::RunOptions;
+use super::run::with_default;
 use super::values::{MethodName, Nanoseconds, ProfileName, nanoseconds, samples};
 
 /// What to measure; defaults take a minute and a half.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    after_help = "\
 Examples:
   tompion check
   tompion check --quick --out /tmp/quick
-  tompion check --loads idle,cpu,io --targets 100us,1ms,10ms --duration 5m
+  tompion check --loads idle,cpu,io --targets 100us,1ms,10ms --duration 4m
   tompion check --methods usleep,tompion-hybrid --loads idle,stress-ng:cpu=4
   tompion check --policy fifo:50 --cpu 1
   tompion check --require audio-48k-64 --require voip && echo fit
   tompion check --json > check.json
 
-Exit status: 0 done; 1 error; 2 a --require profile failed; 3 a --require profile is
-inconclusive; 130 interrupted (what was measured is kept and reported).")]
+Exit status:
+  0    done; all --require profiles passed
+  1    error
+  2    a --require profile failed
+  3    none failed, but one is inconclusive
+  130  interrupted; results so far are kept and reported",
+    mut_arg("targets", |arg| with_default(arg, &usual_targets())),
+    mut_arg("loads", |arg| with_default(arg, &usual_loads_in_words())),
+    mut_arg("duration", |arg| with_default(arg, "80s; 18s with --quick")),
+    mut_arg("blocks", |arg| with_default(arg, "8; 6 with --quick"))
+)]
 pub struct CheckOptions {
     /// A first look in at most 30 s: loads idle and cpu, target 100us, 6 blocks
     #[arg(long)]
     pub quick: bool,
 
-    /// Methods, comma-separated, of both probes; see `tompion list`
-    /// [default: all]
+    /// Read-cost and wake-up methods to measure, comma-separated; see `tompion list`. Only
+    /// these are then measured, without timer events and stalls [default: all]
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     pub methods: Vec<MethodName>,
 
-    /// Sleep targets, comma-separated, each with every wake-up method
-    /// [default: 100us with all, 1ms with four]
+    /// Requested sleep times, comma-separated; each is measured with every wake-up method
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = nanoseconds)]
     pub targets: Vec<Nanoseconds>,
 
-    /// Timer slacks, comma-separated: `default` or a time; for sleeps and ppoll (it does
-    /// not act on timerfd) under SCHED_OTHER
+    /// Timer slack values to measure, comma-separated: a time, or `default` for that of
+    /// this process. Slack affects sleeps, ppoll and epoll under SCHED_OTHER, but not
+    /// timerfd
     #[arg(
         long,
         value_name = "SLACK",
@@ -45,20 +59,51 @@ pub struct CheckOptions {
     )]
     pub slack: Vec<Slack>,
 
-    /// Read-cost samples of each method at rest; a tenth under load
-    /// [default: 1000000; 200000 with --quick]
+    /// Read-cost samples per method when idle, over all blocks; a tenth as many under each
+    /// load [default: 1000000; 200000 with --quick]
     #[arg(long, value_name = "N", value_parser = samples)]
     pub samples: Option<String>,
 
-    /// Most wake-up samples of each cell
+    /// Maximum number of wake-up samples per cell (one combination of method, target, slack
+    /// and load), over all blocks
     #[arg(long, value_name = "N", default_value = "100000", value_parser = samples)]
     pub wake_samples: String,
 
-    /// Fail with status 2 unless this profile passes; may be given again
+    /// Exit with 2 if this profile fails, 3 if it is inconclusive; may be repeated
     #[arg(long, value_name = "PROFILE")]
     pub require: Vec<ProfileName>,
 
     /// Where, beside what, how long.
     #[command(flatten)]
     pub run: RunOptions,
+}
+
+impl CheckOptions {
+    /// The loads under which a check measures unless told otherwise, by name.
+    pub fn usual_loads(quick: bool) -> Vec<&'static str> {
+        let checked = |load: &&Load| match load.in_check {
+            InCheck::Quick => true,
+            InCheck::Whole => !quick,
+            InCheck::No => false,
+        };
+        let checked = tompion_load::loads().filter(checked);
+        checked.map(|load| load.name).collect()
+    }
+}
+
+/// These loads, for the help.
+fn usual_loads_in_words() -> String {
+    let [all, quick] = [false, true].map(|quick| CheckOptions::usual_loads(quick).join(","));
+    format!("{all}; {quick} with --quick")
+}
+
+/// The targets with the methods measured at each, for the help.
+fn usual_targets() -> String {
+    let closely = |m: &wake_up::Method| m.row().in_check == MethodInCheck::EveryTarget;
+    let closely = wake_up::Method::all().filter(closely);
+    let closely: Vec<String> = closely.map(|m| m.to_string()).collect();
+    format!(
+        "100us with all methods, 1ms with {}; 100us alone with --quick",
+        closely.join(", ")
+    )
 }

@@ -9,42 +9,56 @@ use tompion_model::InvalidValue;
 #[command(after_help = "\
 Examples:
   tompion compare before after
-  tompion compare before after --fail-if 'wake-up/usleep/100us/idle p99 > +20%'
-  tompion compare kernel-6.1 kernel-6.12 kernel-6.12-rt --figures median,p99.9,max
+  tompion compare before after --fail-if 'usleep/100us/idle p99 > +20%'
+  tompion compare linux-6.1 linux-6.12 linux-rt --figures median,p99.9,max
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
 
-A gate names cells by levels (wake-up/usleep/100us/idle, or timer-slack=1ns for other
-factors), a figure, > or <, and a change of any later run against the first: +20%, -5us,
-+1pp (percentage points, for missed and lost). It is judged on the interval of the change:
-beyond the limit as a whole fails, within it as a whole passes. All cells that fit count.
+GATE is 'SELECTOR FIGURE > CHANGE' or 'SELECTOR FIGURE < CHANGE'. SELECTOR
+gives probe, method, target or load by value, joined by /
+(wake-up/usleep/100us/idle), and other factors by name (timer-slack=1ns).
+FIGURE is a statistic of --figures. CHANGE is relative to the first run: +20%,
+-5us, or +1pp (percentage points, for missed and lost). Every later run is
+checked against it.
 
-Exit status: 0 compared, all gates passed; 1 error; 2 a gate failed; 3 none failed, but one
-could not be decided.")]
+The gate fails if the whole confidence interval of the change is beyond
+CHANGE, passes if the whole interval is within it, and is inconclusive
+otherwise. A gate that selects several cells must pass for all of them.
+
+Exit status:
+  0    compared; all gates passed
+  1    error
+  2    a gate failed
+  3    no gate failed, but one is inconclusive")]
 pub struct CompareOptions {
-    /// Directories of runs; published:NAME for a paper or table of `tompion published`
+    /// Run directories, or published:NAME for a paper or table that `tompion published`
+    /// lists
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
 
-    /// Compare the levels of this factor within one run, paired by block
+    /// Compare the values of one factor within a single run, such as timer-slack, policy,
+    /// load, target, cpu or platform; trials are paired by block (one pass over all
+    /// measurements)
     #[arg(long, value_name = "FACTOR")]
     pub by: Option<String>,
 
-    /// What to compare of each trial, comma-separated: min, median, mean, p90, p95, p99,
-    /// p99.9, p99.99, max; missed: share of periods; lost: share of time in stalls
-    /// [default: median,p99; lost,max for stalls; with missed for timer events]
+    /// Statistics of each trial to compare, comma-separated: min, median, mean, p90, p95,
+    /// p99, p99.9, p99.99, max, missed (share of periods missed), lost (share of time lost
+    /// to stalls) [default: median,p99; for timer events median,p99,missed; for stalls
+    /// lost,max]
     #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
     pub figures: Vec<Figure>,
 
-    /// Exit with 2 if this holds, 3 if that is inconclusive; may be given several times
+    /// Fail (exit status 2) if this condition is met, for example 'usleep p99 > +20%';
+    /// exit with 3 if that cannot be decided; may be repeated. Syntax below
     #[arg(long, value_name = "GATE")]
     pub fail_if: Vec<Gate>,
 
-    /// Level of the tests; intervals have the confidence 1 - LEVEL
+    /// Significance level (alpha) of the tests; confidence intervals are at 1 - LEVEL
     #[arg(long, value_name = "LEVEL", default_value = "0.05", value_parser = level)]
     pub level: f64,
 
-    /// Compare cells that were measured with different parameters, too
+    /// Also compare cells that were measured with different parameters (refused by default)
     #[arg(long)]
     pub allow_mixed: bool,
 

@@ -9,7 +9,7 @@ use super::compare::level;
 use super::values::seed;
 use crate::output::OutputOptions;
 
-/// Measure the same on every kind of platform, by one plan.
+/// Run the same measurements on several kinds of platform, from one plan file.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,8 @@ Examples:
   tompion compare quick --by platform
   tompion lab clean --dry-run
 
-A plan crosses platforms, loads, probes and replicates; docs/lab.md has its keys.")]
+A plan combines platforms, loads, probes and replicates; docs/lab.md describes
+its keys.")]
 pub struct LabOptions {
     /// What to do.
     #[command(subcommand)]
@@ -33,21 +34,23 @@ pub struct LabOptions {
 pub enum LabCommand {
     /// Check a plan, and print its cells, how long it takes and what it can show
     Plan(LabPlanOptions),
-    /// Carry out a plan
+    /// Run a plan: measure every cell in a fresh instance (container, virtual machine or
+    /// process) of its platform
     Run(LabRunOptions),
     /// Compare a lab's platforms by their maxima, as Perneel 2015 does
     Summary(LabSummaryOptions),
-    /// Remove what killed labs left on this machine
+    /// Remove what killed labs left behind
     Clean(LabCleanOptions),
     /// List the platforms of this machine: available or why not, emulated or not
     Platforms(LabPlatformsOptions),
 }
 
-/// The program that measures in every instance.
+/// The program that measures inside each container or virtual machine.
 #[derive(Args, Debug)]
 pub struct ProgramOptions {
-    /// The static program that measures in every instance: tompion-worker, or tompion itself
-    /// [default: tompion-worker beside this program, else this program]
+    /// Statically linked binary that runs the measurement inside each container or virtual
+    /// machine: tompion-worker or tompion, of the same version [default: tompion-worker in
+    /// the directory of this program, otherwise this program]
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
 }
@@ -59,7 +62,9 @@ Examples:
   tompion lab plan plans/quick.toml
   tompion lab plan plans/quick.toml --json | jq .prospect
 
-Exit status: 0 the plan can be carried out; 1 it cannot, with one line a mistake.")]
+Exit status:
+  0    the plan can be run, or a part of it
+  1    it cannot; each mistake is reported in one line")]
 pub struct LabPlanOptions {
     /// The plan, a TOML file
     #[arg(value_name = "FILE")]
@@ -74,7 +79,7 @@ pub struct LabPlanOptions {
     pub json: bool,
 }
 
-/// Carry out a plan: every cell in a fresh instance of its platform.
+/// Run a plan: every cell in a fresh instance of its platform.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -83,32 +88,38 @@ Examples:
   tompion lab run --resume quick
   tompion lab run plans/quick.toml --program dist/tompion --json
 
-Ctrl-C ends it in order: finished cells are kept, and --resume goes on from there, as it
-does after a crash. Cells that failed are measured again.
+A cell is one platform, load and probe. Ctrl-C stops the run cleanly: finished
+cells are kept, and --resume continues from there. It does so after a crash,
+too, and also measures failed cells again.
 
-Platforms that are not available are listed and left out, unless --require-all is given.
+Unavailable platforms are listed and skipped; with --require-all the run stops
+instead.
 
-Exit status: 0 every cell of the platforms that are present is measured; 1 error; 2 some
-cells failed (each reported in one line; the rest is measured); 130 interrupted.")]
+Exit status:
+  0    every cell of the available platforms was measured
+  1    error, or no cell could be measured
+  2    some cells failed (reported one per line); all others were measured
+  130  interrupted")]
 pub struct LabRunOptions {
     /// The plan, a TOML file
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     pub file: Option<PathBuf>,
 
-    /// Directory for the run and its report; must be absent or empty
-    /// [default: tompion-run-DATE-TIME]
+    /// Directory for the run and its report; must not exist or must be empty
+    /// [default: tompion-run-DATE-TIME; -2, -3, ... is appended if it exists]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Go on with the lab in this directory, by its own plan
+    /// Resume the run in this directory, using the plan stored there
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "out", "seed"])]
     pub resume: Option<PathBuf>,
 
-    /// Measure nothing where a platform of the plan is absent, or a placement is not possible
+    /// Stop with an error before measuring anything if any platform or placement (CPU
+    /// pinning and weights) in the plan is unavailable
     #[arg(long, conflicts_with = "resume")]
     pub require_all: bool,
 
-    /// Seed of the random order [default: that of the plan, else from the clock]
+    /// Seed for the random order of cells [default: the plan's seed, otherwise from the clock]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
 
@@ -130,25 +141,26 @@ Examples:
   tompion lab summary quick --ratio runsc/runc
   tompion lab summary quick --json | jq '.cells[0].platforms'
 
-For each placement, load and probe: the greatest value of all replicates, what it adds to
-the bare machine's, whether maxima still grow with the time watched, and a rank, a range
-where platforms cannot be distinguished. Six replicates can distinguish two, ten six;
-a statement about growth needs five.")]
+Prints for each placement, load and probe, by platform: the largest value of
+all replicates, by how much it exceeds the bare machine's, whether maxima
+still grow with the time watched, and a rank (a range if platforms cannot be
+distinguished). Six replicates can distinguish two platforms, ten can
+distinguish six; a statement about growth needs at least five.")]
 pub struct LabSummaryOptions {
     /// Directory of the lab's run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
 
-    /// The bare machine, or the platform in its place [default: host]
+    /// Platform to compare with: the bare machine or a substitute [default: host]
     #[arg(long, value_name = "PLATFORM")]
     pub reference: Option<String>,
 
-    /// Print the ratio of platform A to platform B too, a paravirtual one over the fully
-    /// virtualized one, say; may be given several times
+    /// Also print the ratio of platform A to platform B, for example of a paravirtual to a
+    /// fully virtualized one; may be repeated
     #[arg(long = "ratio", value_name = "A/B")]
     pub ratios: Vec<RatioWish>,
 
-    /// Level of the tests, and 1 minus the confidence of the intervals
+    /// Significance level (alpha) of the tests; confidence intervals are at 1 - P
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
     pub level: f64,
 
@@ -164,15 +176,18 @@ Examples:
   tompion lab clean --dry-run
   tompion lab clean
 
-What a lab at work has made is left alone, and so are the runs themselves.
+What a running lab has created is left alone, and so are the runs themselves.
 
-Exit status: 0 nothing is left; 1 something could not be removed.")]
+Exit status:
+  0    done
+  1    something could not be removed")]
 pub struct LabCleanOptions {
-    /// List what there is, and remove nothing
+    /// List what would be removed, without removing it
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Forget what lies on machines that cannot be reached, instead of trying again next time
+    /// Forget what is left on machines that cannot be reached, instead of trying again
+    /// next time
     #[arg(long, conflicts_with = "dry_run")]
     pub forget: bool,
 

@@ -19,29 +19,32 @@ Examples:
   tompion load disk-read:irq=1 --dir /var/tmp --for 10s
   tompion load udp:rate=10M:peer=192.0.2.7:5210 --for 10s
 
-Loads that write files are paced to stay within --write-limit for the whole time; without
---for they end after an hour.
+Loads that keep writing files are paced so that --write-limit lasts for the
+whole time; without --for they end after an hour.
 
-Exit status: 0 done; 1 error; 130 interrupted before its time was over.")]
+Exit status:
+  0    done
+  1    error
+  130  interrupted before the time given with --for was over")]
 pub struct LoadOptions {
     /// The load; several joined by + run together; see `tompion list`
     #[arg(value_name = "LOAD")]
     pub load: LoadSpec,
 
-    /// How long it runs [default: until Ctrl-C]
+    /// How long to run [default: until Ctrl-C; an hour for loads that keep writing files]
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
 
-    /// Where the load puts its files
+    /// Directory for the load's files
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
 
-    /// Most that the load may write to files, such as 500M
-    /// [default: 2 MB a second; at least 64 MB with disk-read]
+    /// Maximum that the load may write to files, such as 500M
+    /// [default: 2 MB for each second; at least 64 MB with disk-read]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub write_limit: Option<u64>,
 
-    /// The CPU that cpus=measured, cpus=others and irq=measured speak of
+    /// The CPU that cpus=measured, cpus=others and irq=measured refer to
     #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 

@@ -1,12 +1,15 @@
 //! Options of `tompion measure`: a command for each probe, from the list of probes.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::error::{Error, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use tompion_run::probes::{Form, PROBES, Parameter, Place, Preset, Probe, Selection};
+use tompion_model::format_duration;
+use tompion_run::probes::{Form, PROBES, Parameter, Place, Preset, Probe, Selection, Time};
 
 use super::RunOptions;
+use super::run::with_default;
 use super::values::pid;
 
 /// Measure one thing closely, beside any loads, into a run directory with a report.
@@ -98,7 +101,7 @@ fn command_of(probe: &'static Probe) -> Command {
                 .long(HLOG)
                 .value_name("FILE")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Write all intervals as an HdrHistogram interval log, too"),
+                .help("Also write all intervals as an HdrHistogram interval log"),
         );
     }
     if probe.watches_programs {
@@ -115,8 +118,8 @@ fn command_of(probe: &'static Probe) -> Command {
                 .value_parser(pid)
                 .conflicts_with_all(of_loops.chain(log).chain(of_runs))
                 .help(
-                    "Watch this running program instead: when it did not run though it wanted \
-                     to, and why",
+                    "Watch this running program instead: when its threads could have run but \
+                     did not, and why",
                 ),
         );
     }
@@ -124,11 +127,31 @@ fn command_of(probe: &'static Probe) -> Command {
     if !probe.remarks.is_empty() {
         after = format!("{after}\n\n{}", probe.remarks);
     }
+    let usual = probe.usual;
+    let mut command = RunOptions::augment_args(command)
+        .mut_arg("loads", |arg| with_default(arg, &usual.loads.join(",")))
+        .mut_arg("duration", |arg| with_default(arg, &in_words(usual.time)))
+        .mut_arg("blocks", |arg| with_default(arg, &usual.blocks.to_string()));
+    if probe.is_always_observed {
+        command = command.mut_arg("observe", |arg| {
+            arg.help("Not selectable here: this probe always records all available evidence")
+        });
+    }
     // The options of the run have a description of their own.
-    RunOptions::augment_args(command)
+    command
         .about(probe.about)
         .long_about(None)
         .after_help(after)
+}
+
+/// The usual time of a run, for the help.
+fn in_words(time: Time) -> String {
+    let length = |time: Duration| format_duration(time.as_nanos() as u64);
+    match time {
+        Time::Whole(time) => length(time),
+        Time::EachTrial(time) => format!("{} for each trial", length(time)),
+        Time::AllSamples => "as long as all samples take; required beyond an hour".to_owned(),
+    }
 }
 
 /// A parameter as an option.

@@ -20,37 +20,42 @@ Examples:
   tompion preload --policy hybrid --budget 5% -- ./sleeps-precisely
   tompion preload --explain          (what it changes and what it cannot)
 
-Programs that a preload library cannot reach (static, Go, other C libraries, set-user-ID)
-are not started. Exit status: the program's own; 1 where it was not started."
+Programs that an LD_PRELOAD library cannot reach (static, Go, built for
+another C library, set-user-ID) are refused.
+
+Exit status:
+  1      the program was not started
+  other  that of the program itself"
 )]
 pub struct PreloadOptions {
     /// Comma-separated: one of auto, tsc, kernel for clocks, and hybrid for sleeps
     ///
-    /// auto: clocks are read from the CPU counter where the kernel itself keeps time
-    /// by it and it is cheaper. tsc: also where the kernel only lists it, if the CPUs'
-    /// counters are found to agree. kernel: never. hybrid: sleeps wake early and spin
-    /// until their deadline; without it they are the C library's own.
+    /// auto: clocks are read from the CPU's time-stamp counter (TSC) if the kernel itself
+    /// uses it as its clocksource and reading it directly is faster. tsc: also if the
+    /// kernel only lists it as available, provided that the counters of all CPUs agree.
+    /// kernel: clocks are always the kernel's. hybrid: sleeps wake early and spin until
+    /// their deadline; without it they are the C library's own.
     /// [default: auto]
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
     pub policy: Vec<PreloadPolicy>,
 
-    /// Most of one CPU that each thread may spend spinning in hybrid sleeps, over any
-    /// second, such as 0.05 or 5%
+    /// Maximum share of one CPU that each thread may spend spinning in hybrid sleeps, over
+    /// any second, such as 0.05 or 5%
     /// [default: 10%]
     #[arg(long, value_name = "SHARE", value_parser = budget, allow_negative_numbers = true)]
     pub budget: Option<Budget>,
 
-    /// Use the counter even where the kernel's clock is as fast, for tests
+    /// Use the counter even if the kernel's clock is as fast, for tests
     #[arg(long)]
     pub always: bool,
 
-    /// Print on standard error what is replaced and what is not; the library adds what
-    /// it does, a line at start and one at exit of each process
+    /// Print on standard error what is replaced and what is not; the library adds one line
+    /// at the start and one at the exit of each process
     #[arg(long)]
     pub explain: bool,
 
-    /// The preload library [default: libtompion_preload.so beside this program or in
-    /// ../lib, ../lib/tompion]
+    /// The LD_PRELOAD library [default: libtompion_preload.so in the directory of this
+    /// program, or in ../lib or ../lib/tompion]
     #[arg(long = "library", value_name = "FILE")]
     pub file: Option<PathBuf>,
 

@@ -6,13 +6,13 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  tompion published                       what there is
-  tompion published kirova-2019/table-1   one table, with its caveats and marks
+  tompion published                       a list of all tables
+  tompion published kirova-2019/table-1   a table, with its caveats and marks
   tompion published perneel-2015          all tables of a paper
   tompion published kirova-2019 --json | jq '.tables[0].rows[0]'
 
-A figure is marked [1] where our text of the source is damaged, or where another place of
-the sources says otherwise.")]
+A number marked [1] is doubtful: our copy of the source is damaged there,
+another passage contradicts it, or it cannot be what it is said to be.")]
 pub struct PublishedOptions {
     /// A table such as kirova-2019/table-1, or a paper such as kirova-2019
     /// [default: a list of all]

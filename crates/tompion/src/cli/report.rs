@@ -25,37 +25,39 @@ impl ValueEnum for ReportFormat {
     }
 }
 
-/// Make the report of a recorded run again.
+/// Regenerate a run's report, or export it in another format.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    after_help = "\
 Examples:
   tompion report tompion-run-20261121-101500
   tompion report RUN --html /tmp/report.html
   tompion report RUN --json
   tompion report RUN --format md --redact > ticket.md
-  tompion report RUN --format png --out plots")]
+  tompion report RUN --format png --out plots",
+    mut_arg("json", |json| json.help("Print the summary as JSON (same as --format json)"))
+)]
 pub struct ReportOptions {
     /// The run's directory
     #[arg(value_name = "DIR")]
     pub run: PathBuf,
 
-    /// Where to write the page; `-` prints it in place of the summary
-    /// [default: DIR/report.html; with --json none]
+    /// Write the HTML report to FILE; `-` writes it to standard output instead of the text
+    /// summary [default: DIR/report.html; with --json no HTML is written]
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Another form, in place of page and summary
-    #[arg(long, value_name = "FORM", conflicts_with_all = ["html", "json"])]
+    /// Write this format instead of the HTML report and the text summary
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["html", "json"])]
     pub format: Option<ReportFormat>,
 
-    /// Where that form goes: a file, `-` for standard output, or for png and svg a
-    /// directory that gets a file for each plot [default: standard output; none for
-    /// png and svg]
+    /// Output of --format: a file, or `-` for standard output; for png and svg a
+    /// directory, which is required and gets one file per plot [default: standard output]
     #[arg(long, value_name = "PATH", requires = "format")]
     pub out: Option<PathBuf>,
 
-    /// Leave out host name, user names, addresses, command line, and paths that may
-    /// name somebody: for pages that go into tickets
+    /// Remove identifying information: host name, user names, addresses, the command
+    /// line, and paths that could identify someone; for attaching reports to tickets
     #[arg(long)]
     pub redact: bool,
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Arg, Args};
 use tompion_load::LoadList;
 use tompion_probe::Policy;
 use tompion_run::Observe;
@@ -11,16 +11,28 @@ use tompion_run::Observe;
 use super::values::{blocks, cpu, duration, seed};
 use crate::output::OutputOptions;
 
-/// Where, beside what, how long.
+/// The help of `--observe`: a line for each value.
+const OBSERVE: &str = "\
+How interference is recorded during a trial, so that the samples that it affects can be marked:
+  off: not at all
+  counters: system-wide counters, ten times a second
+  turns: counters, and preemption, stops and page faults of the measuring thread (needs root, or \
+CAP_PERFMON with access to tracefs)
+  threads: counters, and every context switch and page fault of the measuring thread
+  cpus: as threads, and every event on the CPUs that it may run on (needs what turns needs)
+  auto: turns if permitted; otherwise counters for probes that sleep, threads for others
+Give several, comma-separated, to measure with each of them and compare";
+
+/// Where, beside what, how long. What loads, time and blocks are by default, each command
+/// adds to the help.
 #[derive(Args, Debug)]
 pub struct RunOptions {
-    /// Directory for the run and its report; must be absent or empty
-    /// [default: tompion-run-DATE-TIME, with -2, -3, ... where that exists]
+    /// Directory for the run and its report; must not exist or must be empty
+    /// [default: tompion-run-DATE-TIME; -2, -3, ... is appended if it exists]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
     /// Loads to run during the measurement, comma-separated; see `tompion list`
-    /// [default: idle,cpu,network in `check`; idle in `measure`]
     #[arg(long, visible_alias = "load", value_name = "LOAD")]
     pub loads: Vec<LoadList>,
 
@@ -35,16 +47,13 @@ pub struct RunOptions {
     )]
     pub policy: Vec<Policy>,
 
-    /// What is watched meanwhile, to mark the samples that something disturbed: off;
-    /// counters of the machine; turns: what keeps the measuring thread from running,
-    /// too (root); threads: all its switches instead; cpus: all that happens on its
-    /// CPUs (root); auto: turns where permitted, else counters for sleeps and
-    /// threads for other probes. Several, comma-separated, are compared
+    /// How interference is recorded.
     #[arg(
         long,
         value_name = "WHAT",
         value_delimiter = ',',
-        default_value = "auto"
+        default_value = "auto",
+        help = OBSERVE
     )]
     pub observe: Vec<Observe>,
 
@@ -52,24 +61,30 @@ pub struct RunOptions {
     #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
-    /// Time for all measurements together [default: 80s in `check`, 18s with --quick; in `measure` what it takes, 10s for stalls]
+    /// Total measuring time; setup and the report take extra
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
 
-    /// Passes over all cells in random order; a verdict needs 6
-    /// [default: 8 in `check`, 6 with --quick; 6 in `measure`, 1 for stalls]
+    /// Number of times that every combination of method, load and other factors (cell) is
+    /// measured, each time in a new random order; verdicts need at least 6
     #[arg(long, value_name = "N", value_parser = blocks)]
     pub blocks: Option<u32>,
 
-    /// Seed of the random order [default: from the clock]
+    /// Seed for the random measurement order [default: from the clock]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
 
-    /// Where loads put their files [default: the run's directory]
+    /// Directory for the loads' files [default: the run's directory]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
 
     /// What to print.
     #[command(flatten)]
     pub output: OutputOptions,
+}
+
+/// Adds to the help of an option what a command does where it is not given.
+pub(super) fn with_default(arg: Arg, usual: &str) -> Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    arg.help(format!("{help} [default: {usual}]"))
 }

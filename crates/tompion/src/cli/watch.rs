@@ -9,27 +9,37 @@ use tompion_probe::{Policy, wake_up};
 
 use super::values::{Nanoseconds, cpu, duration, nanoseconds};
 
-/// Watch wake-up latency, stalls, steal and the clock live, and keep what was measured.
+/// Show wake-up latency, stalls, steal time and clock state live, and keep the results.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   tompion watch
-  tompion watch --loads idle,cpu,io --methods usleep,tompion-hybrid --targets 1ms
+  tompion watch --loads idle,io --methods usleep,tompion-hybrid --targets 1ms
   tompion watch --cpu 1 --policy fifo:50 --out /tmp/watched --for 10m
   tompion watch --plain --for 10s
 
-Keys: l load, m method, t target, c CPU (with Shift backwards), p pause, r reset, ? help,
-q quit. It needs a terminal of 80x24; NO_COLOR is heeded. The first load, method and
-target named are those that it begins with.
+Keys:
+  l, m, t, c   next load, method, target, CPU (with Shift: previous)
+  p            pause, resume
+  r            clear the display (recorded data is kept)
+  ?            help
+  q            quit
 
-Exit status: 0 ended by q or --for; 1 error; 130 interrupted (what was measured is kept).")]
+It starts with the first load, method and target of each list. Without --plain
+it needs a terminal of at least 80x24. Honours NO_COLOR. Everything measured
+is kept in a run directory for `tompion report` and `tompion compare`.
+
+Exit status:
+  0    ended by q or --for
+  1    error
+  130  interrupted; results so far are kept")]
 pub struct WatchOptions {
-    /// Directory for the run; must be absent or empty
-    /// [default: tompion-run-DATE-TIME, with -2, -3, ... where that exists]
+    /// Directory for the run; must not exist or must be empty
+    /// [default: tompion-run-DATE-TIME; -2, -3, ... is appended if it exists]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Loads to switch among, comma-separated; see `tompion list`
+    /// Loads to cycle through with the l key, comma-separated; see `tompion list`
     #[arg(
         long,
         visible_alias = "load",
@@ -38,16 +48,16 @@ pub struct WatchOptions {
     )]
     pub loads: LoadList,
 
-    /// Wake-up methods to switch among, comma-separated; see `tompion list`
-    /// [default: all, beginning with clock-nanosleep-abs]
+    /// Wake-up methods to cycle through with the m key, comma-separated; see
+    /// `tompion list` [default: all, beginning with clock-nanosleep-abs]
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     pub methods: Vec<wake_up::Method>,
 
-    /// Sleep targets to switch among, comma-separated, of 250ms at most
+    /// Sleep targets to cycle through with the t key, comma-separated, each at most 250ms
     #[arg(long, value_name = "TIME", value_delimiter = ',', default_value = "100us,1ms,10ms", value_parser = nanoseconds)]
     pub targets: Vec<Nanoseconds>,
 
-    /// Begin with the measuring thread pinned to this CPU [default: free]
+    /// Pin the measuring thread to this CPU at the start [default: not pinned]
     #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
@@ -55,15 +65,16 @@ pub struct WatchOptions {
     #[arg(short, long, value_name = "POLICY", default_value = "other")]
     pub policy: Policy,
 
-    /// End after this long
+    /// Stop after this time
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub time: Duration,
 
-    /// Print a line for each slice instead of drawing; needs no terminal
+    /// Print one line per measurement (of a quarter or half a second) instead of the
+    /// full-screen view; needs no terminal
     #[arg(long)]
     pub plain: bool,
 
-    /// Where loads put their files [default: the run's directory]
+    /// Directory for the loads' files [default: the run's directory]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
 }

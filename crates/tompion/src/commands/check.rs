@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use tompion_load::Load;
 use tompion_model::InvalidValue;
 use tompion_model::{InCheck, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
@@ -49,15 +48,7 @@ pub fn check(options: &CheckOptions) -> exit::Result {
 
 fn plan_options(options: &CheckOptions) -> anyhow::Result<PlanOptions> {
     let quick = options.quick;
-    let checked = |load: &&Load| match load.in_check {
-        tompion_load::InCheck::Quick => true,
-        tompion_load::InCheck::Whole => !quick,
-        tompion_load::InCheck::No => false,
-    };
-    let loads: Vec<&str> = tompion_load::loads()
-        .filter(checked)
-        .map(|l| l.name)
-        .collect();
+    let loads = CheckOptions::usual_loads(quick);
     // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
     let duration = Duration::from_secs(if quick { 18 } else { 80 });
     let blocks = if quick { 6 } else { 8 };
