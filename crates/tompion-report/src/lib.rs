@@ -45,7 +45,7 @@ pub use forms::{
     FORMS, Form, JSON_VERSION, Make, PlotError, PlotFile, Plots, csv, html, json, markdown,
 };
 pub use interval_log::{IntervalLogError, interval_log};
-pub use redact::redacted;
+pub use redact::{Vocabulary, redacted};
 pub use screen::terminal;
 
 /// Name of the page inside a run's directory.

@@ -30,6 +30,7 @@ use tompion_model::{
 use tompion_store::Run;
 
 use self::names::Names;
+pub use self::names::Vocabulary;
 
 /// What stands for a text that is left out.
 const LEFT_OUT: &str = "(left out)";
@@ -41,9 +42,10 @@ const OWN_NOTES: [&str; 3] = [
     note_kind::NOT_FINISHED,
 ];
 
-/// The same run without what tells who and where it was, in its record and in its tables.
-pub fn redacted(run: Run) -> Run {
-    let mut redaction = Redaction::of(run.record());
+/// The same run without what tells who and where it was, in its record and in its tables. What
+/// `vocabulary` knows is nobody's name.
+pub fn redacted(run: Run, vocabulary: Vocabulary) -> Run {
+    let mut redaction = Redaction::of(run.record(), vocabulary);
     let mut record = run.record().clone();
     redaction.record(&mut record);
     let shared = Mutex::new(redaction);
@@ -91,11 +93,11 @@ struct Redaction {
 }
 
 impl Redaction {
-    fn of(record: &RunRecord) -> Self {
+    fn of(record: &RunRecord, vocabulary: Vocabulary) -> Self {
         let schema = serde_json::from_str(&json_schema()).expect("our own schema is JSON");
         Self {
             schema,
-            names: Names::of(record),
+            names: Names::of(record, vocabulary),
         }
     }
 

@@ -17,79 +17,53 @@ const OWN: [&str; 9] = [
     factor::GUEST,
 ];
 
-/// Words that platforms and placements are called by, whoever names them.
-const WORDS: [&str; 71] = [
+/// Words that platforms and placements are called by beside the kinds of platforms, whoever names
+/// them.
+const WORDS: [&str; 44] = [
     "alone",
     "alpine",
     "bare",
     "beside",
     "both",
     "cgroup",
-    "chroot",
     "cloud",
     "container",
-    "cpu",
     "cpus",
     "crun",
     "debian",
     "direct",
-    "disk",
     "docker",
     "emulated",
     "fedora",
-    "firecracker",
     "four",
     "guest",
     "guests",
     "gvisor",
-    "host",
     "hpet",
     "hypervisor",
     "icount",
-    "idle",
-    "io",
     "kata",
     "kvm",
-    "kvmclock",
     "linux",
     "lxc",
     "many",
-    "memory",
     "metal",
     "microvm",
-    "namespace",
     "native",
     "neighbour",
     "neighbours",
     "nested",
-    "network",
-    "oci",
     "one",
-    "pc",
     "pinned",
-    "platform",
     "podman",
-    "privileged",
-    "process",
-    "ptrace",
-    "q35",
-    "qemu",
     "quota",
     "rootless",
-    "rt",
     "runc",
     "runsc",
     "shared",
-    "ssh",
     "tcg",
     "three",
-    "tsc",
     "two",
-    "ubuntu",
-    "unshare",
-    "virtual",
-    "vm",
-    "xen",
 ];
 
 /// Options of loads that name a machine or a file, even where that is a number.
@@ -103,7 +77,7 @@ const UNITS: [&str; 20] = [
 
 /// Kernel threads, softirqs and interrupts that every kernel may have, up to the first `/`, digit
 /// or `-`.
-const KERNEL: [&str; 47] = [
+const KERNEL: [&str; 46] = [
     "BLOCK",
     "HI",
     "HRTIMER",
@@ -148,7 +122,6 @@ const KERNEL: [&str; 47] = [
     "swapper",
     "thermal_apic",
     "threshold_apic",
-    "tompion",
     "watchdogd",
     "x86_platform_ipi",
 ];
@@ -183,8 +156,7 @@ impl Names {
     }
 
     fn load_name(&mut self, name: &str) -> String {
-        let is_word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        match name.len() <= 16 && name.bytes().all(is_word) && !self.is_private(name) {
+        match self.vocabulary.loads.contains(&name) {
             true => name.to_owned(),
             false => self.numbered("load", name),
         }
@@ -205,9 +177,11 @@ impl Names {
 
     /// A platform, its kind, or a placement.
     pub(super) fn platform(&mut self, text: &str) -> String {
+        let vocabulary = &self.vocabulary;
         let is_known = |word: &str| {
             let number = word.len() <= 4 && word.bytes().all(|b| b.is_ascii_digit());
-            number || WORDS.contains(&word.to_lowercase().as_str())
+            let word = word.to_lowercase();
+            number || WORDS.contains(&word.as_str()) || vocabulary.has(&word)
         };
         let words = |text: &str| {
             let mut words = text.split(|c: char| !c.is_alphanumeric());
@@ -264,10 +238,18 @@ fn is_quantity(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Vocabulary;
+
+    fn vocabulary() -> Vocabulary {
+        Vocabulary {
+            loads: "idle cpu network io stress-ng udp".split(' ').collect(),
+            platforms: "host qemu ssh".split(' ').collect(),
+        }
+    }
 
     #[test]
     fn loads_keep_their_names_and_numbers() {
-        let mut names = Names::default();
+        let mut names = Names::knowing(vocabulary());
         for (level, left) in [
             ("idle", "idle"),
             ("cpu:threads=100", "cpu:threads=100"),
@@ -295,7 +277,7 @@ mod tests {
 
     #[test]
     fn platforms_keep_their_kind() {
-        let mut names = Names::default();
+        let mut names = Names::knowing(vocabulary());
         for (level, left) in [
             ("host", "host"),
             ("qemu-kvm (emulated)", "qemu-kvm (emulated)"),
@@ -311,7 +293,7 @@ mod tests {
 
     #[test]
     fn processes_are_numbered_but_those_that_every_kernel_has() {
-        let mut names = Names::default();
+        let mut names = Names::knowing(vocabulary());
         for (by, left) in [
             ("kworker/u8:1[13311]", "kworker/u8:1[13311]"),
             ("rcu_preempt[15]", "rcu_preempt[15]"),
@@ -328,7 +310,7 @@ mod tests {
 
     #[test]
     fn factors_that_are_nobody_s_but_one_s_own_are_numbered() {
-        let mut names = Names::default();
+        let mut names = Names::knowing(vocabulary());
         let (name, level) = names.factor("customer", "ACME");
         assert_eq!((name.as_str(), level.as_str()), ("factor-1", "(level 1)"));
         assert_eq!(names.factor("target", "100us").1, "100us");

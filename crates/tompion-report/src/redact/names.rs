@@ -15,14 +15,10 @@ const COMMON: [&str; 10] = [
 const SHORTEST: usize = 3;
 
 /// Words that are nobody's name, whoever is called so.
-const EVERYBODYS: [&str; 12] = [
-    "cpu",
+const EVERYBODYS: [&str; 8] = [
     "guest",
-    "host",
-    "idle",
     "linux",
     "localhost",
-    "network",
     "root",
     "server",
     "test",
@@ -30,9 +26,27 @@ const EVERYBODYS: [&str; 12] = [
     "vm",
 ];
 
+/// Names of loads and kinds of platforms that the program knows: what is called so stays.
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    /// Loads.
+    pub loads: Vec<&'static str>,
+    /// Kinds of platforms.
+    pub platforms: Vec<&'static str>,
+}
+
+impl Vocabulary {
+    /// Whether a word, or one of several between hyphens, is one of these names.
+    pub(super) fn has(&self, word: &str) -> bool {
+        let mut all = self.loads.iter().chain(&self.platforms);
+        all.any(|name| name.split('-').any(|part| part == word))
+    }
+}
+
 /// What the run holds of names, and what is left out so far.
 #[derive(Debug, Default)]
 pub(super) struct Names {
+    pub(super) vocabulary: Vocabulary,
     /// Hosts, users and other names, in lower case.
     private: BTreeSet<String>,
     /// Kind and text of everything left out so far.
@@ -40,8 +54,16 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(record: &RunRecord) -> Self {
-        let mut names = Self::default();
+    /// Nobody's so far.
+    pub(super) fn knowing(vocabulary: Vocabulary) -> Self {
+        Self {
+            vocabulary,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn of(record: &RunRecord, vocabulary: Vocabulary) -> Self {
+        let mut names = Self::knowing(vocabulary);
         let platforms = record.platforms.iter();
         let environments = platforms.filter_map(|p| p.environment.as_ref());
         for environment in environments.chain([&record.header.environment]) {
@@ -70,7 +92,8 @@ impl Names {
 
     fn add(&mut self, name: &str) {
         let name = name.to_lowercase();
-        if name.chars().count() >= SHORTEST && !EVERYBODYS.contains(&name.as_str()) {
+        let is_own = EVERYBODYS.contains(&name.as_str()) || self.vocabulary.has(&name);
+        if name.chars().count() >= SHORTEST && !is_own {
             self.private.insert(name);
         }
     }

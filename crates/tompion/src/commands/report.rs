@@ -5,7 +5,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData};
+use tompion_platforms::platform::KINDS;
+use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData, Vocabulary};
 use tompion_store::{Run, RunWriter, put, remove_leftovers, write_whole};
 
 use crate::cli::ReportOptions;
@@ -55,9 +56,17 @@ pub fn report(options: &ReportOptions) -> exit::Result {
 fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
     let run = Run::open(directory)?;
     Ok(match redact {
-        true => tompion_report::redacted(run),
+        true => tompion_report::redacted(run, vocabulary()),
         false => run,
     })
+}
+
+/// What nobody is named by.
+fn vocabulary() -> Vocabulary {
+    Vocabulary {
+        loads: tompion_load::loads().map(|load| load.name).collect(),
+        platforms: KINDS.iter().map(|kind| kind.name).collect(),
+    }
 }
 
 /// What a run holds and means.
