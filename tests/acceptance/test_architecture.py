@@ -1,5 +1,5 @@
-"""ARCHITECTURE.md is true: its map, the files that it names, where unsafe code is, and who
-uses which library."""
+"""ARCHITECTURE.md is true: its map, the files that it names, where unsafe code is, where rules
+are decided, and who uses which library."""
 
 import re
 import tomllib
@@ -74,6 +74,32 @@ def test_each_file_that_is_named_is_there(page):
         and not any(f == name.rstrip("/") or f.endswith("/" + name.rstrip("/")) for f in files)
     ]
     assert missing == []
+
+
+def test_each_path_is_there_as_it_is_written():
+    """Paths start in `crates/` or beside it, those on unsafe code in the sources of their
+    crate: nobody has to guess which of several files is meant."""
+    missing = []
+    for line in TEXT.splitlines():
+        starts = [ROOT, ROOT / "crates"]
+        if row := re.match(r"\| `([\w-]+)` \|", line):
+            starts.append(ROOT / "crates" / row[1] / "src")
+        for name in re.findall(r"`([\w.-][\w./-]*)`", line):
+            if ("/" in name or name.endswith(".rs")) and name not in LATER:
+                if not any((start / name).exists() for start in starts):
+                    missing.append(name)
+    assert missing == []
+
+
+def test_where_it_is_decided_covers_each_page_and_has_a_file_for_each_part():
+    part = TEXT.split("\n## Where it is decided\n", 1)[1]
+    pages = {page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    # Words alone.
+    pages.remove("docs/glossary.md")
+    assert sorted(pages - set(re.findall(r"\]\((docs/[^)#]+)", part))) == []
+    table = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("| ")]
+    uneven = [what.strip() for what, where in table if len(what.split("; ")) != len(where.split("; "))]
+    assert uneven == []
 
 
 def test_each_library_is_there_for_a_reason_and_its_users_are_named():
