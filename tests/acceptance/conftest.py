@@ -111,6 +111,8 @@ CONCURRENT = {
     "test_circles": "all",
     "test_architecture": "all",
     "test_hostile_runs": "all",
+    "test_security": "all",
+    "test_redact": "all",
     # Each kill, signal or full disk must leave what was saved before it.
     "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],
     # States, refusals and arithmetic on what was measured, whatever it was.

@@ -303,7 +303,7 @@ def test_what_a_virtual_machine_cannot_be_is_told_before_anything_starts(tmp_pat
     """
     wrong = tompion("lab", "plan", write(tmp_path, plan), check=1)
     assert "no list of CPUs" in wrong.stderr
-    done = tompion("lab", "plan", write(tmp_path, plan.replace("9999", "1000")), "--json", cwd=ROOT, check=1)
+    done = tompion("lab", "plan", write(tmp_path, plan.replace("9999", "1000")), "--probe", "--json", cwd=ROOT, check=1)
     platforms = {p["level"]: p for p in json.loads(done.stdout)["platforms"]}
     assert set(platforms) == {
         "qemu (emulated)", "counted (emulated, virtual time)", "firecracker", "cloud-hypervisor"
@@ -494,9 +494,41 @@ def test_a_plan_is_checked_before_anything_starts(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+def test_looking_at_a_plan_starts_nothing(tmp_path):
+    """A plan may come from a stranger: what it names is started by `--probe` and `run` alone."""
+    traces = tmp_path / "started"
+    script = tmp_path / "runtime"
+    script.write_text(f"#!/bin/sh\necho $0 $* >>{traces}\necho runc version 1\n")
+    script.chmod(0o755)
+    config = tmp_path / "ssh_config"
+    config.write_text(f'Match exec "echo config >>{traces}"\nHostName 127.0.0.1\nPort 9\n')
+    plan = write(tmp_path, SMALL.replace('"runc"', f'"{script}"') + f"""
+        [[platforms]]
+        kind = "ssh"
+        host = "stranger"
+        config = "{config}"
+        [[platforms]]
+        kind = "firecracker"
+        program = "{script}"
+        [[platforms]]
+        kind = "cloud-hypervisor"
+        program = "no-such-hypervisor"
+    """)
+    told = tompion("lab", "plan", plan, check=0).stdout
+    assert "ssh:stranger" in told and "not asked" in told and "--probe" in told
+    assert "absent: there is no program no-such-hypervisor" in told
+    found = json.loads(tompion("lab", "plan", plan, "--json", check=0).stdout)["platforms"]
+    by_level = {p["level"]: p["present"] for p in found}
+    assert by_level["ssh:stranger"] is None and by_level["cloud-hypervisor"] is False
+    assert not traces.exists()
+    tompion("lab", "plan", plan, "--probe")
+    started = traces.read_text()
+    assert "config" in started and str(script) in started
+
+
 def test_what_an_instance_cannot_run_is_refused_beforehand(tmp_path):
     plan = write(tmp_path, SMALL)
-    done = tompion("lab", "plan", plan, "--program", "/bin/sh", "--json", check=1)
+    done = tompion("lab", "plan", plan, "--probe", "--program", "/bin/sh", "--json", check=1)
     assert done.stderr.startswith("tompion: no platform of the plan is here (host: "), done.stderr
     runc = json.loads(done.stdout)["platforms"][1]
     assert not runc["present"] and "is not static" in runc["absent"]
@@ -505,7 +537,7 @@ def test_what_an_instance_cannot_run_is_refused_beforehand(tmp_path):
     assert "host: /bin/ls is no tompion: it is ls (" in done.stderr.replace("/usr/bin", "/bin")
     assert not (tmp_path / "none").exists()
     plan = write(tmp_path, SMALL.replace('"runc"', '"runc"\ncpuset = "0,99"'))
-    done = tompion("lab", "plan", plan, "--json", check=0)
+    done = tompion("lab", "plan", plan, "--probe", "--json", check=0)
     assert json.loads(done.stdout)["platforms"][1]["absent"].startswith("cpuset: CPU 99 ")
     plan = write(tmp_path, SMALL.replace('"runc"', '"runc"\ncpuset = "all"'))
     done = tompion("lab", "plan", plan, check=1)
@@ -519,7 +551,7 @@ def test_what_an_instance_cannot_run_is_refused_beforehand(tmp_path):
     done = tompion("lab", "plan", tmp_path, check=1)
     assert f"{tmp_path}: a directory, where a plan is a file" in done.stderr
     plan = write(tmp_path, SMALL.replace('"runc"', '"/bin/ls"'))
-    done = tompion("lab", "plan", plan, "--json", check=0)
+    done = tompion("lab", "plan", plan, "--probe", "--json", check=0)
     assert json.loads(done.stdout)["platforms"][1]["absent"].startswith("/bin/ls is no OCI runtime")
 
 

@@ -31,7 +31,7 @@ def test_every_plan_can_be_carried_out_within_hours(plan, monkeypatch):
     # As `make lab` finds gVisor.
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{RUNSC.parent}")
     monkeypatch.chdir(ROOT)
-    found = json.loads(tompion("lab", "plan", plan, "--json", check=0).stdout)
+    found = json.loads(tompion("lab", "plan", plan, "--probe", "--json", check=0).stdout)
     cells, prospect = found["cells"], found["prospect"]
     print(f"{plan.stem}: {len(cells)} cells, {prospect['cells']} here, {prospect['expected_s']:.0f} s")
     assert cells and 0 < prospect["expected_s"] < (QUICK_S if plan.stem == "quick" else HOURS * 3600)

@@ -403,7 +403,7 @@ def test_another_architecture_and_a_talkative_shell_are_told(far, tmp_path):
     try:
         for option, want in wanted.items():
             keys.write_text(f"{option} {key}")
-            done = lab("plan", plan(tmp_path, far.table()), "--json")
+            done = lab("plan", plan(tmp_path, far.table()), "--probe", "--json")
             there = json.loads(done.stdout)["platforms"][1]
             assert not there["present"] and there["absent"].startswith(want), there
     finally:
@@ -412,7 +412,7 @@ def test_another_architecture_and_a_talkative_shell_are_told(far, tmp_path):
 
 
 def test_a_program_that_needs_libraries_is_refused(far, tmp_path):
-    done = tompion("lab", "plan", plan(tmp_path, far.table()), "--program", "/bin/sh", "--json", check=1)
+    done = tompion("lab", "plan", plan(tmp_path, far.table()), "--probe", "--program", "/bin/sh", "--json", check=1)
     assert "is not static" in json.loads(done.stdout)["platforms"][1]["absent"]
 
 

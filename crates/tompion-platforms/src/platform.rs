@@ -116,6 +116,8 @@ pub enum Presence {
     Present(Vec<String>),
     /// It cannot, for this reason, in one line.
     Absent(String),
+    /// Nobody has asked: that would start programs or call other machines.
+    NotAsked,
 }
 
 /// What is run in an instance.
@@ -141,8 +143,14 @@ pub struct Task<'a> {
 
 /// A kind of platform, set up as a plan says.
 pub trait Platform: Sync {
-    /// Whether it can be used here, with `program` as the one that measures.
+    /// Whether it can be used here, with `program` as the one that measures: starts programs,
+    /// calls other machines.
     fn presence(&self, program: &Path) -> Presence;
+
+    /// What files alone say of that. Starts nothing: a plan may come from a stranger.
+    fn at_a_glance(&self) -> Presence {
+        Presence::NotAsked
+    }
 
     /// A directory where the program may write, as an instance sees it.
     fn scratch(&self, workspace: &Workspace) -> PathBuf {
@@ -239,6 +247,18 @@ fn find(program: &Path) -> Option<PathBuf> {
         .chain(sbin)
         .map(|directory| directory.join(program))
         .find(|file| file.is_file())
+}
+
+/// Absent where there is no such program.
+fn at_a_glance(program: &Path, remedy: &str) -> Presence {
+    match find(program) {
+        Some(_) => Presence::NotAsked,
+        None => Presence::Absent(none(program, remedy)),
+    }
+}
+
+fn none(program: &Path, remedy: &str) -> String {
+    format!("there is no program {}{remedy}", program.display())
 }
 
 /// The first line that a program prints of its version.

@@ -18,7 +18,21 @@ impl Platforms {
     /// Looks for them; `program` is the one that measures in their instances.
     pub fn look(plan: &LabPlan, program: &Path) -> Self {
         let platforms = plan.platforms.iter().map(PlatformPlan::platform);
-        let all = look(platforms.collect(), program);
+        Self::of(plan, look(platforms.collect(), program))
+    }
+
+    /// What files alone say of them: nothing is started, and no machine is called. What is not
+    /// absent for certain is taken to be there.
+    pub fn at_a_glance(plan: &LabPlan) -> Self {
+        let platforms = plan.platforms.iter().map(PlatformPlan::platform);
+        let seen = platforms.map(|platform| {
+            let presence = platform.at_a_glance();
+            (platform, presence)
+        });
+        Self::of(plan, seen.collect())
+    }
+
+    fn of(plan: &LabPlan, all: Vec<(Box<dyn Platform>, Presence)>) -> Self {
         let offer = Offer::here();
         let mut refused = Vec::new();
         for (number, (platform, presence)) in all.iter().enumerate() {
@@ -44,7 +58,7 @@ impl Platforms {
     pub fn can(&self, cell: LabCell) -> bool {
         let refuses = |r: &Refusal| (r.platform, r.placement) == (cell.platform, cell.placement);
         let presence = self.0.get(cell.platform).map(|(_, presence)| presence);
-        matches!(presence, Some(Presence::Present(_))) && !self.1.iter().any(refuses)
+        !matches!(presence, None | Some(Presence::Absent(_))) && !self.1.iter().any(refuses)
     }
 
     /// The cells of a replicate that can be measured here.

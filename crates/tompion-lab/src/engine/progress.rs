@@ -95,7 +95,7 @@ impl Ending {
             absent: named
                 .filter_map(|(plan, presence)| match presence {
                     Presence::Absent(why) => Some(format!("{} is absent: {why}", plan.level())),
-                    Presence::Present(_) => None,
+                    Presence::Present(_) | Presence::NotAsked => None,
                 })
                 .chain(
                     Refusal::told(platforms.refused())

@@ -20,6 +20,7 @@ pub(super) fn of(
         let known = before.iter().find(|r| r.level == level);
         let (versions, absent) = match (presence, known) {
             (Presence::Present(versions), _) => (versions.clone(), None),
+            (Presence::NotAsked, _) => (Vec::new(), None),
             // It was there when its cells were measured.
             (Presence::Absent(_), Some(known)) if known.environment.is_some() => {
                 return known.clone();

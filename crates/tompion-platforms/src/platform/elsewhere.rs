@@ -31,6 +31,10 @@ impl Platform for Elsewhere {
         Presence::Absent(WHY.to_owned())
     }
 
+    fn at_a_glance(&self) -> Presence {
+        Presence::Absent(WHY.to_owned())
+    }
+
     fn run(&self, _task: &Task<'_>) -> Result<Output, TaskError> {
         Err(TaskError::Failed(WHY.to_owned()))
     }

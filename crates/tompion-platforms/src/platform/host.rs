@@ -35,6 +35,10 @@ impl Platform for Host {
         }
     }
 
+    fn at_a_glance(&self) -> Presence {
+        Presence::Present(Vec::new())
+    }
+
     fn scratch(&self, workspace: &Workspace) -> PathBuf {
         workspace.scratch().to_path_buf()
     }

@@ -12,7 +12,8 @@ use tompion_guest::{Guest, GuestError, Vmm};
 
 use super::qemu::{KERNELS, clocksource};
 use super::{
-    Named, Output, Platform, Presence, Setup, Task, TaskError, find, guest, require_static, version,
+    Named, Output, Platform, Presence, Setup, Task, TaskError, find, guest, none, require_static,
+    version,
 };
 use crate::keys::Table;
 
@@ -100,6 +101,10 @@ impl Platform for MicroVm {
         presence(&self.settings, self.vmm, program)
     }
 
+    fn at_a_glance(&self) -> Presence {
+        super::at_a_glance(&self.settings.program, &remedy(self.vmm))
+    }
+
     fn patience(&self) -> Duration {
         guest::PATIENCE
     }
@@ -122,11 +127,13 @@ fn make(settings: &MicroVmSettings, vmm: Vmm) -> Result<(Guest, String), GuestEr
     Ok((guest, format!("guest kernel {}", kit.kernel_name())))
 }
 
+fn remedy(vmm: Vmm) -> String {
+    format!(" ({})", vmm.remedy())
+}
+
 fn presence(settings: &MicroVmSettings, vmm: Vmm, program: &Path) -> Presence {
     let look = || -> Result<Vec<String>, Unavailable> {
-        let own = settings.program.display();
-        let file = find(&settings.program)
-            .ok_or_else(|| format!("there is no program {own} ({})", vmm.remedy()))?;
+        let file = find(&settings.program).ok_or_else(|| none(&settings.program, &remedy(vmm)))?;
         let told = version(&file)?;
         require_static(program)?;
         let (guest, kernel) = make(settings, vmm).map_err(|e| guest::one_line(&e))?;

@@ -25,7 +25,7 @@ use serde_json::json;
 
 use super::{
     ANSWER, Named, Output, Platform, PlatformKind, Presence, Seat, Seating, Setup, Task, TaskError,
-    ask, find, process, require_static, version,
+    ask, find, none, process, require_static, version,
 };
 use crate::groups;
 use crate::keys::{CPUS_WANTED, Table, cpus};
@@ -184,9 +184,8 @@ impl Oci {
     }
 
     fn program(&self) -> Result<PathBuf, Unavailable> {
-        find(&self.settings.runtime).ok_or_else(|| {
-            format!("there is no program {}", self.settings.runtime.display()).into()
-        })
+        let runtime = &self.settings.runtime;
+        find(runtime).ok_or_else(|| none(runtime, "").into())
     }
 
     /// The runtime with its own options, keeping its state in `root`.
@@ -399,6 +398,10 @@ impl Platform for Oci {
             Ok(told) => Presence::Present(vec![told]),
             Err(why) => Presence::Absent(why.to_string()),
         }
+    }
+
+    fn at_a_glance(&self) -> Presence {
+        super::at_a_glance(&self.settings.runtime, "")
     }
 
     fn patience(&self) -> Duration {

@@ -13,12 +13,15 @@ use serde_json::json;
 use tompion_guest::{Guest, Kit, SCRATCH, Tap, Vmm};
 
 use super::{
-    Output, Platform, PlatformKind, Presence, Seating, Setup, Task, TaskError, find, guest,
+    Output, Platform, PlatformKind, Presence, Seating, Setup, Task, TaskError, find, guest, none,
     require_static, version,
 };
 use crate::leftovers::Workspace;
 pub use settings::QemuSettings;
 pub(super) use settings::{KERNELS, clocksource};
+
+/// Where it is to be had.
+const REMEDY: &str = " (Debian: qemu-system-x86)";
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "qemu",
@@ -106,8 +109,7 @@ impl Qemu {
     fn absent(&self, program: &Path) -> Result<Vec<String>, Unavailable> {
         let s = &self.settings;
         let name = Vmm::Qemu.program();
-        let qemu = find(Path::new(name))
-            .ok_or_else(|| format!("there is no program {name} (Debian: qemu-system-x86)"))?;
+        let qemu = find(Path::new(name)).ok_or_else(|| none(Path::new(name), REMEDY))?;
         let told = version(&qemu)?;
         let kit = guest::kit(&s.kernel).map_err(|e| guest::one_line(&e))?;
         require_static(program)?;
@@ -136,6 +138,10 @@ impl Platform for Qemu {
             Ok(versions) => Presence::Present(versions),
             Err(why) => Presence::Absent(why.to_string()),
         }
+    }
+
+    fn at_a_glance(&self) -> Presence {
+        super::at_a_glance(Path::new(Vmm::Qemu.program()), REMEDY)
     }
 
     fn scratch(&self, _workspace: &Workspace) -> PathBuf {

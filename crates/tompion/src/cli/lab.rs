@@ -60,6 +60,7 @@ pub struct ProgramOptions {
 #[command(after_help = "\
 Examples:
   tompion lab plan plans/quick.toml
+  tompion lab plan plans/quick.toml --probe
   tompion lab plan plans/quick.toml --json | jq .prospect
 
 Exit status:
@@ -69,6 +70,11 @@ pub struct LabPlanOptions {
     /// The plan, a TOML file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+
+    /// Ask each platform whether it is available: starts the programs that the plan names
+    /// and contacts its machines, so trust the plan. Without it nothing is started
+    #[arg(long)]
+    pub probe: bool,
 
     /// What measures.
     #[command(flatten)]

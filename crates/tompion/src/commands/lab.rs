@@ -40,7 +40,10 @@ fn plan(options: &LabPlanOptions) -> exit::Result {
     let Some((_, plan)) = read(&options.file)? else {
         return Ok(exit::ERROR);
     };
-    let platforms = Platforms::look(&plan, &program(&options.program)?);
+    let platforms = match options.probe {
+        true => Platforms::look(&plan, &program(&options.program)?),
+        false => Platforms::at_a_glance(&plan),
+    };
     let measured = platforms.cells(&plan);
     let prospect = tompion_lab::estimate(&plan, &measured);
     let refused = told_of(&platforms, &options.file);
@@ -77,7 +80,7 @@ fn absent(plan: &LabPlan, platforms: &Platforms) -> Vec<String> {
     let named = plan.platforms.iter().zip(platforms.presence());
     let absent = named.filter_map(|(plan, presence)| match presence {
         Presence::Absent(why) => Some(format!("{}: {why}", plan.level())),
-        Presence::Present(_) => None,
+        Presence::Present(_) | Presence::NotAsked => None,
     });
     absent.collect()
 }
@@ -283,12 +286,17 @@ fn as_json<'a>(platforms: impl Iterator<Item = (&'a PlatformPlan, &'a Presence)>
         let (versions, absent) = match presence {
             Presence::Present(versions) => (Some(versions), None),
             Presence::Absent(why) => (None, Some(why)),
+            Presence::NotAsked => (None, None),
+        };
+        let is_present = match presence {
+            Presence::NotAsked => None,
+            _ => Some(absent.is_none()),
         };
         json!({
             "level": plan.level(),
             "settings": plan.settings(),
             "emulated": plan.emulated(),
-            "present": absent.is_none(),
+            "present": is_present,
             "versions": versions,
             "absent": absent,
         })

@@ -21,6 +21,9 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Estimate) -> String {
     };
     let _ = writeln!(text, "Plan: {name}\n\nPlatforms");
     text += &platforms(plan.platforms.iter().zip(all.presence()));
+    if all.presence().any(|p| *p == Presence::NotAsked) {
+        text += "  (--probe asks them: it starts their programs and calls other machines)\n";
+    }
     if plan
         .placements
         .iter()
@@ -91,6 +94,7 @@ pub fn platforms<'a>(all: impl Iterator<Item = (&'a PlatformPlan, &'a Presence)>
     all.fold(String::new(), |mut text, (plan, presence)| {
         let told = match presence {
             Presence::Absent(why) => format!("absent: {why}"),
+            Presence::NotAsked => "not asked".to_owned(),
             Presence::Present(versions) if versions.is_empty() => "present".to_owned(),
             Presence::Present(versions) => format!("present: {}", versions.join(", ")),
         };
