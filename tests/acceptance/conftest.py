@@ -112,6 +112,8 @@ CONCURRENT = {
     "test_architecture": "all",
     "test_hostile_runs": "all",
     "test_security": "all",
+    # Keys, refusals and strangers; no time below seconds is asked for.
+    "test_peer": "all",
     "test_redact": "all",
     # Each kill, signal or full disk must leave what was saved before it.
     "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],

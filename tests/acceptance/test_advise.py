@@ -22,7 +22,7 @@ import pytest
 
 from conftest import ROOT, TOMPION
 from conftest import tompion as plainly
-from own_run import own_run
+from own_run import CLOCKSOURCE, OwnRun, may_mount, mounted, own_run
 from test_time_limits import ROOT_ONLY, cpu_quota
 
 SCHEMA = json.loads((ROOT / "schema/advice.schema.json").read_text())
@@ -171,29 +171,28 @@ def at_a_terminal(apart, answers, *arguments):
 
 
 @ROOT_ONLY
-def test_what_a_killed_run_left_is_offered_at_the_next_start(apart, tmp_path):
+@pytest.mark.skipif(not may_mount(), reason="mounts a file over a setting of the machine")
+def test_what_a_killed_run_left_is_offered_at_the_next_start(tmp_path):
     """A file of ours stands for a setting of the machine."""
-    record, value = apart.record, tmp_path / "value"
-    if record.exists():
-        pytest.skip("someone's values are waiting to be put back")
-    record.parent.mkdir(exist_ok=True)
+    for name in ("run", "clock"):
+        (tmp_path / name).mkdir()
+    own = OwnRun(mounted(tmp_path, {"clock": CLOCKSOURCE, "run": "/run"}), tmp_path / "run")
+    record, value = own.record, tmp_path / "clock/current_clocksource"
+    record.parent.mkdir()
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    change = {"path": str(value), "old": "before", "new": "after"}
+    change = {"path": f"{CLOCKSOURCE}/current_clocksource", "old": "before", "new": "after"}
     left = {"format": 1, "boot_id": boot, "pid": 1, "knob": "planted", "changes": [change]}
     options = ("--only", "timer-slack", "--duration", "300ms", "--quiet")
-    try:
-        value.write_text("after\n")
-        record.write_text(json.dumps(left))
-        record.chmod(0o644)
-        # A no leaves all as it is.
-        status, _, shown = at_a_terminal(apart, "n\n", *options)
-        assert status == 1 and "[y/N]" in shown and value.read_text() == "after\n"
-        assert "`planted`" in shown and "--restore" in shown
-        status, _, shown = at_a_terminal(apart, "y\n", *options)
-        assert status == 0 and "put back" in shown, shown
-        assert value.read_text().strip() == "before" and not record.exists()
-    finally:
-        record.unlink(missing_ok=True)
+    value.write_text("after\n")
+    record.write_text(json.dumps(left))
+    record.chmod(0o644)
+    # A no leaves all as it is.
+    status, _, shown = at_a_terminal(own, "n\n", *options)
+    assert status == 1 and "[y/N]" in shown and value.read_text() == "after\n"
+    assert "`planted`" in shown and "--restore" in shown
+    status, _, shown = at_a_terminal(own, "y\n", *options)
+    assert status == 0 and "put back" in shown, shown
+    assert value.read_text().strip() == "before" and not record.exists()
 
 
 @ROOT_ONLY

@@ -220,11 +220,21 @@ def test_of_another_boot_or_gone_it_keeps_nobody_waiting(machine):
     assert done.returncode == 0 and "another boot" in done.stderr
     assert done.stderr.count("\n") == 1
     assert machine.says() == "planted" and not machine.record.exists()
-    change = {"path": "/sys/module/gone/parameters/value", "old": "1", "new": "2"}
+    change = {"path": "/sys/devices/system/cpu/cpu9999/cpuidle/state1/disable", "old": "1", "new": "2"}
     machine.plant(changes=[change])
     done = machine.run("--restore")
     assert done.returncode == 0 and "is there no more" in done.stdout, done
     assert not machine.record.exists()
+
+
+def test_a_record_that_names_any_other_file_is_not_believed(machine, tmp_path):
+    other = tmp_path / "passwd"
+    other.write_text("after\n")
+    machine.plant(changes=[{"path": str(other), "old": "root::0:0", "new": "after"}])
+    for arguments in (["--restore"], [*CHANGES, "--duration", "1s"]):
+        done = machine.run(*arguments)
+        assert done.returncode == 1 and "which no remedy changes" in done.stderr, done
+    assert other.read_text() == "after\n"
 
 
 def test_what_cannot_be_written_is_refused_with_what_it_takes(tmp_path):

@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import select
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +126,24 @@ def test_a_terminal_may_change_its_size(tmp_path):
         shown.press("q")
         assert shown.end() == 0
         assert shown.is_restored()
+    assert cells(tmp_path / "run")[0]["status"] == "complete"
+
+
+def test_a_terminal_without_end_is_drawn_on_in_part(tmp_path):
+    with watch(tmp_path, "--loads", "idle") as shown:
+        shown.until(lambda text: FIGURES.search(text))
+        shown.set_size(65535, 65535)
+        time.sleep(1)
+        status = Path(f"/proc/{shown.process.pid}/status").read_text()
+        [most_kb] = [int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line]
+        assert most_kb < 256 * 1024
+        shown.press("q")
+        # As it comes: to draw so much of it here would take longer than the program does.
+        until = time.monotonic() + 30
+        while shown.process.poll() is None and time.monotonic() < until:
+            if select.select([shown.master], [], [], 0.1)[0]:
+                os.read(shown.master, 1 << 20)
+        assert shown.process.wait(timeout=1) == 0
     assert cells(tmp_path / "run")[0]["status"] == "complete"
 
 

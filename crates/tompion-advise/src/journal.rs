@@ -172,6 +172,12 @@ pub(crate) fn read(root: &Root) -> Result<Option<Record>, JournalError> {
     }
 }
 
+/// Why the record that lies there is not to be believed.
+pub(crate) fn distrusted(root: &Root, why: String) -> JournalError {
+    let path = root.path(RECORD);
+    JournalError::Distrusted { path, why }
+}
+
 /// Whether a record is of the boot that goes on.
 pub(crate) fn is_of_this_boot(root: &Root, record: &Record) -> bool {
     record.boot_id == boot_id(root)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tompion_host::Root;
 
 use crate::journal::{self, Journal, JournalError, Record};
-use crate::{Change, LeftAlone, files, undo_step};
+use crate::{Change, LeftAlone, files, knobs, undo_step};
 
 /// What an earlier run left behind.
 #[derive(Debug)]
@@ -24,7 +24,15 @@ impl Leftover {
     /// # Errors
     /// If there is one that cannot be read.
     pub fn find(root: &Root) -> Result<Option<Self>, JournalError> {
-        Ok(journal::read(root)?.map(|record| Self {
+        let Some(record) = journal::read(root)? else {
+            return Ok(None);
+        };
+        // Whoever put it there, as root: no other file is written to.
+        if let Some(change) = record.changes.iter().find(|c| !knobs::writes(&c.path)) {
+            let why = format!("it names {:?}, which no remedy changes", change.path);
+            return Err(journal::distrusted(root, why));
+        }
+        Ok(Some(Self {
             of_another_boot: !journal::is_of_this_boot(root, &record),
             record,
         }))
@@ -132,6 +140,13 @@ mod tests {
     use crate::UndoStep;
     use std::fs;
 
+    const A: &str = "/proc/irq/1/smp_affinity_list";
+    const B: &str = "/proc/irq/2/smp_affinity_list";
+    const C: &str = "/proc/irq/3/smp_affinity_list";
+    const GONE: &str = "/sys/devices/system/cpu/cpu9/cpuidle/state1/disable";
+    const STUCK: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+    const STUCK_FILE: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor/file";
+    const LIST: &str = "/proc/irq/36/smp_affinity_list";
     const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
     fn tree(values: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -155,83 +170,83 @@ mod tests {
 
     #[test]
     fn what_a_killed_run_changed_is_put_back_and_what_others_changed_is_named() {
-        let (_tree, root) = tree(&[("/a", "new\n"), ("/b", "other\n"), ("/c", "old\n")]);
-        let changes = ["/a", "/b", "/c"].map(|p| Change::new(p, "old", "new"));
+        let (_tree, root) = tree(&[(A, "new\n"), (B, "other\n"), (C, "old\n")]);
+        let changes = [A, B, C].map(|p| Change::new(p, "old", "new"));
         let journal = killed(&root, &changes);
         let leftover = Leftover::find(&root).unwrap().unwrap();
         assert!(!leftover.of_another_boot);
         assert_eq!((leftover.knob(), leftover.changes()), ("knob", 3));
         let restored = leftover.restore(&root, &journal).unwrap();
-        let (path, value) = ("/a".into(), "old".to_owned());
+        let (path, value) = (A.into(), "old".to_owned());
         assert_eq!(restored.put_back, [PutBack { path, value }]);
-        assert_eq!(restored.unchanged, [PathBuf::from("/c")]);
+        assert_eq!(restored.unchanged, [PathBuf::from(C)]);
         let told = restored.left_alone[0].to_string();
         assert!(
-            told.contains("/b") && told.contains("`other`") && told.contains("`old`"),
+            told.contains(B) && told.contains("`other`") && told.contains("`old`"),
             "{told}"
         );
-        assert_eq!(root.text("/a").as_deref(), Some("old"));
-        assert_eq!(root.text("/b").as_deref(), Some("other"));
+        assert_eq!(root.text(A).as_deref(), Some("old"));
+        assert_eq!(root.text(B).as_deref(), Some("other"));
         assert!(Leftover::find(&root).unwrap().is_none());
     }
 
     #[test]
     fn a_record_of_another_boot_is_known_as_such_and_discarded() {
-        let (_tree, root) = tree(&[("/a", "new\n")]);
-        let journal = killed(&root, &[Change::new("/a", "old", "new")]);
+        let (_tree, root) = tree(&[(A, "new\n")]);
+        let journal = killed(&root, &[Change::new(A, "old", "new")]);
         fs::write(root.path(BOOT), "boot-2\n").unwrap();
         let leftover = Leftover::find(&root).unwrap().unwrap();
         assert!(leftover.of_another_boot);
         leftover.discard(&journal).unwrap();
-        assert_eq!(root.text("/a").as_deref(), Some("new"), "untouched");
+        assert_eq!(root.text(A).as_deref(), Some("new"), "untouched");
         assert!(Leftover::find(&root).unwrap().is_none());
     }
 
     #[test]
     fn the_record_stays_while_a_value_is_not_back() {
-        let (_tree, root) = tree(&[("/a", "new\n"), ("/stuck/file", "")]);
-        let changes = ["/a", "/stuck"].map(|p| Change::new(p, "old", "new"));
+        let (_tree, root) = tree(&[(A, "new\n"), (STUCK_FILE, "")]);
+        let changes = [A, STUCK].map(|p| Change::new(p, "old", "new"));
         let journal = killed(&root, &changes);
         let leftover = Leftover::find(&root).unwrap().unwrap();
         let restored = leftover.restore(&root, &journal).unwrap();
         assert_eq!(restored.failed.len(), 1, "{restored:?}");
-        assert_eq!(root.text("/a").as_deref(), Some("old"), "the rest is back");
+        assert_eq!(root.text(A).as_deref(), Some("old"), "the rest is back");
         assert!(Leftover::find(&root).unwrap().is_some());
     }
 
     #[test]
     fn what_is_there_no_more_keeps_nobody_waiting() {
-        let (_tree, root) = tree(&[("/a", "new\n")]);
-        let changes = ["/a", "/gone"].map(|p| Change::new(p, "old", "new"));
+        let (_tree, root) = tree(&[(A, "new\n")]);
+        let changes = [A, GONE].map(|p| Change::new(p, "old", "new"));
         let journal = killed(&root, &changes);
         let leftover = Leftover::find(&root).unwrap().unwrap();
         let restored = leftover.restore(&root, &journal).unwrap();
-        assert_eq!(restored.gone, [PathBuf::from("/gone")]);
-        assert_eq!(root.text("/a").as_deref(), Some("old"));
+        assert_eq!(restored.gone, [PathBuf::from(GONE)]);
+        assert_eq!(root.text(A).as_deref(), Some("old"));
         assert!(Leftover::find(&root).unwrap().is_none());
     }
 
     /// An interrupt that was at CPU 1 of 0-1, has been moved to 0, and is found at `now`.
     fn moved(root: &Root, begun: bool) -> Change {
-        fs::write(root.path("/list"), "1\n").unwrap();
+        fs::write(root.path(LIST), "1\n").unwrap();
         Change {
             back: Some(UndoStep {
                 value: "1".to_owned(),
                 seen_in: "/effective".into(),
                 begun,
             }),
-            ..Change::new("/list", "0-1", "0")
+            ..Change::new(LIST, "0-1", "0")
         }
     }
 
     #[test]
     fn a_kill_on_the_way_back_does_not_make_our_value_someone_elses() {
-        let (_tree, root) = tree(&[("/list", "1\n"), ("/effective", "0\n")]);
+        let (_tree, root) = tree(&[(LIST, "1\n"), ("/effective", "0\n")]);
         let journal = killed(&root, &[moved(&root, true)]);
         let leftover = Leftover::find(&root).unwrap().unwrap();
         let restored = leftover.restore(&root, &journal).unwrap();
         assert_eq!(restored.put_back.len(), 1, "{restored:?}");
-        assert_eq!(root.text("/list").as_deref(), Some("0-1"));
+        assert_eq!(root.text(LIST).as_deref(), Some("0-1"));
         // Before, it is someone else's.
         let journal = {
             drop(journal);
@@ -240,6 +255,26 @@ mod tests {
         let leftover = Leftover::find(&root).unwrap().unwrap();
         let restored = leftover.restore(&root, &journal).unwrap();
         assert_eq!(restored.left_alone.len(), 1, "{restored:?}");
-        assert_eq!(root.text("/list").as_deref(), Some("1"));
+        assert_eq!(root.text(LIST).as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn a_record_that_names_another_file_than_remedies_change_is_not_believed() {
+        for path in [
+            "/etc/passwd",
+            "/sys/kernel/uevent_helper",
+            "/proc/irq/36/../../sys/kernel/core_pattern",
+            "/proc/irq/x/smp_affinity_list",
+            "/proc/irq/36/smp_affinity_list/x",
+            "proc/irq/36/smp_affinity_list",
+            "",
+        ] {
+            let (_tree, root) = tree(&[]);
+            let changes = [A, path].map(|p| Change::new(p, "old", "new"));
+            let _journal = killed(&root, &changes);
+            let error = Leftover::find(&root).unwrap_err().to_string();
+            assert!(error.contains("which no remedy changes"), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
     }
 }

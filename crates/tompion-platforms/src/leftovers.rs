@@ -95,16 +95,35 @@ fn boot_id() -> String {
     read.map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// Where labs keep their journals.
+/// Where labs keep their journals: the first of these that is nobody else's.
 pub fn base() -> PathBuf {
+    let bases = bases();
+    let free = bases.iter().find(|base| !is_somebody_elses(base));
+    free.unwrap_or(&bases[0]).clone()
+}
+
+/// Places for journals. In the temporary directory anybody may have taken a name.
+fn bases() -> Vec<PathBuf> {
     let user = rustix::process::geteuid();
     if user.is_root() {
-        return Path::new("/run").join(PREFIX);
+        return vec![Path::new("/run").join(PREFIX)];
     }
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_absolute()) {
-        Some(dir) => Path::new(&dir).join(PREFIX),
-        None => std::env::temp_dir().join(format!("{PREFIX}-{}", user.as_raw())),
+        Some(dir) => vec![Path::new(&dir).join(PREFIX)],
+        None => bases_below(&std::env::temp_dir(), user.as_raw()),
     }
+}
+
+fn bases_below(directory: &Path, user: u32) -> Vec<PathBuf> {
+    let first = format!("{PREFIX}-{user}");
+    let others = (2..100).map(|n| format!("{first}-{n}"));
+    let names = std::iter::once(first.clone()).chain(others);
+    names.map(|name| directory.join(name)).collect()
+}
+
+fn is_somebody_elses(base: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(base).is_ok_and(|found| found.uid() != own)
 }
 
 /// Something that a dead lab left.
@@ -141,7 +160,14 @@ pub enum Way {
 /// # Errors
 /// If the journals cannot be listed.
 pub fn clean(way: Way) -> Result<Cleaning, Error> {
-    clean_below(&base(), way)
+    let mut cleaning = Cleaning::default();
+    let own = bases().into_iter().filter(|base| !is_somebody_elses(base));
+    for base in own {
+        let here = clean_below(&base, way)?;
+        cleaning.at_work.extend(here.at_work);
+        cleaning.found.extend(here.found);
+    }
+    Ok(cleaning)
 }
 
 fn clean_below(base: &Path, way: Way) -> Result<Cleaning, Error> {

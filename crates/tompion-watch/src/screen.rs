@@ -9,16 +9,35 @@ use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, Event, KeyEvent};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use ratatui::{Frame, Terminal};
+use ratatui::layout::Rect;
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 /// A terminal in raw mode, on its second screen. Given back when dropped, and before the
 /// message of a panic, whichever thread panics.
 ///
 /// Never dropped itself: it would complain to standard error where the terminal has hung
 /// up, and panic where that fails, too.
-pub struct Screen(ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>);
+pub struct Screen {
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
+    /// What is drawn on.
+    area: Rect,
+}
+
+/// The most columns and rows that are drawn on: a terminal may say that it has 65,535 of both,
+/// for which there is no memory.
+const LARGEST: (u16, u16) = (640, 240);
+
+/// As much of the terminal as is drawn on.
+fn area() -> io::Result<Rect> {
+    let (width, height) = terminal::size()?;
+    Ok(clipped(width, height))
+}
+
+fn clipped(width: u16, height: u16) -> Rect {
+    Rect::new(0, 0, width.min(LARGEST.0), height.min(LARGEST.1))
+}
 
 impl Screen {
     /// Refuses where there is no terminal to draw on and to read keys from.
@@ -49,10 +68,19 @@ impl Screen {
         }));
         enable_raw_mode()?;
         let entered = execute!(io::stdout(), EnterAlternateScreen, Hide);
-        let terminal = entered.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
-        terminal
-            .map(|t| Self(ManuallyDrop::new(t)))
-            .inspect_err(|_| give_back())
+        let begin = || -> io::Result<Self> {
+            entered?;
+            let area = area()?;
+            let options = TerminalOptions {
+                viewport: Viewport::Fixed(area),
+            };
+            let terminal = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
+            Ok(Self {
+                terminal: ManuallyDrop::new(terminal),
+                area,
+            })
+        };
+        begin().inspect_err(|_| give_back())
     }
 
     /// Draws.
@@ -60,7 +88,12 @@ impl Screen {
     /// # Errors
     /// What writing to the terminal says.
     pub fn draw(&mut self, what: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.0.draw(what).map(|_| ())
+        let area = area()?;
+        if area != self.area {
+            self.terminal.resize(area)?;
+            self.area = area;
+        }
+        self.terminal.draw(what).map(|_| ())
     }
 
     /// The next key, if one comes within that time. Other events are passed over.
@@ -89,4 +122,15 @@ impl Drop for Screen {
 fn give_back() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_without_end_is_drawn_on_in_part() {
+        assert_eq!(clipped(65_535, 65_535), Rect::new(0, 0, 640, 240));
+        assert_eq!(clipped(80, 24), Rect::new(0, 0, 80, 24));
+    }
 }

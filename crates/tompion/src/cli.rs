@@ -139,19 +139,31 @@ pub struct ListOptions {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  tompion peer --listen 192.0.2.7:5210
-  tompion peer --listen 192.0.2.7:5210 --dir /srv/scratch  (also file-server)
+  tompion peer
+  tompion peer --listen 192.0.2.7:5210 --key KEY
+  tompion peer --listen 192.0.2.7:5210 --key KEY --dir /srv/scratch
+
+A key that both machines have, made once and copied by a safe way:
+  (umask 077; head -c 32 /dev/urandom | base64 > KEY)
 
 Then, on the machine under test:
-  tompion check --loads idle,network:peer=192.0.2.7:5210
+  tompion check --loads idle,network:peer=192.0.2.7:5210:key=/root/KEY
 
 Serves network, download and udp (TCP and UDP on one port), and with --dir
-also file-server. It exchanges bulk data with anyone who connects, without
-authentication: listen only on an address that nobody else can reach.")]
+also file-server. A load proves that it has the key, which is never sent.
+Without --key anyone who connects exchanges bulk data with this machine.")]
 pub struct PeerOptions {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5210", value_parser = values::address)]
     pub listen: SocketAddr,
+
+    /// Serve only loads that have the key in this file; needed to listen beyond this machine
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+
+    /// Listen beyond this machine without a key: only where nobody else can connect
+    #[arg(long, conflicts_with = "key")]
+    pub open: bool,
 
     /// Also serve file-server, with files in this directory: up to 4 MiB per client,
     /// and none is left behind

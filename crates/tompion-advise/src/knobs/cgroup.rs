@@ -5,7 +5,10 @@ use crate::{Knob, Reach, Ready, State, Surroundings};
 
 const LIST: &str = "cgroup.procs";
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(LeaveCgroup)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(LeaveCgroup)],
+    writes: &[],
+};
 
 struct LeaveCgroup;
 

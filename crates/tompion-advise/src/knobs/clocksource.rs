@@ -12,7 +12,10 @@ pub struct Clocksource {
     other: Option<String>,
 }
 
-pub(super) static ENTRY: Remedy = Remedy(each);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: each,
+    writes: &[CURRENT],
+};
 
 /// One remedy for each other clocksource that the kernel offers.
 fn each(here: &Surroundings) -> Vec<Box<dyn Knob>> {

@@ -5,7 +5,10 @@ use crate::{Knob, Reach, Ready, State, Surroundings};
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(DmaLatency)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(DmaLatency)],
+    writes: &[],
+};
 
 struct DmaLatency;
 

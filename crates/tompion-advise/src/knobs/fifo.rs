@@ -8,7 +8,10 @@ use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 /// Above the threads of the kernel that handle interrupts it would hold them up.
 const PRIORITY: u32 = 49;
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(Fifo)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(Fifo)],
+    writes: &[],
+};
 
 struct Fifo;
 

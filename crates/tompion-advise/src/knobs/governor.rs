@@ -8,7 +8,10 @@ use crate::{Change, Knob, Reach, Ready, State, Surroundings};
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 const WANTED: &str = "performance";
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(Governor)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(Governor)],
+    writes: &["/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"],
+};
 
 struct Governor;
 

@@ -11,7 +11,10 @@ const IDLE: &str = "/sys/devices/system/cpu/cpuidle";
 /// The kernel's own default.
 const DEFAULT_NS: u64 = 200_000;
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(HaltPoll)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(HaltPoll)],
+    writes: &[TIME],
+};
 
 struct HaltPoll;
 

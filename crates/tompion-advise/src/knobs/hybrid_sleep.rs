@@ -5,7 +5,10 @@ use tompion_assess::verdict::remedies::HYBRID_SLEEP;
 use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(HybridSleep)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(HybridSleep)],
+    writes: &[],
+};
 
 struct HybridSleep;
 

@@ -8,7 +8,10 @@ const CPUS: &str = "/sys/devices/system/cpu";
 /// States that are left within this time stay on, in microseconds.
 const QUICK_US: u64 = 2;
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(IdleStates)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(IdleStates)],
+    writes: &["/sys/devices/system/cpu/cpu*/cpuidle/state*/disable"],
+};
 
 struct IdleStates;
 

@@ -9,7 +9,10 @@ use tompion_host::Root;
 use super::Remedy;
 use crate::{Change, Knob, Reach, Ready, State, Surroundings, UndoStep, cpus, interrupts};
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(MoveInterrupts)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(MoveInterrupts)],
+    writes: &["/proc/irq/*/smp_affinity_list"],
+};
 
 struct MoveInterrupts;
 

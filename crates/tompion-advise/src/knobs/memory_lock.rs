@@ -3,7 +3,10 @@
 use super::Remedy;
 use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(MemoryLock)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(MemoryLock)],
+    writes: &[],
+};
 
 struct MemoryLock;
 

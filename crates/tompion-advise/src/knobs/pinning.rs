@@ -3,7 +3,10 @@
 use super::Remedy;
 use crate::{Knob, Reach, Ready, State, Surroundings, interrupts};
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(Pinning)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(Pinning)],
+    writes: &[],
+};
 
 struct Pinning;
 

@@ -3,7 +3,10 @@
 use super::Remedy;
 use crate::{Knob, Quantity, Reach, Ready, Setup, State, Surroundings};
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(Preload)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(Preload)],
+    writes: &[],
+};
 
 struct Preload;
 

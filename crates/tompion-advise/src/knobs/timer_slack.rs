@@ -10,7 +10,10 @@ use crate::{Knob, Reach, Ready, Setup, State, Surroundings};
 /// What asks for no delay; 0 would ask for the default.
 const LEAST_NS: u64 = 1;
 
-pub(super) static ENTRY: Remedy = Remedy(|_| vec![Box::new(TimerSlack)]);
+pub(super) static ENTRY: Remedy = Remedy {
+    knobs: |_| vec![Box::new(TimerSlack)],
+    writes: &[],
+};
 
 struct TimerSlack;
 

@@ -29,18 +29,20 @@ fn value(root: &Root, path: &str) -> String {
 
 #[test]
 fn the_journal_is_written_before_and_empty_after() {
-    let (_tree, root) = tree(&[("/a", "old\n"), ("/b", "old\n")]);
+    const A: &str = "/proc/irq/1/smp_affinity_list";
+    const B: &str = "/proc/irq/2/smp_affinity_list";
+    let (_tree, root) = tree(&[(A, "old\n"), (B, "old\n")]);
     let journal = Journal::open(&root).unwrap();
     let mut switch = Switch::new(&root, Some(&journal));
-    switch.on("knob", &changing(&["/a", "/b"])).unwrap();
+    switch.on("knob", &changing(&[A, B])).unwrap();
     assert_eq!(
-        (value(&root, "/a"), value(&root, "/b")),
+        (value(&root, A), value(&root, B)),
         ("new".into(), "new".into())
     );
     assert_eq!(Leftover::find(&root).unwrap().unwrap().changes(), 2);
     assert_eq!(switch.off().unwrap(), []);
     assert_eq!(
-        (value(&root, "/a"), value(&root, "/b")),
+        (value(&root, A), value(&root, B)),
         ("old".into(), "old".into())
     );
     assert!(Leftover::find(&root).unwrap().is_none());

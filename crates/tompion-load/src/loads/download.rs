@@ -7,14 +7,15 @@ use super::network::{Pump, job, loopback, receiver};
 use crate::job::{Budget, Plan};
 use crate::load::{InCheck, Load, Parse, Work};
 use crate::peer::bulk::{BLOCK_BYTES, send_bulk};
-use crate::peer::hello::{Service, connect};
-use crate::spec::{PEER, Size, Text};
+use crate::peer::hello::{Peer, Service, connect};
+use crate::spec::{KEY, PEER, Size, Text};
 
 pub(super) static ENTRY: Load = Load {
     name: "download",
-    about: "TCP received over loopback; peer=HOST:PORT from another machine, cpus=LIST",
+    about: "TCP received over loopback; peer=HOST:PORT from another machine, key=FILE for it, \
+            cpus=LIST",
     in_check: InCheck::No,
-    parse: Parse::Options(&[PEER], |options| {
+    parse: Parse::Options(&[PEER, KEY], |options| {
         Ok(Arc::new(Download {
             peer: options.peer()?,
         }))
@@ -23,21 +24,21 @@ pub(super) static ENTRY: Load = Load {
 
 #[derive(Debug)]
 struct Download {
-    peer: Option<String>,
+    peer: Option<Peer>,
 }
 
 impl Work for Download {
     fn describe(&self, text: &mut Text) {
-        text.option(PEER.0, self.peer.as_ref());
+        text.peer(self.peer.as_ref());
     }
 
     fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
-        plan(self.peer.as_deref())
+        plan(self.peer.as_ref())
     }
 }
 
 /// What is counted is what arrives here.
-fn plan(peer: Option<&str>) -> Result<Plan, Unavailable> {
+fn plan(peer: Option<&Peer>) -> Result<Plan, Unavailable> {
     let jobs = match peer {
         Some(peer) => vec![receiver(connect(peer, Service::Download)?.0)],
         None => {

@@ -14,15 +14,15 @@ use crate::headroom::check_disk;
 use crate::job::{Budget, Job, Plan};
 use crate::load::{InCheck, Load, Parse, Work, Writes};
 use crate::peer::files::{Client, FILES, serve};
-use crate::peer::hello::{Service, connect};
-use crate::spec::{PEER, Size, Text};
+use crate::peer::hello::{Peer, Service, connect};
+use crate::spec::{KEY, PEER, Size, Text};
 
 pub(super) static ENTRY: Load = Load {
     name: "file-server",
     about: "files written through a server over TCP, synced there and read back; peer=HOST:PORT of a \
-            `tompion peer --dir`, cpus=LIST",
+            `tompion peer --dir`, key=FILE for it, cpus=LIST",
     in_check: InCheck::No,
-    parse: Parse::Options(&[PEER], |options| {
+    parse: Parse::Options(&[PEER, KEY], |options| {
         Ok(Arc::new(FileServer {
             peer: options.peer()?,
         }))
@@ -31,12 +31,12 @@ pub(super) static ENTRY: Load = Load {
 
 #[derive(Debug)]
 struct FileServer {
-    peer: Option<String>,
+    peer: Option<Peer>,
 }
 
 impl Work for FileServer {
     fn describe(&self, text: &mut Text) {
-        text.option(PEER.0, self.peer.as_ref());
+        text.peer(self.peer.as_ref());
     }
 
     fn writes(&self) -> Writes {
@@ -47,11 +47,11 @@ impl Work for FileServer {
     }
 
     fn plan(&self, budget: Budget) -> Result<Plan, Unavailable> {
-        plan(self.peer.as_deref(), budget)
+        plan(self.peer.as_ref(), budget)
     }
 }
 
-fn plan(peer: Option<&str>, budget: Budget) -> Result<Plan, Unavailable> {
+fn plan(peer: Option<&Peer>, budget: Budget) -> Result<Plan, Unavailable> {
     let bytes = budget.operation_bytes(BLOCK_BYTES, MOST_FILE_BYTES)?;
     let mut jobs = Vec::new();
     let (stream, whose) = match peer {

@@ -9,14 +9,15 @@ use crate::counters::Counter;
 use crate::job::{Budget, Job, Plan};
 use crate::load::{InCheck, Load, Parse, Work};
 use crate::peer::bulk::{BLOCK_BYTES, receive_bulk, send_bulk};
-use crate::peer::hello::{Service, connect};
-use crate::spec::{PEER, Size, Text};
+use crate::peer::hello::{Peer, Service, connect};
+use crate::spec::{KEY, PEER, Size, Text};
 
 pub(super) static ENTRY: Load = Load {
     name: "network",
-    about: "TCP both ways over loopback; peer=HOST:PORT to another machine, cpus=LIST",
+    about: "TCP both ways over loopback; peer=HOST:PORT to another machine, key=FILE for it, \
+            cpus=LIST",
     in_check: InCheck::Whole,
-    parse: Parse::Options(&[PEER], |options| {
+    parse: Parse::Options(&[PEER, KEY], |options| {
         Ok(Arc::new(Network {
             peer: options.peer()?,
         }))
@@ -25,20 +26,20 @@ pub(super) static ENTRY: Load = Load {
 
 #[derive(Debug)]
 struct Network {
-    peer: Option<String>,
+    peer: Option<Peer>,
 }
 
 impl Work for Network {
     fn describe(&self, text: &mut Text) {
-        text.option(PEER.0, self.peer.as_ref());
+        text.peer(self.peer.as_ref());
     }
 
     fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
-        plan(self.peer.as_deref())
+        plan(self.peer.as_ref())
     }
 }
 
-fn plan(peer: Option<&str>) -> Result<Plan, Unavailable> {
+fn plan(peer: Option<&Peer>) -> Result<Plan, Unavailable> {
     let ends = match peer {
         Some(peer) => vec![connect(peer, Service::Bulk)?.0],
         None => loopback()?.into(),

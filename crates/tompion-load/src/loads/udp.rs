@@ -10,15 +10,15 @@ use tompion_model::Unavailable;
 use crate::job::{Budget, Job, Plan};
 use crate::load::{InCheck, Load, Parse, Work};
 use crate::peer::datagrams::{DATAGRAM_BYTES, Schedule, arrived_bytes, datagram, token_of};
-use crate::peer::hello::{Service, connect, read_line};
-use crate::spec::{Bits, Opt, PEER, Text, parse_bits};
+use crate::peer::hello::{Peer, Service, connect, read_line};
+use crate::spec::{Bits, KEY, Opt, PEER, Text, parse_bits};
 
 pub(super) static ENTRY: Load = Load {
     name: "udp",
-    about: "UDP sent over loopback; peer=HOST:PORT to another machine, rate=BITS per second (100M), \
-            cpus=LIST",
+    about: "UDP sent over loopback; peer=HOST:PORT to another machine, key=FILE for it, rate=BITS \
+            per second (100M), cpus=LIST",
     in_check: InCheck::No,
-    parse: Parse::Options(&[PEER, RATE], |options| {
+    parse: Parse::Options(&[PEER, KEY, RATE], |options| {
         Ok(Arc::new(Udp {
             peer: options.peer()?,
             bits_per_second: options.value(RATE.0, parse_bits)?.unwrap_or(USUAL_BITS),
@@ -33,26 +33,26 @@ const USUAL_BITS: u64 = 100_000_000;
 
 #[derive(Debug)]
 struct Udp {
-    peer: Option<String>,
+    peer: Option<Peer>,
     bits_per_second: u64,
 }
 
 impl Work for Udp {
     fn describe(&self, text: &mut Text) {
-        text.option(PEER.0, self.peer.as_ref());
+        text.peer(self.peer.as_ref());
         let rate = text.shows(self.bits_per_second == USUAL_BITS);
         text.option(RATE.0, rate.then_some(Bits(self.bits_per_second)));
     }
 
     fn plan(&self, _: Budget) -> Result<Plan, Unavailable> {
-        plan(self.peer.as_deref(), self.bits_per_second)
+        plan(self.peer.as_ref(), self.bits_per_second)
     }
 }
 
 /// Of the load's own receiver.
 const OWN_TOKEN: u64 = 1;
 
-fn plan(peer: Option<&str>, bits_per_second: u64) -> Result<Plan, Unavailable> {
+fn plan(peer: Option<&Peer>, bits_per_second: u64) -> Result<Plan, Unavailable> {
     let (socket, token, receiver) = match peer {
         Some(peer) => remote(peer)?,
         None => own()?,
@@ -110,14 +110,15 @@ fn own() -> Result<(UdpSocket, u64, Job), Unavailable> {
 }
 
 /// A far end that reports what arrives.
-fn remote(peer: &str) -> Result<(UdpSocket, u64, Job), Unavailable> {
+fn remote(peer: &Peer) -> Result<(UdpSocket, u64, Job), Unavailable> {
     let (control, answer) = connect(peer, Service::Datagrams)?;
+    let at = &peer.address;
     let token = answer
         .strip_prefix("token ")
         .and_then(|token| u64::from_str_radix(token, 16).ok())
-        .ok_or_else(|| format!("the peer {peer} answers '{answer}' in place of a token"))?;
+        .ok_or_else(|| format!("the peer {at} answers '{answer}' in place of a token"))?;
     let socket = towards(&control)
-        .map_err(|e| Unavailable::refused(format!("could not use UDP to {peer}"))(e))?;
+        .map_err(|e| Unavailable::refused(format!("could not use UDP to {at}"))(e))?;
     let receiver: Job = Box::new(move |counter, gate| {
         gate.pass();
         let mut known = 0;

@@ -1,31 +1,41 @@
-//! What a load asks of the far end, in one line after connecting.
+//! What a load and the far end say before data flows, a line each:
 //!
-//! A load that sends no such line gets bulk data both ways, as `network` always
-//! did; a far end that knows no such lines takes them for bulk data and answers
-//! with its own, which the load notices.
+//! | who | says |
+//! |---|---|
+//! | the load | `tompion 2 SERVICE NONCE` |
+//! | the far end | `open`; with a key `challenge NONCE` |
+//! | the load, after a challenge | `proof HMAC` |
+//! | the far end, after a proof | `go` |
+//!
+//! In place of each of its lines the far end may say `refused WHY`. Until then nothing that a
+//! stranger sends costs it more than a line of memory.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Duration;
 use tompion_model::Unavailable;
 
-use super::bulk::{drain, fill, is_pause};
+use super::bulk::{drain, fill};
+use super::key::{Key, nonce};
 
 /// Begins every request; the number is that of the protocol.
-const PREFIX: &str = "tompion 1 ";
+const PREFIX: &str = "tompion 2 ";
 /// Longest line of either side, with its end.
-const LINE_BYTES: usize = 128;
-/// How long the far end waits for a request before it takes the silence for
-/// `network`, which is stopped once it is connected.
-const PATIENCE: Duration = Duration::from_millis(500);
+pub const LINE_BYTES: usize = 128;
 /// How long a peer may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+const OPEN: &str = "open";
+const CHALLENGE: &str = "challenge ";
+const PROOF: &str = "proof ";
+const GO: &str = "go";
+const REFUSED: &str = "refused ";
 
 /// What a load may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Bulk data both ways, which needs no request.
+    /// Bulk data both ways.
     Bulk,
     /// Bulk data from the far end.
     Download,
@@ -36,60 +46,113 @@ pub enum Service {
 }
 
 impl Service {
-    const NAMED: [(Self, &'static str); 3] = [
+    const NAMED: [(Self, &'static str); 4] = [
+        (Self::Bulk, "network"),
         (Self::Download, "download"),
         (Self::Datagrams, "udp"),
         (Self::Files, "files"),
     ];
+
+    fn name(self) -> &'static str {
+        let known = Self::NAMED.iter().find(|(known, _)| *known == self);
+        known.map_or("", |(_, name)| name)
+    }
 }
 
-/// Reads the request of a load that has just connected (the far end's side).
-///
-/// # Errors
-/// If the connection fails, or the request is none that this version knows.
-pub fn requested(stream: &TcpStream, stop: &AtomicBool) -> io::Result<Service> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut start = [0; PREFIX.len()];
-    loop {
-        let seen = match stream.peek(&mut start) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(seen) => seen,
-            Err(e) if is_pause(&e) => 0,
-            Err(e) => return Err(e),
-        };
-        if start[..seen] != PREFIX.as_bytes()[..seen] {
-            return Ok(Service::Bulk);
-        }
-        if seen == start.len() {
-            break;
-        }
-        if Instant::now() > deadline || stop.load(Ordering::Relaxed) {
-            return Ok(Service::Bulk);
+/// Where the far end of a load is, and by which key it is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// `HOST:PORT`.
+    pub address: String,
+    /// The file with the key that both ends have.
+    pub key: Option<PathBuf>,
+}
+
+/// One load's side of the talk, as the far end hears it.
+#[derive(Debug)]
+pub struct Talk {
+    asked: Option<(Service, String)>,
+}
+
+/// What the far end makes of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// This line goes back, and another one is awaited.
+    Say(String),
+    /// This line goes back, and the service begins.
+    Serve(String, Service),
+    /// This line goes back, and that is all.
+    Refuse(String),
+}
+
+impl Talk {
+    pub fn new() -> Self {
+        Self { asked: None }
+    }
+
+    /// Whether it has asked for something.
+    pub fn has_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Hears a line.
+    pub fn hear(&mut self, line: &str, key: Option<&Key>) -> Answer {
+        let refuse = |why: &str| Answer::Refuse(format!("{REFUSED}{why}"));
+        match (&self.asked, key) {
+            (None, _) => {
+                let Some((name, theirs)) = line
+                    .strip_prefix(PREFIX)
+                    .and_then(|rest| rest.split_once(' '))
+                else {
+                    return refuse("this far end speaks protocol 2 of tompion");
+                };
+                let known = Service::NAMED.iter().find(|(_, known)| *known == name);
+                let Some((service, _)) = known else {
+                    return refuse("this version knows no such service");
+                };
+                if key.is_none() {
+                    return Answer::Serve(OPEN.to_owned(), *service);
+                }
+                let Ok(ours) = nonce() else {
+                    return refuse("it has no random numbers");
+                };
+                self.asked = Some((*service, subject(*service, theirs, &ours)));
+                Answer::Say(format!("{CHALLENGE}{ours}"))
+            }
+            (Some((service, subject)), Some(key)) => {
+                let proof = line.strip_prefix(PROOF).unwrap_or_default();
+                match key.is_proved(subject, proof) {
+                    true => Answer::Serve(GO.to_owned(), *service),
+                    false => refuse("the key is another one"),
+                }
+            }
+            (Some(_), None) => refuse("nothing more is to be said"),
         }
     }
-    let line = read_line(stream, || !stop.load(Ordering::Relaxed))?;
-    let asked = line.strip_prefix(PREFIX).unwrap_or_default();
-    let known = Service::NAMED.iter().find(|(_, name)| *name == asked);
-    known.map(|(service, _)| *service).ok_or_else(|| {
-        let _ = answer(
-            stream,
-            &format!("refused this version knows no service '{asked}'"),
-        );
-        ErrorKind::InvalidData.into()
-    })
 }
 
-/// Sends a line to the load.
+/// What a proof is of: so that none is of use for another service or a second time.
+fn subject(service: Service, theirs: &str, ours: &str) -> String {
+    format!("{PREFIX}{} {theirs} {ours}", service.name())
+}
+
+/// A refusal in words.
+pub fn refusal(why: &str) -> String {
+    format!("{REFUSED}{why}")
+}
+
+/// Sends a line.
 pub fn answer(stream: &TcpStream, line: &str) -> io::Result<()> {
     drain(stream, format!("{line}\n").as_bytes(), || false).map(|_| ())
 }
 
-/// Connects to a far end and asks for a service; returns its answer (the load's
-/// side). A download has none.
-pub fn connect(peer: &str, service: Service) -> Result<(TcpStream, String), Unavailable> {
-    let addresses: Vec<SocketAddr> = peer
+/// Connects to a far end and asks for a service; returns its first answer, if that service has
+/// one (the load's side).
+pub fn connect(peer: &Peer, service: Service) -> Result<(TcpStream, String), Unavailable> {
+    let at = &peer.address;
+    let addresses: Vec<SocketAddr> = at
         .to_socket_addrs()
-        .map_err(|e| Unavailable::refused(format!("could not look up the peer {peer}"))(e))?
+        .map_err(|e| Unavailable::refused(format!("could not look up the peer {at}"))(e))?
         .collect();
     let mut problem = "the name has no address".to_owned();
     for address in addresses {
@@ -99,35 +162,62 @@ pub fn connect(peer: &str, service: Service) -> Result<(TcpStream, String), Unav
         }
     }
     Err(format!(
-        "could not connect to the peer {peer} ({problem}); its far end must be running there"
+        "could not connect to the peer {at} ({problem}); its far end must be running there"
     )
     .into())
 }
 
-fn ask(stream: &TcpStream, peer: &str, service: Service) -> Result<String, Unavailable> {
-    let Some((_, name)) = Service::NAMED.iter().find(|(known, _)| *known == service) else {
-        return Ok(String::new());
-    };
-    let failed = |e: io::Error| format!("the peer {peer} gave no answer: {e}");
-    drain(stream, format!("{PREFIX}{name}\n").as_bytes(), || false).map_err(failed)?;
-    if service == Service::Download {
-        // Its answer is the data.
-        return Ok(String::new());
-    }
+fn ask(stream: &TcpStream, peer: &Peer, service: Service) -> Result<String, Unavailable> {
+    let at = &peer.address;
+    let failed = |e: io::Error| Unavailable::from(format!("the peer {at} gave no answer: {e}"));
+    let key = peer.key.as_deref().map(Key::read).transpose()?;
     stream
         .set_read_timeout(Some(ANSWER_LIMIT))
         .map_err(failed)?;
-    let line = read_line(stream, || false).map_err(|e| match e.kind() {
-        ErrorKind::InvalidData => {
-            format!("the peer {peer} is no `tompion peer` of this version: start that there")
+    let hear = || -> Result<String, Unavailable> {
+        let line = read_line(stream, || false).map_err(|e| match e.kind() {
+            ErrorKind::InvalidData => {
+                format!("the peer {at} is no `tompion peer` of this version: start that there")
+                    .into()
+            }
+            _ => failed(e),
+        })?;
+        match line.strip_prefix(REFUSED) {
+            // Whoever answers there chose the words.
+            Some(why) => Err(format!("the peer {at} refuses: {}", why.escape_debug()).into()),
+            None => Ok(line),
         }
-        _ => failed(e),
-    })?;
-    stream.set_read_timeout(None).map_err(failed)?;
-    match line.strip_prefix("refused ") {
-        Some(why) => Err(format!("the peer {peer} refuses: {why}").into()),
-        None => Ok(line),
+    };
+    let ours = nonce()?;
+    answer(stream, &format!("{PREFIX}{} {ours}", service.name())).map_err(failed)?;
+    let first = hear()?;
+    match (first.strip_prefix(CHALLENGE), &key) {
+        (Some(theirs), Some(key)) => {
+            let proof = key.proof(&subject(service, &ours, theirs));
+            answer(stream, &format!("{PROOF}{proof}")).map_err(failed)?;
+            if hear()? != GO {
+                return Err(format!("the peer {at} speaks another protocol").into());
+            }
+        }
+        (Some(_), None) => {
+            return Err(format!("the peer {at} wants a key: name its file with key=FILE").into());
+        }
+        (None, Some(_)) => {
+            let why = "asks for no key, as it was expected to: start it with the same --key";
+            return Err(format!("the peer {at} {why}").into());
+        }
+        (None, None) if first == OPEN => {}
+        (None, None) => {
+            return Err(format!("the peer {at} speaks another protocol").into());
+        }
     }
+    let line = match service {
+        // Their answer is the data.
+        Service::Bulk | Service::Download => String::new(),
+        Service::Datagrams | Service::Files => hear()?,
+    };
+    stream.set_read_timeout(None).map_err(failed)?;
+    Ok(line)
 }
 
 /// One line, byte by byte: what follows it is not to be read.

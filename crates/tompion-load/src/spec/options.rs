@@ -1,6 +1,9 @@
 //! The options of a load.
 
+use std::path::PathBuf;
+
 use super::values::{PortRule, parse_peer};
+use crate::peer::hello::Peer;
 use tompion_model::InvalidValue;
 
 /// More threads than this are a typing error rather than a wish.
@@ -14,6 +17,8 @@ pub const THREADS: Opt = ("threads", "threads=N");
 pub const SIZE: Opt = ("size", "size=BYTES");
 /// The other end.
 pub const PEER: Opt = ("peer", "peer=HOST:PORT");
+/// The key that both ends have.
+pub const KEY: Opt = ("key", "key=FILE");
 /// The CPUs that its threads may use.
 pub(super) const CPUS: Opt = ("cpus", "cpus=LIST");
 
@@ -59,8 +64,19 @@ impl<'a> Options<'a> {
         })
     }
 
-    pub fn peer(&self) -> Result<Option<String>, InvalidValue> {
-        self.value(PEER.0, |peer| parse_peer(peer, PortRule::Required))
+    /// The far end and the key for it.
+    pub fn peer(&self) -> Result<Option<Peer>, InvalidValue> {
+        let address = self.value(PEER.0, |peer| parse_peer(peer, PortRule::Required))?;
+        let key = self.value(KEY.0, |path| match path.starts_with('/') {
+            // The load has a directory of its own.
+            true => Ok(PathBuf::from(path)),
+            false => Err(format!("key={path} should be an absolute path").into()),
+        })?;
+        match (address, key) {
+            (Some(address), key) => Ok(Some(Peer { address, key })),
+            (None, Some(_)) => Err("key=FILE is for a peer: peer=HOST:PORT is missing".into()),
+            (None, None) => Ok(None),
+        }
     }
 }
 

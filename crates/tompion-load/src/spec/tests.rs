@@ -241,7 +241,10 @@ fn unknown_misplaced_and_doubled_options_are_refused() {
         ("io:", "cpus=LIST"),
         ("memory-bus:threads=2", "should be cpus=LIST"),
         ("udp:peer=host:1:rate=10M:rate=1M", "rate is given twice"),
-        ("udp:rate=10M:7000", "peer=HOST:PORT or rate=BITS"),
+        (
+            "udp:rate=10M:7000",
+            "peer=HOST:PORT or key=FILE or rate=BITS",
+        ),
         ("network:10.0.0.1:5000", "peer=HOST:PORT"),
         ("network:peer=10.0.0.1", "peer=HOST:PORT"),
         ("network:peer=::1", "peer=HOST:PORT"),

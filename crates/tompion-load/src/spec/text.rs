@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use super::options::{KEY, PEER};
+use crate::peer::hello::Peer;
+
 /// The canonical text of a load while its options are added.
 pub struct Text {
     text: String,
@@ -27,6 +30,17 @@ impl Text {
         if let Some(value) = value {
             self.text += &format!(":{key}={value}");
         }
+    }
+
+    /// Adds a far end. Which file its key is in makes no other load of it.
+    pub fn peer(&mut self, peer: Option<&Peer>) {
+        self.option(PEER.0, peer.map(|peer| &peer.address));
+        let key = peer.and_then(|peer| peer.key.as_ref());
+        self.option(
+            KEY.0,
+            key.filter(|_| self.shows(true))
+                .map(|k| k.display().to_string()),
+        );
     }
 
     /// Adds an option without one.

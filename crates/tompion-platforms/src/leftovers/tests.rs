@@ -181,3 +181,21 @@ fn scratch_directories_of_a_run_go_and_nothing_else() {
     left.sort();
     assert_eq!(left, ["samples", "scratch-file"]);
 }
+
+#[test]
+fn a_place_that_somebody_else_has_taken_is_passed_over() {
+    let tmp = tempfile::tempdir().unwrap();
+    let own = rustix::process::geteuid().as_raw();
+    let bases = bases_below(tmp.path(), own);
+    fs::create_dir(&bases[0]).unwrap();
+    assert!(!is_somebody_elses(&bases[0]) && !is_somebody_elses(&bases[1]));
+    assert!(bases.len() == 99 && bases[1].ends_with(format!("tompion-lab-{own}-2")));
+    // Only root can give it away.
+    if own == 0 {
+        std::os::unix::fs::chown(&bases[0], Some(65534), None).unwrap();
+        std::os::unix::fs::symlink("/etc", &bases[1]).unwrap();
+        std::os::unix::fs::lchown(&bases[1], Some(65534), None).unwrap();
+        let free = bases.iter().find(|base| !is_somebody_elses(base));
+        assert_eq!(free, Some(&bases[2]));
+    }
+}

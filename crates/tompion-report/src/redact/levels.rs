@@ -148,8 +148,21 @@ impl Names {
                 return self.load_name(part);
             };
             let name = self.load_name(name);
-            let options: Vec<String> = options.split(',').map(|o| self.load_option(o)).collect();
-            format!("{name}:{}", options.join(","))
+            // An address has colons, a list of CPUs has commas: what has no `=` belongs to the
+            // option before it.
+            let mut all: Vec<String> = Vec::new();
+            for piece in options.split_inclusive([':', ',']) {
+                match all.last_mut() {
+                    Some(last) if !piece.contains('=') => last.push_str(piece),
+                    _ => all.push(piece.to_owned()),
+                }
+            }
+            let options = all.iter().map(|option| {
+                let bare = option.trim_end_matches([':', ',']);
+                format!("{}{}", self.load_option(bare), &option[bare.len()..])
+            });
+            let options: String = options.collect();
+            format!("{name}:{options}")
         });
         let parts: Vec<String> = parts.collect();
         parts.join("+")
@@ -230,7 +243,7 @@ fn is_quantity(text: &str) -> bool {
     let is_number = number.parse::<f64>().is_ok_and(f64::is_finite) && number.len() <= 12;
     let is_list = !number.is_empty()
         && number
-            .split('-')
+            .split(['-', ','])
             .all(|n| (1..=5).contains(&n.len()) && n.bytes().all(|b| b.is_ascii_digit()));
     (is_number && UNITS.contains(&unit.as_str())) || (is_list && unit.is_empty())
 }
@@ -254,8 +267,8 @@ mod tests {
             ("idle", "idle"),
             ("cpu:threads=100", "cpu:threads=100"),
             (
-                "cpu:level=50%,cpus=0-1+network",
-                "cpu:level=50%,cpus=0-1+network",
+                "cpu:level=50%:cpus=0-1,3+network",
+                "cpu:level=50%:cpus=0-1,3+network",
             ),
             (
                 "network:peer=db.example.org:9000,streams=2",
@@ -270,6 +283,10 @@ mod tests {
             ("Corp Load", "(load 1)"),
             ("stress-ng:mira", "stress-ng:(value 4)"),
             ("udp:peer=3232235777", "udp:peer=(value 5)"),
+            (
+                "udp:rate=200M:peer=192.0.2.7:5210:cpus=1",
+                "udp:rate=200M:peer=(value 6):cpus=1",
+            ),
         ] {
             assert_eq!(names.load(level), left);
         }

@@ -1,0 +1,206 @@
+//! Who is let in: connections that have not asked for a service yet, or not proved the key. There
+//! may be thousands that never will, so each has a moment and a line, and no thread.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{Backlog, listen, setsockopt, sockopt};
+
+use super::bulk::is_pause;
+use super::hello::{Answer, LINE_BYTES, Service, Talk};
+use super::key::Key;
+
+/// How long one may take from connecting to the end of the talk.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How many may be at the door, of those that have said nothing of use yet and of those that
+/// were challenged: the oldest go first.
+const MOST: usize = 256;
+/// Connections that the kernel keeps until they are taken.
+const BACKLOG: i32 = 4096;
+/// How many are taken before those at the door are heard.
+const AT_A_TIME: usize = 64;
+
+/// Someone at the door.
+struct Waiting {
+    stream: TcpStream,
+    since: Instant,
+    heard: Vec<u8>,
+    talk: Talk,
+}
+
+/// What came of hearing someone.
+enum Heard {
+    Wait,
+    Gone,
+    Admit(Service),
+}
+
+/// A door.
+pub struct Door {
+    listener: TcpListener,
+    silent: VecDeque<Waiting>,
+    challenged: VecDeque<Waiting>,
+    /// When the kernel had no descriptor left for another one.
+    is_full: bool,
+}
+
+impl Door {
+    /// # Errors
+    /// What the system refuses.
+    pub fn new(listener: TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        // More than usual: a flood must not keep a client out of the queue.
+        listen(&listener, Backlog::new(BACKLOG).map_err(io::Error::from)?)?;
+        Ok(Self {
+            listener,
+            silent: VecDeque::new(),
+            challenged: VecDeque::new(),
+            is_full: false,
+        })
+    }
+
+    /// Waits a while for something to happen, and returns those that are let in.
+    ///
+    /// # Errors
+    /// If the listener fails.
+    pub fn wait(
+        &mut self,
+        key: Option<&Key>,
+        longest: Duration,
+    ) -> io::Result<Vec<(TcpStream, Service)>> {
+        self.sleep(longest);
+        self.take()?;
+        let mut admitted = Vec::new();
+        let now = Instant::now();
+        // Those that were challenged before stay before those that are now.
+        let everyone = self.challenged.drain(..).chain(self.silent.drain(..));
+        let mut silent = VecDeque::new();
+        let mut challenged = VecDeque::new();
+        for mut waiting in everyone {
+            match waiting.hear(key) {
+                Heard::Admit(service) => admitted.push((waiting.stream, service)),
+                Heard::Wait if now.duration_since(waiting.since) < PATIENCE => {
+                    match waiting.talk.has_asked() {
+                        true => challenged.push_back(waiting),
+                        false => silent.push_back(waiting),
+                    }
+                }
+                Heard::Wait | Heard::Gone => {}
+            }
+        }
+        (self.silent, self.challenged) = (silent, challenged);
+        self.keep_the_youngest();
+        Ok(admitted)
+    }
+
+    fn keep_the_youngest(&mut self) {
+        for queue in [&mut self.silent, &mut self.challenged] {
+            while queue.len() > MOST {
+                queue.pop_front();
+            }
+        }
+    }
+
+    fn sleep(&self, longest: Duration) {
+        let listener = PollFd::new(self.listener.as_fd(), PollFlags::POLLIN);
+        let everyone = self.silent.iter().chain(&self.challenged);
+        let streams = everyone.map(|w| PollFd::new(w.stream.as_fd(), PollFlags::POLLIN));
+        // A listener that nothing can be taken from is always ready.
+        let all = (!self.is_full).then_some(listener);
+        let mut all: Vec<PollFd<'_>> = all.into_iter().chain(streams).collect();
+        let limit = PollTimeout::try_from(longest).unwrap_or(PollTimeout::ZERO);
+        // Interrupted or not, everyone is heard next.
+        let _ = poll(&mut all, limit);
+    }
+
+    /// Takes those that have connected.
+    fn take(&mut self) -> io::Result<()> {
+        self.is_full = false;
+        for _ in 0..AT_A_TIME {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if stream.set_nonblocking(true).is_ok() {
+                        self.silent.push_back(Waiting {
+                            stream,
+                            since: Instant::now(),
+                            heard: Vec::new(),
+                            talk: Talk::new(),
+                        });
+                    }
+                }
+                Err(e) => match e.kind() {
+                    ErrorKind::WouldBlock => break,
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    _ if is_shortage(&e) => {
+                        // The oldest makes room for the next one.
+                        let oldest = self.silent.pop_front();
+                        if oldest.or_else(|| self.challenged.pop_front()).is_none() {
+                            self.is_full = true;
+                            break;
+                        }
+                    }
+                    _ => return Err(e),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the system has too few descriptors or too little memory just now.
+fn is_shortage(error: &io::Error) -> bool {
+    use nix::libc::{EMFILE, ENFILE, ENOBUFS, ENOMEM, EPERM, EPROTO};
+    matches!(
+        error.raw_os_error(),
+        Some(EMFILE | ENFILE | ENOBUFS | ENOMEM | EPERM | EPROTO)
+    )
+}
+
+impl Waiting {
+    fn hear(&mut self, key: Option<&Key>) -> Heard {
+        let mut piece = [0; LINE_BYTES];
+        loop {
+            let room = LINE_BYTES - self.heard.len();
+            match self.stream.read(&mut piece[..room]) {
+                Ok(0) => return Heard::Gone,
+                Ok(read) => self.heard.extend(&piece[..read]),
+                Err(e) if is_pause(&e) => return Heard::Wait,
+                Err(_) => return Heard::Gone,
+            }
+            let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') else {
+                match self.heard.len() == LINE_BYTES {
+                    true => return Heard::Gone,
+                    false => continue,
+                }
+            };
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line[..end]).into_owned();
+            // What comes after a line is asked for by its answer: nobody sends it before.
+            let (answer, next) = match self.talk.hear(&line, key) {
+                Answer::Say(line) => (line, Heard::Wait),
+                Answer::Serve(line, service) => (line, Heard::Admit(service)),
+                Answer::Refuse(line) => (line, Heard::Gone),
+            };
+            // Less than any socket's buffer.
+            let sent = (&self.stream).write_all(format!("{answer}\n").as_bytes());
+            match (sent, next) {
+                (Ok(()), Heard::Wait) => {}
+                (Ok(()), next) => return next,
+                (Err(_), _) => return Heard::Gone,
+            }
+        }
+    }
+}
+
+/// Has the kernel notice within two minutes when a client's machine is gone.
+pub fn keep_alive(stream: &TcpStream) {
+    // Where that cannot be had, such a client keeps its place.
+    let _ = setsockopt(stream, sockopt::KeepAlive, &true);
+    let _ = setsockopt(stream, sockopt::TcpKeepIdle, &60);
+    let _ = setsockopt(stream, sockopt::TcpKeepInterval, &10);
+    let _ = setsockopt(stream, sockopt::TcpKeepCount, &6);
+}
