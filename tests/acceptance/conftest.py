@@ -112,6 +112,7 @@ CONCURRENT = {
     "test_architecture": "all",
     "test_hostile_runs": "all",
     "test_security": "all",
+    "test_refused_calls": "all",
     # Keys, refusals and strangers; no time below seconds is asked for.
     "test_peer": "all",
     "test_redact": "all",

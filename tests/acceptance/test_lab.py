@@ -153,13 +153,15 @@ def left(out):
     machines, their disks and other files have no names: they are gone with the processes."""
     found = list(out.glob("scratch-*"))
     found += [path for path in named_after_labs() if path not in THERE_BEFORE and not is_at_work(path)]
-    marks = (b"__cell", b"__neighbour", b"tompion-lab-", f"{out.parent}/".encode())
+    marks = (b"__cell", b"__neighbour", f"{out.parent}/".encode())
+    # With a process's number: there is a manual page `tompion-lab-run`, too.
+    numbered = re.compile(rb"tompion-lab-\d")
     for pid, name, command in processes():
         if pid in THERE_BEFORE:
             continue
         # No other program is likely to start one without its usual configuration.
         machine = name.startswith("qemu-system") and b"-no-user-config" in command
-        ours = machine or any(mark in command for mark in marks)
+        ours = machine or numbered.search(command) or any(mark in command for mark in marks)
         # Nor what runs on the other machine of test_lab_ssh, which looks there itself.
         if ours and not re.search(rb"/far\d+/", command) and not is_somebodys(pid, command):
             found.append(command.replace(b"\0", b" ").decode())

@@ -37,6 +37,41 @@ pub(crate) fn ppoll(ns: u64) -> bool {
     unsafe { libc::ppoll(std::ptr::null_mut(), 0, &timespec(ns), std::ptr::null()) == 0 }
 }
 
+/// Whether `usleep` is allowed.
+pub(crate) fn try_usleep() -> io::Result<()> {
+    // SAFETY: takes a number only.
+    check(unsafe { libc::usleep(0) })
+}
+
+/// Whether `nanosleep` is allowed.
+pub(crate) fn try_nanosleep() -> io::Result<()> {
+    // SAFETY: the timespec is valid; no remainder is asked for.
+    check(unsafe { libc::nanosleep(&timespec(0), std::ptr::null_mut()) })
+}
+
+/// Whether `clock_nanosleep` is allowed.
+pub(crate) fn try_clock_nanosleep() -> io::Result<()> {
+    // SAFETY: the timespec is valid; no remainder is asked for.
+    let error = unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &timespec(0),
+            std::ptr::null_mut(),
+        )
+    };
+    match error {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// Whether `ppoll` is allowed.
+pub(crate) fn try_ppoll() -> io::Result<()> {
+    // SAFETY: zero descriptors need no array; the timespec is valid.
+    check(unsafe { libc::ppoll(std::ptr::null_mut(), 0, &timespec(0), std::ptr::null()) })
+}
+
 /// `gettimeofday` in nanoseconds.
 #[inline]
 pub(crate) fn gettimeofday_ns() -> u64 {

@@ -2,7 +2,7 @@
 
 mod methods;
 
-use tompion_model::{Mark, Measurement, MethodRow, Recorder, Sample};
+use tompion_model::{Mark, Measurement, MethodRow, Recorder, Sample, Unavailable};
 use tompion_time::os::{self, ClockId};
 
 use crate::listed::{self, Listed};
@@ -17,6 +17,8 @@ pub type Method = listed::Method<Waiting>;
 /// An entry in the list of functions that wait.
 pub struct Waiting {
     row: MethodRow,
+    /// Whether the system lets it wait, found out by a wait of no length.
+    available: fn() -> std::io::Result<()>,
     measure: fn(target_ns: u64, &Limits) -> Result<Outcome, Error>,
 }
 
@@ -29,6 +31,16 @@ impl Listed for Waiting {
 
     fn row(&self) -> &MethodRow {
         &self.row
+    }
+}
+
+impl Method {
+    /// Whether this system has it: a sandbox may refuse the call.
+    ///
+    /// # Errors
+    /// Why not, in one line.
+    pub fn available(self) -> Result<(), Unavailable> {
+        (self.entry().available)().map_err(Unavailable::refused(self.name()))
     }
 }
 

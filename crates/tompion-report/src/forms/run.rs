@@ -4,6 +4,6 @@ use super::{Form, Make};
 
 pub(super) static ENTRY: Form = Form {
     name: "run",
-    about: "The run once more as a directory, to pass on a redacted one",
+    about: "A copy of the run, as a directory; with --redact, a copy that can be passed on",
     make: Make::Run,
 };

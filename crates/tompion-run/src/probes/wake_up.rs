@@ -26,8 +26,11 @@ pub(super) static ENTRY: Probe = Probe {
             "methods",
             "METHOD",
             Form::names::<Method>("method"),
-            Preset::Here(|| Method::all().map(|m| m.to_string()).collect()),
-            "Methods, comma-separated; see `tompion list` [default: all]",
+            Preset::Here(|| {
+                let here = Method::all().filter(|m| m.available().is_ok());
+                here.map(|m| m.to_string()).collect()
+            }),
+            "Methods, comma-separated; see `tompion list` [default: all available]",
         ),
         Parameter::new(
             "targets",
@@ -61,6 +64,11 @@ pub(super) static ENTRY: Probe = Probe {
             )
         },
     ],
+    available: |values| {
+        let methods = values.parsed::<Method>("methods");
+        let missing = methods.into_iter().find_map(|m| m.available().err());
+        missing.map_or(Ok(()), Err)
+    },
     cells,
     ..BASE
 };

@@ -34,8 +34,8 @@ Exit status:
   130  interrupted; all settings are restored, and results so far are printed")]
 pub struct AdviseOptions {
     /// Also try system-wide settings, each changed for a fraction of a second at a time
-    /// and then restored. Without --system Tompion asks first if run on a terminal, and
-    /// skips them if not
+    /// and then restored. Without --system, Tompion asks whether to try them; without a
+    /// terminal it skips them
     #[arg(long, conflicts_with = "restore")]
     pub system: bool,
 

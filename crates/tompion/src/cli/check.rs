@@ -39,8 +39,9 @@ pub struct CheckOptions {
     #[arg(long)]
     pub quick: bool,
 
-    /// Read-cost and wake-up methods to measure, comma-separated; see `tompion list`. Only
-    /// these are then measured, without timer events and stalls [default: all]
+    /// Read-cost and wake-up methods to measure, comma-separated; see `tompion list`. If
+    /// given, only these are measured, and the timer-events and stalls probes are left out
+    /// [default: all]
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     pub methods: Vec<MethodName>,
 

@@ -21,9 +21,9 @@ FIGURE is a statistic of --figures. CHANGE is relative to the first run: +20%,
 -5us, or +1pp (percentage points, for missed and lost). Every later run is
 checked against it.
 
-The gate fails if the whole confidence interval of the change is beyond
-CHANGE, passes if the whole interval is within it, and is inconclusive
-otherwise. A gate that selects several cells must pass for all of them.
+The gate fails if the whole confidence interval of the change meets the
+condition (for `> +20%`: lies above +20%), passes if no part of it does, and
+is inconclusive otherwise. A gate that selects several cells must pass for all of them.
 
 Exit status:
   0    compared; all gates passed

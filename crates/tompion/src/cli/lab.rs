@@ -94,9 +94,10 @@ Examples:
   tompion lab run --resume quick
   tompion lab run plans/quick.toml --program dist/tompion --json
 
-A cell is one platform, load and probe. Ctrl-C stops the run cleanly: finished
-cells are kept, and --resume continues from there. It does so after a crash,
-too, and also measures failed cells again.
+Here a cell is one combination of platform, placement, load and probe, with all
+its methods and targets. Ctrl-C stops the run cleanly: finished cells are kept,
+and --resume continues from there. --resume also continues after a crash, and
+measures failed cells again.
 
 Unavailable platforms are listed and skipped; with --require-all the run stops
 instead.

@@ -51,8 +51,9 @@ pub struct ReportOptions {
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["html", "json"])]
     pub format: Option<ReportFormat>,
 
-    /// Output of --format: a file, or `-` for standard output; for png and svg a
-    /// directory, which is required and gets one file per plot [default: standard output]
+    /// Output of --format: a file, or `-` for standard output; for png, svg and run a
+    /// directory, which is required; png and svg write one file per plot [default: standard
+    /// output]
     #[arg(long, value_name = "PATH", requires = "format")]
     pub out: Option<PathBuf>,
 

@@ -16,11 +16,12 @@ const OBSERVE: &str = "\
 How interference is recorded during a trial, so that the samples that it affects can be marked:
   off: not at all
   counters: system-wide counters, ten times a second
-  turns: counters, and preemption, stops and page faults of the measuring thread (needs root, or \
-CAP_PERFMON with access to tracefs)
-  threads: counters, and every context switch and page fault of the measuring thread
-  cpus: as threads, and every event on the CPUs that it may run on (needs what turns needs)
-  auto: turns if permitted; otherwise counters for probes that sleep, threads for others
+  turns: `counters`, plus preemption, stops and page faults of the measuring thread (needs \
+root, or CAP_PERFMON with access to tracefs)
+  threads: `counters`, plus every context switch and page fault of the measuring thread
+  cpus: `threads`, plus every event on the CPUs that the thread may run on (same privileges \
+as `turns`)
+  auto: `turns` if permitted; otherwise `counters` for probes that sleep, `threads` for others
 Give several, comma-separated, to measure with each of them and compare";
 
 /// Where, beside what, how long. What loads, time and blocks are by default, each command

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tompion_model::InvalidValue;
 use tompion_model::{InCheck, format_duration};
+use tompion_model::{InvalidValue, Unavailable};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{Place, Probe, Selection};
 use tompion_run::{Plan, PlanOptions};
@@ -57,7 +57,7 @@ fn plan_options(options: &CheckOptions) -> anyhow::Result<PlanOptions> {
     Ok(PlanOptions { probes, ..nothing })
 }
 
-fn probes(options: &CheckOptions, blocks: u32) -> Result<Vec<Selection>, InvalidValue> {
+fn probes(options: &CheckOptions, blocks: u32) -> anyhow::Result<Vec<Selection>> {
     let (mut reads, mut wakes) = (Vec::new(), Vec::new());
     for method in &options.methods {
         match method {
@@ -70,7 +70,10 @@ fn probes(options: &CheckOptions, blocks: u32) -> Result<Vec<Selection>, Invalid
     if whole {
         reads.extend(read_cost::Method::available());
         wakes.extend(wake_up::Method::all().filter(|m| m.row().in_check >= InCheck::Once));
+        wakes.retain(|m| is_here(m.available()));
     }
+    // Whoever named one gets no other.
+    wakes.iter().try_for_each(|m| m.available())?;
     let mut probes = Vec::new();
     if !reads.is_empty() {
         let usual = if options.quick { "200000" } else { "1000000" };
@@ -91,20 +94,33 @@ fn probes(options: &CheckOptions, blocks: u32) -> Result<Vec<Selection>, Invalid
         let checked =
             |m: &timer_events::Method| m.row().in_check >= InCheck::Once && m.available().is_ok();
         let methods: Vec<_> = timer_events::Method::all().filter(checked).collect();
-        let events = EVENT_COUNT.div_ceil(u64::from(blocks.max(1)));
-        let given = [
-            ("methods", texts(&methods)),
-            ("forms", texts(&[timer_events::Form::Grid])),
-            ("periods", texts(&[EVENT_PERIOD])),
-            ("slack", texts(&options.slack)),
-            ("events", texts(&[events])),
-            ("no-search", texts(&[true])),
-        ];
-        probes.push(selection(timer_events::NAME, given)?);
+        if !methods.is_empty() {
+            let events = EVENT_COUNT.div_ceil(u64::from(blocks.max(1)));
+            let given = [
+                ("methods", texts(&methods)),
+                ("forms", texts(&[timer_events::Form::Grid])),
+                ("periods", texts(&[EVENT_PERIOD])),
+                ("slack", texts(&options.slack)),
+                ("events", texts(&[events])),
+                ("no-search", texts(&[true])),
+            ];
+            probes.push(selection(timer_events::NAME, given)?);
+        }
         let given = [("threshold", texts(&[STALL]))];
         probes.push(selection(stalls::NAME, given)?.weighing(STALL_WEIGHT));
     }
     Ok(probes)
+}
+
+/// Whether a method can be measured; one that cannot is left out, and said to be.
+fn is_here(available: Result<(), Unavailable>) -> bool {
+    match available {
+        Ok(()) => true,
+        Err(why) => {
+            exit::complain(&format!("not available, left out: {why}"));
+            false
+        }
+    }
 }
 
 /// Targets with the methods measured at them; those that are looked at closely are measured

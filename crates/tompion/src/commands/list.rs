@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::json;
+use tompion_model::{MethodRow, Unavailable};
 use tompion_platforms::platform::KINDS;
 use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_run::probes::PROBES;
@@ -55,11 +56,12 @@ fn all() -> Vec<Names> {
         }
     });
     let reads = read_cost::Method::available().map(|m| Entry::new(m.name(), m.about()));
-    let wakes = wake_up::Method::all().map(|m| Entry::new(m.name(), m.about()));
-    let events = timer_events::Method::all().map(|m| match m.available() {
-        Ok(()) => Entry::new(m.name(), m.about()),
-        Err(why) => Entry::new(m.name(), format!("{} (not here: {why})", m.about())),
-    });
+    let entry = |row: &MethodRow, available: Result<(), Unavailable>| match available {
+        Ok(()) => Entry::new(row.name, row.about),
+        Err(why) => Entry::new(row.name, format!("{} (not available: {why})", row.about)),
+    };
+    let wakes = wake_up::Method::all().map(|m| entry(m.row(), m.available()));
+    let events = timer_events::Method::all().map(|m| entry(m.row(), m.available()));
     let loads = tompion_load::loads().map(|load| Entry::new(load.name, load.about));
     let kinds = KINDS.iter().map(|kind| Entry::new(kind.name, kind.about));
     let profiles = tompion_assess::verdict::profiles().iter();

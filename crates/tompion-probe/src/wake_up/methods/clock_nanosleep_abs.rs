@@ -4,6 +4,7 @@ use tompion_model::{InCheck, MethodRow};
 use tompion_time::os;
 
 use super::SLEEP;
+use crate::sys;
 use crate::wake_up::{Waiter, Waiting, run};
 
 pub(super) static ENTRY: Waiting = Waiting {
@@ -15,6 +16,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         usual: Some(3),
         ..SLEEP
     },
+    available: sys::try_clock_nanosleep,
     measure: |target_ns, limits| run(&mut ClockNanosleepAbs, target_ns, limits),
 };
 

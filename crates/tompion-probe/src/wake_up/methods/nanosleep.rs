@@ -13,6 +13,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         usual: Some(2),
         ..SLEEP
     },
+    available: sys::try_nanosleep,
     measure: |target_ns, limits| run(&mut Nanosleep, target_ns, limits),
 };
 

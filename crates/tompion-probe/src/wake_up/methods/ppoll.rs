@@ -13,6 +13,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         usual: Some(5),
         ..SLEEP
     },
+    available: sys::try_ppoll,
     measure: |target_ns, limits| run(&mut Ppoll, target_ns, limits),
 };
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tompion_model::MethodRow;
 
 use super::SLEEP;
+use crate::sys;
 use crate::wake_up::{Waiter, Waiting, run};
 
 pub(super) static ENTRY: Waiting = Waiting {
@@ -14,6 +15,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         usual: Some(1),
         ..SLEEP
     },
+    available: || sys::try_nanosleep().and_then(|()| sys::try_clock_nanosleep()),
     measure: |target_ns, limits| run(&mut StdSleep, target_ns, limits),
 };
 

@@ -4,6 +4,7 @@ use tompion_model::{InCheck, MethodRow, Way};
 use tompion_time::sleep::{self, Policy, Sleeper};
 
 use super::SLEEP;
+use crate::sys;
 use crate::wake_up::{Waiter, Waiting, run};
 
 pub(super) static ENTRY: Waiting = Waiting {
@@ -18,6 +19,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         usual: Some(0),
         ..SLEEP
     },
+    available: sys::try_clock_nanosleep,
     measure: |target_ns, limits| {
         let mut hybrid = Hybrid(Sleeper::new(Policy::hybrid()));
         run(&mut hybrid, target_ns, limits)

@@ -14,6 +14,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         usual: Some(0),
         ..SLEEP
     },
+    available: sys::try_usleep,
     measure: |target_ns, limits| run(&mut Usleep, target_ns, limits),
 };
 
