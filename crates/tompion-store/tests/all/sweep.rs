@@ -1,5 +1,5 @@
 //! Every bit of a run, flipped: each is refused or changes nothing. In `make test` every 31st,
-//! and with the file's checksum made right every 155th; with `TOMPION_LONG` all of them, and every
+//! and with the file's checksum made right every 311th; with `TOMPION_LONG` all of them, and every
 //! third.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::golden::unpacked;
 
 /// How far the bits lie apart that are flipped as they stand, and with a right checksum; odd, so
 /// that bits of all places in a byte have their turn.
-const STEPS: [usize; 2] = [31, 155];
+const STEPS: [usize; 2] = [31, 311];
 const LONG_STEPS: [usize; 2] = [1, 3];
 /// From opening a run to its last value.
 const LONGEST: Duration = Duration::from_secs(5);
