@@ -77,7 +77,7 @@ def test_without_a_key_it_does_not_listen_beyond_the_machine(tmp_path):
         process.wait(timeout=20)
 
 
-def test_a_load_needs_the_key_and_its_name_is_not_recorded(tmp_path):
+def test_a_load_needs_the_key_which_is_not_recorded(tmp_path):
     with peer("--key", key(tmp_path)) as (_, port):
         done = load(port, tmp_path / "key")
         assert done.returncode == 0, done.stderr

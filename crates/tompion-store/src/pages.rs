@@ -194,15 +194,8 @@ impl<'a> Input<'a> {
     }
 
     fn unsigned(&mut self) -> Result<u64> {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err(general("a number in the header of a page does not end"))
+        varint(|| self.byte())?
+            .ok_or_else(|| general("a number in the header of a page does not end"))
     }
 
     fn signed(&mut self) -> Result<i64> {
@@ -321,20 +314,25 @@ impl Checked {
 /// How many lengths a page announces: the third number.
 fn announced_lengths(values: &[u8]) -> Option<u64> {
     let mut bytes = values.iter();
-    let mut number = || {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = bytes.next()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
-    };
+    let mut number = || varint(|| bytes.next().copied().ok_or(())).ok().flatten();
     number()?;
     number()?;
     number()
+}
+
+/// A number of seven bits a byte, the lowest first (ULEB128); none where it does not end.
+fn varint<E>(
+    mut byte: impl FnMut() -> std::result::Result<u8, E>,
+) -> std::result::Result<Option<u64>, E> {
+    let mut value = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let byte = byte()?;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
 }
 
 impl Iterator for Checked {
@@ -362,5 +360,24 @@ impl PageReader for Checked {
 
     fn at_record_boundary(&mut self) -> Result<bool> {
         self.pages.at_record_boundary()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_end_within_ten_bytes() {
+        let read = |bytes: &[u8]| {
+            let mut bytes = bytes.iter();
+            varint(|| bytes.next().copied().ok_or(()))
+        };
+        assert_eq!(read(&[0xac, 0x02]), Ok(Some(300)));
+        assert_eq!(read(&[0x80]), Err(()));
+        assert_eq!(read(&[0x80; 20]), Ok(None));
+        // A block of 128 values, four of them a group, and three lengths.
+        assert_eq!(announced_lengths(&[0x80, 0x01, 4, 3]), Some(3));
+        assert_eq!(announced_lengths(&[0x80, 0x01]), None);
     }
 }

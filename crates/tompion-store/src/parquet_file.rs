@@ -518,4 +518,27 @@ mod tests {
         );
         assert!(!error.contains("External"), "{error}");
     }
+
+    #[test]
+    fn a_page_that_announces_more_than_it_could_hold_is_refused() {
+        // The same value again and again takes hardly a byte.
+        let columns = [Column::whole("a", Data::Int64(vec![7; 10_000]))];
+        let place = tempfile::tempdir().unwrap();
+        let mut file = FileWriter::new(Vec::new(), "t", Schema::of(&columns), Vec::new()).unwrap();
+        file.table(&[], &columns).unwrap();
+        let good = file.finish().unwrap();
+        let read = |content: &[u8]| {
+            std::fs::write(place.path().join("t.parquet"), content).unwrap();
+            let file = ParquetFile::open(place.path(), "t.parquet").unwrap();
+            file.columns(0, 10_000, &[("a", Kind::Int64)]).map(drop)
+        };
+        read(&good).unwrap();
+        // Behind the magic: the kind of page, then its length unpacked, a number of two bytes.
+        assert_eq!(good[4..7], [0x15, 0x00, 0x15]);
+        assert!(good[7] >= 0x80 && good[8] < 0x80, "{:?}", &good[..12]);
+        let mut hostile = good.clone();
+        hostile[7..9].copy_from_slice(&[0xfe, 0x7f]);
+        let error = read(&hostile).unwrap_err().to_string();
+        assert!(error.contains("says that it holds 8191"), "{error}");
+    }
 }

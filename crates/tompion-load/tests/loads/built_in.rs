@@ -84,7 +84,7 @@ fn network_with_a_peer() {
     drop(free);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let peer = scope.spawn(|| serve_peer(&settings(address, None), &stop, || ()));
+        let peer = scope.spawn(|| serve_peer(&open_peer(address, None), &stop, || ()));
         let directory = tempdir().unwrap();
         let spec = format!("network:peer={address}");
         let mut load: Option<LoadProcess> = None;
@@ -215,15 +215,4 @@ fn switching_twice_is_harmless() {
     println!("off and on again takes {each:?}");
     load.pause().unwrap();
     assert_still(&mut load);
-}
-
-fn settings(
-    listen: std::net::SocketAddr,
-    files: Option<&std::path::Path>,
-) -> tompion_load::PeerSettings<'_> {
-    tompion_load::PeerSettings {
-        listen,
-        key: None,
-        files,
-    }
 }

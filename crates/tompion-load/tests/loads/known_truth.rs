@@ -252,7 +252,7 @@ fn with_peer(files: Option<&Path>, talk: impl FnOnce(SocketAddr)) {
     drop(free);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| serve_peer(&settings(address, files), &stop, || ()).unwrap());
+        scope.spawn(|| serve_peer(&open_peer(address, files), &stop, || ()).unwrap());
         let _ended = SetOnDrop(&stop);
         until("the peer listens", || {
             std::net::TcpStream::connect(address).is_ok()
@@ -344,15 +344,4 @@ fn joined_loads_all_run() {
     drop(load);
     assert!(own_descendants().is_empty());
     assert_empty(&directory);
-}
-
-fn settings(
-    listen: std::net::SocketAddr,
-    files: Option<&std::path::Path>,
-) -> tompion_load::PeerSettings<'_> {
-    tompion_load::PeerSettings {
-        listen,
-        key: None,
-        files,
-    }
 }

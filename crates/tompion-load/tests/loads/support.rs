@@ -1,6 +1,7 @@
 //! What the tests share: loads, processes, and a parent to be killed.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
@@ -11,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use procfs::process::{Process, Stat};
 use tempfile::TempDir;
-use tompion_load::{LoadConfig, LoadError, LoadProcess, Observation};
+use tompion_load::{LoadConfig, LoadError, LoadProcess, Observation, PeerSettings};
 
 /// First argument that makes this program a parent of a load.
 pub const PARENT_ROLE: &str = "be-a-parent";
@@ -156,4 +157,13 @@ pub fn installed(program: &str) -> bool {
         println!("skipped: {program} is not installed");
     }
     found
+}
+
+/// A far end for whoever connects.
+pub fn open_peer(listen: SocketAddr, files: Option<&Path>) -> PeerSettings<'_> {
+    PeerSettings {
+        listen,
+        key: None,
+        files,
+    }
 }
