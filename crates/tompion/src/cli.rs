@@ -65,25 +65,26 @@ Examples:
   tompion compare A B      how two runs differ, with confidence intervals
   tompion lab run PLAN     the same measurements in containers and VMs
   tompion report RUN       regenerate the report of the run in directory RUN
-  tompion preload -- CMD   run a program with precise clocks and sleeps
+  tompion preload --policy hybrid -- CMD
+                           run a program so that its sleeps end on time
 
 Exit status:
   0    done
   1    error
-  2    a required profile, a gate or a cell of a lab failed
-  3    none failed, but a required profile or a gate is inconclusive
+  2    a --require profile, a --fail-if gate or a cell of a lab run failed
+  3    none failed, but a --require profile or a --fail-if gate is inconclusive
   130  interrupted";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Measure timing quality on this machine (a minute and a half by default)
     Check(Box<CheckOptions>),
-    /// Measure one thing closely
+    /// Measure one aspect in depth
     #[command(about = measure::about())]
     Measure(MeasureOptions),
     /// Show wake-up latency, stalls, steal time and clock state live
     Watch(WatchOptions),
-    /// Try remedies one at a time on this machine, and measure the effect of each
+    /// Try remedies for late wake-ups and slow clocks one at a time, and measure their effects
     Advise(Box<AdviseOptions>),
     /// Regenerate a run's report, or export it in another format
     Report(ReportOptions),
@@ -95,15 +96,16 @@ pub enum Command {
     Env(EnvOptions),
     /// List probes, methods, loads, platforms and profiles by name
     List(ListOptions),
-    /// Print what the papers claim, the status of each claim, and what would decide it
+    /// Print the claims of the five papers that Tompion follows, the status of each, and what
+    /// measurement would settle it
     Claims(ClaimsOptions),
-    /// Print the published results that Tompion is compared with
+    /// Print the published results that runs can be compared with
     Published(PublishedOptions),
-    /// Run an unmodified program with Tompion's clock and sleeps (LD_PRELOAD)
+    /// Run an unmodified program with Tompion's clock or sleeps (LD_PRELOAD)
     Preload(PreloadOptions),
     /// Run a load by itself, and report what it did
     Load(LoadOptions),
-    /// Serve as the far end of loads with `peer=HOST:PORT`
+    /// Run the remote end of network loads that another machine starts with `peer=HOST:PORT`
     Peer(PeerOptions),
     /// Write man pages
     Man(ManOptions),

@@ -157,7 +157,7 @@ impl FromStr for Figure {
             .find(|f| f.name() == text)
             .ok_or_else(|| {
                 let names: Vec<&str> = Self::ALL.iter().map(|f| f.name()).collect();
-                format!("`{text}` is no figure; known are {}", names.join(", ")).into()
+                format!("unknown statistic `{text}`; known are {}", names.join(", ")).into()
             })
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         }
         assert_eq!("p50".parse(), Ok(Figure::Median));
         let error = "p98".parse::<Figure>().unwrap_err().to_string();
-        assert!(error.starts_with("`p98` is no figure; known are min, median"));
+        assert!(error.starts_with("unknown statistic `p98`; known are min, median"));
     }
 
     #[test]

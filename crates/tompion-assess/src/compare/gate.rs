@@ -75,7 +75,7 @@ impl FromStr for Gate {
     fn from_str(text: &str) -> std::result::Result<Self, InvalidValue> {
         let wrong = |why: &str| {
             InvalidValue::from(format!(
-                "`{text}`: {why}; write SELECTOR FIGURE > +CHANGE, for example \
+                "`{text}`: {why}; write SELECTOR STATISTIC > +CHANGE, for example \
                  'wake-up/usleep/100us/idle p99 > +20%', '... median > +5us' or '... missed > +1pp'"
             ))
         };
@@ -87,8 +87,8 @@ impl FromStr for Gate {
         let [selector, figure] = words[..] else {
             return Err(wrong(match words.len() {
                 0 => "there is no cell",
-                1 => "there is no figure",
-                _ => "there are more words than a cell and a figure",
+                1 => "there is no statistic",
+                _ => "there are more words than a cell and a statistic",
             }));
         };
         let figure: Figure = figure
@@ -331,8 +331,8 @@ mod tests {
         for (text, why) in [
             ("", "there is no > or <"),
             ("> +5%", "there is no cell"),
-            ("idle > +5%", "there is no figure"),
-            ("idle p98 > +5%", "`p98` is no figure"),
+            ("idle > +5%", "there is no statistic"),
+            ("idle p98 > +5%", "unknown statistic `p98`"),
             ("a b c > +5%", "more words than"),
             ("a//b p99 > +5%", "part of the cell is empty"),
             ("idle p99 > much", "`much` is no change"),

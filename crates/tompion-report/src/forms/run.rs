@@ -4,6 +4,6 @@ use super::{Form, Make};
 
 pub(super) static ENTRY: Form = Form {
     name: "run",
-    about: "A copy of the run, as a directory; with --redact, a copy that can be passed on",
+    about: "A copy of the run, as a directory; with --redact, a copy that is fit to share",
     make: Make::Run,
 };

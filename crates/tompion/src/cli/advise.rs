@@ -16,9 +16,10 @@ use crate::output::OutputOptions;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  tompion advise                    this process (asks about system settings)
+  tompion advise                    try remedies within Tompion's own processes,
+                                    and ask before trying system settings
   sudo tompion advise --system      also system-wide settings
-  tompion advise --dry-run          what would be tried, and what it touches
+  tompion advise --dry-run          what would be tried, and what it would change
   tompion advise --only timer-slack,sched-fifo --duration 10s
   tompion advise --load cpu --json  under CPU load, as JSON
   sudo tompion advise --restore     undo what a killed run left changed
@@ -34,8 +35,8 @@ Exit status:
   130  interrupted; all settings are restored, and results so far are printed")]
 pub struct AdviseOptions {
     /// Also try system-wide settings, each changed for a fraction of a second at a time
-    /// and then restored. Without --system, Tompion asks whether to try them; without a
-    /// terminal it skips them
+    /// and then restored. Without --system, remedies change only Tompion's own processes,
+    /// and Tompion asks whether to try the others; without a terminal it skips them
     #[arg(long, conflicts_with = "restore")]
     pub system: bool,
 

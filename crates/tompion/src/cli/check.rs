@@ -45,7 +45,8 @@ pub struct CheckOptions {
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     pub methods: Vec<MethodName>,
 
-    /// Requested sleep times, comma-separated; each is measured with every wake-up method
+    /// Requested sleep times, comma-separated; those given are measured with every selected
+    /// wake-up method
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = nanoseconds)]
     pub targets: Vec<Nanoseconds>,
 
@@ -70,7 +71,8 @@ pub struct CheckOptions {
     #[arg(long, value_name = "N", default_value = "100000", value_parser = samples)]
     pub wake_samples: String,
 
-    /// Exit with 2 if this profile fails, 3 if it is inconclusive; may be repeated
+    /// Require this application profile (see `tompion list`): exit with 2 if it fails, 3 if it
+    /// is inconclusive; may be repeated
     #[arg(long, value_name = "PROFILE")]
     pub require: Vec<ProfileName>,
 
@@ -104,7 +106,7 @@ fn usual_targets() -> String {
     let closely = wake_up::Method::all().filter(closely);
     let closely: Vec<String> = closely.map(|m| m.to_string()).collect();
     format!(
-        "100us with all methods, 1ms with {}; 100us alone with --quick",
+        "100us with all methods, and 1ms with {}; only 100us with --quick",
         closely.join(", ")
     )
 }

@@ -10,20 +10,22 @@ use tompion_model::InvalidValue;
 Examples:
   tompion compare before after
   tompion compare before after --fail-if 'usleep/100us/idle p99 > +20%'
-  tompion compare linux-6.1 linux-6.12 linux-rt --figures median,p99.9,max
+  tompion compare linux-6.1 linux-6.12 linux-rt --statistics median,p99.9,max
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
 
-GATE is 'SELECTOR FIGURE > CHANGE' or 'SELECTOR FIGURE < CHANGE'. SELECTOR
-gives probe, method, target or load by value, joined by /
-(wake-up/usleep/100us/idle), and other factors by name (timer-slack=1ns).
-FIGURE is a statistic of --figures. CHANGE is relative to the first run: +20%,
--5us, or +1pp (percentage points, for missed and lost). Every later run is
-checked against it.
+GATE is 'SELECTOR STATISTIC > CHANGE' or 'SELECTOR STATISTIC < CHANGE'. SELECTOR
+is one or more items joined by /: a probe, method, target or load by its value
+alone, any other factor as NAME=VALUE (wake-up/usleep/timer-slack=1ns/idle). It
+selects the cells that match all of them. STATISTIC is one that --statistics
+lists. CHANGE is measured from the first run on the command line (with --by:
+from the factor's first value): +20%, -5us, or +1pp (percentage points, for
+missed and lost). Each further run is compared with that first one.
 
 The gate fails if the whole confidence interval of the change meets the
 condition (for `> +20%`: lies above +20%), passes if no part of it does, and
-is inconclusive otherwise. A gate that selects several cells must pass for all of them.
+is inconclusive otherwise. A gate that selects several cells passes only if all
+of them pass, and fails if any of them fails.
 
 Exit status:
   0    compared; all gates passed
@@ -36,17 +38,21 @@ pub struct CompareOptions {
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
 
-    /// Compare the values of one factor within a single run, such as timer-slack, policy,
-    /// load, target, cpu or platform; trials are paired by block (one pass over all
-    /// measurements)
+    /// Compare the values of one factor (such as timer-slack, policy, load, target, cpu or
+    /// platform) within a single run; trials are paired by block (one pass over all cells)
     #[arg(long, value_name = "FACTOR")]
     pub by: Option<String>,
 
-    /// Statistics of each trial to compare, comma-separated: min, median, mean, p90, p95,
+    /// Statistics to compare, each computed per trial, comma-separated: min, median, mean, p90, p95,
     /// p99, p99.9, p99.99, max, missed (share of periods missed), lost (share of time lost
     /// to stalls) [default: median,p99; for timer events median,p99,missed; for stalls
     /// lost,max]
-    #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
+    #[arg(
+        long = "statistics",
+        visible_alias = "figures",
+        value_name = "STATISTIC",
+        value_delimiter = ','
+    )]
     pub figures: Vec<Figure>,
 
     /// Fail (exit status 2) if this condition is met, for example 'usleep p99 > +20%';
@@ -58,7 +64,8 @@ pub struct CompareOptions {
     #[arg(long, value_name = "LEVEL", default_value = "0.05", value_parser = level)]
     pub level: f64,
 
-    /// Also compare cells that were measured with different parameters (refused by default)
+    /// Also compare cells that were measured in different ways, for example pinned and not
+    /// pinned, or with another stall threshold (refused by default)
     #[arg(long)]
     pub allow_mixed: bool,
 

@@ -32,16 +32,19 @@ pub struct LabOptions {
 /// What the lab can do.
 #[derive(Subcommand, Debug)]
 pub enum LabCommand {
-    /// Check a plan, and print its cells, how long it takes and what it can show
+    /// Check a plan, and print its cells, how long a run would take, and whether its replicates
+    /// suffice for significant differences
     Plan(LabPlanOptions),
     /// Run a plan: measure every cell in a fresh instance (container, virtual machine or
     /// process) of its platform
     Run(LabRunOptions),
-    /// Compare a lab's platforms by their maxima, as Perneel 2015 does
+    /// Rank a lab run's platforms by the largest value that each reached, as Perneel et al. 2015
+    /// do
     Summary(LabSummaryOptions),
-    /// Remove what killed labs left behind
+    /// Clean up after lab runs that were killed
     Clean(LabCleanOptions),
-    /// List the platforms of this machine: available or why not, emulated or not
+    /// List the platforms on this machine: whether each is available (if not, why), and whether
+    /// it is emulated
     Platforms(LabPlatformsOptions),
 }
 
@@ -94,8 +97,8 @@ Examples:
   tompion lab run --resume quick
   tompion lab run plans/quick.toml --program dist/tompion --json
 
-Here a cell is one combination of platform, placement, load and probe, with all
-its methods and targets. Ctrl-C stops the run cleanly: finished cells are kept,
+In a lab, a cell is one combination of platform, placement, load and probe, with
+all methods and targets of that probe. Ctrl-C stops the run cleanly: finished cells are kept,
 and --resume continues from there. --resume also continues after a crash, and
 measures failed cells again.
 
@@ -108,7 +111,7 @@ Exit status:
   2    some cells failed (reported one per line); all others were measured
   130  interrupted")]
 pub struct LabRunOptions {
-    /// The plan, a TOML file
+    /// The plan, a TOML file; required unless --resume is given
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     pub file: Option<PathBuf>,
 
@@ -122,7 +125,7 @@ pub struct LabRunOptions {
     pub resume: Option<PathBuf>,
 
     /// Stop with an error before measuring anything if any platform or placement (CPU
-    /// pinning and weights) in the plan is unavailable
+    /// pinning and CPU weights of control groups) in the plan is unavailable
     #[arg(long, conflicts_with = "resume")]
     pub require_all: bool,
 
@@ -139,7 +142,7 @@ pub struct LabRunOptions {
     pub output: OutputOptions,
 }
 
-/// Compare a lab's platforms by their maxima, as Perneel et al. 2015 do.
+/// Rank a lab run's platforms by the largest value that each reached, as Perneel et al. 2015 do.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -176,7 +179,8 @@ pub struct LabSummaryOptions {
     pub json: bool,
 }
 
-/// Remove what killed labs left: containers, control groups, directories.
+/// Clean up after lab runs that were killed: remove the containers, control groups and
+/// directories that they left behind.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

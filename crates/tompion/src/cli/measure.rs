@@ -12,7 +12,7 @@ use super::RunOptions;
 use super::run::with_default;
 use super::values::pid;
 
-/// Measure one thing closely, beside any loads, into a run directory with a report.
+/// Measure one aspect in depth, under any loads, into a run directory with a report.
 #[derive(Args, Debug)]
 #[command(after_help = overview())]
 pub struct MeasureOptions {
@@ -37,7 +37,11 @@ pub struct Measurement {
 /// What `tompion measure` does, for the list of commands.
 pub(super) fn about() -> String {
     let titles: Vec<&str> = PROBES.iter().map(|probe| probe.title).collect();
-    format!("Measure one thing closely: {}", titles.join(", "))
+    let titles = match titles.split_last() {
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    };
+    format!("Measure one aspect in depth: {titles}")
 }
 
 fn overview() -> String {

@@ -51,9 +51,9 @@ pub struct ReportOptions {
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["html", "json"])]
     pub format: Option<ReportFormat>,
 
-    /// Output of --format: a file, or `-` for standard output; for png, svg and run a
-    /// directory, which is required; png and svg write one file per plot [default: standard
-    /// output]
+    /// Where to write the --format output: a file, or `-` for standard output [default:
+    /// standard output]. png, svg and run write to a directory and require --out; png and
+    /// svg write one file per plot
     #[arg(long, value_name = "PATH", requires = "format")]
     pub out: Option<PathBuf>,
 

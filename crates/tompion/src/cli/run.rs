@@ -16,12 +16,14 @@ const OBSERVE: &str = "\
 How interference is recorded during a trial, so that the samples that it affects can be marked:
   off: not at all
   counters: system-wide counters, ten times a second
-  turns: `counters`, plus preemption, stops and page faults of the measuring thread (needs \
-root, or CAP_PERFMON with access to tracefs)
-  threads: `counters`, plus every context switch and page fault of the measuring thread
-  cpus: `threads`, plus every event on the CPUs that the thread may run on (same privileges \
-as `turns`)
-  auto: `turns` if permitted; otherwise `counters` for probes that sleep, `threads` for others
+  turns: `counters`, plus the times at which the measuring thread is preempted, waits for its \
+CPU, is stopped or takes a page fault (needs root, or CAP_PERFMON with access to tracefs)
+  threads: `counters`, plus every context switch and page fault of the measuring thread (needs \
+no privileges, but adds a microsecond or two to each sleep)
+  cpus: `threads`, plus context switches, interrupts and softirqs of the CPUs that the thread \
+may run on (same privileges as `turns`)
+  auto: `turns` if permitted; otherwise `counters` for probes that sleep, because of that \
+cost, and `threads` for others
 Give several, comma-separated, to measure with each of them and compare";
 
 /// Where, beside what, how long. What loads, time and blocks are by default, each command
@@ -33,7 +35,8 @@ pub struct RunOptions {
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Loads to run during the measurement, comma-separated; see `tompion list`
+    /// Loads to measure under, one after another, comma-separated; `+` joins loads that run
+    /// together (cpu+network); see `tompion list`
     #[arg(long, visible_alias = "load", value_name = "LOAD")]
     pub loads: Vec<LoadList>,
 
@@ -62,12 +65,12 @@ pub struct RunOptions {
     #[arg(long, value_name = "CPU", value_parser = cpu)]
     pub cpu: Option<u32>,
 
-    /// Total measuring time; setup and the report take extra
+    /// Total measuring time, not counting setup and the report
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
 
-    /// Number of times that every combination of method, load and other factors (cell) is
-    /// measured, each time in a new random order; verdicts need at least 6
+    /// Number of blocks: passes over all cells (combinations of method, load and other
+    /// factors), each in a new random order; verdicts need at least 6
     #[arg(long, value_name = "N", value_parser = blocks)]
     pub blocks: Option<u32>,
 
