@@ -168,7 +168,8 @@ CONCURRENT = {
     # Refusals and failures, with limits of time of their own.
     "test_lab_bad": "all",
     # Another machine, and what cuts it off. Not what a killed lab left there: others clean.
-    "test_lab_ssh": ["machine", "several", "dies", "cut", "architecture", "libraries"],
+    "test_lab_ssh": "all",
+    "test_lab_ssh_lost": ["dies", "cut"],
     # Runs that were planted.
     "test_other_writers": "all",
     # Numbers and texts computed from given data, beside R, NumPy and SciPy.
@@ -217,8 +218,8 @@ CONCURRENT = {
 
 # Each file is one worker's, these first: so none is left alone with a long one in the end.
 LONGEST = [
-    *("test_lab_ssh", "test_lab_platforms", "test_time_limits", "test_command_line"),
-    *("test_lab_bad", "test_docs", "test_lab", "test_preload_libfaketime", "test_preload_calls"),
+    *("test_lab_ssh_lost", "test_lab_platforms", "test_time_limits", "test_command_line"),
+    *("test_lab_bad", "test_docs", "test_lab_ssh", "test_lab", "test_preload_libfaketime", "test_preload_calls"),
     *("test_placements", "test_compare", "test_c_library", "test_known_truth", "test_watch"),
     *("test_report", "test_preload_programs", "test_page", "test_rank_statistics"),
     *("test_other_writers", "test_advise_recovery", "test_load_command", "test_stalls"),

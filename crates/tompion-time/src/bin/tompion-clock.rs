@@ -1,4 +1,5 @@
-//! Prints what the clock says of itself: `cargo run --example report [POLICY]`.
+//! Prints what the clock says of itself: `cargo run -p tompion-time [POLICY]`. No example, since
+//! cargo would first compile what the tests need.
 
 use tompion_time::{Clock, Policy};
 
@@ -6,7 +7,7 @@ fn main() {
     let policy = match std::env::args().nth(1).as_deref().unwrap_or("auto").parse() {
         Ok(policy) => policy,
         Err(why) => {
-            eprintln!("report: {why}");
+            eprintln!("tompion-clock: {why}");
             std::process::exit(1);
         }
     };
