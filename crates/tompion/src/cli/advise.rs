@@ -19,7 +19,7 @@ Examples:
   tompion advise                    try remedies within Tompion's own processes,
                                     and ask before trying system settings
   sudo tompion advise --system      also system-wide settings
-  tompion advise --dry-run          what would be tried, and what it would change
+  tompion advise --dry-run          what each remedy would change
   tompion advise --only timer-slack,sched-fifo --duration 10s
   tompion advise --load cpu --json  under CPU load, as JSON
   sudo tompion advise --restore     undo what a killed run left changed

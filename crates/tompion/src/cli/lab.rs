@@ -98,9 +98,9 @@ Examples:
   tompion lab run plans/quick.toml --program dist/tompion --json
 
 In a lab, a cell is one combination of platform, placement, load and probe, with
-all methods and targets of that probe. Ctrl-C stops the run cleanly: finished cells are kept,
-and --resume continues from there. --resume also continues after a crash, and
-measures failed cells again.
+all methods and targets of that probe. Ctrl-C stops the run cleanly: finished
+cells are kept, and --resume continues from there. --resume also continues after
+a crash, and measures failed cells again.
 
 Unavailable platforms are listed and skipped; with --require-all the run stops
 instead.
