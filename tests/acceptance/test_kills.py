@@ -273,18 +273,24 @@ def test_killed_at_random_moments_it_leaves_nothing_half_done(case, tmp_path):
     tested.after_the_end()
     seed = random.randrange(2**32)
     moments = random.Random(seed)
-    killed = 0
-    for number in range(100 if LONG else case.few):
+    wanted, killed = 100 if LONG else case.few, 0
+    for number in range(3 * wanted):
+        if killed == wanted:
+            break
         tested.prepare()
         process = tested.begin()
         time.sleep(moments.uniform(0, length))
         before = tested.saved()
         process.kill()
         process.communicate()
-        killed += process.returncode == -signal.SIGKILL
+        if process.returncode == -signal.SIGKILL:
+            killed += 1
+        else:
+            # It had ended: on a machine less busy than before it is quicker.
+            length *= 0.9
         try:
             tested.after_a_kill(before)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}, kill {number}: {error}") from error
     print(f"{killed} killed within {length:.2f} s, seed {seed}")
-    assert killed > 0, "every one had ended before"
+    assert killed >= wanted // 2, "most had ended before"

@@ -27,7 +27,7 @@ pub struct Directory {
     path: PathBuf,
 }
 
-/// What may be read, or waited for, by nobody else's will.
+/// How a directory is opened.
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
@@ -52,7 +52,8 @@ impl Directory {
         }
     }
 
-    /// The same, and makes it where nothing is there, with the directories above it.
+    /// The same, and makes it where nothing is there, with the directories above it: not through a
+    /// link then.
     ///
     /// # Errors
     /// [`Error::NotDirectory`], and whatever the system refuses.

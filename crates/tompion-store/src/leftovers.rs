@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::Errno;
 
 use super::directory::Directory;
-use super::whole::TEMPORARY;
+use super::draft::TEMPORARY;
 use super::{RUN_FILE, SAMPLES, gather, reader, trial_files};
 use crate::{Error, Result};
 use tompion_model::RunRecord;

@@ -11,6 +11,7 @@ mod cells;
 mod column;
 mod constant;
 mod directory;
+mod draft;
 mod error;
 mod gather;
 mod histograms;

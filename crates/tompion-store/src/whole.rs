@@ -2,23 +2,17 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, fchmod, fcntl_getfl, fcntl_setfl, linkat, open, openat,
-    renameat, unlinkat,
-};
+use rustix::fs::{FileType, Mode, OFlags, fchmod, fcntl_getfl, fcntl_setfl, open};
 use rustix::io::Errno;
 
 use super::directory::{Directory, above};
+use super::draft::Draft;
 use crate::{Error, Result};
-
-/// How the names of files begin that are being written.
-pub(super) const TEMPORARY: &str = ".tmp-";
 
 /// Writes a file whole or not at all: what stood there before survives a failure.
 ///
@@ -188,131 +182,6 @@ impl Directory {
             .map_err(Error::io(path, "renaming"))?;
         self.sync()
     }
-
-    /// A file without a name: it vanishes with the process that has it open.
-    pub(super) fn nameless(&self) -> io::Result<File> {
-        let draft = Draft::begin(self)?;
-        draft.file.try_clone()
-    }
-}
-
-/// A file while it is written: without a name where the file system can, so that nothing is
-/// left of it whatever becomes of this process; else under a temporary one.
-struct Draft<'a> {
-    home: &'a Directory,
-    file: File,
-    /// What it is called by now, if anything.
-    temporary: Option<String>,
-}
-
-impl<'a> Draft<'a> {
-    fn begin(home: &'a Directory) -> io::Result<Self> {
-        let private = Mode::from_raw_mode(0o600);
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        match openat(home, ".", flags | OFlags::TMPFILE, private) {
-            Ok(file) => Ok(Self {
-                home,
-                file: file.into(),
-                temporary: None,
-            }),
-            // No such thing here: an old kernel, or a file system that cannot.
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Self::named(home),
-            Err(e) => Err(e.into()),
-        }
-    }
-
-    fn named(home: &'a Directory) -> io::Result<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{TEMPORARY}{}-{number}", std::process::id());
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let file = openat(
-            home,
-            &*name,
-            flags | OFlags::CLOEXEC,
-            Mode::from_raw_mode(0o600),
-        )?;
-        Ok(Self {
-            home,
-            file: file.into(),
-            temporary: Some(name),
-        })
-    }
-
-    /// Puts it in the place of whatever is called `name`.
-    fn take_its_name(mut self, name: &OsStr) -> io::Result<()> {
-        if self.temporary.is_some() {
-            return self.rename(name);
-        }
-        match self.link(name) {
-            Ok(()) => return Ok(()),
-            Err(Errno::EXIST) => {}
-            Err(_) => return self.copy()?.rename(name),
-        }
-        // The same one each time that this file is written: what a process has left there that
-        // was killed before it could rename it goes now.
-        let short = format!(
-            "{TEMPORARY}{:08x}",
-            crc32fast::hash(name.as_encoded_bytes())
-        );
-        let mut linked = self.link(OsStr::new(&short));
-        if linked == Err(Errno::EXIST) {
-            let _ = unlinkat(self.home, &*short, AtFlags::empty());
-            linked = self.link(OsStr::new(&short));
-        }
-        if linked.is_err() {
-            return self.copy()?.rename(name);
-        }
-        self.temporary = Some(short);
-        match self.rename(name) {
-            // Another process writes the same and took it for left.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                self.temporary = None;
-                self.copy()?.rename(name)
-            }
-            renamed => renamed,
-        }
-    }
-
-    fn rename(&mut self, name: &OsStr) -> io::Result<()> {
-        if let Some(temporary) = &self.temporary {
-            renameat(self.home, &**temporary, self.home, name)?;
-        }
-        self.temporary = None;
-        Ok(())
-    }
-
-    /// Gives a nameless file a name that is free.
-    fn link(&self, name: &OsStr) -> std::result::Result<(), Errno> {
-        match linkat(&self.file, "", self.home, name, AtFlags::EMPTY_PATH) {
-            // Takes root, or a new kernel.
-            Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
-                use std::os::fd::AsRawFd;
-                let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-                linkat(CWD, own, self.home, name, AtFlags::SYMLINK_FOLLOW)
-            }
-            linked => linked,
-        }
-    }
-
-    /// The same content under a temporary name, where files cannot be named later.
-    fn copy(&mut self) -> io::Result<Self> {
-        let mut named = Self::named(self.home)?;
-        self.file.rewind()?;
-        io::copy(&mut self.file, &mut named.file)?;
-        fchmod(&named.file, Mode::from_raw_mode(0o644))?;
-        named.file.sync_all()?;
-        Ok(named)
-    }
-}
-
-impl Drop for Draft<'_> {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // Of no use to anybody.
-            let _ = unlinkat(self.home, &**temporary, AtFlags::empty());
-        }
-    }
 }
 
 struct Counted<'a> {
@@ -336,17 +205,12 @@ impl Write for Counted<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::draft::left;
     use super::*;
     use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     fn put(path: &Path, text: &str) -> Result<()> {
         write_whole(path, text.as_bytes())
-    }
-
-    fn left(directory: &Path) -> usize {
-        let names = fs::read_dir(directory).unwrap().flatten();
-        let left = names.filter(|e| e.file_name().to_string_lossy().starts_with(TEMPORARY));
-        left.count()
     }
 
     #[test]
@@ -432,33 +296,6 @@ mod tests {
             let own = Directory::open(run.path()).unwrap().require_own();
             assert_eq!(own.is_ok(), fits, "{mode:o}");
         }
-    }
-
-    #[test]
-    fn a_draft_is_whole_before_it_has_a_name_where_it_can_be_linked_or_not() {
-        let d = tempfile::tempdir().unwrap();
-        let home = Directory::open(d.path()).unwrap();
-        let name = OsStr::new("file");
-        for (number, begin) in [Draft::begin, Draft::named, Draft::begin, Draft::named]
-            .into_iter()
-            .enumerate()
-        {
-            let mut draft = begin(&home).unwrap();
-            draft.file.write_all(&[number as u8]).unwrap();
-            drop(begin(&home).unwrap());
-            match number {
-                2 => draft.copy().unwrap().take_its_name(name).unwrap(),
-                _ => draft.take_its_name(name).unwrap(),
-            }
-            assert_eq!(fs::read(d.path().join("file")).unwrap(), [number as u8]);
-            assert_eq!(left(d.path()), 0);
-        }
-        // What a process left that was killed between the two steps goes with the next.
-        let short = format!("{TEMPORARY}{:08x}", crc32fast::hash(b"file"));
-        fs::write(d.path().join(short), "left").unwrap();
-        put(&d.path().join("file"), "new").unwrap();
-        assert_eq!(fs::read(d.path().join("file")).unwrap(), b"new");
-        assert_eq!(left(d.path()), 0);
     }
 
     #[test]
