@@ -8,18 +8,18 @@ mod records;
 mod session;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use tompion_model::{RunHeader, Status, note_kind};
 
-use tompion_store::RunWriter;
+use tompion_store::{Directory, RunWriter};
 
 use crate::collect::{self, Collected, Failure, Place};
 use crate::estimate::expected;
-use crate::ledger::{Beside, Entry, Ledger};
+use crate::ledger::{Beside, Entry, Ledger, no_lab};
 use crate::{Error, LabCell, LabPlan, order};
 use tompion_platforms::leftovers::{self, Workspace};
 use tompion_platforms::platform::TaskError;
@@ -35,7 +35,6 @@ pub use progress::{Ending, Progress};
 pub struct Lab {
     plan: LabPlan,
     seed: u64,
-    directory: PathBuf,
     ledger: Ledger,
     writer: RunWriter,
 }
@@ -77,11 +76,11 @@ impl Lab {
         header: RunHeader,
     ) -> Result<Self, Error> {
         let writer = RunWriter::create(directory, header)?;
+        let ledger = Ledger::create(writer.directory(), text, seed, checksum(program))?;
         Ok(Self {
             plan,
             seed,
-            directory: directory.to_path_buf(),
-            ledger: Ledger::create(directory, text, seed, checksum(program))?,
+            ledger,
             writer,
         })
     }
@@ -92,13 +91,18 @@ impl Lab {
     /// # Errors
     /// No lab, a damaged one, or one at work.
     pub fn resume(directory: &Path) -> Result<Self, Error> {
-        let ledger = Ledger::open(directory)?;
+        let opened = Directory::open(directory).map_err(|e| match e.is_absence() {
+            true => no_lab(directory),
+            false => e.into(),
+        })?;
+        opened.require_own()?;
+        let ledger = Ledger::open(&opened)?;
         // Nobody else is at work here, as the ledger's lock tells.
-        leftovers::remove_scratch(directory);
+        leftovers::remove_scratch(&opened.lasting_path());
         let plan = LabPlan::parse(&ledger.head.plan)
             .map_err(|e| Error::Request(format!("the lab's plan is no plan any more: {e}")))?;
         let writer =
-            RunWriter::reopen(directory, ledger.trials()).map_err(|e| match e.is_damage() {
+            RunWriter::reopen(&opened, ledger.trials()).map_err(|e| match e.is_damage() {
                 // Trials are numbered: what is gone cannot be measured again in its place.
                 true => Error::Request(format!("{e}; put the file back, or begin the lab anew")),
                 false => e.into(),
@@ -106,10 +110,14 @@ impl Lab {
         Ok(Self {
             plan,
             seed: ledger.head.seed,
-            directory: directory.to_path_buf(),
             writer,
             ledger,
         })
+    }
+
+    /// Where its run is.
+    pub fn directory(&self) -> &Directory {
+        self.writer.directory()
     }
 
     /// Its plan.
@@ -130,7 +138,7 @@ impl Lab {
         stop: &Arc<AtomicBool>,
         mut progress: impl FnMut(&Progress),
     ) -> Result<Ending, Error> {
-        let workspace = Workspace::create(&self.directory)?;
+        let workspace = Workspace::create(&self.writer.directory().lasting_path())?;
         let began = Instant::now();
         let earlier = self.writer.record().header.started();
         let earlier = earlier.and_then(|start| SystemTime::now().duration_since(start).ok());

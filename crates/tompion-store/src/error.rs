@@ -84,6 +84,15 @@ impl Error {
         }
     }
 
+    /// Whether there is no such directory.
+    pub fn is_absence(&self) -> bool {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        let Self::Io { source, .. } = self else {
+            return false;
+        };
+        matches!(source.kind(), NotFound | NotADirectory)
+    }
+
     pub(crate) fn io(
         path: &Path,
         action: &'static str,

@@ -11,7 +11,7 @@ use tompion_model::{
     SideTable, StallPart, Stalls, Status, Storage, TrialData, TrialDraft, Values, View, factor,
     json_schema, note_kind, stall_parts,
 };
-use tompion_store::{Error, Run, RunWriter, remove_leftovers};
+use tompion_store::{Directory, Error, Result, Run, RunWriter};
 
 pub(crate) fn header() -> RunHeader {
     RunHeader {
@@ -82,6 +82,10 @@ fn complaint(directory: &Path) -> String {
     };
     assert!(!text.contains('\n'), "more than one line: {text}");
     text
+}
+
+pub(crate) fn remove_leftovers(path: &Path) -> Result<()> {
+    Directory::open(path)?.remove_leftovers()
 }
 
 #[test]
@@ -455,7 +459,7 @@ fn a_run_goes_on_after_it_was_brought_together() {
     drop(writer);
     let before = content(path);
     let id = Run::open(path).unwrap().record().run_id.clone();
-    let mut writer = RunWriter::reopen(path, 2).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(path).unwrap(), 2).unwrap();
     assert_eq!(names(path), ["run.json", "samples"]);
     drop(Run::open(path).unwrap());
     assert_eq!(content(path), before[..2]);
@@ -574,7 +578,7 @@ fn one_process_at_a_time_writes_to_a_run() {
         drop(writer);
     });
     let began = Instant::now();
-    drop(RunWriter::reopen(path, 3).unwrap());
+    drop(RunWriter::reopen(&Directory::open(path).unwrap(), 3).unwrap());
     assert!(began.elapsed() > Duration::from_millis(200));
     holder.join().unwrap();
 }
@@ -691,7 +695,7 @@ fn a_probe_that_no_trial_has_any_more_leaves_no_file() {
     writer.finish(Status::Complete).unwrap();
     drop(writer);
     assert!(names(path).contains(&"round-trip.parquet".to_owned()));
-    let mut writer = RunWriter::reopen(path, 1).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(path).unwrap(), 1).unwrap();
     assert_eq!(names(path), ["run.json", "samples"]);
     writer.finish(Status::Complete).unwrap();
     assert_eq!(
@@ -893,7 +897,7 @@ fn a_run_goes_on_after_the_trials_that_are_to_stay() {
     // Killed: without a last checkpoint, and with a file half written.
     drop(writer);
     fs::write(path.join("samples/.tmp-x"), "half").unwrap();
-    let mut writer = RunWriter::reopen(path, 2).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(path).unwrap(), 2).unwrap();
     assert_eq!(writer.record().trials.len(), 2);
     assert_eq!(fs::read_dir(path.join("samples")).unwrap().count(), 2);
     let data = TrialData {
@@ -908,7 +912,9 @@ fn a_run_goes_on_after_the_trials_that_are_to_stay() {
     assert_eq!(run.record().status, Status::Complete);
     assert!(run.record().notes.is_empty(), "{:?}", run.record().notes);
     drop(writer);
-    let error = RunWriter::reopen(path, 4).unwrap_err().to_string();
+    let error = RunWriter::reopen(&Directory::open(path).unwrap(), 4)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("holds 3 trials where 4 were saved"),
         "{error}"
