@@ -9,11 +9,14 @@
 //! the kernel's clock.)
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell;
+#[cfg(all(test, loom))]
+mod models;
+
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::Ordering;
 
 use crate::discipline::{Mode, State};
+use crate::sync::{AtomicI64, AtomicU32, AtomicU64, UnsafeCell, fence};
 
 /// More than threads that are ever stopped within a renewal at the same time.
 const SLOTS: usize = 32;
@@ -82,17 +85,19 @@ struct Slot {
 /// Aligned to the largest page of any kernel (64 KiB), in size too, so that its
 /// pages hold nothing else and can be made to be wiped in children
 /// ([`Slots::wipe_on_fork`]): all zeros is the empty state.
-#[repr(C, align(65536))]
-pub(crate) struct Slots {
+///
+/// Models of it have fewer slots, so that each is soon used again, and lie on small stacks.
+#[cfg_attr(not(all(test, loom)), repr(C, align(65536)))]
+pub(crate) struct Slots<const N: usize = SLOTS> {
     present: AtomicU64,
-    slots: [Slot; SLOTS],
+    slots: [Slot; N],
 }
 
 // SAFETY: `state` is written only by the thread that took `pins` from 0 to
 // WRITER, and read only by threads that raised `pins` while WRITER was not set.
-unsafe impl Sync for Slots {}
+unsafe impl<const N: usize> Sync for Slots<N> {}
 
-impl Slots {
+impl<const N: usize> Slots<N> {
     pub const fn new() -> Self {
         Self {
             present: AtomicU64::new(0),
@@ -106,12 +111,12 @@ impl Slots {
                     pins: AtomicU32::new(0),
                     state: UnsafeCell::new(MaybeUninit::zeroed()),
                 }
-            }; SLOTS],
+            }; N],
         }
     }
 
     fn slot(&self, version: Version) -> &Slot {
-        &self.slots[version as usize % SLOTS]
+        &self.slots[version as usize % N]
     }
 
     /// The present piece. What was done with it counts only if
@@ -149,9 +154,11 @@ impl Slots {
         // Pinned, the slot keeps its content; it is the right one if the version
         // is the present one even now.
         let state = (version != 0 && self.is_present(version)).then(|| {
-            // SAFETY: pinned, hence nobody writes it; a version other than 0 was
-            // published after its slot had been written.
-            unsafe { (*slot.state.get()).assume_init_read() }
+            slot.state.with(|state| {
+                // SAFETY: pinned, hence nobody writes it; a version other than 0 was
+                // published after its slot had been written.
+                unsafe { (*state).assume_init_read() }
+            })
         });
         slot.pins.fetch_sub(1, Ordering::Release);
         state
@@ -159,9 +166,9 @@ impl Slots {
 
     /// Makes `next` the present state if `version` still is; tells whether it did.
     pub fn replace(&self, version: Version, next: &State) -> bool {
-        let renewals = version / SLOTS as u64 + 1;
-        for step in 1..SLOTS as u64 {
-            let candidate = renewals * SLOTS as u64 + (version + step) % SLOTS as u64;
+        let renewals = version / N as u64 + 1;
+        for step in 1..N as u64 {
+            let candidate = renewals * N as u64 + (version + step) % N as u64;
             let slot = self.slot(candidate);
             let free = slot
                 .pins
@@ -198,7 +205,7 @@ impl Slots {
 
     #[cfg(test)]
     fn slot_of_present(&self) -> usize {
-        self.present.load(Ordering::Acquire) as usize % SLOTS
+        self.present.load(Ordering::Acquire) as usize % N
     }
 
     /// The caller holds WRITER.
@@ -220,8 +227,10 @@ impl Slots {
         slot.length.store(length, Ordering::Relaxed);
         slot.realtime_ns
             .store(next.realtime.ns(), Ordering::Relaxed);
-        // SAFETY: WRITER keeps everybody else away.
-        unsafe { (*slot.state.get()).write(*next) };
+        slot.state.with_mut(|state| {
+            // SAFETY: WRITER keeps everybody else away.
+            unsafe { (*state).write(*next) };
+        });
     }
 
     /// Asks the kernel to hand zeroed pages to children of `fork`, whose kernel
@@ -239,7 +248,7 @@ impl Slots {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::discipline::Reason;
@@ -252,14 +261,14 @@ mod tests {
 
     #[test]
     fn empty_memory_asks_for_a_start() {
-        let slots = Slots::new();
+        let slots: Slots = Slots::new();
         assert_eq!(slots.load().otherwise(), Otherwise::Start);
         assert_eq!(slots.copy(0), None);
     }
 
     #[test]
     fn the_first_to_replace_wins() {
-        let slots = Slots::new();
+        let slots: Slots = Slots::new();
         assert!(slots.replace(0, &numbered(1)));
         assert!(!slots.replace(0, &numbered(2)));
         let now = slots.load();
@@ -275,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_pinned_slot_is_not_taken() {
-        let slots = Slots::new();
+        let slots: Slots = Slots::new();
         assert!(slots.replace(0, &numbered(1)));
         let held = slots.load().version;
         slots.slot(held).pins.fetch_add(1, Ordering::Relaxed);
@@ -285,15 +294,18 @@ mod tests {
         }
     }
 
+    /// Miri takes a thousand times as long, and tries more orders.
+    const READS: u32 = if cfg!(miri) { 50 } else { 50_000 };
+
     #[test]
     fn many_threads_see_whole_states() {
-        let slots = Slots::new();
+        let slots: Slots = Slots::new();
         assert!(slots.replace(0, &numbered(1)));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     let mut highest = 0;
-                    for _ in 0..50_000 {
+                    for _ in 0..READS {
                         let now = slots.load();
                         if slots.is_present(now.version) {
                             assert_eq!(now.n0, now.mult, "torn");
