@@ -18,8 +18,9 @@ use std::sync::atomic::Ordering;
 use crate::discipline::{Mode, State};
 use crate::sync::{AtomicI64, AtomicU32, AtomicU64, UnsafeCell, fence};
 
-/// More than threads that are ever stopped within a renewal at the same time.
-const SLOTS: usize = 32;
+/// More than threads that are ever stopped within a renewal at the same time. In models the
+/// third renewal writes into the slot of the first.
+const SLOTS: usize = if cfg!(all(test, loom)) { 2 } else { 32 };
 
 /// A slot that is being written.
 const WRITER: u32 = 1 << 31;
@@ -85,19 +86,18 @@ struct Slot {
 /// Aligned to the largest page of any kernel (64 KiB), in size too, so that its
 /// pages hold nothing else and can be made to be wiped in children
 /// ([`Slots::wipe_on_fork`]): all zeros is the empty state.
-///
-/// Models of it have fewer slots, so that each is soon used again, and lie on small stacks.
+/// (Models of it lie on small stacks.)
 #[cfg_attr(not(all(test, loom)), repr(C, align(65536)))]
-pub(crate) struct Slots<const N: usize = SLOTS> {
+pub(crate) struct Slots {
     present: AtomicU64,
-    slots: [Slot; N],
+    slots: [Slot; SLOTS],
 }
 
 // SAFETY: `state` is written only by the thread that took `pins` from 0 to
 // WRITER, and read only by threads that raised `pins` while WRITER was not set.
-unsafe impl<const N: usize> Sync for Slots<N> {}
+unsafe impl Sync for Slots {}
 
-impl<const N: usize> Slots<N> {
+impl Slots {
     pub const fn new() -> Self {
         Self {
             present: AtomicU64::new(0),
@@ -111,12 +111,12 @@ impl<const N: usize> Slots<N> {
                     pins: AtomicU32::new(0),
                     state: UnsafeCell::new(MaybeUninit::zeroed()),
                 }
-            }; N],
+            }; SLOTS],
         }
     }
 
     fn slot(&self, version: Version) -> &Slot {
-        &self.slots[version as usize % N]
+        &self.slots[version as usize % SLOTS]
     }
 
     /// The present piece. What was done with it counts only if
@@ -166,9 +166,9 @@ impl<const N: usize> Slots<N> {
 
     /// Makes `next` the present state if `version` still is; tells whether it did.
     pub fn replace(&self, version: Version, next: &State) -> bool {
-        let renewals = version / N as u64 + 1;
-        for step in 1..N as u64 {
-            let candidate = renewals * N as u64 + (version + step) % N as u64;
+        let renewals = version / SLOTS as u64 + 1;
+        for step in 1..SLOTS as u64 {
+            let candidate = renewals * SLOTS as u64 + (version + step) % SLOTS as u64;
             let slot = self.slot(candidate);
             let free = slot
                 .pins
@@ -205,7 +205,7 @@ impl<const N: usize> Slots<N> {
 
     #[cfg(test)]
     fn slot_of_present(&self) -> usize {
-        self.present.load(Ordering::Acquire) as usize % N
+        self.present.load(Ordering::Acquire) as usize % SLOTS
     }
 
     /// The caller holds WRITER.
@@ -261,14 +261,14 @@ mod tests {
 
     #[test]
     fn empty_memory_asks_for_a_start() {
-        let slots: Slots = Slots::new();
+        let slots = Slots::new();
         assert_eq!(slots.load().otherwise(), Otherwise::Start);
         assert_eq!(slots.copy(0), None);
     }
 
     #[test]
     fn the_first_to_replace_wins() {
-        let slots: Slots = Slots::new();
+        let slots = Slots::new();
         assert!(slots.replace(0, &numbered(1)));
         assert!(!slots.replace(0, &numbered(2)));
         let now = slots.load();
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_pinned_slot_is_not_taken() {
-        let slots: Slots = Slots::new();
+        let slots = Slots::new();
         assert!(slots.replace(0, &numbered(1)));
         let held = slots.load().version;
         slots.slot(held).pins.fetch_add(1, Ordering::Relaxed);
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn many_threads_see_whole_states() {
-        let slots: Slots = Slots::new();
+        let slots = Slots::new();
         assert!(slots.replace(0, &numbered(1)));
         std::thread::scope(|scope| {
             for _ in 0..4 {

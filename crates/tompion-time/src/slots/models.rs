@@ -7,9 +7,6 @@ use loom::thread;
 use super::*;
 use crate::discipline::Reason;
 
-/// The third renewal writes into the slot of the first.
-type Few = Slots<2>;
-
 fn numbered(n: u64) -> State {
     let mut state = State::new(Reason::Calibrating, n);
     state.next_look_ns = n;
@@ -17,8 +14,8 @@ fn numbered(n: u64) -> State {
 }
 
 /// Slots with state number 1.
-fn begun() -> Arc<Few> {
-    let slots = Few::new();
+fn begun() -> Arc<Slots> {
+    let slots = Slots::new();
     slots.present.made();
     for slot in &slots.slots {
         for number in [&slot.t0, &slot.n0, &slot.mult, &slot.length] {
@@ -33,7 +30,7 @@ fn begun() -> Arc<Few> {
 }
 
 /// The number of what was loaded, if it counts.
-fn read(slots: &Few) -> Option<u64> {
+fn read(slots: &Slots) -> Option<u64> {
     let piece = slots.load();
     slots.is_present(piece.version).then(|| {
         assert_eq!((piece.t0, piece.length), (KERNEL, 0));
@@ -43,7 +40,7 @@ fn read(slots: &Few) -> Option<u64> {
 }
 
 /// Makes the next state the present one, if nobody else comes first.
-fn renew(slots: &Few) -> bool {
+fn renew(slots: &Slots) -> bool {
     let version = slots.load().version;
     let Some(state) = slots.copy(version) else {
         return false;
@@ -129,7 +126,11 @@ fn of_those_who_renew_at_once_one_wins_and_no_pin_is_left() {
         won += other.join().unwrap();
         let now = slots.load();
         assert_eq!(read(&slots), Some(1 + won));
-        assert_eq!(now.version / 2, 1 + won, "as many renewals as were made");
+        assert_eq!(
+            now.version / SLOTS as u64,
+            1 + won,
+            "as many renewals as were made"
+        );
         let pins = slots
             .slots
             .iter()
