@@ -109,6 +109,8 @@ CONCURRENT = {
     "test_docs": "all",
     # Reads planted files, or the project's own.
     "test_circles": "all",
+    "test_dependencies": "all",
+    "test_sanitizers": "all",
     "test_architecture": "all",
     "test_hostile_runs": "all",
     "test_security": "all",
@@ -314,6 +316,8 @@ FULL = {
             "watch --load-dir",
         )
     ),
+    # Compiles a crate anew for each tool and defect, with nightly compilers.
+    "test_a_planted_defect_is_found",
     # Needs gVisor, which takes minutes to build. Other containers, and another platform whose
     # clock is slow, are in test_lab_platforms.
     "test_gvisor_answers_system_calls_slowly",
