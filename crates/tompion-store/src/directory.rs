@@ -3,11 +3,11 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
+use tompion_time::os;
 
 use super::atomic::TEMPORARY;
 use super::{SAMPLES, gather, reader};
@@ -52,7 +52,7 @@ impl Turn {
             match Self::ask(directory) {
                 Ok(turn) => return Ok(Some(turn)),
                 Err(Errno::WOULDBLOCK) if began.elapsed() < longest => {
-                    thread::sleep(Duration::from_millis(20));
+                    os::sleep(Duration::from_millis(20));
                 }
                 Err(Errno::WOULDBLOCK) => {
                     return Err(Error::Taken {
