@@ -14,7 +14,7 @@ ARGS ?=
 RUN_PACKAGES := gcc libc6-dev
 TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake e2fsprogs faketime fonts-dejavu-core g++ \
 	iperf3 iproute2 libfaketime libjemalloc2 lz4 man-db mount openssh-server perl pkg-config \
-	python3 python3-venv qemu-system-x86 r-base-core rt-tests runc stress-ng util-linux
+	python3 python3-venv qemu-system-x86 r-base-core rt-tests runc strace stress-ng util-linux
 
 # Static programs that run in the test guests: examples of tompion-guest, so that what others
 # wrote is compiled once for them.

@@ -115,6 +115,7 @@ CONCURRENT = {
     "test_hostile_runs": "all",
     "test_security": "all",
     "test_refused_calls": "all",
+    "test_stepped_clock": "all",
     # Keys, refusals and strangers; no time below seconds is asked for.
     "test_peer": "all",
     "test_redact": "all",
@@ -321,6 +322,9 @@ FULL = {
     # Needs gVisor, which takes minutes to build. Other containers, and another platform whose
     # clock is slow, are in test_lab_platforms.
     "test_gvisor_answers_system_calls_slowly",
+    # Some thousand runs, three minutes: test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused
+    # has the calls that were ever too much.
+    "test_each_system_call_of_a_run_may_be_refused",
 }
 
 # Those that make dead labs and look for what they left on the machine, by their names: no

@@ -1,11 +1,11 @@
 //! Whose turn it is in a run directory, and what a process that died has left there.
 
 use std::fs::File;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::Errno;
+use tompion_time::os;
 
 use super::directory::Directory;
 use super::draft::TEMPORARY;
@@ -51,7 +51,7 @@ impl Turn {
             match Self::ask(directory) {
                 Ok(turn) => return Ok(Some(turn)),
                 Err(Errno::WOULDBLOCK) if began.elapsed() < longest => {
-                    thread::sleep(Duration::from_millis(20));
+                    os::sleep(Duration::from_millis(20));
                 }
                 Err(Errno::WOULDBLOCK) => {
                     return Err(Error::Taken {

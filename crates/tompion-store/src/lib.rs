@@ -42,6 +42,17 @@ pub const RUN_FILE: &str = "run.json";
 /// Name of the directory of trials that have files of their own.
 pub const SAMPLES: &str = "samples";
 
+/// What the system said, where that is why a Parquet file could not be read: then the file
+/// may be whole.
+fn by_system(path: &std::path::Path, error: &parquet::errors::ParquetError) -> Option<Error> {
+    let parquet::errors::ParquetError::External(cause) = error else {
+        return None;
+    };
+    let number = cause.downcast_ref::<std::io::Error>()?.raw_os_error()?;
+    let source = std::io::Error::from_raw_os_error(number);
+    Some(Error::io(path, "reading")(source))
+}
+
 /// The error of writing a Parquet file.
 fn cannot_write(path: &std::path::Path, error: &parquet::errors::ParquetError) -> Error {
     // What comes from the system goes without Parquet's word for it.

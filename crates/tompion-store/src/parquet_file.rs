@@ -26,7 +26,7 @@ use super::limits;
 use super::pages::{self, Checked};
 use tompion_model::SideTable;
 
-use crate::{Error, Result};
+use crate::{Error, Result, by_system};
 
 /// What a file's columns are called and of.
 pub(super) struct Schema(Vec<(String, Kind, bool)>);
@@ -277,7 +277,7 @@ impl ParquetFile {
         let same = file.try_clone().map_err(Error::io(path, "opening"))?;
         let reader = caught(path, || SerializedFileReader::new(same))?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); the run is damaged");
-            Error::invalid(path, why)
+            by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))
         })?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -391,7 +391,10 @@ impl ParquetFile {
         caught(&self.path, || {
             self.read_group(group, rows, index, &name, kind)
         })?
-        .map_err(|e| self.damaged(&format!("unreadable column `{name}` ({e})")))
+        .map_err(|e| {
+            let damage = || self.damaged(&format!("unreadable column `{name}` ({e})"));
+            by_system(&self.path, &e).unwrap_or_else(damage)
+        })
     }
 
     fn read_group(

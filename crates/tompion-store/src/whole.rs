@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, Mode, OFlags, fchmod, fcntl_getfl, fcntl_setfl, open};
 use rustix::io::Errno;
+use tompion_time::os;
 
 use super::directory::{Directory, above};
 use super::draft::Draft;
@@ -93,7 +93,7 @@ fn open_special(path: &Path) -> io::Result<File> {
     let opened = loop {
         match open(path, flags, Mode::empty()) {
             Err(Errno::NXIO) if began.elapsed() < LONGEST_WAIT => {
-                thread::sleep(Duration::from_millis(20));
+                os::sleep(Duration::from_millis(20));
             }
             Err(Errno::NXIO) => return Err(io::Error::other("nobody reads from it")),
             opened => break opened?,
@@ -302,7 +302,7 @@ mod tests {
     fn many_that_write_one_file_leave_one_of_them_whole() {
         let d = tempfile::tempdir().unwrap();
         let path = d.path().join("page");
-        thread::scope(|all| {
+        std::thread::scope(|all| {
             for byte in 0..8_u8 {
                 let path = &path;
                 all.spawn(move || (0..20).for_each(|_| write_whole(path, &[byte; 5000]).unwrap()));
