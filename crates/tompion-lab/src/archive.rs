@@ -43,7 +43,15 @@ pub(crate) fn pack(directory: &Path) -> io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     tar.mode(tar::HeaderMode::Deterministic);
     tar.append_dir_all(".", directory)?;
-    Ok(FORMAT.encode(0, 0, [&tar.into_inner()?]))
+    Ok(framed(&tar.into_inner()?))
+}
+
+/// Length of the header of a result, in bytes.
+pub(crate) const HEADER_BYTES: usize = Format::<1>::HEADER_BYTES;
+
+/// An archive in its frame.
+pub(crate) fn framed(archive: &[u8]) -> Vec<u8> {
+    FORMAT.encode(0, 0, [archive])
 }
 
 /// Puts what [`pack`] made below `directory`, whole or not at all.

@@ -13,6 +13,8 @@ mod column;
 mod constant;
 mod directory;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod gather;
 mod histograms;
 mod inside;
