@@ -192,7 +192,7 @@ def plans():
     put("lab-plan", "platforms", """
 seed = 3
 replicates = 4000000000
-loads = ["idle", "cpu:threads=2", "network:peer=h:9000:key=/k", "io:dir=/x,rate=5MiB"]
+loads = ["idle", "cpu:threads=2", "network:peer=h:9000:key=/k", "memory:size=4M:threads=2", "cpu:cpus=0-3,5", "download:peer=h:1"]
 time = "300ms"
 [[platforms]]
 kind = "host"
@@ -215,6 +215,14 @@ kind = "stalls"
 kind = "timer-events"
 methods = ["timerfd"]
 periods = ["5ms", "1ns", "584y"]
+""")
+    put("lab-plan", "loads", """
+replicates = 2
+loads = ["idle", "memory:size=4M:threads=2", "cpu:cpus=0-3,5", "udp:rate=10M"]
+[[platforms]]
+kind = "host"
+[[probes]]
+kind = "read-cost"
 """)
     docs = (ROOT / "docs").rglob("*.md")
     found = [block for page in sorted(docs) for block in page.read_text().split("```toml\n")[1:]]
@@ -271,7 +279,7 @@ def frames():
     good = frame(b"TOMPGST\n", 2, [b"out" * 50, b"a warning\n"], status=7 << 8)
     put("guest-frame", "behind-the-mark", b"\1" + good)
     put("guest-frame", "without-a-mark", b"\0" + good + bytes(512))
-    put("guest-frame", "refused", b"\3" + frame(b"TOMPGST\n", 2, [b"no such program\xff", b""], kind=1))
+    put("guest-frame", "refused", b"\3" + frame(b"TOMPGST\n", 2, [b"no such program", b""], kind=1))
     put("guest-frame", "earlier-layout", b"\0" + b"TOMPGST\n\1" + bytes(600))
     put("guest-frame", "lengths-of-2-64", b"\3TOMPGST\n" + struct.pack("<IIIQQI", 2, 0, 0, 2**64 - 1, 2**64 - 1, 0) + bytes(512))
     put("guest-frame", "nothing", b"\1" + bytes(512))

@@ -4,11 +4,14 @@
 
 use std::sync::OnceLock;
 
+// Has `main`, and what the instrumented code calls.
+use libfuzzer_sys as _;
 use tompion_fuzz::{Target, limit_memory, target};
 
 /// Called by libFuzzer with each input.
 // By this name libfuzzer-sys looks for it, which makes sure that the bytes are.
 #[unsafe(no_mangle)]
+#[expect(improper_ctypes_definitions, reason = "both sides are Rust")]
 extern "C" fn rust_fuzzer_test_input(bytes: &[u8]) -> i32 {
     static CHOSEN: OnceLock<&'static Target> = OnceLock::new();
     let chosen = CHOSEN.get_or_init(|| {
