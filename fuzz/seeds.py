@@ -158,28 +158,30 @@ def samples(values, how=0, missed=b""):
 
 
 def reports():
+    # The first byte chooses the form.
     for i, probe in enumerate(["wake-up", "wake-up-on-a-grid", "read-cost", "timer-events", "stalls"]):
         trial = bytes([0, i, 0]) + samples(range(1000, 21000, 1000))
-        put("report", probe, b"\3" + 4 * trial)
+        put("report", probe, bytes([i]) + b"\3" + 4 * trial)
     ends = [2**63 - 1, -2**63, 9 * 10**18, -9 * 10**18, 0, 2**53]
-    put("report", "values-at-both-ends", b"\0" + bytes([0, 0, 0]) + samples(ends))
-    put("report", "values-of-9e18", b"\1" + 2 * (bytes([0, 0, 0]) + samples(2 * ends[2:4])))
-    put("report", "missed-2-32", b"\0" + bytes([4, 1, 0]) + samples([10**8] * 3, 4, number(2**32 - 1))
+    put("report", "values-at-both-ends", b"\0\0" + bytes([0, 0, 0]) + samples(ends))
+    put("report", "values-of-9e18", b"\6\1" + 2 * (bytes([0, 0, 0]) + samples(2 * ends[2:4])))
+    put("report", "missed-2-32", b"\4\0" + bytes([4, 1, 0]) + samples([10**8] * 3, 4, number(2**32 - 1))
         + 2 * number(10**9) + number(200_000) + number(10))
-    put("report", "one-value", b"\0" + bytes([0, 2, 0]) + samples([7]))
-    put("report", "no-value", b"\2" + 3 * (bytes([0, 0, 0]) + samples([])))
-    put("report", "formula", b"\0" + bytes([1, 0, 2]) + short("=1+1") + samples(range(9)))
+    put("report", "one-value", b"\1\0" + bytes([0, 2, 0]) + samples([7]))
+    put("report", "no-value", b"\2\2" + 3 * (bytes([0, 0, 0]) + samples([])))
+    put("report", "formula", b"\2\0" + bytes([1, 0, 2]) + short("=1+1") + samples(range(9)))
     for seed in range(6):
         put("report", f"any-{seed}", np.random.default_rng(seed).integers(0, 256, 500, np.uint8).tobytes())
 
 
 def secrets():
-    put("redaction", "none", b"\0")
+    put("redaction", "none", b"\0\0")
     for kind in range(9):
         planted = b"".join(struct.pack("<HB", 5 * i + kind, kind) + b"\1\2\3\4\5\6" + b"\1\2" for i in range(8))
-        put("redaction", f"kind-{kind}", planted)
+        put("redaction", f"kind-{kind}", bytes([1 if kind % 2 else 8 * kind]) + planted)
     for seed in range(4):
-        put("redaction", f"any-{seed}", np.random.default_rng(seed).integers(0, 256, 120, np.uint8).tobytes())
+        any_bytes = np.random.default_rng(seed).integers(0, 256, 120, np.uint8).tobytes()
+        put("redaction", f"any-{seed}", b"\1" + any_bytes)
 
 
 # --- the lab -------------------------------------------------------------------------------

@@ -64,10 +64,12 @@ pub fn limit_memory() {
     setrlimit(Resource::As, limit).expect("a limit of the address space");
 }
 
+/// Whether a terminal or a page would act on a character.
+fn acts(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Refuses a message that is not one line, or would act on a terminal.
 fn one_line(message: &str) {
-    assert!(
-        !message.chars().any(|c| c.is_control()),
-        "no plain line: {message:?}"
-    );
+    assert!(!message.chars().any(acts), "no plain line: {message:?}");
 }

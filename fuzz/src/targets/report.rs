@@ -14,7 +14,7 @@ use tompion_store::{Run, RunWriter};
 use crate::Target;
 use crate::input::Input;
 use crate::run_files::header;
-use crate::{one_line, scratch};
+use crate::{acts, one_line, scratch};
 
 pub static ENTRY: Target = Target {
     name: "report",
@@ -202,6 +202,7 @@ fn sound(summary: Option<&Summary>) {
 
 fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
+    let form = input.below(FORMS.len() + 1);
     let place = scratch::directory();
     let directory = place.path().join("run");
     let mut writer = RunWriter::create(&directory, header()).expect("a run");
@@ -226,24 +227,23 @@ fn run(bytes: &[u8]) {
     };
     match ReportData::gather(&run, |cells| assess(cells, 1)) {
         Err(error) => one_line(&error.to_string()),
-        Ok(data) => rendered(&run, &data),
+        Ok(data) => rendered(&run, &data, form),
     }
 }
 
-fn rendered(run: &Run, data: &ReportData) {
+/// Makes one of the forms, which each input chooses: all of them take a tenth of a second.
+fn rendered(run: &Run, data: &ReportData, chosen: usize) {
     let mut texts = vec![tompion_report::terminal(data, 100, false)];
-    for form in FORMS {
-        match form.make {
-            Make::Text(make) => texts.push(make(data)),
-            // Drawn as text; what makes pictures of it is a library's.
-            Make::Plots("svg", make) => make(data).for_each(|plot| {
-                plot.unwrap_or_else(|why| panic!("{why}"));
-            }),
-            Make::Plots(..) | Make::Run => {}
-        }
+    match FORMS.get(chosen).map(|form| form.make) {
+        Some(Make::Text(make)) => texts.push(make(data)),
+        // Drawn as text; what makes pictures of it is a library's.
+        Some(Make::Plots("svg", make)) => make(data).for_each(|plot| {
+            plot.unwrap_or_else(|why| panic!("{why}"));
+        }),
+        _ => {}
     }
     for text in texts {
-        let acts = |c: char| c.is_control() && c != '\n';
+        let acts = |c: char| c != '\n' && acts(c);
         assert!(
             !text.contains(acts),
             "what is shown would act on a terminal"
