@@ -176,6 +176,15 @@ bench-preload: build $(VENV)/ready
 pictures: build $(VENV)/ready
 	$(VENV)/bin/python benches/report_pictures.py $(ARGS)
 
+# The fuzz targets under libFuzzer, two at a time, and so long each; docs/fuzzing.md has more:
+# make fuzz TIME=1m TARGET=elf
+TIME ?= 10m
+TARGET ?=
+.PHONY: fuzz
+fuzz: require-rust run-packages
+	@.ci/packages g++
+	fuzz/run --time $(TIME) $(TARGET)
+
 # Statistics of raw samples beside SciPy and scikit-posthocs, in about three minutes.
 .PHONY: bench-stats
 bench-stats: require-rust run-packages $(VENV)/ready

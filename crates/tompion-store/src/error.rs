@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::printable::printable;
+
 /// What this crate's functions return.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -106,9 +108,11 @@ impl Error {
     }
 
     pub(crate) fn invalid(path: &Path, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
         Self::Invalid {
             path: path.to_path_buf(),
-            reason: reason.into(),
+            // Names and words of the file are in it, as whoever wrote that chose them.
+            reason: printable(&reason).into_owned(),
         }
     }
 }

@@ -13,6 +13,8 @@ mod constant;
 mod directory;
 mod draft;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod gather;
 mod histograms;
 mod leftovers;

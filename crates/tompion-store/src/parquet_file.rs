@@ -321,6 +321,12 @@ impl ParquetFile {
         }
     }
 
+    /// Rows of each row group, as the footer announces them.
+    pub(super) fn rows_of_groups(&self) -> Vec<u64> {
+        let groups = self.reader.metadata().row_groups().iter();
+        groups.map(|g| g.num_rows().cast_unsigned()).collect()
+    }
+
     /// Rows of the whole file.
     pub(super) fn rows(&self) -> u64 {
         let rows = self.reader.metadata().file_metadata().num_rows();

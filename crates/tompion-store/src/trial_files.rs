@@ -6,6 +6,7 @@ use parquet::file::metadata::KeyValue;
 use super::column::{self, Column, hexadecimal};
 use super::directory::Directory;
 use super::parquet_file::{FileWriter, ParquetFile, Schema};
+use super::printable::printable_json;
 use super::samples::{self, BINS};
 use super::{SAMPLES, cannot_write, version_1};
 use crate::{Error, Result};
@@ -109,13 +110,13 @@ pub(super) fn description(file: &ParquetFile, version: u64) -> Result<Trial> {
         .metadata(TRIAL_KEY)
         .ok_or_else(|| file.damaged("its trial description is missing"))?;
     let trial = match version {
-        1 => version_1::trial(text),
+        1 => version_1::trial(&printable_json(text)),
         _ => {
             let crc32 = hexadecimal(crc32fast::hash(text.as_bytes()));
             if file.metadata(TRIAL_CHECKSUM_KEY) != Some(crc32.as_str()) {
                 return Err(file.damaged("its trial description does not match its checksum"));
             }
-            serde_json::from_str(text)
+            serde_json::from_str(&printable_json(text))
         }
     };
     trial.map_err(|e| file.damaged(&e.to_string()))

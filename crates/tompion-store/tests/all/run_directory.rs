@@ -272,6 +272,42 @@ fn damaged_and_newer_runs_are_refused_in_one_line() {
 }
 
 #[test]
+fn words_of_a_recovered_trial_and_of_errors_act_on_no_terminal() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("run");
+    let mut writer = RunWriter::create(&directory, header()).unwrap();
+    let mut hostile = draft(0);
+    hostile.factors = hostile.factors.with(factor::METHOD, "\u{1b}[2J\u{202e}x\n");
+    let data = TrialData {
+        samples: samples(),
+        ..TrialData::default()
+    };
+    writer.save(hostile, &data).unwrap();
+    // Killed before its checkpoint.
+    drop(writer);
+    let run = Run::open(&directory).unwrap();
+    assert_eq!(
+        run.record().trials[0].factors.level(factor::METHOD),
+        " [2J x "
+    );
+    // A name that stands in the run, and in the error that tells of it.
+    let text = fs::read_to_string(directory.join("run.json")).unwrap();
+    let end = text.rfind(",\n  \"crc32\"").unwrap();
+    let body = text[..end].replacen("\"running\"", "\"\u{202e}gnp\"", 1);
+    assert_ne!(body, text[..end]);
+    let seal = format!(
+        ",\n  \"crc32\": \"{:08x}\"\n}}\n",
+        crc32fast::hash(body.as_bytes())
+    );
+    fs::write(directory.join("run.json"), body + &seal).unwrap();
+    let error = Run::open(&directory).unwrap_err().to_string();
+    assert!(
+        error.contains(" gnp") && !error.contains('\u{202e}'),
+        "{error:?}"
+    );
+}
+
+#[test]
 fn a_flipped_bit_is_noticed_in_whichever_file_it_is() {
     let directory = finished();
     let names = ["run.json", "wake-up.parquet", "histograms.parquet"];
