@@ -14,7 +14,7 @@ ARGS ?=
 RUN_PACKAGES := gcc libc6-dev
 TEST_PACKAGES := $(RUN_PACKAGES) chromium cmake e2fsprogs faketime fonts-dejavu-core g++ \
 	iperf3 iproute2 libfaketime libjemalloc2 lz4 man-db mount openssh-server perl pkg-config \
-	python3 python3-venv qemu-system-x86 r-base-core rt-tests runc stress-ng util-linux
+	python3 python3-venv qemu-system-x86 r-base-core rt-tests runc strace stress-ng util-linux
 
 # Static programs that run in the test guests: examples of tompion-guest, so that what others
 # wrote is compiled once for them.
@@ -122,6 +122,8 @@ full-run: lint-full
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
 	TOMPION_LONG=1 .ci/cargo-tests --built stats store
+	.ci/sanitize asan tsan miri loom
+	@.ci/deny $(CACHE)/bin
 	TOMPION_LONG=1 .ci/acceptance-tests full
 	TOMPION_LONG=1 $(VENV)/bin/pytest -q tests/acceptance/test_lab_platforms.py \
 		tests/acceptance/test_default_run.py tests/acceptance/test_placements.py
@@ -130,6 +132,25 @@ full-run: lint-full
 		tests/acceptance/test_known_truth.py tests/acceptance/test_other_writers.py
 	TOMPION_LONG=1 .ci/acceptance-tests leftovers
 	$(VENV)/bin/python benches/observer.py --check
+
+# Tests under tools that see what a test alone does not; .ci/sanitize has which tests, and which
+# not. Memory that is not ours, and threads that do not wait for one another.
+.PHONY: sanitize miri loom
+sanitize: require-rust test-packages
+	.ci/sanitize asan tsan
+
+# What the language forbids.
+miri: require-rust test-packages
+	.ci/sanitize miri
+
+# Every order in which threads can take turns.
+loom: require-rust test-packages
+	.ci/sanitize loom
+
+# Licences, sources and versions of what others wrote; known defects, where their list can be had.
+.PHONY: deny
+deny: require-rust run-packages
+	@.ci/deny $(CACHE)/bin
 
 # Sleeps with the observer and without, in about eight minutes; best on a machine
 # that does nothing else.
@@ -154,6 +175,15 @@ bench-preload: build $(VENV)/ready
 .PHONY: pictures
 pictures: build $(VENV)/ready
 	$(VENV)/bin/python benches/report_pictures.py $(ARGS)
+
+# The fuzz targets under libFuzzer, two at a time, and so long each; docs/fuzzing.md has more:
+# make fuzz TIME=1m TARGET=elf
+TIME ?= 10m
+TARGET ?=
+.PHONY: fuzz
+fuzz: require-rust run-packages
+	@.ci/packages g++
+	fuzz/run --time $(TIME) $(TARGET)
 
 # Statistics of raw samples beside SciPy and scikit-posthocs, in about three minutes.
 .PHONY: bench-stats

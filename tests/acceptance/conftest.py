@@ -109,10 +109,13 @@ CONCURRENT = {
     "test_docs": "all",
     # Reads planted files, or the project's own.
     "test_circles": "all",
+    "test_dependencies": "all",
+    "test_sanitizers": "all",
     "test_architecture": "all",
     "test_hostile_runs": "all",
     "test_security": "all",
     "test_refused_calls": "all",
+    "test_stepped_clock": "all",
     # Keys, refusals and strangers; no time below seconds is asked for.
     "test_peer": "all",
     "test_redact": "all",
@@ -157,6 +160,10 @@ CONCURRENT = {
     "test_timer_events": ["shorter_than_the_mechanism", "searched_for"],
     "test_preload_figures": ["too_few"],
     "test_run_directory": "all",
+    # Whoever swaps, kills or is in the way may take as long as he likes.
+    "test_swapped": "all",
+    "test_kills": "all",
+    "test_writers": "all",
     "test_snapshots": "all",
     "test_extensions": "all",
     "test_one_list": "all",
@@ -221,6 +228,7 @@ LONGEST = [
     *("test_lab_ssh_lost", "test_lab_platforms", "test_time_limits", "test_command_line"),
     *("test_lab_bad", "test_docs", "test_lab_ssh", "test_lab", "test_preload_libfaketime", "test_preload_calls"),
     *("test_placements", "test_compare", "test_c_library", "test_known_truth", "test_watch"),
+    *("test_writers", "test_kills"),
     *("test_report", "test_preload_programs", "test_page", "test_rank_statistics"),
     *("test_other_writers", "test_advise_recovery", "test_load_command", "test_stalls"),
 ]
@@ -299,9 +307,24 @@ FULL = {
     "test_the_packed_crate_stands_alone",
     # Compiles two crates: codes_of_version_1_never_change has the table by itself.
     "test_a_variant_in_the_middle_of_every_stored_enum_changes_no_checksum",
+    # Each of these does with its place what another does that stays: `check --out`, `load --dir`.
+    *(
+        f"test_each_place_is_written_to_or_refused_in_one_line[{name}]"
+        for name in (
+            *("measure wake-up --out", "measure wake-up --load-dir", "measure read-cost --out"),
+            *("measure read-cost --load-dir", "measure timer-events --out", "measure stalls --out"),
+            *("measure timer-events --load-dir", "measure stalls --load-dir", "check --load-dir"),
+            "watch --load-dir",
+        )
+    ),
+    # Compiles a crate anew for each tool and defect, with nightly compilers.
+    "test_a_planted_defect_is_found",
     # Needs gVisor, which takes minutes to build. Other containers, and another platform whose
     # clock is slow, are in test_lab_platforms.
     "test_gvisor_answers_system_calls_slowly",
+    # Some thousand runs, three minutes: test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused
+    # has the calls that were ever too much.
+    "test_each_system_call_of_a_run_may_be_refused",
 }
 
 # Those that make dead labs and look for what they left on the machine, by their names: no

@@ -213,6 +213,15 @@ def test_a_damaged_record_is_one_line_that_says_what_to_do(machine):
     assert machine.record.exists()
 
 
+def test_half_a_record_of_a_killed_run_is_taken_away(machine):
+    machine.record.parent.mkdir()
+    half = machine.record.with_suffix(".json.new")
+    half.write_text('{ "format": 1,')
+    done = machine.run("--restore")
+    assert done.returncode == 0 and "nothing to put back" in done.stdout, done
+    assert not half.exists()
+
+
 def test_of_another_boot_or_gone_it_keeps_nobody_waiting(machine):
     machine.value.write_text("planted\n")
     machine.plant(boot_id="another")

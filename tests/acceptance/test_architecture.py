@@ -60,6 +60,23 @@ def test_unsafe_code_is_where_the_map_says():
                 assert (name, more) == (name, set())
 
 
+def test_nothing_that_ships_sleeps_by_the_standard_library():
+    """Its sleep panics where a sandbox refuses `clock_nanosleep`; `tompion_time::os::sleep` finds
+    another way."""
+    found = set()
+    for path in (ROOT / "crates").glob("*/src/**/*.rs"):
+        name = path.relative_to(ROOT / "crates").as_posix()
+        code = re.sub(r"#\[cfg\(test\)\]\s+mod \w+ \{.*", "", path.read_text(), flags=re.DOTALL)
+        code = re.sub(r"//.*|\"[^\"\n]*\"", "", code)
+        if re.search(r"\bthread::(?:sleep\b|\{[^}]*\bsleep\b)", code):
+            found.add(name)
+    tests = {name for name in found if re.search(r"/tests?(?:/|\.rs)", name)}
+    # A benchmark of our own, and the method that measures just that.
+    assert {name for name in found - tests if not name.startswith("tompion-time-bench/")} == {
+        "tompion-probe/src/wake_up/methods/std_sleep.rs"
+    }
+
+
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_each_file_that_is_named_is_there(page):
     named = set(re.findall(r"`([\w./-]+\.(?:rs|py|toml|patch|md|json)|[\w-]+/(?:[\w/-]*))`", (ROOT / page).read_text()))

@@ -247,7 +247,7 @@ def test_a_wrong_wish_is_one_line(own, tmp_path, form):
         done = tompion("report", own, "--format", form, check=1)
         assert "--out DIR" in done.stderr and done.stderr.count("\n") == 1
         done = tompion("report", own, "--format", form, "--out", tmp_path / "file", check=1)
-        assert "file: is no directory" in done.stderr and done.stderr.count("\n") == 1
+        assert "file: exists and is no directory" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_run_that_cannot_be_written_to_is_reported_all_the_same(own, tmp_path):

@@ -115,8 +115,13 @@ impl Journal {
         rustix::fs::access(&place, rustix::fs::Access::WRITE_OK).is_ok()
     }
 
+    /// Whether a process was killed while it wrote a record, before it changed anything.
+    pub fn has_half_a_record(root: &Root) -> bool {
+        unfinished(&root.path(RECORD)).exists()
+    }
+
     fn unfinished(&self) -> PathBuf {
-        self.record.with_extension("json.new")
+        unfinished(&self.record)
     }
 
     /// Says what is about to change. On return it is on the disk, whole.
@@ -148,6 +153,11 @@ impl Journal {
             _ => Ok(()),
         }
     }
+}
+
+/// The record while it is written.
+fn unfinished(record: &Path) -> PathBuf {
+    record.with_extension("json.new")
 }
 
 /// The record that lies there, whoever wrote it.

@@ -10,6 +10,7 @@ use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use tompion_model::View;
 use tompion_probe::{Controller, Error, Limits, MeasuringThread, read_cost, wake_up};
 use tompion_stats::Distribution;
+use tompion_time::os;
 use tompion_time::{Clock, Policy, Rate};
 
 use crate::bench::{Bench, BenchError, Figures, Setup};
@@ -184,7 +185,7 @@ impl Bench for RealBench {
     }
 
     fn settle(&mut self, time: Duration) {
-        std::thread::sleep(time);
+        os::sleep(time);
     }
 
     fn trial(

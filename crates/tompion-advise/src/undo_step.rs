@@ -8,6 +8,7 @@
 use std::time::{Duration, Instant};
 
 use tompion_host::Root;
+use tompion_time::os;
 
 use crate::{Change, UndoStep, files};
 
@@ -54,7 +55,7 @@ pub fn lead(root: &Root, changes: &[Change]) {
         .collect();
     let end = Instant::now() + PATIENCE;
     while led.iter().any(|back| !has_arrived(back, root)) && Instant::now() < end {
-        std::thread::sleep(LOOK_EVERY);
+        os::sleep(LOOK_EVERY);
     }
 }
 

@@ -216,7 +216,8 @@ mod tests {
     #[test]
     fn every_flipped_bit_and_every_missing_byte_is_noticed() {
         let (bytes, _) = frame();
-        for at in 0..bytes.len() {
+        // Miri takes a thousand times as long.
+        for at in (0..bytes.len()).step_by(if cfg!(miri) { 61 } else { 1 }) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             assert!(TWO.decode(damaged.as_slice(), MOST).is_err(), "byte {at}");

@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
+use tompion_time::os;
 
 use super::frame::{self, Report};
 use super::initramfs::{COMMAND_FILE, MODULE_DIR, SCRATCH};
@@ -137,7 +138,7 @@ fn disks(scratch: bool) -> Result<(PathBuf, Option<PathBuf>), Problem> {
                 let missing = result.map_or("the result", |_| "scratch");
                 return Err(format!("no disk for {missing} has appeared").into());
             }
-            _ => thread::sleep(Duration::from_millis(10)),
+            _ => os::sleep(Duration::from_millis(10)),
         }
     }
 }

@@ -77,6 +77,8 @@
 mod describe;
 mod error;
 mod frame;
+#[doc(hidden)]
+pub mod fuzz;
 mod init;
 mod initramfs;
 mod kit;

@@ -9,6 +9,8 @@ use std::sync::mpsc::SyncSender;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tompion_time::os;
+
 use super::frame::{self, Report};
 use super::outcome::console_text;
 use super::vmm::{self, Files, Launch};
@@ -175,7 +177,7 @@ impl Running {
                 self.end();
                 return Ok(None);
             }
-            thread::sleep(POLL);
+            os::sleep(POLL);
         }
     }
 

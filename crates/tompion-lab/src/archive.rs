@@ -34,7 +34,8 @@ pub enum ArchiveError {
         why: &'static str,
     },
     /// The system refused something.
-    #[error("unpacking its result: {0}")]
+    // What reads archives quotes them.
+    #[error("unpacking its result: {}", .0.to_string().escape_debug())]
     Io(#[from] io::Error),
 }
 
@@ -43,7 +44,15 @@ pub(crate) fn pack(directory: &Path) -> io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     tar.mode(tar::HeaderMode::Deterministic);
     tar.append_dir_all(".", directory)?;
-    Ok(FORMAT.encode(0, 0, [&tar.into_inner()?]))
+    Ok(framed(&tar.into_inner()?))
+}
+
+/// Length of the header of a result, in bytes.
+pub(crate) const HEADER_BYTES: usize = Format::<1>::HEADER_BYTES;
+
+/// An archive in its frame.
+pub(crate) fn framed(archive: &[u8]) -> Vec<u8> {
+    FORMAT.encode(0, 0, [archive])
 }
 
 /// Puts what [`pack`] made below `directory`, whole or not at all.
@@ -75,7 +84,7 @@ fn files(archive: &[u8]) -> Result<Vec<(PathBuf, Range<usize>)>, ArchiveError> {
         let entry = entry?;
         let path = entry.path()?.into_owned();
         let stranger = |why| ArchiveError::Stranger {
-            name: path.display().to_string(),
+            name: path.display().to_string().escape_debug().to_string(),
             why,
         };
         let parts: Vec<_> = path.components().collect();
@@ -240,6 +249,7 @@ mod tests {
             (put("samples/../../x.parquet"), "no result holds"),
             (put("/samples/x.parquet"), "no result holds"),
             (put("samples/a/x.parquet"), "no result holds"),
+            (put("\u{1b}[2J\u{202e}x"), "\\u{1b}[2J\\u{202e}x, which"),
         ] {
             let error = unpacked(&hostile).unwrap_err();
             assert!(

@@ -146,7 +146,7 @@ impl CellJob {
         }
         self.tell();
         // Loads end before their files go.
-        archive::pack(&session.end()).map_err(WorkerError::io("packing the result"))
+        archive::pack(session.end().path()).map_err(WorkerError::io("packing the result"))
     }
 }
 

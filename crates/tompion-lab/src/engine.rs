@@ -8,18 +8,18 @@ mod records;
 mod session;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use tompion_model::{RunHeader, Status, note_kind};
+use tompion_model::{RunHeader, RunRecord, Status, note_kind};
 
-use tompion_store::RunWriter;
+use tompion_store::{Directory, RunWriter};
 
 use crate::collect::{self, Collected, Failure, Place};
 use crate::estimate::expected;
-use crate::ledger::{Beside, Entry, Ledger};
+use crate::ledger::{Beside, Entry, Ledger, no_lab};
 use crate::{Error, LabCell, LabPlan, order};
 use tompion_platforms::leftovers::{self, Workspace};
 use tompion_platforms::platform::TaskError;
@@ -35,7 +35,6 @@ pub use progress::{Ending, Progress};
 pub struct Lab {
     plan: LabPlan,
     seed: u64,
-    directory: PathBuf,
     ledger: Ledger,
     writer: RunWriter,
 }
@@ -51,6 +50,20 @@ struct Saved {
 fn checksum(program: &Path) -> Option<String> {
     let bytes = std::fs::read(program).ok()?;
     Some(format!("{:08x}-{}", crc32fast::hash(&bytes), bytes.len()))
+}
+
+/// How old the run is when a sitting begins. Between two sittings the time of day alone went
+/// on; where it was set back meanwhile, no trial is to begin before those that are there.
+fn age(began: Option<SystemTime>, now: SystemTime, trials_end: Duration) -> Duration {
+    let by_day = began.and_then(|began| now.duration_since(began).ok());
+    by_day.unwrap_or_default().max(trials_end)
+}
+
+/// When the last of a run's trials ended, since it began.
+fn end_of_trials(record: &RunRecord) -> Duration {
+    let trials = record.trials.iter();
+    let ends = trials.map(|t| t.started_ns.saturating_add(t.duration_ns));
+    Duration::from_nanos(ends.max().unwrap_or(0))
 }
 
 /// What came of a cell.
@@ -77,11 +90,11 @@ impl Lab {
         header: RunHeader,
     ) -> Result<Self, Error> {
         let writer = RunWriter::create(directory, header)?;
+        let ledger = Ledger::create(writer.directory(), text, seed, checksum(program))?;
         Ok(Self {
             plan,
             seed,
-            directory: directory.to_path_buf(),
-            ledger: Ledger::create(directory, text, seed, checksum(program))?,
+            ledger,
             writer,
         })
     }
@@ -92,13 +105,18 @@ impl Lab {
     /// # Errors
     /// No lab, a damaged one, or one at work.
     pub fn resume(directory: &Path) -> Result<Self, Error> {
-        let ledger = Ledger::open(directory)?;
+        let opened = Directory::open(directory).map_err(|e| match e.is_absence() {
+            true => no_lab(directory),
+            false => e.into(),
+        })?;
+        opened.require_own()?;
+        let ledger = Ledger::open(&opened)?;
         // Nobody else is at work here, as the ledger's lock tells.
-        leftovers::remove_scratch(directory);
+        leftovers::remove_scratch(&opened.lasting_path());
         let plan = LabPlan::parse(&ledger.head.plan)
             .map_err(|e| Error::Request(format!("the lab's plan is no plan any more: {e}")))?;
         let writer =
-            RunWriter::reopen(directory, ledger.trials()).map_err(|e| match e.is_damage() {
+            RunWriter::reopen(&opened, ledger.trials()).map_err(|e| match e.is_damage() {
                 // Trials are numbered: what is gone cannot be measured again in its place.
                 true => Error::Request(format!("{e}; put the file back, or begin the lab anew")),
                 false => e.into(),
@@ -106,10 +124,14 @@ impl Lab {
         Ok(Self {
             plan,
             seed: ledger.head.seed,
-            directory: directory.to_path_buf(),
             writer,
             ledger,
         })
+    }
+
+    /// Where its run is.
+    pub fn directory(&self) -> &Directory {
+        self.writer.directory()
     }
 
     /// Its plan.
@@ -130,17 +152,19 @@ impl Lab {
         stop: &Arc<AtomicBool>,
         mut progress: impl FnMut(&Progress),
     ) -> Result<Ending, Error> {
-        let workspace = Workspace::create(&self.directory)?;
+        let workspace = Workspace::create(&self.writer.directory().lasting_path())?;
         let began = Instant::now();
-        let earlier = self.writer.record().header.started();
-        let earlier = earlier.and_then(|start| SystemTime::now().duration_since(start).ok());
         let sitting = Session {
             platforms,
             program,
             stop,
             workspace: &workspace,
             began,
-            earlier: earlier.unwrap_or_default(),
+            earlier: age(
+                self.writer.record().header.started(),
+                SystemTime::now(),
+                end_of_trials(self.writer.record()),
+            ),
             instances: AtomicUsize::new(0),
         };
         let records = records::of(&self.plan, platforms, &self.writer.record().platforms);
@@ -367,5 +391,20 @@ impl Lab {
         let longest = |turn: &[LabCell]| turn.iter().map(|&cell| one(cell)).fold(0.0, f64::max);
         let seconds = turns.iter().map(|(_, turn)| longest(turn)).sum();
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sitting_begins_after_all_trials_however_the_day_was_set_meanwhile() {
+        let began = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let s = Duration::from_secs;
+        assert_eq!(age(Some(began), began + s(500), s(90)), s(500));
+        assert_eq!(age(Some(began), began - s(3600), s(90)), s(90));
+        assert_eq!(age(Some(began), began + s(5), s(90)), s(90));
+        assert_eq!(age(None, began, s(90)), s(90));
     }
 }

@@ -2,11 +2,12 @@
 //! next cell begins. What it needs to go on stands in the first line.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tompion_store::Directory;
 
 use crate::{Error, LabCell};
 
@@ -97,17 +98,13 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Begins one in a directory that has none.
     pub fn create(
-        directory: &Path,
+        directory: &Directory,
         plan: &str,
         seed: u64,
         program: Option<String>,
     ) -> Result<Self, Error> {
-        let path = directory.join(LEDGER);
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .open(&path);
+        let path = directory.path().join(LEDGER);
+        let file = directory.append(LEDGER, true);
         let file = file.map_err(Error::io(path.display().to_string()))?;
         let mut ledger = Self {
             path,
@@ -128,21 +125,11 @@ impl Ledger {
     }
 
     /// Goes on with the one in `directory`; a last line that was cut off is taken back.
-    pub fn open(directory: &Path) -> Result<Self, Error> {
-        let path = directory.join(LEDGER);
+    pub fn open(directory: &Directory) -> Result<Self, Error> {
+        let path = directory.path().join(LEDGER);
         let at = path.display().to_string();
-        let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                let at = directory.display();
-                return Err(Error::Request(format!(
-                    "{at} is no lab: it has no {LEDGER}"
-                )));
-            }
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
-                let at = directory.display();
-                let why = "is no directory of a lab; a new lab is begun with a plan alone";
-                return Err(Error::Request(format!("{at} {why}")));
-            }
+        let mut file = match directory.append(LEDGER, false) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(no_lab(directory.path())),
             file => file.map_err(Error::io(&at))?,
         };
         // What another lab writes down meanwhile must not be missed.
@@ -155,7 +142,7 @@ impl Ledger {
             Error::Request(format!(
                 "{at}:{line}: not as the lab wrote it: {why}; the lab cannot go on; what it \
                  measured can be shown: tompion report {}",
-                directory.display()
+                directory.path().display()
             ))
         };
         let mut lines = text[..whole].lines().enumerate();
@@ -233,6 +220,15 @@ impl Ledger {
     }
 }
 
+/// Why a directory holds no lab to go on with.
+pub(crate) fn no_lab(directory: &Path) -> Error {
+    let at = directory.display();
+    Error::Request(match directory.exists() && !directory.is_dir() {
+        true => format!("{at} is no directory of a lab; a new lab is begun with a plan alone"),
+        false => format!("{at} is no lab: it has no {LEDGER}"),
+    })
+}
+
 /// Refuses a file that another lab holds.
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
     let at = path.display();
@@ -265,7 +261,8 @@ mod tests {
     #[test]
     fn a_lab_goes_on_after_its_last_whole_line() {
         let d = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::create(d.path(), "the plan\n", 5, None).unwrap();
+        let lab = Directory::open(d.path()).unwrap();
+        let mut ledger = Ledger::create(&lab, "the plan\n", 5, None).unwrap();
         ledger.add(entry(0, 2, None)).unwrap();
         ledger.add(entry(1, 2, Some("no"))).unwrap();
         ledger.add(entry(2, 4, None)).unwrap();
@@ -274,7 +271,7 @@ mod tests {
         let path = d.path().join(LEDGER);
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() - 10]).unwrap();
-        let mut ledger = Ledger::open(d.path()).unwrap();
+        let mut ledger = Ledger::open(&lab).unwrap();
         let cell = entry(0, 0, None).cell();
         assert_eq!(
             (ledger.head.plan.as_str(), ledger.head.seed),
@@ -286,7 +283,7 @@ mod tests {
         // The second attempt has the last word.
         ledger.add(entry(1, 4, None)).unwrap();
         drop(ledger);
-        let ledger = Ledger::open(d.path()).unwrap();
+        let ledger = Ledger::open(&lab).unwrap();
         assert!(ledger.is_done(1, cell) && ledger.trials() == 4);
         assert_eq!(ledger.entries().count(), 2);
     }
@@ -294,25 +291,27 @@ mod tests {
     #[test]
     fn what_is_no_lab_or_a_busy_one_is_refused() {
         let d = tempfile::tempdir().unwrap();
-        let error = Ledger::open(d.path()).unwrap_err().to_string();
+        let lab = Directory::open(d.path()).unwrap();
+        let error = Ledger::open(&lab).unwrap_err().to_string();
         assert!(error.contains("is no lab"), "{error}");
         let plan = d.path().join("plan.toml");
         std::fs::write(&plan, "replicates = 2").unwrap();
-        let error = Ledger::open(&plan).unwrap_err().to_string();
+        let error = no_lab(&plan).to_string();
         assert!(error.contains("is no directory of a lab"), "{error}");
-        let _held = Ledger::create(d.path(), "", 1, None).unwrap();
-        let error = Ledger::open(d.path()).unwrap_err().to_string();
+        let _held = Ledger::create(&lab, "", 1, None).unwrap();
+        let error = Ledger::open(&lab).unwrap_err().to_string();
         assert!(error.contains("another lab is at work there"), "{error}");
         let other = tempfile::tempdir().unwrap();
+        let elsewhere = Directory::open(other.path()).unwrap();
         std::fs::write(
             other.path().join(LEDGER),
             "{\"format\":9,\"plan\":\"\",\"seed\":1}\n",
         )
         .unwrap();
-        let error = Ledger::open(other.path()).unwrap_err().to_string();
+        let error = Ledger::open(&elsewhere).unwrap_err().to_string();
         assert!(error.contains("format 9, this program reads 1"), "{error}");
         std::fs::write(other.path().join(LEDGER), "{}\n").unwrap();
-        let error = Ledger::open(other.path()).unwrap_err().to_string();
+        let error = Ledger::open(&elsewhere).unwrap_err().to_string();
         assert!(
             error.contains("lab.jsonl:1: not as the lab wrote it"),
             "{error}"

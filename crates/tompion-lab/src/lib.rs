@@ -16,6 +16,8 @@ mod cell;
 mod collect;
 pub mod engine;
 mod estimate;
+#[doc(hidden)]
+pub mod fuzz;
 mod ledger;
 mod neighbour;
 mod order;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, write_budget};
 use tompion_platforms::signs::{self, Sign};
+use tompion_time::os;
 
 use crate::WorkerError;
 use crate::archive::LAYOUT;
@@ -55,7 +56,7 @@ impl NeighbourJob {
         let time = Duration::from_secs(self.seconds);
         let Some(load) = &self.load else {
             signs::give(Sign::default());
-            std::thread::sleep(time);
+            os::sleep(time);
             return Ok(());
         };
         let load: LoadSpec = load.parse()?;
@@ -79,7 +80,7 @@ impl NeighbourJob {
         let since = process.observe()?;
         let mut works = false;
         while begun.elapsed() < time {
-            std::thread::sleep(if works { EVERY } else { LOOK });
+            os::sleep(if works { EVERY } else { LOOK });
             let now = process.observe()?;
             let cpu_ns = now.cpu_time_ns.saturating_sub(since.cpu_time_ns);
             let counted = now

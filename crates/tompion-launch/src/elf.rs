@@ -195,7 +195,8 @@ fn dynamic<'d>(
     let offset = segments.iter().find_map(|s| {
         let (start, length) = (s.p_vaddr(endian).into(), s.p_filesz(endian).into());
         let within = address.checked_sub(start).filter(|w| *w < length)?;
-        (s.p_type(endian) == elf::PT_LOAD).then(|| s.p_offset(endian).into() + within)
+        let offset: u64 = s.p_offset(endian).into();
+        (s.p_type(endian) == elf::PT_LOAD).then(|| offset.checked_add(within))?
     });
     let Some(offset) = offset else { return };
     let strings = StringTable::new(data, offset, offset.saturating_add(size));

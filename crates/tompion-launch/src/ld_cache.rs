@@ -21,7 +21,11 @@ impl Cache {
     }
 
     fn read(file: &Path) -> Self {
-        let mut bytes = fs::read(file).unwrap_or_default();
+        Self::of(fs::read(file).unwrap_or_default())
+    }
+
+    /// The cache in a file of this content.
+    pub fn of(mut bytes: Vec<u8>) -> Self {
         let start = bytes.windows(MAGIC.len()).position(|w| w == MAGIC);
         bytes.drain(..start.unwrap_or(bytes.len()));
         Self(bytes)

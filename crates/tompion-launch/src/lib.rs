@@ -19,6 +19,9 @@ mod env_line;
 #[deny(unsafe_code)]
 mod error;
 #[deny(unsafe_code)]
+#[doc(hidden)]
+pub mod fuzz;
+#[deny(unsafe_code)]
 mod imports;
 #[deny(unsafe_code)]
 mod launch;

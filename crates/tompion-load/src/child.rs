@@ -4,13 +4,14 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, Command};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
+use tompion_time::os;
 
 use crate::keeper::Keeper;
 use crate::{LoadError, tree};
@@ -32,7 +33,7 @@ pub struct LoadChild {
     keeper: Keeper,
     /// Only of a supervisor: everything ends when this pipe does.
     lifeline: Option<ChildStdin>,
-    /// Only of a supervisor that is being switched on: how that went.
+    /// While it is being switched on: how that went.
     switching_on: Option<Receiver<io::Result<()>>>,
     ended: bool,
 }
@@ -128,20 +129,22 @@ impl LoadChild {
             });
             self.switching_on = Some(result);
         } else {
+            let (done, result) = channel();
             self.keeper.run(move || {
-                // Failure shows when it is waited for.
-                let _ = kill(pid, Signal::SIGCONT);
+                let _ = done.send(kill(pid, Signal::SIGCONT).map_err(io::Error::from));
             });
+            self.switching_on = Some(result);
         }
     }
 
     /// Returns when the load is on, having slept meanwhile.
     pub fn await_on(&mut self) -> Result<(), LoadError> {
-        match self.switching_on.take() {
-            Some(result) => {
-                let result = result.recv().unwrap_or_else(|e| Err(io::Error::other(e)));
-                result.map_err(|e| self.system_error("switch it on", e))
-            }
+        if let Some(result) = self.switching_on.take() {
+            let result = result.recv().unwrap_or_else(|e| Err(io::Error::other(e)));
+            result.map_err(|e| self.system_error("switch it on", e))?;
+        }
+        match self.lifeline {
+            Some(_) => Ok(()),
             None => self.await_change(WaitPidFlag::WCONTINUED, "switch it on"),
         }
     }
@@ -155,10 +158,11 @@ impl LoadChild {
     fn await_change(&mut self, change: WaitPidFlag, action: &'static str) -> Result<(), LoadError> {
         let deadline = Instant::now() + SWITCH_LIMIT;
         loop {
-            thread::sleep(LOOK_EVERY);
+            os::sleep(LOOK_EVERY);
             match waitid(Id::Pid(self.pid()), change | WaitPidFlag::WNOHANG) {
                 Ok(WaitStatus::Stopped(..) | WaitStatus::Continued(_)) => return Ok(()),
-                _ => self.check_alive()?,
+                Ok(_) | Err(Errno::EINTR | Errno::ECHILD) => self.check_alive()?,
+                Err(refused) => return Err(self.system_error(action, refused.into())),
             }
             if Instant::now() > deadline {
                 return Err(self.system_error(action, io::ErrorKind::TimedOut.into()));
@@ -210,7 +214,7 @@ impl LoadChild {
                     tree::kill_descendants(self.pid(), END_LIMIT)?;
                     break;
                 }
-                thread::sleep(LOOK_EVERY);
+                os::sleep(LOOK_EVERY);
             }
         }
         self.child.kill()?;

@@ -26,6 +26,7 @@ impl Keeper {
     /// # Errors
     /// If the thread or the process cannot be started.
     pub fn spawn(mut command: Command) -> io::Result<(Self, Child)> {
+        tompion_child::starts_are_heard()?;
         let (tasks, to_do) = channel::<Task>();
         let (started, child) = channel();
         let thread = Builder::new()

@@ -25,6 +25,8 @@ mod config;
 mod counters;
 mod driver;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod headroom;
 mod irq;
 mod irq_guard;

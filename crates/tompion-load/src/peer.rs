@@ -4,6 +4,7 @@ pub(crate) mod bulk;
 pub(crate) mod datagrams;
 mod door;
 pub(crate) mod files;
+pub(crate) mod fuzz;
 pub(crate) mod hello;
 mod key;
 

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
@@ -264,7 +265,7 @@ impl Supervisor {
             let _ = tree::continue_descendants(here, GRACE);
             let deadline = Instant::now() + GRACE;
             while alive() && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(2));
+                os::sleep(Duration::from_millis(2));
                 let _ = self.reap();
             }
         }

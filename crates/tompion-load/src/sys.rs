@@ -105,8 +105,11 @@ pub fn be_ordinary() -> io::Result<()> {
             &raw const priority,
         )
     };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
+    let refused = io::Error::last_os_error();
+    // Where the call is refused altogether, nobody has raised it.
+    // SAFETY: takes and returns numbers.
+    if result != 0 && unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) } != 0 {
+        return Err(refused);
     }
     // SAFETY: takes and returns numbers. A result of -1 can be a nice value, and
     // is below zero in both cases.

@@ -6,13 +6,13 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use procfs::process::Stat;
+use tompion_time::os;
 
 use crate::sys::cpu_time_ns;
 
@@ -121,7 +121,7 @@ fn signal_until(
             let message = format!("{signal} had no effect on {}", names.join(", "));
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
-        thread::sleep(LOOK_EVERY);
+        os::sleep(LOOK_EVERY);
     }
 }
 

@@ -22,6 +22,7 @@ mod decode;
 mod drained;
 mod evidence;
 mod format;
+pub(crate) mod fuzz;
 mod keeper;
 mod names;
 mod open;

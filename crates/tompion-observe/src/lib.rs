@@ -5,6 +5,8 @@
 mod cgroup;
 pub mod counters;
 pub mod events;
+#[doc(hidden)]
+pub mod fuzz;
 mod kept;
 pub mod marks;
 pub mod observer;

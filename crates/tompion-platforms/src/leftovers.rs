@@ -324,6 +324,10 @@ impl Drop for EmptyPlace {
 /// Removes the scratch directories of dead labs in a run's directory, whose journals a
 /// reboot has taken with it. As far as that goes: what is left there harms nothing.
 pub fn remove_scratch(out: &Path) {
+    // As mounts are listed.
+    let Ok(out) = fs::canonicalize(out) else {
+        return;
+    };
     for entry in fs::read_dir(out).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with("scratch-") && entry.path().is_dir() {

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 /// How often the lab looks up while an instance measures: seldom, since it may do so
 /// on the CPU that is measured.
@@ -208,7 +209,7 @@ fn wait(child: &mut std::process::Child, limit: Duration) -> Result<ExitStatus, 
             Ok(Some(status)) => return Ok(status),
             Err(_) => return Err(Early::Late),
             Ok(None) if Instant::now() >= until => return Err(Early::Late),
-            Ok(None) => thread::sleep(Duration::from_millis(5)),
+            Ok(None) => os::sleep(Duration::from_millis(5)),
         }
     }
 }

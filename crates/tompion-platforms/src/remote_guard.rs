@@ -10,6 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -108,7 +109,7 @@ fn wait(child: &mut Child, until: Instant) -> Option<ExitStatus> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
-            Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+            Ok(None) if Instant::now() < until => os::sleep(Duration::from_millis(5)),
             _ => {
                 end(child);
                 return None;
@@ -131,7 +132,7 @@ fn remove(directory: &Path) -> io::Result<()> {
             Ok(()) => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(e) if Instant::now() > until => return Err(e),
-            Err(_) => thread::sleep(Duration::from_millis(20)),
+            Err(_) => os::sleep(Duration::from_millis(20)),
         }
     }
 }

@@ -122,9 +122,11 @@ impl Controller {
     pub fn raise() -> Self {
         const PRIORITY: u32 = 2;
         let slack_ns = os::timer_slack_ns().ok();
+        // Threads at the default slack could not be given it again.
+        let is_kept = slack_ns.is_some_and(|ns| os::set_timer_slack_ns(ns).is_ok());
         Self {
-            slack_ns,
-            raised: sys::set_policy(libc::SCHED_FIFO, PRIORITY).is_ok(),
+            slack_ns: slack_ns.filter(|_| is_kept),
+            raised: is_kept && sys::set_policy(libc::SCHED_FIFO, PRIORITY).is_ok(),
         }
     }
 

@@ -38,7 +38,8 @@ fn main() {
         page.len(),
         begun.elapsed() - gathered
     );
-    std::fs::write(run.directory().join(tompion_report::REPORT_FILE), page)
+    run.directory()
+        .put(tompion_report::REPORT_FILE, page.as_bytes())
         .expect("the page can be written");
     print!("{}", tompion_report::terminal(&data, 100, false));
 }

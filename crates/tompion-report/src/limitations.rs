@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use tompion_cause::Source;
 use tompion_model::{Status, Storage, format_ns};
 
+use crate::clock_right::clocks;
 use crate::data::ReportData;
 use crate::environment::emulation;
-use crate::figures::{count, percent};
+use crate::figures::{count, percent, signed_ns};
 
 /// One sentence each.
 pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
@@ -17,6 +18,7 @@ pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
         format!("This machine is emulated ({how}): its time says little about real hardware.")
     }));
     all.extend(cpu_quota(data).map(|q| q.1));
+    all.extend(clock_steps(data));
     all.extend(trial_limits(data));
     all.extend(missing(data));
     all.extend(evidence(data));
@@ -84,6 +86,19 @@ pub(crate) fn cpu_quota(data: &ReportData) -> Option<(QuotaEffect, String)> {
         ),
     };
     Some((effect, format!("{limit}{rest}")))
+}
+
+/// That times of day of this run do not fit together.
+fn clock_steps(data: &ReportData) -> Option<String> {
+    let steps = clocks(data).steps;
+    let by: Vec<String> = steps.iter().map(|s| signed_ns(s.ns as f64)).collect();
+    (!by.is_empty()).then(|| {
+        format!(
+            "The time of day was set by {} while the run went on: times of day before and after that do not fit \
+             together. Samples, durations and limits of time rest on clocks that are never set.",
+            by.join(", then by ")
+        )
+    })
 }
 
 /// Whether a CPU quota may have shaped what was measured.

@@ -165,7 +165,7 @@ impl Bench for Machine {
             return Ok(());
         }
         self.rested = load.process.is_none();
-        std::thread::sleep(self.settle);
+        os::sleep(self.settle);
         Ok(())
     }
 

@@ -126,7 +126,7 @@ pub fn watch_program(
         }
         progress(Duration::from_nanos(now_ns - began_ns));
         let left_ns = end_ns.saturating_sub(os::now_ns(ClockId::Monotonic));
-        std::thread::sleep(EVERY.min(Duration::from_nanos(left_ns)));
+        os::sleep(EVERY.min(Duration::from_nanos(left_ns)));
     };
     let own_ns = os::now_ns(ClockId::ThreadCpu) - cpu_before;
     let taken_ns = os::now_ns(ClockId::Monotonic) - began_ns;

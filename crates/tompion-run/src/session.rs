@@ -14,7 +14,7 @@ use std::time::Duration;
 use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
 use tompion_model::{Design, RunHeader, Status, note_kind, now_utc};
 use tompion_probe::{MeasuringThread, ThreadSettings};
-use tompion_store::RunWriter;
+use tompion_store::{Directory, RunWriter};
 
 use crate::space::{require_space, require_space_for_loads};
 use crate::{Bench, Error, MachineSettings, Plan, Progress, execute};
@@ -65,10 +65,14 @@ impl<M: Bench> Session<M> {
     ) -> Result<Self, Error> {
         let is_old = settings.destination.is_there();
         let mut writer = settings.destination.begin(&settings.header)?;
-        let directory = writer.directory().to_path_buf();
-        let made = machine_settings(settings, &directory);
-        let made = made.and_then(|all| machine(settings.loads, &all));
-        let machine = made.inspect_err(|_| take_back(&directory, is_old))?;
+        let made = machine_settings(settings, writer.directory());
+        let machine = match made.and_then(|all| machine(settings.loads, &all)) {
+            Ok(machine) => machine,
+            Err(error) => {
+                writer.discard(is_old);
+                return Err(error);
+            }
+        };
         machine.guards().into_iter().for_each(|g| writer.guard(g));
         machine
             .notes()
@@ -106,19 +110,25 @@ impl<M: Bench> Session<M> {
     }
 
     /// Ends the loads and leaves the run as it is. Returns its directory.
-    pub fn end(self) -> PathBuf {
-        self.writer.directory().to_path_buf()
+    pub fn end(self) -> Directory {
+        self.writer.directory().clone()
     }
 
     /// The same, and removes a run in which nothing was measured. The directory is absent
     /// then.
-    pub fn end_or_take_back(self) -> Option<PathBuf> {
-        let (is_empty, is_old) = (self.writer.record().trials.is_empty(), self.is_old);
-        let directory = self.end();
-        if is_empty {
-            take_back(&directory, is_old);
+    pub fn end_or_take_back(self) -> Option<Directory> {
+        if !self.writer.record().trials.is_empty() {
+            return Some(self.end());
         }
-        (!is_empty).then_some(directory)
+        let Self {
+            machine,
+            writer,
+            is_old,
+        } = self;
+        // Loads have files of theirs there.
+        drop(machine);
+        writer.discard(is_old);
+        None
     }
 }
 
@@ -215,24 +225,15 @@ pub fn header(design: Design, tool: &str, command_line: Vec<String>) -> RunHeade
 
 fn machine_settings(
     settings: &SessionSettings<'_>,
-    directory: &Path,
+    directory: &Directory,
 ) -> Result<MachineSettings, Error> {
-    let load_directory = settings.load_directory.as_deref();
+    let load_directory = settings.load_directory.clone();
     Ok(MachineSettings {
         executable: std::env::current_exe().map_err(Error::OwnFile)?,
-        load_directory: load_directory.unwrap_or(directory).to_path_buf(),
+        load_directory: load_directory.unwrap_or_else(|| directory.lasting_path()),
         write_budget_bytes: write_budget(settings.loads, settings.load_time),
         planned_load_time: settings.load_time,
         settle: settings.settle,
         measured_cpu: settings.cpu,
     })
-}
-
-/// Removes a run in which there is nothing.
-fn take_back(directory: &Path, keep_directory: bool) {
-    let _ = std::fs::remove_file(directory.join("run.json"));
-    let _ = std::fs::remove_dir(directory.join("samples"));
-    if !keep_directory {
-        let _ = std::fs::remove_dir(directory);
-    }
 }

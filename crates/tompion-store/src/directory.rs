@@ -1,204 +1,362 @@
-//! Whose turn it is in a run directory, and what a process that died has left there.
+//! An opened directory: that of a run, or another that files are put into. All that is done in
+//! it goes by its descriptor, so that whoever owns a directory above it puts nothing else in
+//! its place; and no link in it is followed, since it may come from a stranger.
 
-use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, mkdirat, open, openat,
+    openat2, stat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
-use super::atomic::TEMPORARY;
-use super::{SAMPLES, gather, reader};
 use crate::{Error, Result};
-use tompion_model::RunRecord;
 
-/// Held by whoever writes to a run directory; the system takes it back with the process.
-#[derive(Debug)]
-pub(super) struct Turn {
-    /// The lock is this open directory's; nobody reads from it.
-    _directory: File,
+/// An opened directory.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    opened: Arc<OwnedFd>,
+    /// For messages: by now another one may be there.
+    path: PathBuf,
 }
 
-impl Turn {
-    /// Takes it; `None` while another process has it, or where the file system knows no
-    /// locks.
-    pub(super) fn take(directory: &Path) -> Option<Self> {
-        Self::ask(directory).ok()
-    }
+/// How a directory is opened.
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
-    /// Takes it for a new run, where nobody has anything to clear up. `None` where the file
-    /// system knows no locks.
+impl Directory {
+    /// Opens the directory that the user names, by a link too.
     ///
     /// # Errors
-    /// [`Error::Taken`] while another process writes.
-    pub(super) fn begin(directory: &Path) -> Result<Option<Self>> {
-        Self::within(directory, Duration::ZERO)
+    /// Whatever the system refuses.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::at(path).map_err(Error::io(path, "opening"))
     }
 
-    /// Takes it for a run that goes on: waits for whoever only clears up. `None` where the
-    /// file system knows no locks.
+    pub(super) fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self::of(open(path, DIRECTORY, Mode::empty())?, path))
+    }
+
+    fn of(opened: OwnedFd, path: &Path) -> Self {
+        Self {
+            opened: Arc::new(opened),
+            path: path.to_path_buf(),
+        }
+    }
+
+    /// The same, and makes it where nothing is there, with the directories above it: not through a
+    /// link then.
     ///
     /// # Errors
-    /// [`Error::Taken`] while another process writes.
-    pub(super) fn wait(directory: &Path) -> Result<Option<Self>> {
-        Self::within(directory, LONGEST_CLEARING)
+    /// [`Error::NotDirectory`], and whatever the system refuses.
+    pub fn make(path: &Path) -> Result<Self> {
+        match Self::at(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory && path.exists() => {
+                return Err(Error::NotDirectory {
+                    path: path.to_path_buf(),
+                });
+            }
+            opened => return opened.map_err(Error::io(path, "opening")),
+        }
+        let failed = || Error::io(path, "creating");
+        let name = path
+            .file_name()
+            .ok_or_else(|| failed()(Errno::NOENT.into()))?;
+        let above = above(path);
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o755);
+        builder.create(above).map_err(failed())?;
+        let above = Self::at(above).map_err(failed())?;
+        match mkdirat(&above, name, Mode::from_raw_mode(0o755)) {
+            // Somebody else was quicker; a link is not what anybody asked for.
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(e) => return Err(failed()(e.into())),
+        }
+        let made = above.within(name).map_err(failed())?;
+        let mut made = made.ok_or_else(|| failed()(Errno::NOENT.into()))?;
+        made.path = path.to_path_buf();
+        Ok(made)
     }
 
-    fn within(directory: &Path, longest: Duration) -> Result<Option<Self>> {
-        let began = Instant::now();
-        loop {
-            match Self::ask(directory) {
-                Ok(turn) => return Ok(Some(turn)),
-                Err(Errno::WOULDBLOCK) if began.elapsed() < longest => {
-                    thread::sleep(Duration::from_millis(20));
-                }
-                Err(Errno::WOULDBLOCK) => {
-                    return Err(Error::Taken {
-                        path: directory.to_path_buf(),
-                    });
-                }
-                Err(_) => return Ok(None),
+    /// What the user called it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A way to it that leads there whatever its name is by now, for this process and those that
+    /// it begins in it; its name where the system has no such way.
+    pub fn lasting_path(&self) -> PathBuf {
+        let lasting = PathBuf::from(format!("/proc/self/fd/{}", self.opened.as_raw_fd()));
+        let is_there = stat(&lasting).is_ok_and(|found| self.is(&found));
+        if is_there { lasting } else { self.path.clone() }
+    }
+
+    /// Whether a name leads to it.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        stat(path).is_ok_and(|found| self.is(&found))
+    }
+
+    fn is(&self, other: &Stat) -> bool {
+        fstat(self).is_ok_and(|own| (own.st_dev, own.st_ino) == (other.st_dev, other.st_ino))
+    }
+
+    /// Whether it belongs to the caller.
+    pub(super) fn is_own(&self) -> bool {
+        fstat(self).is_ok_and(|found| found.st_uid == rustix::process::geteuid().as_raw())
+    }
+
+    /// Refuses a directory in which somebody else may put a link or a file of his in our place:
+    /// one of another owner, or that others may write to.
+    ///
+    /// # Errors
+    /// [`Error::NotOwn`].
+    pub fn require_own(&self) -> Result<()> {
+        let found = fstat(self).map_err(|e| Error::io(&self.path, "looking at")(e.into()))?;
+        let mode = found.st_mode & 0o7777;
+        let why = match self.is_own() {
+            false => format!("it belongs to another user, {}", found.st_uid),
+            true if mode & 0o022 != 0 => format!("others may write to it (mode {mode:04o})"),
+            true => return Ok(()),
+        };
+        Err(Error::NotOwn {
+            path: self.path.clone(),
+            why,
+        })
+    }
+
+    /// A directory in this one; `None` where nothing is there.
+    pub(super) fn within(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Self>> {
+        let name = name.as_ref();
+        match openat(self, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(opened) => Ok(Some(Self::of(opened, &self.path.join(name)))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// The directory that a file below this one is in, and what it is called there.
+    pub(super) fn home_of<'a>(
+        &self,
+        name: &'a Path,
+    ) -> io::Result<(Cow<'_, Directory>, &'a OsStr)> {
+        let none = || io::Error::from(io::ErrorKind::NotFound);
+        let file = name.file_name().ok_or_else(none)?;
+        match name.parent().map(Path::as_os_str) {
+            None => Ok((Cow::Borrowed(self), file)),
+            Some(own) if own.is_empty() => Ok((Cow::Borrowed(self), file)),
+            Some(other) => {
+                let home = self.within(other)?.ok_or_else(none)?;
+                Ok((Cow::Owned(home), file))
             }
         }
     }
 
-    fn ask(directory: &Path) -> std::result::Result<Self, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let file = File::from(open(directory, flags, Mode::empty())?);
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Self { _directory: file })
+    /// Makes a directory in this one.
+    pub(super) fn make_within(&self, name: &str) -> io::Result<()> {
+        Ok(mkdirat(self, name, Mode::from_raw_mode(0o755))?)
     }
-}
 
-/// Clearing up reads the whole run once.
-const LONGEST_CLEARING: Duration = Duration::from_secs(5);
+    /// Opens a regular file for reading. `name` is its path below this directory.
+    pub(super) fn read(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        self.regular(name.as_ref(), OFlags::RDONLY, Mode::empty())
+    }
 
-/// Removes from a run directory what a process that was killed there has left half done:
-/// files under temporary names, and of bringing trials together the files that `run.json`
-/// does not name, old or new. Does nothing in a directory of another user, and while the
-/// run is being written.
-///
-/// # Errors
-/// Whatever the system refuses. A run that cannot be opened is left as it is.
-pub fn remove_leftovers(directory: &Path) -> Result<()> {
-    let owner = fs::metadata(directory).map(|d| d.uid());
-    if owner.ok() != Some(rustix::process::geteuid().as_raw()) {
-        return Ok(());
+    /// Opens a regular file to read it and to write at its end; makes it where `is_new`.
+    ///
+    /// # Errors
+    /// A file that is there where it is to be new, one that is not there where it is not, and
+    /// whatever the system refuses.
+    pub fn append(&self, name: &str, is_new: bool) -> io::Result<File> {
+        let (how, mode) = match is_new {
+            true => (OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o644)),
+            false => (OFlags::empty(), Mode::empty()),
+        };
+        let flags = OFlags::RDWR | OFlags::APPEND | how;
+        self.regular(Path::new(name), flags, mode)
     }
-    // Of most runs nothing is left, and they are not read for it.
-    let samples = directory.join(SAMPLES);
-    if samples.is_symlink() {
-        // Nothing of ours, and what it leads to is somebody else's.
-        return Ok(());
-    }
-    let is_left = |name: &str| is_temporary(name) || name.ends_with(".parquet");
-    let is_suspect = match samples.exists() {
-        true => {
-            has_any(&samples, |name| is_half_done(&samples, name)) || has_any(directory, is_left)
+
+    fn regular(&self, name: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
+        // What is no file is opened without waiting for its other end.
+        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let within =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let opened = match openat2(self, name, flags, mode, within) {
+            // An old kernel, a sandbox, or a rename meanwhile.
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => self.step_by_step(name, flags, mode),
+            opened => opened,
+        };
+        let file = File::from(opened.map_err(|errno| match errno {
+            Errno::LOOP | Errno::XDEV => io::Error::other("a link, which is not followed in a run"),
+            other => other.into(),
+        })?);
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::other("not a regular file")),
         }
-        false => has_any(directory, is_temporary),
-    };
-    if !is_suspect {
-        return Ok(());
     }
-    let Some(_turn) = Turn::take(directory) else {
-        return Ok(());
-    };
-    let Ok(run) = reader::Run::open(directory) else {
-        return Ok(());
-    };
-    remove_unlisted(directory, run.record())
-}
 
-/// The same in a directory that is the caller's to write to.
-pub(super) fn remove_unlisted(directory: &Path, record: &RunRecord) -> Result<()> {
-    let samples = directory.join(SAMPLES);
-    if samples.is_symlink() {
-        return Err(Error::InTheWay { path: samples });
+    fn step_by_step(
+        &self,
+        name: &Path,
+        flags: OFlags,
+        mode: Mode,
+    ) -> std::result::Result<OwnedFd, Errno> {
+        let mut at = openat(self, ".", DIRECTORY, Mode::empty())?;
+        let mut parts = name.components().peekable();
+        while let Some(part) = parts.next() {
+            let Component::Normal(part) = part else {
+                return Err(Errno::XDEV);
+            };
+            let (more, mode) = match parts.peek() {
+                Some(_) => (DIRECTORY, Mode::empty()),
+                None => (flags, mode),
+            };
+            at = openat(&at, part, more | OFlags::NOFOLLOW, mode)?;
+        }
+        Ok(at)
     }
-    remove_from(directory, is_temporary)?;
-    if record.files.is_empty() {
-        let new = gather::file_names(&record.trials);
-        remove_from(directory, |name| new.contains(name))?;
-        // Nothing of a trial that is whole, even where one before it is missing.
-        remove_from(&samples, |name| is_half_done(&samples, name))
-    } else if samples.exists() {
-        remove_from(&samples, |name| {
-            is_temporary(name) || number(name).is_some()
-        })?;
-        // It stays with what somebody else has put there.
-        match fs::remove_dir(&samples) {
-            Err(e) if e.kind() != std::io::ErrorKind::DirectoryNotEmpty => {
-                Err(Error::io(&samples, "removing")(e))
+
+    /// What is there by that name, if anything; of a link, the link.
+    pub(super) fn find(&self, name: impl AsRef<Path>) -> io::Result<Option<Stat>> {
+        match statat(self, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    pub(super) fn has(&self, name: impl AsRef<Path>) -> bool {
+        self.find(name).is_ok_and(|found| found.is_some())
+    }
+
+    /// Names of all that it holds; what of them is no text is replaced.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(self)? {
+            let entry = entry?;
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        names.retain(|name| name != "." && name != "..");
+        Ok(names)
+    }
+
+    pub(super) fn has_any(&self, which: impl Fn(&str) -> bool) -> bool {
+        self.names()
+            .is_ok_and(|names| names.iter().any(|n| which(n)))
+    }
+
+    /// Removes a file; one that is not there is none.
+    pub(super) fn remove(&self, name: &str) -> Result<()> {
+        match unlinkat(self, name, AtFlags::empty()) {
+            Err(e) if e != Errno::NOENT => {
+                Err(Error::io(&self.path.join(name), "removing")(e.into()))
             }
             _ => Ok(()),
         }
-    } else {
-        let listed = |name: &str| record.files.iter().any(|f| f.file == name);
-        let all = gather::file_names(&record.trials);
-        remove_from(directory, |name| all.contains(name) && !listed(name))
     }
-}
 
-/// Which trial a file in `samples/` belongs to.
-pub(super) fn number(name: &str) -> Option<usize> {
-    let digits = name.find(|c: char| !c.is_ascii_digit());
-    name[..digits?].parse().ok()
-}
-
-/// Whether a file in `samples/` was never written to its end, or is another table of a trial
-/// whose samples, written last, are not there.
-fn is_half_done(samples: &Path, name: &str) -> bool {
-    let digits = name.split('.').next().unwrap_or(name);
-    let has_samples = || samples.join(format!("{digits}.parquet")).exists();
-    is_temporary(name) || (number(name).is_some() && !has_samples())
-}
-
-fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY)
-}
-
-/// Whether a directory holds nothing, or only what a process left that was killed before it
-/// had written a run.
-pub(super) fn is_free(directory: &Path) -> bool {
-    let samples = directory.join(SAMPLES);
-    !samples.is_symlink()
-        && !has_any(directory, |name| !is_temporary(name) && name != SAMPLES)
-        && !has_any(&samples, |name| !is_temporary(name))
-}
-
-/// Removes what [`is_free`] takes for nothing.
-pub(super) fn make_free(directory: &Path) -> Result<()> {
-    let samples = directory.join(SAMPLES);
-    remove_from(&samples, is_temporary)?;
-    let _ = fs::remove_dir(&samples);
-    remove_from(directory, is_temporary)
-}
-
-fn has_any(directory: &Path, which: impl Fn(&str) -> bool) -> bool {
-    let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.any(|entry| which(&entry.file_name().to_string_lossy()))
-}
-
-/// Removes files of names that `which` picks; directories stay.
-pub(super) fn remove_from(directory: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
-    let entries = match fs::read_dir(directory) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(Error::io(directory, "reading"))?,
-    };
-    for entry in entries.flatten() {
-        let is_file = entry.file_type().is_ok_and(|t| !t.is_dir());
-        if is_file && which(&entry.file_name().to_string_lossy()) {
-            let path = entry.path();
-            match fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io(&path, "removing")(e));
-                }
-                _ => {}
+    /// Removes files of names that `which` picks; directories stay.
+    pub(super) fn remove_from(&self, which: impl Fn(&str) -> bool) -> Result<()> {
+        let names = self.names().map_err(Error::io(&self.path, "reading"))?;
+        for name in names.iter().filter(|name| which(name)) {
+            let is_directory =
+                |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            if !self.find(name).ok().flatten().is_some_and(is_directory) {
+                self.remove(name)?;
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Removes a directory in this one, if it is empty.
+    pub(super) fn remove_directory(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(self, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Has what was made and renamed in it on the disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        rustix::fs::fsync(self).map_err(|e| Error::io(&self.path, "syncing")(e.into()))
+    }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.opened.as_fd()
+    }
+}
+
+/// The directory that holds `path`; that of a bare name is the current one.
+pub(super) fn above(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn files_are_opened_below_the_directory_alone() {
+        let run = tempfile::tempdir().unwrap();
+        let at = |name: &str| run.path().join(name);
+        fs::create_dir(at("samples")).unwrap();
+        fs::write(at("samples/0"), "x").unwrap();
+        symlink("samples", at("other")).unwrap();
+        symlink("/etc/hostname", at("samples/1")).unwrap();
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let directory = Directory::open(run.path()).unwrap();
+        let both = |name: &str| {
+            let stepped = directory.step_by_step(Path::new(name), flags, Mode::empty());
+            let opened = directory.read(name);
+            assert_eq!(stepped.is_ok(), opened.is_ok(), "{name:?}");
+            opened.is_ok()
+        };
+        assert!(both("samples/0"));
+        for outside in ["other/0", "samples/1", "../x", "/etc/hostname"] {
+            assert!(!both(outside), "{outside}");
+        }
+        // The user's own way to it may be a link.
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(run.path(), elsewhere.path().join("run")).unwrap();
+        let run = Directory::open(&elsewhere.path().join("run")).unwrap();
+        assert!(run.read("samples/0").is_ok());
+    }
+
+    #[test]
+    fn it_stays_itself_whatever_its_name_leads_to() {
+        let place = tempfile::tempdir().unwrap();
+        let (path, away) = (place.path().join("a/run"), place.path().join("away"));
+        let run = Directory::make(&path).unwrap();
+        fs::rename(&path, &away).unwrap();
+        fs::create_dir(&path).unwrap();
+        run.append("lab.jsonl", true).unwrap();
+        assert!(away.join("lab.jsonl").exists() && !run.is_at(&path) && run.is_at(&away));
+        assert_eq!(run.names().unwrap(), ["lab.jsonl"]);
+        assert!(run.lasting_path().join("lab.jsonl").exists());
+        assert_eq!(run.path(), path);
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_current_directory() {
+        assert_eq!(above(Path::new("x.html")), Path::new("."));
+        assert_eq!(above(Path::new("a/x.html")), Path::new("a"));
+        assert_eq!(above(Path::new("/x.html")), Path::new("/"));
+    }
 }

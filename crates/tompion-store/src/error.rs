@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::printable::printable;
+
 /// What this crate's functions return.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -84,6 +86,15 @@ impl Error {
         }
     }
 
+    /// Whether there is no such directory.
+    pub fn is_absence(&self) -> bool {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        let Self::Io { source, .. } = self else {
+            return false;
+        };
+        matches!(source.kind(), NotFound | NotADirectory)
+    }
+
     pub(crate) fn io(
         path: &Path,
         action: &'static str,
@@ -97,9 +108,11 @@ impl Error {
     }
 
     pub(crate) fn invalid(path: &Path, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
         Self::Invalid {
             path: path.to_path_buf(),
-            reason: reason.into(),
+            // Names and words of the file are in it, as whoever wrote that chose them.
+            reason: printable(&reason).into_owned(),
         }
     }
 }

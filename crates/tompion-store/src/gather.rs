@@ -12,14 +12,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::Path;
 
 use super::column::{self, Column, Kind, hexadecimal};
 use super::constant::Constant;
+use super::directory::Directory;
 use super::histograms::{Histograms, TrialHistograms};
 use super::parquet_file::{FileWriter, Schema};
 use super::reader::{Tables, side_tables};
-use super::{atomic, cannot_write, limits, samples, trial_files};
+use super::{cannot_write, limits, samples, trial_files};
 use crate::{Error, Result};
 use tompion_model::SideTable;
 use tompion_model::{FileRef, TableRef, TableRefs, Trial, factor, table};
@@ -54,7 +54,7 @@ fn probe_of(trial: &Trial) -> &str {
 /// # Errors
 /// Damage of one of them, and whatever the system refuses. New files may be left.
 pub(super) fn gather(
-    directory: &Path,
+    directory: &Directory,
     old: &Tables,
     trials: &[Trial],
     histograms: Option<Histograms>,
@@ -122,7 +122,7 @@ pub(super) fn gather(
 
 /// A file of one table for each of some trials.
 struct NewFile<'a> {
-    directory: &'a Path,
+    directory: &'a Directory,
     file: String,
     /// What the table is called.
     name: &'a str,
@@ -138,7 +138,7 @@ impl Gathered {
         constants: impl Fn(&Trial) -> Vec<Constant>,
     ) -> Result<()> {
         let (directory, name, schema) = (new.directory, new.name, new.schema);
-        let path = directory.join(&new.file);
+        let path = directory.path().join(&new.file);
         self.write(directory, new.file.clone(), |all, out| {
             let failed = |e| cannot_write(&path, &e);
             let mut writer = FileWriter::new(out, name, schema, Vec::new()).map_err(failed)?;
@@ -169,12 +169,12 @@ impl Gathered {
 
     fn put_histograms(
         &mut self,
-        directory: &Path,
+        directory: &Directory,
         old: &Tables,
         trials: &[Trial],
         known: Option<Histograms>,
     ) -> Result<()> {
-        let path = directory.join(Histograms::file());
+        let path = directory.path().join(Histograms::file());
         let failed = |e| cannot_write(&path, &e);
         let histograms = match known {
             Some(known) => known,
@@ -199,12 +199,11 @@ impl Gathered {
 
     fn write(
         &mut self,
-        directory: &Path,
+        directory: &Directory,
         file: String,
         fill: impl FnOnce(&mut Self, &mut (dyn Write + Send)) -> Result<()>,
     ) -> Result<()> {
-        let path = directory.join(&file);
-        let written = atomic::write_checked(&path, |out| fill(self, out))?;
+        let written = directory.write_checked(&file, |out| fill(self, out))?;
         self.files.push(FileRef {
             file,
             bytes: written.bytes,

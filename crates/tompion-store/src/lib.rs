@@ -6,16 +6,18 @@
 //! format to the byte.
 #![forbid(unsafe_code)]
 
-mod atomic;
 mod caught;
 mod cells;
 mod column;
 mod constant;
 mod directory;
+mod draft;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod gather;
 mod histograms;
-mod inside;
+mod leftovers;
 mod limits;
 mod magnitudes;
 mod pages;
@@ -27,27 +29,31 @@ mod run_json;
 mod samples;
 mod trial_files;
 mod version_1;
+mod whole;
 mod writer;
 
-pub use directory::remove_leftovers;
+pub use directory::Directory;
 pub use error::{Error, Result};
-pub use inside::put;
 pub use reader::Run;
+pub use whole::{try_whole, write_whole};
 pub use writer::RunWriter;
-
-/// Writes a file whole or not at all: what stood there before survives a failure.
-/// Symbolic links are followed; a device or a pipe is written to as it stands.
-pub fn write_whole(path: &std::path::Path, content: &[u8]) -> Result<()> {
-    atomic::write(path, |out| {
-        out.write_all(content).map_err(Error::io(path, "writing"))
-    })
-}
 
 /// Name of the run's description inside its directory.
 pub const RUN_FILE: &str = "run.json";
 
 /// Name of the directory of trials that have files of their own.
 pub const SAMPLES: &str = "samples";
+
+/// What the system said, where that is why a Parquet file could not be read: then the file
+/// may be whole.
+fn by_system(path: &std::path::Path, error: &parquet::errors::ParquetError) -> Option<Error> {
+    let parquet::errors::ParquetError::External(cause) = error else {
+        return None;
+    };
+    let number = cause.downcast_ref::<std::io::Error>()?.raw_os_error()?;
+    let source = std::io::Error::from_raw_os_error(number);
+    Some(Error::io(path, "reading")(source))
+}
 
 /// The error of writing a Parquet file.
 fn cannot_write(path: &std::path::Path, error: &parquet::errors::ParquetError) -> Error {

@@ -1,7 +1,8 @@
 //! Parquet files: one table a row group.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,11 +21,12 @@ use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 use super::caught::caught;
 use super::column::{Column, Data, Kind};
 use super::constant::Constant;
+use super::directory::Directory;
 use super::limits;
 use super::pages::{self, Checked};
 use tompion_model::SideTable;
 
-use crate::{Error, Result};
+use crate::{Error, Result, by_system};
 
 /// What a file's columns are called and of.
 pub(super) struct Schema(Vec<(String, Kind, bool)>);
@@ -179,10 +181,7 @@ impl<W: Write + Send> FileWriter<W> {
         let from = file.group(group, rows).map_err(|e| file.unreadable(&e))?;
         // What holds the metadata of a file does not lend the file itself. It is small, and
         // read first: what goes wrong later is the writing.
-        let mut content = Vec::new();
-        file.again()?
-            .read_to_end(&mut content)
-            .map_err(Error::io(&file.path, "reading"))?;
+        let content = file.content().map_err(Error::io(&file.path, "reading"))?;
         let content = Bytes::from(content);
         let described = self.file.schema_descr().columns().to_vec();
         let mut put = || {
@@ -269,8 +268,8 @@ impl std::fmt::Debug for ParquetFile {
 
 impl ParquetFile {
     /// Opens a file of the run in `directory`; a truncated one is refused here.
-    pub(super) fn open(directory: &Path, name: &str) -> Result<Self> {
-        let path = directory.join(name);
+    pub(super) fn open(directory: &Directory, name: &str) -> Result<Self> {
+        let path = directory.path().join(name);
         Self::of_file(&path, open_regular(directory, name)?)
     }
 
@@ -278,7 +277,7 @@ impl ParquetFile {
         let same = file.try_clone().map_err(Error::io(path, "opening"))?;
         let reader = caught(path, || SerializedFileReader::new(same))?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); the run is damaged");
-            Error::invalid(path, why)
+            by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))
         })?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -287,11 +286,13 @@ impl ParquetFile {
         })
     }
 
-    /// The same file once more.
-    fn again(&self) -> Result<File> {
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let name = self.path.file_name().unwrap_or_default();
-        open_regular(directory, &name.to_string_lossy())
+    /// All of its bytes.
+    fn content(&self) -> std::io::Result<Vec<u8>> {
+        let length = self.file.metadata()?.len();
+        let mut content = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        // Whoever else reads it has a place of his own.
+        self.file.read_exact_at(&mut content, 0)?;
+        Ok(content)
     }
 
     pub(super) fn damaged(&self, why: &str) -> Error {
@@ -318,6 +319,12 @@ impl ParquetFile {
                 Err(ParquetError::General(why))
             }
         }
+    }
+
+    /// Rows of each row group, as the footer announces them.
+    pub(super) fn rows_of_groups(&self) -> Vec<u64> {
+        let groups = self.reader.metadata().row_groups().iter();
+        groups.map(|g| g.num_rows().cast_unsigned()).collect()
     }
 
     /// Rows of the whole file.
@@ -390,7 +397,10 @@ impl ParquetFile {
         caught(&self.path, || {
             self.read_group(group, rows, index, &name, kind)
         })?
-        .map_err(|e| self.damaged(&format!("unreadable column `{name}` ({e})")))
+        .map_err(|e| {
+            let damage = || self.damaged(&format!("unreadable column `{name}` ({e})"));
+            by_system(&self.path, &e).unwrap_or_else(damage)
+        })
     }
 
     fn read_group(
@@ -459,9 +469,9 @@ impl ParquetFile {
 }
 
 /// Opens a file of a run that has to be there.
-pub(super) fn open_regular(directory: &Path, name: &str) -> Result<File> {
-    let path = directory.join(name);
-    super::inside::open(directory, Path::new(name)).map_err(|e| match e.kind() {
+pub(super) fn open_regular(directory: &Directory, name: &str) -> Result<File> {
+    let path = directory.path().join(name);
+    directory.read(name).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Error::invalid(&path, "is not there; the run is damaged"),
         _ => Error::io(&path, "opening")(e),
     })
@@ -499,11 +509,8 @@ mod tests {
         let mut file = FileWriter::new(Vec::new(), "t", schema(), Vec::new()).unwrap();
         file.table(&[], &columns).unwrap();
         std::fs::write(&from, file.finish().unwrap()).unwrap();
-        let from = ParquetFile::open(
-            from.parent().unwrap(),
-            from.file_name().unwrap().to_str().unwrap(),
-        )
-        .unwrap();
+        let here = Directory::open(place.path()).unwrap();
+        let from = ParquetFile::open(&here, "from.parquet").unwrap();
         let to = place.path().join("to.parquet");
         let copy = |room| {
             let mut writer = FileWriter::new(Disk(room), "t", schema(), Vec::new()).unwrap();
@@ -529,7 +536,8 @@ mod tests {
         let good = file.finish().unwrap();
         let read = |content: &[u8]| {
             std::fs::write(place.path().join("t.parquet"), content).unwrap();
-            let file = ParquetFile::open(place.path(), "t.parquet").unwrap();
+            let here = Directory::open(place.path()).unwrap();
+            let file = ParquetFile::open(&here, "t.parquet").unwrap();
             file.columns(0, 10_000, &[("a", Kind::Int64)]).map(drop)
         };
         read(&good).unwrap();

@@ -2,14 +2,14 @@
 
 use crate::error::Fault;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::io::{self, Read};
+use std::path::{Component, Path};
 use std::sync::{Arc, Mutex};
 
 use tompion_stats::Distribution;
 
 use super::column::hexadecimal;
+use super::directory::Directory;
 use super::parquet_file::{ParquetFile, open_regular};
 use super::{
     RUN_FILE, SAMPLES, column, limits, magnitudes, run_json, samples, trial_files, version_1,
@@ -35,7 +35,7 @@ type DataEdit = Box<dyn Fn(&mut TrialData) + Send + Sync>;
 
 impl std::fmt::Debug for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Run").field(&self.directory()).finish()
+        f.debug_tuple("Run").field(&self.path()).finish()
     }
 }
 
@@ -43,9 +43,9 @@ impl std::fmt::Debug for Run {
 /// its inode, and when that was last changed.
 type Identity = (u64, i64, i64);
 
-fn identity(directory: &Path) -> Option<Identity> {
-    let found = std::fs::symlink_metadata(directory.join(RUN_FILE)).ok()?;
-    Some((found.ino(), found.ctime(), found.ctime_nsec()))
+fn identity(directory: &Directory) -> Option<Identity> {
+    let found = directory.find(RUN_FILE).ok()??;
+    Some((found.st_ino, found.st_ctime, found.st_ctime_nsec as i64))
 }
 
 impl Run {
@@ -56,7 +56,42 @@ impl Run {
     ///
     /// # Errors
     /// No run, a damaged one, or one of a newer version; in one line.
-    pub fn open(directory: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::open_in(&Self::find(path)?)
+    }
+
+    /// The same, after whatever a killed process has left half done there is removed; of a run
+    /// that cannot be tidied it is left.
+    ///
+    /// # Errors
+    /// As [`Run::open`].
+    pub fn open_tidied(path: &Path) -> Result<Self> {
+        let directory = Self::find(path)?;
+        let _ = directory.remove_leftovers();
+        Self::open_in(&directory)
+    }
+
+    /// The directory that somebody takes for a run's.
+    fn find(path: &Path) -> Result<Directory> {
+        Directory::at(path).map_err(|e| {
+            let why = match e.kind() {
+                io::ErrorKind::NotADirectory if path.exists() => {
+                    format!("it is a file; name the directory with {RUN_FILE} in it")
+                }
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    "it is not there".to_owned()
+                }
+                _ => return Error::io(path, "opening")(e),
+            };
+            Error::invalid(path, format!("not a run directory: {why}"))
+        })
+    }
+
+    /// As [`Run::open`], in a directory that was opened before.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_in(directory: &Directory) -> Result<Self> {
         let mut identity = identity(directory);
         loop {
             let opened = Self::open_once(directory, identity);
@@ -69,7 +104,7 @@ impl Run {
         }
     }
 
-    fn open_once(directory: &Path, identity: Option<Identity>) -> Result<Self> {
+    fn open_once(directory: &Directory, identity: Option<Identity>) -> Result<Self> {
         let (record, version) = run_json::read(directory)?;
         let mut run = Self {
             tables: Tables::open(directory, version, &record.files)?,
@@ -82,7 +117,7 @@ impl Run {
             run.recover()?;
         }
         magnitudes::check(&run.record)
-            .map_err(|why| Error::invalid(&directory.join(RUN_FILE), why.to_string()))?;
+            .map_err(|why| Error::invalid(&directory.path().join(RUN_FILE), why.to_string()))?;
         run.check_rows()?;
         Ok(run)
     }
@@ -108,7 +143,7 @@ impl Run {
             });
             listed.map_err(|why| {
                 let why = format!("trial {i} is listed wrongly: {why}; the run is damaged");
-                Error::invalid(&self.directory().join(RUN_FILE), why)
+                Error::invalid(&self.path().join(RUN_FILE), why)
             })?;
             // Of finished runs the checksum of the whole file says as much.
             if self.record.files.is_empty() {
@@ -138,7 +173,7 @@ impl Run {
                 };
                 all = all.saturating_add(rows);
                 limits::OF_TABLE.check(rows, bytes).map_err(|why| {
-                    let path = self.directory().join(&at.file);
+                    let path = self.path().join(&at.file);
                     Error::invalid(&path, format!("trial {i}: {why}"))
                 })?;
             }
@@ -146,7 +181,7 @@ impl Run {
         let bytes = sizes.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
         limits::OF_RUN
             .check(all, bytes)
-            .map_err(|why| Error::invalid(self.directory(), why.to_string()))
+            .map_err(|why| Error::invalid(self.path(), why.to_string()))
     }
 
     /// Adds the trials that the last checkpoint does not list.
@@ -154,7 +189,7 @@ impl Run {
         loop {
             let id = self.record.trials.len();
             let name = trial_files::sample_file(id);
-            if std::fs::symlink_metadata(self.directory().join(&name)).is_err() {
+            if !self.directory().has(&name) {
                 break;
             }
             let file = ParquetFile::open(self.directory(), &name)?;
@@ -214,8 +249,12 @@ impl Run {
     }
 
     /// The run's directory.
-    pub fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Directory {
         &self.tables.directory
+    }
+
+    fn path(&self) -> &Path {
+        self.directory().path()
     }
 
     /// The samples of one trial and its other tables, checked against their checksums.
@@ -230,14 +269,14 @@ impl Run {
             }
             Err(why) => {
                 let why = format!("trial {}: {why}", trial.id);
-                Err(Error::invalid(self.directory(), why))
+                Err(Error::invalid(self.path(), why))
             }
         };
         self.tables.data(trial).and_then(checked).map_err(|error| {
             match identity(self.directory()) == self.identity {
                 true => error,
                 false => Error::invalid(
-                    self.directory(),
+                    self.path(),
                     "the run went on or was finished while it was read; read it again",
                 ),
             }
@@ -271,7 +310,7 @@ impl Run {
 /// The tables of a run's trials.
 #[derive(Debug)]
 pub(super) struct Tables {
-    directory: PathBuf,
+    directory: Directory,
     version: u64,
     /// Those of a finished run, each opened once, when it is asked for; empty where trials
     /// have their own.
@@ -282,7 +321,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// The tables in the files that a run's record lists, whose bytes are checked.
-    pub(super) fn open(directory: &Path, version: u64, files: &[FileRef]) -> Result<Self> {
+    pub(super) fn open(directory: &Directory, version: u64, files: &[FileRef]) -> Result<Self> {
         for (i, file) in files.iter().enumerate() {
             if files[..i].iter().any(|other| other.file == file.file) {
                 return Err(wrong_file(directory, file, "twice"));
@@ -291,7 +330,7 @@ impl Tables {
         }
         let unopened = |f: &FileRef| (f.file.clone(), Mutex::default());
         Ok(Self {
-            directory: directory.to_path_buf(),
+            directory: directory.clone(),
             version,
             files: files.iter().map(unopened).collect(),
             sizes: files.iter().map(|f| (f.file.clone(), f.bytes)).collect(),
@@ -303,7 +342,7 @@ impl Tables {
         if let Some(bytes) = self.sizes.get(&at.file) {
             return Ok(*bytes);
         }
-        let path = self.directory.join(&at.file);
+        let path = self.directory.path().join(&at.file);
         let file = open_regular(&self.directory, &at.file)?;
         let found = file.metadata().map_err(Error::io(&path, "reading"))?;
         Ok(found.len())
@@ -384,7 +423,7 @@ impl Tables {
     pub(super) fn data(&self, trial: &Trial) -> Result<TrialData> {
         let at = trial.tables.get(table::SAMPLES).ok_or_else(|| {
             let why = format!("trial {} has no samples; the run is damaged", trial.id);
-            Error::invalid(&self.directory.join(RUN_FILE), why)
+            Error::invalid(&self.directory.path().join(RUN_FILE), why)
         })?;
         let file = self.file(at)?;
         let samples = self.samples(&file, at)?;
@@ -404,7 +443,7 @@ impl Tables {
                 trial.id,
                 limits::FILLING
             );
-            return Err(Error::invalid(&self.directory, why));
+            return Err(Error::invalid(self.directory.path(), why));
         }
         let (bins, filled_bins) = match (trial.storage, trial.tables.get(table::BINS)) {
             (Storage::Tail { .. }, Some(at)) => {
@@ -442,15 +481,15 @@ pub(super) fn side_tables(trial: &Trial) -> impl Iterator<Item = (&str, &TableRe
     all.filter(|(name, _)| !OURS.contains(name))
 }
 
-fn wrong_file(directory: &Path, file: &FileRef, how: &str) -> Error {
+fn wrong_file(directory: &Directory, file: &FileRef, how: &str) -> Error {
     let name = file.file.escape_debug();
     let why = format!("lists a file `{name}` {how}; the run is damaged");
-    Error::invalid(&directory.join(RUN_FILE), why)
+    Error::invalid(&directory.path().join(RUN_FILE), why)
 }
 
 /// Checks the length and the checksum of a file of a finished run.
-fn check_bytes(directory: &Path, file: &FileRef) -> Result<()> {
-    let path = directory.join(&file.file);
+fn check_bytes(directory: &Directory, file: &FileRef) -> Result<()> {
+    let path = directory.path().join(&file.file);
     let is_name = file.file.strip_suffix(".parquet").is_some_and(|stem| {
         stem.split('.').count() <= 2 && stem.split('.').all(limits::is_file_word)
     });

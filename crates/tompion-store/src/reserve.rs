@@ -1,9 +1,10 @@
 //! Space kept free for the end of a run.
 
 use std::fs::File;
-use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
+
+use super::directory::Directory;
 
 /// What a full disk must still take: `run.json` and the report of a long run.
 const BYTES: u64 = 8 << 20;
@@ -15,8 +16,8 @@ pub(super) struct Reserve(Option<File>);
 
 impl Reserve {
     /// Sets space aside where the file system can, without writing to it.
-    pub(super) fn take(directory: &Path) -> Self {
-        let held = tempfile::tempfile_in(directory).ok();
+    pub(super) fn take(directory: &Directory) -> Self {
+        let held = directory.nameless().ok();
         Self(held.filter(|f| fallocate(f, FallocateFlags::empty(), 0, BYTES).is_ok()))
     }
 

@@ -7,8 +7,9 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::column::hexadecimal;
+use super::directory::Directory;
 use super::printable::printable_json;
-use super::{RUN_FILE, atomic, inside, limits, version_1};
+use super::{RUN_FILE, limits, version_1};
 use crate::{Error, Result};
 use tompion_model::{RunRecord, SCHEMA_VERSION};
 
@@ -19,8 +20,8 @@ const AFTER: &str = "\"\n}\n";
 const DIGITS: usize = 8;
 
 /// Writes the record with its checksum.
-pub(super) fn write(directory: &Path, record: &RunRecord) -> Result<()> {
-    let path = directory.join(RUN_FILE);
+pub(super) fn write(directory: &Directory, record: &RunRecord) -> Result<()> {
+    let path = directory.path().join(RUN_FILE);
     let mut text =
         serde_json::to_vec_pretty(record).map_err(|e| Error::io(&path, "writing")(e.into()))?;
     // Without the line break and the brace that end it.
@@ -28,7 +29,7 @@ pub(super) fn write(directory: &Path, record: &RunRecord) -> Result<()> {
     let length = (text.len() + BEFORE.len() + DIGITS + AFTER.len()) as u64;
     check_length(&path, length)?;
     let crc32 = hexadecimal(crc32fast::hash(&text));
-    atomic::replace(&path, |out| {
+    directory.write(RUN_FILE, |out| {
         [
             text.as_slice(),
             BEFORE.as_bytes(),
@@ -42,8 +43,8 @@ pub(super) fn write(directory: &Path, record: &RunRecord) -> Result<()> {
 }
 
 /// Reads the record of a run of this version or an older one, and says which.
-pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
-    let path = directory.join(RUN_FILE);
+pub(super) fn read(directory: &Directory) -> Result<(RunRecord, u64)> {
+    let path = directory.path().join(RUN_FILE);
     let text = read_text(directory, &path)?;
     let damaged = |why: &str| Error::invalid(&path, format!("{why}; the run is damaged"));
     /// All that versions have in common.
@@ -91,15 +92,11 @@ pub(super) fn read(directory: &Path) -> Result<(RunRecord, u64)> {
     Ok((record, version))
 }
 
-fn read_text(directory: &Path, path: &Path) -> Result<String> {
-    let file = inside::open(directory, Path::new(RUN_FILE)).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-            let why = match std::fs::metadata(directory) {
-                Err(_) => "it is not there".to_owned(),
-                Ok(found) if found.is_dir() => format!("it has no {RUN_FILE}"),
-                Ok(_) => format!("it is a file; name the directory with {RUN_FILE} in it"),
-            };
-            Error::invalid(directory, format!("not a run directory: {why}"))
+fn read_text(directory: &Directory, path: &Path) -> Result<String> {
+    let file = directory.read(RUN_FILE).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            let why = format!("not a run directory: it has no {RUN_FILE}");
+            Error::invalid(directory.path(), why)
         }
         _ => Error::io(path, "reading")(e),
     })?;

@@ -1,15 +1,15 @@
 //! The files of one trial while its run is measured: `samples/NNNNN.parquet` with the
 //! trial's own description, and beside it a file for each other table.
 
-use std::path::Path;
-
 use parquet::file::metadata::KeyValue;
 
 use super::column::{self, Column, hexadecimal};
+use super::directory::Directory;
 use super::parquet_file::{FileWriter, ParquetFile, Schema};
+use super::printable::printable_json;
 use super::samples::{self, BINS};
-use super::{SAMPLES, atomic, cannot_write, version_1};
-use crate::Result;
+use super::{SAMPLES, cannot_write, version_1};
+use crate::{Error, Result};
 use tompion_model::{TableRef, Trial, TrialData, table};
 
 /// Metadata of a sample file: the trial's own description as JSON, from which a run whose
@@ -24,16 +24,14 @@ pub(super) fn sample_file(id: usize) -> String {
 
 /// Trials with sample files of higher numbers than the first `trials`, which are whole by
 /// themselves.
-pub(super) fn behind(directory: &Path, trials: usize) -> usize {
-    let entries = std::fs::read_dir(directory.join(SAMPLES));
-    let names = entries.into_iter().flatten().flatten();
-    let of_samples = |name: String| {
+pub(super) fn behind(directory: &Directory, trials: usize) -> usize {
+    let samples = directory.within(SAMPLES).ok().flatten();
+    let names = samples.and_then(|samples| samples.names().ok());
+    let of_samples = |name: &String| {
         let digits = name.strip_suffix(".parquet")?;
         digits.parse::<usize>().ok().filter(|id| *id > trials)
     };
-    names
-        .filter_map(|entry| of_samples(entry.file_name().into_string().ok()?))
-        .count()
+    names.iter().flatten().filter_map(of_samples).count()
 }
 
 fn table_file(id: u32, name: &str) -> String {
@@ -41,7 +39,7 @@ fn table_file(id: u32, name: &str) -> String {
 }
 
 /// Writes all tables of a trial, and its description with where they lie.
-pub(super) fn write(directory: &Path, trial: &mut Trial, data: &TrialData) -> Result<()> {
+pub(super) fn write(directory: &Directory, trial: &mut Trial, data: &TrialData) -> Result<()> {
     trial.tables.clear();
     // The sample file commits the trial, so what it refers to comes first.
     if let (Some(bins), Some(filled)) = (&data.bins, &data.filled_bins) {
@@ -54,29 +52,28 @@ pub(super) fn write(directory: &Path, trial: &mut Trial, data: &TrialData) -> Re
     }
     let columns = samples::of_samples(&data.samples);
     let file = sample_file(trial.id as usize);
-    let path = directory.join(&file);
-    let samples = place(file, &columns);
+    let samples = place(file.clone(), &columns);
     trial.tables.insert(table::SAMPLES.to_owned(), samples);
-    let description =
-        serde_json::to_string(trial).map_err(|e| crate::Error::io(&path, "writing")(e.into()))?;
+    let description = serde_json::to_string(trial)
+        .map_err(|e| Error::io(&directory.path().join(&file), "writing")(e.into()))?;
     let crc32 = hexadecimal(crc32fast::hash(description.as_bytes()));
     let metadata = vec![
         KeyValue::new(TRIAL_KEY.to_owned(), description),
         KeyValue::new(TRIAL_CHECKSUM_KEY.to_owned(), crc32),
     ];
     let schema = Schema::new(samples::described().collect());
-    write_file(&path, table::SAMPLES, schema, metadata, &columns)
+    write_file(directory, &file, table::SAMPLES, schema, metadata, &columns)
 }
 
-fn write_one(directory: &Path, trial: &mut Trial, name: &str, columns: &[Column]) -> Result<()> {
+fn write_one(
+    directory: &Directory,
+    trial: &mut Trial,
+    name: &str,
+    columns: &[Column],
+) -> Result<()> {
     let file = table_file(trial.id, name);
-    write_file(
-        &directory.join(&file),
-        name,
-        Schema::of(columns),
-        Vec::new(),
-        columns,
-    )?;
+    let schema = Schema::of(columns);
+    write_file(directory, &file, name, schema, Vec::new(), columns)?;
     trial.tables.insert(name.to_owned(), place(file, columns));
     Ok(())
 }
@@ -92,18 +89,18 @@ fn place(file: String, columns: &[Column]) -> TableRef {
 }
 
 fn write_file(
-    path: &Path,
+    directory: &Directory,
+    file: &str,
     name: &str,
     schema: Schema,
     metadata: Vec<KeyValue>,
     columns: &[Column],
 ) -> Result<()> {
-    atomic::replace(path, |out| {
-        let mut file =
-            FileWriter::new(out, name, schema, metadata).map_err(|e| cannot_write(path, &e))?;
-        file.table(&[], columns)
-            .map_err(|e| cannot_write(path, &e))?;
-        file.finish().map(drop).map_err(|e| cannot_write(path, &e))
+    directory.write(file, |out| {
+        let failed = |e| cannot_write(&directory.path().join(file), &e);
+        let mut writer = FileWriter::new(out, name, schema, metadata).map_err(failed)?;
+        writer.table(&[], columns).map_err(failed)?;
+        writer.finish().map(drop).map_err(failed)
     })
 }
 
@@ -113,13 +110,13 @@ pub(super) fn description(file: &ParquetFile, version: u64) -> Result<Trial> {
         .metadata(TRIAL_KEY)
         .ok_or_else(|| file.damaged("its trial description is missing"))?;
     let trial = match version {
-        1 => version_1::trial(text),
+        1 => version_1::trial(&printable_json(text)),
         _ => {
             let crc32 = hexadecimal(crc32fast::hash(text.as_bytes()));
             if file.metadata(TRIAL_CHECKSUM_KEY) != Some(crc32.as_str()) {
                 return Err(file.damaged("its trial description does not match its checksum"));
             }
-            serde_json::from_str(text)
+            serde_json::from_str(&printable_json(text))
         }
     };
     trial.map_err(|e| file.damaged(&e.to_string()))

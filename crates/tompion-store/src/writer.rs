@@ -1,14 +1,13 @@
 //! Writing a run, trial by trial.
 
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::directory::{Turn, is_free, make_free, number, remove_from, remove_unlisted};
+use super::directory::Directory;
 use super::histograms::{self, Histograms};
+use super::leftovers::Turn;
 use super::reader::Tables;
 use super::reserve::Reserve;
-use super::{SAMPLES, gather, inside, limits, run_json, trial_files};
+use super::{RUN_FILE, SAMPLES, gather, limits, run_json, trial_files};
 use crate::error::Fault;
 use crate::{Error, Result, Run};
 use tompion_model::{
@@ -24,7 +23,7 @@ use tompion_model::{
 /// many go.
 #[derive(Debug)]
 pub struct RunWriter {
-    directory: PathBuf,
+    directory: Directory,
     record: RunRecord,
     reserve: Reserve,
     /// Brings trials together at the end; absent where they stay apart.
@@ -59,40 +58,30 @@ impl RunWriter {
     ///
     /// # Errors
     /// As [`RunWriter::create`].
-    pub fn create_apart(directory: &Path, header: RunHeader) -> Result<Self> {
-        let require_free = || match is_free(directory) {
+    pub fn create_apart(path: &Path, header: RunHeader) -> Result<Self> {
+        let directory = Directory::make(path)?;
+        let require_free = || match directory.is_free() {
             true => Ok(()),
             false => Err(Error::NotEmpty {
-                path: directory.to_path_buf(),
+                path: path.to_path_buf(),
             }),
         };
         require_free()?;
-        if fs::metadata(directory).is_ok_and(|there| !there.is_dir()) {
-            return Err(Error::NotDirectory {
-                path: directory.to_path_buf(),
-            });
-        }
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(directory)
-            .map_err(Error::io(directory, "creating"))?;
         // Else somebody may swap our files for links to others of ours.
-        inside::require_own(directory)?;
-        let turn = Turn::begin(directory)?;
+        directory.require_own()?;
+        let turn = Turn::begin(&directory)?;
         if turn.is_some() {
             // Nobody else is at work here, but may have been until now; what is there else was
             // left.
             require_free()?;
-            make_free(directory)?;
+            directory.make_free()?;
         }
-        let samples = directory.join(SAMPLES);
         // Only one can make it: where there are no locks this claims the directory.
-        fs::create_dir(&samples).map_err(|e| match e.kind() {
+        directory.make_within(SAMPLES).map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => Error::Taken {
-                path: directory.to_path_buf(),
+                path: path.to_path_buf(),
             },
-            _ => Error::io(&samples, "creating")(e),
+            _ => Error::io(&path.join(SAMPLES), "creating")(e),
         })?;
         let record = RunRecord {
             schema_version: SCHEMA_VERSION,
@@ -108,7 +97,7 @@ impl RunWriter {
             holds: Vec::new(),
             platforms: Vec::new(),
         };
-        let writer = Self::of(directory, record, turn);
+        let writer = Self::of(&directory, record, turn);
         writer.checkpoint()?;
         Ok(writer)
     }
@@ -135,9 +124,9 @@ impl RunWriter {
         writer.checkpoint()
     }
 
-    fn of(directory: &Path, record: RunRecord, turn: Option<Turn>) -> Self {
+    fn of(directory: &Directory, record: RunRecord, turn: Option<Turn>) -> Self {
         Self {
-            directory: directory.to_path_buf(),
+            directory: directory.clone(),
             record,
             reserve: Reserve::take(directory),
             together: None,
@@ -163,25 +152,26 @@ impl RunWriter {
     /// back later ones, and forgets its notes.
     ///
     /// # Errors
-    /// A damaged run, one with fewer trials, one that another process writes, and whatever the
-    /// system refuses; the run is then as it was.
-    pub fn reopen(directory: &Path, trials: usize) -> Result<Self> {
+    /// A directory that is not the caller's own, a damaged run, one with fewer trials, one that
+    /// another process writes, and whatever the system refuses; the run is then as it was.
+    pub fn reopen(directory: &Directory, trials: usize) -> Result<Self> {
+        directory.require_own()?;
         let turn = Turn::wait(directory)?;
-        Self::reopen_in(directory, trials, turn).inspect_err(|_| {
+        Self::reopen_in_turn(directory, trials, turn).inspect_err(|_| {
             // What was half done takes space.
-            if let Ok(run) = Run::open(directory) {
-                let _ = remove_unlisted(directory, run.record());
+            if let Ok(run) = Run::open_in(directory) {
+                let _ = directory.remove_unlisted(run.record());
             }
         })
     }
 
-    fn reopen_in(directory: &Path, trials: usize, turn: Option<Turn>) -> Result<Self> {
-        let run = Run::open(directory)?;
+    fn reopen_in_turn(directory: &Directory, trials: usize, turn: Option<Turn>) -> Result<Self> {
+        let run = Run::open_in(directory)?;
         let has = run.record().trials.len();
         if has < trials {
             let why =
                 format!("holds {has} trials where {trials} were saved: sample files are gone");
-            return Err(Error::invalid(directory, why));
+            return Err(Error::invalid(directory.path(), why));
         }
         let mut writer = Self::of(directory, run.into_record(), turn).gathering();
         writer.record.trials.truncate(trials);
@@ -189,7 +179,7 @@ impl RunWriter {
             // Its tables are rewritten: an older version's have no checksums.
             writer.gather()?;
             writer.checkpoint()?;
-            remove_unlisted(directory, &writer.record)?;
+            directory.remove_unlisted(&writer.record)?;
         }
         writer.record.status = Status::Running;
         writer.record.finished_at = None;
@@ -199,9 +189,9 @@ impl RunWriter {
         // The list first: a trial that is listed must have its file.
         writer.checkpoint()?;
         // Those of probes, too, that no trial has that is kept.
-        remove_from(directory, |name| together.iter().any(|f| f.file == name))?;
-        remove_unlisted(directory, &writer.record)?;
-        remove_samples_from(&directory.join(SAMPLES), trials)?;
+        directory.remove_from(|name| together.iter().any(|f| f.file == name))?;
+        directory.remove_unlisted(&writer.record)?;
+        directory.remove_trials_from(trials)?;
         Ok(writer)
     }
 
@@ -217,7 +207,7 @@ impl RunWriter {
         {
             spread(self)?;
             self.checkpoint()?;
-            remove_unlisted(&self.directory, &self.record)?;
+            self.directory.remove_unlisted(&self.record)?;
         }
         let (summary, bins) =
             histograms::summarise(data, draft.measurement.period_ns, draft.missed_periods);
@@ -247,7 +237,7 @@ impl RunWriter {
 
     /// Whether a reader would take such a trial.
     fn check(&self, draft: &TrialDraft, data: &TrialData) -> Result<()> {
-        let wrong = |what: String| Err(Error::invalid(&self.directory, what));
+        let wrong = |what: String| Err(Error::invalid(self.directory.path(), what));
         let fault = |what: Fault| wrong(what.to_string());
         limits::check_factors(&draft.factors).or_else(fault)?;
         if self.record.trials.len() >= limits::TRIALS {
@@ -297,10 +287,11 @@ impl RunWriter {
         }
         let (version, files) = (self.record.schema_version, &self.record.files);
         let old = Tables::open(&self.directory, version, files)?;
-        let samples = self.directory.join(SAMPLES);
-        match fs::create_dir(&samples) {
+        match self.directory.make_within(SAMPLES) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(Error::io(&samples, "creating")(e));
+                return Err(Error::io(&self.directory.path().join(SAMPLES), "creating")(
+                    e,
+                ));
             }
             _ => {}
         }
@@ -321,7 +312,20 @@ impl RunWriter {
     /// Whatever the system refuses.
     pub fn take_back(&mut self, trials: usize) -> Result<()> {
         self.record.trials.truncate(trials);
-        remove_samples_from(&self.directory.join(SAMPLES), trials)
+        self.directory.remove_trials_from(trials)
+    }
+
+    /// Ends a run in which there is nothing, and removes it; its directory, too, unless that is
+    /// to stay.
+    pub fn discard(self, keep_directory: bool) {
+        let directory = self.directory;
+        // What is left harms nothing.
+        let _ = directory.remove(RUN_FILE);
+        let _ = directory.make_free();
+        // By its name, which is all there is to remove it by: nothing goes that holds anything.
+        if !keep_directory && directory.is_at(directory.path()) {
+            let _ = std::fs::remove_dir(directory.path());
+        }
     }
 
     /// Adds to what protects the measurement.
@@ -360,7 +364,7 @@ impl RunWriter {
     }
 
     /// The run's directory.
-    pub fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
@@ -406,7 +410,7 @@ impl RunWriter {
             written = self.checkpoint();
         }
         // Whatever the new list does not name; what cannot be removed does no harm.
-        let _ = remove_unlisted(&self.directory, &self.record);
+        let _ = self.directory.remove_unlisted(&self.record);
         written
     }
 
@@ -414,7 +418,7 @@ impl RunWriter {
     fn keep_apart(&mut self, why: &impl std::fmt::Display) {
         let text = format!("Trials are kept in files of their own: {why}");
         self.note(note_kind::KEPT_APART, text);
-        let _ = remove_unlisted(&self.directory, &self.record);
+        let _ = self.directory.remove_unlisted(&self.record);
     }
 
     /// Whether `run.json` names the files that the record does, whatever went wrong after it
@@ -428,12 +432,4 @@ impl RunWriter {
         let trials = self.record.trials.iter();
         trials.map(|trial| trial.tables.clone()).collect()
     }
-}
-
-/// Removes the files of all trials but the first `trials`, and half-written ones. The samples
-/// of the first of them go first: nobody who is killed leaves one without its other tables.
-fn remove_samples_from(samples: &Path, trials: usize) -> Result<()> {
-    let first = trial_files::sample_file(trials);
-    remove_from(samples, |name| first.rsplit('/').next() == Some(name))?;
-    remove_from(samples, |name| number(name).is_none_or(|id| id >= trials))
 }

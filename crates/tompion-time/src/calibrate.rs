@@ -78,7 +78,7 @@ impl Rate {
         }
         const BRACKETS: u32 = 200;
         let first = Anchor::take(BRACKETS);
-        std::thread::sleep(span);
+        os::sleep(span);
         let second = Anchor::take(BRACKETS);
         Some((second, Self::between(&first, &second)?))
     }

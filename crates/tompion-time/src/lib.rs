@@ -79,6 +79,8 @@ mod slots;
 #[deny(unsafe_code)]
 mod source;
 #[deny(unsafe_code)]
+mod sync;
+#[deny(unsafe_code)]
 mod ticks;
 
 pub use calibrate::{Anchor, Rate};

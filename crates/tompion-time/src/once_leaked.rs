@@ -2,8 +2,13 @@
 //! of a `fork` wait for ever where another thread was just filling it.
 #![allow(unsafe_code)]
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::Ordering;
+
+use crate::sync::AtomicPtr;
 
 /// Empty at first; the first value given stays.
 pub(crate) struct OnceLeaked<T>(AtomicPtr<T>);
@@ -42,28 +47,23 @@ impl<T> OnceLeaked<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     #[test]
     fn the_first_value_stays() {
-        let cell = OnceLeaked::new();
-        assert_eq!(cell.get_or_make(|| String::from("first")), "first");
-        assert_eq!(cell.get_or_make(|| unreachable!()), "first");
+        static CELL: OnceLeaked<String> = OnceLeaked::new();
+        assert_eq!(CELL.get_or_make(|| String::from("first")), "first");
+        assert_eq!(CELL.get_or_make(|| unreachable!()), "first");
     }
 
     #[test]
     fn many_threads_get_one_value() {
-        let cell = OnceLeaked::new();
+        static CELL: OnceLeaked<usize> = OnceLeaked::new();
         let values: Vec<usize> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
-                .map(|n| {
-                    scope.spawn({
-                        let cell = &cell;
-                        move || *cell.get_or_make(|| n)
-                    })
-                })
+                .map(|n| scope.spawn(move || *CELL.get_or_make(|| n)))
                 .collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         });

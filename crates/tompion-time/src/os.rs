@@ -2,6 +2,8 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 /// A clock of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,19 +90,82 @@ pub fn resolution_ns(clock: ClockId) -> u64 {
 }
 
 /// Sleeps in the kernel until `CLOCK_MONOTONIC` reads `deadline_ns`; goes on
-/// after signals.
+/// after signals. Where a sandbox refuses `clock_nanosleep`, by the next call that
+/// it allows; where it refuses them all, by giving up the CPU again and again.
 pub fn sleep_until_ns(deadline_ns: u64) {
     let t = to_timespec(deadline_ns);
-    // SAFETY: `t` is a valid timespec; no remainder is asked for.
-    while unsafe {
-        libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &t,
-            std::ptr::null_mut(),
+    loop {
+        // SAFETY: `t` is a valid timespec; no remainder is asked for.
+        match unsafe {
+            libc::clock_nanosleep(
+                libc::CLOCK_MONOTONIC,
+                libc::TIMER_ABSTIME,
+                &t,
+                std::ptr::null_mut(),
+            )
+        } {
+            0 => return,
+            libc::EINTR => {}
+            _ => return sleep_otherwise_until_ns(deadline_ns),
+        }
+    }
+}
+
+/// Sleeps for `length`, as [`sleep_until_ns`] does: unlike `std::thread::sleep`,
+/// which panics where `clock_nanosleep` is refused.
+pub fn sleep(length: Duration) {
+    let ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+    sleep_until_ns(now_ns(ClockId::Monotonic).saturating_add(ns));
+}
+
+/// Sleeps that a sandbox may have left, for so many nanoseconds or until a signal;
+/// false where they are refused.
+const OTHER_SLEEPS: [fn(u64) -> bool; 3] = [by_nanosleep, by_ppoll, by_futex];
+
+#[cold]
+fn sleep_otherwise_until_ns(deadline_ns: u64) {
+    let mut sleeps = OTHER_SLEEPS.into_iter();
+    let mut sleep = sleeps.next();
+    while let left_ns @ 1.. = deadline_ns.saturating_sub(now_ns(ClockId::Monotonic)) {
+        match sleep {
+            Some(allowed) if allowed(left_ns) => {}
+            Some(_) => sleep = sleeps.next(),
+            None => std::thread::yield_now(),
+        }
+    }
+}
+
+fn by_nanosleep(ns: u64) -> bool {
+    // SAFETY: the timespec is valid; no remainder is asked for.
+    slept(unsafe { libc::nanosleep(&to_timespec(ns), std::ptr::null_mut()) }.into())
+}
+
+fn by_ppoll(ns: u64) -> bool {
+    // SAFETY: zero descriptors need no array; the timespec is valid.
+    slept(
+        unsafe { libc::ppoll(std::ptr::null_mut(), 0, &to_timespec(ns), std::ptr::null()) }.into(),
+    )
+}
+
+fn by_futex(ns: u64) -> bool {
+    let nobody_wakes_it = AtomicU32::new(0);
+    let t = to_timespec(ns);
+    // SAFETY: the futex and the timespec, relative to now, live until the call returns.
+    slept(unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            nobody_wakes_it.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            0,
+            &raw const t,
         )
-    } == libc::EINTR
-    {}
+    })
+}
+
+/// Whether a sleep took place, or part of it.
+fn slept(result: libc::c_long) -> bool {
+    let error = io::Error::last_os_error().raw_os_error();
+    result == 0 || matches!(error, Some(libc::EINTR | libc::ETIMEDOUT))
 }
 
 /// Sets the calling thread's timer slack: by how much the kernel may delay its
@@ -121,3 +186,6 @@ pub fn timer_slack_ns() -> io::Result<u64> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+#[cfg(test)]
+mod tests;

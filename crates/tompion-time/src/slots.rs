@@ -9,14 +9,18 @@
 //! the kernel's clock.)
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell;
+#[cfg(all(test, loom))]
+mod models;
+
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::Ordering;
 
 use crate::discipline::{Mode, State};
+use crate::sync::{AtomicI64, AtomicU32, AtomicU64, UnsafeCell, fence};
 
-/// More than threads that are ever stopped within a renewal at the same time.
-const SLOTS: usize = 32;
+/// More than threads that are ever stopped within a renewal at the same time. In models the
+/// third renewal writes into the slot of the first.
+const SLOTS: usize = if cfg!(all(test, loom)) { 2 } else { 32 };
 
 /// A slot that is being written.
 const WRITER: u32 = 1 << 31;
@@ -82,7 +86,8 @@ struct Slot {
 /// Aligned to the largest page of any kernel (64 KiB), in size too, so that its
 /// pages hold nothing else and can be made to be wiped in children
 /// ([`Slots::wipe_on_fork`]): all zeros is the empty state.
-#[repr(C, align(65536))]
+/// (Models of it lie on small stacks.)
+#[cfg_attr(not(all(test, loom)), repr(C, align(65536)))]
 pub(crate) struct Slots {
     present: AtomicU64,
     slots: [Slot; SLOTS],
@@ -149,9 +154,11 @@ impl Slots {
         // Pinned, the slot keeps its content; it is the right one if the version
         // is the present one even now.
         let state = (version != 0 && self.is_present(version)).then(|| {
-            // SAFETY: pinned, hence nobody writes it; a version other than 0 was
-            // published after its slot had been written.
-            unsafe { (*slot.state.get()).assume_init_read() }
+            slot.state.with(|state| {
+                // SAFETY: pinned, hence nobody writes it; a version other than 0 was
+                // published after its slot had been written.
+                unsafe { (*state).assume_init_read() }
+            })
         });
         slot.pins.fetch_sub(1, Ordering::Release);
         state
@@ -220,8 +227,10 @@ impl Slots {
         slot.length.store(length, Ordering::Relaxed);
         slot.realtime_ns
             .store(next.realtime.ns(), Ordering::Relaxed);
-        // SAFETY: WRITER keeps everybody else away.
-        unsafe { (*slot.state.get()).write(*next) };
+        slot.state.with_mut(|state| {
+            // SAFETY: WRITER keeps everybody else away.
+            unsafe { (*state).write(*next) };
+        });
     }
 
     /// Asks the kernel to hand zeroed pages to children of `fork`, whose kernel
@@ -239,7 +248,7 @@ impl Slots {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::discipline::Reason;
@@ -285,6 +294,9 @@ mod tests {
         }
     }
 
+    /// Miri takes a thousand times as long, and tries more orders.
+    const READS: u32 = if cfg!(miri) { 50 } else { 50_000 };
+
     #[test]
     fn many_threads_see_whole_states() {
         let slots = Slots::new();
@@ -293,7 +305,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     let mut highest = 0;
-                    for _ in 0..50_000 {
+                    for _ in 0..READS {
                         let now = slots.load();
                         if slots.is_present(now.version) {
                             assert_eq!(now.n0, now.mult, "torn");

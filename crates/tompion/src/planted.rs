@@ -14,6 +14,8 @@ mod exit;
 #[path = "planted/machine.rs"]
 mod machine;
 mod output;
+#[path = "planted/places.rs"]
+mod places;
 mod stop;
 
 use std::process::ExitCode;
@@ -21,6 +23,9 @@ use std::process::ExitCode;
 use cli::Command;
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(places::ASKED) {
+        return exit::code(places::print());
+    }
     let options = match cli::parse() {
         Ok(options) => options,
         Err(code) => return code,

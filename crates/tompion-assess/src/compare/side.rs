@@ -99,7 +99,7 @@ impl Side {
             let names = varied(trials);
             return Err(Error::Wish(format!(
                 "{}: factor `{by}` has {} here; {}",
-                run.directory().display(),
+                run.directory().path().display(),
                 match levels.len() {
                     0 => "no level".to_owned(),
                     _ => format!("the one level `{}`", levels[0]),

@@ -8,3 +8,4 @@ mod held_up;
 mod machines;
 mod preload;
 mod programs;
+mod stepped;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use self::overlap::Overlap;
 use crate::ledger::Beside;
@@ -234,7 +235,7 @@ impl<'a> PlacementRun<'a> {
                     running[silent].0.what
                 )));
             }
-            thread::sleep(LOOK);
+            os::sleep(LOOK);
         }
     }
 

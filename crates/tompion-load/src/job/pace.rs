@@ -1,8 +1,8 @@
 //! Pacing of writes so that a budget lasts for the planned time.
 
-use std::thread;
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use crate::spec::Size;
 
@@ -78,7 +78,7 @@ impl Pace {
             None => return false,
         };
         if !delay.is_zero() {
-            thread::sleep(delay);
+            os::sleep(delay);
         }
         true
     }

@@ -3,9 +3,9 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use nix::time::{ClockId, clock_gettime};
 use tompion_model::{format_duration, parse_duration_ns};
@@ -157,7 +157,7 @@ fn partly_busy(level: Level) -> Job {
             };
             let now = Instant::now();
             match period_ends.checked_duration_since(now) {
-                Some(left) => thread::sleep(left),
+                Some(left) => os::sleep(left),
                 // After a pause the grid begins anew.
                 None if now - period_ends > period => period_ends = now,
                 None => {}

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use crate::job::{Budget, Job, Plan};
 use crate::load::{InCheck, Load, Parse, Work};
@@ -65,7 +65,7 @@ fn plan(peer: Option<&Peer>, bits_per_second: u64) -> Result<Plan, Unavailable> 
         loop {
             let wait = schedule.next(begun.elapsed());
             if !wait.is_zero() {
-                thread::sleep(wait);
+                os::sleep(wait);
             }
             match socket.send(&datagram) {
                 Ok(_) => counter.add(1),

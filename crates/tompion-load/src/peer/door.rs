@@ -26,8 +26,13 @@ const AT_A_TIME: usize = 64;
 
 /// Someone at the door.
 struct Waiting {
-    stream: TcpStream,
     since: Instant,
+    hearing: Hearing<TcpStream>,
+}
+
+/// What someone has said so far.
+pub struct Hearing<S> {
+    stream: S,
     heard: Vec<u8>,
     talk: Talk,
 }
@@ -81,10 +86,10 @@ impl Door {
         let mut silent = VecDeque::new();
         let mut challenged = VecDeque::new();
         for mut waiting in everyone {
-            match waiting.hear(key) {
-                Heard::Admit(service) => admitted.push((waiting.stream, service)),
+            match waiting.hearing.hear(key) {
+                Heard::Admit(service) => admitted.push((waiting.hearing.stream, service)),
                 Heard::Wait if now.duration_since(waiting.since) < PATIENCE => {
-                    match waiting.talk.has_asked() {
+                    match waiting.hearing.talk.has_asked() {
                         true => challenged.push_back(waiting),
                         false => silent.push_back(waiting),
                     }
@@ -108,7 +113,7 @@ impl Door {
     fn sleep(&self, longest: Duration) {
         let listener = PollFd::new(self.listener.as_fd(), PollFlags::POLLIN);
         let everyone = self.silent.iter().chain(&self.challenged);
-        let streams = everyone.map(|w| PollFd::new(w.stream.as_fd(), PollFlags::POLLIN));
+        let streams = everyone.map(|w| PollFd::new(w.hearing.stream.as_fd(), PollFlags::POLLIN));
         // A listener that nothing can be taken from is always ready.
         let all = (!self.is_full).then_some(listener);
         let mut all: Vec<PollFd<'_>> = all.into_iter().chain(streams).collect();
@@ -125,10 +130,8 @@ impl Door {
                 Ok((stream, _)) => {
                     if stream.set_nonblocking(true).is_ok() {
                         self.silent.push_back(Waiting {
-                            stream,
                             since: Instant::now(),
-                            heard: Vec::new(),
-                            talk: Talk::new(),
+                            hearing: Hearing::new(stream),
                         });
                     }
                 }
@@ -160,7 +163,20 @@ fn is_shortage(error: &io::Error) -> bool {
     )
 }
 
-impl Waiting {
+impl<S: Read + Write> Hearing<S> {
+    pub fn new(stream: S) -> Self {
+        Self {
+            stream,
+            heard: Vec::new(),
+            talk: Talk::new(),
+        }
+    }
+
+    /// Whether it is let in by what it has said by now.
+    pub fn is_admitted(&mut self, key: Option<&Key>) -> bool {
+        matches!(self.hear(key), Heard::Admit(_))
+    }
+
     fn hear(&mut self, key: Option<&Key>) -> Heard {
         let mut piece = [0; LINE_BYTES];
         loop {
@@ -186,7 +202,7 @@ impl Waiting {
                 Answer::Refuse(line) => (line, Heard::Gone),
             };
             // Less than any socket's buffer.
-            let sent = (&self.stream).write_all(format!("{answer}\n").as_bytes());
+            let sent = self.stream.write_all(format!("{answer}\n").as_bytes());
             match (sent, next) {
                 (Ok(()), Heard::Wait) => {}
                 (Ok(()), next) => return next,

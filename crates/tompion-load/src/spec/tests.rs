@@ -280,3 +280,15 @@ fn stress_ng_options_are_made_of_safe_characters() {
     assert!(problem("stress-ng:hdd=1").contains("use the load hd"));
     assert!(problem("stress-ng:cpu=1:timeout=5").contains("not allowed"));
 }
+
+/// In a plan that a stranger wrote.
+#[test]
+fn a_list_that_names_all_cpus_again_and_again_takes_no_memory_for_it() {
+    let text = format!("cpu:cpus={}", vec!["0-8191"; 20_000].join(","));
+    let load: LoadSpec = text.parse().unwrap();
+    assert_eq!(load.level(), "cpu:cpus=0-8191");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
+    let kb: u64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(kb < 256 << 10, "{kb} kB");
+}

@@ -98,18 +98,20 @@ impl FromStr for Cpus {
                  {MAX_CPU})"
             )
         };
-        let mut list: Vec<u32> = Vec::new();
+        // A plan may name the same ones a million times.
+        let mut named = vec![false; MAX_CPU as usize + 1];
         for range in text.split(',') {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let number = |text: &str| text.parse().ok().filter(|cpu: &u32| *cpu <= MAX_CPU);
             match (number(first), number(last)) {
-                (Some(first), Some(last)) if first <= last => list.extend(first..=last),
+                (Some(first), Some(last)) if first <= last => {
+                    named[first as usize..=last as usize].fill(true);
+                }
                 _ => return Err(wrong().into()),
             }
         }
-        list.sort_unstable();
-        list.dedup();
-        Ok(Self::List(list))
+        let list = (0..=MAX_CPU).filter(|cpu| named[*cpu as usize]);
+        Ok(Self::List(list.collect()))
     }
 }
 

@@ -301,7 +301,11 @@ impl Decoder {
                 if common.tid > 0 {
                     self.aliases.insert(prev as i32, common.tid);
                 }
-                let ours = |n: i64| *self.aliases.get(&(n as i32)).unwrap_or(&-(n as i32));
+                let ours = |n: i64| {
+                    let n = n as i32;
+                    // The least number has no negative: it stays what stands for all outside.
+                    self.aliases.get(&n).copied().unwrap_or(n.wrapping_neg())
+                };
                 return event(ours(prev), ours(next));
             }
         })

@@ -59,7 +59,7 @@ impl Format {
 impl Field {
     /// Its value as a number.
     pub(super) fn number(&self, raw: &[u8]) -> Option<i64> {
-        let bytes = raw.get(self.offset..self.offset + self.size)?;
+        let bytes = raw.get(self.offset..self.offset.checked_add(self.size)?)?;
         Some(match *bytes {
             [a] => i64::from(a),
             [a, b] => i64::from(i16::from_ne_bytes([a, b])),
@@ -76,7 +76,7 @@ impl Field {
         } else {
             (self.offset, self.size)
         };
-        let bytes = raw.get(offset..offset + size)?;
+        let bytes = raw.get(offset..offset.checked_add(size)?)?;
         bytes.split(|b| *b == 0).next()
     }
 }
@@ -149,6 +149,16 @@ mod tests {
         assert_eq!(field.text(&raw), Some(&b"eth0"[..]));
         raw[12..16].copy_from_slice(&(16u32 | 50 << 16).to_ne_bytes());
         assert_eq!(field.text(&raw), None, "points behind the record");
+    }
+
+    #[test]
+    fn a_field_beyond_all_records_is_in_none() {
+        let text = format!(
+            "ID: 1\n\tfield:int pid;\toffset:{};\tsize:4;\tsigned:1;\n",
+            usize::MAX
+        );
+        let field = Format::parse(&text).unwrap().field("pid").unwrap();
+        assert_eq!((field.number(&[0; 8]), field.text(&[0; 8])), (None, None));
     }
 
     #[test]

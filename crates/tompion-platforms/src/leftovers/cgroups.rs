@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -54,7 +54,7 @@ pub(super) fn remove_one(group: &Path) -> Result<(), Unavailable> {
             Ok(()) => return Ok(()),
             Err(e) if Instant::now() > until => return Err(e.to_string().into()),
             // Killed processes leave it a moment later.
-            Err(_) => thread::sleep(Duration::from_millis(10)),
+            Err(_) => os::sleep(Duration::from_millis(10)),
         }
     }
 }

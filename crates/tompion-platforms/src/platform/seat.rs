@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 use tompion_model::Unavailable;
+use tompion_time::os;
 
 use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
@@ -133,7 +133,7 @@ impl Threads<'_> {
                     placed += 1;
                 }
             }
-            thread::sleep(LOOK);
+            os::sleep(LOOK);
         }
         Ok(())
     }

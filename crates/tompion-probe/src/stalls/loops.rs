@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tompion_cause::Counters;
 use tompion_time::Rate;
+use tompion_time::os;
 
 use super::{Consumer, Row, Settings, StallsOutcome, measure, ring, sys};
 use crate::{Error, MeasuringThread, ThreadSettings};
@@ -134,7 +135,7 @@ impl Running {
         const PAUSE: Duration = Duration::from_millis(20);
         while !self.has_ended() {
             self.drain(&mut each);
-            std::thread::sleep(PAUSE);
+            os::sleep(PAUSE);
         }
         self.drain(&mut each);
         std::mem::take(&mut self.outcomes)

@@ -236,8 +236,15 @@ impl BlockedSignal {
 
 impl Drop for BlockedSignal {
     fn drop(&mut self) {
-        // One left over would end the program once it is let through.
-        while let Ok(Some(_)) = self.wait(Some(0)) {}
+        // One left over would end the program once it is let through; where a sandbox does not
+        // let us look, it stays blocked.
+        loop {
+            match self.wait(Some(0)) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
         // SAFETY: the mask is the one this thread had.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, ptr::null_mut()) };
     }
@@ -272,14 +279,18 @@ impl SignalTimer {
     /// As [`itimerspec`]; whatever it was armed for before is forgotten.
     #[inline]
     pub(super) fn arm(&self, first_ns: u64, period_ns: u64) -> io::Result<()> {
-        let setting = itimerspec(first_ns, period_ns);
+        self.set(&itimerspec(first_ns, period_ns))
+    }
+
+    #[inline]
+    fn set(&self, setting: &libc::itimerspec) -> io::Result<()> {
         // SAFETY: the timer is ours, the setting valid, the old one unwanted.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_timer_settime,
                 self.0,
                 libc::TIMER_ABSTIME,
-                &raw const setting,
+                ptr::from_ref(setting),
                 ptr::null_mut::<libc::itimerspec>(),
             )
         };
@@ -290,6 +301,12 @@ impl SignalTimer {
 impl Drop for SignalTimer {
     fn drop(&mut self) {
         // SAFETY: the timer is ours.
-        unsafe { libc::syscall(libc::SYS_timer_delete, self.0) };
+        if unsafe { libc::syscall(libc::SYS_timer_delete, self.0) } != 0 {
+            // It must not fire once its signal is let through: a first time of zero disarms it.
+            let _ = self.set(&libc::itimerspec {
+                it_interval: timespec(0),
+                it_value: timespec(0),
+            });
+        }
     }
 }

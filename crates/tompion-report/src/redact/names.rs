@@ -163,6 +163,11 @@ impl Names {
             return word.to_owned();
         } else if is_address(bare) {
             "address"
+        } else if let Some((before, after)) = bare.split_once(['[', ']']) {
+            // No address with a port: what stands in brackets is a word of its own.
+            let bracket = &bare[before.len()..=before.len()];
+            let [before, after] = [before, after].map(|part| self.clean_word(part));
+            return format!("{before}{bracket}{after}{tail}");
         } else if is_identifier(bare) {
             "id"
         } else if is_private_path(bare) {
@@ -292,6 +297,8 @@ mod tests {
             ("card 52:54:00:12:34:56", "card (address 1)"),
             ("BOOTIF=01-52-54-00-12-34-56", "BOOTIF=(address 1)"),
             ("5254.0012.3456", "(address 1)"),
+            ("eth0[52:54:00:12:34:56].", "eth0[(address 1)]."),
+            ("[01234567-0123-0123-0123-012345678901]", "[(id 1)]"),
             ("10.0.0.0/8 denied", "(address 1) denied"),
             (
                 "root=UUID=0f3a1f2e-1111-4222-8333-abcdefabcdef",

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tompion_load::{Activity, LoadError, LoadProcess, machine_activity};
 use tompion_model::LoadEvidence;
+use tompion_time::os;
 
 use crate::Error;
 
@@ -50,7 +51,7 @@ impl Since {
     ) -> Result<Option<LoadEvidence>, Error> {
         match (self, process) {
             (Self::Loaded(began, since), Some(process)) => {
-                std::thread::sleep(turn.0.saturating_sub(began.elapsed()));
+                os::sleep(turn.0.saturating_sub(began.elapsed()));
                 let evidence = process.evidence(&since);
                 if let Err(LoadError::DidNothing { .. }) = evidence {
                     *turn = turn.longer();

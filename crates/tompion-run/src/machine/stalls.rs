@@ -102,7 +102,7 @@ pub(super) fn measure(
     })?;
     let mut gathered: Vec<Gathered> = tids.iter().map(|_| Gathered::new(limits.rows)).collect();
     while !running.has_ended() {
-        std::thread::sleep(EVERY);
+        os::sleep(EVERY);
         running.drain(|index, row| gathered[index].waiting.push_back(row));
         let drained = recorder.drain();
         for (gathered, tid) in gathered.iter_mut().zip(&tids) {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use tompion_model::InvalidValue;
 
 use tompion_load::LoadSpec;
-use tompion_model::{Factors, factor, format_duration, parse_duration_ns};
+use tompion_model::{Factors, Unavailable, factor, format_duration, parse_duration_ns};
 use tompion_probe::{Policy, ThreadSettings};
+use tompion_time::os;
 
 use super::Probing;
 use crate::{Observe, PlannedCell};
@@ -19,6 +20,21 @@ pub enum Slack {
     Default,
     /// Set to this many nanoseconds.
     Ns(u64),
+}
+
+impl Slack {
+    /// Whether it can be set here.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn available(self) -> Result<(), Unavailable> {
+        match self {
+            Self::Default => Ok(()),
+            Self::Ns(_) => os::timer_slack_ns()
+                .and_then(os::set_timer_slack_ns)
+                .map_err(Unavailable::refused(format!("timer slack of {self}"))),
+        }
+    }
 }
 
 impl fmt::Display for Slack {

@@ -91,10 +91,11 @@ mechanism keeps.",
     },
     available: |values| {
         let methods = values.parsed::<Method>("methods");
-        let missing = methods.into_iter().find_map(|m| m.available().err());
-        missing.map_or(Ok(()), |why| {
-            Err(format!("no such timer events here: {why}").into())
-        })
+        if let Some(why) = methods.into_iter().find_map(|m| m.available().err()) {
+            return Err(format!("no such timer events here: {why}").into());
+        }
+        let slacks = values.parsed::<Slack>("slack");
+        slacks.into_iter().try_for_each(Slack::available)
     },
     cells,
     searches,

@@ -66,8 +66,9 @@ pub(super) static ENTRY: Probe = Probe {
     ],
     available: |values| {
         let methods = values.parsed::<Method>("methods");
-        let missing = methods.into_iter().find_map(|m| m.available().err());
-        missing.map_or(Ok(()), Err)
+        methods.into_iter().try_for_each(Method::available)?;
+        let slacks = values.parsed::<Slack>("slack");
+        slacks.into_iter().try_for_each(Slack::available)
     },
     cells,
     ..BASE

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tompion_model::{Mark, SCHEMA_VERSION, Status, Trial, TrialData, View, factor};
-use tompion_store::{Run, RunWriter};
+use tompion_store::{Directory, Run, RunWriter};
 
 fn golden(name: &str, extension: &str) -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
@@ -152,7 +152,7 @@ fn golden_runs_with_every_mark_and_every_cause_are_read_as_they_were_written() {
 fn a_run_of_version_1_goes_on_in_this_one() {
     let (_place, directory, told) = unpacked("version-1");
     let trials = told["trials"].as_array().unwrap().len();
-    let mut writer = RunWriter::reopen(&directory, trials).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(&directory).unwrap(), trials).unwrap();
     // In between it is a run of this version whose trials have files of their own.
     let trials_of = || {
         let run = Run::open(&directory).unwrap();

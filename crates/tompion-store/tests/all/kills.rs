@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rand::{Rng, SeedableRng};
 use tompion_model::{Sample, Status, TrialData};
-use tompion_store::{Run, RunWriter, remove_leftovers};
+use tompion_store::{Directory, Run, RunWriter};
 
-use crate::run_directory::{content, draft, header, names};
+use crate::run_directory::{content, draft, header, names, remove_leftovers};
 
 /// By which a process knows that it is the one to be killed, and in which run.
 const RUN: &str = "TOMPION_RUN_TO_FINISH";
@@ -26,7 +26,8 @@ fn finishing() {
     let Some(run) = std::env::var_os(RUN) else {
         return;
     };
-    let mut writer = RunWriter::reopen(Path::new(&run), TRIALS as usize).unwrap();
+    let run = Directory::open(Path::new(&run)).unwrap();
+    let mut writer = RunWriter::reopen(&run, TRIALS as usize).unwrap();
     writer.note("other", AT_THE_END);
     println!("\nfinishing");
     writer.finish(Status::Complete).unwrap();

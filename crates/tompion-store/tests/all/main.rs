@@ -3,4 +3,5 @@
 mod golden;
 mod kills;
 mod run_directory;
+mod swapped;
 mod sweep;

@@ -11,7 +11,7 @@ use tompion_model::{
     SideTable, StallPart, Stalls, Status, Storage, TrialData, TrialDraft, Values, View, factor,
     json_schema, note_kind, stall_parts,
 };
-use tompion_store::{Error, Run, RunWriter, remove_leftovers};
+use tompion_store::{Directory, Error, Result, Run, RunWriter};
 
 pub(crate) fn header() -> RunHeader {
     RunHeader {
@@ -82,6 +82,10 @@ fn complaint(directory: &Path) -> String {
     };
     assert!(!text.contains('\n'), "more than one line: {text}");
     text
+}
+
+pub(crate) fn remove_leftovers(path: &Path) -> Result<()> {
+    Directory::open(path)?.remove_leftovers()
 }
 
 #[test]
@@ -265,6 +269,42 @@ fn damaged_and_newer_runs_are_refused_in_one_line() {
     assert!(complaint(&d.path().join("absent")).contains("not a run directory: it is not there"));
     fs::write(d.path().join("file"), "").unwrap();
     assert!(complaint(&d.path().join("file")).contains("not a run directory: it is a file"));
+}
+
+#[test]
+fn words_of_a_recovered_trial_and_of_errors_act_on_no_terminal() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("run");
+    let mut writer = RunWriter::create(&directory, header()).unwrap();
+    let mut hostile = draft(0);
+    hostile.factors = hostile.factors.with(factor::METHOD, "\u{1b}[2J\u{202e}x\n");
+    let data = TrialData {
+        samples: samples(),
+        ..TrialData::default()
+    };
+    writer.save(hostile, &data).unwrap();
+    // Killed before its checkpoint.
+    drop(writer);
+    let run = Run::open(&directory).unwrap();
+    assert_eq!(
+        run.record().trials[0].factors.level(factor::METHOD),
+        " [2J x "
+    );
+    // A name that stands in the run, and in the error that tells of it.
+    let text = fs::read_to_string(directory.join("run.json")).unwrap();
+    let end = text.rfind(",\n  \"crc32\"").unwrap();
+    let body = text[..end].replacen("\"running\"", "\"\u{202e}gnp\"", 1);
+    assert_ne!(body, text[..end]);
+    let seal = format!(
+        ",\n  \"crc32\": \"{:08x}\"\n}}\n",
+        crc32fast::hash(body.as_bytes())
+    );
+    fs::write(directory.join("run.json"), body + &seal).unwrap();
+    let error = Run::open(&directory).unwrap_err().to_string();
+    assert!(
+        error.contains(" gnp") && !error.contains('\u{202e}'),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -455,7 +495,7 @@ fn a_run_goes_on_after_it_was_brought_together() {
     drop(writer);
     let before = content(path);
     let id = Run::open(path).unwrap().record().run_id.clone();
-    let mut writer = RunWriter::reopen(path, 2).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(path).unwrap(), 2).unwrap();
     assert_eq!(names(path), ["run.json", "samples"]);
     drop(Run::open(path).unwrap());
     assert_eq!(content(path), before[..2]);
@@ -574,7 +614,7 @@ fn one_process_at_a_time_writes_to_a_run() {
         drop(writer);
     });
     let began = Instant::now();
-    drop(RunWriter::reopen(path, 3).unwrap());
+    drop(RunWriter::reopen(&Directory::open(path).unwrap(), 3).unwrap());
     assert!(began.elapsed() > Duration::from_millis(200));
     holder.join().unwrap();
 }
@@ -691,7 +731,7 @@ fn a_probe_that_no_trial_has_any_more_leaves_no_file() {
     writer.finish(Status::Complete).unwrap();
     drop(writer);
     assert!(names(path).contains(&"round-trip.parquet".to_owned()));
-    let mut writer = RunWriter::reopen(path, 1).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(path).unwrap(), 1).unwrap();
     assert_eq!(names(path), ["run.json", "samples"]);
     writer.finish(Status::Complete).unwrap();
     assert_eq!(
@@ -893,7 +933,7 @@ fn a_run_goes_on_after_the_trials_that_are_to_stay() {
     // Killed: without a last checkpoint, and with a file half written.
     drop(writer);
     fs::write(path.join("samples/.tmp-x"), "half").unwrap();
-    let mut writer = RunWriter::reopen(path, 2).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(path).unwrap(), 2).unwrap();
     assert_eq!(writer.record().trials.len(), 2);
     assert_eq!(fs::read_dir(path.join("samples")).unwrap().count(), 2);
     let data = TrialData {
@@ -908,7 +948,9 @@ fn a_run_goes_on_after_the_trials_that_are_to_stay() {
     assert_eq!(run.record().status, Status::Complete);
     assert!(run.record().notes.is_empty(), "{:?}", run.record().notes);
     drop(writer);
-    let error = RunWriter::reopen(path, 4).unwrap_err().to_string();
+    let error = RunWriter::reopen(&Directory::open(path).unwrap(), 4)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("holds 3 trials where 4 were saved"),
         "{error}"

@@ -17,6 +17,7 @@ use tompion_advise::{
 };
 use tompion_host::Root;
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, write_budget};
+use tompion_time::os;
 
 use crate::cli::AdviseOptions;
 use crate::exit;
@@ -186,7 +187,7 @@ impl Beside {
         };
         let mut process = LoadProcess::start(load, &config)?;
         process.resume()?;
-        std::thread::sleep(LOAD_SETTLES);
+        os::sleep(LOAD_SETTLES);
         let since = process.observe()?;
         Ok(Self { process, since })
     }

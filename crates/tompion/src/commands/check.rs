@@ -72,6 +72,8 @@ fn probes(options: &CheckOptions, blocks: u32) -> anyhow::Result<Vec<Selection>>
         wakes.extend(wake_up::Method::all().filter(|m| m.row().in_check >= InCheck::Once));
         wakes.retain(|m| is_here(m.available()));
     }
+    let mut slacks = options.slack.clone();
+    slacks.retain(|s| is_here(s.available()));
     // Whoever named one gets no other.
     wakes.iter().try_for_each(|m| m.available())?;
     let mut probes = Vec::new();
@@ -85,7 +87,7 @@ fn probes(options: &CheckOptions, blocks: u32) -> anyhow::Result<Vec<Selection>>
         let given = [
             ("methods", texts(&methods)),
             ("targets", targets),
-            ("slack", texts(&options.slack)),
+            ("slack", texts(&slacks)),
             ("samples", texts(&[&options.wake_samples])),
         ];
         probes.push(selection(wake_up::NAME, given)?);
@@ -100,7 +102,7 @@ fn probes(options: &CheckOptions, blocks: u32) -> anyhow::Result<Vec<Selection>>
                 ("methods", texts(&methods)),
                 ("forms", texts(&[timer_events::Form::Grid])),
                 ("periods", texts(&[EVENT_PERIOD])),
-                ("slack", texts(&options.slack)),
+                ("slack", texts(&slacks)),
                 ("events", texts(&[events])),
                 ("no-search", texts(&[true])),
             ];

@@ -122,13 +122,13 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
                 runs.len()
             );
         };
-        return Ok(Side::of_levels(&Run::open(Path::new(run))?, by)?);
+        return Ok(Side::of_levels(&Run::open_tidied(Path::new(run))?, by)?);
     }
     anyhow::ensure!(!runs.is_empty(), "no run is given, only published results");
     let mut seen = HashSet::new();
     runs.iter()
         .map(|name| {
-            let run = Run::open(Path::new(name))?;
+            let run = Run::open_tidied(Path::new(name))?;
             let place = Path::new(name).canonicalize();
             anyhow::ensure!(
                 seen.insert(place.unwrap_or_else(|_| name.into())),

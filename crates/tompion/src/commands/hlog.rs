@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use tompion_store::{Run, write_whole};
+use tompion_store::{Run, try_whole, write_whole};
 
 /// Refuses a file that could not be written later.
 pub fn try_place(file: &Path) -> anyhow::Result<()> {
@@ -21,16 +21,7 @@ pub fn try_place(file: &Path) -> anyhow::Result<()> {
         "{}: a directory; --hlog takes a file",
         file.display()
     );
-    // Pipes and devices are written to as they are.
-    if file.metadata().is_ok_and(|m| !m.is_file()) {
-        return Ok(());
-    }
-    // As it will be written: under a temporary name, and renamed.
-    tempfile::Builder::new()
-        .prefix(".tompion-")
-        .tempfile_in(directory)
-        .with_context(|| format!("{}: --hlog cannot be written there", file.display()))?;
-    Ok(())
+    try_whole(file).context("--hlog")
 }
 
 /// Writes the log of a run.

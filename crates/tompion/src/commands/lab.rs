@@ -15,6 +15,7 @@ use tompion_platforms::PlatformPlan;
 use tompion_platforms::leftovers::{self, Way};
 use tompion_platforms::platform::Presence;
 use tompion_run::Destination;
+use tompion_store::Run;
 
 use super::report::{self, Page};
 use super::session::header;
@@ -119,6 +120,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
         (None, None) => unreachable!("refused by the options"),
     };
     let quiet = options.output.quiet;
+    let home = lab.directory().clone();
     let stop = crate::stop::in_order()?;
     let line = progress::LabLine::new(quiet);
     let ending = lab.run(&platforms, &program, &stop, |progress| line.show(progress));
@@ -145,7 +147,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
         exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);
     }
-    report::make(&directory, &Page::InRun, options.output, &[])?;
+    report::make(&Run::open_in(&home)?, &Page::InRun, options.output, &[])?;
     if ending.interrupted {
         exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);

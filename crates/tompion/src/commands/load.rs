@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, least_write_bytes};
 use tompion_model::LoadEvidence;
+use tompion_time::os;
 
 use crate::cli::LoadOptions;
 use crate::exit;
@@ -89,7 +90,7 @@ fn run(
         if left == Some(Duration::ZERO) || stop.load(Ordering::Relaxed) {
             break;
         }
-        std::thread::sleep(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY));
+        os::sleep(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY));
         let now = process.observe()?;
         line.set_message(text::progress(&rates(&last, &now), begun.elapsed(), time));
         // Rates over a second do not flicker.

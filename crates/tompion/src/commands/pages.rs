@@ -1,8 +1,6 @@
 //! `tompion man` and `tompion completions`, from the option definitions.
 
-use std::path::Path;
-
-use anyhow::Context;
+use tompion_store::Directory;
 
 use crate::cli::{self, CompletionOptions, ManOptions};
 use crate::exit;
@@ -10,11 +8,22 @@ use crate::output::print;
 
 /// Writes one man page a command.
 pub fn man(options: &ManOptions) -> exit::Result {
-    let out: &Path = &options.out;
-    let context = || format!("{}: writing man pages", out.display());
-    std::fs::create_dir_all(out).with_context(context)?;
-    clap_mangen::generate_to(cli::command(), out).with_context(context)?;
+    let out = Directory::make(&options.out)?;
+    let mut all = cli::command().disable_help_subcommand(true);
+    all.build();
+    page(&all, &out)?;
     Ok(0)
+}
+
+/// The page of one command, and those of its own.
+fn page(command: &clap::Command, out: &Directory) -> anyhow::Result<()> {
+    for below in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+        page(below, out)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    Ok(out.put(&page.get_filename(), &text)?)
 }
 
 /// Prints the completions of one shell.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tompion_platforms::platform::KINDS;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData, Vocabulary};
-use tompion_store::{Run, RunWriter, put, remove_leftovers, write_whole};
+use tompion_store::{Directory, Run, RunWriter, write_whole};
 
 use crate::cli::ReportOptions;
 use crate::exit;
@@ -29,9 +29,6 @@ pub enum Page {
 
 /// Carries out the command.
 pub fn report(options: &ReportOptions) -> exit::Result {
-    // A run that was killed may hold files half done; one that cannot be tidied can still
-    // be shown.
-    let _ = remove_leftovers(&options.run);
     if let Some(format) = options.format {
         return export(options, format.0);
     }
@@ -49,12 +46,12 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         Some(file) => Page::File(file.clone()),
     };
     let run = open(&options.run, options.redact)?;
-    make_of(&run, &page, options.output, &[])
+    make(&run, &page, options.output, &[])
 }
 
 /// Opens a run, without what names somebody where that is wished.
 fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
-    let run = Run::open(directory)?;
+    let run = Run::open_tidied(directory)?;
     Ok(match redact {
         true => tompion_report::redacted(run, vocabulary()),
         false => run,
@@ -118,30 +115,28 @@ fn plots(
         );
     };
     let data = gather(&open(&options.run, options.redact)?)?;
-    anyhow::ensure!(
-        directory.is_dir() || std::fs::symlink_metadata(directory).is_err(),
-        "{}: is no directory; plots are a file each, name a directory for them",
-        directory.display()
-    );
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("{}: cannot be made", directory.display()))?;
+    let directory = Directory::make(directory)?;
     let plots: Vec<_> = make(&data).collect::<Result<_, _>>()?;
-    refuse_others(directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
+    refuse_others(&directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
     for plot in &plots {
-        write_whole(&directory.join(&plot.name), &plot.content)?;
+        directory.put(&plot.name, &plot.content)?;
     }
     let written = plots.len();
     if !options.output.quiet {
-        print(&format!("{written} plots in {}\n", directory.display()))?;
+        print(&format!(
+            "{written} plots in {}\n",
+            directory.path().display()
+        ))?;
     }
     Ok(0)
 }
 
 /// Refuses a directory with plots that would not be written anew: among those of a
 /// redacted run, for example, they would be taken for some of them.
-fn refuse_others(directory: &Path, names: &BTreeSet<&str>) -> anyhow::Result<()> {
-    let entries = std::fs::read_dir(directory)
-        .with_context(|| format!("{}: cannot be listed", directory.display()))?;
+fn refuse_others(directory: &Directory, names: &BTreeSet<&str>) -> anyhow::Result<()> {
+    let at = directory.path().display();
+    let there = directory.names();
+    let there = there.with_context(|| format!("{at}: cannot be listed"))?;
     let is_plot = |name: &str| {
         FORMS.iter().any(|form| match form.make {
             Make::Plots(extension, _) => name.ends_with(&format!(".{extension}")),
@@ -149,35 +144,22 @@ fn refuse_others(directory: &Path, names: &BTreeSet<&str>) -> anyhow::Result<()>
         })
     };
     let is_other = |name: &String| is_plot(name) && !names.contains(name.as_str());
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    if let Some(other) = names.filter(is_other).min() {
-        anyhow::bail!(
-            "{}: holds {other}, which is no plot of this run; choose another --out",
-            directory.display()
-        );
+    if let Some(other) = there.into_iter().filter(is_other).min() {
+        anyhow::bail!("{at}: holds {other}, which is no plot of this run; choose another --out");
     }
     Ok(())
 }
 
-/// Reads a run, writes its page, prints what was chosen and returns the exit
+/// Writes the page of a run, prints what was chosen and returns the exit
 /// status for the required profiles. Where the page cannot be written the rest
 /// is printed all the same before the error.
-pub fn make(
-    directory: &Path,
-    page: &Page,
-    output: OutputOptions,
-    required: &[&str],
-) -> exit::Result {
-    make_of(&Run::open(directory)?, page, output, required)
-}
-
-fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> exit::Result {
+pub fn make(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> exit::Result {
     let directory = run.directory();
     let data = gather(run)?;
     let file = match page {
         Page::None => None,
         Page::File(file) => Some(file.clone()),
-        Page::Beside | Page::InRun => Some(directory.join(REPORT_FILE)),
+        Page::Beside | Page::InRun => Some(directory.path().join(REPORT_FILE)),
         Page::StandardOutput => {
             print(&tompion_report::html(&data))?;
             return Ok(status_of(&data, required));
@@ -185,11 +167,9 @@ fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> 
     };
     let written = match (page, &file) {
         (Page::File(file), _) => write_whole(file, tompion_report::html(&data).as_bytes()),
-        (_, Some(_)) => put(
-            directory,
-            REPORT_FILE,
-            tompion_report::html(&data).as_bytes(),
-        ),
+        (_, Some(_)) => directory
+            .require_own()
+            .and_then(|()| directory.put(REPORT_FILE, tompion_report::html(&data).as_bytes())),
         (_, None) => Ok(()),
     };
     if output.json {
@@ -199,7 +179,7 @@ fn make_of(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> 
         if let (Some(file), true) = (&file, written.is_ok()) {
             text.push_str(&format!("\nReport: {}", file.display()));
         }
-        print(&format!("{text}\nRun:    {}\n", directory.display()))?;
+        print(&format!("{text}\nRun:    {}\n", directory.path().display()))?;
     }
     match (written, page) {
         // The run may be somebody else's; the page was not what was asked for.

@@ -103,12 +103,14 @@ pub fn carry_out_and(
         },
     };
 
-    let then = Run::open(&directory)
-        .map_err(anyhow::Error::from)
-        .and_then(|run| then(&run));
-    let reported = report::make(&directory, &Page::InRun, options.output, promises.required);
+    let told = Run::open_in(&directory).map(|run| {
+        let then = then(&run);
+        let reported = report::make(&run, &Page::InRun, options.output, promises.required);
+        (then, reported)
+    });
     // What ended the run comes before what it did to the report.
     let status = result?;
+    let (then, reported) = told?;
     then?;
     let verdict = reported?;
     Ok(match status {

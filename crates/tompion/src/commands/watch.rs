@@ -93,7 +93,7 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
     };
     let told = print(&format!(
         "Kept {trials} in {0}\nReport: tompion report {0}\n",
-        directory.display()
+        directory.path().display()
     ));
     ended?;
     finished?;

@@ -22,6 +22,9 @@ use tompion_run::{Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSea
 const MOST: u64 = 1000;
 /// Rows at the start of a trial that are warm-up.
 const WARM_UP: u64 = 5;
+/// By how many seconds the time of day is set once the machine has run for `STEP_AFTER`.
+const STEP: &str = "PLANTED_STEP_S";
+const STEP_AFTER: Duration = Duration::from_secs(4);
 /// How long a load takes to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -30,6 +33,7 @@ pub struct Machine {
     now: Duration,
     loads: Vec<LoadSpec>,
     on: Option<(usize, Duration)>,
+    step_s: i64,
     /// Always the same series.
     random: ChaCha8Rng,
 }
@@ -41,6 +45,7 @@ impl Machine {
             now: Duration::from_secs(1),
             loads: loads.to_vec(),
             on: None,
+            step_s: std::env::var(STEP).map_or(0, |s| s.parse().expect("seconds")),
             random: ChaCha8Rng::seed_from_u64(0),
         })
     }
@@ -248,11 +253,16 @@ impl Bench for Machine {
         /// Of 2026-01-01, when all planted runs begin.
         const BEGAN_NS: u64 = 1_767_225_600_000_000_000;
         let ns = self.now.as_nanos() as u64;
+        let step_s = if self.now > STEP_AFTER {
+            self.step_s
+        } else {
+            0
+        };
         Clocks {
             counter_ticks: Some(3 * ns),
             monotonic_raw_ns: ns,
             monotonic_ns: ns,
-            realtime_ns: BEGAN_NS + ns,
+            realtime_ns: (BEGAN_NS + ns).wrapping_add_signed(step_s * 1_000_000_000),
             within_ns: 90,
             synchronisation: None,
         }

@@ -1,10 +1,10 @@
 //! Guests that measure at once: all of them are waited for, and it is held that they did.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tompion_platforms::platform::{Output, Running, TaskError};
+use tompion_time::os;
 
 /// How often they are looked at: seldom, since it may be on the CPU that is measured.
 const LOOK: Duration = Duration::from_millis(100);
@@ -57,7 +57,7 @@ pub(super) fn outputs(
     stop: &AtomicBool,
 ) -> Result<Vec<(usize, Output)>, TaskError> {
     while !all.iter().all(|guest| guest.running.is_over()) {
-        thread::sleep(LOOK);
+        os::sleep(LOOK);
         all.iter_mut().for_each(Overlap::look);
         if stop.load(Ordering::Relaxed) {
             return Err(TaskError::Stopped);

@@ -228,6 +228,29 @@ fn within_a_pid_namespace_numbers_are_translated_as_they_are_learnt() {
     assert_eq!(pairs, [(7, -6001), (-6001, 7), (0, -6001)]);
 }
 
+#[test]
+fn the_least_number_of_a_thread_has_no_negative() {
+    let mut decoder = Decoder {
+        translate: true,
+        ..Decoder::default()
+    };
+    let fields = SwitchFields::of(&switch_format()).unwrap();
+    decoder.roles.insert(1, Role::Switch(Box::new(fields)));
+    let written = Written::default().sample(1, 0, 100, &switch_raw(i32::MIN, 0, 7));
+    let (events, _) = decode(&mut decoder, &written);
+    assert!(
+        matches!(
+            events[..],
+            [Event::Switch {
+                prev: OUTSIDE,
+                next: -7,
+                ..
+            }]
+        ),
+        "{events:?}"
+    );
+}
+
 /// Without tracepoints, as in a container.
 #[test]
 fn within_a_pid_namespace_strangers_are_not_taken_for_the_idle_thread() {

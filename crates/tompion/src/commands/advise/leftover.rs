@@ -20,6 +20,10 @@ pub fn restore(root: &Root, output: OutputOptions) -> exit::Result {
         )
     };
     if Leftover::find(root)?.is_none() {
+        if Journal::has_half_a_record(root) {
+            // Opening it removes that. Who may not do so has nothing to do with it.
+            let _ = Journal::open(root);
+        }
         return nothing("no run was killed in this boot");
     }
     let journal = Journal::open(root)?;

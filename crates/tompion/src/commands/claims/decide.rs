@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tompion_model::RunRecord;
 use tompion_papers::claims::{Evidence, Finding, Outcome, SCHEMA_VERSION, decidable, plan, source};
 use tompion_report::findings_text;
-use tompion_store::Run;
+use tompion_store::{Directory, Run};
 
 use crate::cli::ClaimsOptions;
 use crate::commands::report::terminal_width;
@@ -17,7 +17,7 @@ use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {
-    let run = Run::open(directory)?;
+    let run = Run::open_tidied(directory)?;
     let mut findings = tompion_papers::claims::decide(run.record());
     if findings.is_empty() {
         let claims: Vec<&str> = decidable().collect();
@@ -34,11 +34,10 @@ pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {
     }
     let all = evidence(directory, run.record(), &findings)?;
     if let Some(to) = &options.write {
-        std::fs::create_dir_all(to).with_context(|| to.display().to_string())?;
+        let to = Directory::make(to).map_err(|e| anyhow::anyhow!("--write: {e}"))?;
         for of_paper in &all {
-            let path = to.join(format!("{}-lab.json", of_paper.paper));
             let text = serde_json::to_string_pretty(of_paper)? + "\n";
-            std::fs::write(&path, text).with_context(|| path.display().to_string())?;
+            to.put(&format!("{}-lab.json", of_paper.paper), text.as_bytes())?;
         }
     }
     if options.json {

@@ -14,7 +14,7 @@ use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn summary(options: &LabSummaryOptions) -> exit::Result {
-    let run = Run::open(&options.run)?;
+    let run = Run::open_tidied(&options.run)?;
     let reference = options.reference.as_deref();
     let found = platform_summary(run.record(), reference, &options.ratios, options.level)
         .with_context(|| options.run.display().to_string())?;

@@ -1,0 +1,470 @@
+#!/usr/bin/env python3
+"""Writes what the corpora begin with: something sound for each target, and the inputs that once did
+harm. `make fuzz` finds more by itself; what is worth keeping of that is copied beside these.
+
+    .cache/venv/bin/python fuzz/seeds.py
+"""
+
+import io
+import json
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/acceptance"))
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+CORPUS = ROOT / "fuzz/corpus"
+EDGES = [2**31 - 1, -2**31, 2**32 - 1, 2**40, 2**62, 9 * 10**18, -9 * 10**18, 2**63 - 1, -2**63]
+
+
+def put(target, name, content):
+    place = CORPUS / target
+    place.mkdir(parents=True, exist_ok=True)
+    (place / name).write_bytes(content.encode() if isinstance(content, str) else bytes(content))
+
+
+def short(content):
+    """Bytes behind a length of one byte."""
+    content = content.encode() if isinstance(content, str) else content
+    return bytes([len(content)]) + content
+
+
+def number(value):
+    """A whole number as fuzz/src/input.rs reads it: 64 bits."""
+    return b"\x83" + struct.pack("<q", value)
+
+
+def unpacked(name):
+    with tarfile.open(ROOT / f"tests/golden/{name}.tar.gz") as packed:
+        files = (m for m in packed if m.isfile())
+        return {m.name.split("/", 1)[1]: packed.extractfile(m).read() for m in files}
+
+
+# --- runs ----------------------------------------------------------------------------------
+
+# A change: what, which file, where; fuzz/src/run_files.rs has their meaning.
+FLIP, SET, WRITE, INSERT, DELETE, CUT, REPEAT, REPLACE, NUMBER, TEXT, REMOVE, HOLE = range(12)
+SMALL, UNFINISHED, VERSION_2, VERSION_1 = range(4)
+# Of the small finished run, by name.
+BINS, HISTOGRAMS, RUN_JSON, STALLS, PARTS, WAKE_UP = range(6)
+FROM_END = 0x80
+
+
+def change(what, file, at=0, more=b""):
+    return struct.pack("<BBH", what, file, at) + more
+
+
+def parquet(**more):
+    columns = {"at_ns": pa.array(np.arange(40, dtype=np.int64) * 1000),
+               "value_ps": pa.array(np.arange(40, dtype=np.int64) * 1000),
+               "n": pa.array(np.ones(40, np.uint32)), "missed": pa.array(np.zeros(40, np.uint32)),
+               "mark": pa.nulls(40, pa.string())} | more
+    return as_bytes(pa.table(columns))
+
+
+def as_bytes(table, **options):
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="snappy", write_statistics=False, **options)
+    return out.getvalue()
+
+
+def zigzag(value):
+    rest, encoded = value << 1, bytearray()
+    while rest > 0x7F:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes(encoded) + bytes([rest])
+
+
+def announcing(content, rows, announced):
+    """A file whose footer announces other rows than it has."""
+    length = int.from_bytes(content[-8:-4], "little")
+    footer = content[-8 - length:-8].replace(zigzag(rows), zigzag(announced))
+    return content[:-8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def runs():
+    for target in ("run-raw", "run-repaired"):
+        for base, name in enumerate(["finished", "unfinished", "version-2", "version-1"]):
+            put(target, f"sound-{name}", [base])
+            put(target, f"footer-bit-{name}", bytes([base]) + change(FLIP | FROM_END, 2, 60, b"\3"))
+        for file in range(6):
+            put(target, f"bit-{file}", bytes([SMALL]) + change(FLIP, file, 200, b"\5"))
+            put(target, f"cut-{file}", bytes([SMALL]) + change(CUT, file, 400))
+        put(target, "run-json-of-4-gib", bytes([SMALL]) + change(HOLE, RUN_JSON, 0, b"\x20"))
+        put(target, "samples-of-4-tib", bytes([SMALL]) + change(HOLE, WAKE_UP, 0, b"\x2a"))
+        put(target, "gone", bytes([SMALL]) + change(REMOVE, WAKE_UP))
+        put(target, "gone-unfinished", bytes([UNFINISHED]) + change(REMOVE, 2))
+        put(target, "escape-in-a-text", bytes([SMALL]) + change(TEXT, RUN_JSON, 0, b"\7\0" + short("\x1b[2Jx\n")))
+    hostile = {
+        "missed-2-32": parquet(missed=pa.array(np.array([0] * 35 + [2**32 - 1] * 5, np.uint32))),
+        "missed-2-32-once": parquet(missed=pa.array(np.array([0] * 39 + [2**32 - 1], np.uint32))),
+        "values-of-9e18": parquet(value_ps=pa.array(np.array([9 * 10**18, -9 * 10**18] * 20))),
+        "values-at-both-ends": parquet(value_ps=pa.array(np.array([2**63 - 1, -2**63] * 20))),
+        "batches-of-2-32": parquet(n=pa.array(np.full(40, 2**32 - 1, np.uint32))),
+        "negative-times": parquet(at_ns=pa.array(np.arange(40) - 20)),
+        "unknown-mark": parquet(mark=pa.array(["drunk"] * 40)),
+        "rows-2-62": announcing(parquet(), 40, 2**62),
+        "rows-2-40": announcing(parquet(), 40, 2**40),
+        "no-column": as_bytes(pa.table({"value_ps": pa.array([1] * 40)})),
+    }
+    for name, content in hostile.items():
+        put("run-repaired", name, bytes([SMALL]) + change(REPLACE, WAKE_UP, 0, content))
+    numbers = b"".join(change(NUMBER, RUN_JSON, 0, struct.pack("<HB", 31 * i, 4) + number(edge))
+                       for i, edge in enumerate(EDGES))
+    put("run-repaired", "numbers-at-edges", bytes([SMALL]) + numbers)
+    for i, edge in enumerate(EDGES):
+        put("run-repaired", f"number-at-edge-{i}",
+            bytes([i % 4]) + change(NUMBER, RUN_JSON, 0, struct.pack("<HB", 17 * i + 3, 4) + number(edge)))
+
+
+def parquet_files():
+    put("parquet-file", "samples", parquet())
+    for name in ("wake-up", "stalls.parts", "bins"):
+        put("parquet-file", f"golden-{name}", unpacked("version-2")[f"{name}.parquet"])
+    bit = bytearray(unpacked("version-2")["wake-up.parquet"])
+    bit[2097] ^= 1 << 7
+    put("parquet-file", "bit-on-which-the-library-panics", bit)
+    one = pa.table({"a": pa.array(np.arange(1234, dtype=np.int64))})
+    for power in (31, 40, 62):
+        put("parquet-file", f"rows-2-{power}", announcing(as_bytes(one), 1234, 2**power))
+    rows = 50_000_000
+    many = pa.table({"a": pa.array(np.zeros(rows, np.int64))})
+    put("parquet-file", "50-million-rows",
+        as_bytes(many, row_group_size=rows, data_page_size=1 << 30, write_batch_size=rows, max_rows_per_page=rows))
+    for kind in (pa.string(), pa.bool_(), pa.float64(), pa.uint64(), pa.int32()):
+        values = pa.array(["a", None, "ccc"] * 9) if kind == pa.string() else pa.array([0, None, 1] * 9).cast(kind)
+        put("parquet-file", f"column-of-{kind}", as_bytes(pa.table({"a": values})))
+        put("parquet-file", f"pages-2-of-{kind}", as_bytes(pa.table({"a": values}), data_page_version="2.0"))
+    texts = pa.table({"a": pa.array([f"text {i}" for i in range(50)])})
+    for encoding in ("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "PLAIN"):
+        put("parquet-file", f"texts-{encoding.lower()}",
+            as_bytes(texts, use_dictionary=False, column_encoding={"a": encoding}))
+
+
+def samples(values, how=0, missed=b""):
+    """A trial's rows, as fuzz/src/targets/report.rs reads them, each once."""
+    rows = b"".join(bytes([how]) + number(value) + missed + b"\0" for value in values)
+    return bytes([len(values)]) + rows
+
+
+def reports():
+    # The first byte chooses the form.
+    for i, probe in enumerate(["wake-up", "wake-up-on-a-grid", "read-cost", "timer-events", "stalls"]):
+        trial = bytes([0, i, 0]) + samples(range(1000, 21000, 1000))
+        put("report", probe, bytes([i]) + b"\3" + 4 * trial)
+    ends = [2**63 - 1, -2**63, 9 * 10**18, -9 * 10**18, 0, 2**53]
+    put("report", "values-at-both-ends", b"\0\0" + bytes([0, 0, 0]) + samples(ends))
+    put("report", "values-of-9e18", b"\6\1" + 2 * (bytes([0, 0, 0]) + samples(2 * ends[2:4])))
+    put("report", "missed-2-32", b"\4\0" + bytes([4, 1, 0]) + samples([10**8] * 3, 4, number(2**32 - 1))
+        + 2 * number(10**9) + number(200_000) + number(10))
+    put("report", "one-value", b"\1\0" + bytes([0, 2, 0]) + samples([7]))
+    put("report", "no-value", b"\2\2" + 3 * (bytes([0, 0, 0]) + samples([])))
+    put("report", "formula", b"\2\0" + bytes([1, 0, 2]) + short("=1+1") + samples(range(9)))
+    for seed in range(6):
+        put("report", f"any-{seed}", np.random.default_rng(seed).integers(0, 256, 500, np.uint8).tobytes())
+
+
+def secrets():
+    put("redaction", "none", b"\0\0")
+    for kind in range(9):
+        planted = b"".join(struct.pack("<HB", 5 * i + kind, kind) + b"\1\2\3\4\5\6" + b"\1\2" for i in range(8))
+        put("redaction", f"kind-{kind}", bytes([1 if kind % 2 else 8 * kind]) + planted)
+    for seed in range(4):
+        any_bytes = np.random.default_rng(seed).integers(0, 256, 120, np.uint8).tobytes()
+        put("redaction", f"any-{seed}", b"\1" + any_bytes)
+
+
+# --- the lab -------------------------------------------------------------------------------
+
+
+def plans():
+    put("lab-plan", "golden", (ROOT / "tests/golden/plan.toml").read_text())
+    for plan in sorted((ROOT / "plans").glob("*.toml")):
+        put("lab-plan", plan.stem, plan.read_text())
+    put("lab-plan", "platforms", """
+seed = 3
+replicates = 4000000000
+loads = ["idle", "cpu:threads=2", "network:peer=h:9000:key=/k", "memory:size=4M:threads=2", "cpu:cpus=0-3,5", "download:peer=h:1"]
+time = "300ms"
+[[platforms]]
+kind = "host"
+[[platforms]]
+kind = "oci"
+runtime = "runc"
+[[platforms]]
+kind = "qemu"
+[[platforms]]
+kind = "ssh"
+host = "u@-oProxyCommand=x"
+[[platforms]]
+kind = "firecracker"
+[[placements]]
+name = "crowded"
+scenario = "2"
+[[probes]]
+kind = "stalls"
+[[probes]]
+kind = "timer-events"
+methods = ["timerfd"]
+periods = ["5ms", "1ns", "584y"]
+""")
+    put("lab-plan", "loads", """
+replicates = 2
+loads = ["idle", "memory:size=4M:threads=2", "cpu:cpus=0-3,5", "udp:rate=10M"]
+[[platforms]]
+kind = "host"
+[[probes]]
+kind = "read-cost"
+""")
+    docs = (ROOT / "docs").rglob("*.md")
+    found = [block for page in sorted(docs) for block in page.read_text().split("```toml\n")[1:]]
+    for i, block in enumerate(found):
+        if "[[platforms]]" in block:
+            put("lab-plan", f"docs-{i}", block.split("```")[0])
+
+
+def archive(*entries):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, content, more in entries:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            for key, value in more.items():
+                setattr(info, key, value)
+            tar.addfile(info, io.BytesIO(content))
+    end = out.getvalue()
+    return end[:len(end.rstrip(b"\0")) + 511 & ~511] + bytes(1024)
+
+
+def archives():
+    run = ("run.json", b"{}", {})
+    link = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}
+    hostile = {
+        "sound": [run, ("samples/00000.parquet", b"PAR1", {})],
+        "link": [run, ("samples/0.parquet", b"", link)],
+        "linked-directory": [("samples", b"", {"type": tarfile.SYMTYPE, "linkname": "/etc"}), run],
+        "hard-link": [run, ("samples/0.parquet", b"", {"type": tarfile.LNKTYPE, "linkname": "run.json"})],
+        "pipe": [run, ("samples/0.parquet", b"", {"type": tarfile.FIFOTYPE})],
+        "sparse-of-1-tib": [run, ("samples/0.parquet", b"", {"type": tarfile.GNUTYPE_SPARSE, "size": 0})],
+        "upwards": [run, ("samples/../../x.parquet", b"x", {})],
+        "absolute": [run, ("/samples/x.parquet", b"x", {})],
+        "twice": [run, run],
+        "long-name": [run, ("samples/" + "x" * 300 + ".parquet", b"x", {})],
+        "directory": [("samples/", b"", {"type": tarfile.DIRTYPE, "mode": 0o755}), run],
+    }
+    for name, entries in hostile.items():
+        put("result-archive", name, b"\0" + archive(*entries))
+    bomb = bytearray(archive(run))
+    bomb[124:136] = b"\x80" + (1 << 62).to_bytes(11, "big")
+    put("result-archive", "size-of-2-62", b"\2" + bytes(bomb))
+    put("result-archive", "frame", b"\3" + frame(b"TOMPCEL\n", 3, [archive(run)]))
+    put("result-archive", "frame-of-2-64", b"\3" + b"TOMPCEL\n" + struct.pack("<IIIQI", 3, 0, 0, 2**64 - 1, 0))
+    put("result-archive", "words", b"\1Segmentation fault\n")
+
+
+def frame(magic, layout, parts, kind=0, status=0):
+    head = magic + struct.pack("<III", layout, kind, status) + b"".join(struct.pack("<Q", len(p)) for p in parts)
+    return head + struct.pack("<I", zlib.crc32(head + b"".join(parts))) + b"".join(parts)
+
+
+def frames():
+    good = frame(b"TOMPGST\n", 2, [b"out" * 50, b"a warning\n"], status=7 << 8)
+    put("guest-frame", "behind-the-mark", b"\1" + good)
+    put("guest-frame", "without-a-mark", b"\0" + good + bytes(512))
+    put("guest-frame", "refused", b"\3" + frame(b"TOMPGST\n", 2, [b"no such program", b""], kind=1))
+    put("guest-frame", "earlier-layout", b"\0" + b"TOMPGST\n\1" + bytes(600))
+    put("guest-frame", "lengths-of-2-64", b"\3TOMPGST\n" + struct.pack("<IIIQQI", 2, 0, 0, 2**64 - 1, 2**64 - 1, 0) + bytes(512))
+    put("guest-frame", "nothing", b"\1" + bytes(512))
+
+
+# --- the kernel ----------------------------------------------------------------------------
+
+
+def record(kind, misc, body):
+    return struct.pack("=IHH", kind, misc, 8 + len(body)) + body
+
+
+def sample(of, tid, at, raw, cpu=0):
+    body = struct.pack("=QIIQIIi", of, 1, tid, at, cpu, 0, len(raw))
+    return record(9, 0, body + raw)
+
+
+def beside(kind, misc, own, tid, at, cpu=0):
+    return record(kind, misc, own + struct.pack("=iiQQQ", 1, tid, at, cpu, 7))
+
+
+def switch(prev, state, following):
+    return struct.pack("=8x16sixxxxq16siI", b"one", prev, state, b"two", following, 0)
+
+
+def perf():
+    out, preempted = 1 << 13, 1 << 14
+    thread = beside(14, out | preempted, b"", 42, 100) + beside(14, 0, b"", 42, 200) + beside(14, out, b"", 42, 300)
+    put("perf-records", "thread", b"\0" + struct.pack("<H", len(thread)) + thread + b"\2\0")
+    cpu = b"".join([
+        sample(1, 42, 100, switch(42, 1, 77)), sample(2, 1, 150, struct.pack("=24xi", 42)),
+        sample(3, 1, 160, struct.pack("=24xii", 42, 0)), sample(4, 1, 170, struct.pack("=24xii", 42, 1)),
+        sample(1, 77, 200, switch(77, 0, 42)),
+        sample(5, 42, 210, struct.pack("=8xiI4s", 9, 16 | 4 << 16, b"eth0")), sample(6, 42, 230, struct.pack("=8xi", 9)),
+        sample(7, 42, 240, struct.pack("=8xI", 1)), sample(8, 42, 250, struct.pack("=8xI", 1)),
+        sample(9, 42, 260, b""), sample(10, 42, 270, b""), sample(11, 42, 280, b""), sample(12, 42, 290, b""),
+        beside(2, 0, struct.pack("=QQ", 1, 5), 42, 300), sample(1, 42, 400, switch(42, 0, 77)),
+        beside(3, 0, struct.pack("=ii16s", 1, 42, b"new"), 42, 410),
+        beside(15, out, struct.pack("=ii", 1, 77), 42, 420), beside(5, 0, bytes(24), 42, 430),
+        sample(1, 77, 500, switch(77, 0, 43)),
+    ])
+    rest = thread
+    for name, how in (("cpu", 0), ("namespace", 2)):
+        put("perf-records", name, bytes([how]) + struct.pack("<H", len(cpu)) + cpu + b"\0\2" + rest)
+    put("perf-records", "shifted", b"\1" + number(-2**63) + struct.pack("<H", len(cpu)) + cpu + b"\0\2" + rest)
+    lost = -2**31
+    put("perf-records", "least-number", b"\2" + struct.pack("<H", 0) + b"\0\0" + sample(1, 42, 100, switch(lost, 0, lost)))
+    put("perf-records", "no-length", b"\0" + struct.pack("<H", 8) + struct.pack("=IHH", 9, 0, 0) + b"\0\0")
+
+
+def formats():
+    text = """name: sched_switch
+ID: 372
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;
+\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;
+\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;
+\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;
+\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;
+
+print fmt: "prev_comm=%s", { 0x00000001, "S" }, { 0x00000002, "D" }, { 4, "T" }, { 0x8, "t" }
+"""
+    put("tracefs-format", "sched-switch", short(bytes(range(64))) + text.encode())
+    far = text.replace("offset:24", f"offset:{2**64 - 1}")
+    put("tracefs-format", "field-beyond-all-records", short(bytes(64)) + far.encode())
+    elsewhere = "ID: 1\n\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n"
+    put("tracefs-format", "text-elsewhere", short(bytes(12) + struct.pack("<I", 16 | 5 << 16) + b"eth0\0") + elsewhere.encode())
+    put("tracefs-format", "text-of-64-kib", short(bytes(12) + struct.pack("<I", 0xFFFFFFFF)) + elsewhere.encode())
+
+
+# --- programs ------------------------------------------------------------------------------
+
+
+def programs():
+    with tempfile.TemporaryDirectory() as place:
+        place = Path(place)
+        (place / "x.c").write_text("int nanosleep(void); int clock_gettime(void); int f(void) { return nanosleep() + clock_gettime(); }")
+        (place / "y.c").write_text("int g(void) { return 1; }")
+        small = ["-nostdlib", "-s", "-O1", "-Wl,-z,max-page-size=512,-z,noseparate-code,--build-id=none,--hash-style=sysv"]
+        link = lambda *arguments: subprocess.run(["gcc", *small, *arguments], cwd=place, check=True)
+        link("-shared", "-fPIC", "-Wl,-soname,liby.so", "-o", "liby.so", "y.c")
+        link("-shared", "-fPIC", "-Wl,-rpath,$ORIGIN/a:/b,--disable-new-dtags", "-o", "rpath.so", "x.c", "liby.so")
+        link("-shared", "-fPIC", "-Wl,-rpath,$ORIGIN/a:/b,--enable-new-dtags", "-o", "runpath.so", "x.c", "liby.so")
+        link("-pie", "-fPIE", "-Wl,-e,f", "-Wl,--unresolved-symbols=ignore-all", "-o", "program", "x.c")
+        for name in ("liby.so", "rpath.so", "runpath.so", "program"):
+            put("elf", name, (place / name).read_bytes())
+    good = (CORPUS / "elf/runpath.so").read_bytes()
+    # Segments that lie at the end of all addresses.
+    far = bytearray(good)
+    count, size, at = struct.unpack_from("<H", far, 56)[0], struct.unpack_from("<H", far, 54)[0], struct.unpack_from("<Q", far, 32)[0]
+    for i in range(count):
+        if struct.unpack_from("<I", far, at + i * size)[0] == 1:
+            struct.pack_into("<Q", far, at + i * size + 8, 2**64 - 1)
+    put("elf", "segments-beyond-all-files", far)
+    put("elf", "other-byte-order", good[:5] + b"\2" + good[6:64])
+    put("elf", "32-bits", good[:4] + b"\1" + good[5:64])
+    put("elf", "nothing-but-the-magic", good[:4])
+    entry = lambda key, value: struct.pack("=iIIIQ", 0x303, key, value, 0, 0)
+    names = b"libc.so.6\0/lib/libc.so.6\0libx.so\0/lib/libx.so\0"
+    start = 48 + 2 * 24
+    cache = b"glibc-ld.so.cache1.1" + struct.pack("=II20x", 2, len(names)) + entry(start, start + 10) + entry(start + 25, start + 33) + names
+    put("ld-cache", "two", short("libc.so.6") + cache)
+    put("ld-cache", "behind-an-older-table", short("libx.so") + b"ld.so-1.7.0\0" + bytes(20) + cache)
+    put("ld-cache", "count-of-2-32", short("libc.so.6") + cache[:20] + b"\xff" * 4 + cache[24:])
+    put("ld-cache", "texts-beyond-it", short("") + cache[:52] + b"\xff" * 8 + cache[60:])
+
+
+# --- the peer, journals, logs --------------------------------------------------------------
+
+
+def peers():
+    for name in ("network", "download", "udp", "files", "chess"):
+        put("peer", f"open-{name}", b"\0tompion 2 %b 00ff\n" % name.encode())
+    ask = b"tompion 2 network 00ff\n"
+    put("peer", "proof", b"\3" + ask + b"\1")
+    put("peer", "proof-of-nothing", b"\1" + ask + b"proof \n")
+    put("peer", "other-proof", b"\1" + ask + b"proof " + b"00" * 32 + b"\n")
+    put("peer", "no-hexadecimal", b"\1" + ask + b"proof zz\xc3\xa9\n")
+    put("peer", "pauses", b"\1tompion\2 2 udp\2 00\n\2proof 0\2\n")
+    put("peer", "endless-line", b"\1" + b"x" * 200)
+    put("peer", "line-of-128", b"\1tompion 2 udp " + b"0" * 113 + b"\n")
+    put("peer", "other-protocol", b"\1GET / HTTP/1.1\r\n\r\n")
+    put("peer", "key-short", b"\4short")
+    put("peer", "key", b"\4  0123456789abcdef  \n")
+    put("peer", "key-long", b"\4" + b"k" * 1000)
+    put("peer", "datagram", b"\4tompion1\1\2\3\4\5\6\7\x08zz")
+    put("peer", "report", b"\x0c3 4200")
+
+
+def journals():
+    irq = "/proc/irq/1/smp_affinity_list"
+    base = {"format": 1, "boot_id": "new", "pid": 7, "knob": "irq"}
+    one = {"path": irq, "old": "0-1", "new": "new"}
+    led = one | {"back": {"value": "1", "seen_in": "/proc/irq/36/smp_affinity_list", "begun": True}}
+    records = {
+        "one": [one], "led": [led], "nothing": [],
+        "other-file": [one | {"path": "/etc/passwd"}],
+        "upwards": [one | {"path": "/proc/irq/36/../../sys/kernel/core_pattern"}],
+        "no-root": [one | {"path": "proc/irq/36/smp_affinity_list"}],
+        "other-user": [one | {"new": "other"}],
+        "lines": [one | {"old": "1\n2"}],
+        "many": [one | {"path": f"/proc/irq/{i}/smp_affinity_list"} for i in range(12)],
+    }
+    for name, changes in records.items():
+        put("journal-advise", name, json.dumps(base | {"changes": changes}))
+    put("journal-advise", "format-2", json.dumps(base | {"format": 2, "changes": []}))
+    put("journal-advise", "half", json.dumps(base | {"changes": [one]})[:90])
+    head = json.dumps({"format": 1, "plan": "loads = []\n", "seed": 5})
+    entry = json.dumps({"replicate": 0, "platform": 1, "load": 0, "probe": 0, "name": "runc/idle", "trials": 2,
+                        "seconds": 1.5, "failed": "no", "beside": [{"what": "x", "cpus": [1], "seconds": 1, "cpu_seconds": 2}],
+                        "notes": ["n"]})
+    put("journal-lab", "one", f"{head}\n{entry}\n")
+    put("journal-lab", "cut", f"{head}\n{entry}\n{entry[:40]}")
+    put("journal-lab", "twice", f"{head}\n{entry}\n{entry}\n")
+    put("journal-lab", "empty", "\n")
+    put("journal-lab", "format-9", head.replace("1", "9", 1) + "\n")
+    put("journal-lab", "no-text", head.encode() + b"\n\xff\xfe\n")
+    put("journal-lab", "trials-beyond", f"{head}\n{entry.replace(': 2', ': 18446744073709551615')}\n")
+    put("journal-lab", "large-numbers", f"{head}\n{entry.replace('1.5', '1e999')}\n")
+
+
+def logs():
+    begin = short("a comment") + struct.pack("<I", 10**9)
+    second = number(10**9)
+    values = b"".join(map(number, [3_400, 80_400_000, 2**32 - 1]))
+    put("interval-log", "nanoseconds", begin + b"\0" + number(0) + second + b"\3" + values)
+    put("interval-log", "tags", begin + b"\1" + number(0) + second + short("cpu+udp/cpu0") + b"\1" + number(5))
+    put("interval-log", "bad-tag", begin + b"\1" + number(0) + second + short("a b,c") + b"\0")
+    bins = b"".join(number(v) + struct.pack("<I", 7) for v in (-2_000_000, 7_000_000, 0, 2**52))
+    put("interval-log", "picoseconds", begin + b"\3" + number(0) + second + short("x") + b"\4" + bins)
+    put("interval-log", "edges", short("") + struct.pack("<I", 2**32 - 1) + b"\0" + number(-1) + number(-1)
+        + b"\7" + b"".join(map(number, [0, 1, 2**63 - 1, -1, -2**63, 2**62, 2**53])))
+    put("interval-log", "nothing", begin + b"\0" + number(0) + second + b"\0")
+    put("interval-log", "comments", short("one\ntwo\r#three\n\n") + struct.pack("<I", 0))
+
+
+def main():
+    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, journals, logs):
+        write()
+    for place in sorted(CORPUS.iterdir()):
+        sizes = [f.stat().st_size for f in place.iterdir()]
+        print(f"{place.name}: {len(sizes)} files, {sum(sizes)} bytes, the largest {max(sizes)}")
+
+
+main()

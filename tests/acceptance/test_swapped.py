@@ -1,0 +1,80 @@
+"""Root writes a run into a directory of another user, who swaps it for links meanwhile."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import TOMPION, planted, tompion
+from swapper import NOBODY, let_in, swapping
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="another user takes root")
+
+CONTENT = {"run.json": "mine", "report.html": "mine", "lab.jsonl": "mine", "samples/00000.parquet": "mine"}
+
+
+def content(directory):
+    return {
+        str(p.relative_to(directory)): p.read_text() for p in directory.rglob("*") if p.is_file()
+    }
+
+
+@pytest.fixture
+def places(tmp_path):
+    """A directory of somebody else's, one of ours that he is after, and one of his that is full of
+    links to it."""
+    place, victim = tmp_path / "theirs", tmp_path / "victim"
+    for name, text in CONTENT.items():
+        (victim / name).parent.mkdir(parents=True, exist_ok=True)
+        (victim / name).write_text(text)
+    place.mkdir()
+    fake = place / "fake"
+    fake.mkdir()
+    for name in ("run.json", "report.html", "samples"):
+        (fake / name).symlink_to(victim / name)
+    for directory in (place, fake):
+        os.chown(directory, NOBODY, NOBODY)
+    let_in(tmp_path)
+    return place, victim, [victim, fake]
+
+
+def run_of(place):
+    """Where the run is by now."""
+    [run] = [d for d in (place / "run", place / "away") if not d.is_symlink() and d.is_dir()]
+    assert run.stat().st_uid == 0
+    return run
+
+
+CHECK = ("--blocks", 6, "--loads", "idle", "--methods", "usleep,nanosleep,rdtsc", "--duration", "5s", "--seed", 1)
+WATCH = ("--plain", "--for", "800ms", "--loads", "io")
+
+
+@pytest.mark.parametrize(
+    "program, arguments, times",
+    [(planted, ("check", *CHECK), 3), (lambda: TOMPION, ("watch", *WATCH), 1)],
+    ids=["check", "watch"],
+)
+def test_a_run_whose_directory_is_swapped_is_whole_where_it_was_moved(
+    places, program, arguments, times
+):
+    place, victim, others = places
+    for _ in range(times):
+        with swapping(place, others):
+            done = subprocess.run(
+                [str(program()), *map(str, arguments), "--out", str(place / "run")],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+        assert content(victim) == CONTENT
+        assert done.returncode == 0, done.stderr
+        run = run_of(place)
+        record = json.loads((run / "run.json").read_text())
+        assert record["status"] == "complete" and record["trials"]
+        assert all((run / listed["file"]).is_file() for listed in record["files"])
+        if arguments[0] == "check":
+            assert (run / "report.html").read_text().endswith("</html>")
+        tompion("report", run, "--json", check=0)
+        for name in ("run", "away"):
+            left = place / name
+            left.unlink() if left.is_symlink() else subprocess.run(["rm", "-rf", left], check=True)
