@@ -185,6 +185,18 @@ fuzz: require-rust run-packages
 	@.ci/packages g++
 	fuzz/run --time $(TIME) $(TARGET)
 
+# Lines of each target's parser that its corpus reaches.
+.PHONY: fuzz-coverage
+fuzz-coverage: require-rust run-packages
+	@rustup component add llvm-tools
+	fuzz/run --coverage $(TARGET)
+
+# Whether each target finds the defect that is kept for it.
+.PHONY: fuzz-planted
+fuzz-planted: require-rust run-packages
+	@.ci/packages g++ patch
+	fuzz/run --planted --time $(TIME) $(TARGET)
+
 # Statistics of raw samples beside SciPy and scikit-posthocs, in about three minutes.
 .PHONY: bench-stats
 bench-stats: require-rust run-packages $(VENV)/ready

@@ -59,6 +59,10 @@ BINS, HISTOGRAMS, RUN_JSON, STALLS, PARTS, WAKE_UP = range(6)
 FROM_END = 0x80
 
 
+# With it a report of the run is made, which takes most of the time.
+REPORTED = 0x80
+
+
 def change(what, file, at=0, more=b""):
     return struct.pack("<BBH", what, file, at) + more
 
@@ -95,7 +99,7 @@ def announcing(content, rows, announced):
 def runs():
     for target in ("run-raw", "run-repaired"):
         for base, name in enumerate(["finished", "unfinished", "version-2", "version-1"]):
-            put(target, f"sound-{name}", [base])
+            put(target, f"sound-{name}", [base | REPORTED])
             put(target, f"footer-bit-{name}", bytes([base]) + change(FLIP | FROM_END, 2, 60, b"\3"))
         for file in range(6):
             put(target, f"bit-{file}", bytes([SMALL]) + change(FLIP, file, 200, b"\5"))
@@ -118,13 +122,13 @@ def runs():
         "no-column": as_bytes(pa.table({"value_ps": pa.array([1] * 40)})),
     }
     for name, content in hostile.items():
-        put("run-repaired", name, bytes([SMALL]) + change(REPLACE, WAKE_UP, 0, content))
+        put("run-repaired", name, bytes([SMALL | REPORTED]) + change(REPLACE, WAKE_UP, 0, content))
     numbers = b"".join(change(NUMBER, RUN_JSON, 0, struct.pack("<HB", 31 * i, 4) + number(edge))
                        for i, edge in enumerate(EDGES))
-    put("run-repaired", "numbers-at-edges", bytes([SMALL]) + numbers)
+    put("run-repaired", "numbers-at-edges", bytes([SMALL | REPORTED]) + numbers)
     for i, edge in enumerate(EDGES):
         put("run-repaired", f"number-at-edge-{i}",
-            bytes([i % 4]) + change(NUMBER, RUN_JSON, 0, struct.pack("<HB", 17 * i + 3, 4) + number(edge)))
+            bytes([i % 4 | REPORTED]) + change(NUMBER, RUN_JSON, 0, struct.pack("<HB", 17 * i + 3, 4) + number(edge)))
 
 
 def parquet_files():
@@ -220,7 +224,42 @@ periods = ["5ms", "1ns", "584y"]
 """)
     put("lab-plan", "loads", """
 replicates = 2
-loads = ["idle", "memory:size=4M:threads=2", "cpu:cpus=0-3,5", "udp:rate=10M"]
+loads = ["idle", "memory:size=8G:threads=2", "cpu:cpus=0-3,5", "udp:rate=10M"]
+[[platforms]]
+kind = "host"
+[[probes]]
+kind = "read-cost"
+""")
+    put("lab-plan", "placements", """
+replicates = 2
+loads = ["idle"]
+[[platforms]]
+kind = "host"
+[[placements]]
+name = "one-load-guest"
+pinning = "one-cpu"
+cpus = "0-1"
+host_load = "cpu:2"
+measure = { weight = 400, quota = "20ms", period = "100ms" }
+together = { weight = 10000 }
+[[placements.guests]]
+role = "load"
+load = "cpu:1"
+count = 3
+weight = 100
+[[placements]]
+name = "two"
+[[placements.guests]]
+role = "measure"
+[[placements.guests]]
+role = "idle"
+[[placements]]
+scenario = "two-to-all-memory"
+[[probes]]
+kind = "stalls"
+""")
+    put("lab-plan", "largest-size", """
+loads = ["memory:size=17179869183G"]
 [[platforms]]
 kind = "host"
 [[probes]]
@@ -420,6 +459,7 @@ def journals():
     records = {
         "one": [one], "led": [led], "nothing": [],
         "other-file": [one | {"path": "/etc/passwd"}],
+        "other-file-second": [one, one | {"path": "/etc/passwd"}],
         "upwards": [one | {"path": "/proc/irq/36/../../sys/kernel/core_pattern"}],
         "no-root": [one | {"path": "proc/irq/36/smp_affinity_list"}],
         "other-user": [one | {"new": "other"}],

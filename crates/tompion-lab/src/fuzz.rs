@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tompion_store::Directory;
+
 use crate::ledger::Ledger;
 use crate::{ArchiveError, Error, archive};
 
@@ -27,7 +29,7 @@ pub fn unpack(bytes: &[u8], directory: &Path) -> Result<(), ArchiveError> {
 /// # Errors
 /// As `tompion lab run --resume` tells them.
 pub fn ledger(directory: &Path) -> Result<(String, Vec<(String, usize)>), Error> {
-    let ledger = Ledger::open(directory)?;
+    let ledger = Ledger::open(&Directory::open(directory)?)?;
     let entries = ledger.entries();
     let entries = entries.map(|e| (e.name.clone(), e.trials)).collect();
     Ok((ledger.head.plan.clone(), entries))

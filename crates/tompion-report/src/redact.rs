@@ -20,7 +20,7 @@
 mod levels;
 mod names;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tompion_model::{
@@ -88,7 +88,8 @@ impl Class {
 }
 
 struct Redaction {
-    schema: Value,
+    /// Looked at for each value, and never copied.
+    schema: Arc<Value>,
     names: Names,
 }
 
@@ -96,7 +97,7 @@ impl Redaction {
     fn of(record: &RunRecord, vocabulary: Vocabulary) -> Self {
         let schema = serde_json::from_str(&json_schema()).expect("our own schema is JSON");
         Self {
-            schema,
+            schema: Arc::new(schema),
             names: Names::of(record, vocabulary),
         }
     }
@@ -115,7 +116,7 @@ impl Redaction {
         let Ok(mut value) = serde_json::to_value(&*record) else {
             return;
         };
-        let schema = self.schema.clone();
+        let schema = Arc::clone(&self.schema);
         self.clean(&mut value, &[&schema], Class::LeftOut);
         // The same types: only texts have changed.
         *record = serde_json::from_value(value).expect("what was a record still is one");
@@ -131,7 +132,7 @@ impl Redaction {
 
     /// Cleans a value that any of `schemas` describes.
     fn clean(&mut self, value: &mut Value, schemas: &[&Value], class: Class) {
-        let schema = self.schema.clone();
+        let schema = Arc::clone(&self.schema);
         let all = alternatives(&schema, schemas);
         let own = all
             .iter()

@@ -59,7 +59,8 @@ pub fn modes(values_ns: &[u64], least_ns: u64, resolution_ns: u64) -> Vec<Mode> 
     let Some(&most) = sorted.last() else {
         return Vec::new();
     };
-    let lowest = least_ns.max(STEPS * resolution_ns).max(1);
+    let least_wide_ns = STEPS.saturating_mul(resolution_ns.max(1));
+    let lowest = least_ns.max(least_wide_ns);
     // Edges, not bins, are kept: counting a window is a subtraction.
     let first = sorted.partition_point(|&v| v < lowest);
     let origin = (lowest as f64).log2();
@@ -81,7 +82,7 @@ pub fn modes(values_ns: &[u64], least_ns: u64, resolution_ns: u64) -> Vec<Mode> 
         for from in width..=reach - 2 * width {
             let count = |a: usize| (below[a + width] - below[a]) as u64;
             let wide_ns = edge_ns(from + width) - edge_ns(from);
-            if wide_ns < (STEPS * resolution_ns.max(1)) as f64 {
+            if wide_ns < least_wide_ns as f64 {
                 continue;
             }
             let (own, fuller) = (count(from), count(from - width).max(count(from + width)));
@@ -181,6 +182,13 @@ mod tests {
             assert!(mode.interval.contains(mode.at_ns));
             assert!((mode.share - 0.2).abs() < 0.07, "{mode:?}");
         }
+    }
+
+    #[test]
+    fn steps_as_long_as_all_time_leave_no_mode() {
+        let values = mixed(9, 4000, 0.2, 4e6, 0.01);
+        assert!(modes(&values, 1_000, u64::MAX).is_empty());
+        assert!(modes(&values, u64::MAX, 1).is_empty());
     }
 
     #[test]
