@@ -4,16 +4,20 @@ while it is written."""
 import contextlib
 import os
 import signal
+import tempfile
 import time
+from pathlib import Path
 
 NOBODY = 65534
 
 
-def let_in(directory):
-    """Anybody may go through it, whoever made what is above it."""
-    for each in [directory, *directory.parents]:
-        if not each.stat().st_mode & 1:
-            each.chmod(each.stat().st_mode | 1)
+@contextlib.contextmanager
+def place_for_all():
+    """A directory that anybody may go through: those of pytest are closed to others whenever
+    another one begins."""
+    with tempfile.TemporaryDirectory(prefix="tompion-test-", ignore_cleanup_errors=True) as made:
+        os.chmod(made, 0o711)
+        yield Path(made)
 
 
 @contextlib.contextmanager

@@ -121,7 +121,7 @@ class Watch(Run):
 
 
 class Lab(Run):
-    few = 3
+    few = 2
 
     def __init__(self, tmp):
         super().__init__(tmp)

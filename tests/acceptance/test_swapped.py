@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 from conftest import TOMPION, planted, tompion
-from swapper import NOBODY, let_in, swapping
+from swapper import NOBODY, place_for_all, swapping
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="another user takes root")
 
-CONTENT = {"run.json": "mine", "report.html": "mine", "lab.jsonl": "mine", "samples/00000.parquet": "mine"}
+CONTENT = dict.fromkeys(("run.json", "report.html", "lab.jsonl", "samples/00000.parquet"), "mine")
 
 
 def content(directory):
@@ -20,10 +20,15 @@ def content(directory):
 
 
 @pytest.fixture
-def places(tmp_path):
+def places():
     """A directory of somebody else's, one of ours that he is after, and one of his that is full of
     links to it."""
-    place, victim = tmp_path / "theirs", tmp_path / "victim"
+    with place_for_all() as here:
+        yield planted_in(here)
+
+
+def planted_in(here):
+    place, victim = here / "theirs", here / "victim"
     for name, text in CONTENT.items():
         (victim / name).parent.mkdir(parents=True, exist_ok=True)
         (victim / name).write_text(text)
@@ -34,7 +39,6 @@ def places(tmp_path):
         (fake / name).symlink_to(victim / name)
     for directory in (place, fake):
         os.chown(directory, NOBODY, NOBODY)
-    let_in(tmp_path)
     return place, victim, [victim, fake]
 
 
@@ -45,7 +49,8 @@ def run_of(place):
     return run
 
 
-CHECK = ("--blocks", 6, "--loads", "idle", "--methods", "usleep,nanosleep,rdtsc", "--duration", "5s", "--seed", 1)
+METHODS = ("--methods", "usleep,nanosleep,rdtsc", "--loads", "idle")
+CHECK = (*METHODS, "--blocks", 6, "--duration", "5s", "--seed", 1)
 WATCH = ("--plain", "--for", "800ms", "--loads", "io")
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TOMPION, planted, tompion
-from swapper import NOBODY, let_in
+from swapper import NOBODY, place_for_all
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="other users and disks take root")
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="other users and disks take root")
 
 LONG = "TOMPION_LONG" in os.environ
 
@@ -384,9 +384,14 @@ def vanishing(directory):
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
+def inputs():
     """What commands read: a run, a plan, a run that decides claims."""
-    place = tmp_path_factory.mktemp("writers")
+    with place_for_all() as place:
+        prepare(place)
+        yield place
+
+
+def prepare(place):
     with tarfile.open(ROOT / "tests/golden/version-2.tar.gz") as packed:
         packed.extractall(place, filter="data")
     (place / "version-2").chmod(0o755)
@@ -401,8 +406,6 @@ def inputs(tmp_path_factory):
     )
     for each in (place / "lab").rglob("*"):
         each.chmod(each.stat().st_mode | 0o44)
-    let_in(place)
-    return place
 
 
 def options():
@@ -430,6 +433,7 @@ def snapshot(directory):
     return found
 
 
+@ROOT_ONLY
 @pytest.mark.parametrize("name", list(WRITES))
 def test_each_place_is_written_to_or_refused_in_one_line(name, inputs):
     kind, command = WRITES[name]
@@ -469,6 +473,11 @@ def one(kind, command, what, expected, place):
     left = [str(p) for p in place.tmp.rglob(".t*mp*") if ".tmp-0" not in p.name or kind is RUN]
     if left:
         return f"{left} are left"
+    beside = {p.name for p in place.elsewhere.iterdir()} - {"target", "disk"}
+    if kind is not PAGE and place.at.parent.exists():
+        beside |= {p.name for p in place.at.parent.iterdir()} - {place.at.name}
+    if beside:
+        return f"{beside} were written to no place that was named"
     if expected is None or kind is PAGE:
         if done.returncode != 0:
             return f"refused: {done.returncode} {lines}"
