@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 const HOUR_NS: f64 = 3600e9;
 
 /// Measures, sets the time of day as soon as a trial is saved, at the latest within
-/// some seconds (a loop has one trial), and hands out the runs.
+/// some seconds, and hands out the runs.
 const SCRIPT: &str = r#"
 stepped() {
     name=$1
@@ -176,7 +176,8 @@ fn a_time_of_day_that_is_set_while_a_run_is_measured_is_told_and_spoils_nothing(
     }
 }
 
-/// In `make test-full`: all that `check` measures, and each probe by itself.
+/// In `make test-full`: all that `check` measures, and each probe whose trials are
+/// saved one by one.
 mod long {
     use super::{holds, run};
 
@@ -218,8 +219,6 @@ mod long {
                 -1.0,
                 "measure timer-events --duration 8s --periods 10ms",
             ),
-            ("loop-ahead", 1.0, "measure stalls --duration 9s"),
-            ("loop-back", -1.0, "measure stalls --duration 9s"),
         ];
         for (stepped, found) in all.iter().zip(run(&all)) {
             holds(stepped, &found);
