@@ -40,6 +40,7 @@ CHECK = ["check", "--duration", "1s", "--blocks", "1", "--loads", "idle,cpu:thre
          "--methods", "clock-monotonic,usleep,timerfd,ppoll,tompion-hybrid", "--targets", "1ms"]
 COMMANDS = {
     "check": CHECK,
+    "quick": ["check", "--quick", "--duration", "4s", "--blocks", "1", "--loads", "idle", "--targets", "1ms"],
     "read-cost": ["measure", "read-cost", "--duration", "500ms"],
     "wake-up": ["measure", "wake-up", "--duration", "1s", "--targets", "1ms"],
     "timer-events": ["measure", "timer-events", "--duration", "1s", "--periods", "1ms", "--no-search"],
