@@ -21,7 +21,7 @@ PLANTED = [
     ("a-pin-let-go-too-early", "loom", "time", "Causality violation"),
     ("a-value-shown-before-it-is-made", "loom", "time", "Causality violation"),
     ("a-pin-let-go-too-early", "tsan", "time", "ThreadSanitizer: data race"),
-    ("a-pin-let-go-too-early", "miri", "time", "Data race detected"),
+    ("a-value-shown-before-it-is-made", "miri", "time", "Data race detected"),
     ("a-read-beyond-a-struct", "asan", "c", "AddressSanitizer: stack-buffer-overflow"),
     ("an-object-used-when-it-is-gone", "asan", "c", "AddressSanitizer: heap-use-after-free"),
     ("a-read-beyond-a-struct", "miri", "c", "Undefined Behavior: memory access failed"),
@@ -31,37 +31,31 @@ PLANTED = [
 ]
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory):
-    """Copies of the project, each with a patch."""
-    made = {}
-
-    def with_patch(name):
-        if name not in made:
-            tree = made[name] = tmp_path_factory.mktemp(name)
-            files = subprocess.run(
-                ["git", "ls-files", "-z", "Cargo.*", "crates", ".ci", "schema"],
-                cwd=ROOT,
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout.split("\0")[:-1]
-            for file in files:
-                (tree / file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / file, tree / file)
-            subprocess.run(["git", "apply", PATCHES / f"{name}.patch"], cwd=tree, check=True)
-        return made[name]
-
-    return with_patch
+def planted(patch, tree):
+    """A copy of the project with a patch."""
+    files = subprocess.run(
+        ["git", "ls-files", "-z", "Cargo.*", "crates", ".ci", "schema"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")[:-1]
+    for file in files:
+        (tree / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tree / file)
+    subprocess.run(["git", "apply", PATCHES / f"{patch}.patch"], cwd=tree, check=True)
 
 
 @pytest.mark.parametrize(("patch", "tool", "crate", "words"), PLANTED, ids=lambda value: str(value))
-def test_a_planted_defect_is_found(patch, tool, crate, words, copy):
-    tree = copy(patch)
+def test_a_planted_defect_is_found(patch, tool, crate, words, tmp_path):
+    planted(patch, tmp_path)
+    # Of two copies of a crate cargo takes either: what others wrote alone is kept.
+    target = ROOT / "target/planted"
+    for old in sorted((target / tool).rglob("*tompion*"), reverse=True):
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
     done = subprocess.run(
-        # In a directory of their own: of two copies of a crate in one cargo takes either.
-        [tree / ".ci/sanitize", tool, "--only", crate, "--target", ROOT / "target/planted"],
-        cwd=tree,
+        [tmp_path / ".ci/sanitize", tool, "--only", crate, "--target", target],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=1800,
