@@ -304,15 +304,18 @@ impl Lab {
         let scratch = workspace.scratch();
         let before = self.writer.record().trials.len();
         let mut all: Vec<Collected> = Vec::new();
-        for (number, output) in &outputs {
+        let keys = self.plan.keys(cell.load, cell.probe);
+        let wanted = keys.len() * outputs.len();
+        for (number, output) in outputs {
             let place = Place {
                 platform: &level,
                 placement: self.plan.placement_level(cell),
-                guest: (*number > 1).then_some(*number),
+                guest: (number > 1).then_some(number),
                 replicate,
                 began_ns,
             };
-            let why = match collect::collect(&output.stdout, scratch, &place, &mut self.writer) {
+            let bytes = output.stdout;
+            let why = match collect::collect(bytes, &keys, scratch, &place, &mut self.writer) {
                 Ok(collected) => {
                     all.push(collected);
                     continue;
@@ -324,7 +327,6 @@ impl Lab {
             self.writer.take_back(before)?;
             return Ok(Err(TaskError::Failed(why)));
         }
-        let wanted = self.plan.keys(cell.load, cell.probe).len() * outputs.len();
         let trials: u32 = all.iter().map(|collected| collected.trials).sum();
         // Which trial or block it was means nothing here.
         let all_notes = all.iter().flat_map(|collected| collected.notes.clone());

@@ -17,6 +17,7 @@ mod collect;
 pub mod engine;
 mod estimate;
 mod ledger;
+mod limits;
 mod neighbour;
 mod order;
 mod placing;

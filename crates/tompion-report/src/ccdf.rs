@@ -30,11 +30,20 @@ pub(crate) fn steps(d: &Distribution) -> Vec<(f64, f64)> {
 fn apart(a: (f64, f64), b: (f64, f64)) -> bool {
     // Values that no logarithmic axis can show share its edge.
     let value = match (a.0 > 0.0, b.0 > 0.0) {
-        (true, true) => (b.0 / a.0).log10(),
+        (true, true) => decades(b.0 / a.0),
         (false, true) => f64::INFINITY,
         _ => 0.0,
     };
-    value >= VALUE_STEP || (a.1 / b.1).log10() >= SHARE_STEP
+    value >= VALUE_STEP || decades(a.1 / b.1) >= SHARE_STEP
+}
+
+/// The logarithm of `ratio`, or nothing where that is smaller than any step: nearly always it is,
+/// and a division is all that it costs.
+fn decades(ratio: f64) -> f64 {
+    match ratio > 1.009 {
+        true => ratio.log10(),
+        false => 0.0,
+    }
 }
 
 #[cfg(test)]
