@@ -111,6 +111,7 @@ CONCURRENT = {
     "test_circles": "all",
     "test_architecture": "all",
     "test_hostile_runs": "all",
+    "test_hostile_guest": "all",
     "test_security": "all",
     "test_refused_calls": "all",
     # Keys, refusals and strangers; no time below seconds is asked for.
@@ -301,6 +302,9 @@ FULL = {
     # Needs gVisor, which takes minutes to build. Other containers, and another platform whose
     # clock is slow, are in test_lab_platforms.
     "test_gvisor_answers_system_calls_slowly",
+    # Minutes of making and measuring: test_millions_of_distinct_values and test_lab have less.
+    "test_a_run_of_a_hundred_million_rows_is_read",
+    "test_a_lab_of_two_hundred_cells_is_measured_and_read",
 }
 
 # Those that make dead labs and look for what they left on the machine, by their names: no

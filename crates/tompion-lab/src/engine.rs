@@ -20,7 +20,7 @@ use tompion_store::RunWriter;
 use crate::collect::{self, Collected, Failure, Place};
 use crate::estimate::expected;
 use crate::ledger::{Beside, Entry, Ledger};
-use crate::{Error, LabCell, LabPlan, order};
+use crate::{Error, LabCell, LabPlan, limits, order};
 use tompion_platforms::leftovers::{self, Workspace};
 use tompion_platforms::platform::TaskError;
 
@@ -264,7 +264,7 @@ impl Lab {
             Ok(saved) => (saved, None),
             Err(TaskError::Stopped) => return Ok(Taken::Stopped),
             Err(TaskError::Failed(why) | TaskError::Late(why)) => {
-                (Saved::default(), Some(why.replace('\n', " ")))
+                (Saved::default(), Some(limits::reason(&why)))
             }
         };
         let entry = |trials, failed| Entry {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use tompion_model::{Factors, Trial, TrialData, factor, stall_parts, table};
-use tompion_store::RUN_FILE;
+use tompion_store::{RUN_FILE, printable};
 
 /// Bytes of `run.json`, beside those for each trial. Honest ones have some 10,000; a reader may
 /// take a hundred times as much memory, and the lab's own run keeps it all.
@@ -20,6 +20,20 @@ const BESIDE: u64 = 1 << 18;
 const BYTES_OF_ROW: u64 = 8;
 /// The most of them.
 const MOST_BESIDE: u64 = 1 << 21;
+
+/// Characters of the reason that is kept for a failed cell, which may be an instance's words.
+const REASON: usize = 400;
+
+/// A reason in one line of bounded length, which controls no terminal.
+pub(crate) fn reason(why: &str) -> String {
+    let why = printable(why);
+    let mut left = why.chars();
+    let mut kept: String = left.by_ref().take(REASON).collect();
+    if left.next().is_some() {
+        kept.push_str(" ...");
+    }
+    kept
+}
 
 /// Refuses a longer description than the `trials` of a cell need, before it is read.
 pub(crate) fn check_description(directory: &Path, trials: usize) -> Result<(), String> {
@@ -127,6 +141,12 @@ mod tests {
             observation: None,
             summary: Default::default(),
         }
+    }
+
+    #[test]
+    fn a_reason_is_one_short_line_of_what_can_be_shown() {
+        assert_eq!(reason("it is\n\u{1b}[31mred"), "it is  [31mred");
+        assert_eq!(reason(&"\0".repeat(1 << 20)), " ".repeat(REASON) + " ...");
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod writer;
 pub use directory::remove_leftovers;
 pub use error::{Error, Result};
 pub use inside::put;
+pub use printable::printable;
 pub use reader::Run;
 pub use writer::RunWriter;
 

@@ -10,7 +10,7 @@ fn is_printable(c: char) -> bool {
 }
 
 /// The text, with a space for each character that is not printable.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
+pub fn printable(text: &str) -> Cow<'_, str> {
     match text.chars().all(is_printable) {
         true => Cow::Borrowed(text),
         false => text
