@@ -113,6 +113,7 @@ CONCURRENT = {
     "test_sanitizers": "all",
     "test_architecture": "all",
     "test_hostile_runs": "all",
+    "test_hostile_guest": "all",
     "test_security": "all",
     "test_refused_calls": "all",
     "test_stepped_clock": "all",
@@ -325,6 +326,9 @@ FULL = {
     # Some thousand runs, three minutes: test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused
     # has the calls that were ever too much.
     "test_each_system_call_of_a_run_may_be_refused",
+    # Minutes of making and measuring: test_millions_of_distinct_values and test_lab have less.
+    "test_a_run_of_a_hundred_million_rows_is_read",
+    "test_a_lab_of_two_hundred_cells_is_measured_and_read",
 }
 
 # Those that make dead labs and look for what they left on the machine, by their names: no

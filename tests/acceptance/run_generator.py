@@ -17,7 +17,7 @@ import os
 import struct
 import uuid
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -275,32 +275,47 @@ def _histograms(trial: Trial) -> pa.Table:
 
 def _write_together(run: Path, trials: Sequence[Trial],
                     records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Writes the files of a finished run, enters the places of the tables into the records."""
-    groups: dict[str, list[tuple[int, str, pa.Table]]] = {}
+    """Writes the files of a finished run, enters the places of the tables into the records.
+
+    Tables are made one after another as they are written: `trials` may make each trial anew
+    when it is asked for, so that a run of any length needs the memory of one.
+    """
+    groups: dict[str, list[tuple[int, str]]] = {}
     for number, trial in enumerate(trials):
         probe = trial.factors["probe"]
-        for name, table in (_tables(trial) | {"histograms": _histograms(trial)}).items():
+        for name in [*_tables(trial), "histograms"]:
             file = {"samples": f"{probe}.parquet", "bins": "bins.parquet",
                     "histograms": "histograms.parquet"}.get(name, f"{probe}.{name}.parquet")
-            groups.setdefault(file, []).append((number, name, table))
+            groups.setdefault(file, []).append((number, name))
     files = []
     for file, members in groups.items():
-        row_groups = []
-        factors = sorted({factor for number, _, _ in members for factor in trials[number].factors}
+        numbers = {number for number, _ in members}
+        factors = sorted({factor for number in numbers for factor in records[number]["factors"]}
                          - SAMPLE_COLUMNS.keys() - {"trial", "block"})
-        for number, name, table in members:
+
+        def whole(number: int, name: str) -> tuple[pa.Table, pa.Table]:
+            """A table by itself, and with the columns that tell whose it is before its own."""
+            trial = trials[number]
+            table = _histograms(trial) if name == "histograms" else _tables(trial)[name]
             columns = {"trial": pa.repeat(pa.scalar(number, pa.uint32()), table.num_rows)}
             if name == "samples":
-                trial = trials[number]
                 columns["block"] = pa.repeat(pa.scalar(trial.block, pa.uint32()), table.num_rows)
                 for factor in factors:
                     level = pa.scalar(trial.factors.get(factor), pa.string())
                     columns[factor] = pa.repeat(level, table.num_rows)
             columns |= {column: table[column] for column in table.column_names}
-            records[number]["tables"][name] = _place(file, len(row_groups), table)
-            schema = pa.table(columns).schema
-            row_groups += [pa.table(columns)] if table.num_rows else []
-        crc = _write_parquet(run / file, schema, row_groups)
+            return table, pa.table(columns)
+
+        def row_groups() -> Iterator[pa.Table]:
+            group = 0
+            for number, name in members:
+                table, columns = whole(number, name)
+                records[number]["tables"][name] = _place(file, group, table)
+                if table.num_rows:
+                    group += 1
+                    yield columns
+
+        crc = _write_parquet(run / file, whole(*members[0])[1].schema, row_groups())
         files.append({"file": file, "bytes": (run / file).stat().st_size, "crc32": f"{crc:08x}"})
     return files
 
@@ -330,7 +345,7 @@ def _place(file: str, row_group: int, table: pa.Table) -> dict[str, Any]:
             "crc32": checksum(table, table.column_names)}
 
 
-def _write_parquet(path: Path, schema: pa.Schema, row_groups: Sequence[pa.Table]) -> int:
+def _write_parquet(path: Path, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> int:
     """Writes each table as one row group, and returns the CRC-32 of the file."""
     def write(temporary: Path) -> None:
         with pq.ParquetWriter(temporary, schema, compression="snappy") as writer:

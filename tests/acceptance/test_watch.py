@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TOMPION, example, tompion
+from conftest import ROOT, TOMPION, example, tompion
 from runs import require_few_files
 from terminal import Terminal
 from test_time_limits import ROOT_ONLY, cpu_quota
@@ -127,6 +127,31 @@ def test_a_terminal_may_change_its_size(tmp_path):
         assert shown.end() == 0
         assert shown.is_restored()
     assert cells(tmp_path / "run")[0]["status"] == "complete"
+
+
+def memory_mb(shown, line):
+    status = Path(f"/proc/{shown.process.pid}/status").read_text()
+    return next(int(row.split()[1]) / 1000 for row in status.splitlines() if row.startswith(line))
+
+
+def test_it_takes_no_more_memory_than_its_page_says(tmp_path):
+    page = (ROOT / "docs/watch.md").read_text()
+    often, most = map(int, re.search(r"takes\s+some\s+(\d+)\s+MB[^.]*?(\d+)\s+MB", page).groups())
+    with watch(tmp_path, "--loads", "idle,memory", columns=120, rows=40) as shown:
+        shown.until(lambda text: FIGURES.search(text))
+        taken = []
+        for second in range(9):
+            if second == 5:
+                shown.press("l")
+            until = time.monotonic() + 1
+            while time.monotonic() < until:
+                shown.read(0.02)
+                taken.append(memory_mb(shown, "VmRSS"))
+        print(f"{sorted(taken)[len(taken) // 2]:.1f} MB, at most {memory_mb(shown, 'VmHWM'):.1f} MB")
+        assert sorted(taken)[len(taken) // 2] < often
+        assert memory_mb(shown, "VmHWM") < most
+        shown.press("q")
+        assert shown.end() == 0
 
 
 def test_a_terminal_without_end_is_drawn_on_in_part(tmp_path):

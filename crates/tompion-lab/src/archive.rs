@@ -59,13 +59,15 @@ pub(crate) fn framed(archive: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// Anything that is not exactly one archive of this version.
-pub(crate) fn unpack(bytes: &[u8], directory: &Path) -> Result<(), ArchiveError> {
-    let mut rest = bytes;
+pub(crate) fn unpack(bytes: Vec<u8>, directory: &Path) -> Result<(), ArchiveError> {
+    let mut rest = bytes.as_slice();
     // Here already, however much it is.
     let frame = FORMAT.decode(&mut rest, u64::MAX)?;
     if !rest.is_empty() {
         return Err(FrameError::TooLong(rest.len() as u64).into());
     }
+    // Once is enough from here on.
+    drop(bytes);
     let archive = frame.parts[0].as_slice();
     let files = files(archive)?;
     fs::create_dir_all(directory.join(SAMPLES))?;
@@ -130,7 +132,7 @@ mod tests {
 
     fn unpacked(bytes: &[u8]) -> Result<tempfile::TempDir, String> {
         let to = tempfile::tempdir().unwrap();
-        match unpack(bytes, to.path()) {
+        match unpack(bytes.to_vec(), to.path()) {
             Ok(()) => Ok(to),
             Err(error) => {
                 assert_eq!(fs::read_dir(to.path()).unwrap().count(), 0, "{error}");

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use tompion_model::{Environment, Note, Trial, TrialDraft, factor};
+use tompion_model::{Environment, Factors, Note, Trial, TrialDraft, factor};
 
 use tompion_store::{Run, RunWriter};
 
-use crate::archive;
+use crate::{archive, limits};
 
 /// Where a cell's trials belong in the lab's run.
 pub(crate) struct Place<'a> {
@@ -30,24 +30,43 @@ pub(crate) struct Collected {
 }
 
 /// Saves the trials in `bytes`, all of them or, where the archive is no good, none.
-/// `scratch` takes it unpacked for a moment.
+/// `wanted` are the keys of the cell's trials; `scratch` takes it unpacked for a moment.
+///
+/// Whoever runs in the instance may have written it: it takes no more memory than one trial
+/// does, and nothing of another cell.
 pub(crate) fn collect(
-    bytes: &[u8],
+    bytes: Vec<u8>,
+    wanted: &[Factors],
+    scratch: &Path,
+    place: &Place<'_>,
+    writer: &mut RunWriter,
+) -> Result<Collected, Failure> {
+    let before = writer.record().trials.len();
+    let collected = take(bytes, wanted, scratch, place, writer);
+    if collected.is_err() {
+        writer.take_back(before).map_err(Failure::Saving)?;
+    }
+    collected
+}
+
+fn take(
+    bytes: Vec<u8>,
+    wanted: &[Factors],
     scratch: &Path,
     place: &Place<'_>,
     writer: &mut RunWriter,
 ) -> Result<Collected, Failure> {
     let wrong = |e: &dyn std::fmt::Display| Failure::Result(e.to_string());
     let unpacked = tempfile::tempdir_in(scratch).map_err(|e| wrong(&e))?;
+    let length = bytes.len() as u64;
     archive::unpack(bytes, unpacked.path()).map_err(|e| wrong(&e))?;
+    limits::check_description(unpacked.path(), wanted.len()).map_err(Failure::Result)?;
     let run = Run::open(unpacked.path()).map_err(|e| wrong(&e))?;
     let record = run.record();
-    if record.trials.is_empty() {
-        return Err(Failure::Result("its result holds no trial".to_owned()));
-    }
-    // Read as a whole first: a damaged one must not leave half of itself.
-    let all: Result<Vec<_>, _> = record.trials.iter().map(|trial| run.data(trial)).collect();
-    for (trial, data) in record.trials.iter().zip(all.map_err(|e| wrong(&e))?) {
+    limits::check_trials(&record.trials, wanted, length).map_err(Failure::Result)?;
+    for trial in &record.trials {
+        let data = run.data(trial).map_err(|e| wrong(&e))?;
+        limits::check_tables(&data).map_err(Failure::Result)?;
         let saved = writer.save(draft(trial, place), &data);
         saved.map_err(Failure::Saving)?;
     }
@@ -110,6 +129,17 @@ mod tests {
         }
     }
 
+    fn key(method: &str) -> Factors {
+        Factors::new()
+            .with(factor::PROBE, "wake-up")
+            .with(factor::METHOD, method)
+    }
+
+    /// What the lab asked for.
+    fn wanted() -> [Factors; 2] {
+        ["usleep", "timerfd"].map(key)
+    }
+
     /// A cell's run of two trials, as an instance writes it.
     fn cell(directory: &Path) {
         let mut writer = RunWriter::create_apart(directory, header("instance")).unwrap();
@@ -122,9 +152,7 @@ mod tests {
                 mark: Mark::None,
             });
             let draft = TrialDraft {
-                factors: Factors::new()
-                    .with(factor::PROBE, "wake-up")
-                    .with(factor::METHOD, method),
+                factors: key(method),
                 block: 0,
                 started_at: None,
                 started_ns: 7,
@@ -164,7 +192,7 @@ mod tests {
         cell(&from);
         let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();
         let bytes = archive::pack(&from).unwrap();
-        let Ok(collected) = collect(&bytes, d.path(), &PLACE, &mut writer) else {
+        let Ok(collected) = collect(bytes, &wanted(), d.path(), &PLACE, &mut writer) else {
             panic!("refused");
         };
         assert_eq!(collected.trials, 2);
@@ -199,7 +227,7 @@ mod tests {
         std::fs::write(&last, bytes).unwrap();
         let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();
         let bytes = archive::pack(&from).unwrap();
-        let result = collect(&bytes, d.path(), &PLACE, &mut writer);
+        let result = collect(bytes, &wanted(), d.path(), &PLACE, &mut writer);
         assert!(matches!(result, Err(Failure::Result(why)) if !why.contains('\n')));
         assert!(writer.record().trials.is_empty());
     }
@@ -220,7 +248,8 @@ mod tests {
         .unwrap();
         let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();
         let bytes = archive::pack(&from).unwrap();
-        let Err(Failure::Result(why)) = collect(&bytes, d.path(), &PLACE, &mut writer) else {
+        let Err(Failure::Result(why)) = collect(bytes, &wanted(), d.path(), &PLACE, &mut writer)
+        else {
             panic!("taken");
         };
         assert!(why.contains("99"), "{why}");

@@ -20,7 +20,7 @@ use tompion_store::{Directory, RunWriter};
 use crate::collect::{self, Collected, Failure, Place};
 use crate::estimate::expected;
 use crate::ledger::{Beside, Entry, Ledger, no_lab};
-use crate::{Error, LabCell, LabPlan, order};
+use crate::{Error, LabCell, LabPlan, limits, order};
 use tompion_platforms::leftovers::{self, Workspace};
 use tompion_platforms::platform::TaskError;
 
@@ -288,7 +288,7 @@ impl Lab {
             Ok(saved) => (saved, None),
             Err(TaskError::Stopped) => return Ok(Taken::Stopped),
             Err(TaskError::Failed(why) | TaskError::Late(why)) => {
-                (Saved::default(), Some(why.replace('\n', " ")))
+                (Saved::default(), Some(limits::reason(&why)))
             }
         };
         let entry = |trials, failed| Entry {
@@ -328,15 +328,18 @@ impl Lab {
         let scratch = workspace.scratch();
         let before = self.writer.record().trials.len();
         let mut all: Vec<Collected> = Vec::new();
-        for (number, output) in &outputs {
+        let keys = self.plan.keys(cell.load, cell.probe);
+        let wanted = keys.len() * outputs.len();
+        for (number, output) in outputs {
             let place = Place {
                 platform: &level,
                 placement: self.plan.placement_level(cell),
-                guest: (*number > 1).then_some(*number),
+                guest: (number > 1).then_some(number),
                 replicate,
                 began_ns,
             };
-            let why = match collect::collect(&output.stdout, scratch, &place, &mut self.writer) {
+            let bytes = output.stdout;
+            let why = match collect::collect(bytes, &keys, scratch, &place, &mut self.writer) {
                 Ok(collected) => {
                     all.push(collected);
                     continue;
@@ -348,7 +351,6 @@ impl Lab {
             self.writer.take_back(before)?;
             return Ok(Err(TaskError::Failed(why)));
         }
-        let wanted = self.plan.keys(cell.load, cell.probe).len() * outputs.len();
         let trials: u32 = all.iter().map(|collected| collected.trials).sum();
         // Which trial or block it was means nothing here.
         let all_notes = all.iter().flat_map(|collected| collected.notes.clone());

@@ -19,6 +19,7 @@ mod estimate;
 #[doc(hidden)]
 pub mod fuzz;
 mod ledger;
+mod limits;
 mod neighbour;
 mod order;
 mod placing;

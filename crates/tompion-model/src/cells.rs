@@ -82,14 +82,20 @@ impl Cell {
     }
 
     fn add(&mut self, data: &TrialData, measurement: &Measurement) {
-        self.blocks.push(data.distribution(View::Measured));
-        self.undisturbed_blocks
-            .push(data.distribution(View::Undisturbed));
+        let measured = data.distribution(View::Measured);
+        // What is the same is neither counted nor kept twice.
+        self.undisturbed_blocks.push(match data.is_disturbed() {
+            true => data.distribution(View::Undisturbed),
+            false => measured.clone(),
+        });
         if let Some(period) = measurement.period_ns {
             let period_ps = period as i64 * 1000;
-            self.filled_blocks
-                .push(data.distribution(View::Filled { period_ps }));
+            self.filled_blocks.push(match data.misses_periods() {
+                true => data.distribution(View::Filled { period_ps }),
+                false => measured.clone(),
+            });
         }
+        self.blocks.push(measured);
         let batched = data.distribution(View::Batched);
         if !batched.is_empty() {
             self.batched_blocks.push(batched);

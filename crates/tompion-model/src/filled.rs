@@ -20,11 +20,16 @@ pub(super) fn filled<'a>(
     samples: impl Iterator<Item = &'a Sample> + Clone,
     period_ps: i64,
 ) -> Distribution {
-    let missed: u64 = samples.clone().map(|s| u64::from(s.missed)).sum();
+    let (kept, missed) = samples.clone().fold((0, 0), |(kept, missed), s| {
+        (kept + 1, missed + u64::from(s.missed))
+    });
     if missed <= EXACT {
-        return Distribution::from_values(samples.flat_map(|s| {
-            (0..=i64::from(s.missed)).map(move |back| s.value_ps - back * period_ps)
-        }));
+        let mut values = Vec::with_capacity(kept + missed as usize);
+        for s in samples {
+            values.push(s.value_ps);
+            values.extend((1..=i64::from(s.missed)).map(|back| s.value_ps - back * period_ps));
+        }
+        return Distribution::from_values(values);
     }
     let mut counts = BTreeMap::<i64, u64>::new();
     for s in samples.clone().filter(|s| s.missed > 0) {

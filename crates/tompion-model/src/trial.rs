@@ -307,7 +307,9 @@ impl TrialData {
         });
         let kept = match view {
             View::Measured | View::Undisturbed | View::Batched => {
-                Distribution::from_values(chosen.map(|s| s.value_ps))
+                let mut values = Vec::with_capacity(self.samples.len());
+                values.extend(chosen.map(|s| s.value_ps));
+                Distribution::from_values(values)
             }
             View::Filled { period_ps } => filled(chosen, period_ps),
         };
@@ -321,15 +323,27 @@ impl TrialData {
         Distribution::merged(&parts)
     }
 
+    /// Whether anything disturbed a sample: where not, the undisturbed values are all that count.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.samples.iter().any(|s| s.mark.is_disturbed())
+    }
+
+    /// Whether a period was missed: where not, there is nothing to fill in.
+    pub(crate) fn misses_periods(&self) -> bool {
+        self.filled_bins.is_some() || self.samples.iter().any(|s| s.missed > 0)
+    }
+
     /// The views that apply, by their names in a [`TrialSummary`], in its order.
     fn views(&self, period_ns: Option<u64>) -> Vec<(&'static str, View)> {
-        let is_disturbed = self.samples.iter().any(|s| s.mark.is_disturbed());
         let filled = period_ns.map(|p| View::Filled {
             period_ps: p as i64 * 1000,
         });
         [
             ("measured", Some(View::Measured)),
-            ("undisturbed", is_disturbed.then_some(View::Undisturbed)),
+            (
+                "undisturbed",
+                self.is_disturbed().then_some(View::Undisturbed),
+            ),
             ("missed_filled", filled),
             ("batched", Some(View::Batched)),
         ]

@@ -30,11 +30,16 @@ pub(crate) fn steps(d: &Distribution) -> Vec<(f64, f64)> {
 fn apart(a: (f64, f64), b: (f64, f64)) -> bool {
     // Values that no logarithmic axis can show share its edge.
     let value = match (a.0 > 0.0, b.0 > 0.0) {
-        (true, true) => (b.0 / a.0).log10(),
-        (false, true) => f64::INFINITY,
-        _ => 0.0,
+        (true, true) => is_step(b.0 / a.0, VALUE_STEP),
+        (is_shown, is_next_shown) => !is_shown && is_next_shown,
     };
-    value >= VALUE_STEP || (a.1 / b.1).log10() >= SHARE_STEP
+    value || is_step(a.1 / b.1, SHARE_STEP)
+}
+
+fn is_step(ratio: f64, decades: f64) -> bool {
+    // A logarithm only where it may be one: for nearly all points it is not. This is less than
+    // 10 to the `decades`.
+    ratio > 1.0 + std::f64::consts::LN_10 * decades && ratio.log10() >= decades
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ const RESAMPLES: usize = 400;
 /// Interval of the median of a single trial, in picoseconds: over stretches as long as
 /// its samples resemble each other, or by ranks where they do not.
 pub(crate) fn interval_within(data: &TrialData, seed: u64) -> Option<Interval> {
-    let series = series(data)?;
+    // One more than is wanted tells that there are too many.
+    let series: Vec<i64> = series(data)?.take(MOST_RESAMPLED + 1).collect();
     (series.len() <= MOST_RESAMPLED)
         .then(|| series_quantile_interval(&series, 0.5, LEVEL, RESAMPLES, seed))
         .flatten()
@@ -25,12 +26,10 @@ pub(crate) fn interval_within(data: &TrialData, seed: u64) -> Option<Interval> {
 }
 
 /// Values of single operations in time order; `None` where some were not kept.
-fn series(data: &TrialData) -> Option<Vec<i64>> {
+fn series(data: &TrialData) -> Option<impl Iterator<Item = i64>> {
     let counts = |s: &&tompion_model::Sample| s.n == 1 && !s.mark.is_left_out();
     let all = data.samples.iter().filter(counts);
-    data.bins
-        .is_none()
-        .then(|| all.map(|s| s.value_ps).collect())
+    data.bins.is_none().then(|| all.map(|s| s.value_ps))
 }
 
 /// The trials of a cell; each is a series of its own.
@@ -43,12 +42,14 @@ pub(crate) struct CellDependence {
 impl CellDependence {
     /// Takes in one trial; what it dropped or timed in batches is no series.
     pub(crate) fn add(&mut self, data: &TrialData) {
-        let Some(series) = series(data) else {
+        let Some(mut series) = series(data) else {
             return;
         };
-        if let Some(found) = Dependence::of(&series[..series.len().min(MOST)]) {
+        let first: Vec<i64> = series.by_ref().take(MOST).collect();
+        if let Some(found) = Dependence::of(&first) {
             self.times.push(found.autocorrelation_time);
-            self.effective += series.len() as f64 / found.autocorrelation_time;
+            let samples = first.len() + series.count();
+            self.effective += samples as f64 / found.autocorrelation_time;
         }
     }
 

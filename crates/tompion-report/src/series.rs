@@ -76,29 +76,29 @@ pub(crate) fn decimate(points: &[Point], span_ns: u64, columns: usize) -> Vec<Co
     let columns = columns.max(1) as u128;
     let column =
         |p: &Point| (u128::from(p.0) * columns / u128::from(span_ns.max(1))).min(columns - 1);
-    points
-        .chunk_by(|a, b| column(a) == column(b))
-        .map(|stretch| {
-            let step = stretch.len().div_ceil(POINTS_PER_COLUMN);
-            let min = *stretch.iter().min_by_key(|p| p.1).unwrap_or(&stretch[0]);
-            let max = *stretch
+    let mut kept = Vec::new();
+    let mut rest = points;
+    while let Some(first) = rest.first() {
+        // A search for its end: to ask each point for its column takes longer than all else here.
+        let here = column(first);
+        let (stretch, others) = rest.split_at(rest.partition_point(|p| column(p) <= here));
+        rest = others;
+        let step = stretch.len().div_ceil(POINTS_PER_COLUMN);
+        let min = *stretch.iter().min_by_key(|p| p.1).unwrap_or(first);
+        let max = *stretch.iter().rev().max_by_key(|p| p.1).unwrap_or(first);
+        kept.push(Column {
+            min,
+            max,
+            points: stretch
                 .iter()
-                .rev()
-                .max_by_key(|p| p.1)
-                .unwrap_or(&stretch[0]);
-            Column {
-                min,
-                max,
-                points: stretch
-                    .iter()
-                    .skip(step / 2)
-                    .step_by(step)
-                    .filter(|p| **p != min && **p != max)
-                    .copied()
-                    .collect(),
-            }
-        })
-        .collect()
+                .skip(step / 2)
+                .step_by(step)
+                .filter(|p| **p != min && **p != max)
+                .copied()
+                .collect(),
+        });
+    }
+    kept
 }
 
 #[cfg(test)]

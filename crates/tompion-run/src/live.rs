@@ -14,6 +14,7 @@ use tompion_model::{Design, Factors, Status, Storage, Throttling};
 use tompion_store::RunWriter;
 
 use crate::execute::{ClockWatch, since, with_proof};
+use crate::probes::Way;
 use crate::{Bench, Error, PlannedCell, Trial};
 use joined::join;
 
@@ -26,6 +27,10 @@ const CHECKPOINT: Duration = Duration::from_secs(60);
 
 /// Rows that a slice, and all slices of a trial, keep.
 const ROWS: usize = 1 << 18;
+
+/// Rows that a busy loop keeps, which lasts half a second: one for every 8 us of it. They and
+/// those on their way are memory that every loop takes anew.
+const LOOP_ROWS: usize = 1 << 16;
 
 /// A bench that measures one slice after the other, each as it is asked for, and saves
 /// them: sleeps as trials of ten seconds, a busy loop, whose trial has no gaps, by itself.
@@ -113,7 +118,11 @@ impl<'a, B: Bench> Live<'a, B> {
             self.on = Some(wanted);
         }
         let time = time.max(cell.least_time());
-        let trials = match with_proof(self.bench, cell, time, ROWS, &self.stop) {
+        let rows = match cell.probe.way() {
+            Way::Loops(_) => LOOP_ROWS,
+            _ => ROWS,
+        };
+        let trials = match with_proof(self.bench, cell, time, rows, &self.stop) {
             Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(()),
             result => result?,
         };

@@ -1,14 +1,16 @@
 //! Exact distributions: sorted distinct values with their counts.
 
+use std::sync::Arc;
+
 use crate::counting;
 
 /// A multiset of integers as sorted `(value, count)` pairs.
 ///
 /// Distributions merge without loss, and quantiles, moments and counts come out
-/// exactly as from the raw values.
+/// exactly as from the raw values. A clone shares its pairs and takes no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    pairs: Vec<(i64, u64)>,
+    pairs: Arc<Vec<(i64, u64)>>,
     len: u64,
 }
 
@@ -30,33 +32,52 @@ impl Distribution {
     /// From pairs in ascending order of distinct values.
     fn from_counted(pairs: Vec<(i64, u64)>) -> Self {
         let len = pairs.iter().map(|p| p.1).sum();
-        Self { pairs, len }
+        Self {
+            pairs: Arc::new(pairs),
+            len,
+        }
     }
 
     /// Builds a distribution from `(value, count)` pairs in any order; equal
     /// values are added up and zero counts dropped.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (i64, u64)>) -> Self {
-        let mut sorted: Vec<(i64, u64)> = pairs.into_iter().filter(|p| p.1 > 0).collect();
-        sorted.sort_unstable_by_key(|p| p.0);
-        let mut pairs: Vec<(i64, u64)> = Vec::with_capacity(sorted.len());
-        for (value, count) in sorted {
-            match pairs.last_mut() {
-                Some(last) if last.0 == value => last.1 += count,
-                _ => pairs.push((value, count)),
+        let mut pairs: Vec<(i64, u64)> = pairs.into_iter().filter(|p| p.1 > 0).collect();
+        pairs.sort_unstable_by_key(|p| p.0);
+        Self::from_sorted(pairs)
+    }
+
+    /// From pairs in ascending order of values.
+    fn from_sorted(mut pairs: Vec<(i64, u64)>) -> Self {
+        pairs.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 += next.1;
             }
-        }
-        let len = pairs.iter().map(|p| p.1).sum();
-        Self { pairs, len }
+            is_same
+        });
+        pairs.shrink_to_fit();
+        Self::from_counted(pairs)
     }
 
     /// All values of `self` and `other`.
     pub fn merge(&self, other: &Self) -> Self {
-        Self::from_pairs(self.pairs.iter().chain(&other.pairs).copied())
+        Self::merged([self, other])
     }
 
     /// All values of many distributions.
     pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
-        Self::from_pairs(parts.into_iter().flat_map(|p| p.pairs.iter().copied()))
+        let parts: Vec<&Self> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+        match parts.as_slice() {
+            [] => Self::default(),
+            [one] => (*one).clone(),
+            several => {
+                let pairs = several.iter().map(|p| p.pairs.as_slice());
+                let mut pairs = pairs.collect::<Vec<_>>().concat();
+                // Stable, since that finds the parts in order and only merges them.
+                pairs.sort_by_key(|p| p.0);
+                Self::from_sorted(pairs)
+            }
+        }
     }
 
     /// How many values were counted.
@@ -160,25 +181,28 @@ impl Distribution {
     /// [`Distribution::half_interquartile_range`].
     pub fn median_absolute_deviation(&self) -> Option<f64> {
         let median = self.median()?;
-        let mut deviations: Vec<(f64, u64)> = self
-            .pairs
-            .iter()
-            .map(|&(v, c)| ((v as f64 - median).abs(), c))
-            .collect();
-        deviations.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let low = (self.len - 1) / 2;
-        let high = self.len / 2;
-        let at = |rank: u64| {
-            let mut seen = 0;
-            deviations
-                .iter()
-                .find(|d| {
-                    seen += d.1;
-                    rank < seen
-                })
-                .map_or(0.0, |d| d.0)
-        };
-        Some((at(low) + at(high)) / 2.0)
+        // On either side they grow with the distance from the middle.
+        let deviation = |p: &&(i64, u64)| (p.0 as f64 - median).abs();
+        let split = self.pairs.partition_point(|p| (p.0 as f64) < median);
+        let (below, above) = self.pairs.split_at(split);
+        let mut below = below.iter().rev().peekable();
+        let mut above = above.iter().peekable();
+        let mut seen = 0;
+        let mut low = None;
+        loop {
+            let nearest = match (below.peek().map(deviation), above.peek().map(deviation)) {
+                (Some(b), Some(a)) if b < a => below.next(),
+                (_, Some(_)) => above.next(),
+                (_, None) => below.next(),
+            }?;
+            seen += nearest.1;
+            if seen > (self.len - 1) / 2 {
+                let low = *low.get_or_insert(deviation(&nearest));
+                if seen > self.len / 2 {
+                    return Some((low + deviation(&nearest)) / 2.0);
+                }
+            }
+        }
     }
 
     /// Half the distance between the quartiles (Kirova 2019 §2.3 calls this MAD).
@@ -262,6 +286,28 @@ mod tests {
             let pooled = Distribution::from_values(a.iter().chain(&b).copied());
             let merged = Distribution::from_values(a).merge(&Distribution::from_values(b));
             prop_assert_eq!(pooled, merged);
+        }
+
+        #[test]
+        fn deviations_match_sorting(mut v in prop::collection::vec(-30i64..30, 1..80)) {
+            let d = Distribution::from_values(v.iter().copied());
+            let median = naive_quantile(&mut v, 0.5);
+            let mut deviations: Vec<f64> = v.iter().map(|x| (*x as f64 - median).abs()).collect();
+            deviations.sort_unstable_by(f64::total_cmp);
+            let want = (deviations[(v.len() - 1) / 2] + deviations[v.len() / 2]) / 2.0;
+            prop_assert_eq!(d.median_absolute_deviation(), Some(want));
+        }
+
+        #[test]
+        fn pairs_add_up_in_any_order(mut v in prop::collection::vec((-9i64..9, 0u64..3), 0..60)) {
+            let plain = |v: &[(i64, u64)]| {
+                Distribution::from_values(v.iter().flat_map(|p| (0..p.1).map(|_| p.0)))
+            };
+            prop_assert_eq!(Distribution::from_pairs(v.iter().copied()), plain(&v));
+            let parts: Vec<Distribution> = v.chunks(7).map(plain).collect();
+            prop_assert_eq!(Distribution::merged(&parts), plain(&v));
+            v.reverse();
+            prop_assert_eq!(Distribution::from_pairs(v.iter().copied()), plain(&v));
         }
 
         #[test]

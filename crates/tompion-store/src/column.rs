@@ -64,6 +64,19 @@ impl Kind {
         })
     }
 
+    /// What a side table's column is of.
+    pub(super) fn of_values(values: &Values) -> Self {
+        match values {
+            Values::Boolean(_) => Self::Boolean,
+            Values::Int32(_) => Self::Int32,
+            Values::UInt32(_) => Self::UInt32,
+            Values::Int64(_) => Self::Int64,
+            Values::UInt64(_) => Self::UInt64,
+            Values::Double(_) => Self::Double,
+            Values::Text(_) => Self::Text,
+        }
+    }
+
     /// What docs/run-format.md calls it.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -153,11 +166,15 @@ impl Column {
         name: &str,
         texts: impl Iterator<Item = Option<std::borrow::Cow<'a, str>>>,
     ) -> Self {
-        let mut values = Vec::new();
+        let mut values: Vec<ByteArray> = Vec::new();
         let levels: Vec<i16> = texts
             .map(|text| {
                 let level = text.is_some().into();
-                values.extend(text.map(|t| ByteArray::from(&*t)));
+                values.extend(text.map(|text| match values.last() {
+                    // They come in runs, which share their bytes.
+                    Some(last) if last.data() == text.as_bytes() => last.clone(),
+                    _ => ByteArray::from(&*text),
+                }));
                 level
             })
             .collect();
@@ -271,14 +288,14 @@ pub(super) fn checksum(rows: usize, columns: &[Column]) -> String {
             None => hash.take(&[0]),
             Some(levels) => {
                 hash.take(&[1]);
-                levels.iter().for_each(|&level| hash.take(&[level as u8]));
+                hash.take_all(levels, |level| [level as u8]);
             }
         }
         match &column.data {
-            Data::Boolean(v) => v.iter().for_each(|&v| hash.take(&[v.into()])),
-            Data::Int32(v) | Data::UInt32(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
-            Data::Int64(v) | Data::UInt64(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
-            Data::Double(v) => v.iter().for_each(|v| hash.take(&v.to_le_bytes())),
+            Data::Boolean(v) => hash.take_all(v, |v| [v.into()]),
+            Data::Int32(v) | Data::UInt32(v) => hash.take_all(v, i32::to_le_bytes),
+            Data::Int64(v) | Data::UInt64(v) => hash.take_all(v, i64::to_le_bytes),
+            Data::Double(v) => hash.take_all(v, f64::to_le_bytes),
             Data::Text(v) => v.iter().for_each(|v| hash.take_text(v)),
         }
     }
@@ -293,14 +310,33 @@ struct Hash {
 }
 
 impl Hash {
+    /// Bytes that are taken at once.
+    const PIECE: usize = 1 << 14;
+
     #[inline]
     fn take(&mut self, bytes: &[u8]) {
-        const PIECE: usize = 1 << 14;
-        if self.waiting.len() + bytes.len() > PIECE {
-            self.hash.update(&self.waiting);
-            self.waiting.clear();
+        if self.waiting.len() + bytes.len() > Self::PIECE {
+            self.flush();
         }
         self.waiting.extend_from_slice(bytes);
+    }
+
+    /// Takes values of `N` bytes each, many at a time.
+    fn take_all<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
+        self.flush();
+        let mut buffer = [0; Self::PIECE];
+        for piece in values.chunks(Self::PIECE / N) {
+            let places = buffer.as_chunks_mut().0;
+            for (place, value) in places.iter_mut().zip(piece) {
+                *place = bytes(*value);
+            }
+            self.hash.update(&buffer[..piece.len() * N]);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.hash.update(&self.waiting);
+        self.waiting.clear();
     }
 
     fn take_text(&mut self, text: &ByteArray) {
@@ -309,7 +345,7 @@ impl Hash {
     }
 
     fn finish(mut self) -> String {
-        self.hash.update(&self.waiting);
+        self.flush();
         hexadecimal(self.hash.finalize())
     }
 }

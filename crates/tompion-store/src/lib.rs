@@ -34,6 +34,7 @@ mod writer;
 
 pub use directory::Directory;
 pub use error::{Error, Result};
+pub use printable::printable;
 pub use reader::Run;
 pub use whole::{try_whole, write_whole};
 pub use writer::RunWriter;

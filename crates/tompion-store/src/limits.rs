@@ -22,10 +22,15 @@ pub(super) const PERIOD_NS: u64 = i64::MAX as u64 / 1000;
 /// Values, or bins, that stand for the missed periods of a trial.
 pub(super) const FILLING: u64 = 1 << 28;
 
+/// Columns of a side table.
+pub(super) const COLUMNS: usize = 1024;
+
 /// How many rows files of a size may hold: what needs memory for each row is refused where
 /// nothing but an attack takes so few bytes.
 pub(super) struct RowLimit {
     what: &'static str,
+    /// What is counted.
+    unit: &'static str,
     /// Rows whatever the size.
     free: u64,
     /// Rows for each byte.
@@ -35,6 +40,7 @@ pub(super) struct RowLimit {
 /// Of one table. A trial that this program measures keeps at most half of the free ones.
 pub(super) const OF_TABLE: RowLimit = RowLimit {
     what: "one table",
+    unit: "rows",
     free: 1 << 21,
     per_byte: 2,
 };
@@ -43,21 +49,32 @@ pub(super) const OF_TABLE: RowLimit = RowLimit {
 /// 80 rows a byte.
 pub(super) const OF_RUN: RowLimit = RowLimit {
     what: "a run",
+    unit: "rows",
     free: 1 << 25,
     per_byte: 128,
+};
+
+/// The values of a side table, which are read as a whole: as many as eight columns of the most
+/// rows have.
+pub(super) const OF_VALUES: RowLimit = RowLimit {
+    what: "a side table",
+    unit: "values",
+    free: 8 * OF_TABLE.free,
+    per_byte: 8 * OF_TABLE.per_byte,
 };
 
 impl RowLimit {
     pub(super) fn check(&self, rows: u64, bytes: u64) -> Result<(), Fault> {
         let Self {
             what,
+            unit,
             free,
             per_byte,
         } = self;
         let most = bytes.saturating_mul(*per_byte).saturating_add(*free);
         match rows > most {
             true => Err(format!(
-                "{rows} rows in {bytes} bytes; {what} has at most {free} and {per_byte} a byte"
+                "{rows} {unit} in {bytes} bytes; {what} has at most {free} and {per_byte} a byte"
             )
             .into()),
             false => Ok(()),

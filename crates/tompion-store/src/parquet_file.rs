@@ -339,26 +339,41 @@ impl ParquetFile {
         found?.value.as_deref()
     }
 
-    /// The table in a row group, without columns whose names `skip` picks. One without
-    /// rows has none.
-    pub(super) fn table(
-        &self,
-        group: u32,
-        rows: u64,
-        skip: impl Fn(&str) -> bool,
-    ) -> Result<Vec<Column>> {
-        let schema = self.described();
-        let wanted = schema.columns().iter().enumerate();
-        wanted
-            .filter(|(_, c)| !skip(c.name()))
-            .map(|(i, c)| {
-                let kind = Kind::of(c).ok_or_else(|| {
+    /// The side table in a row group.
+    pub(super) fn table(&self, group: u32, rows: u64) -> Result<Vec<Column>> {
+        let columns = self.side_columns()?;
+        let bytes = self.file.metadata().map(|m| m.len());
+        let bytes = bytes.map_err(Error::io(&self.path, "reading"))?;
+        let values = rows.saturating_mul(columns.len() as u64);
+        limits::OF_VALUES
+            .check(values, bytes)
+            .map_err(|why| Error::invalid(&self.path, why.to_string()))?;
+        let read = |(index, _, kind)| self.read(group, rows, index, kind);
+        columns.into_iter().map(read).collect()
+    }
+
+    /// The columns of side tables in it: their places in the file, names and kinds.
+    pub(super) fn side_columns(&self) -> Result<Vec<(usize, &str, Kind)>> {
+        let all = self.described().columns().iter().enumerate();
+        let columns: Result<Vec<_>> = all
+            .filter(|(_, c)| c.name() != SideTable::TRIAL_COLUMN)
+            .map(|(i, c)| match Kind::of(c) {
+                Some(kind) => Ok((i, c.name(), kind)),
+                None => {
                     let why = format!("column `{}` is of a type that no table has", c.name());
-                    self.damaged(&why)
-                })?;
-                self.read(group, rows, i, kind)
+                    Err(self.damaged(&why))
+                }
             })
-            .collect()
+            .collect();
+        let found = columns?;
+        match found.len() > limits::COLUMNS {
+            true => {
+                let (found, most) = (found.len(), limits::COLUMNS);
+                let why = format!("{found} columns; a side table has at most {most}");
+                Err(Error::invalid(&self.path, why))
+            }
+            false => Ok(found),
+        }
     }
 
     /// Columns by name and kind, in this order.

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 /// Whether a character is shown as itself: none that controls a terminal, breaks a line or
 /// turns the direction of writing.
 fn is_printable(c: char) -> bool {
@@ -12,7 +10,7 @@ fn is_printable(c: char) -> bool {
 }
 
 /// The text, with a space for each character that is not printable.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
+pub fn printable(text: &str) -> Cow<'_, str> {
     match text.chars().all(is_printable) {
         true => Cow::Borrowed(text),
         false => text
@@ -24,53 +22,83 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
 
 /// JSON whose texts are printable. Nearly always it is so as it stands, and nothing is
 /// copied; what is no JSON is left to whoever reads it.
+///
+/// It goes from text to text: a tree of values would take a hundred times the memory of what
+/// somebody chooses to send.
 pub(super) fn printable_json(text: &str) -> Cow<'_, str> {
     // What is not printable may stand escaped. Line breaks between the values are none of them.
-    let as_it_stands = !text.contains('\\')
-        && text
-            .chars()
-            .all(|c| is_printable(c) || matches!(c, '\n' | '\r' | '\t'));
-    if as_it_stands {
+    let is_plain = |c| is_printable(c) || matches!(c, '\n' | '\r' | '\t');
+    if !text.contains('\\') && text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }
-    let Ok(mut value) = serde_json::from_str::<Value>(text) else {
-        return Cow::Borrowed(text);
-    };
-    match clean(&mut value) {
+    let mut clean = String::new();
+    // What stands before this is in `clean`.
+    let mut from = 0;
+    let mut at = 0;
+    let mut is_within = false;
+    while let Some(c) = text[at..].chars().next() {
+        let (shown, end) = match c {
+            '"' => {
+                is_within = !is_within;
+                (true, at + 1)
+            }
+            '\\' if is_within => {
+                let escaped = Escaped::read(&text[at..]);
+                (escaped.is_printable, at + escaped.length)
+            }
+            // Below a space they are no JSON in a text, and between texts only space is.
+            c => (c < ' ' || !is_within || is_printable(c), at + c.len_utf8()),
+        };
+        if !shown {
+            clean.push_str(&text[from..at]);
+            clean.push(' ');
+            from = end;
+        }
+        at = end;
+    }
+    match from {
         0 => Cow::Borrowed(text),
-        _ => Cow::Owned(value.to_string()),
+        _ => Cow::Owned(clean + &text[from..]),
     }
 }
 
-/// Cleans all texts and keys; how many it changed.
-fn clean(value: &mut Value) -> usize {
-    match value {
-        Value::String(text) => match printable(text) {
-            Cow::Borrowed(_) => 0,
-            Cow::Owned(clean) => {
-                *text = clean;
-                1
+/// A character of JSON that is written behind a backslash.
+struct Escaped {
+    /// In bytes, the backslash included.
+    length: usize,
+    is_printable: bool,
+}
+
+impl Escaped {
+    /// The one that `text` begins with.
+    fn read(text: &str) -> Self {
+        let of = |length, is_printable| Self {
+            length,
+            is_printable,
+        };
+        match text[1..].chars().next() {
+            Some('b' | 'f' | 'n' | 'r' | 't') => of(2, false),
+            Some('u') => {
+                let code = text
+                    .get(2..6)
+                    .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+                match code.map(|digits| u32::from_str_radix(digits, 16)) {
+                    // Halves of a pair stand for what is printable, or for nothing.
+                    Some(Ok(code)) => of(6, char::from_u32(code).is_none_or(is_printable)),
+                    _ => of(2, true),
+                }
             }
-        },
-        Value::Array(values) => values.iter_mut().map(clean).sum(),
-        Value::Object(entries) => {
-            let mut changed = entries.values_mut().map(clean).sum();
-            if entries.keys().any(|key| !key.chars().all(is_printable)) {
-                let all = std::mem::take(entries).into_iter();
-                *entries = all
-                    .map(|(key, value)| (printable(&key).into_owned(), value))
-                    .collect();
-                changed += 1;
-            }
-            changed
+            Some(other) => of(1 + other.len_utf8(), true),
+            None => of(1, true),
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
 
     #[test]
     fn controls_become_spaces_and_all_else_stays() {
@@ -99,6 +127,35 @@ mod tests {
                 matches!(printable_json(harmless), Cow::Borrowed(_)),
                 "{harmless}"
             );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_what_cleaning_each_text_gives(
+            keys in prop::collection::vec(r#"[a-z\\"\x1b\n\u{202e}é🙂]{0,6}"#, 0..4),
+            texts in prop::collection::vec(r"[ -~\x1b\n\u{9b}\u{2028}é🙂]{0,12}", 0..4),
+        ) {
+            let clean = |t: &String| printable(t).into_owned();
+            let distinct: std::collections::BTreeSet<String> = keys.iter().map(clean).collect();
+            prop_assume!(distinct.len() == keys.len());
+            let pairs = |clean: &dyn Fn(&String) -> String| -> Value {
+                let pairs = keys.iter().map(clean).zip(texts.iter().map(clean));
+                pairs.map(|(key, text)| (key, Value::from(text))).collect()
+            };
+            let raw = pairs(&|t| t.clone());
+            for json in [raw.to_string(), format!("{raw:#}")] {
+                let got: Value = serde_json::from_str(&printable_json(&json)).unwrap();
+                prop_assert_eq!(got, pairs(&clean));
+            }
+        }
+
+        #[test]
+        fn what_is_no_json_does_not_become_some(text in r#"[\\"u0-9a-f\x1b\u{9b} {}:,\n]{0,40}"#) {
+            let clean = printable_json(&text);
+            prop_assert!(clean.len() <= text.len());
+            let is_json = |t: &str| serde_json::from_str::<serde::de::IgnoredAny>(t).is_ok();
+            prop_assert_eq!(is_json(&clean), is_json(&text));
         }
     }
 }

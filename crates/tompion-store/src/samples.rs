@@ -66,12 +66,13 @@ pub(super) fn to_samples(columns: &[Column]) -> Result<Vec<Sample>, Fault> {
     };
     let (at, value) = (wide(at)?, wide(value)?);
     let (n, missed) = (narrow(n)?, narrow(missed)?);
-    let mut samples: Vec<Sample> = (0..at.len())
-        .map(|i| Sample {
-            at_ns: at[i].cast_unsigned(),
-            value_ps: value[i],
-            n: n[i].cast_unsigned(),
-            missed: missed[i].cast_unsigned(),
+    let rows = at.iter().zip(value).zip(n.iter().zip(missed));
+    let mut samples: Vec<Sample> = rows
+        .map(|((at, value), (n, missed))| Sample {
+            at_ns: at.cast_unsigned(),
+            value_ps: *value,
+            n: n.cast_unsigned(),
+            missed: missed.cast_unsigned(),
             mark: Mark::None,
         })
         .collect();

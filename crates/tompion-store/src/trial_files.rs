@@ -158,9 +158,7 @@ pub(super) fn read_table(
     };
     let columns = match wanted {
         Some(wanted) => file.columns(at.row_group, rows, wanted)?,
-        None => file.table(at.row_group, rows, |c| {
-            c == tompion_model::SideTable::TRIAL_COLUMN
-        })?,
+        None => file.table(at.row_group, rows)?,
     };
     if at.rows != version_1::UNKNOWN_ROWS && column::checksum(rows as usize, &columns) != at.crc32 {
         return Err(file.damaged(&format!("table `{name}` does not match its checksum")));

@@ -1,18 +1,21 @@
 //! Writing a run, trial by trial.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::column::Kind;
 use super::directory::Directory;
 use super::histograms::{self, Histograms};
 use super::leftovers::Turn;
+use super::parquet_file::ParquetFile;
 use super::reader::Tables;
 use super::reserve::Reserve;
 use super::{RUN_FILE, SAMPLES, gather, limits, run_json, trial_files};
 use crate::error::Fault;
 use crate::{Error, Result, Run};
 use tompion_model::{
-    ClockReading, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
-    Throttling, Trial, TrialData, TrialDraft, note_kind, now_utc, table,
+    ClockReading, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, SideTables,
+    Status, Throttling, Trial, TrialData, TrialDraft, factor, note_kind, now_utc, table,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.
@@ -30,6 +33,8 @@ pub struct RunWriter {
     together: Option<Together>,
     /// Of all trials so far, unless some were saved by another process.
     histograms: Option<Histograms>,
+    /// Columns of each probe's side tables, by the names of both: at the end they are one file.
+    side_columns: BTreeMap<(String, String), Vec<(String, Kind)>>,
     _turn: Option<Turn>,
 }
 
@@ -131,6 +136,7 @@ impl RunWriter {
             reserve: Reserve::take(directory),
             together: None,
             histograms: None,
+            side_columns: BTreeMap::new(),
             _turn: turn,
         }
     }
@@ -209,6 +215,7 @@ impl RunWriter {
             self.checkpoint()?;
             self.directory.remove_unlisted(&self.record)?;
         }
+        self.check_side_tables(draft.factors.level(factor::PROBE), &data.tables)?;
         let (summary, bins) =
             histograms::summarise(data, draft.measurement.period_ns, draft.missed_periods);
         let mut trial = Trial {
@@ -266,6 +273,45 @@ impl RunWriter {
         Ok(())
     }
 
+    /// Refuses side tables that could not be brought together with those of earlier trials.
+    fn check_side_tables(&mut self, probe: &str, tables: &SideTables) -> Result<()> {
+        for (name, side_table) in tables {
+            let found: Vec<(String, Kind)> = side_table
+                .columns()
+                .iter()
+                .map(|c| (c.name.clone(), Kind::of_values(&c.values)))
+                .collect();
+            if found.len() > limits::COLUMNS {
+                let (found, most) = (found.len(), limits::COLUMNS);
+                let why = format!("side table `{name}` has {found} columns, at most {most}");
+                return Err(Error::invalid(self.directory.path(), why));
+            }
+            let key = (probe.to_owned(), name.clone());
+            if !self.side_columns.contains_key(&key) {
+                // Of a run that is gone on with.
+                let mut earlier = self.record.trials.iter();
+                let known = earlier
+                    .find(|t| {
+                        t.factors.level(factor::PROBE) == probe && t.tables.contains_key(name)
+                    })
+                    .map(|t| ParquetFile::open(&self.directory, &t.tables[name].file))
+                    .transpose()?;
+                let Some(known) = known else {
+                    self.side_columns.insert(key, found);
+                    continue;
+                };
+                let columns = known.side_columns()?.into_iter();
+                let columns = columns.map(|(_, name, kind)| (name.to_owned(), kind));
+                self.side_columns.insert(key.clone(), columns.collect());
+            }
+            if self.side_columns[&key] != found {
+                let why = format!("side table `{name}` has other columns than in earlier trials");
+                return Err(Error::invalid(self.directory.path(), why));
+            }
+        }
+        Ok(())
+    }
+
     /// Brings all trials together into a few files. What they lay in before stays.
     fn gather(&mut self) -> Result<()> {
         let (version, files) = (self.record.schema_version, &self.record.files);
@@ -312,6 +358,8 @@ impl RunWriter {
     /// Whatever the system refuses.
     pub fn take_back(&mut self, trials: usize) -> Result<()> {
         self.record.trials.truncate(trials);
+        // They may be those of trials that are gone.
+        self.side_columns.clear();
         self.directory.remove_trials_from(trials)
     }
 

@@ -12,6 +12,7 @@ use super::placement_run::{Done, PlacementRun};
 use crate::{CellJob, LabCell, LabPlan};
 use tompion_platforms::leftovers::Workspace;
 use tompion_platforms::platform::{Output, Task, TaskError};
+use tompion_store::printable;
 
 /// A lab at work.
 pub(super) struct Session<'a> {
@@ -154,7 +155,10 @@ fn with_limit(error: TaskError, patience: Duration) -> TaskError {
 /// Why a program failed, by the last line that it wrote.
 pub(super) fn last_words(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let last = stderr.lines().rfind(|line| !line.trim().is_empty());
+    // What cannot be shown is no reason.
+    let last = stderr
+        .lines()
+        .rfind(|line| !printable(line).trim().is_empty());
     let why = last.map(|line| line.strip_prefix("tompion: ").unwrap_or(line));
     why.unwrap_or(&output.status).to_owned()
 }

@@ -37,8 +37,10 @@ const COUNTERS_ALONE_NS: u64 = 50_000;
 /// have the growth between two of these.
 const REFRESH_NS: u64 = 25_000_000;
 
-/// Rows on their way from a loop: half a second of stalls every 2 us.
-const RING_ROWS: usize = 1 << 18;
+/// Rows on their way from a loop, as a share of those that a trial keeps: with 2^20 of these
+/// half a second of stalls every 2 us. All of it is memory that is written beforehand, 300 bytes
+/// a row.
+const RING_SHARE: usize = 4;
 
 /// Runs a loop at each placement for the time that `limits` gives. Events of whole CPUs
 /// are recorded where there is room for what keeps them cheap from then on: closing them
@@ -92,7 +94,7 @@ pub(super) fn measure(
     };
     let cpu_before = os::now_ns(ClockId::ThreadCpu);
     let wall_before = os::now_ns(ClockId::Monotonic);
-    let mut running = loops.begin(&settings, rate, RING_ROWS, |tid| {
+    let mut running = loops.begin(&settings, rate, limits.rows / RING_SHARE, |tid| {
         let mut counters = ThreadCounters::open(tid).ok();
         move || {
             counters

@@ -866,6 +866,48 @@ fn what_no_reader_would_take_is_refused_in_writing() {
 }
 
 #[test]
+fn side_tables_that_cannot_become_one_file_are_refused_as_they_are_saved() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let with = |columns: &[&str]| {
+        let column = |name: &&str| Column {
+            name: (*name).to_owned(),
+            values: Values::Int64(vec![Some(1)]),
+        };
+        let table = SideTable::new(columns.iter().map(column).collect()).unwrap();
+        TrialData {
+            samples: samples(),
+            tables: [("hops".to_owned(), table)].into(),
+            ..TrialData::default()
+        }
+    };
+    let refused = |writer: &mut RunWriter, columns: &[&str]| {
+        let error = writer.save(draft(0), &with(columns)).unwrap_err();
+        error.to_string()
+    };
+    let mut writer = RunWriter::create(path, header()).unwrap();
+    // What was taken back decides nothing.
+    writer.save(draft(0), &with(&["x"])).unwrap();
+    writer.take_back(0).unwrap();
+    writer.save(draft(0), &with(&["a", "b"])).unwrap();
+    for columns in [&["a"][..], &["b", "a"], &["a", "b", "c"]] {
+        let why = refused(&mut writer, columns);
+        assert!(why.contains("`hops` has other columns"), "{why}");
+    }
+    let many: Vec<String> = (0..1025).map(|i| format!("c{i}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert!(refused(&mut writer, &many).contains("1025 columns"));
+    writer.finish(Status::Complete).unwrap();
+    // And where it is gone on with.
+    drop(writer);
+    let mut writer = RunWriter::reopen(path, 1).unwrap();
+    assert!(refused(&mut writer, &["a"]).contains("other columns"));
+    writer.save(draft(0), &with(&["a", "b"])).unwrap();
+    writer.finish(Status::Complete).unwrap();
+    assert_eq!(Run::open(path).unwrap().record().trials.len(), 2);
+}
+
+#[test]
 fn a_value_of_no_operation_and_a_file_listed_twice_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::create(directory.path(), header()).unwrap();

@@ -1,0 +1,211 @@
+//! How much of a cell's result is taken, and that it is of this cell: whoever runs in an instance
+//! may send something else. docs/threat-model.md states these numbers.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use tompion_model::{Factors, Trial, TrialData, factor, stall_parts, table};
+use tompion_store::{RUN_FILE, printable};
+
+/// Bytes of `run.json`, beside those for each trial. Honest ones have some 10,000; a reader may
+/// take a hundred times as much memory, and the lab's own run keeps it all.
+const DESCRIPTION: u64 = 128 << 10;
+/// The same for each trial that the cell has; honest ones have some 3,000.
+const DESCRIPTION_OF_TRIAL: u64 = 32 << 10;
+/// Rows of a trial's samples. What this program measures stays below that.
+const SAMPLES: u64 = 1 << 20;
+/// Rows of a trial's other tables, whatever the length of the result.
+const BESIDE: u64 = 1 << 18;
+/// Bytes of the result for each further one; a stall takes more.
+const BYTES_OF_ROW: u64 = 8;
+/// The most of them.
+const MOST_BESIDE: u64 = 1 << 21;
+
+/// Characters of the reason that is kept for a failed cell, which may be an instance's words.
+const REASON: usize = 400;
+
+/// A reason in one line of bounded length, which controls no terminal.
+pub(crate) fn reason(why: &str) -> String {
+    let why = printable(why);
+    let mut left = why.chars();
+    let mut kept: String = left.by_ref().take(REASON).collect();
+    if left.next().is_some() {
+        kept.push_str(" ...");
+    }
+    kept
+}
+
+/// Refuses a longer description than the `trials` of a cell need, before it is read.
+pub(crate) fn check_description(directory: &Path, trials: usize) -> Result<(), String> {
+    // Where it is missing the run is refused in better words.
+    let length = std::fs::symlink_metadata(directory.join(RUN_FILE)).map_or(0, |m| m.len());
+    let most = DESCRIPTION + DESCRIPTION_OF_TRIAL * trials as u64;
+    match length > most {
+        true => Err(format!(
+            "its result has a {RUN_FILE} of {length} bytes, at most {most} are taken"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Refuses trials that nobody asked this cell for, or more than once, and such as have more rows
+/// than a result of so many `bytes` holds.
+pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> Result<(), String> {
+    if trials.is_empty() {
+        return Err("its result holds no trial".to_owned());
+    }
+    let mut taken = HashSet::new();
+    for trial in trials {
+        let key = &trial.factors;
+        // Where a probe watches several CPUs, each has a trial.
+        let plain = key.clone().without(factor::CPU);
+        if !wanted.iter().any(|w| w == key || *w == plain) {
+            return Err(format!("its result is of another cell: {key}"));
+        }
+        if !taken.insert(key) {
+            return Err(format!("its result holds {key} twice"));
+        }
+        let rows = trial.rows();
+        if rows > SAMPLES {
+            return Err(format!(
+                "its result has a trial of {rows} rows, at most {SAMPLES}"
+            ));
+        }
+        let sides = trial
+            .tables
+            .iter()
+            .filter(|(name, _)| *name != table::SAMPLES);
+        let rows = sides.map(|(_, at)| at.rows).fold(0, u64::saturating_add);
+        let most = (BESIDE + bytes / BYTES_OF_ROW).min(MOST_BESIDE);
+        if rows > most {
+            return Err(format!(
+                "its result of {bytes} bytes has tables of {rows} rows, at most {most}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses stalls in other columns than ours: in the lab's run they could not stand beside those
+/// of other cells.
+pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
+    let Some(parts) = data.tables.get(stall_parts::NAME) else {
+        return Ok(());
+    };
+    let ours = stall_parts::table(&[]);
+    let names = |t: &tompion_model::SideTable| -> Vec<String> {
+        t.columns().iter().map(|c| c.name.clone()).collect()
+    };
+    let is_ours = names(parts) == names(&ours) && stall_parts::of_table(parts).is_ok();
+    match is_ours {
+        true => Ok(()),
+        false => Err(format!(
+            "its table `{}` has other columns than ours",
+            stall_parts::NAME
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tompion_model::{Column, SideTable, TableRef, Values};
+
+    fn key(method: &str) -> Factors {
+        let probe = Factors::new().with(factor::PROBE, "stalls");
+        probe.with(factor::METHOD, method)
+    }
+
+    fn trial(factors: Factors, tables: &[(&str, u64)]) -> Trial {
+        let at = |rows| TableRef {
+            file: "samples/00000.parquet".to_owned(),
+            row_group: 0,
+            rows,
+            crc32: String::new(),
+        };
+        let tables = tables
+            .iter()
+            .map(|&(name, rows)| (name.to_owned(), at(rows)));
+        Trial {
+            id: 0,
+            factors,
+            block: 0,
+            started_ns: 0,
+            duration_ns: 0,
+            started_at: None,
+            storage: Default::default(),
+            tables: tables.collect(),
+            measurement: Default::default(),
+            load: None,
+            findings: Default::default(),
+            observation: None,
+            summary: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_reason_is_one_short_line_of_what_can_be_shown() {
+        assert_eq!(reason("it is\n\u{1b}[31mred"), "it is  [31mred");
+        assert_eq!(reason(&"\0".repeat(1 << 20)), " ".repeat(REASON) + " ...");
+    }
+
+    #[test]
+    fn trials_of_another_cell_and_trials_twice_are_refused() {
+        let wanted = [key("busy-loop")];
+        let check = |trials: &[Trial]| check_trials(trials, &wanted, 0);
+        let ours = trial(key("busy-loop"), &[]);
+        assert_eq!(check(std::slice::from_ref(&ours)), Ok(()));
+        // One for each CPU of a watch over several.
+        let on = |cpu| trial(key("busy-loop").with(factor::CPU, cpu), &[]);
+        assert_eq!(check(&[on("0"), on("1")]), Ok(()));
+        for (hostile, why) in [
+            (vec![], "no trial"),
+            (vec![trial(key("usleep"), &[])], "another cell"),
+            (
+                vec![trial(key("busy-loop").with("load", "cpu"), &[])],
+                "another cell",
+            ),
+            (
+                vec![trial(key("busy-loop").with(factor::PLATFORM, "host"), &[])],
+                "another cell",
+            ),
+            (vec![ours.clone(), ours], "twice"),
+            (vec![on("0"), on("0")], "twice"),
+        ] {
+            let found = check(&hostile).unwrap_err();
+            assert!(found.contains(why), "{found}");
+        }
+    }
+
+    #[test]
+    fn rows_beyond_what_a_result_holds_are_refused() {
+        let wanted = [key("busy-loop")];
+        let check = |tables: &[(&str, u64)], bytes| {
+            check_trials(&[trial(key("busy-loop"), tables)], &wanted, bytes)
+        };
+        assert!(check(&[("samples", 1 << 20), ("parts", 1 << 18)], 0).is_ok());
+        assert!(check(&[("samples", (1 << 20) + 1)], 1 << 30).is_err());
+        assert!(check(&[("samples", 1), ("parts", 1 << 18), ("x", 1)], 0).is_err());
+        // An hour of stalls.
+        assert!(check(&[("samples", 1 << 20), ("parts", 1 << 21)], 60 << 20).is_ok());
+        assert!(check(&[("samples", 1), ("parts", u64::MAX), ("x", 9)], u64::MAX).is_err());
+    }
+
+    #[test]
+    fn stalls_in_other_columns_are_refused() {
+        let with = |table: SideTable| TrialData {
+            tables: [(stall_parts::NAME.to_owned(), table)].into(),
+            ..TrialData::default()
+        };
+        assert_eq!(check_tables(&with(stall_parts::table(&[]))), Ok(()));
+        let mut columns = stall_parts::table(&[]).columns().to_vec();
+        columns.push(Column {
+            name: "more".to_owned(),
+            values: Values::Int64(Vec::new()),
+        });
+        let more = SideTable::new(columns.clone()).unwrap();
+        check_tables(&with(more)).unwrap_err();
+        columns.truncate(3);
+        check_tables(&with(SideTable::new(columns).unwrap())).unwrap_err();
+    }
+}
