@@ -157,7 +157,10 @@ impl Names {
     }
 
     fn clean_word(&mut self, word: &str) -> String {
-        let bare = word.trim_end_matches(['.', ':', '!', '?']);
+        let least = word.trim_end_matches(['.', ':', '!', '?']).len();
+        // An address may end in colons, as `2001:db8::` does.
+        let mut ends = (least..=word.len()).rev().map(|end| &word[..end]);
+        let bare = ends.find(|bare| is_address(bare)).unwrap_or(&word[..least]);
         let tail = &word[bare.len()..];
         let kind = if bare.is_empty() {
             return word.to_owned();
@@ -297,6 +300,10 @@ mod tests {
             ("card 52:54:00:12:34:56", "card (address 1)"),
             ("BOOTIF=01-52-54-00-12-34-56", "BOOTIF=(address 1)"),
             ("5254.0012.3456", "(address 1)"),
+            (
+                "at 2001:db8::7::: or 2001:db8::.",
+                "at (address 1)::: or (address 2).",
+            ),
             ("eth0[52:54:00:12:34:56].", "eth0[(address 1)]."),
             ("[01234567-0123-0123-0123-012345678901]", "[(id 1)]"),
             ("10.0.0.0/8 denied", "(address 1) denied"),
