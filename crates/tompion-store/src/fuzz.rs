@@ -25,7 +25,7 @@ pub fn parquet_file(path: &Path) -> Result<()> {
         limits::OF_TABLE
             .check(rows, bytes)
             .map_err(|why| Error::invalid(path, why.to_string()))?;
-        column::to_side_table(file.table(group as u32, rows, |c| c == SideTable::TRIAL_COLUMN)?)
+        column::to_side_table(file.table(group as u32, rows)?)
             .map_err(|e| Error::invalid(path, e.to_string()))?;
     }
     Ok(())
@@ -46,7 +46,7 @@ pub fn table_checksum(path: &Path, name: &str, group: u32, rows: u64) -> Result<
         table::SAMPLES => file.columns(group, rows, &samples::SAMPLES)?,
         table::BINS => file.columns(group, rows, &samples::BINS)?,
         table::HISTOGRAMS => file.columns(group, rows, &samples::HISTOGRAMS)?,
-        _ => file.table(group, rows, |c| c == SideTable::TRIAL_COLUMN)?,
+        _ => file.table(group, rows)?,
     };
     Ok(column::checksum(rows as usize, &columns))
 }
