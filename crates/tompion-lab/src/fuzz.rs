@@ -20,7 +20,7 @@ pub fn framed(archive: &[u8]) -> Vec<u8> {
 /// # Errors
 /// What is no result, and nothing is left of it.
 pub fn unpack(bytes: &[u8], directory: &Path) -> Result<(), ArchiveError> {
-    archive::unpack(bytes, directory)
+    archive::unpack(bytes.to_vec(), directory)
 }
 
 /// Goes on with the lab in a directory: the text of its plan, and of each cell in its ledger

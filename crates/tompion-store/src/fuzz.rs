@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tompion_model::{SideTable, table};
+use tompion_model::table;
 
 use super::column::{self, Column};
 use super::parquet_file::ParquetFile;
