@@ -173,7 +173,7 @@ fn measure(kernel: ClockGettime) -> Costs {
             best[0] = best[0].min(batch(clock::clock_gettime, READS));
             best[1] = best[1].min(batch(kernel, READS)).min(slow[0]);
             best[2] = best[2].min(seconds(READS)).min(slow[1]);
-            if kernel_now_ns(ClockId::Monotonic) - begin.0 > ENOUGH_NS {
+            if kernel_now_ns(ClockId::Monotonic).saturating_sub(begin.0) > ENOUGH_NS {
                 break;
             }
         }

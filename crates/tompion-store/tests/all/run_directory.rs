@@ -900,7 +900,7 @@ fn side_tables_that_cannot_become_one_file_are_refused_as_they_are_saved() {
     writer.finish(Status::Complete).unwrap();
     // And where it is gone on with.
     drop(writer);
-    let mut writer = RunWriter::reopen(path, 1).unwrap();
+    let mut writer = RunWriter::reopen(&Directory::open(path).unwrap(), 1).unwrap();
     assert!(refused(&mut writer, &["a"]).contains("other columns"));
     writer.save(draft(0), &with(&["a", "b"])).unwrap();
     writer.finish(Status::Complete).unwrap();
