@@ -159,7 +159,9 @@ def test_nohup_is_heeded(machine):
 def test_what_someone_else_sets_in_the_middle_stays_and_is_named(machine):
     process = machine.start("--system", "--only", "clocksource", "--duration", "4s", "--json")
     machine.until_changed()
-    machine.value.write_text("theirs\n")
+    # In one piece, as the kernel takes it: never empty in between.
+    with open(machine.value, "r+") as value:
+        value.write("theirs".ljust(20, "\n"))
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     found = json.loads(out)

@@ -1,6 +1,7 @@
 """`tompion lab` on another machine (far.py)."""
 
 import json
+import os
 
 import pytest
 
