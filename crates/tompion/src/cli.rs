@@ -71,7 +71,7 @@ Examples:
 Exit status:
   0    done
   1    error
-  2    a --require profile, a --fail-if gate or a cell of a lab run failed
+  2    a --require profile, a --fail-if gate or a lab measurement failed
   3    none failed, but a --require profile or a --fail-if gate is inconclusive
   130  interrupted";
 

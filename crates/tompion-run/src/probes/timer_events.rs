@@ -70,7 +70,8 @@ mechanism keeps.",
             parameter::Form::Slacks,
             Preset::Text("1ns"),
             "Timer slack values to measure, comma-separated: a time, or `default` for that of \
-             this process. Slack affects nanosleeps and epoll under SCHED_OTHER, but not timers",
+             this process. Slack affects clock_nanosleep and epoll under SCHED_OTHER, but not \
+             timerfd or POSIX timers",
         ),
         Parameter {
             in_plan: InPlan::Always(Preset::Text("true")),

@@ -47,8 +47,8 @@ pub(super) static ENTRY: Probe = Probe {
                 Form::Slacks,
                 Preset::Text("default,1ns"),
                 "Timer slack values to measure, comma-separated: a time, or `default` for that \
-                 of this process. Slack affects sleeps and ppoll under SCHED_OTHER, but not \
-                 timerfd",
+                 of this process. Slack affects the kernel's sleeps and ppoll under \
+                 SCHED_OTHER, but not timerfd or tompion-hybrid",
             )
         },
         Parameter {

@@ -35,8 +35,8 @@ Exit status:
   130  interrupted; all settings are restored, and results so far are printed")]
 pub struct AdviseOptions {
     /// Also try system-wide settings, each changed for a fraction of a second at a time
-    /// and then restored. Without --system, remedies change only Tompion's own processes,
-    /// and Tompion asks whether to try the others; without a terminal it skips them
+    /// and then restored. Without --system, Tompion asks before trying them (and skips them if
+    /// there is no terminal); the other remedies change only Tompion's own processes
     #[arg(long, conflicts_with = "restore")]
     pub system: bool,
 

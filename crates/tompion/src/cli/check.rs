@@ -51,8 +51,8 @@ pub struct CheckOptions {
     pub targets: Vec<Nanoseconds>,
 
     /// Timer slack values to measure, comma-separated: a time, or `default` for that of
-    /// this process. Slack affects sleeps, ppoll and epoll under SCHED_OTHER, but not
-    /// timerfd
+    /// this process. Slack affects the kernel's sleeps, ppoll and epoll under SCHED_OTHER, but
+    /// not timerfd or tompion-hybrid
     #[arg(
         long,
         value_name = "SLACK",

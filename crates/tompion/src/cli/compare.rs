@@ -17,10 +17,12 @@ Examples:
 GATE is 'SELECTOR STATISTIC > CHANGE' or 'SELECTOR STATISTIC < CHANGE'. SELECTOR
 is one or more items joined by /: a probe, method, target or load by its value
 alone, any other factor as NAME=VALUE (wake-up/usleep/timer-slack=1ns/idle). It
-selects the cells that match all of them. STATISTIC is one that --statistics
-lists. CHANGE is measured from the first run on the command line (with --by:
-from the factor's first value): +20%, -5us, or +1pp (percentage points, for
-missed and lost). Each further run is compared with that first one.
+selects the cells (combinations of method, target, load and other factors) that
+match all of them. STATISTIC is one that --statistics lists. CHANGE is relative
+to the first run on the command line (with --by: to the value that comes first
+alphabetically, for timer-slack `1ns` before `default`): +20%, -5us, or +1pp
+(percentage points, for missed and lost). Each further run is compared with
+that first one.
 
 The gate fails if the whole confidence interval of the change meets the
 condition (for `> +20%`: lies above +20%), passes if no part of it does, and
@@ -39,7 +41,8 @@ pub struct CompareOptions {
     pub runs: Vec<String>,
 
     /// Compare the values of one factor (such as timer-slack, policy, load, target, cpu or
-    /// platform) within a single run; trials are paired by block (one pass over all cells)
+    /// platform) within a single run; trials are paired by block (one pass over all
+    /// combinations of factors)
     #[arg(long, value_name = "FACTOR")]
     pub by: Option<String>,
 

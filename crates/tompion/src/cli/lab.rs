@@ -32,14 +32,15 @@ pub struct LabOptions {
 /// What the lab can do.
 #[derive(Subcommand, Debug)]
 pub enum LabCommand {
-    /// Check a plan, and print its cells, how long a run would take, and whether its replicates
-    /// suffice for significant differences
+    /// Check a plan, and print its cells (combinations of platform, placement, load and probe),
+    /// how long a run would take, and whether it has enough replicates to show significant
+    /// differences
     Plan(LabPlanOptions),
     /// Run a plan: measure every cell in a fresh instance (container, virtual machine or
     /// process) of its platform
     Run(LabRunOptions),
-    /// Rank a lab run's platforms by the largest value that each reached, as Perneel et al. 2015
-    /// do
+    /// Rank a lab run's platforms by their worst case (the maximum measured on each), as Perneel
+    /// et al. 2015 do
     Summary(LabSummaryOptions),
     /// Clean up after lab runs that were killed
     Clean(LabCleanOptions),
@@ -142,7 +143,8 @@ pub struct LabRunOptions {
     pub output: OutputOptions,
 }
 
-/// Rank a lab run's platforms by the largest value that each reached, as Perneel et al. 2015 do.
+/// Rank a lab run's platforms by their worst case (the maximum measured on each), as Perneel et
+/// al. 2015 do.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

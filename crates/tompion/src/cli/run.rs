@@ -22,8 +22,8 @@ CPU, is stopped or takes a page fault (needs root, or CAP_PERFMON with access to
 no privileges, but adds a microsecond or two to each sleep)
   cpus: `threads`, plus context switches, interrupts and softirqs of the CPUs that the thread \
 may run on (same privileges as `turns`)
-  auto: `turns` if permitted; otherwise `counters` for probes that sleep, because of that \
-cost, and `threads` for others
+  auto: `turns` if permitted; otherwise `counters` for probes that sleep (`threads` would \
+delay each sleep), and `threads` for others
 Give several, comma-separated, to measure with each of them and compare";
 
 /// Where, beside what, how long. What loads, time and blocks are by default, each command
