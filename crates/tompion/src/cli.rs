@@ -96,8 +96,8 @@ pub enum Command {
     Env(EnvOptions),
     /// List probes, methods, loads, platforms and profiles by name
     List(ListOptions),
-    /// Print the claims of the five papers that Tompion follows, the status of each, and what
-    /// measurement would settle it
+    /// Print the claims of the five papers that Tompion follows, and for each claim its status
+    /// and the measurement that would settle it
     Claims(ClaimsOptions),
     /// Print the published results that runs can be compared with
     Published(PublishedOptions),
@@ -105,7 +105,7 @@ pub enum Command {
     Preload(PreloadOptions),
     /// Run a load by itself, and report what it did
     Load(LoadOptions),
-    /// Run the remote end of network loads that another machine starts with `peer=HOST:PORT`
+    /// Act as the far end of loads that run on another machine with `peer=HOST:PORT`
     Peer(PeerOptions),
     /// Write man pages
     Man(ManOptions),
@@ -145,7 +145,7 @@ Examples:
   tompion peer --listen 192.0.2.7:5210 --key KEY
   tompion peer --listen 192.0.2.7:5210 --key KEY --dir /srv/scratch
 
-A key that both machines have, made once and copied by a safe way:
+Both machines need the same key. Make it once, and copy it over a secure channel:
   (umask 077; head -c 32 /dev/urandom | base64 > KEY)
 
 Then, on the machine under test:

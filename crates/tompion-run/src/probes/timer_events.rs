@@ -69,9 +69,9 @@ mechanism keeps.",
             "SLACK",
             parameter::Form::Slacks,
             Preset::Text("1ns"),
-            "Timer slack values to measure, comma-separated: a time, or `default` for that of \
-             this process. Slack affects clock_nanosleep and epoll under SCHED_OTHER, but not \
-             timerfd or POSIX timers",
+            "Timer slack values to measure with, comma-separated: a time, or `default` for the \
+             slack that Tompion was started with. Slack affects clock_nanosleep and epoll under \
+             SCHED_OTHER, but not timerfd or POSIX timers",
         ),
         Parameter {
             in_plan: InPlan::Always(Preset::Text("true")),

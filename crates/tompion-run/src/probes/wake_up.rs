@@ -46,9 +46,9 @@ pub(super) static ENTRY: Probe = Probe {
                 "SLACK",
                 Form::Slacks,
                 Preset::Text("default,1ns"),
-                "Timer slack values to measure, comma-separated: a time, or `default` for that \
-                 of this process. Slack affects the kernel's sleeps and ppoll under \
-                 SCHED_OTHER, but not timerfd or tompion-hybrid",
+                "Timer slack values to measure with, comma-separated: a time, or `default` for \
+                 the slack that Tompion was started with. Slack affects the kernel's sleeps and \
+                 ppoll under SCHED_OTHER, but not timerfd or tompion-hybrid",
             )
         },
         Parameter {

@@ -50,9 +50,9 @@ pub struct CheckOptions {
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = nanoseconds)]
     pub targets: Vec<Nanoseconds>,
 
-    /// Timer slack values to measure, comma-separated: a time, or `default` for that of
-    /// this process. Slack affects the kernel's sleeps, ppoll and epoll under SCHED_OTHER, but
-    /// not timerfd or tompion-hybrid
+    /// Timer slack values to measure with, comma-separated: a time, or `default` for the slack
+    /// that Tompion was started with. Slack affects the kernel's sleeps, ppoll and epoll under
+    /// SCHED_OTHER, but not timerfd or tompion-hybrid
     #[arg(
         long,
         value_name = "SLACK",

@@ -14,15 +14,20 @@ Examples:
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
 
-GATE is 'SELECTOR STATISTIC > CHANGE' or 'SELECTOR STATISTIC < CHANGE'. SELECTOR
-is one or more items joined by /: a probe, method, target or load by its value
-alone, any other factor as NAME=VALUE (wake-up/usleep/timer-slack=1ns/idle). It
-selects the cells (combinations of method, target, load and other factors) that
-match all of them. STATISTIC is one that --statistics lists. CHANGE is relative
-to the first run on the command line (with --by: to the value that comes first
-alphabetically, for timer-slack `1ns` before `default`): +20%, -5us, or +1pp
-(percentage points, for missed and lost). Each further run is compared with
-that first one.
+GATE is 'SELECTOR STATISTIC > CHANGE' or 'SELECTOR STATISTIC < CHANGE'.
+
+SELECTOR selects cells (combinations of method, target, load and other factors).
+It is one or more items joined by /, such as
+wake-up/usleep/timer-slack=1ns/idle: a probe, method, target or load is given by
+its value (usleep), any other factor as NAME=VALUE (timer-slack=1ns). A cell is
+selected if it matches all items.
+
+STATISTIC is one that --statistics lists.
+
+CHANGE is a difference from the first run on the command line: +20%, -5us, or
++1pp (percentage points, for missed and lost). Every other run is compared with
+that one. With --by, every other value of the factor is compared with the one
+that comes first alphabetically (`1ns` before `default`).
 
 The gate fails if the whole confidence interval of the change meets the
 condition (for `> +20%`: lies above +20%), passes if no part of it does, and
@@ -68,7 +73,7 @@ pub struct CompareOptions {
     pub level: f64,
 
     /// Also compare cells that were measured in different ways, for example pinned and not
-    /// pinned, or with another stall threshold (refused by default)
+    /// pinned, or with different stall thresholds (refused by default)
     #[arg(long)]
     pub allow_mixed: bool,
 

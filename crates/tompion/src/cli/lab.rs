@@ -21,8 +21,8 @@ Examples:
   tompion compare quick --by platform
   tompion lab clean --dry-run
 
-A plan combines platforms, loads, probes and replicates; docs/lab.md describes
-its keys.")]
+A plan names the platforms, loads and probes to combine, and how often to repeat
+each combination (replicates); docs/lab.md describes its keys.")]
 pub struct LabOptions {
     /// What to do.
     #[command(subcommand)]
@@ -33,7 +33,7 @@ pub struct LabOptions {
 #[derive(Subcommand, Debug)]
 pub enum LabCommand {
     /// Check a plan, and print its cells (combinations of platform, placement, load and probe),
-    /// how long a run would take, and whether it has enough replicates to show significant
+    /// how long it would take to run, and whether it has enough replicates to show significant
     /// differences
     Plan(LabPlanOptions),
     /// Run a plan: measure every cell in a fresh instance (container, virtual machine or
@@ -44,8 +44,8 @@ pub enum LabCommand {
     Summary(LabSummaryOptions),
     /// Clean up after lab runs that were killed
     Clean(LabCleanOptions),
-    /// List the platforms on this machine: whether each is available (if not, why), and whether
-    /// it is emulated
+    /// List the kinds of platform: whether each is available on this machine (if not, why not),
+    /// and whether it is emulated
     Platforms(LabPlatformsOptions),
 }
 

@@ -13,7 +13,8 @@ use crate::output::OutputOptions;
 
 /// The help of `--observe`: a line for each value.
 const OBSERVE: &str = "\
-How interference is recorded during a trial, so that the samples that it affects can be marked:
+How to record interference during each trial (one measurement of a cell), so that the samples \
+that it affects can be marked:
   off: not at all
   counters: system-wide counters, ten times a second
   turns: `counters`, plus the times at which the measuring thread is preempted, waits for its \

@@ -25,9 +25,9 @@ Keys:
   ?            help
   q            quit
 
-It starts with the first load, method and target of each list. Without --plain
-it needs a terminal of at least 80x24. Honours NO_COLOR. Everything measured
-is kept in a run directory for `tompion report` and `tompion compare`.
+It starts with the first entry of each list. Without --plain it needs a
+terminal of at least 80x24. Honours NO_COLOR. Everything measured is kept in a
+run directory for `tompion report` and `tompion compare`.
 
 Exit status:
   0    ended by q or --for
@@ -69,7 +69,7 @@ pub struct WatchOptions {
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub time: Duration,
 
-    /// Print one line per measurement (of a quarter or half a second) instead of the
+    /// Print one line per measurement (every quarter or half second) instead of the
     /// full-screen view; needs no terminal
     #[arg(long)]
     pub plain: bool,
