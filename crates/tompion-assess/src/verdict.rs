@@ -2,7 +2,7 @@
 //! advice that the run itself tested. Pure: no I/O, no clock.
 //!
 //! ```
-//! let nothing = tompion_assess::verdict::assess(&[], 1);
+//! let nothing = tompion_assess::verdict::assess(&[]);
 //! assert_eq!(nothing.profiles.len(), tompion_assess::verdict::profiles().len());
 //! assert!(nothing.profile("voip").is_some());
 //! ```
@@ -23,14 +23,14 @@ pub mod remedies;
 
 pub use assessment::*;
 pub use basis::{LEVEL, SMALLEST_RATIO};
+pub use choose::verdicts;
 pub use profile::{Limit, Profile, profiles};
 
 use tompion_model::Cell;
 
-/// Says what the cells of a run mean. The same cells and seed give the same
-/// assessment; `seed` starts the resampling of blocks.
-pub fn assess(cells: &[Cell], seed: u64) -> Assessment {
-    let verdicts = choose::verdicts(cells, profiles(), seed);
+/// Says what the cells of a run mean.
+pub fn assess(cells: &[Cell]) -> Assessment {
+    let verdicts = choose::verdicts(cells, profiles());
     Assessment {
         headline: headline::headline(profiles(), &verdicts),
         profiles: verdicts,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tompion_stats::Distribution;
 
-use crate::{Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, View};
+use crate::{Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, View};
 
 /// Everything a run knows about one cell.
 #[derive(Clone, Debug)]
@@ -13,13 +13,13 @@ pub struct Cell {
     pub factors: Factors,
     /// Values of single operations as measured, one distribution a block, in
     /// picoseconds, without warm-up.
-    pub blocks: Vec<Distribution>,
+    pub blocks: Blocks,
     /// The same without disturbed samples.
-    pub undisturbed_blocks: Vec<Distribution>,
+    pub undisturbed_blocks: Blocks,
     /// The same with missed periods filled in; empty without a grid.
-    pub filled_blocks: Vec<Distribution>,
+    pub filled_blocks: Blocks,
     /// Values of operations timed in batches; empty where none were taken.
-    pub batched_blocks: Vec<Distribution>,
+    pub batched_blocks: Blocks,
     /// Grid periods missed before samples that count, over all blocks; absent without a grid.
     pub missed_periods: Option<u64>,
     /// How the values came about, one entry a block.
@@ -34,24 +34,24 @@ impl Cell {
         Distribution::merged(&self.blocks)
     }
 
-    /// Summary over all blocks; `None` when no sample was taken.
+    /// Summary over all blocks, each of which weighs the same; `None` when no sample was taken.
     pub fn summary(&self) -> Option<Summary> {
-        Summary::of_ps(&self.pooled())
+        self.blocks.summary()
     }
 
     /// Summary without the samples that something disturbed.
     pub fn undisturbed_summary(&self) -> Option<Summary> {
-        Summary::of_ps(&Distribution::merged(&self.undisturbed_blocks))
+        self.undisturbed_blocks.summary()
     }
 
     /// Summary with missed periods filled in; `None` without a grid.
     pub fn filled_summary(&self) -> Option<Summary> {
-        Summary::of_ps(&Distribution::merged(&self.filled_blocks))
+        self.filled_blocks.summary()
     }
 
     /// Summary of the operations timed in batches; `None` where there are none.
     pub fn batched_summary(&self) -> Option<Summary> {
-        Summary::of_ps(&Distribution::merged(&self.batched_blocks))
+        self.batched_blocks.summary()
     }
 
     /// CPU time per operation, averaged over blocks, in nanoseconds.
@@ -71,10 +71,10 @@ impl Cell {
     fn empty(factors: Factors) -> Self {
         Self {
             factors,
-            blocks: Vec::new(),
-            undisturbed_blocks: Vec::new(),
-            filled_blocks: Vec::new(),
-            batched_blocks: Vec::new(),
+            blocks: Blocks::default(),
+            undisturbed_blocks: Blocks::default(),
+            filled_blocks: Blocks::default(),
+            batched_blocks: Blocks::default(),
             missed_periods: None,
             measurements: Vec::new(),
             loads: Vec::new(),
@@ -82,23 +82,26 @@ impl Cell {
     }
 
     fn add(&mut self, data: &TrialData, measurement: &Measurement) {
-        let measured = data.distribution(View::Measured);
+        let (measured, within) = data.block(View::Measured);
         // What is the same is neither counted nor kept twice.
-        self.undisturbed_blocks.push(match data.is_disturbed() {
-            true => data.distribution(View::Undisturbed),
-            false => measured.clone(),
-        });
+        let same = || (measured.clone(), within.clone());
+        let (undisturbed, order) = match data.is_disturbed() {
+            true => data.block(View::Undisturbed),
+            false => same(),
+        };
+        self.undisturbed_blocks.push(undisturbed, order);
         if let Some(period) = measurement.period_ns {
             let period_ps = period as i64 * 1000;
-            self.filled_blocks.push(match data.misses_periods() {
-                true => data.distribution(View::Filled { period_ps }),
-                false => measured.clone(),
-            });
+            let (filled, order) = match data.misses_periods() {
+                true => data.block(View::Filled { period_ps }),
+                false => same(),
+            };
+            self.filled_blocks.push(filled, order);
         }
-        self.blocks.push(measured);
-        let batched = data.distribution(View::Batched);
+        self.blocks.push(measured, within);
+        let (batched, order) = data.block(View::Batched);
         if !batched.is_empty() {
-            self.batched_blocks.push(batched);
+            self.batched_blocks.push(batched, order);
         }
         self.measurements.push(measurement.clone());
     }

@@ -14,23 +14,32 @@ const EXACT: u64 = 1 << 22;
 /// Bins that [`falling`] may go through for one sample.
 const BINS: u64 = 110_000;
 
-/// The values of `samples`, and for each period missed before one of latency L the latency it would
-/// have had: L - d, L - 2d, ...
+/// The values of `samples` in their order, and for each period missed before one of latency L the
+/// latency it would have had: L - d, L - 2d, ... `None` where these are too many to be kept one by
+/// one: see [`filled_in_bins`].
 pub(super) fn filled<'a>(
     samples: impl Iterator<Item = &'a Sample> + Clone,
     period_ps: i64,
-) -> Distribution {
+) -> Option<Vec<i64>> {
     let (kept, missed) = samples.clone().fold((0, 0), |(kept, missed), s| {
         (kept + 1, missed + u64::from(s.missed))
     });
-    if missed <= EXACT {
-        let mut values = Vec::with_capacity(kept + missed as usize);
-        for s in samples {
-            values.push(s.value_ps);
-            values.extend((1..=i64::from(s.missed)).map(|back| s.value_ps - back * period_ps));
-        }
-        return Distribution::from_values(values);
+    if missed > EXACT {
+        return None;
     }
+    let mut values = Vec::with_capacity(kept + missed as usize);
+    for s in samples {
+        values.push(s.value_ps);
+        values.extend((1..=i64::from(s.missed)).map(|back| s.value_ps - back * period_ps));
+    }
+    Some(values)
+}
+
+/// The same in bins, whose order is lost.
+pub(super) fn filled_in_bins<'a>(
+    samples: impl Iterator<Item = &'a Sample> + Clone,
+    period_ps: i64,
+) -> Distribution {
     let mut counts = BTreeMap::<i64, u64>::new();
     for s in samples.clone().filter(|s| s.missed > 0) {
         let first = s.value_ps.saturating_sub(period_ps);
@@ -56,6 +65,16 @@ pub fn filling_work<'a>(samples: impl Iterator<Item = &'a Sample>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn filled<'a>(
+        samples: impl Iterator<Item = &'a Sample> + Clone,
+        period_ps: i64,
+    ) -> Distribution {
+        super::filled(samples.clone(), period_ps).map_or_else(
+            || filled_in_bins(samples, period_ps),
+            Distribution::from_values,
+        )
+    }
 
     fn sample(value_ps: i64, missed: u32) -> Sample {
         Sample {

@@ -7,6 +7,7 @@
 //! from that table.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod cells;
 mod clock_reading;
 mod entries;
@@ -28,6 +29,7 @@ mod summary;
 mod table_ref;
 mod trial;
 
+pub use blocks::Blocks;
 pub use cells::{Cell, Cells};
 pub use clock_reading::ClockReading;
 pub use environment::*;

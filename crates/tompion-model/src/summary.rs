@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tompion_stats::Distribution;
+use tompion_stats::{Distribution, MeanDistribution};
 
 /// Summary statistics of one set of samples. Quantiles follow definition 7 of
 /// Hyndman and Fan (1996), as NumPy and R do by default.
@@ -41,8 +41,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises values in picoseconds; `None` when there are none.
-    pub fn of_ps(d: &Distribution) -> Option<Self> {
+    /// Summarises the mean of blocks' distributions in picoseconds, of which each weighs the same;
+    /// `None` without values.
+    pub fn of_blocks_ps(blocks: &[Distribution]) -> Option<Self> {
+        let d = MeanDistribution::of(blocks);
         let ns = |ps: f64| ps / 1000.0;
         let q = |p: f64| d.quantile(p).map(ns);
         Some(Self {
@@ -62,6 +64,11 @@ impl Summary {
             median_absolute_deviation_ns: ns(d.median_absolute_deviation()?),
             half_interquartile_range_ns: ns(d.half_interquartile_range()?),
         })
+    }
+
+    /// Summarises values in picoseconds; `None` when there are none.
+    pub fn of_ps(d: &Distribution) -> Option<Self> {
+        Self::of_blocks_ps(std::slice::from_ref(d))
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tompion_stats::{Bins, Distribution};
+use tompion_stats::{Bins, Distribution, WithinBlock};
 
-use crate::filled::filled;
+use crate::filled::{filled, filled_in_bins};
 use crate::{
     Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
     TrialSummary, stall_parts, table,
@@ -298,6 +298,30 @@ impl TrialData {
 
     /// The values under one view, in picoseconds.
     pub fn distribution(&self, view: View) -> Distribution {
+        let kept = match self.in_order(view) {
+            Ok(values) => Distribution::from_values(values),
+            Err(distribution) => distribution,
+        };
+        self.with_bins(kept, view)
+    }
+
+    /// The same, and how the values follow one another; `None` where they are too few for that,
+    /// or some are known by number alone.
+    pub fn block(&self, view: View) -> (Distribution, Option<WithinBlock>) {
+        let (kept, within) = match self.in_order(view) {
+            Ok(values) => {
+                let distribution = Distribution::from_slice(&values);
+                let within = WithinBlock::of(&values, &distribution);
+                (distribution, within)
+            }
+            Err(distribution) => (distribution, None),
+        };
+        let all_kept = self.bins.is_none() || view == View::Batched;
+        (self.with_bins(kept, view), within.filter(|_| all_kept))
+    }
+
+    /// The values that were kept, in time order; without it where missed periods are too many.
+    fn in_order(&self, view: View) -> Result<Vec<i64>, Distribution> {
         let chosen = self.samples.iter().filter(|s| {
             let counts = match view {
                 View::Undisturbed => s.mark == Mark::None,
@@ -305,14 +329,18 @@ impl TrialData {
             };
             counts && ((s.n == 1) != (view == View::Batched))
         });
-        let kept = match view {
+        match view {
             View::Measured | View::Undisturbed | View::Batched => {
                 let mut values = Vec::with_capacity(self.samples.len());
                 values.extend(chosen.map(|s| s.value_ps));
-                Distribution::from_values(values)
+                Ok(values)
             }
-            View::Filled { period_ps } => filled(chosen, period_ps),
-        };
+            View::Filled { period_ps } => filled(chosen.clone(), period_ps)
+                .ok_or_else(|| filled_in_bins(chosen, period_ps)),
+        }
+    }
+
+    fn with_bins(&self, kept: Distribution, view: View) -> Distribution {
         let mut parts = vec![kept];
         if view != View::Batched {
             parts.extend(self.bins.iter().map(Bins::distribution));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tompion_assess::verdict::Assessment;
 use tompion_model::{Cell, Factors, RunRecord, Storage, Summary, Trial, TrialData, factor};
 use tompion_probe::timer_events;
-use tompion_stats::{Distribution, Interval, quantile_interval};
+use tompion_stats::{Distribution, Interval};
 use tompion_store::{Result, Run};
 
 use crate::ccdf;
@@ -16,10 +16,6 @@ use crate::precision::{LEVEL, ns_within};
 use crate::series::TrialSeries;
 use crate::stalls::{Bin, StallsView, binary_bins};
 use crate::timer_events::TimerEvents;
-
-/// Resamples behind the interval printed beside a median. It decides nothing
-/// (verdicts compute their own), so half the usual number will do.
-const RESAMPLES: usize = 500;
 
 /// So many cells are drawn over time as finely as an eye can see.
 const CELLS_WHOLE: usize = 150;
@@ -90,14 +86,13 @@ impl CellView {
         self.measured.is_none() && self.batched.is_some()
     }
 
-    fn new(cell: &Cell, extra: Extra, seed: u64) -> Self {
-        let measured = Distribution::merged(&cell.blocks);
-        let (blocks, plotted) = if measured.is_empty() {
-            let batched = Distribution::merged(&cell.batched_blocks);
-            (&cell.batched_blocks, batched)
-        } else {
-            (&cell.blocks, measured.clone())
+    fn new(cell: &Cell, extra: Extra) -> Self {
+        let blocks = match cell.blocks.have_no_values() {
+            true => &cell.batched_blocks,
+            false => &cell.blocks,
         };
+        let plotted = Distribution::merged(blocks);
+        let over_blocks = blocks.quantile(0.5, LEVEL).and_then(|m| m.interval.ok());
         let mut series = extra.series;
         series.sort_by_key(|s| s.block);
         let undisturbed = extra.disturbed.observed.then(|| cell.undisturbed_summary());
@@ -110,10 +105,10 @@ impl CellView {
             s.traces.sort_by_key(|t| t.block);
         }
         Self {
-            measured: Summary::of_ps(&measured),
+            measured: cell.summary(),
             filled: cell.filled_summary(),
             batched: cell.batched_summary(),
-            median_interval: quantile_interval(blocks, 0.5, LEVEL, RESAMPLES, seed)
+            median_interval: over_blocks
                 .or(extra.median_interval)
                 .map(|ps| ps.scaled(1e-3)),
             ccdf: ccdf::steps(&plotted),
@@ -149,7 +144,7 @@ struct Extra {
 }
 
 impl Extra {
-    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, seed: u64) {
+    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
         if trial.factors.level(factor::PROBE) == timer_events::NAME {
             self.timer.get_or_insert_default().add(trial, data, blocks);
         }
@@ -160,7 +155,7 @@ impl Extra {
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;
         self.dependence.add(data);
         if blocks == 1 {
-            self.median_interval = interval_within(data, seed);
+            self.median_interval = interval_within(data);
         }
         self.disturbed.add(trial, data);
         self.tail_trials += u32::from(matches!(trial.storage, Storage::Tail { .. }));
@@ -181,15 +176,14 @@ impl ReportData {
         let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
-        let seed = record.header.design.seed;
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra.add(trial, data, sharing, seed);
+            extra.add(trial, data, sharing);
             evidence.add(trial);
         })?;
         let views = cells
             .iter()
-            .map(|c| CellView::new(c, extras.remove(&c.factors).unwrap_or_default(), seed))
+            .map(|c| CellView::new(c, extras.remove(&c.factors).unwrap_or_default()))
             .collect();
         let assessment = assess(&cells);
         Ok(Self {

@@ -1,28 +1,24 @@
 //! How much the samples of a cell depend on one another.
 
 use crate::precision::LEVEL;
-use tompion_model::TrialData;
-use tompion_stats::{Dependence, Interval, series_quantile_interval};
+use tompion_model::{Blocks, TrialData};
+use tompion_stats::{Dependence, Interval};
 
 /// Samples of a trial that are looked at: correlation costs some microseconds a
 /// hundred samples, and a default run has hundreds of trials.
 const MOST: usize = 2048;
 
-/// Samples above which a single trial gets no interval: resampling would take seconds.
-const MOST_RESAMPLED: usize = 1 << 18;
+/// Stretches of a single trial that stand in for blocks.
+const STRETCHES: usize = 8;
 
-/// Resamples behind the interval of a single trial.
-const RESAMPLES: usize = 400;
-
-/// Interval of the median of a single trial, in picoseconds: over stretches as long as
-/// its samples resemble each other, or by ranks where they do not.
-pub(crate) fn interval_within(data: &TrialData, seed: u64) -> Option<Interval> {
-    // One more than is wanted tells that there are too many.
-    let series: Vec<i64> = series(data)?.take(MOST_RESAMPLED + 1).collect();
-    (series.len() <= MOST_RESAMPLED)
-        .then(|| series_quantile_interval(&series, 0.5, LEVEL, RESAMPLES, seed))
-        .flatten()
-        .map(|found| found.interval)
+/// Interval of the median of a single trial, in picoseconds, over stretches of it: none where its
+/// samples depend on one another for longer than a stretch.
+pub(crate) fn interval_within(data: &TrialData) -> Option<Interval> {
+    let series: Vec<i64> = series(data)?.collect();
+    let length = (series.len() / STRETCHES).max(1);
+    let stretches = series.chunks_exact(length).take(STRETCHES);
+    let stretches: Blocks = stretches.map(<[i64]>::to_vec).collect();
+    stretches.quantile(0.5, LEVEL)?.interval.ok()
 }
 
 /// Values of single operations in time order; `None` where some were not kept.
@@ -99,14 +95,14 @@ mod tests {
     #[test]
     fn a_single_trial_has_an_interval_that_knows_its_dependence() {
         let width = |data: &TrialData| {
-            let i = interval_within(data, 1).unwrap();
+            let i = interval_within(data).unwrap();
             i.high - i.low
         };
         let apart = width(&trial(noise(4000)));
         let in_runs = width(&trial(noise(400).flat_map(|v| [v; 10])));
         // Of a tenth of the independent samples, so three times as wide.
         assert!((2.0..5.0).contains(&(in_runs / apart)), "{in_runs} {apart}");
-        assert!(interval_within(&trial(noise(10)), 1).is_none());
+        assert!(interval_within(&trial(noise(10))).is_none());
     }
 
     #[test]

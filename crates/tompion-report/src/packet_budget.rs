@@ -5,10 +5,10 @@
 //! The arithmetic is that of equation 1 of Kirova 2019 (R = 8 * MTU / T, 1500 bytes)
 //! and of the papers' counts: packets/s = 1 / (reads * read cost + wake-up latency).
 
-use tompion_model::{Cell, MethodRow, Way, factor};
+use tompion_model::{Blocks, Cell, MethodRow, Way, factor};
 use tompion_probe::method;
 use tompion_probe::{read_cost, wake_up};
-use tompion_stats::{Distribution, Interval, quantile_interval};
+use tompion_stats::Interval;
 
 use crate::data::{ReportData, Shown};
 use crate::grid::{load_title, sort_loads};
@@ -29,11 +29,6 @@ pub(crate) const RATES: [(&str, f64); 4] = [
     ("10 Gbit/s", PACKET_BITS / 10.0),
     ("100 Gbit/s", PACKET_BITS / 100.0),
 ];
-
-const RESAMPLES: usize = 500;
-
-/// Blocks that an interval needs, as for verdicts.
-const LEAST_BLOCKS: usize = 6;
 
 /// The functions that programs use, and those that are precise.
 const WAYS: [(&str, IsUsed); 2] = [
@@ -78,21 +73,18 @@ pub(crate) struct Budget {
 /// A median with its interval over blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
-    /// The median of all samples.
+    /// The median of the mean of all blocks.
     pub value: f64,
-    /// Absent with too few blocks.
+    /// Absent where no interval over blocks holds its level.
     pub interval: Option<Interval>,
 }
 
 impl Measured {
-    fn of(blocks: &[Distribution], seed: u64) -> Option<Self> {
-        let value = Distribution::merged(blocks).quantile(0.5)? / 1e3;
-        (value > 0.0).then(|| Self {
-            value,
-            // Resampling fewer blocks says less than it seems to.
-            interval: quantile_interval(blocks, 0.5, LEVEL, RESAMPLES, seed)
-                .filter(|_| blocks.len() >= LEAST_BLOCKS)
-                .map(|i| i.scaled(1e-3)),
+    fn of(blocks: &Blocks) -> Option<Self> {
+        let median = blocks.quantile(0.5, LEVEL)?;
+        (median.value > 0.0).then(|| Self {
+            value: median.value / 1e3,
+            interval: median.interval.ok().map(|i| i.scaled(1e-3)),
         })
     }
 
@@ -184,7 +176,6 @@ pub(crate) fn budgets(data: &ReportData) -> Vec<Budget> {
 }
 
 fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
-    let seed = data.record().header.design.seed;
     let mut loads: Vec<&str> = data
         .shown()
         .filter(|s| s.cell.factors.level(factor::PROBE) == read_cost::NAME)
@@ -206,14 +197,14 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
                         true => &cell.blocks,
                         false => &cell.batched_blocks,
                     };
-                    Some((clock, Measured::of(blocks, seed)?))
+                    Some((clock, Measured::of(blocks)?))
                 },
             );
             let Some((clock, read_ns)) = read else {
                 continue;
             };
             let sleep = first(data, wake_up::NAME, &sleeps, (platform, load))
-                .and_then(|(name, cell)| Some((name, Measured::of(&cell.blocks, seed)?)));
+                .and_then(|(name, cell)| Some((name, Measured::of(&cell.blocks)?)));
             all.push(Budget {
                 platform: platform.map(str::to_owned),
                 load: load.to_owned(),

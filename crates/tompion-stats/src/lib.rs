@@ -18,8 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod bins;
-mod block_bootstrap;
-mod bootstrap;
+mod block_interval;
 mod counting;
 mod dependence;
 mod distribution;
@@ -29,6 +28,7 @@ mod histogram;
 mod hlog;
 mod interval;
 mod maxima;
+mod mean_distribution;
 mod moments;
 mod permutation;
 mod persistence;
@@ -43,12 +43,12 @@ mod tails;
 #[cfg(test)]
 mod test_noise;
 mod timer_events;
+mod within_block;
 
 pub use bins::{Bins, RangeError};
-pub use block_bootstrap::{
-    IntervalMethod, SeriesInterval, block_bootstrap, series_quantile_interval,
+pub use block_interval::{
+    BlockQuantile, LEAST_BLOCKS, NoInterval, block_quantile, interval_samples_needed,
 };
-pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use factorial::{
@@ -60,6 +60,7 @@ pub use histogram::histogram;
 pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
 pub use interval::{Interval, median_interval, order_statistic_interval, samples_needed};
 pub use maxima::{GROWTH_LIMIT, Growth, GrowthVerdict, LEAST_MAXIMA, Maxima};
+pub use mean_distribution::MeanDistribution;
 pub use moments::Moments;
 pub use permutation::{
     Design, PermutationTest, Relabelings, ReplicateError, ReplicateShift, least_p,
@@ -79,3 +80,4 @@ pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
 };
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
+pub use within_block::WithinBlock;

@@ -1,8 +1,8 @@
 //! What a cell's figures are computed from.
 
-use tompion_model::{Cell, Factors, MethodRow, Way, factor, level_in_words};
+use tompion_model::{Blocks, Cell, Factors, MethodRow, Way, factor, level_in_words};
 use tompion_probe::method;
-use tompion_stats::{Distribution, Interval, ratio_interval};
+use tompion_stats::{Distribution, Interval, MeanDistribution, ratio_interval};
 
 /// Confidence level of every interval in an assessment.
 pub const LEVEL: f64 = 0.95;
@@ -12,11 +12,10 @@ pub const SMALLEST_RATIO: f64 = 1.2;
 
 /// The blocks to judge a cell by: with missed periods filled in where the cell
 /// has a grid, since a late wake-up hides the events that should have followed.
-pub fn blocks(cell: &Cell) -> &[Distribution] {
-    if cell.filled_blocks.iter().any(|b| !b.is_empty()) {
-        &cell.filled_blocks
-    } else {
-        &cell.blocks
+pub fn blocks(cell: &Cell) -> &Blocks {
+    match cell.filled_blocks.have_no_values() {
+        true => &cell.blocks,
+        false => &cell.filled_blocks,
     }
 }
 
@@ -35,19 +34,19 @@ pub fn samples(cell: &Cell) -> u64 {
     cell.blocks.iter().map(Distribution::len).sum()
 }
 
-/// The pooled `q`-quantile in nanoseconds.
+/// The `q`-quantile of the mean of blocks in nanoseconds.
 pub fn quantile_ns(blocks: &[Distribution], q: f64) -> Option<f64> {
-    Distribution::merged(blocks).quantile(q).map(|ps| ps / 1e3)
+    MeanDistribution::of(blocks).quantile(q).map(|ps| ps / 1e3)
 }
 
 /// How one quantile of `a` compares to that of `b`, block by block.
 pub struct Comparison {
-    /// Pooled quantile of `a` in nanoseconds.
+    /// Quantile of the mean of the blocks of `a` in nanoseconds.
     pub a_ns: f64,
-    /// Pooled quantile of `b` in nanoseconds.
+    /// The same of `b` in nanoseconds.
     pub b_ns: f64,
-    /// Geometric mean over blocks of `a / b`; the ratio of the pooled quantiles
-    /// where fewer than two blocks can be paired.
+    /// Geometric mean over blocks of `a / b`; the ratio of the two
+    /// quantiles where fewer than two blocks can be paired.
     pub ratio: f64,
     /// Interval of the ratio; `None` below two pairs.
     pub interval: Option<Interval>,
@@ -73,8 +72,8 @@ impl Comparison {
         })
     }
 
-    /// The ratio of the pooled quantiles, which the reader can check.
-    pub fn pooled_ratio(&self) -> f64 {
+    /// The ratio of the two quantiles, which the reader can check.
+    pub fn whole_ratio(&self) -> f64 {
         self.a_ns / self.b_ns
     }
 
@@ -86,13 +85,13 @@ impl Comparison {
     /// Whether `a` is larger beyond the noise, and by so much that a reader
     /// should hear of it: block by block and over all blocks.
     pub fn is_notably_larger(&self) -> bool {
-        self.is_larger() && self.ratio.min(self.pooled_ratio()) >= SMALLEST_RATIO
+        self.is_larger() && self.ratio.min(self.whole_ratio()) >= SMALLEST_RATIO
     }
 
     /// The same for `a` being smaller.
     pub fn is_notably_smaller(&self) -> bool {
         self.interval.is_some_and(|i| i.high < 1.0)
-            && self.ratio.max(self.pooled_ratio()) <= 1.0 / SMALLEST_RATIO
+            && self.ratio.max(self.whole_ratio()) <= 1.0 / SMALLEST_RATIO
     }
 }
 

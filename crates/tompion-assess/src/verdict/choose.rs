@@ -4,20 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_model::{Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
-use crate::verdict::judge::Judge;
+use crate::verdict::judge::judge;
 use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, basis};
 
 /// One verdict a profile, in their order, for each platform and placement of several by
 /// itself.
-pub fn verdicts(cells: &[Cell], profiles: &[Profile], seed: u64) -> Vec<ProfileVerdict> {
+pub fn verdicts(cells: &[Cell], profiles: &[Profile]) -> Vec<ProfileVerdict> {
     let scenes = scenes(cells);
     let platforms = scenes.iter().any(|s| s.platform != scenes[0].platform);
     let placements = scenes.iter().any(|s| s.placement != scenes[0].placement);
     let on = |scene: Scene<'_>| {
         let cells: Vec<&Cell> = cells.iter().filter(|c| Scene::of(c) == scene).collect();
-        let judge = Judge::new(&cells, seed);
         let judged = |profile| {
-            let mut verdict = verdict(&cells, profile, &judge);
+            let mut verdict = verdict(&cells, profile);
             let name =
                 |level: Option<&str>, of_several| level.filter(|_| of_several).map(str::to_owned);
             verdict.platform = name(scene.platform, platforms);
@@ -80,9 +79,9 @@ fn scenes(cells: &[Cell]) -> Vec<Scene<'_>> {
     found
 }
 
-fn verdict(cells: &[&Cell], profile: &Profile, judge: &Judge<'_>) -> ProfileVerdict {
+fn verdict(cells: &[&Cell], profile: &Profile) -> ProfileVerdict {
     let field = Field::new(cells, profile);
-    let (best, note) = field.best(profile, judge);
+    let (best, note) = field.best(profile);
     let mut requirement = profile.requirement();
     if let Some(note) = note {
         requirement = format!("{requirement} ({note})");
@@ -147,11 +146,13 @@ impl<'a> Field<'a> {
     /// The best candidate at the target nearest to the profile's period. If that
     /// target was sampled too little, one further away may pass in its stead,
     /// and the note says so.
-    fn best(&self, profile: &Profile, judge: &Judge<'_>) -> (Option<Candidate>, Option<String>) {
+    fn best(&self, profile: &Profile) -> (Option<Candidate>, Option<String>) {
+        // Each further target that is looked at is a further choice.
         let mut at_targets = self
             .targets(profile)
             .into_iter()
-            .filter_map(|t| Some((t, self.best_at(t, profile, judge)?)));
+            .enumerate()
+            .filter_map(|(before, t)| Some((t, self.best_at(t, profile, before + 1)?)));
         let Some((target, nearest)) = at_targets.next() else {
             return (None, None);
         };
@@ -199,12 +200,15 @@ impl<'a> Field<'a> {
         targets.into_iter().map(|t| t.2).collect()
     }
 
-    fn best_at(&self, target: &str, profile: &Profile, judge: &Judge<'_>) -> Option<Candidate> {
+    /// `targets` is how many have been looked at with this one.
+    fn best_at(&self, target: &str, profile: &Profile, targets: usize) -> Option<Candidate> {
+        let here = |(method, _): &(&Factors, &Vec<usize>)| method.level(factor::TARGET) == target;
+        let tried = self.methods.iter().filter(here).count() * targets;
         let all: Vec<Candidate> = self
             .methods
             .iter()
-            .filter(|(method, _)| method.level(factor::TARGET) == target)
-            .filter_map(|(method, cells)| self.candidate(method, cells, profile, judge))
+            .filter(here)
+            .filter_map(|(method, cells)| self.candidate(method, cells, profile, tried))
             .collect();
         let (tried, passing) = (
             all.len(),
@@ -227,12 +231,12 @@ impl<'a> Field<'a> {
         method: &Factors,
         cells: &[usize],
         profile: &Profile,
-        judge: &Judge<'_>,
+        tried: usize,
     ) -> Option<Candidate> {
         let limit = profile.limit_ns();
         let mut by_load: Vec<LoadVerdict> = cells
             .iter()
-            .filter_map(|&i| judge.judge(i, profile.quantile, limit))
+            .filter_map(|&i| judge(self.cells[i], profile.quantile, limit, tried))
             .collect();
         by_load.sort_by_key(|l| (l.load != "idle", l.load.clone()));
         let mut outcome = by_load.iter().map(|l| l.outcome).max()?;
@@ -247,7 +251,7 @@ impl<'a> Field<'a> {
             .iter()
             .filter_map(|&i| self.cells[i].cpu_per_operation_ns())
             .reduce(f64::max);
-        let missed_filled = |&i: &usize| !self.cells[i].filled_blocks.is_empty();
+        let missed_filled = |&i: &usize| !self.cells[i].filled_blocks.have_no_values();
         Some(Candidate {
             method: method.clone(),
             chosen: None,

@@ -84,7 +84,7 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
                 name(&cell.factors),
                 format_ns(c.b_ns),
                 format_ns(c.a_ns),
-                times(c.pooled_ratio()),
+                times(c.whole_ratio()),
             );
             Some(Candidate {
                 cause: format!("{load} {}", kind(&cell.factors)),
@@ -92,7 +92,7 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
                 finding: Finding {
                     sentence: format!("{}.", sentence(&text)),
                     cell: cell.factors.clone(),
-                    ratio: c.pooled_ratio(),
+                    ratio: c.whole_ratio(),
                 },
             })
         })
@@ -285,7 +285,7 @@ mod tests {
             let mut cell = Planted::wake_up("timerfd", "100us", load).blocks(8, &[5_000; 100]);
             let mut filled = vec![5_000_000; 100];
             filled.extend(vec![4_000_000; missed_of_hundred]);
-            cell.filled_blocks = vec![Distribution::from_values(filled); 8];
+            cell.filled_blocks = Blocks::from_iter(vec![filled; 8]);
             cell
         };
         let found = findings(&[grid("idle", 0), grid("cpu", 25)]);

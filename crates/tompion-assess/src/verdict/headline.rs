@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_said_plainly() {
-        let line = crate::verdict::assess(&[], 1).headline;
+        let line = crate::verdict::assess(&[]).headline;
         assert_eq!(
             line,
             "No verdict: the run holds no wake-up latency to judge."

@@ -1,7 +1,6 @@
 //! Cells with planted values, for tests.
 
-use tompion_model::{Cell, Factors, Measurement, factor};
-use tompion_stats::Distribution;
+use tompion_model::{Blocks, Cell, Factors, Measurement, factor};
 
 /// Builds a cell from values in nanoseconds.
 pub struct Planted {
@@ -51,10 +50,16 @@ impl Planted {
 
     /// Given values for each block.
     pub fn each_block<B: AsRef<[i64]>>(self, blocks: impl IntoIterator<Item = B>) -> Cell {
-        let blocks: Vec<Distribution> = blocks
-            .into_iter()
-            .map(|b| Distribution::from_values(b.as_ref().iter().map(|ns| ns * 1000)))
-            .collect();
+        // In disorder, as samples that do not depend on one another are.
+        let ps = |block: B| -> Vec<i64> {
+            let values = block.as_ref();
+            let place = |i: usize| (i * 7919 + 13) % values.len().max(1);
+            match values.len().is_multiple_of(7919) {
+                true => values.iter().map(|ns| ns * 1000).collect(),
+                false => (0..values.len()).map(|i| values[place(i)] * 1000).collect(),
+            }
+        };
+        let blocks: Blocks = blocks.into_iter().map(ps).collect();
         const GRID: [&str; 4] = [
             "clock-nanosleep-abs",
             "timerfd",
@@ -72,9 +77,9 @@ impl Planted {
             factors: self.factors,
             measurements: vec![measurement; blocks.len()],
             blocks,
-            undisturbed_blocks: Vec::new(),
-            filled_blocks: Vec::new(),
-            batched_blocks: Vec::new(),
+            undisturbed_blocks: Blocks::default(),
+            filled_blocks: Blocks::default(),
+            batched_blocks: Blocks::default(),
             missed_periods,
             loads: Vec::new(),
         }

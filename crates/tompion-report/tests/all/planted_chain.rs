@@ -109,7 +109,7 @@ fn planted_quantiles_come_out_of_the_whole_chain() {
     let directory = tempfile::tempdir().unwrap();
     write_run(directory.path());
     let run = Run::open(directory.path()).unwrap();
-    let data = ReportData::gather(&run, |cells| tompion_assess::verdict::assess(cells, 3)).unwrap();
+    let data = ReportData::gather(&run, tompion_assess::verdict::assess).unwrap();
 
     let json = tompion_report::json(&data);
     let cell = &json["cells"][0];

@@ -68,10 +68,7 @@ fn vocabulary() -> Vocabulary {
 
 /// What a run holds and means.
 fn gather(run: &Run) -> anyhow::Result<ReportData> {
-    let seed = run.record().header.design.seed;
-    Ok(ReportData::gather(run, |cells| {
-        tompion_assess::verdict::assess(cells, seed)
-    })?)
+    Ok(ReportData::gather(run, tompion_assess::verdict::assess)?)
 }
 
 /// The report in one other form.

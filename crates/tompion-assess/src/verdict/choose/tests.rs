@@ -3,15 +3,15 @@
 use super::*;
 use crate::verdict::planted::Planted;
 use crate::verdict::profiles;
-use tompion_stats::Distribution;
+use tompion_model::Blocks;
 
 fn verdict_of(name: &str, cells: &[Cell]) -> ProfileVerdict {
-    let all = verdicts(cells, profiles(), 3);
+    let all = verdicts(cells, profiles());
     all.into_iter().find(|v| v.name == name).expect("a verdict")
 }
 
 fn steady(method: &str, target: &str, load: &str, ns: i64) -> Cell {
-    Planted::wake_up(method, target, load).blocks(8, &[ns; 500])
+    Planted::wake_up(method, target, load).blocks(8, &[ns; 7_600])
 }
 
 fn method_of(v: &ProfileVerdict) -> &str {
@@ -55,13 +55,13 @@ fn the_best_method_is_judged() {
 fn spinning_is_not_recommended_where_less_would_do() {
     let spin = Planted::wake_up("busy-wait", "100us", "idle")
         .cpu(100.0)
-        .blocks(8, &[50; 500]);
+        .blocks(8, &[50; 7_600]);
     let hybrid = Planted::wake_up("tompion-hybrid", "100us", "idle")
         .cpu(9_000.0)
-        .blocks(8, &[300; 500]);
+        .blocks(8, &[300; 7_600]);
     let sleep = Planted::wake_up("timerfd", "100us", "idle")
         .cpu(2_000.0)
-        .blocks(8, &[7_000; 500]);
+        .blocks(8, &[7_000; 7_600]);
     let all = [spin.clone(), hybrid.clone(), sleep];
     assert_eq!(method_of(&verdict_of("pacing-1g", &all)), "timerfd");
     assert_eq!(method_of(&verdict_of("pacing-10g", &all)), "tompion-hybrid");
@@ -72,10 +72,10 @@ fn spinning_is_not_recommended_where_less_would_do() {
 fn small_differences_of_cpu_time_do_not_outweigh_latency() {
     let a = Planted::wake_up("clock-nanosleep-abs", "100us", "idle")
         .cpu(2_050.0)
-        .blocks(8, &[4_000; 500]);
+        .blocks(8, &[4_000; 7_600]);
     let b = Planted::wake_up("timerfd", "100us", "idle")
         .cpu(2_000.0)
-        .blocks(8, &[11_000; 500]);
+        .blocks(8, &[11_000; 7_600]);
     assert_eq!(
         method_of(&verdict_of("pacing-1g", &[a, b])),
         "clock-nanosleep-abs"
@@ -112,8 +112,8 @@ fn without_a_method_under_every_load_nothing_passes() {
 #[test]
 fn the_nearest_target_is_judged() {
     let cells = [
-        Planted::wake_up("usleep", "100us", "idle").blocks(8, &[5_000; 500]),
-        Planted::wake_up("usleep", "1ms", "idle").blocks(8, &[900_000; 500]),
+        Planted::wake_up("usleep", "100us", "idle").blocks(8, &[5_000; 7_600]),
+        Planted::wake_up("usleep", "1ms", "idle").blocks(8, &[900_000; 7_600]),
     ];
     let audio = verdict_of("audio-48k-64", &cells);
     assert_eq!(audio.outcome, Outcome::Fail);
@@ -125,7 +125,7 @@ fn the_nearest_target_is_judged() {
 #[test]
 fn a_well_sampled_target_may_pass_for_a_starved_one_but_not_fail() {
     let at = |target, n, ns| Planted::wake_up("timerfd", target, "idle").blocks(8, &vec![ns; n]);
-    let v = verdict_of("voip", &[at("1ms", 50, 60_000), at("100us", 500, 60_000)]);
+    let v = verdict_of("voip", &[at("1ms", 50, 60_000), at("100us", 7_600, 60_000)]);
     assert_eq!(v.outcome, Outcome::Pass);
     assert_eq!(
         v.requirement,
@@ -133,10 +133,10 @@ fn a_well_sampled_target_may_pass_for_a_starved_one_but_not_fail() {
     );
     let v = verdict_of(
         "voip",
-        &[at("1ms", 50, 60_000), at("100us", 500, 9_000_000)],
+        &[at("1ms", 50, 60_000), at("100us", 7_600, 9_000_000)],
     );
     assert_eq!(v.outcome, Outcome::Inconclusive);
-    assert_eq!(v.by_load[0].samples_missing, 3688 - 400);
+    assert_eq!(v.by_load[0].samples_missing, 60_000 - 400);
     assert_eq!(v.method.unwrap().level(factor::TARGET), "1ms");
 }
 
@@ -146,7 +146,7 @@ fn nothing_measured_is_inconclusive() {
     for cells in [
         vec![],
         vec![empty],
-        vec![Planted::read_cost("rdtsc", "idle").blocks(8, &[14; 500])],
+        vec![Planted::read_cost("rdtsc", "idle").blocks(8, &[14; 7_600])],
     ] {
         let v = verdict_of("voip", &cells);
         assert_eq!((v.outcome, v.by_load.len()), (Outcome::Inconclusive, 0));
@@ -158,7 +158,7 @@ fn nothing_measured_is_inconclusive() {
 fn a_relative_sleep_does_not_compete_with_methods_on_a_grid() {
     // It looks better only because it does not count the periods it misses.
     let mut grid = steady("timerfd", "100us", "idle", 300);
-    grid.filled_blocks = vec![Distribution::from_values(vec![30_000_000; 500]); 8];
+    grid.filled_blocks = Blocks::from_iter(vec![vec![30_000_000; 7_600]; 8]);
     let relative = steady("usleep", "100us", "idle", 300);
     let v = verdict_of("pacing-1g", &[relative.clone(), grid]);
     assert_eq!((v.outcome, method_of(&v)), (Outcome::Fail, "timerfd"));
@@ -192,7 +192,7 @@ fn the_choice_is_explained() {
     let at = |method, cpu_ns, ns| {
         Planted::wake_up(method, "100us", "idle")
             .cpu(cpu_ns)
-            .blocks(8, &[ns; 500])
+            .blocks(8, &[ns; 7_600])
     };
     let all = [
         at("timerfd", 2_000.0, 5_000),
@@ -220,7 +220,7 @@ fn each_of_several_platforms_is_judged_by_itself() {
         cell
     };
     let cells = [on("host", 5_000), on("qemu (emulated)", 60_000)];
-    let all = verdicts(&cells, profiles(), 3);
+    let all = verdicts(&cells, profiles());
     assert_eq!(all.len(), 2 * profiles().len());
     let outcomes: Vec<_> = all
         .iter()
@@ -251,7 +251,7 @@ fn each_of_several_platforms_is_judged_by_itself() {
         placed(1, "alone"),
         placed(1, "beside"),
     ];
-    let all = verdicts(&four, profiles(), 3);
+    let all = verdicts(&four, profiles());
     assert_eq!(all.len(), 4 * profiles().len());
     assert!(
         all[0].title().ends_with(" on host in alone"),
@@ -263,9 +263,9 @@ fn each_of_several_platforms_is_judged_by_itself() {
         "2 platforms in 2 placements side by side, each judged by itself: host and qemu \
          (emulated), in alone and beside."
     );
-    let two = verdicts(&four[..2], profiles(), 3);
+    let two = verdicts(&four[..2], profiles());
     assert!(two[0].platform.is_none() && two[0].title().ends_with(" in alone"));
     // One alone is not told apart.
-    let one = verdicts(&cells[..1], profiles(), 3);
+    let one = verdicts(&cells[..1], profiles());
     assert!(one.len() == profiles().len() && one[0].platform.is_none());
 }

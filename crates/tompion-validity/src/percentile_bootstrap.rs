@@ -5,7 +5,7 @@ use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::{Distribution, Interval};
+use tompion_stats::{Distribution, Interval};
 
 /// Bootstrap resamples that keep the Monte Carlo error of an interval's ends
 /// well below the interval itself.

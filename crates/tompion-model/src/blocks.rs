@@ -1,0 +1,74 @@
+//! The blocks of a cell under one view.
+
+use std::ops::Deref;
+
+use tompion_stats::{BlockQuantile, Distribution, MeanDistribution, WithinBlock, block_quantile};
+
+use crate::Summary;
+
+/// Values of a cell in picoseconds, one distribution a block, and how the values of each block
+/// follow one another.
+#[derive(Clone, Debug, Default)]
+pub struct Blocks {
+    distributions: Vec<Distribution>,
+    within: Vec<Option<WithinBlock>>,
+}
+
+impl Blocks {
+    /// Adds a block; `within` is `None` where the order of its values is not known.
+    pub fn push(&mut self, distribution: Distribution, within: Option<WithinBlock>) {
+        self.distributions.push(distribution);
+        self.within.push(within);
+    }
+
+    /// Whether no block has a value.
+    pub fn have_no_values(&self) -> bool {
+        self.distributions.iter().all(Distribution::is_empty)
+    }
+
+    /// The mean of the blocks' distributions, of which each weighs the same.
+    pub fn mean(&self) -> MeanDistribution {
+        MeanDistribution::of(&self.distributions)
+    }
+
+    /// Figures of [`Blocks::mean`]; `None` without values.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of_blocks_ps(&self.distributions)
+    }
+
+    /// A quantile of [`Blocks::mean`] with its interval at `level`, in picoseconds; `None` without
+    /// values.
+    pub fn quantile(&self, q: f64, level: f64) -> Option<BlockQuantile> {
+        block_quantile(&self.distributions, &self.within, q, level)
+    }
+}
+
+impl Deref for Blocks {
+    type Target = [Distribution];
+
+    fn deref(&self) -> &[Distribution] {
+        &self.distributions
+    }
+}
+
+impl<'a> IntoIterator for &'a Blocks {
+    type Item = &'a Distribution;
+    type IntoIter = std::slice::Iter<'a, Distribution>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.distributions.iter()
+    }
+}
+
+impl FromIterator<Vec<i64>> for Blocks {
+    /// Of values in time order.
+    fn from_iter<I: IntoIterator<Item = Vec<i64>>>(blocks: I) -> Self {
+        let mut all = Self::default();
+        for values in blocks {
+            let distribution = Distribution::from_slice(&values);
+            let within = WithinBlock::of(&values, &distribution);
+            all.push(distribution, within);
+        }
+        all
+    }
+}

@@ -1,0 +1,12 @@
+//! How often what Tompion prints is right: intervals and verdicts over series whose truth is
+//! known, drawn again and again.
+//!
+//! `make bench-validity` makes the tables of `docs/validity.md`; a small part of them is a test.
+#![forbid(unsafe_code)]
+
+pub mod intervals;
+mod noise;
+pub mod percentile_bootstrap;
+pub mod table;
+pub mod truth;
+pub mod verdicts;

@@ -1,0 +1,76 @@
+//! How often a verdict is wrong, and how often there is one.
+
+use tompion_assess::verdict::{Limit, Outcome, Profile, verdicts};
+use tompion_model::{Blocks, Cell, Factors, Measurement, factor};
+
+use crate::truth::{Shape, Truth};
+
+/// Outcomes at one limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcomes {
+    /// Draws.
+    pub draws: u64,
+    /// Verdicts that were "pass".
+    pub passed: u64,
+    /// Verdicts that were "fail".
+    pub failed: u64,
+}
+
+impl Outcomes {
+    /// One more verdict.
+    pub fn add(&mut self, outcome: Outcome) {
+        self.draws += 1;
+        self.passed += u64::from(outcome == Outcome::Pass);
+        self.failed += u64::from(outcome == Outcome::Fail);
+    }
+}
+
+/// The verdict of a profile on methods whose true quantile is `times` the limit, by the same code
+/// as a report.
+pub fn verdict(truth: Truth, methods: &[Blocks], q: f64, times: f64) -> Outcome {
+    // Methods with absolute deadlines, which are judged.
+    const NAMES: [&str; 5] = [
+        "clock-nanosleep-abs",
+        "timerfd",
+        "busy-wait",
+        "tompion-hybrid",
+        "ppoll",
+    ];
+    let cell = |(blocks, method): (&Blocks, &str)| Cell {
+        factors: Factors::new()
+            .with(factor::PROBE, "wake-up")
+            .with(factor::METHOD, method)
+            .with(factor::TARGET, "100us")
+            .with(factor::LOAD, "idle"),
+        measurements: vec![Measurement::default(); blocks.len()],
+        blocks: blocks.clone(),
+        undisturbed_blocks: Blocks::default(),
+        filled_blocks: blocks.clone(),
+        batched_blocks: Blocks::default(),
+        missed_periods: Some(0),
+        loads: Vec::new(),
+    };
+    let cells: Vec<Cell> = methods.iter().zip(NAMES).map(cell).collect();
+    let profile = Profile {
+        name: "planted".to_owned(),
+        title: "planted".to_owned(),
+        group: None,
+        rate: None,
+        probe: "wake-up".to_owned(),
+        quantile: q,
+        period_ns: 100_000.0,
+        limit: Limit::Share {
+            of_ns: truth.quantile_ps(q) / 1e3 / times,
+            share: 1.0,
+        },
+        source: String::new(),
+        why: String::new(),
+    };
+    verdicts(&cells, &[profile])[0].outcome
+}
+
+/// Whether a verdict is to be reached in 95 % of draws at half and twice the limit.
+pub fn is_to_decide(truth: Truth, shape: Shape, q: f64) -> bool {
+    let plain = matches!(truth, Truth::Independent | Truth::Autoregression(0.9) | Truth::Stalls(10));
+    plain && q == 0.99 && shape == Shape { blocks: 8, samples: 4000 }
+}
