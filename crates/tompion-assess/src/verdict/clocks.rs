@@ -169,6 +169,7 @@ fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tompion_model::Blocks;
     use crate::verdict::findings::findings as told;
     use crate::verdict::planted::{Planted, drifting_ns};
     use tompion_model::Granularity;
@@ -246,11 +247,11 @@ mod tests {
     #[test]
     fn batches_are_compared_with_batches_only() {
         let mut rdtsc = reads("rdtsc", 2_400);
-        rdtsc.batched_blocks = vec![Distribution::from_values([12_000; 50]); 8];
+        rdtsc.batched_blocks = Blocks::from_iter(vec![vec![12_000; 50]; 8]);
         let mut clock = reads("clock-monotonic", 2_500);
         let (a, _) = comparable(&clock, &rdtsc);
-        assert_eq!(a, clock.blocks);
-        clock.batched_blocks = vec![Distribution::from_values([1_200_000; 50]); 8];
+        assert_eq!(a, &*clock.blocks);
+        clock.batched_blocks = Blocks::from_iter(vec![vec![1_200_000; 50]; 8]);
         let found = told(&[rdtsc, clock]);
         assert!((found[0].ratio - 100.0).abs() < 1e-6);
     }

@@ -166,7 +166,7 @@ fn percent(share: f64) -> String {
 mod tests {
     use super::*;
     use crate::verdict::planted::{Planted, drifting_ns};
-    use tompion_stats::Distribution;
+    use tompion_model::Blocks;
 
     fn wake_up(method: &str, load: &str, ns: i64) -> Cell {
         Planted::wake_up(method, "100us", load)
