@@ -39,6 +39,7 @@ mod series;
 mod stability;
 mod stretches;
 mod structure;
+mod student;
 mod tails;
 #[cfg(test)]
 mod test_noise;
