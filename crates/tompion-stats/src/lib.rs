@@ -79,4 +79,5 @@ pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
 };
+pub use tails::SMALLEST_P;
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};

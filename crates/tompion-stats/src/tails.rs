@@ -7,6 +7,21 @@ use libm::erfc;
 use statrs::function::erf::erfc_inv;
 use statrs::function::gamma::{gamma_ur, ln_gamma};
 
+/// The smallest p that a test gives which takes it from a limiting distribution: there it
+/// says "at most that", since numbers of 64 bits end at some 10^-308 and no p of a finite
+/// statistic is 0.
+pub const SMALLEST_P: f64 = 1e-300;
+
+/// The p of a `statistic`: never below [`SMALLEST_P`], but 0 for an infinite one.
+pub(crate) fn as_p(statistic: f64, p: f64) -> f64 {
+    // Not max, which would make a number of a NaN.
+    if p < SMALLEST_P && statistic.is_finite() {
+        SMALLEST_P
+    } else {
+        p
+    }
+}
+
 /// P(Z >= z) of a standard normal Z. (The erfc of statrs keeps ten digits only.)
 pub(crate) fn normal_upper(z: f64) -> f64 {
     0.5 * erfc(z * FRAC_1_SQRT_2)
