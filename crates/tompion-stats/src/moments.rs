@@ -1,7 +1,7 @@
 //! Mean and spread of real values.
 
 use crate::Interval;
-use crate::student::student_half_width;
+use crate::student::student_quantile;
 
 /// Number, mean and sum of squared deviations of real values, in their unit.
 ///
@@ -87,8 +87,8 @@ impl Moments {
             return None;
         }
         let deviation = self.standard_deviation()?;
-        let half =
-            student_half_width(level, (self.n - 1) as f64) * deviation / (self.n as f64).sqrt();
+        let t = student_quantile(0.5 + level / 2.0, (self.n - 1) as f64);
+        let half = t * deviation / (self.n as f64).sqrt();
         Some(Interval {
             low: self.mean - half,
             high: self.mean + half,

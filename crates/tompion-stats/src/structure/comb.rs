@@ -3,7 +3,7 @@
 
 use super::candidates::octaves;
 use crate::Interval;
-use crate::student::student_half_width;
+use crate::student::student_quantile;
 
 /// Widths of a tooth, as shares of the period.
 const WIDTHS: [f64; 5] = [
@@ -186,7 +186,7 @@ struct Line {
 
 impl Line {
     fn period_interval(&self, period_ns: f64) -> Option<Interval> {
-        let t = student_half_width(0.95, (self.n - 2) as f64);
+        let t = student_quantile(0.975, (self.n - 2) as f64);
         t.is_finite().then_some(Interval {
             low: period_ns - t * self.standard_error,
             high: period_ns + t * self.standard_error,
