@@ -24,7 +24,9 @@ pub struct Stalls {
     pub wall_ns: u64,
     /// Part of it that lies in recorded intervals, in nanoseconds.
     pub observed_ns: u64,
-    /// Part of it in which the loop itself read counters, in nanoseconds.
+    /// Part of it in which the loop did work of its own, in nanoseconds. What held it up
+    /// there is in the rows with the mark `recorder`, and in no figure beside this; runs of
+    /// older versions count it as observed and lost.
     pub own_ns: u64,
     /// Stalls.
     pub stalls: u64,

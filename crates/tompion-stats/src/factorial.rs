@@ -24,7 +24,8 @@ pub struct Effect {
     pub df: u64,
     /// F for aligned ranks, H for Scheirer-Ray-Hare.
     pub statistic: f64,
-    /// P(F or chi-squared >= statistic).
+    /// P(F or chi-squared >= statistic); never below [`SMALLEST_P`](crate::SMALLEST_P)
+    /// where the statistic is finite.
     pub p: f64,
     /// The sum of squares of the error it is held against; with aligned ranks
     /// each effect has its own.

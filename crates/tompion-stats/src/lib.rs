@@ -39,6 +39,7 @@ mod series;
 mod stability;
 mod stretches;
 mod structure;
+mod student;
 mod tails;
 #[cfg(test)]
 mod test_noise;
@@ -79,5 +80,6 @@ pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
 };
+pub use tails::SMALLEST_P;
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
 pub use within_block::WithinBlock;

@@ -7,7 +7,7 @@
 //! how far their maxima lie apart and how fast the expected maximum rises as the time
 //! watched is doubled.
 
-use crate::tails::student_half_width;
+use crate::student::student_half_width;
 use crate::{Interval, median_interval};
 
 /// Replicates below which growth is not judged: Perneel 2015 judges by five.

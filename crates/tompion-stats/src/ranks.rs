@@ -1,6 +1,7 @@
 //! Ranks of pooled groups, and the tests that need nothing else.
 
 mod adjust;
+mod differences;
 mod effect;
 mod exact;
 mod kruskal_wallis;

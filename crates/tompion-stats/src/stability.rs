@@ -10,11 +10,12 @@ use std::collections::VecDeque;
 
 /// The maximum time interval error over windows of `n` intervals: the largest
 /// peak-to-peak time error within any `n + 1` successive values. In the unit of
-/// `x`. `None` when `n` is 0 or the series has fewer than `n + 1` values.
+/// `x`. `None` when `n` is 0, the series has fewer than `n + 1` values, or one of them
+/// is not finite.
 ///
 /// Linear in the length of the series.
 pub fn mtie(x: &[f64], n: usize) -> Option<f64> {
-    if n == 0 || x.len() <= n {
+    if n == 0 || x.len() <= n || !all_finite(x) {
         return None;
     }
     // Indices whose values fall (largest first) and rise (smallest first).
@@ -46,17 +47,18 @@ pub fn mtie(x: &[f64], n: usize) -> Option<f64> {
 /// / (6 n^2 (N - 3n + 1)).
 ///
 /// White phase noise of standard deviation s gives s at n = 1 and falls as
-/// n^(-1/2). `None` when `n` is 0 or the series has fewer than `3 n` values.
+/// n^(-1/2). `None` when `n` is 0, the series has fewer than `3 n` values, or one of
+/// them is not finite.
 /// Linear in the length of the series.
 pub fn tdev(x: &[f64], n: usize) -> Option<f64> {
-    if n == 0 || x.len() / 3 < n {
+    if n == 0 || x.len() / 3 < n || !all_finite(x) {
         return None;
     }
     Some(tdev_of_sums(&running_sums(x), n))
 }
 
 /// MTIE at n = 1, 2, 4, .. intervals as `(tau_ns, value_ns)`, for a series in
-/// nanoseconds with one value every `tau0_ns`.
+/// nanoseconds with one value every `tau0_ns`; empty where a value is not finite.
 pub fn mtie_curve(x: &[f64], tau0_ns: f64) -> Vec<(f64, f64)> {
     octaves(x.len().saturating_sub(1))
         .filter_map(|n| Some((n as f64 * tau0_ns, mtie(x, n)?)))
@@ -64,12 +66,19 @@ pub fn mtie_curve(x: &[f64], tau0_ns: f64) -> Vec<(f64, f64)> {
 }
 
 /// TDEV at n = 1, 2, 4, .. intervals as `(tau_ns, value_ns)`, for a series in
-/// nanoseconds with one value every `tau0_ns`.
+/// nanoseconds with one value every `tau0_ns`; empty where a value is not finite.
 pub fn tdev_curve(x: &[f64], tau0_ns: f64) -> Vec<(f64, f64)> {
+    if !all_finite(x) {
+        return Vec::new();
+    }
     let sums = running_sums(x);
     octaves(x.len() / 3)
         .map(|n| (n as f64 * tau0_ns, tdev_of_sums(&sums, n)))
         .collect()
+}
+
+fn all_finite(x: &[f64]) -> bool {
+    x.iter().all(|v| v.is_finite())
 }
 
 /// 1, 2, 4, .. up to `most`.
@@ -157,6 +166,19 @@ mod tests {
         assert_eq!(tdev(&[1.0, 2.0, 3.0], 0), None);
         assert_eq!(tdev(&[1.0, 2.0, 3.0, 4.0, 5.0], 2), None);
         assert!(mtie_curve(&[], 1.0).is_empty() && tdev_curve(&[1.0], 1.0).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_number_has_no_stability() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let all = vec![bad; 40];
+            let mut one: Vec<f64> = (0..40).map(f64::from).collect();
+            one[17] = bad;
+            for x in [all, one] {
+                assert_eq!((mtie(&x, 1), tdev(&x, 1)), (None, None), "{bad}");
+                assert!(mtie_curve(&x, 1.0).is_empty() && tdev_curve(&x, 1.0).is_empty());
+            }
+        }
     }
 
     /// Phase data of the 1000-point test set of NIST SP 1065, 12.4: a

@@ -2,7 +2,7 @@
 
 use super::anova::{self, Anova};
 use super::{Assumptions, Effect, FactorTable, Factorial};
-use crate::tails::f_upper;
+use crate::tails::{as_p, f_upper};
 
 /// Tests every main effect and interaction on ranks: for each effect the values
 /// are stripped of all other effects (aligned), ranked, and analysed as a full
@@ -41,7 +41,7 @@ pub fn aligned_rank_transform(table: &FactorTable) -> Factorial {
             sum_of_squares: found.sum_of_squares(effect),
             df,
             statistic: f,
-            p: f_upper(f, df as f64, found.error_df as f64),
+            p: as_p(f, f_upper(f, df as f64, found.error_df as f64)),
             error_sum_of_squares: found.error_sum_of_squares(),
             error_df: found.error_df,
         });

@@ -2,7 +2,7 @@
 
 use super::anova::{self, Anova};
 use super::{Effect, FactorTable, Factorial};
-use crate::tails::chi_squared_upper;
+use crate::tails::{as_p, chi_squared_upper};
 
 /// Tests every main effect and interaction on the ranks of all values: H is the
 /// effect's sum of squares over the total mean square, held against chi-squared.
@@ -31,7 +31,7 @@ pub fn scheirer_ray_hare(table: &FactorTable) -> Factorial {
             sum_of_squares,
             df,
             statistic: h,
-            p: chi_squared_upper(h, df as f64),
+            p: as_p(h, chi_squared_upper(h, df as f64)),
             error_sum_of_squares: found.error_sum_of_squares(),
             error_df: found.error_df,
         }

@@ -40,6 +40,18 @@ fn worked(csv: &'static str) -> FactorTable {
     FactorTable::new(&names[..2], rows).unwrap()
 }
 
+/// A level apart from the other by all, over and over.
+#[test]
+fn no_p_is_zero() {
+    let mut noise = Noise::new(4);
+    let far = table(&[2, 2], 2000, |at| 1e3 * at[0] as f64 + noise.normal());
+    for found in [aligned_rank_transform(&far), scheirer_ray_hare(&far)] {
+        let effect = found.effect(&["A"]).unwrap();
+        assert!(effect.statistic.is_finite());
+        assert_eq!(effect.p, crate::SMALLEST_P);
+    }
+}
+
 #[test]
 fn scheirer_ray_hare_of_the_rats() {
     let found = scheirer_ray_hare(&worked(include_str!("../../tests/data/rats.csv")));

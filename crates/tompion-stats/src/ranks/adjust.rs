@@ -18,18 +18,17 @@ pub enum Adjustment {
 
 impl Adjustment {
     /// The adjusted p values, in the order given; monotone in the raw ones and
-    /// at most 1.
+    /// at most 1. NaN, a test that could not be done, stays NaN and is none of the family.
     pub fn apply(self, p: &[f64]) -> Vec<f64> {
-        let n = p.len();
-        let family = n as f64;
-        let mut order: Vec<usize> = (0..n).collect();
+        let mut order: Vec<usize> = (0..p.len()).filter(|&at| !p[at].is_nan()).collect();
+        let family = order.len() as f64;
         order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
-        let mut adjusted = vec![0.0; n];
+        let mut adjusted = p.to_vec();
         match self {
-            Self::None => adjusted.copy_from_slice(p),
+            Self::None => (),
             Self::Bonferroni => {
-                for (a, p) in adjusted.iter_mut().zip(p) {
-                    *a = (p * family).min(1.0);
+                for &at in &order {
+                    adjusted[at] = (p[at] * family).min(1.0);
                 }
             }
             Self::Holm => {
@@ -72,6 +71,27 @@ mod tests {
             &[0.02, 0.04, 0.04, 0.02],
         );
         near(&Adjustment::Bonferroni.apply(&p), &[0.04, 0.16, 0.12, 0.02]);
+    }
+
+    #[test]
+    fn what_is_no_number_stays_none_and_counts_for_nothing() {
+        let all = [
+            Adjustment::None,
+            Adjustment::Bonferroni,
+            Adjustment::Holm,
+            Adjustment::BenjaminiHochberg,
+        ];
+        for how in all {
+            for nan in [f64::NAN, -f64::NAN] {
+                let found = how.apply(&[0.01, nan, 0.04, 0.03, nan, 0.005]);
+                let (lost, kept): (Vec<f64>, Vec<f64>) =
+                    found.into_iter().partition(|p| p.is_nan());
+                assert_eq!(lost.len(), 2, "{how:?}");
+                // As p.adjust of R does.
+                assert_eq!(kept, how.apply(&[0.01, 0.04, 0.03, 0.005]), "{how:?}");
+            }
+            assert!(how.apply(&[f64::NAN])[0].is_nan(), "{how:?}");
+        }
     }
 
     #[test]

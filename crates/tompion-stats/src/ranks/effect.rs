@@ -1,7 +1,8 @@
 //! How often a value of one group exceeds one of the other.
 
 use super::{PooledRanks, RankError, check_level};
-use crate::tails::{normal_half_width, student_half_width};
+use crate::student::student_half_width;
+use crate::tails::normal_half_width;
 use crate::{Distribution, Interval};
 
 /// Vargha and Delaney's A with its interval.

@@ -6,7 +6,7 @@ use rand_distr::{Binomial, Distribution as _};
 
 use super::pooled::cube_less_one;
 use super::{PooledRanks, RankError, check_level};
-use crate::tails::chi_squared_upper;
+use crate::tails::{as_p, chi_squared_upper};
 use crate::{Distribution, Interval};
 
 /// The Kruskal-Wallis test of several independent groups.
@@ -16,7 +16,8 @@ pub struct KruskalWallis {
     pub h: f64,
     /// Degrees of freedom: groups less one.
     pub df: u64,
-    /// P(chi-squared >= H), which wants some five values in each group.
+    /// P(chi-squared >= H), which wants some five values in each group; never below
+    /// [`SMALLEST_P`](crate::SMALLEST_P).
     pub p: f64,
     /// The share of the variance of ranks that the groups explain, 0 to 1.
     pub epsilon_squared: f64,
@@ -35,7 +36,7 @@ pub fn kruskal_wallis(ranks: &PooledRanks) -> KruskalWallis {
     KruskalWallis {
         h,
         df,
-        p: chi_squared_upper(h, df as f64),
+        p: as_p(h, chi_squared_upper(h, df as f64)),
         epsilon_squared: h / (ranks.len - 1) as f64,
         ties_share: ranks.ties_share(),
     }

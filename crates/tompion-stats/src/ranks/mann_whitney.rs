@@ -4,7 +4,7 @@ use super::exact::ExactU;
 use super::pooled::cube_less_one;
 use super::{PooledRanks, RankError};
 use crate::Distribution;
-use crate::tails::normal_upper;
+use crate::tails::{as_p, normal_upper};
 
 /// Which difference counts as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,8 @@ pub enum NullMethod {
 pub struct MannWhitney {
     /// Pairs in which the first group's value is larger, equal ones counted half.
     pub u: f64,
-    /// The p of the tail asked for.
+    /// The p of the tail asked for; a normal one is never below
+    /// [`SMALLEST_P`](crate::SMALLEST_P).
     pub p: f64,
     /// Whether p counts all orders rather than being normal.
     pub exact: bool,
@@ -77,7 +78,11 @@ pub fn mann_whitney(
         Tail::Greater => normal_upper(z(signed)),
         Tail::Less => normal_upper(z(-signed)),
     };
-    Ok(MannWhitney { u, p, exact: false })
+    Ok(MannWhitney {
+        u,
+        p: as_p(u, p),
+        exact: false,
+    })
 }
 
 /// The exact distribution where `method` calls for it and the data allow it.

@@ -2,7 +2,7 @@
 
 use super::pooled::cube_less_one;
 use super::{Adjustment, PooledRanks, RankError, StudentizedRange};
-use crate::tails::normal_upper;
+use crate::tails::{as_p, normal_upper};
 
 /// Two groups compared within a family of pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,8 @@ pub struct PairComparison {
     pub mean_rank_difference: f64,
     /// Dunn: z, with the sign of the difference. Tukey: q, never negative.
     pub statistic: f64,
-    /// Two-sided p of this pair alone; Tukey's is one for the family already.
+    /// Two-sided p of this pair alone; Tukey's is one for the family already. Never below
+    /// [`SMALLEST_P`](crate::SMALLEST_P) where the statistic is finite.
     pub p: f64,
     /// p adjusted for the family of all pairs.
     pub p_adjusted: f64,
@@ -32,7 +33,7 @@ pub fn dunn(ranks: &PooledRanks, adjustment: Adjustment) -> Vec<PairComparison> 
     let variance = untied / (12.0 * (n - 1.0));
     let mut pairs = all_pairs(ranks, |difference, a, b| {
         let z = ratio(difference, (variance * (1.0 / a + 1.0 / b)).sqrt());
-        (z, (2.0 * normal_upper(z.abs())).min(1.0))
+        (z, as_p(z, (2.0 * normal_upper(z.abs())).min(1.0)))
     });
     let p: Vec<f64> = pairs.iter().map(|c| c.p).collect();
     for (pair, adjusted) in pairs.iter_mut().zip(adjustment.apply(&p)) {
@@ -79,7 +80,7 @@ pub fn tukey_on_ranks(ranks: &PooledRanks) -> Result<Vec<PairComparison>, RankEr
             difference.abs(),
             (mean_square / 2.0 * (1.0 / a + 1.0 / b)).sqrt(),
         );
-        (q, range.upper(q))
+        (q, as_p(q, range.upper(q)))
     }))
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Distribution;
+use crate::{Distribution, SMALLEST_P};
 
 /// Groups of small integers, so that ties are common.
 fn groups(most: usize) -> impl Strategy<Value = Vec<Vec<i64>>> {
@@ -119,4 +119,33 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&found.p));
         }
     }
+}
+
+/// A thousand values each, all of one group below all of the next: p of the order of
+/// 10^-326, which no number of 64 bits has.
+#[test]
+fn no_p_is_zero() {
+    let groups = [0, 1000, 2000].map(|from| Distribution::from_values(from..from + 1000));
+    let two = PooledRanks::of(&groups[..2]).unwrap();
+    let found = kruskal_wallis(&two);
+    assert!(found.h > 1499.0 && found.h.is_finite());
+    assert_eq!(found.p, SMALLEST_P);
+    let three = PooledRanks::of(&groups).unwrap();
+    assert_eq!(kruskal_wallis(&three).p, SMALLEST_P);
+    for pair in dunn(&three, Adjustment::Holm) {
+        assert!(pair.statistic.is_finite());
+        assert!(pair.p >= SMALLEST_P && pair.p_adjusted >= pair.p);
+    }
+    for pair in tukey_on_ranks(&three).unwrap() {
+        assert_eq!((pair.p, pair.p_adjusted), (SMALLEST_P, SMALLEST_P));
+    }
+    for tail in [Tail::TwoSided, Tail::Less] {
+        let found = mann_whitney(&groups[0], &groups[1], tail, NullMethod::Normal).unwrap();
+        assert_eq!(found.p, SMALLEST_P);
+    }
+    // One just above it is as it was: P(chi-squared >= h) with two degrees is exp(-h / 2).
+    let small = [0, 457, 914].map(|from| Distribution::from_values(from..from + 457));
+    let found = kruskal_wallis(&PooledRanks::of(&small).unwrap());
+    assert!(found.p < 1e-264 && found.p > SMALLEST_P);
+    assert!((found.p.ln() / (-found.h / 2.0) - 1.0).abs() < 1e-13);
 }

@@ -1,10 +1,9 @@
 //! A comb (equally spaced times) laid over events: fit, and whether it means
 //! anything.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::candidates::octaves;
 use crate::Interval;
+use crate::student::student_quantile;
 
 /// Widths of a tooth, as shares of the period.
 const WIDTHS: [f64; 5] = [
@@ -187,10 +186,8 @@ struct Line {
 
 impl Line {
     fn period_interval(&self, period_ns: f64) -> Option<Interval> {
-        let t = StudentsT::new(0.0, 1.0, (self.n - 2) as f64)
-            .ok()?
-            .inverse_cdf(0.975);
-        Some(Interval {
+        let t = student_quantile(0.975, (self.n - 2) as f64);
+        t.is_finite().then_some(Interval {
             low: period_ns - t * self.standard_error,
             high: period_ns + t * self.standard_error,
             level: 0.95,

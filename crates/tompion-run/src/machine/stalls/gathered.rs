@@ -52,12 +52,7 @@ pub struct Gathered {
     /// `CLOCK_MONOTONIC`.
     parts: Vec<StallPart>,
     totals: Totals,
-    /// Stalls that fell into the loop's own work: they have rows like others, and
-    /// were observed.
-    within_own_ns: u64,
-    /// How many they are.
-    within_own: u64,
-    /// The others, added up.
+    /// Stalls with a row, added up, but for those in the loop's own work.
     within_loop_ps: u128,
 }
 
@@ -74,8 +69,6 @@ impl Gathered {
             row_bins: Bins::new(),
             parts: Vec::new(),
             totals: Totals::new(),
-            within_own_ns: 0,
-            within_own: 0,
             within_loop_ps: 0,
         }
     }
@@ -149,7 +142,6 @@ impl Gathered {
                 access,
             },
         );
-        self.totals.add(&parts);
         self.keep(row, parts);
     }
 
@@ -157,16 +149,17 @@ impl Gathered {
         if self.rows.is_full() {
             self.rows.make_room();
         }
-        if row.own {
-            self.within_own_ns += row.length_ps / 1000;
-            self.within_own += 1;
-        } else {
-            self.within_loop_ps += u128::from(row.length_ps);
-            let length_ps = i64::try_from(row.length_ps).unwrap_or(i64::MAX);
-            // Beyond the bins: counted by the loop, in no bin there either.
-            let _ = self.row_bins.record(length_ps);
-        }
         self.rows.push(row.sample(0));
+        // Marked, and so in no summary: its length contains our own work, and nobody
+        // looked on.
+        if row.own {
+            return;
+        }
+        self.within_loop_ps += u128::from(row.length_ps);
+        let length_ps = i64::try_from(row.length_ps).unwrap_or(i64::MAX);
+        // Beyond the bins: counted by the loop, in no bin there either.
+        let _ = self.row_bins.record(length_ps);
+        self.totals.add(&parts);
         self.parts.extend(parts.into_iter().map(|part| StallPart {
             at_ns: row.stall.from_ns,
             ns: part.ns,
@@ -247,9 +240,9 @@ impl Gathered {
                 loop_period_ns: outcome.period_ns,
                 began_unix_ns: since_1970(outcome.began_ns),
                 wall_ns: outcome.wall_ns,
-                observed_ns: outcome.observed_ns + self.within_own_ns,
-                own_ns: outcome.own_ns.saturating_sub(self.within_own_ns),
-                stalls: outcome.stalls + self.within_own,
+                observed_ns: outcome.observed_ns,
+                own_ns: outcome.own_ns,
+                stalls: outcome.stalls,
                 lost_ns: self.totals.lost_ns() + without_row_ns,
                 rows_lost: outcome.lost_rows,
                 causes: by_cause(&self.totals),

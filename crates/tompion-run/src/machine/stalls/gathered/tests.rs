@@ -1,6 +1,7 @@
 //! The very loop over a planted clock, with a ring that nobody empties in time.
 
-use tompion_cause::Counters;
+use tompion_cause::{Counters, Stall};
+use tompion_model::Mark;
 use tompion_observe::events::{self, CpuEvents};
 use tompion_probe::stalls::{self, Stamps, ring};
 
@@ -80,4 +81,53 @@ fn stalls_that_nobody_took_in_time_are_counted_and_their_time_is_lost_time() {
     let bins = measured.outcome.data.bins.unwrap();
     let above = bins.distribution().count_above(1_000_000);
     assert_eq!(above, lost_rows);
+}
+
+/// One stall of 50 us in the loop's own work, beside those of the loop.
+#[test]
+fn stalls_in_own_work_have_rows_and_count_in_no_summary() {
+    const THRESHOLD_NS: u64 = 1_000;
+    let settings = stalls::Settings {
+        threshold_ns: THRESHOLD_NS,
+        counters_above_ns: u64::MAX,
+        time_ns: 1_000_000,
+        ..stalls::Settings::default()
+    };
+    let (mut producer, mut consumer) = ring(1 << 10);
+    let outcome = stalls::run(&mut Planted(0), Counters::default, &settings, &mut producer);
+    let (stalls, stalled_ns) = (outcome.stalls, outcome.stalled_ns);
+    let (observed_ns, own_ns) = (outcome.observed_ns, outcome.own_ns);
+    assert!(stalls > 100 && outcome.lost_rows == 0);
+
+    let mut gathered = Gathered::new(1 << 10);
+    let rows = &mut gathered.waiting;
+    rows.extend(std::iter::from_fn(|| consumer.pop()));
+    let last_ns = rows[rows.len() - 1].stall.until_ns;
+    rows.push_back(Row {
+        stall: Stall {
+            from_ns: last_ns + 100,
+            until_ns: last_ns + 50_100,
+        },
+        length_ps: 50_000_000,
+        own: true,
+        ..Row::default()
+    });
+    let wanted = events::Settings {
+        cpu_events: CpuEvents::None,
+        ..events::Settings::default()
+    };
+    let (recorder, _) = events::Recorder::attach_with(&wanted, &[], &[]);
+    gathered.settle(&[], u64::MAX, &recorder);
+    let measured = gathered.finish(None, THRESHOLD_NS, outcome, Observation::default());
+    let found = measured.stalls;
+    assert_eq!((found.stalls, found.lost_ns), (stalls, stalled_ns));
+    assert_eq!((found.observed_ns, found.own_ns), (observed_ns, own_ns));
+    let with_cause: u64 = found.causes.iter().map(|c| c.ns).sum();
+    assert_eq!(with_cause, stalled_ns);
+    let data = measured.outcome.data;
+    let parts: u64 = data.stall_parts().iter().map(|p| p.ns).sum();
+    assert_eq!(parts, stalled_ns);
+    let last = data.samples[data.samples.len() - 1];
+    assert_eq!((last.mark, last.value_ps), (Mark::Recorder, 50_000_000));
+    assert_eq!(data.samples.len() as u64, stalls + 1);
 }
