@@ -323,7 +323,7 @@ FULL = {
     # Needs gVisor, which takes minutes to build. Other containers, and another platform whose
     # clock is slow, are in test_lab_platforms.
     "test_gvisor_answers_system_calls_slowly",
-    # Some thousand runs, three minutes: test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused
+    # Two thousand runs, some eight minutes: test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused
     # has the calls that were ever too much.
     "test_each_system_call_of_a_run_may_be_refused",
     # Minutes of making and measuring: test_millions_of_distinct_values and test_lab have less.

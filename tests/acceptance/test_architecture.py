@@ -60,21 +60,41 @@ def test_unsafe_code_is_where_the_map_says():
                 assert (name, more) == (name, set())
 
 
-def test_nothing_that_ships_sleeps_by_the_standard_library():
-    """Its sleep panics where a sandbox refuses `clock_nanosleep`; `tompion_time::os::sleep` finds
-    another way."""
+def ships_with(pattern):
+    """Files with code that ships in which the pattern is found."""
     found = set()
     for path in (ROOT / "crates").glob("*/src/**/*.rs"):
         name = path.relative_to(ROOT / "crates").as_posix()
-        code = re.sub(r"#\[cfg\(test\)\]\s+mod \w+ \{.*", "", path.read_text(), flags=re.DOTALL)
+        code = re.sub(r"#\[cfg\([^\]]*\btest\b[^\]]*\)\]\s+mod \w+ \{.*", "", path.read_text(), flags=re.DOTALL)
         code = re.sub(r"//.*|\"[^\"\n]*\"", "", code)
-        if re.search(r"\bthread::(?:sleep\b|\{[^}]*\bsleep\b)", code):
+        is_test = re.search(r"/(?:tests?|models)(?:/|\.rs)", name)
+        # A benchmark of our own runs where it may do anything.
+        if not is_test and not name.startswith("tompion-time-bench/") and re.search(pattern, code):
             found.add(name)
-    tests = {name for name in found if re.search(r"/tests?(?:/|\.rs)", name)}
-    # A benchmark of our own, and the method that measures just that.
-    assert {name for name in found - tests if not name.startswith("tompion-time-bench/")} == {
-        "tompion-probe/src/wake_up/methods/std_sleep.rs"
-    }
+    return found
+
+
+def test_nothing_that_ships_sleeps_by_the_standard_library():
+    """Its sleep panics where a sandbox refuses `clock_nanosleep`; `tompion_time::os::sleep` finds
+    another way."""
+    # The method that measures just that.
+    found = ships_with(r"\bthread::(?:sleep\b|\{[^}]*\bsleep\b)")
+    assert found == {"tompion-probe/src/wake_up/methods/std_sleep.rs"}
+
+
+def test_nothing_that_ships_starts_threads_that_may_panic():
+    """`thread::spawn` and a scope's `spawn` do where the system has no thread; builders of threads
+    say so."""
+    # In a guest of ours, which refuses nothing.
+    assert ships_with(r"\b(?:thread::spawn|scope\.spawn)\(") == {"tompion-guest/src/init.rs"}
+
+
+def test_nothing_that_ships_hears_of_children_by_the_standard_library_alone():
+    """It panics or waits for ever where a sandbox refuses what it hears with; `tompion_child` asks
+    first."""
+    found = ships_with(r"Command::new\([^;]*?\.(?:output|spawn|status)\(\)|\bcommand\s*\.(?:output|spawn|status)\(\)")
+    # In a guest of ours; and before one is begun.
+    assert found == {"tompion-child/src/lib.rs", "tompion-guest/src/init.rs", "tompion-guest/src/libraries.rs"}
 
 
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])

@@ -1,23 +1,29 @@
 """Sandboxes that refuse a system call: a method or a kind of evidence is not available, and the
 run goes on; or it ends in one line. Never a panic, a death, a hang or a process left behind."""
 
-import errno
-import functools
 import json
 import os
-import re
-import signal
 import subprocess
-import time
-import uuid
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from conftest import TOMPION, tompion
-from preload import program
-
-ERRORS = ["EPERM", "ENOSYS"]
+from own_run import may_mount
+from refused import (
+    ERRORS,
+    Advise,
+    Container,
+    DryAdvise,
+    Lab,
+    Peer,
+    Report,
+    Restore,
+    Watch,
+    measured,
+    problems,
+    refusing,
+    run,
+)
+from test_writers import PLAN
 
 # Without these no process of ours gets to the point of saying what it misses, each with why.
 NEEDED = {
@@ -31,162 +37,60 @@ NEEDED = {
     "close": "Rust's standard library panics where a directory that was read cannot be closed",
     "read": "no file can be read, from the first random number on",
     "write": "there is no way to say anything",
+    "rt_sigreturn": "no process comes back from a signal",
     "exit": "the C library asks for it again and again",
     "exit_group": "the same",
 }
 
-# What is measured, by command; short, and with all kinds of evidence.
-CHECK = ["check", "--duration", "1s", "--blocks", "1", "--loads", "idle,cpu:threads=2+network",
-         "--methods", "clock-monotonic,usleep,timerfd,ppoll,tompion-hybrid", "--targets", "1ms"]
+ISOLATED = pytest.mark.skipif(os.geteuid() != 0 or not may_mount(), reason="takes a /run of its own")
+# Short, and with all kinds of evidence.
 COMMANDS = {
-    "check": CHECK,
-    "quick": ["check", "--quick", "--duration", "4s", "--blocks", "1", "--loads", "idle", "--targets", "1ms"],
-    "read-cost": ["measure", "read-cost", "--duration", "500ms"],
-    "wake-up": ["measure", "wake-up", "--duration", "1s", "--targets", "1ms"],
-    "timer-events": ["measure", "timer-events", "--duration", "1s", "--periods", "1ms", "--no-search"],
-    "stalls": ["measure", "stalls", "--duration", "500ms"],
-    "loads": ["measure", "wake-up", "--duration", "2s", "--targets", "1ms", "--methods", "usleep", "--loads",
-              "io+hd+memory:size=16M+disk-read+udp+download+file-server"],
-    "report": ["report"],
+    "check": measured("check", "--duration", "1s", "--blocks", "1", "--loads", "idle,cpu:threads=2+network", "--methods",
+                      "clock-monotonic,usleep,timerfd,ppoll,tompion-hybrid", "--targets", "1ms"),
+    "quick": measured("check", "--quick", "--duration", "4s", "--blocks", "1", "--loads", "idle", "--targets", "1ms"),
+    "read-cost": measured("measure", "read-cost", "--duration", "500ms"),
+    "wake-up": measured("measure", "wake-up", "--duration", "1s", "--targets", "1ms"),
+    "timer-events": measured("measure", "timer-events", "--duration", "1s", "--periods", "1ms", "--no-search"),
+    "stalls": measured("measure", "stalls", "--duration", "500ms"),
+    "loads": measured("measure", "wake-up", "--duration", "2s", "--targets", "1ms", "--methods", "usleep", "--loads",
+                      "io+hd+memory:size=16M+disk-read+udp+download+file-server"),
+    "report": Report,
+    "watch": Watch,
+    "watch-plain": measured("watch", "--plain", "--for", "1500ms", "--loads", "idle,cpu", "--targets", "1ms",
+                            quiet=()),
+    "lab": Lab,
+    "container": Container,
+    "dry-advise": DryAdvise,
+    "advise": Advise,
+    "restore": Restore,
+    "peer": Peer,
 }
+NEED_A_RUN_OF_THEIR_OWN = {"lab", "container", "advise", "restore"}
 # Those whose refusal once hung, killed or confused something, in a few seconds.
 QUICK = {
     "check": ["clock_nanosleep", "kill", "perf_event_open", "prctl", "recvfrom", "sched_setscheduler", "waitid"],
     "timer-events": ["rt_sigtimedwait", "timer_delete"],
     "report": ["openat2", "pread64"],
+    "lab": ["clone3", "recvfrom", "unlinkat"],
+    "dry-advise": ["wait4"],
+    "advise": ["ioctl"],
+    "peer": ["clone3", "setsockopt"],
 }
-LONGEST_S = 90
-# Several wait at once.
-LANES = 4 * (os.cpu_count() or 1)
 
 
-@functools.cache
-def numbers():
-    """System calls of this machine, by name."""
-    done = subprocess.run(["cc", "-E", "-dM", "-include", "sys/syscall.h", "-xc", "/dev/null"],
-                          capture_output=True, text=True, check=True)
-    return {name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)$", done.stdout, re.M)}
+def each(names):
+    return [pytest.param(name, marks=ISOLATED if name in NEED_A_RUN_OF_THEIR_OWN else ()) for name in names]
 
 
-def refusing(calls, error, *arguments):
-    """The command line that runs the program without these calls."""
-    listed = ",".join(str(numbers()[call]) for call in calls)
-    return [program("refuse.c"), str(getattr(errno, error)), listed, TOMPION, *arguments]
+@pytest.mark.parametrize("name", each(QUICK))
+def test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused(name, tmp_path):
+    assert problems(COMMANDS[name], QUICK[name], tmp_path, ERRORS[:1]) == []
 
 
-def processes(mark):
-    """Those in whose environment `mark` stands, by command line."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
-                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-    return found
-
-
-def run(command):
-    """(Exit status or `None` if it hung, standard output, standard error, what it left running)."""
-    mark = f"TOMPION_TEST_MARK={uuid.uuid4()}"
-    child = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True, env=os.environ | dict([mark.split("=")]))
-    try:
-        out, err = child.communicate(timeout=LONGEST_S)
-        status = child.returncode
-    except subprocess.TimeoutExpired:
-        child.kill()
-        out, err = child.communicate()
-        status = None
-    # What the kernel ends with its parent takes a moment.
-    until = time.monotonic() + 5
-    while (left := processes(mark)) and time.monotonic() < until:
-        time.sleep(0.05)
-    for pid in left:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    return status, out, err, left
-
-
-def arguments(name, out, a_run):
-    """The command line of one of COMMANDS, which writes to `out` or reads `a_run`."""
-    if name == "report":
-        return ["report", a_run, "--html", out]
-    return [*COMMANDS[name], "--out", out, "--quiet"]
-
-
-def traced(name, directory, a_run):
-    """System calls of a run that nothing is refused to, of all its processes."""
-    told = directory / f"{name}.calls"
-    done = subprocess.run(["strace", "-f", "-c", "-U", "name", "-o", told, TOMPION,
-                           *arguments(name, directory / f"{name}-traced", a_run)],
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stderr
-    found = set(told.read_text().split()) & set(numbers())
-    assert len(found) > 20
-    return found
-
-
-def problem(name, call, error, out, a_run):
-    """What is wrong with a run without `call`, in words; `None` where nothing is."""
-    status, said, told, left = run(refusing([call], error, *arguments(name, out, a_run)))
-    lines = [line for line in told.splitlines() if "not available, left out" not in line]
-    if status is None:
-        return "hangs"
-    if "panicked at" in told + said:
-        return f"panics: {told}"
-    if left:
-        return f"leaves {left}, {status}: {told}"
-    if status == 1:
-        if len(lines) != 1 or not lines[0].startswith("tompion: "):
-            return f"ends in {len(lines)} lines: {told}"
-        # Where a run was begun, what it holds can be read.
-        if name == "report" or not (out / "run.json").exists():
-            return None
-    elif status not in (0, 2, 3):
-        return f"ends with {status}: {told}"
-    if name != "report":
-        read = tompion("report", out, "--json")
-        if read.returncode != 0:
-            return f"ends with {status} and a run that cannot be read: {read.stderr}"
-        if status != 1 and not json.loads((out / "run.json").read_text())["trials"]:
-            return "has measured nothing, and says nothing of it"
-    return None
-
-
-def problems(name, calls, directory, a_run, errors=ERRORS):
-    """What is wrong, each with the call and its error."""
-    asked = [(call, error) for call in sorted(calls) for error in errors]
-    # Compiled once, before it is started many times at once.
-    program("refuse.c")
-
-    def one(call, error):
-        return problem(name, call, error, directory / f"{name}-{call}-{error}", a_run)
-
-    with ThreadPoolExecutor(LANES) as lanes:
-        found = list(lanes.map(lambda both: one(*both), asked))
-    return [f"{name} without {call} ({error}) {what}" for (call, error), what in zip(asked, found) if what]
-
-
-@pytest.fixture(scope="module")
-def a_run(tmp_path_factory):
-    """A small one, to be reported."""
-    out = tmp_path_factory.mktemp("a-run") / "run"
-    tompion(*COMMANDS["check"], "--out", out, "--quiet", check=0)
-    return out
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused(name, tmp_path, a_run):
-    assert problems(name, QUICK[name], tmp_path, a_run, ERRORS[:1]) == []
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_system_call_of_a_run_may_be_refused(name, tmp_path, a_run):
-    calls = traced(name, tmp_path, a_run)
-    assert problems(name, calls - set(NEEDED), tmp_path, a_run) == []
+@pytest.mark.parametrize("name", each(COMMANDS))
+def test_each_system_call_of_a_run_may_be_refused(name, tmp_path):
+    calls = COMMANDS[name](tmp_path / "traced").traced()
+    assert problems(COMMANDS[name], calls - set(NEEDED), tmp_path) == []
 
 
 def test_a_sandbox_that_refuses_every_sleep_of_the_kernel_ends_no_run(tmp_path):
@@ -239,3 +143,32 @@ def test_a_method_that_a_sandbox_refuses_is_left_out_and_the_run_goes_on(tmp_pat
     assert not (tmp_path / "other").exists()
     _, listed, _, _ = run(refusing(calls, error, "list"))
     assert f"(not available: {methods[0]}: " in listed
+
+
+def without_devices(tmp_path, *command):
+    """In a machine whose /dev has no random numbers."""
+    mounts = "mount -t tmpfs tmpfs /dev && mknod /dev/null c 1 3 && exec \"$@\""
+    return subprocess.run(["unshare", "--mount", "sh", "-c", mounts, "sh", *map(str, command)], cwd=tmp_path,
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+
+
+@ISOLATED
+def test_without_random_numbers_a_command_ends_in_one_line(tmp_path):
+    a_run = tmp_path / "run"
+    measure = ["measure", "read-cost", "--duration", "1s", "--quiet"]
+    tompion(*measure, "--out", a_run, check=0)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    # Where getrandom(2) has some, only what writes a run needs the device.
+    for name, arguments in [("other", measure), ("lab", ["lab", "run", tmp_path / "plan.toml", "--quiet"])]:
+        done = without_devices(tmp_path, TOMPION, *arguments, "--out", tmp_path / name)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+        assert done.stderr.startswith("tompion: random numbers") and "/dev/urandom" in done.stderr
+        assert not (tmp_path / name).exists()
+    assert without_devices(tmp_path, TOMPION, "report", a_run, "--quiet").returncode == 0
+    for arguments in (["report", a_run], ["list"], [*measure, "--out", tmp_path / "other"]):
+        done = without_devices(tmp_path, *refusing(["getrandom"], "EPERM", *arguments))
+        assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1, done
+        assert "getrandom(2)" in done.stderr
+    # One of them is enough.
+    status, _, told, _ = run(refusing(["getrandom"], "ENOSYS", *measure, "--out", tmp_path / "third"))
+    assert (status, told) == (0, "")

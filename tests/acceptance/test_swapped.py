@@ -3,10 +3,12 @@
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import TOMPION, planted, tompion
 from swapper import NOBODY, place_for_all, swapping
+from test_writers import PLAN
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="another user takes root")
 
@@ -80,6 +82,26 @@ def test_a_run_whose_directory_is_swapped_is_whole_where_it_was_moved(
         if arguments[0] == "check":
             assert (run / "report.html").read_text().endswith("</html>")
         tompion("report", run, "--json", check=0)
+        for name in ("run", "away"):
+            left = place / name
+            left.unlink() if left.is_symlink() else subprocess.run(["rm", "-rf", left], check=True)
+
+
+def test_a_lab_whose_directory_is_swapped_has_its_files_where_nobody_else_comes(places, tmp_path):
+    place, victim, others = places
+    (tmp_path / "plan.toml").write_text(PLAN)
+    before = {p.name for p in victim.iterdir()}
+    for _ in range(3):
+        with swapping(place, others):
+            done = tompion("lab", "run", tmp_path / "plan.toml", "--out", place / "run", "--quiet")
+        assert content(victim) == CONTENT and {p.name for p in victim.iterdir()} == before
+        assert (done.returncode, done.stderr) == (0, "")
+        run = run_of(place)
+        record = json.loads((run / "run.json").read_text())
+        assert record["status"] == "complete" and len(record["trials"]) == 1
+        [told] = [note["text"] for note in record["notes"] if "had their files in" in note["text"]]
+        assert f"belongs to user {NOBODY}" in told
+        assert not list(run.glob("scratch-*")) and not list(Path("/var/tmp").glob("tompion-lab-*"))
         for name in ("run", "away"):
             left = place / name
             left.unlink() if left.is_symlink() else subprocess.run(["rm", "-rf", left], check=True)

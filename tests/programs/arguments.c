@@ -226,6 +226,24 @@ static void interrupted(int restart)
     soon();
     LINE("clock_nanosleep, signal, bad remainder",
          clock_nanosleep(CLOCK_MONOTONIC, 0, &request, bad));
+    /* One that may be read and not written to, and one that lies beside its boundary. */
+    struct timespec *constant = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    soon();
+    LINE("nanosleep, signal, constant remainder", nanosleep(&request, constant));
+    soon();
+    LINE("clock_nanosleep, signal, constant remainder",
+         clock_nanosleep(CLOCK_MONOTONIC, 0, &request, constant));
+    soon();
+    LINE("the same until a time",
+         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){LONG_MAX, 0}, constant));
+    munmap(constant, 4096);
+    char bytes[1 + 2 * sizeof request] = {0};
+    struct timespec *packed = (struct timespec *)(void *)(bytes + 1), rest;
+    memcpy(packed, &request, sizeof request);
+    soon();
+    LINE("nanosleep, signal, packed", nanosleep(packed, packed + 1));
+    memcpy(&rest, packed + 1, sizeof rest);
+    printf("  remainder %s\n", size_of(rest));
     soon();
     LINE("usleep, signal", usleep(UINT_MAX));
     soon();

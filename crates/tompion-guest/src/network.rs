@@ -47,8 +47,10 @@ impl Tap {
             sys::interface_up(NAME, Some((HOST_ADDRESS, MASK)))?;
             Ok(Self { device, namespace })
         };
-        let made = thread::scope(|scope| scope.spawn(make).join());
-        let made = made.unwrap_or_else(|_| Err(io::Error::other("the thread panicked")));
+        let made = thread::scope(|scope| {
+            let made = thread::Builder::new().spawn_scoped(scope, make)?.join();
+            made.unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))
+        });
         made.map_err(|source| GuestError::Host {
             what: "make a tap in a network namespace".to_owned(),
             source,
@@ -65,8 +67,10 @@ impl Tap {
             setns(&self.namespace, CloneFlags::CLONE_NEWNET)?;
             Ok(work())
         };
-        let done = thread::scope(|scope| scope.spawn(inside).join());
-        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        thread::scope(|scope| {
+            let done = thread::Builder::new().spawn_scoped(scope, inside)?.join();
+            done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     pub(super) fn device(&self) -> &File {

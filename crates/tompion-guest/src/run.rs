@@ -125,7 +125,8 @@ impl Running {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let program = command.get_program().display().to_string();
-        let mut child = command.spawn().map_err(|source| match source.kind() {
+        let started = tompion_child::spawn(&mut command);
+        let mut child = started.map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => GuestError::VmmMissing {
                 program,
                 vmm: guest.vmm,
@@ -138,8 +139,11 @@ impl Running {
         // Closed here, so that its death is the end of the connection.
         drop(theirs);
         let told = guest.console_to.clone();
-        let console = child.stdout.take().map(|out| keep_last(out, told));
-        let message = child.stderr.take().map(|err| keep_last(err, None));
+        // Where there is no thread to be had it is not heard, and its end tells.
+        let console = child.stdout.take();
+        let console = console.and_then(|out| keep_last(out, told).ok());
+        let message = child.stderr.take();
+        let message = message.and_then(|err| keep_last(err, None).ok());
         Ok(Self {
             child,
             console,
@@ -208,8 +212,8 @@ impl Drop for Running {
 fn keep_last(
     mut stream: impl Read + Send + 'static,
     told: Option<SyncSender<Vec<u8>>>,
-) -> JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
+) -> io::Result<JoinHandle<Vec<u8>>> {
+    thread::Builder::new().spawn(move || {
         let mut kept = Vec::new();
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {

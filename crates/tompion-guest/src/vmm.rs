@@ -109,11 +109,11 @@ fn scratch(wish: &Scratch) -> Result<File, GuestError> {
     )))?;
     // Tables written now and not by the guest's kernel while it is measured.
     let options = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
-    let made = Command::new("mkfs.ext4")
-        .args(["-q", "-F", "-m", "0", "-E", options])
+    let mut make = Command::new("mkfs.ext4");
+    make.args(["-q", "-F", "-m", "0", "-E", options])
         .arg(path_of(&file))
-        .stdin(Stdio::null())
-        .output()
+        .stdin(Stdio::null());
+    let made = tompion_child::output(&mut make)
         .map_err(wrong("start mkfs.ext4 (Debian: e2fsprogs)".to_owned()))?;
     if !made.status.success() {
         let told = String::from_utf8_lossy(&made.stderr)

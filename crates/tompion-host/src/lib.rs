@@ -36,6 +36,7 @@ pub use crate::cgroup::QuotaGroup;
 use crate::cpuid::{Cpuid, CpuidFacts};
 pub use crate::root::Root;
 use crate::sys::SystemCalls;
+pub use crate::sys::has_random_numbers;
 
 /// Describes this machine as it is now.
 pub fn detect() -> Environment {

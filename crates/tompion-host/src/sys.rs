@@ -37,6 +37,15 @@ impl SystemCalls {
     }
 }
 
+/// Whether there are random numbers, without which the standard library's maps panic.
+pub fn has_random_numbers() -> bool {
+    let mut byte = 0u8;
+    // SAFETY: one byte is all that is written, to a live variable.
+    let got = unsafe { libc::getrandom((&raw mut byte).cast(), 1, libc::GRND_NONBLOCK) };
+    // One that there are not enough for yet waits for them there.
+    got == 1 || std::fs::File::open("/dev/urandom").is_ok()
+}
+
 /// Reads the state of the kernel's clock without changing it; `None` where the
 /// call is forbidden, as in some sandboxes.
 #[allow(

@@ -173,12 +173,13 @@ impl Lab {
         let result = self.cells(&sitting, &mut progress);
         let interrupted = stop.load(Ordering::Relaxed);
         let mut ending = Ending::of(&self.plan, &self.ledger, platforms, interrupted);
-        ending.left = workspace.leave_elsewhere();
+        ending.left = workspace.leave();
         let known = self.writer.record().platforms.iter();
         let described: Vec<String> = known.filter_map(records::in_words).collect();
         let placements = records::placements(&self.plan, &self.ledger);
         // What is missing comes first.
-        let noted = records::noted(&self.plan, &self.ledger);
+        let mut noted = records::noted(&self.plan, &self.ledger);
+        noted.extend(workspace.aside().map(str::to_owned));
         for (kind, texts) in [
             (note_kind::FAILED_CELL, &ending.lost),
             (note_kind::FAILED_CELL, &ending.failed),

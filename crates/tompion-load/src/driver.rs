@@ -20,11 +20,9 @@ pub struct Driver {
 /// # Errors
 /// If it is not installed, or does not tell its version.
 pub fn version(program: &'static str, load: &str) -> Result<String, LoadError> {
-    let output = match Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-    {
+    let mut ask = Command::new(program);
+    ask.arg("--version").stdin(Stdio::null());
+    let output = match tompion_child::output(&mut ask) {
         Ok(output) => output,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             return Err(LoadError::DriverMissing {

@@ -46,7 +46,7 @@ impl IrqGuard {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0);
-        let mut child = command.spawn()?;
+        let mut child = tompion_child::spawn(&mut command)?;
         let gone = || io::Error::from(ErrorKind::BrokenPipe);
         Ok(Self {
             orders: child.stdin.take(),

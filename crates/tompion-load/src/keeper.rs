@@ -26,13 +26,12 @@ impl Keeper {
     /// # Errors
     /// If the thread or the process cannot be started.
     pub fn spawn(mut command: Command) -> io::Result<(Self, Child)> {
-        tompion_child::starts_are_heard()?;
         let (tasks, to_do) = channel::<Task>();
         let (started, child) = channel();
         let thread = Builder::new()
             .name("load keeper".to_owned())
             .spawn(move || {
-                let result = command.spawn();
+                let result = tompion_child::spawn(&mut command);
                 // Holds the parent's copies of the child's streams.
                 drop(command);
                 if started.send(result).is_ok() {

@@ -68,7 +68,7 @@ pub fn serve_peer(
     let connections = AtomicUsize::new(0);
     ready();
     thread::scope(|scope| {
-        scope.spawn(|| far_end.datagrams.run(stop));
+        thread::Builder::new().spawn_scoped(scope, || far_end.datagrams.run(stop))?;
         while !stop.load(Ordering::Relaxed) {
             let admitted = door.wait(settings.key, LOOK_EVERY).inspect_err(|_| {
                 stop.store(true, Ordering::Relaxed);
@@ -128,10 +128,10 @@ impl FarEnd<'_> {
         let go_on = || !self.stop.load(Ordering::Relaxed);
         match service {
             Service::Bulk => thread::scope(|scope| {
-                scope.spawn(|| {
+                thread::Builder::new().spawn_scoped(scope, || {
                     let _ = send_bulk(stream, |_| go_on());
                     let _ = stream.shutdown(Shutdown::Both);
-                });
+                })?;
                 let result = receive_bulk(stream, |_| go_on());
                 // Wakes the sender, whose load is gone.
                 let _ = stream.shutdown(Shutdown::Both);

@@ -128,8 +128,7 @@ impl Supervisor {
         command.stdin(Stdio::null()).process_group(0);
         // Should this process be killed, which nothing can tidy up after.
         tompion_child::kill_with_parent(&mut command);
-        let child = command
-            .spawn()
+        let child = tompion_child::spawn(&mut command)
             .map_err(|e| format!("could not start {}: {e}", self.program))?;
         // Reaped by number, with the orphans that this subreaper inherits.
         self.running.push(Pid::from_raw(child.id() as i32));

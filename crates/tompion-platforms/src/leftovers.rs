@@ -6,6 +6,7 @@
 //! number later is told apart. The journal in it names the rest.
 
 mod cgroups;
+mod home;
 mod workspace;
 
 use std::fs;
@@ -322,12 +323,16 @@ impl Drop for EmptyPlace {
 }
 
 /// Removes the scratch directories of dead labs in a run's directory, whose journals a
-/// reboot has taken with it. As far as that goes: what is left there harms nothing.
+/// reboot has taken with it. As far as that goes: what is left there harms nothing. Where labs
+/// have none since it is not safe, none is removed either.
 pub fn remove_scratch(out: &Path) {
     // As mounts are listed.
     let Ok(out) = fs::canonicalize(out) else {
         return;
     };
+    if !matches!(home::stranger(&out), Ok(None)) {
+        return;
+    }
     for entry in fs::read_dir(out).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with("scratch-") && entry.path().is_dir() {
@@ -368,7 +373,8 @@ pub fn run(command: &[String]) -> Result<(), Unavailable> {
 /// Removes a directory with all that is in it. What a runtime has mounted there (runsc
 /// a network namespace) is unmounted first, so that nothing outside is ever removed.
 pub fn remove_directory(path: &Path) -> io::Result<()> {
-    let mounts = procfs::process::Process::myself().and_then(|me| me.mountinfo());
+    use procfs::FromRead;
+    let mounts = procfs::process::MountInfos::from_file("/proc/self/mountinfo");
     let mounts = mounts.map_err(|e| io::Error::other(e.to_string()))?;
     let below = |point: &PathBuf| point.starts_with(path);
     let points: Vec<PathBuf> = mounts

@@ -1,9 +1,9 @@
 //! A process with a time limit, which ends with the lab at the latest.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::thread;
@@ -130,19 +130,14 @@ fn run_as_is(
         .stderr(Stdio::piped())
         .process_group(0);
     tompion_child::kill_with_parent(&mut command);
-    let mut child = command
-        .spawn()
+    let mut child = tompion_child::spawn(&mut command)
         .map_err(|e| TaskError::Failed(format!("cannot start {name}: {e}")))?;
     // Waiting for it would close this.
     let _held = child.stdin.take();
-    let stdout = child.stdout.take().map(read_result);
-    let stderr = child
-        .stderr
-        .take()
-        .map(|err| read_words(err, telling.cloned()));
     let until = Instant::now() + limit;
-    let outputs =
-        wait_for(stdout, until, stop).and_then(|out| Ok((out, wait_for(stderr, until, stop)?)));
+    let outputs = read_both(&mut child, telling)
+        .map_err(Early::Deaf)
+        .and_then(|(out, err)| Ok((wait_for(out, until, stop)?, wait_for(err, until, stop)?)));
     let ended = outputs.and_then(|outputs| Ok((outputs, wait(&mut child, END)?)));
     match ended {
         Ok(((stdout, stderr), status)) => Ok(Ended {
@@ -157,6 +152,7 @@ fn run_as_is(
             let _ = child.wait();
             Err(match early {
                 Early::Stopped => TaskError::Stopped,
+                Early::Deaf(why) => TaskError::Failed(format!("{name} cannot be heard: {why}")),
                 Early::Endless => TaskError::Failed(format!(
                     "wrote more than {} MiB to standard output, killed",
                     MOST >> 20
@@ -175,19 +171,27 @@ enum Early {
     Stopped,
     Late,
     Endless,
+    /// There is no thread to read what it writes.
+    Deaf(io::Error),
 }
 
 /// More than is taken.
 struct Endless;
 
-fn wait_for(
-    output: Option<Receiver<Result<Vec<u8>, Endless>>>,
-    until: Instant,
-    stop: &AtomicBool,
-) -> Result<Vec<u8>, Early> {
-    let Some(output) = output else {
-        return Ok(Vec::new());
-    };
+/// What comes of an output once it has ended.
+type Coming = Receiver<Result<Vec<u8>, Endless>>;
+
+fn read_both(
+    child: &mut Child,
+    telling: Option<&SyncSender<Vec<u8>>>,
+) -> io::Result<(Coming, Coming)> {
+    let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+    let stdout = read_result(child.stdout.take().ok_or_else(gone)?)?;
+    let stderr = child.stderr.take().ok_or_else(gone)?;
+    Ok((stdout, read_words(stderr, telling.cloned())?))
+}
+
+fn wait_for(output: Coming, until: Instant, stop: &AtomicBool) -> Result<Vec<u8>, Early> {
     loop {
         match output.recv_timeout(LOOK) {
             Ok(Ok(bytes)) => return Ok(bytes),
@@ -202,7 +206,7 @@ fn wait_for(
     }
 }
 
-fn wait(child: &mut std::process::Child, limit: Duration) -> Result<ExitStatus, Early> {
+fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus, Early> {
     let until = Instant::now() + limit;
     loop {
         match child.try_wait() {
@@ -216,16 +220,16 @@ fn wait(child: &mut std::process::Child, limit: Duration) -> Result<ExitStatus, 
 
 /// Reads a result to its end, as long as it is one. The thread is left to itself: whoever
 /// holds the other end of the pipe may outlive us.
-fn read_result(stream: impl Read + Send + 'static) -> Receiver<Result<Vec<u8>, Endless>> {
+fn read_result(stream: impl Read + Send + 'static) -> io::Result<Coming> {
     let (send, receive) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let _ = stream.take(MOST + 1).read_to_end(&mut bytes);
         let whole = bytes.len() as u64 <= MOST;
         // Nobody may be waiting any more.
         let _ = send.send(whole.then_some(bytes).ok_or(Endless));
-    });
-    receive
+    })?;
+    Ok(receive)
 }
 
 /// Reads words to their end, keeps the first of them and passes them on as they come. The
@@ -233,9 +237,9 @@ fn read_result(stream: impl Read + Send + 'static) -> Receiver<Result<Vec<u8>, E
 fn read_words(
     mut stream: impl Read + Send + 'static,
     telling: Option<SyncSender<Vec<u8>>>,
-) -> Receiver<Result<Vec<u8>, Endless>> {
+) -> io::Result<Coming> {
     let (send, receive) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
@@ -247,8 +251,8 @@ fn read_words(
             bytes.extend(&words[..count.min(MOST_WORDS - bytes.len())]);
         }
         let _ = send.send(Ok(bytes));
-    });
-    receive
+    })?;
+    Ok(receive)
 }
 
 #[cfg(test)]

@@ -73,20 +73,24 @@ fn run(
         .stdout(Stdio::piped())
         .process_group(0);
     tompion_child::kill_with_parent(&mut command);
-    let mut child = command.spawn().map_err(Unavailable::refused("the cell"))?;
+    let mut child = tompion_child::spawn(&mut command).map_err(Unavailable::refused("the cell"))?;
     let mut stdout = child.stdout.take().expect("a pipe");
     let (output, events) = channel();
     let alone = output.clone();
     // Both threads end with the process at the latest, and nobody may hear them.
-    thread::spawn(move || {
+    let reading = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let _ = stdout.read_to_end(&mut bytes);
         let _ = output.send(Event::Output(bytes));
     });
-    thread::spawn(move || {
+    let watching = thread::Builder::new().spawn(move || {
         let _ = io::copy(&mut { line }, &mut io::sink());
         let _ = alone.send(Event::Alone);
     });
+    if let Err(e) = reading.and(watching) {
+        end(&mut child);
+        return Err(format!("a thread cannot be started: {e}").into());
+    }
     let late = format!("still running after {:.0} s, killed", limit.as_secs_f64());
     match events.recv_timeout(limit) {
         Ok(Event::Output(bytes)) => {

@@ -78,14 +78,20 @@ fn may_be_read(time: *const timespec) -> bool {
     !time.is_null() && code != -libc::EFAULT
 }
 
+/// Whether a time may be written there: the kernel writes one.
+fn may_be_written(time: *mut timespec) -> bool {
+    // SAFETY: the kernel checks the address; the program has it for a remainder.
+    unsafe { kernel::clock_gettime(libc::CLOCK_MONOTONIC, time) != -libc::EFAULT }
+}
+
 /// A time that the kernel would wait for or until, in nanoseconds; `None` where it would
 /// answer otherwise.
 fn ordinary(request: *const timespec) -> Option<u64> {
     if !may_be_read(request) {
         return None;
     }
-    // SAFETY: just found readable; as the program says, a timespec.
-    let request = unsafe { &*request };
+    // SAFETY: just found readable; as the program says, a timespec, packed among others perhaps.
+    let request = &unsafe { request.read_unaligned() };
     let valid = request.tv_sec >= 0 && (0..SECOND as c_long).contains(&request.tv_nsec);
     Some(to_ns(request)).filter(|ns| valid && *ns > 0)
 }
@@ -169,11 +175,11 @@ fn relative(request: *const timespec, remainder: *mut timespec) -> Option<c_int>
         return None;
     }
     if !remainder.is_null() {
-        if !may_be_read(remainder) {
+        if !may_be_written(remainder) {
             return Some(libc::EFAULT);
         }
-        // SAFETY: just found mapped; as the program says, a timespec of its own.
-        unsafe { *remainder = to_timespec(left.min(length)) };
+        // SAFETY: just written to; as the program says, a timespec of its own.
+        unsafe { remainder.write_unaligned(to_timespec(left.min(length))) };
     }
     Some(libc::EINTR)
 }
@@ -295,4 +301,25 @@ pub unsafe extern "C-unwind" fn usleep(microseconds: useconds_t) -> c_int {
 pub unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
     // SAFETY: as there.
     unsafe { sleep_by(nanosleep, seconds) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packed_time_is_read_and_written_where_it_is() {
+        let mut words = [0u64; 3];
+        // SAFETY: within `words`.
+        let place: *mut timespec = unsafe { words.as_mut_ptr().byte_add(1).cast() };
+        assert!(!place.is_aligned());
+        // SAFETY: there is room for it.
+        unsafe { place.write_unaligned(to_timespec(1_500_000_000)) };
+        assert_eq!(ordinary(place), Some(1_500_000_000));
+        assert!(may_be_written(place));
+        // SAFETY: it is there.
+        let now = unsafe { place.read_unaligned() };
+        assert!(now.tv_sec >= 0 && now.tv_nsec < SECOND as c_long);
+        assert!(!may_be_written(ptr::without_provenance_mut(8)));
+    }
 }

@@ -41,6 +41,9 @@ pub enum Error {
         /// Newest version that can be read.
         supported: u64,
     },
+    /// There are no random numbers, by which runs are told apart.
+    #[error("random numbers, which a run needs, cannot be had: {0}; /dev/urandom has some")]
+    NoRandomNumbers(getrandom::Error),
     /// The directory for a new run holds something.
     #[error("{}: exists and is not empty", path.display())]
     NotEmpty {

@@ -38,6 +38,15 @@ pub struct RunWriter {
     _turn: Option<Turn>,
 }
 
+/// A number that no other run has. Where there is none to be had the Parquet library would panic
+/// for want of one.
+fn random_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(Error::NoRandomNumbers)?;
+    let id = uuid::Builder::from_random_bytes(bytes).into_uuid();
+    Ok(id.to_string())
+}
+
 /// How trials are brought together and taken apart: by address, so that a program that does
 /// neither has none of it.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +73,7 @@ impl RunWriter {
     /// # Errors
     /// As [`RunWriter::create`].
     pub fn create_apart(path: &Path, header: RunHeader) -> Result<Self> {
+        let run_id = random_id()?;
         let directory = Directory::make(path)?;
         let require_free = || match directory.is_free() {
             true => Ok(()),
@@ -90,7 +100,7 @@ impl RunWriter {
         })?;
         let record = RunRecord {
             schema_version: SCHEMA_VERSION,
-            run_id: Some(uuid::Uuid::new_v4().to_string()),
+            run_id: Some(run_id),
             status: Status::Running,
             finished_at: None,
             notes: Vec::new(),
@@ -162,6 +172,7 @@ impl RunWriter {
     /// another process writes, and whatever the system refuses; the run is then as it was.
     pub fn reopen(directory: &Directory, trials: usize) -> Result<Self> {
         directory.require_own()?;
+        random_id()?;
         let turn = Turn::wait(directory)?;
         Self::reopen_in_turn(directory, trials, turn).inspect_err(|_| {
             // What was half done takes space.

@@ -34,6 +34,11 @@ fn main() -> ExitCode {
     if let Some(done) = tompion_lab::worker_main(&arguments[1.min(arguments.len())..], tool) {
         return exit::code(done.map_err(anyhow::Error::from));
     }
+    if !tompion_host::has_random_numbers() {
+        let why = "random numbers, which every program needs, cannot be had: neither getrandom(2) nor \
+                   /dev/urandom";
+        return exit::code(Err(anyhow::anyhow!(why)));
+    }
     let options = match cli::parse() {
         Ok(options) => options,
         Err(code) => return code,

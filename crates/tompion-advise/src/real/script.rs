@@ -68,12 +68,8 @@ impl Script {
     pub fn available() -> impl Iterator<Item = Self> {
         SCRIPTS.into_iter().filter(|script| {
             let mut command = Command::new(script.program);
-            command
-                .args(script.probe)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
+            command.args(script.probe).stdin(Stdio::null());
+            tompion_child::output(&mut command).is_ok_and(|done| done.status.success())
         })
     }
 }
@@ -109,10 +105,8 @@ impl ProgramRun {
             command.envs(self.preload.iter().map(|(name, value)| (name, value)));
         }
         // What the program says of itself would disturb our own lines.
-        let done = command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|e| failed(e.to_string()))?;
+        let done = tompion_child::output(command.stdin(Stdio::null()));
+        let done = done.map_err(|e| failed(e.to_string()))?;
         if !done.status.success() {
             let told = String::from_utf8_lossy(&done.stderr);
             let told = told.lines().next().unwrap_or_default().to_owned();

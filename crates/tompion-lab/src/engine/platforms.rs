@@ -73,17 +73,22 @@ impl Platforms {
     }
 }
 
-/// Looks for all of them at once: other machines may take long to answer, or not to.
+/// Looks for all of them at once: other machines may take long to answer, or not to. One by one
+/// where there are no threads to be had.
 fn look(platforms: Vec<Box<dyn Platform>>, program: &Path) -> Vec<(Box<dyn Platform>, Presence)> {
     let presence: Vec<Presence> = thread::scope(|scope| {
         let look = |platform: &dyn Platform| platform.presence(program);
         let looking: Vec<_> = platforms
             .iter()
-            .map(|p| scope.spawn(move || look(p.as_ref())))
+            .map(|p| thread::Builder::new().spawn_scoped(scope, move || look(p.as_ref())))
             .collect();
-        looking
-            .into_iter()
-            .map(|looking| looking.join().expect("looking does not panic"))
+        platforms
+            .iter()
+            .zip(looking)
+            .map(|(platform, looking)| match looking {
+                Ok(looking) => looking.join().expect("looking does not panic"),
+                Err(_) => look(platform.as_ref()),
+            })
             .collect()
     });
     platforms.into_iter().zip(presence).collect()

@@ -67,8 +67,20 @@ impl Session<'_> {
             let (to, measured) = mpsc::channel();
             for &cell in cells {
                 let (to, measure) = (to.clone(), &measure);
+                let alone = to.clone();
                 // Nobody hears it once taking them over has failed.
-                scope.spawn(move || drop(to.send(measure(cell))));
+                let begun = thread::Builder::new()
+                    .spawn_scoped(scope, move || drop(to.send(measure(cell))));
+                if let Err(why) = begun {
+                    drop(alone.send(Measured {
+                        cell,
+                        began_ns: 0,
+                        seconds: 0.0,
+                        result: Err(TaskError::Failed(format!(
+                            "no thread to wait for it: {why}"
+                        ))),
+                    }));
+                }
             }
             drop(to);
             measured.into_iter().try_for_each(take)

@@ -58,10 +58,8 @@ fn parse(rest: Option<&str>) -> Parsed {
 }
 
 fn driver(peer: Option<&str>) -> io::Result<Driver> {
-    let help = Command::new(PROGRAM)
-        .arg("--help")
-        .stdin(Stdio::null())
-        .output()?;
+    let mut ask = Command::new(PROGRAM);
+    let help = tompion_child::output(ask.arg("--help").stdin(Stdio::null()))?;
     let knows_timeout = [help.stdout, help.stderr]
         .iter()
         .any(|text| String::from_utf8_lossy(text).contains(IPERF3_TIMEOUT[0]));

@@ -1,11 +1,12 @@
 //! The places of a lab at work, and its journal.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::home::{Home, home};
 use super::{
     JOURNAL, Made, Owner, PREFIX, base, boot_id, cgroups, read_journal, remove_directory, run,
     trust,
@@ -16,7 +17,7 @@ use crate::Error;
 #[derive(Debug)]
 pub struct Workspace {
     directory: PathBuf,
-    scratch: PathBuf,
+    home: Home,
     stem: String,
     /// Whether its journal names something that is still there.
     left_elsewhere: AtomicBool,
@@ -24,7 +25,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// Makes them: one under [`base`], one beside the samples in `out`, which lies on
-    /// a disk and not in memory.
+    /// a disk and not in memory; in another place where that is not safe.
     ///
     /// # Errors
     /// Whatever the system refuses.
@@ -43,7 +44,6 @@ impl Workspace {
     }
 
     pub(super) fn create_for(owner: &Owner, base: &Path, out: &Path) -> Result<Self, Error> {
-        let out = fs::canonicalize(out).map_err(Error::io(out.display().to_string()))?;
         let private = |path: &Path| {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
             made.map_err(Error::io(path.display().to_string()))
@@ -53,20 +53,25 @@ impl Workspace {
         let stem = owner.stem();
         let workspace = Self {
             directory: base.join(&stem),
-            scratch: out.join(format!("scratch-{stem}")),
+            home: home(out, &stem).map_err(Error::io(out.display().to_string()))?,
             stem,
             left_elsewhere: AtomicBool::new(false),
         };
         private(&workspace.directory)?;
         workspace.write(&serde_json::to_string(owner).expect("plain"))?;
-        workspace.note(&Made::Directory(workspace.scratch.clone()))?;
-        private(&workspace.scratch)?;
+        workspace.note(&Made::Directory(workspace.scratch().to_path_buf()))?;
+        private(workspace.scratch())?;
         Ok(workspace)
     }
 
-    /// A place on the disk of the run.
+    /// A place on a disk: that of the run as a rule.
     pub fn scratch(&self) -> &Path {
-        &self.scratch
+        &self.home.path
+    }
+
+    /// Where that place is and why, if it is not in the run's directory: a sentence.
+    pub fn aside(&self) -> Option<&str> {
+        self.home.aside.as_deref()
     }
 
     /// A place for what must vanish with a reboot.
@@ -87,9 +92,34 @@ impl Workspace {
         format!("{PREFIX}-{}-{boot}", self.stem)
     }
 
-    /// Removes what was made on other machines, and tells what could not be removed:
-    /// that is left to `lab clean`.
-    pub fn leave_elsewhere(&self) -> Vec<String> {
+    /// Removes all that was made, and tells what could not be removed: that is left to `lab
+    /// clean`.
+    pub fn leave(&self) -> Vec<String> {
+        let mut left = self.leave_elsewhere();
+        left.extend(self.leave_here());
+        left
+    }
+
+    fn leave_here(&self) -> Vec<String> {
+        let groups = format!("{PREFIX}-{}-", self.stem);
+        let mut left = Vec::new();
+        if !cgroups::remove(&groups) {
+            left.push(format!("control groups {groups}... are left"));
+        }
+        let mut remove = |path: &Path| {
+            let problem = remove_directory(path).err();
+            left.extend(problem.map(|e| format!("directory {} is left: {e}", path.display())));
+            left.is_empty()
+        };
+        // The journal goes last, and only when there is nothing left to know.
+        if remove(self.scratch()) && !self.left_elsewhere.load(Ordering::Relaxed) {
+            remove(&self.directory);
+        }
+        left
+    }
+
+    /// What was made on other machines.
+    pub(super) fn leave_elsewhere(&self) -> Vec<String> {
         let (_, made) = read_journal(&self.directory);
         let problem = |made: Made| match made {
             Made::Elsewhere { what, remove } => {
@@ -129,11 +159,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        // What is left here all the same is found by `lab clean`.
-        let groups = cgroups::remove(&format!("{PREFIX}-{}-", self.stem));
-        let scratch = remove_directory(&self.scratch).is_ok();
-        if groups && scratch && !self.left_elsewhere.load(Ordering::Relaxed) {
-            let _ = remove_directory(&self.directory);
-        }
+        // Nothing, as a rule, after `leave`; what is left all the same is found by `lab clean`.
+        self.leave_here();
     }
 }

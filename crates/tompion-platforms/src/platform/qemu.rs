@@ -187,7 +187,9 @@ impl Platform for Qemu {
             .qemu_args(["-name", "tompion,debug-threads=on"]);
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
-            let placing = scope.spawn(|| threads.place(self.cpus(), &over));
+            let placing = thread::Builder::new()
+                .spawn_scoped(scope, || threads.place(self.cpus(), &over))
+                .map_err(|e| TaskError::Failed(format!("a thread cannot be started: {e}")))?;
             let output = guest::run(guest, task);
             over.store(true, Ordering::Relaxed);
             let placed = placing.join().expect("it does not panic");

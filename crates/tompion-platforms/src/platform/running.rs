@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use super::{Output, Platform, Seat, Task, TaskError};
@@ -38,6 +38,8 @@ pub struct Start<'a> {
 /// An instance at work. Dropped, it is ended.
 pub struct Running<'scope> {
     thread: Option<ScopedJoinHandle<'scope, Result<Output, TaskError>>>,
+    /// Why there never was one.
+    refused: Option<String>,
     stop: Arc<AtomicBool>,
     told: Receiver<Vec<u8>>,
     /// The line that has not ended yet.
@@ -56,7 +58,7 @@ impl<'scope> Running<'scope> {
     ) -> Self {
         let (telling, told) = sync_channel(WAITING);
         let stop = Arc::clone(&start.stop);
-        let thread = scope.spawn(move || {
+        let begun = Builder::new().spawn_scoped(scope, move || {
             platform.run(&Task {
                 program: start.program,
                 arguments: &start.arguments,
@@ -68,8 +70,13 @@ impl<'scope> Running<'scope> {
                 telling: Some(&telling),
             })
         });
+        let (thread, refused) = match begun {
+            Ok(thread) => (Some(thread), None),
+            Err(why) => (None, Some(format!("the thread of an instance: {why}"))),
+        };
         Self {
-            thread: Some(thread),
+            thread,
+            refused,
             stop,
             told,
             begun: Vec::new(),
@@ -129,8 +136,9 @@ impl<'scope> Running<'scope> {
         let thread = self.thread.take();
         let ended = thread.map(ScopedJoinHandle::join);
         ended.and_then(Result::ok).unwrap_or_else(|| {
+            let failed = || "the thread of an instance failed".to_owned();
             Err(TaskError::Failed(
-                "the thread of an instance failed".to_owned(),
+                self.refused.take().unwrap_or_else(failed),
             ))
         })
     }

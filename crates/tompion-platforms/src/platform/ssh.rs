@@ -195,7 +195,7 @@ impl Ssh {
     fn checksum(&self, program: &Path) -> Result<&str, Unavailable> {
         let sum = || {
             let file = File::open(program).map_err(|e| format!("{}: {e}", program.display()))?;
-            let done = Command::new("sha256sum").stdin(file).output();
+            let done = tompion_child::output(Command::new("sha256sum").stdin(file));
             let done = done.map_err(Unavailable::refused("sha256sum"))?;
             let told = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
             match done.status.success() {

@@ -19,6 +19,8 @@ pub(crate) struct Planted {
     pub(crate) fail_after: Option<usize>,
     lazy_load: Option<u32>,
     overhead: Duration,
+    /// A load beside which everything is slow: what a trial takes more, and switching it off.
+    slow: Option<(usize, Duration)>,
     on: Option<usize>,
     stop_after: Option<(usize, Arc<AtomicBool>)>,
     readings: u64,
@@ -34,11 +36,19 @@ impl Planted {
             fail_after: None,
             lazy_load: None,
             overhead: Duration::from_millis(10),
+            slow: None,
             on: None,
             stop_after: None,
             readings: 0,
             searched: Vec::new(),
         }
+    }
+}
+
+impl Planted {
+    fn slowness(&self, load: usize) -> Duration {
+        let slow = self.slow.filter(|slow| slow.0 == load);
+        slow.map_or(Duration::ZERO, |slow| slow.1)
     }
 }
 
@@ -83,6 +93,7 @@ impl Bench for Planted {
 
     fn load_off(&mut self, load: usize) -> Result<(), Error> {
         assert_eq!(self.on.take(), Some(load));
+        self.now += self.slowness(load);
         Ok(())
     }
 
@@ -98,7 +109,7 @@ impl Bench for Planted {
 
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
         assert_eq!(self.on, Some(cell.load));
-        self.now += self.overhead;
+        self.now += self.overhead + self.slowness(cell.load);
         if let Some(left) = self.lazy_load.as_mut().filter(|left| **left > 0) {
             *left -= 1;
             return Err(Error::Load(LoadError::DidNothing {
@@ -306,6 +317,44 @@ fn where_not_even_one_block_fits_every_load_has_its_turn() {
             .text
             .starts_with("Time ran out within block 1 of 4, before")
     );
+}
+
+#[test]
+fn a_load_beside_which_a_trial_takes_most_of_the_time_leaves_the_others_their_turn() {
+    // Of the run's time, and whether it leaves the others theirs, or no more than a trial.
+    for (part, is_pass) in [(0.35, true), (0.6, false)] {
+        for (slow, seed) in (0..16).map(|n| ((n % 2) as usize, n)) {
+            let slowness = Duration::from_secs_f64(part * 6.0);
+            let mut bench = Planted {
+                slow: Some((slow, slowness)),
+                ..Planted::new()
+            };
+            let o = crate::PlanOptions {
+                duration: Duration::from_secs(6),
+                seed,
+                ..options()
+            };
+            let plan = Plan::new(&o).unwrap();
+            let directory = tempfile::tempdir().unwrap();
+            let mut w = writer(directory.path(), &plan);
+            let began = bench.now;
+            let status = execute(&plan, &mut bench, &mut w, &Arc::default(), |_| ()).unwrap();
+            assert_eq!(status, Status::TimeLimit);
+            let took = bench.now - began;
+            let quick = plan.cells.iter().filter(|cell| cell.load != slow).count();
+            let of = |load: usize| {
+                let cells = plan.cells.iter().filter(|cell| cell.load == load);
+                let cells: Vec<&Factors> = cells.map(|cell| &cell.factors).collect();
+                let trials = w.record().trials.iter();
+                trials.filter(|t| cells.contains(&&t.factors)).count()
+            };
+            let (fast, slow) = (of(1 - slow), of(slow));
+            let enough = if is_pass { quick } else { 1 };
+            let told = format!("seed {seed}: {slow} slow, {fast} of {quick} in {took:?}");
+            assert!(slow >= 1 && fast >= enough, "{told}");
+            assert!(took < plan.duration + 2 * slowness, "{told}");
+        }
+    }
 }
 
 #[test]

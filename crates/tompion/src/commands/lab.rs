@@ -133,9 +133,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
     })?;
     ending.lost.iter().for_each(|lost| exit::complain(lost));
     for left in &ending.left {
-        exit::complain(&format!(
-            "{left}; once it can be reached: tompion lab clean"
-        ));
+        exit::complain(&format!("{left}; remove it later with: tompion lab clean"));
     }
     if ending.measured == 0 {
         ending.failed.iter().for_each(|why| exit::complain(why));

@@ -65,12 +65,11 @@ impl Connection {
             words.extend(["-p".to_owned(), port.to_string()]);
         }
         words.extend(OPTIONS.map(str::to_owned));
-        let told = Command::new(&words[0])
-            .args(&words[1..])
+        let mut ask = Command::new(&words[0]);
+        ask.args(&words[1..])
             .args(["-G", "--", &settings.host])
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|e| format!("{}: {e}", words[0]))?;
+            .stdin(Stdio::null());
+        let told = tompion_child::output(&mut ask).map_err(|e| format!("{}: {e}", words[0]))?;
         if !told.status.success() {
             let why = last_line(&told.stderr).unwrap_or_else(|| told.status.to_string());
             return Err(format!("ssh does not take its configuration: {why}").into());

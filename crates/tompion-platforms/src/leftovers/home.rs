@@ -1,0 +1,122 @@
+//! Where a lab may keep files that other programs find by their names: as root, only where nobody
+//! else can put anything in their place.
+
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A place that is not made yet.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Home {
+    pub path: PathBuf,
+    /// Why it is not in the run's directory.
+    pub aside: Option<String>,
+}
+
+/// The place for a lab of this name: in `out`, the run's directory; or, where somebody else could
+/// swap a directory above that for a link, in one that temporary files lie in for long. Where there
+/// is none that is better, `out` it is.
+pub(super) fn home(out: &Path, stem: &str) -> io::Result<Home> {
+    let tmp = std::env::temp_dir();
+    home_in(out, stem, &[Path::new("/var/tmp"), &tmp])
+}
+
+fn home_in(out: &Path, stem: &str, others: &[&Path]) -> io::Result<Home> {
+    // By now this is its name; nobody can change that where nobody else is above it.
+    let out = fs::canonicalize(out)?;
+    let beside = |out: PathBuf, aside| Home {
+        path: out.join(format!("scratch-{stem}")),
+        aside,
+    };
+    let Some(stranger) = stranger(&out)? else {
+        return Ok(beside(out, None));
+    };
+    let mut others = others.iter().filter_map(|other| {
+        let other = fs::canonicalize(other).ok()?;
+        matches!(above_others(&other), Ok(None)).then_some(other)
+    });
+    let Some(other) = others.next() else {
+        return Ok(beside(out, None));
+    };
+    // Nobody can have made it before.
+    let random = RandomState::new().hash_one(stem);
+    Ok(Home {
+        path: other.join(format!("{}-{stem}-{random:x}", super::PREFIX)),
+        aside: Some(format!(
+            "Instances and loads had their files in {}, since {stranger}.",
+            other.display()
+        )),
+    })
+}
+
+/// Who besides this user and root can have a path below `directory`, which has no link in it, lead
+/// elsewhere. Only root is led where it must not be: anybody else may do no more there than whoever
+/// owns that directory lets everybody do.
+pub(super) fn stranger(directory: &Path) -> io::Result<Option<String>> {
+    match rustix::process::geteuid().is_root() {
+        true => above_others(directory),
+        false => Ok(None),
+    }
+}
+
+fn above_others(directory: &Path) -> io::Result<Option<String>> {
+    let own = rustix::process::geteuid().as_raw();
+    for above in directory.ancestors() {
+        let found = fs::symlink_metadata(above)?;
+        let (at, mode, owner) = (above.display(), found.mode(), found.uid());
+        if owner != own && owner != 0 {
+            return Ok(Some(format!("{at} belongs to user {owner}")));
+        }
+        // In one with the sticky bit only its owner moves a file.
+        let is_shared = mode & 0o022 != 0 && mode & 0o1000 == 0;
+        if is_shared || !found.is_dir() {
+            return Ok(Some(format!("others may write to {at}")));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+
+    #[test]
+    fn a_place_below_somebody_elses_directory_is_not_taken() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let out = place.path().join("theirs/run");
+        fs::create_dir_all(&out).unwrap();
+        let of = |others: &[&Path]| home_in(&out, "7-9", others).unwrap();
+        let theirs = out.parent().unwrap();
+        let beside = Home {
+            path: out.join("scratch-7-9"),
+            aside: None,
+        };
+        assert_eq!(of(&[other.path()]), beside);
+        let set = |mode| fs::set_permissions(theirs, fs::Permissions::from_mode(mode)).unwrap();
+        let is_aside = |why: &str| {
+            let home = of(&[Path::new("/no/such"), theirs, other.path()]);
+            assert_eq!(home.path.parent(), Some(other.path()));
+            let name = home.path.file_name().unwrap().to_str().unwrap();
+            assert!(name.starts_with("tompion-lab-7-9-"), "{name}");
+            let told = home.aside.unwrap();
+            assert!(told.contains(why) && told.contains("theirs"), "{told}");
+        };
+        set(0o777);
+        is_aside("others may write to");
+        set(0o1777);
+        assert_eq!(of(&[other.path()]), beside);
+        set(0o755);
+        chown(theirs, Some(65534), None).unwrap();
+        is_aside("belongs to user 65534");
+        // There is no better one.
+        assert_eq!(of(&[theirs]), beside);
+    }
+}
