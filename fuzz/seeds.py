@@ -56,6 +56,8 @@ FLIP, SET, WRITE, INSERT, DELETE, CUT, REPEAT, REPLACE, NUMBER, TEXT, REMOVE, HO
 SMALL, UNFINISHED, VERSION_2, VERSION_1 = range(4)
 # Of the small finished run, by name.
 BINS, HISTOGRAMS, RUN_JSON, STALLS, PARTS, WAKE_UP = range(6)
+# Of the unfinished one.
+UNLISTED = 6
 FROM_END = 0x80
 
 
@@ -68,16 +70,17 @@ def change(what, file, at=0, more=b""):
 
 
 def parquet(**more):
+    """Samples of two trials."""
     columns = {"at_ns": pa.array(np.arange(40, dtype=np.int64) * 1000),
                "value_ps": pa.array(np.arange(40, dtype=np.int64) * 1000),
                "n": pa.array(np.ones(40, np.uint32)), "missed": pa.array(np.zeros(40, np.uint32)),
                "mark": pa.nulls(40, pa.string())} | more
-    return as_bytes(pa.table(columns))
+    return as_bytes(pa.concat_tables(2 * [pa.table(columns)]).combine_chunks(), row_group_size=40)
 
 
-def as_bytes(table, **options):
+def as_bytes(table, compression="snappy", **options):
     out = io.BytesIO()
-    pq.write_table(table, out, compression="snappy", write_statistics=False, **options)
+    pq.write_table(table, out, compression=compression, write_statistics=False, **options)
     return out.getvalue()
 
 
@@ -108,6 +111,11 @@ def runs():
         put(target, "samples-of-4-tib", bytes([SMALL]) + change(HOLE, WAKE_UP, 0, b"\x2a"))
         put(target, "gone", bytes([SMALL]) + change(REMOVE, WAKE_UP))
         put(target, "gone-unfinished", bytes([UNFINISHED]) + change(REMOVE, 2))
+        # Of the trial that no list has, one that is described wrongly.
+        for i in range(8):
+            put(target, f"description-{i}", bytes([UNFINISHED]) + change(TEXT, UNLISTED, 0, struct.pack("<H", i) + short("other")))
+            put(target, f"number-of-a-description-{i}",
+                bytes([UNFINISHED]) + change(NUMBER, UNLISTED, 0, struct.pack("<HB", i, 4) + number(EDGES[i])))
         put(target, "escape-in-a-text", bytes([SMALL]) + change(TEXT, RUN_JSON, 0, b"\7\0" + short("\x1b[2Jx\n")))
     hostile = {
         "missed-2-32": parquet(missed=pa.array(np.array([0] * 35 + [2**32 - 1] * 5, np.uint32))),
@@ -119,13 +127,18 @@ def runs():
         "unknown-mark": parquet(mark=pa.array(["drunk"] * 40)),
         "rows-2-62": announcing(parquet(), 40, 2**62),
         "rows-2-40": announcing(parquet(), 40, 2**40),
-        "no-column": as_bytes(pa.table({"value_ps": pa.array([1] * 40)})),
+        "no-column": as_bytes(pa.table({"value_ps": pa.array([1] * 80)}), row_group_size=40),
     }
     for name, content in hostile.items():
         put("run-repaired", name, bytes([SMALL | REPORTED]) + change(REPLACE, WAKE_UP, 0, content))
     numbers = b"".join(change(NUMBER, RUN_JSON, 0, struct.pack("<HB", 31 * i, 4) + number(edge))
                        for i, edge in enumerate(EDGES))
     put("run-repaired", "numbers-at-edges", bytes([SMALL | REPORTED]) + numbers)
+    # One of the earlier version whose process was killed before its first trial was listed.
+    record = json.loads(unpacked("version-1-marks")["run.json"])
+    record |= {"status": "running", "trials": [], "notes": ["a remark"]}
+    for target in ("run-raw", "run-repaired"):
+        put(target, "unlisted-version-1", bytes([VERSION_1]) + change(REPLACE, 0, 0, json.dumps(record).encode()))
     for i, edge in enumerate(EDGES):
         put("run-repaired", f"number-at-edge-{i}",
             bytes([i % 4 | REPORTED]) + change(NUMBER, RUN_JSON, 0, struct.pack("<HB", 17 * i + 3, 4) + number(edge)))
@@ -150,6 +163,17 @@ def parquet_files():
         put("parquet-file", f"column-of-{kind}", as_bytes(pa.table({"a": values})))
         put("parquet-file", f"pages-2-of-{kind}", as_bytes(pa.table({"a": values}), data_page_version="2.0"))
     texts = pa.table({"a": pa.array([f"text {i}" for i in range(50)])})
+    for packed in ("gzip", "none"):
+        put("parquet-file", f"packed-by-{packed}", as_bytes(texts, compression=packed))
+    for version in ("1.0", "2.0"):
+        put("parquet-file", f"lengths-in-pages-{version[0]}", as_bytes(
+            texts, use_dictionary=False, column_encoding={"a": "DELTA_LENGTH_BYTE_ARRAY"}, data_page_version=version))
+    put("parquet-file", "no-rows", as_bytes(one.slice(0, 0)))
+    put("parquet-file", "96-bits", as_bytes(pa.table({"a": pa.array([0, 1], pa.timestamp("ns"))}),
+                                            use_deprecated_int96_timestamps=True))
+    required = pa.schema([pa.field("a", pa.string(), nullable=False)])
+    put("parquet-file", "lengths-of-all", as_bytes(
+        texts.cast(required), use_dictionary=False, column_encoding={"a": "DELTA_LENGTH_BYTE_ARRAY"}))
     for encoding in ("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "PLAIN"):
         put("parquet-file", f"texts-{encoding.lower()}",
             as_bytes(texts, use_dictionary=False, column_encoding={"a": encoding}))
@@ -161,11 +185,35 @@ def samples(values, how=0, missed=b""):
     return bytes([len(values)]) + rows
 
 
+def stall_parts(*parts):
+    """Parts of stalls, and the figures of their probe."""
+    rows = b"".join(number(at) + number(length) + bytes([cause]) + (b"\1" + short(by) if by else b"\0") + short("why")
+                    for at, length, cause, by in parts)
+    figures = [100, 10**6, 20, 10**8, 9 * 10**7, len(parts), sum(part[1] for part in parts)]
+    return bytes([len(parts)]) + rows + b"".join(map(number, figures))
+
+
 def reports():
-    # The first byte chooses the form.
-    for i, probe in enumerate(["wake-up", "wake-up-on-a-grid", "read-cost", "timer-events", "stalls"]):
-        trial = bytes([0, i, 0]) + samples(range(1000, 21000, 1000))
-        put("report", probe, bytes([i]) + b"\3" + 4 * trial)
+    # The first byte chooses the form. What stands behind a trial's samples is its beginning, its
+    # length, and a period with those that were missed.
+    forms = ["html", "md", "csv", "run", "json", "png", "svg"]
+    probes = ["wake-up", "wake-up-on-a-grid", "read-cost", "timer-events", "stalls"]
+    times = number(0) + number(10**8)
+    stalls = stall_parts((1000, 5000, 0, "hog[77]"), (10**7, 4000, 1, ""), (2 * 10**7, 5500, 0, "hog[77]"))
+    for i, probe in enumerate(probes):
+        has_period = probe in ("wake-up-on-a-grid", "timer-events")
+        end = times + (number(10**6) + number(2) if has_period else b"") + (stalls if probe == "stalls" else b"")
+        how = 4 if has_period else 0
+        values = [1000 * (i * i % 23) for i in range(1, 24)]
+        for form in ("md", "json"):
+            trial = bytes([how, i, 0]) + samples(values) + end
+            put("report", f"{probe}-as-{form}", bytes([forms.index(form)]) + b"\3" + 4 * trial)
+    tail = bytes([32, 0, 1]) + samples([10**6] * 5) + times + number(100) + number(50_000)
+    tail += 2 * (b"\2" + 2 * (number(40_000) + struct.pack("<I", 1000)))
+    put("report", "bins", bytes([forms.index("json")]) + b"\3" + 4 * tail)
+    loaded = bytes([16 + 8 + 2, 2, 1]) + samples([10**6] * 5) + times + number(30) + 3 * number(10)
+    loaded += short("cpu") + 4 * number(10**8) + number(5)
+    put("report", "load-and-granularity", bytes([forms.index("json")]) + b"\3" + 4 * loaded)
     ends = [2**63 - 1, -2**63, 9 * 10**18, -9 * 10**18, 0, 2**53]
     put("report", "values-at-both-ends", b"\0\0" + bytes([0, 0, 0]) + samples(ends))
     put("report", "values-of-9e18", b"\6\1" + 2 * (bytes([0, 0, 0]) + samples(2 * ends[2:4])))
@@ -257,6 +305,82 @@ role = "idle"
 scenario = "two-to-all-memory"
 [[probes]]
 kind = "stalls"
+""")
+    put("lab-plan", "mistakes", """
+name = 7
+seed = -1
+replicates = 0
+loads = ["idle+cpu", "cpu+cpu", "cpu", "cpu", "udp:rate=1", "network:peer=-h", "network:peer=h:0", "download", "memory:size=1", "hd:x", "chess", 5]
+time = "1 fortnight"
+extra = 1
+[[platforms]]
+kind = "qemu"
+machine = "microv"
+[[platforms]]
+kind = "docker"
+[[placements]]
+name = "a b"
+pinning = "none"
+cpus = "3-1"
+together = "all"
+measure = { weight = 0, quota = "2ms", period = "1ms" }
+[[placements]]
+name = "x"
+together = { quota = "1ms", period = "10ms" }
+measure = { quota = "2ms", period = "10ms" }
+[[placements.guests]]
+role = "idle"
+load = "cpu:1"
+[[placements.guests]]
+role = "measure"
+load = "cpu:1"
+[[placements.guests]]
+role = "load"
+[[placements.guests]]
+count = 2
+[[placements.guests]]
+role = "load"
+load = "idle"
+[[placements.guests]]
+role = "cook"
+[[placements]]
+name = "x"
+scenario = "crowded"
+host_load = "idle"
+[[placements]]
+[[probes]]
+[[probes]]
+kind = "stals"
+[[probes]]
+kind = "chess"
+[[probes]]
+kind = "read-cost"
+methods = []
+time = "1ns"
+[[probes]]
+kind = "read-cost"
+[[probes]]
+kind = "timer-events"
+search = 3
+policies = ["fifo:100"]
+""")
+    put("lab-plan", "escape-in-a-name", '[[placements]]\nscenario = "all\\t-to-all-cp\\u202e"\n[[platforms]]\nkind = "a\\u001b[2J"\n')
+    put("lab-plan", "no-tables", "platforms = 1\nplacements = [2]\nprobes = { kind = 1 }\n")
+    put("lab-plan", "for-days", """
+replicates = 3000
+loads = ["idle", "network:peer=h", "file-server:peer=h:1", "hd:irq=1", "udp:rate=100K"]
+time = "60s"
+[[platforms]]
+kind = "qemu"
+cpus = 8
+memory = 65536
+[[platforms]]
+kind = "qemu"
+name = "other"
+[[probes]]
+kind = "stalls"
+[[probes]]
+kind = "read-cost"
 """)
     put("lab-plan", "largest-size", """
 loads = ["memory:size=17179869183G"]
@@ -449,6 +573,15 @@ def peers():
     put("peer", "key-long", b"\4" + b"k" * 1000)
     put("peer", "datagram", b"\4tompion1\1\2\3\4\5\6\7\x08zz")
     put("peer", "report", b"\x0c3 4200")
+    put("peer", "far-end", b"\x08open\ntoken 002a\n")
+    put("peer", "far-end-with-a-key", b"\x09challenge 00ff\ngo\ntoken 002a\n")
+    put("peer", "far-end-without-a-key", b"\x09open\n")
+    put("peer", "far-end-that-wants-a-key", b"\x08challenge 00ff\n")
+    put("peer", "far-end-that-refuses", b"\x08refused \x1b[2J\n")
+    put("peer", "far-end-of-another-protocol", b"\x08HTTP/1.1 400\r\n")
+    put("peer", "far-end-that-goes-away", b"\x09challenge 00ff\nno\n")
+    put("peer", "escape-in-place-of-a-token", "\x08open\n\x1b[2J\u202e\n")
+    put("peer", "no-text", b"\x08\xff\n")
 
 
 def journals():
@@ -464,6 +597,10 @@ def journals():
         "no-root": [one | {"path": "proc/irq/36/smp_affinity_list"}],
         "other-user": [one | {"new": "other"}],
         "lines": [one | {"old": "1\n2"}],
+        "no-file": [one | {"path": "/proc/irq/7/smp_affinity_list"}, one],
+        "as-it-was": [one | {"old": "new", "new": "0"}],
+        "changed-by-others": [one | {"new": "2"}],
+        "gone": [one | {"path": "/proc/irq/99/smp_affinity_list"}],
         "many": [one | {"path": f"/proc/irq/{i}/smp_affinity_list"} for i in range(12)],
     }
     for name, changes in records.items():

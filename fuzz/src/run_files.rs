@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Component, Path};
 use std::sync::OnceLock;
 
@@ -76,7 +77,7 @@ pub fn header() -> RunHeader {
         design: Design {
             order: "as planted".to_owned(),
             seed: 1,
-            blocks: 1,
+            blocks: 2,
             cells: 2,
         },
         environment: Environment {
@@ -87,15 +88,21 @@ pub fn header() -> RunHeader {
     }
 }
 
-/// Two trials: wake-ups with bins and missed periods, and stalls with their causes.
+/// Two trials of each of two cells: wake-ups with bins and missed periods, and stalls with their
+/// causes. Where it is not finished, its process was killed before it had listed the second of each.
 fn small(is_finished: bool) -> RunFiles {
     let place = scratch::directory();
     let directory = place.path().join("run");
     let mut writer = RunWriter::create(&directory, header()).expect("a run");
-    for (draft, data) in trials() {
-        writer.save(draft, &data).expect("a trial");
+    for block in 0..2 {
+        for (mut draft, data) in trials() {
+            draft.block = block;
+            writer.save(draft, &data).expect("a trial");
+        }
+        if block == 0 {
+            writer.checkpoint().expect("run.json");
+        }
     }
-    writer.checkpoint().expect("run.json");
     if is_finished {
         writer.finish(Status::Complete).expect("a finished run");
     }
@@ -257,8 +264,8 @@ impl RunFiles {
                 content.extend(again);
             }
             7 => *content = input.rest().to_vec(),
-            8 => self.change_number(input),
-            9 => self.change_text(input),
+            8 => self.change_number(&name, input),
+            9 => self.change_text(&name, input),
             10 => {
                 self.files.remove(&name);
             }
@@ -274,8 +281,9 @@ impl RunFiles {
         }
     }
 
-    /// Puts another number in place of one of `run.json`.
-    fn change_number(&mut self, input: &mut Input<'_>) {
+    /// Puts another number in place of one of `run.json`, or of the description of a trial in that
+    /// file.
+    fn change_number(&mut self, file: &str, input: &mut Input<'_>) {
         let chosen = usize::from(input.u16());
         let number = match input.below(8) {
             0 => serde_json::json!(input.integer() as f64),
@@ -284,7 +292,7 @@ impl RunFiles {
             3 => serde_json::json!(input.unsigned()),
             _ => serde_json::json!(input.integer()),
         };
-        self.change_record(|record| {
+        self.change_record(file, |record| {
             let mut all = Vec::new();
             leaves(record, &Value::is_number, &mut all);
             let count = all.len().max(1);
@@ -294,11 +302,11 @@ impl RunFiles {
         });
     }
 
-    /// Puts another text in place of one of `run.json`.
-    fn change_text(&mut self, input: &mut Input<'_>) {
+    /// Puts another text there.
+    fn change_text(&mut self, file: &str, input: &mut Input<'_>) {
         let chosen = usize::from(input.u16());
         let text = input.text();
-        self.change_record(|record| {
+        self.change_record(file, |record| {
             let mut all = Vec::new();
             leaves(record, &Value::is_string, &mut all);
             let count = all.len().max(1);
@@ -308,7 +316,16 @@ impl RunFiles {
         });
     }
 
-    fn change_record(&mut self, change: impl FnOnce(&mut Value)) {
+    fn change_record(&mut self, file: &str, change: impl FnOnce(&mut Value)) {
+        if let Some(content) = self.files.get_mut(file)
+            && let Some(at) = value_of(content, DESCRIPTION)
+        {
+            if let Ok(mut trial) = serde_json::from_slice(&content[at.text.clone()]) {
+                change(&mut trial);
+                at.replace(content, &serde_json::to_vec(&trial).expect("JSON"));
+            }
+            return;
+        }
         let Some(content) = self.files.get_mut(RUN_FILE) else {
             return;
         };
@@ -329,6 +346,14 @@ impl RunFiles {
     }
 
     fn repair(&mut self, directory: &Path) {
+        for content in self.files.values_mut() {
+            if let Some(described) = value_of(content, DESCRIPTION)
+                && let Some(at) = value_of(content, DESCRIPTION_SUM)
+            {
+                let sum = format!("{:08x}", crc32fast::hash(&content[described.text]));
+                at.replace(content, sum.as_bytes());
+            }
+        }
         let seals: BTreeMap<String, (usize, String)> = self
             .files
             .iter()
@@ -337,7 +362,7 @@ impl RunFiles {
                 (name.clone(), (content.len(), sum))
             })
             .collect();
-        self.change_record(|record| {
+        self.change_record(RUN_FILE, |record| {
             let files = record.get_mut("files").and_then(Value::as_array_mut);
             for file in files.into_iter().flatten() {
                 let name = file.get("file").and_then(Value::as_str).unwrap_or_default();
@@ -382,6 +407,54 @@ impl RunFiles {
                 let file = File::options().write(true).open(&path).expect("a file");
                 file.set_len(content.len() as u64 + length).expect("a hole");
             }
+        }
+    }
+}
+
+/// Keys in the footer of a sample file: the description of its trial, and the checksum of that.
+const DESCRIPTION: &[u8] = b"tompion.trial";
+const DESCRIPTION_SUM: &[u8] = b"tompion.trial_crc32";
+
+/// Begins a text in the structures of a footer; its length follows.
+const TEXT: u8 = 0x18;
+
+/// Where the value of a key stands in a footer.
+struct Place {
+    /// Where its length begins.
+    length_at: usize,
+    text: Range<usize>,
+}
+
+fn value_of(content: &[u8], key: &[u8]) -> Option<Place> {
+    let key = [key, &[TEXT]].concat();
+    let length_at = content.windows(key.len()).rposition(|w| w == key)? + key.len();
+    let mut length = 0;
+    for (i, byte) in content.get(length_at..)?.iter().take(3).enumerate() {
+        length |= usize::from(byte & 0x7f) << (7 * i);
+        if byte & 0x80 == 0 {
+            let begin = length_at + i + 1;
+            let text = begin..begin + length;
+            return content.get(text.clone()).map(|_| Place { length_at, text });
+        }
+    }
+    None
+}
+
+impl Place {
+    /// Puts another value there, and makes the lengths right.
+    fn replace(self, content: &mut Vec<u8>, value: &[u8]) {
+        let part = |i: usize| (value.len() >> (7 * i)) as u8 & 0x7f;
+        // A number may take more bytes than it needs.
+        let length = [part(0) | 0x80, part(1) | 0x80, part(2)];
+        let more = (length.len() + value.len()).wrapping_sub(self.text.end - self.length_at);
+        let all = length.into_iter().chain(value.iter().copied());
+        content.splice(self.length_at..self.text.end, all);
+        // The length of the footer, then the magic.
+        if let Some(end) = content.len().checked_sub(8)
+            && let Some(word) = content[end..].first_chunk_mut::<4>()
+        {
+            let footer = u32::from_le_bytes(*word).wrapping_add(more as u32);
+            *word = footer.to_le_bytes();
         }
     }
 }

@@ -19,10 +19,16 @@ const MOST_OF_ALL: u64 = 96 << 10;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let mut tests = vec![Trial::test("every_corpus_has_a_target_and_is_small", {
-        let corpora = corpora.clone();
-        move || is_sound(&corpora)
-    })];
+    let mut tests = vec![
+        Trial::test("every_corpus_has_a_target_and_is_small", {
+            let corpora = corpora.clone();
+            move || is_sound(&corpora)
+        }),
+        Trial::test(
+            "every_target_has_a_defect_that_can_be_planted",
+            can_be_planted,
+        ),
+    ];
     for target in ALL {
         // Those that a longer run of `make fuzz` found, where they are asked for.
         let more = std::env::var_os("TOMPION_FUZZ_MORE").map(PathBuf::from);
@@ -55,7 +61,11 @@ fn is_sound(corpora: &Path) -> Result<(), Failed> {
             return Err(format!("{name}: no target is called so").into());
         }
     }
+    let crates = corpora.join("../../crates");
     for target in ALL {
+        if let Some(none) = target.parser.iter().find(|f| !crates.join(f).is_file()) {
+            return Err(format!("{}: its parser is said to be in {none}", target.name).into());
+        }
         let sizes = files(&corpora.join(target.name));
         let sizes: Vec<u64> = sizes
             .iter()
@@ -66,6 +76,36 @@ fn is_sound(corpora: &Path) -> Result<(), Failed> {
             return Err(
                 format!("{}: files of {sizes:?} bytes, {all} together", target.name).into(),
             );
+        }
+    }
+    Ok(())
+}
+
+/// Whether the lines that each planted defect changes stand where it says.
+fn can_be_planted() -> Result<(), Failed> {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for target in ALL {
+        let name = format!("planted/{}.patch", target.name);
+        let patch = fs::read_to_string(fuzz.join(&name)).map_err(|e| format!("{name}: {e}"))?;
+        let mut source = String::new();
+        // What stands between two heads, without the lines that it adds.
+        let mut before = String::new();
+        for line in patch.lines().chain(["@@ end"]) {
+            if let Some(file) = line.strip_prefix("--- a/") {
+                source = fs::read_to_string(fuzz.join("..").join(file))?;
+            } else if line.starts_with("@@ ") {
+                if !source.contains(&before) {
+                    return Err(format!("{name} does not fit its file:\n{before}").into());
+                }
+                before.clear();
+            } else if let Some(line) = line.strip_prefix([' ', '-'])
+                && !source.is_empty()
+            {
+                before += &format!("{line}\n");
+            }
+        }
+        if source.is_empty() {
+            return Err(format!("{name} changes no file").into());
         }
     }
     Ok(())

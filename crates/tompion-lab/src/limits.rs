@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use tompion_model::printable;
 use tompion_model::{Factors, Trial, TrialData, factor, stall_parts, table};
-use tompion_store::{RUN_FILE, printable};
+use tompion_store::RUN_FILE;
 
 /// Bytes of `run.json`, beside those for each trial. Honest ones have some 10,000; a reader may
 /// take a hundred times as much memory, and the lab's own run keeps it all.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use tompion_model::{InvalidValue, parse_duration_ns};
+use tompion_model::{InvalidValue, parse_duration_ns, printable};
 
 /// Something wrong in a plan, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,8 @@ impl<'a> Source<'a> {
         self.mistakes.borrow_mut().push(Mistake {
             line,
             column,
-            text: text.into().replace('\n', " "),
+            // It may name what the plan has, whoever wrote that.
+            text: printable(&text.into()).into_owned(),
         });
     }
 

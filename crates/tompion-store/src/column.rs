@@ -1,13 +1,12 @@
 //! Columns on their way into a Parquet file and out of it, and what their checksum takes.
 
-use super::printable::printable;
 use crate::error::Fault;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescriptor, Type};
 
-use tompion_model::{self as model, SideTable, Values};
+use tompion_model::{self as model, SideTable, Values, printable};
 
 /// A column of one table.
 #[derive(Clone, Debug, PartialEq)]

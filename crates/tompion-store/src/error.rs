@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::printable::printable;
+use tompion_model::printable;
 
 /// What this crate's functions return.
 pub type Result<T> = std::result::Result<T, Error>;

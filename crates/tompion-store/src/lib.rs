@@ -13,6 +13,7 @@ mod constant;
 mod directory;
 mod draft;
 mod error;
+mod footer;
 #[doc(hidden)]
 pub mod fuzz;
 mod gather;
@@ -27,6 +28,7 @@ mod reader;
 mod reserve;
 mod run_json;
 mod samples;
+mod thrift;
 mod trial_files;
 mod version_1;
 mod whole;
@@ -34,7 +36,6 @@ mod writer;
 
 pub use directory::Directory;
 pub use error::{Error, Result};
-pub use printable::printable;
 pub use reader::Run;
 pub use whole::{try_whole, write_whole};
 pub use writer::RunWriter;

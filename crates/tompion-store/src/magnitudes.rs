@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use serde_json::{Number, Value};
-use tompion_model::{RunRecord, StallPart, TrialData, stall_parts};
+use tompion_model::{RunRecord, Sample, StallPart, TrialData, stall_parts};
 
 use crate::error::Fault;
 
@@ -55,6 +55,19 @@ pub(super) fn check_data(data: &TrialData, trials: usize) -> Result<(), Fault> {
     let last = parts.iter().map(ends).max().unwrap_or(0);
     match sum.max(last) > u128::from(most) {
         true => Err(format!("stalls last or end at more than {most} ns").into()),
+        false => Ok(()),
+    }
+}
+
+/// Says whether a sample has missed periods that would have begun before all time.
+pub(super) fn check_missed(samples: &[Sample], period_ns: Option<u64>) -> Result<(), Fault> {
+    let period_ps = i128::from(period_ns.unwrap_or(0)) * 1000;
+    let is_beyond = |s: &Sample| {
+        let begin = i128::from(s.value_ps) - i128::from(s.missed) * period_ps;
+        s.missed > 0 && begin < i64::MIN.into()
+    };
+    match samples.iter().any(is_beyond) {
+        true => Err("periods missed before a sample begin before all time".into()),
         false => Ok(()),
     }
 }

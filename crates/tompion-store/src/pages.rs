@@ -2,26 +2,18 @@
 //! memory for what they announce. It reserves what a header says, up to 16 GiB for a page.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use parquet::basic::{Compression, Encoding, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::Result;
 use parquet::file::metadata::ColumnChunkMetaData;
+
+use super::thrift::{self, Input, general, varint};
 
 /// How much longer a page may get by unpacking: Snappy makes 64 bytes of three at most.
 const UNPACKED: i64 = 22;
 /// Bytes that are there beside that, such as lengths.
 const BESIDE: i64 = 64;
-/// How deep a header's structures may lie within one another.
-const DEPTH: usize = 8;
-/// Bytes of a header that are read at a time.
-const PIECE: usize = 4096;
-
-fn general(why: impl Into<String>) -> ParquetError {
-    ParquetError::General(why.into())
-}
-
 /// Goes through the headers of a column chunk's pages.
 ///
 /// # Errors
@@ -31,7 +23,7 @@ pub(super) fn check_headers(file: &File, chunk: &ColumnChunkMetaData, rows: u64)
     let (start, length) = chunk.byte_range();
     let end = start.checked_add(length);
     let end = end.ok_or_else(|| general("a column lies beyond all files"))?;
-    let mut input = Input::new(file, start, end);
+    let mut input = Input::new(file, "the header of a page", start, end);
     while input.at < end {
         let header = Header::read(&mut input)?;
         let is_packed = chunk.compression() != Compression::UNCOMPRESSED;
@@ -77,22 +69,6 @@ struct Header {
     unpacked: i64,
     packed: i64,
     values: Option<i64>,
-}
-
-/// Types of the compact protocol of Thrift.
-mod thrift {
-    pub const STOP: u8 = 0;
-    pub const TRUE: u8 = 1;
-    pub const FALSE: u8 = 2;
-    pub const BYTE: u8 = 3;
-    pub const I16: u8 = 4;
-    pub const I32: u8 = 5;
-    pub const I64: u8 = 6;
-    pub const DOUBLE: u8 = 7;
-    pub const BINARY: u8 = 8;
-    pub const LIST: u8 = 9;
-    pub const SET: u8 = 10;
-    pub const STRUCT: u8 = 12;
 }
 
 /// Fields of a page's header, by parquet.thrift.
@@ -142,118 +118,6 @@ impl Header {
             }
         }
         Ok(())
-    }
-}
-
-/// Bytes of a column chunk.
-struct Input<'a> {
-    file: &'a File,
-    at: u64,
-    end: u64,
-    piece: Vec<u8>,
-    /// Where the piece begins.
-    from: u64,
-}
-
-impl<'a> Input<'a> {
-    fn new(file: &'a File, at: u64, end: u64) -> Self {
-        Self {
-            file,
-            at,
-            end,
-            piece: Vec::new(),
-            from: at,
-        }
-    }
-
-    fn byte(&mut self) -> Result<u8> {
-        let eof = || general("the header of a page ends early");
-        if self.at >= self.end {
-            return Err(eof());
-        }
-        let within = |from: u64, at: u64| usize::try_from(at.checked_sub(from)?).ok();
-        let found = within(self.from, self.at).and_then(|i| self.piece.get(i).copied());
-        let byte = match found {
-            Some(byte) => byte,
-            None => {
-                self.piece.resize(PIECE, 0);
-                let read = self.file.read_at(&mut self.piece, self.at)?;
-                self.piece.truncate(read);
-                self.from = self.at;
-                self.piece.first().copied().ok_or_else(eof)?
-            }
-        };
-        self.at += 1;
-        Ok(byte)
-    }
-
-    fn skip(&mut self, bytes: u64) -> Result<()> {
-        let at = self.at.checked_add(bytes).filter(|at| *at <= self.end);
-        self.at = at.ok_or_else(|| general("a page ends beyond its column"))?;
-        Ok(())
-    }
-
-    fn unsigned(&mut self) -> Result<u64> {
-        varint(|| self.byte())?
-            .ok_or_else(|| general("a number in the header of a page does not end"))
-    }
-
-    fn signed(&mut self) -> Result<i64> {
-        let zigzag = self.unsigned()?;
-        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
-    }
-
-    /// The next field of a structure: its number and type.
-    fn field(&mut self, last: &mut i64) -> Result<Option<(i64, u8)>> {
-        let head = self.byte()?;
-        let of = head & 0x0f;
-        if of == thrift::STOP {
-            return Ok(None);
-        }
-        *last = match head >> 4 {
-            0 => self.signed()?,
-            more => last.saturating_add(more.into()),
-        };
-        Ok(Some((*last, of)))
-    }
-
-    /// Passes over a field's value.
-    fn pass(&mut self, of: u8, depth: usize) -> Result<()> {
-        if depth > DEPTH {
-            return Err(general("the header of a page is too deep"));
-        }
-        match of {
-            thrift::TRUE | thrift::FALSE => Ok(()),
-            thrift::BYTE => self.skip(1),
-            thrift::I16 | thrift::I32 | thrift::I64 => self.unsigned().map(drop),
-            thrift::DOUBLE => self.skip(8),
-            thrift::BINARY => {
-                let bytes = self.unsigned()?;
-                self.skip(bytes)
-            }
-            thrift::LIST | thrift::SET => {
-                let head = self.byte()?;
-                let count = match head >> 4 {
-                    15 => self.unsigned()?,
-                    few => few.into(),
-                };
-                (0..count).try_for_each(|_| match head & 0x0f {
-                    // As elements of a list they take a byte.
-                    thrift::TRUE | thrift::FALSE => self.skip(1),
-                    of => self.pass(of, depth + 1),
-                })
-            }
-            thrift::STRUCT => {
-                let mut last = 0;
-                while let Some((_, of)) = self.field(&mut last)? {
-                    self.pass(of, depth + 1)?;
-                }
-                Ok(())
-            }
-            _ => Err(general(format!(
-                "the header of a page has a field of type {of}"
-            ))),
-        }
     }
 }
 
@@ -320,21 +184,6 @@ fn announced_lengths(values: &[u8]) -> Option<u64> {
     number()
 }
 
-/// A number of seven bits a byte, the lowest first (ULEB128); none where it does not end.
-fn varint<E>(
-    mut byte: impl FnMut() -> std::result::Result<u8, E>,
-) -> std::result::Result<Option<u64>, E> {
-    let mut value = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let byte = byte()?;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(Some(value));
-        }
-    }
-    Ok(None)
-}
-
 impl Iterator for Checked {
     type Item = Result<Page>;
 
@@ -368,14 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_end_within_ten_bytes() {
-        let read = |bytes: &[u8]| {
-            let mut bytes = bytes.iter();
-            varint(|| bytes.next().copied().ok_or(()))
-        };
-        assert_eq!(read(&[0xac, 0x02]), Ok(Some(300)));
-        assert_eq!(read(&[0x80]), Err(()));
-        assert_eq!(read(&[0x80; 20]), Ok(None));
+    fn texts_of_a_page_are_counted() {
         // A block of 128 values, four of them a group, and three lengths.
         assert_eq!(announced_lengths(&[0x80, 0x01, 4, 3]), Some(3));
         assert_eq!(announced_lengths(&[0x80, 0x01]), None);

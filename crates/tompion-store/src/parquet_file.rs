@@ -22,6 +22,7 @@ use super::caught::caught;
 use super::column::{Column, Data, Kind};
 use super::constant::Constant;
 use super::directory::Directory;
+use super::footer;
 use super::limits;
 use super::pages::{self, Checked};
 use tompion_model::SideTable;
@@ -275,7 +276,8 @@ impl ParquetFile {
 
     pub(super) fn of_file(path: &Path, file: File) -> Result<Self> {
         let same = file.try_clone().map_err(Error::io(path, "opening"))?;
-        let reader = caught(path, || SerializedFileReader::new(same))?.map_err(|e| {
+        let read = || footer::check_schema(&file).and_then(|()| SerializedFileReader::new(same));
+        let reader = caught(path, read)?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); the run is damaged");
             by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))
         })?;

@@ -427,14 +427,8 @@ impl Tables {
         })?;
         let file = self.file(at)?;
         let samples = self.samples(&file, at)?;
-        let period_ps = i128::from(trial.measurement.period_ns.unwrap_or(0)) * 1000;
-        let is_beyond = |s: &Sample| {
-            s.missed > 0
-                && i128::from(s.value_ps) - i128::from(s.missed) * period_ps < i64::MIN.into()
-        };
-        if samples.iter().any(is_beyond) {
-            return Err(file.damaged("periods missed before a sample begin before all time"));
-        }
+        magnitudes::check_missed(&samples, trial.measurement.period_ns)
+            .map_err(|why| file.damaged(&why.to_string()))?;
         let work = filling_work(samples.iter());
         if trial.measurement.period_ns.is_some() && work > limits::FILLING {
             let why = format!(

@@ -10,7 +10,7 @@ use super::leftovers::Turn;
 use super::parquet_file::ParquetFile;
 use super::reader::Tables;
 use super::reserve::Reserve;
-use super::{RUN_FILE, SAMPLES, gather, limits, run_json, trial_files};
+use super::{RUN_FILE, SAMPLES, gather, limits, magnitudes, run_json, trial_files};
 use crate::error::Fault;
 use crate::{Error, Result, Run};
 use tompion_model::{
@@ -261,7 +261,9 @@ impl RunWriter {
         if self.record.trials.len() >= limits::TRIALS {
             return wrong(format!("a run has at most {} trials", limits::TRIALS));
         }
-        limits::check_period(draft.measurement.period_ns).or_else(fault)?;
+        let period_ns = draft.measurement.period_ns;
+        limits::check_period(period_ns).or_else(fault)?;
+        magnitudes::check_missed(&data.samples, period_ns).or_else(fault)?;
         let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
         let most = limits::TABLES - ours.len();
         if data.tables.len() > most {

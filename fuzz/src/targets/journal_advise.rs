@@ -40,6 +40,8 @@ fn run(bytes: &[u8]) {
     for name in KNOBS.iter().chain(&OTHERS) {
         put(&top.join(name), b"new\n");
     }
+    // One that cannot be read as a file.
+    fs::create_dir_all(top.join("proc/irq/7/smp_affinity_list")).expect("a directory");
     let root = Root::at(&top);
     let journal = Journal::open(&root)
         .map_err(|e| e.to_string())

@@ -1,11 +1,16 @@
-//! Whoever connects to `tompion peer`, with a key and without.
+//! Whoever connects to `tompion peer`, with a key and without, and whoever answers in its place.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::OnceLock;
 
+use tempfile::TempDir;
 use tompion_load::Key;
-use tompion_load::fuzz::{admitted, arrived_bytes, token_of};
+use tompion_load::fuzz::{admitted, arrived_bytes, asked, token_of};
 
 use crate::Target;
 use crate::input::Input;
@@ -13,7 +18,8 @@ use crate::{one_line, scratch};
 
 pub static ENTRY: Target = Target {
     name: "peer",
-    about: "what a client says to `tompion peer`: who proves no key is not let in",
+    about: "what a client says to `tompion peer`, and what a far end answers to a load: \
+            who proves no key is not let in",
     parser: &[
         "tompion-load/src/peer/hello.rs",
         "tompion-load/src/peer/door.rs",
@@ -29,17 +35,26 @@ const PROOF: u8 = 1;
 /// One that stands for a pause.
 const PAUSE: u8 = 2;
 
-fn key() -> &'static Key {
-    static KEY: OnceLock<Key> = OnceLock::new();
-    KEY.get_or_init(|| read(b"planted-planted-planted").expect("a key"))
+/// The key of both ends, and a directory with its file.
+fn planted() -> &'static (TempDir, Key) {
+    static PLANTED: OnceLock<(TempDir, Key)> = OnceLock::new();
+    PLANTED.get_or_init(|| {
+        let place = scratch::directory();
+        let key = read(place.path(), b"planted-planted-planted", 0o600);
+        (place, key.expect("a key"))
+    })
 }
 
-fn read(content: &[u8]) -> Result<Key, String> {
-    let place = scratch::directory();
-    let path = place.path().join("key");
+fn key() -> &'static Key {
+    &planted().1
+}
+
+/// Reads a file of that content and mode in a directory as a key.
+fn read(place: &Path, content: &[u8], mode: u32) -> Result<Key, String> {
+    let path = place.join("key");
     std::fs::write(&path, content).expect("a file");
-    let own = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(&path, own).expect("a mode");
+    let mode = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(&path, mode).expect("a mode");
     Key::read(&path).map_err(|why| why.to_string())
 }
 
@@ -109,17 +124,35 @@ impl Write for Client<'_> {
     }
 }
 
+/// A load asks a far end that answers so whatever it hears, and goes away.
+fn answers(says: &[u8], has_key: bool) {
+    let (ours, mut theirs) = UnixStream::pair().expect("sockets");
+    theirs.write_all(says).expect("room");
+    theirs.shutdown(Shutdown::Write).expect("a socket");
+    let file = has_key.then(|| planted().0.path().join("key"));
+    // Of the two kinds of stream the load notices no difference.
+    if let Err(why) = asked(&TcpStream::from(OwnedFd::from(ours)), file) {
+        one_line(&why);
+    }
+}
+
 fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let how = input.byte();
     let says = input.rest();
     if how & 4 != 0 {
-        if let Err(why) = read(says) {
+        let mode = if how & 8 == 0 { 0o600 } else { how.into() };
+        if let Err(why) = read(scratch::directory().path(), says, mode) {
             one_line(&why);
         }
         token_of(says);
-        arrived_bytes(&String::from_utf8_lossy(says));
+        if let Err(why) = arrived_bytes(&String::from_utf8_lossy(says)) {
+            one_line(&why);
+        }
         return;
+    }
+    if how & 8 != 0 {
+        return answers(says, how & 1 != 0);
     }
     let wanted = (how & 1 != 0).then(key);
     let mut client = Client {

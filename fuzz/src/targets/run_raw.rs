@@ -18,7 +18,7 @@ pub static ENTRY: Target = Target {
     parser: &[
         "tompion-store/src/reader.rs",
         "tompion-store/src/run_json.rs",
-        "tompion-store/src/inside.rs",
+        "tompion-store/src/directory.rs",
         "tompion-store/src/version_1.rs",
     ],
     most_bytes: 512,

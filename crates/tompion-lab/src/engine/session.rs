@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use super::Platforms;
 use super::placement_run::{Done, PlacementRun};
 use crate::{CellJob, LabCell, LabPlan};
+use tompion_model::printable;
 use tompion_platforms::leftovers::Workspace;
 use tompion_platforms::platform::{Output, Task, TaskError};
-use tompion_store::printable;
 
 /// A lab at work.
 pub(super) struct Session<'a> {

@@ -9,7 +9,9 @@ use tompion_time::os;
 
 use crate::job::{Budget, Job, Plan};
 use crate::load::{InCheck, Load, Parse, Work};
-use crate::peer::datagrams::{DATAGRAM_BYTES, Schedule, arrived_bytes, datagram, token_of};
+use crate::peer::datagrams::{
+    DATAGRAM_BYTES, Schedule, arrived_bytes, datagram, token_of, told_token,
+};
 use crate::peer::hello::{Peer, Service, connect, read_line};
 use crate::spec::{Bits, KEY, Opt, PEER, Text, parse_bits};
 
@@ -113,10 +115,7 @@ fn own() -> Result<(UdpSocket, u64, Job), Unavailable> {
 fn remote(peer: &Peer) -> Result<(UdpSocket, u64, Job), Unavailable> {
     let (control, answer) = connect(peer, Service::Datagrams)?;
     let at = &peer.address;
-    let token = answer
-        .strip_prefix("token ")
-        .and_then(|token| u64::from_str_radix(token, 16).ok())
-        .ok_or_else(|| format!("the peer {at} answers '{answer}' in place of a token"))?;
+    let token = told_token(&answer).map_err(|why| format!("the peer {at} {why}"))?;
     let socket = towards(&control)
         .map_err(|e| Unavailable::refused(format!("could not use UDP to {at}"))(e))?;
     let receiver: Job = Box::new(move |counter, gate| {
@@ -127,8 +126,9 @@ fn remote(peer: &Peer) -> Result<(UdpSocket, u64, Job), Unavailable> {
                 Ok(report) => report,
                 Err(e) => return format!("the peer no longer counts: {e}"),
             };
-            let Some(bytes) = arrived_bytes(&report) else {
-                return format!("the peer reports '{report}' in place of two numbers");
+            let bytes = match arrived_bytes(&report) {
+                Ok(bytes) => bytes,
+                Err(why) => return format!("the peer {why}"),
             };
             counter.add_bytes(bytes.saturating_sub(known));
             known = bytes;

@@ -159,9 +159,31 @@ impl Counter {
     }
 }
 
+/// The token that [`Counter::serve`] tells first.
+///
+/// # Errors
+/// What it is instead, to follow a name.
+pub fn told_token(answer: &str) -> Result<u64, String> {
+    let token = answer.strip_prefix("token ");
+    token
+        .and_then(|token| u64::from_str_radix(token, 16).ok())
+        .ok_or_else(|| format!("answers '{}' in place of a token", answer.escape_debug()))
+}
+
 /// The bytes of a report of [`Counter::serve`].
-pub fn arrived_bytes(report: &str) -> Option<u64> {
-    report.split_once(' ')?.1.parse().ok()
+///
+/// # Errors
+/// What it is instead, to follow a name.
+pub fn arrived_bytes(report: &str) -> Result<u64, String> {
+    let bytes = report
+        .split_once(' ')
+        .and_then(|(_, bytes)| bytes.parse().ok());
+    bytes.ok_or_else(|| {
+        format!(
+            "reports '{}' in place of two numbers",
+            report.escape_debug()
+        )
+    })
 }
 
 #[cfg(test)]
@@ -198,7 +220,13 @@ mod tests {
 
     #[test]
     fn reports_are_read() {
-        assert_eq!(arrived_bytes("3 4200"), Some(4200));
-        assert_eq!(arrived_bytes("3"), None);
+        assert_eq!(told_token("token 002a"), Ok(42));
+        assert_eq!(arrived_bytes("3 4200"), Ok(4200));
+        // Whoever answers there chose the words: no terminal acts on them.
+        let words = ["\u{1b}[2J", "token \u{202e}", "3"];
+        for told in words.map(|w| [told_token(w), arrived_bytes(w)]).concat() {
+            let why = told.unwrap_err();
+            assert!(why.is_ascii() && !why.contains('\u{1b}'), "{why:?}");
+        }
     }
 }

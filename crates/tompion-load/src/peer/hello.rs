@@ -167,7 +167,8 @@ pub fn connect(peer: &Peer, service: Service) -> Result<(TcpStream, String), Una
     .into())
 }
 
-fn ask(stream: &TcpStream, peer: &Peer, service: Service) -> Result<String, Unavailable> {
+/// The load's side of the talk.
+pub fn ask(stream: &TcpStream, peer: &Peer, service: Service) -> Result<String, Unavailable> {
     let at = &peer.address;
     let failed = |e: io::Error| Unavailable::from(format!("the peer {at} gave no answer: {e}"));
     let key = peer.key.as_deref().map(Key::read).transpose()?;

@@ -845,6 +845,16 @@ fn a_pipe_instead_of_a_file_is_refused_at_once() {
 }
 
 #[test]
+fn a_hole_of_a_gigabyte_in_place_of_run_json_takes_no_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = fs::File::create(directory.path().join("run.json")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    // The whole of it, read as text, would be no JSON.
+    let text = complaint(directory.path());
+    assert!(text.contains("run.json: not text"), "{text}");
+}
+
+#[test]
 fn what_no_reader_would_take_is_refused_in_writing() {
     let directory = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::create(directory.path(), header()).unwrap();
@@ -862,6 +872,15 @@ fn what_no_reader_would_take_is_refused_in_writing() {
         error.to_string().contains("measurement.period_ns is"),
         "{error}"
     );
+    let mut missed = samples();
+    missed[0].value_ps = i64::MIN;
+    missed[0].missed = 1;
+    let data = TrialData {
+        samples: missed,
+        ..TrialData::default()
+    };
+    let error = writer.save(draft(0), &data).unwrap_err().to_string();
+    assert!(error.contains("begin before all time"), "{error}");
     assert_eq!(names(directory.path()), ["run.json", "samples"]);
 }
 
