@@ -23,6 +23,7 @@ mod bootstrap;
 mod counting;
 mod dependence;
 mod distribution;
+mod equivalence;
 mod factorial;
 mod falling;
 mod histogram;
@@ -51,6 +52,7 @@ pub use block_bootstrap::{
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
+pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};
 pub use factorial::{
     Assumptions, Effect, FactorTable, Factorial, FactorialError, aligned_rank_transform,
     scheirer_ray_hare,
