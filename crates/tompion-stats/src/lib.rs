@@ -22,6 +22,7 @@ mod block_interval;
 mod counting;
 mod dependence;
 mod distribution;
+mod equivalence;
 mod factorial;
 mod falling;
 mod histogram;
@@ -52,6 +53,7 @@ pub use block_interval::{
 };
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
+pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};
 pub use factorial::{
     Assumptions, Effect, FactorTable, Factorial, FactorialError, aligned_rank_transform,
     scheirer_ray_hare,

@@ -111,7 +111,7 @@ pub fn permutation_test(
     })
 }
 
-fn check(a: &[f64], b: &[f64], design: Design) -> Result<(), ReplicateError> {
+pub(crate) fn check(a: &[f64], b: &[f64], design: Design) -> Result<(), ReplicateError> {
     if design == Design::Paired && a.len() != b.len() {
         return Err(ReplicateError::Unpaired {
             a: a.len(),
