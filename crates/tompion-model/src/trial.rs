@@ -320,6 +320,11 @@ impl TrialData {
         (self.with_bins(kept, view), within.filter(|_| all_kept))
     }
 
+    /// The values under one view in time order; `None` where some are known by number alone.
+    pub fn series(&self, view: View) -> Option<Vec<i64>> {
+        self.in_order(view).ok().filter(|_| self.bins.is_none())
+    }
+
     /// The values that were kept, in time order; without it where missed periods are too many.
     fn in_order(&self, view: View) -> Result<Vec<i64>, Distribution> {
         let chosen = self.samples.iter().filter(|s| {
@@ -335,8 +340,9 @@ impl TrialData {
                 values.extend(chosen.map(|s| s.value_ps));
                 Ok(values)
             }
-            View::Filled { period_ps } => filled(chosen.clone(), period_ps)
-                .ok_or_else(|| filled_in_bins(chosen, period_ps)),
+            View::Filled { period_ps } => {
+                filled(chosen.clone(), period_ps).ok_or_else(|| filled_in_bins(chosen, period_ps))
+            }
         }
     }
 

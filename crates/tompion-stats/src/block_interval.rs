@@ -17,8 +17,7 @@
 //! What no interval can hold is refused, by signs that do not lean on the estimate:
 //! see [`NoInterval`]. `docs/validity.md` has how often what is printed holds.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
+use crate::student::student_quantile;
 use crate::within_block::Level;
 use crate::{Distribution, Interval, MeanDistribution, WithinBlock};
 
@@ -98,16 +97,25 @@ impl std::fmt::Display for NoInterval {
         match self {
             Self::Blocks { have, need } => {
                 let blocks = if *have == 1 { "block" } else { "blocks" };
-                write!(f, "{have} {blocks}; an interval over blocks needs at least {need}")
+                write!(
+                    f,
+                    "{have} {blocks}; an interval over blocks needs at least {need}"
+                )
             }
             Self::Samples { have, need } => {
-                write!(f, "{have} samples; an interval of this quantile needs {need}")
+                write!(
+                    f,
+                    "{have} samples; an interval of this quantile needs {need}"
+                )
             }
             Self::ShortBlocks { have, need } => write!(
                 f,
                 "a block of {have} samples; an interval over blocks needs {need} in each"
             ),
-            Self::NoOrder => write!(f, "samples were counted in bins, so that their order is unknown"),
+            Self::NoOrder => write!(
+                f,
+                "samples were counted in bins, so that their order is unknown"
+            ),
             Self::Slow => write!(f, "values drift within blocks; it takes longer blocks"),
             Self::Apart => write!(f, "blocks differ by more than chance"),
             Self::Bursts => write!(f, "a few bursts decide where it lies; it takes more blocks"),
@@ -132,7 +140,9 @@ pub struct BlockQuantile {
 pub fn interval_samples_needed(q: f64) -> u64 {
     let beyond = q.min(1.0 - q).max(f64::MIN_POSITIVE);
     // A bit less, since 1 - 0.99 is a bit more than 0.01.
-    let need = (BEYOND / beyond).min(TAIL_SAMPLES).max(LEAST_BEYOND / beyond);
+    let need = (BEYOND / beyond)
+        .min(TAIL_SAMPLES)
+        .max(LEAST_BEYOND / beyond);
     (need * (1.0 - 1e-9)).ceil() as u64
 }
 
@@ -218,14 +228,18 @@ fn bounds(
     let beyond = q.min(1.0 - q);
     let in_tail = beyond < TAIL - 1e-9;
     let refused = if samples < need {
-        Some(NoInterval::Samples { have: samples, need })
+        Some(NoInterval::Samples {
+            have: samples,
+            need,
+        })
     } else if let Some(have) = short {
         let need = WithinBlock::FEWEST;
         Some(NoInterval::ShortBlocks { have, need })
     } else if in_tail && between > APART {
         Some(NoInterval::Apart)
     } else if in_tail
-        && (here.skewness() > SKEWNESS || shares.at(place).error(inflation) / beyond > RELATIVE_ERROR)
+        && (here.skewness() > SKEWNESS
+            || shares.at(place).error(inflation) / beyond > RELATIVE_ERROR)
     {
         Some(NoInterval::Bursts)
     } else if low.is_none() || high.is_none() {
@@ -239,9 +253,7 @@ fn bounds(
 /// Student's quantile with the degrees of freedom that the larger inflation has.
 fn critical(between: f64, blocks: usize, level: f64) -> f64 {
     let upper = 0.5 + 0.5 * level;
-    let [few, many] = [blocks - 1, WITHIN * blocks].map(|df| {
-        StudentsT::new(0.0, 1.0, df as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(upper))
-    });
+    let [few, many] = [blocks - 1, WITHIN * blocks].map(|df| student_quantile(upper, df as f64));
     let (from, to) = GOING_OVER;
     many + ((between - from) / (to - from)).clamp(0.0, 1.0) * (few - many)
 }
@@ -286,7 +298,12 @@ impl Shares {
             let not_above = place.checked_sub(1).map_or(0, |place| steps[place].1);
             (length - not_above) as f64 / *length as f64
         };
-        let shares: Vec<f64> = self.cumulated.iter().zip(&self.lengths).map(share).collect();
+        let shares: Vec<f64> = self
+            .cumulated
+            .iter()
+            .zip(&self.lengths)
+            .map(share)
+            .collect();
         let count = shares.len() as f64;
         let mean = shares.iter().sum::<f64>() / count;
         let squares: f64 = shares.iter().map(|s| (s - mean).powi(2)).sum();
@@ -322,7 +339,8 @@ impl Shares {
     ) -> (Option<f64>, Option<f64>) {
         let (least, largest) = self.range();
         let low = too_low(least).then(|| first(least, place, |x| !too_low(x)) as f64);
-        let high = too_high(largest).then(|| first(place.saturating_sub(1), largest, too_high) as f64);
+        let high =
+            too_high(largest).then(|| first(place.saturating_sub(1), largest, too_high) as f64);
         (low, high)
     }
 }

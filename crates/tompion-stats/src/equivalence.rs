@@ -9,7 +9,8 @@
 use std::fmt;
 
 use crate::permutation::check;
-use crate::tails::{f_upper, student_half_width};
+use crate::student::student_half_width;
+use crate::tails::f_upper;
 use crate::{Design, Interval, Moments, ReplicateError, replicates_needed};
 
 /// The power that is asked of a test, and of the replicates that are needed.

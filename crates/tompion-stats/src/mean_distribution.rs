@@ -65,7 +65,10 @@ impl MeanDistribution {
     /// The `q`-quantile: definition 7 of Hyndman and Fan (1996), where a sample of weight w takes
     /// the place of w samples, in their middle. `None` when empty or with `q` outside 0..=1.
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        let values = self.steps.iter().map(|&(value, weight)| (value as f64, weight));
+        let values = self
+            .steps
+            .iter()
+            .map(|&(value, weight)| (value as f64, weight));
         (0.0..=1.0)
             .contains(&q)
             .then(|| weighted_quantile(values, self.samples, q))
@@ -81,14 +84,20 @@ impl MeanDistribution {
     pub fn mean(&self) -> Option<f64> {
         // Deviations from the first value keep the sum small.
         let origin = self.min()?;
-        let deviations = self.steps.iter().map(|&(v, w)| v.abs_diff(origin) as f64 * w);
+        let deviations = self
+            .steps
+            .iter()
+            .map(|&(v, w)| v.abs_diff(origin) as f64 * w);
         Some(origin as f64 + deviations.sum::<f64>() / self.samples as f64)
     }
 
     /// The standard deviation (divisor: samples - 1); `None` below two samples.
     pub fn standard_deviation(&self) -> Option<f64> {
         let mean = self.mean().filter(|_| self.samples > 1)?;
-        let squares = self.steps.iter().map(|&(v, w)| (v as f64 - mean).powi(2) * w);
+        let squares = self
+            .steps
+            .iter()
+            .map(|&(v, w)| (v as f64 - mean).powi(2) * w);
         Some((squares.sum::<f64>() / (self.samples - 1) as f64).sqrt())
     }
 
@@ -170,7 +179,10 @@ mod tests {
     fn ends_and_emptiness() {
         let mean = MeanDistribution::of(&blocks(&[&[], &[1, 2, 3], &[10]]));
         assert_eq!((mean.min(), mean.max(), mean.len()), (Some(1), Some(10), 4));
-        assert_eq!((mean.quantile(0.0), mean.quantile(1.0)), (Some(1.0), Some(10.0)));
+        assert_eq!(
+            (mean.quantile(0.0), mean.quantile(1.0)),
+            (Some(1.0), Some(10.0))
+        );
         assert_eq!(mean.quantile(1.5), None);
         let nothing = MeanDistribution::of(&blocks(&[&[]]));
         assert!(nothing.is_empty() && nothing.median().is_none() && nothing.mean().is_none());

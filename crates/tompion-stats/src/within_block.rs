@@ -207,7 +207,11 @@ mod tests {
         };
         for phi in [0.5, 0.9] {
             let (level, want) = (summed(phi, 4000, 0.5), time(phi));
-            assert!((level.inflation() / want - 1.0).abs() < 0.1, "{phi}: {} {want}", level.inflation());
+            assert!(
+                (level.inflation() / want - 1.0).abs() < 0.1,
+                "{phi}: {} {want}",
+                level.inflation()
+            );
             assert!(level.slowness() < 1.2);
         }
     }
@@ -232,7 +236,10 @@ mod tests {
     #[test]
     fn values_that_never_differ_say_nothing_wrong() {
         let level = of(&[1.0; 100]).at(0.99);
-        assert_eq!((level.inflation(), level.slowness(), level.skewness()), (1.0, 1.0, 0.0));
+        assert_eq!(
+            (level.inflation(), level.slowness(), level.skewness()),
+            (1.0, 1.0, 0.0)
+        );
         assert!(WithinBlock::of(&[1; 63], &Distribution::from_slice(&[1; 63])).is_none());
     }
 }

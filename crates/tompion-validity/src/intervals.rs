@@ -131,7 +131,10 @@ impl Counting {
 
 /// Where an interval is to be printed in 95 % of draws.
 fn promised(truth: Truth, shape: Shape, q: f64) -> bool {
-    let plain = matches!(truth, Truth::Independent | Truth::Autoregression(0.9) | Truth::Stalls(10));
+    let plain = matches!(
+        truth,
+        Truth::Independent | Truth::Autoregression(0.9) | Truth::Stalls(10)
+    );
     let of = |blocks, samples| shape.blocks >= blocks && shape.samples >= samples;
     if q <= 0.5 {
         (plain || matches!(truth, Truth::BetweenBlocks(_))) && of(8, 1000)

@@ -80,40 +80,87 @@ fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
 
 fn main() {
     let options = Options::parse();
-    let truths = Truth::ALL.into_iter().filter(|t| t.name().contains(&options.only));
+    let truths = Truth::ALL
+        .into_iter()
+        .filter(|t| t.name().contains(&options.only));
     let truths: Vec<Truth> = truths.collect();
     let mut missed = 0;
-    println!("{} draws a row, seeds {}. `!` marks a bound that is missed by more than two standard errors.", options.draws, options.seeds);
+    println!(
+        "{} draws a row, seeds {}. `!` marks a bound that is missed by more than two standard errors.",
+        options.draws, options.seeds
+    );
     for shape in &options.shapes {
         // One thread for each CPU and truth at a time is enough: rows are alike in length.
         let all: Vec<Found> = std::thread::scope(|scope| {
             let options = &options;
-            let threads: Vec<_> = truths.iter().map(|t| scope.spawn(move || found(*t, *shape, options))).collect();
-            threads.into_iter().map(|t| t.join().expect("a row")).collect()
+            let threads: Vec<_> = truths
+                .iter()
+                .map(|t| scope.spawn(move || found(*t, *shape, options)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().expect("a row"))
+                .collect()
         });
-        println!("\n## {} blocks of {} samples\n", shape.blocks, shape.samples);
-        println!("{:22} {:7} {:>8} {:>8} {:>7} {:>6}   refused", "series", "", "printed", "covers", "below", "width");
+        println!(
+            "\n## {} blocks of {} samples\n",
+            shape.blocks, shape.samples
+        );
+        println!(
+            "{:22} {:7} {:>8} {:>8} {:>7} {:>6}   refused",
+            "series", "", "printed", "covers", "below", "width"
+        );
         for found in &all {
             for (row, (name, _)) in found.rows.iter().zip(QUANTILES) {
                 missed += u32::from(!row.is_kept());
-                let refused: Vec<String> = row.refused.iter().map(|(why, n)| format!("{why} {n}")).collect();
-                let below = Counted { times: row.below, of: row.covering.of, bound: None };
-                println!("{:22} {name:7} {:>8} {:>8} {:>7} {:>6.2}   {}", row.truth.name(), row.printed, row.covering, below, row.width, refused.join(", "));
+                let refused: Vec<String> = row
+                    .refused
+                    .iter()
+                    .map(|(why, n)| format!("{why} {n}"))
+                    .collect();
+                let below = Counted {
+                    times: row.below,
+                    of: row.covering.of,
+                    bound: None,
+                };
+                println!(
+                    "{:22} {name:7} {:>8} {:>8} {:>7} {:>6.2}   {}",
+                    row.truth.name(),
+                    row.printed,
+                    row.covering,
+                    below,
+                    row.width,
+                    refused.join(", ")
+                );
             }
         }
-        println!("\n{:22} {:7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", "verdicts", "", "methods", "pass1.1", "pass1.5", "fail0.9", "pass0.5", "fail2");
+        println!(
+            "\n{:22} {:7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+            "verdicts", "", "methods", "pass1.1", "pass1.5", "fail0.9", "pass0.5", "fail2"
+        );
         for (found, truth) in all.iter().zip(&truths) {
             for (outcomes, (name, q)) in found.outcomes.iter().zip(QUANTILES) {
                 for (o, methods) in outcomes.iter().zip(METHODS) {
                     let wrong = Some(Bound::AtMost(0.025));
                     let right = is_to_decide(*truth, *shape, q).then_some(Bound::AtLeast(0.95));
                     let cells = [
-                        (o[0].passed, wrong, o[0]), (o[1].passed, wrong, o[1]), (o[2].failed, wrong, o[2]),
-                        (o[3].passed, right, o[3]), (o[4].failed, right, o[4]),
-                    ].map(|(times, bound, o)| Counted { times, of: o.draws, bound });
+                        (o[0].passed, wrong, o[0]),
+                        (o[1].passed, wrong, o[1]),
+                        (o[2].failed, wrong, o[2]),
+                        (o[3].passed, right, o[3]),
+                        (o[4].failed, right, o[4]),
+                    ]
+                    .map(|(times, bound, o)| Counted {
+                        times,
+                        of: o.draws,
+                        bound,
+                    });
                     missed += cells.iter().filter(|c| !c.is_kept()).count() as u32;
                     let [a, b, c, d, e] = cells;
-                    println!("{:22} {name:7} {methods:>8} {a:>8} {b:>8} {c:>8} {d:>8} {e:>8}", truth.name());
+                    println!(
+                        "{:22} {name:7} {methods:>8} {a:>8} {b:>8} {c:>8} {d:>8} {e:>8}",
+                        truth.name()
+                    );
                 }
             }
         }

@@ -55,7 +55,11 @@ mod tests {
 
     #[test]
     fn a_bound_is_missed_only_beyond_the_error_of_the_draws() {
-        let of = |times, of, bound| Counted { times, of, bound: Some(bound) };
+        let of = |times, of, bound| Counted {
+            times,
+            of,
+            bound: Some(bound),
+        };
         assert!(of(909, 1000, Bound::AtLeast(0.925)).is_kept());
         assert!(!of(907, 1000, Bound::AtLeast(0.925)).is_kept());
         assert!(of(34, 1000, Bound::AtMost(0.025)).is_kept());

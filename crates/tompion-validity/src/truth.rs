@@ -78,7 +78,10 @@ impl Truth {
     pub fn draw(self, shape: Shape, seed: u64) -> Blocks {
         let values = self.series(shape, &mut Noise::new(seed));
         let ps = |block: &[f64]| block.iter().map(|v| (MEDIAN_PS * v) as i64).collect();
-        values.chunks_exact(shape.samples).map(ps).collect::<Blocks>()
+        values
+            .chunks_exact(shape.samples)
+            .map(ps)
+            .collect::<Blocks>()
     }
 
     /// In medians.
@@ -126,7 +129,8 @@ impl Truth {
                 (0..length).map(&mut sample).collect()
             }
             Self::Regimes => {
-                let lasting = |noise: &mut Noise| (1.0 + 2.0 * noise.uniform()) * shape.samples as f64;
+                let lasting =
+                    |noise: &mut Noise| (1.0 + 2.0 * noise.uniform()) * shape.samples as f64;
                 let mut is_slow = noise.uniform() < 0.5;
                 let mut left = lasting(noise) * noise.uniform();
                 let mut sample = |_| {
@@ -158,7 +162,13 @@ impl Truth {
 
     fn share_up_to(self, x: f64) -> f64 {
         let normal = Normal::standard();
-        let base = |x: f64| if x > 0.0 { normal.cdf(x.ln() / SIGMA) } else { 0.0 };
+        let base = |x: f64| {
+            if x > 0.0 {
+                normal.cdf(x.ln() / SIGMA)
+            } else {
+                0.0
+            }
+        };
         // Means over a grid, fine enough for five digits.
         let over = |of: &dyn Fn(f64) -> f64| {
             const POINTS: u32 = 2000;
@@ -207,14 +217,20 @@ mod tests {
                 let squares: f64 = shares.iter().map(|s| (s - mean).powi(2)).sum();
                 let error = (squares / draws as f64 / (draws - 1) as f64).sqrt();
                 let off = (mean - (1.0 - q)) / error.max(1e-9);
-                assert!(off.abs() < 4.5, "{truth:?} {q}: {mean} is off by {off} errors");
+                assert!(
+                    off.abs() < 4.5,
+                    "{truth:?} {q}: {mean} is off by {off} errors"
+                );
             }
         }
     }
 
     #[test]
     fn a_seed_gives_the_same_series() {
-        let shape = Shape { blocks: 2, samples: 100 };
+        let shape = Shape {
+            blocks: 2,
+            samples: 100,
+        };
         for truth in Truth::ALL {
             let series = |seed| truth.series(shape, &mut Noise::new(seed));
             assert_eq!(series(4), series(4));

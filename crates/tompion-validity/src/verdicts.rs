@@ -71,6 +71,15 @@ pub fn verdict(truth: Truth, methods: &[Blocks], q: f64, times: f64) -> Outcome 
 
 /// Whether a verdict is to be reached in 95 % of draws at half and twice the limit.
 pub fn is_to_decide(truth: Truth, shape: Shape, q: f64) -> bool {
-    let plain = matches!(truth, Truth::Independent | Truth::Autoregression(0.9) | Truth::Stalls(10));
-    plain && q == 0.99 && shape == Shape { blocks: 8, samples: 4000 }
+    let plain = matches!(
+        truth,
+        Truth::Independent | Truth::Autoregression(0.9) | Truth::Stalls(10)
+    );
+    plain
+        && q == 0.99
+        && shape
+            == Shape {
+                blocks: 8,
+                samples: 4000,
+            }
 }

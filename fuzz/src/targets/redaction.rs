@@ -313,7 +313,7 @@ fn shown(run: &Run, directory: &Path, chosen: u8) -> Vec<(String, String)> {
         .is_multiple_of(8)
         .then(|| FORMS.get(usize::from(chosen) / 8 % (FORMS.len() + 1)));
     if let Some(form) = form
-        && let Ok(data) = ReportData::gather(run, |cells| assess(cells, 1))
+        && let Ok(data) = ReportData::gather(run, assess)
     {
         shown.push(("terminal".to_owned(), terminal(&data, 100, false)));
         if let Some((name, Make::Text(make))) = form.map(|form| (form.name, form.make)) {

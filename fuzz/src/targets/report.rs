@@ -225,7 +225,7 @@ fn run(bytes: &[u8]) {
         Err(error) => return one_line(&error.to_string()),
         Ok(run) => run,
     };
-    match ReportData::gather(&run, |cells| assess(cells, 1)) {
+    match ReportData::gather(&run, assess) {
         Err(error) => one_line(&error.to_string()),
         Ok(data) => rendered(&run, &data, form),
     }

@@ -43,10 +43,7 @@ fn run(bytes: &[u8]) {
     if bytes.first().is_none_or(|first| first & 0x80 == 0) {
         return;
     }
-    let seed = opened.record().header.design.seed;
-    let data = ReportData::gather(&opened, |cells| {
-        tompion_assess::verdict::assess(cells, seed)
-    });
+    let data = ReportData::gather(&opened, tompion_assess::verdict::assess);
     match data {
         Err(error) => one_line(&error.to_string()),
         Ok(data) => {

@@ -113,8 +113,11 @@ impl Figure {
     /// The figure of one trial; `None` where the trial does not have it, such as a
     /// p99 of fifty samples, beyond which none lies.
     pub fn of(self, trial: &Replicate) -> Option<f64> {
-        let time = |of: fn(&Summary) -> f64| trial.summary.as_ref().map(of);
-        if let (Some(_), Some(summary)) = (self.quantile(), &trial.summary)
+        // Where there are periods, those that were missed count: a trial that misses more of them
+        // has no fewer late samples.
+        let summary = trial.corrected.as_ref().or(trial.summary.as_ref());
+        let time = |of: fn(&Summary) -> f64| summary.map(of);
+        if let (Some(_), Some(summary)) = (self.quantile(), summary)
             && summary.samples < self.samples_needed()
         {
             return None;
@@ -171,6 +174,7 @@ mod tests {
         Replicate {
             block: 0,
             summary: Summary::of_ps(&Distribution::from_values(values)),
+            corrected: None,
             missed: Some(25),
             stalls: Some((5, 1000)),
         }
@@ -199,6 +203,21 @@ mod tests {
             Figure::Median.of(&trial((0..3).map(|v| v * 1000))),
             Some(1.0)
         );
+    }
+
+    #[test]
+    fn missed_periods_count() {
+        // Ten of 2000 wake-ups come twenty periods late.
+        let mut values = vec![50_000i64; 1990];
+        values.extend([2_000_000_000; 10]);
+        let mut missed = trial(values.clone());
+        assert_eq!(Figure::P99.of(&missed), Some(50.0));
+        let period = 100_000_000;
+        for _ in 0..10 {
+            values.extend((1..=20).map(|back| 2_000_000_000 - back * period));
+        }
+        missed.corrected = Summary::of_ps(&Distribution::from_values(values));
+        assert!(Figure::P99.of(&missed).unwrap() > 1_000_000.0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::{Factors, Mark, RunHeader, RunRecord, Status, Storage, Summary, Trial, factor};
+use tompion_model::{Factors, RunHeader, RunRecord, Status, Storage, Summary, Trial, View, factor};
 
 use tompion_store::Run;
 
@@ -27,8 +27,8 @@ pub struct Side {
 pub struct Replicates {
     /// In the order of their blocks.
     pub trials: Vec<Replicate>,
-    /// All samples of the first trial in time order, in picoseconds, where trials are
-    /// too few to be replicates: then stretches of it may be. Empty otherwise.
+    /// All samples of the first trial in time order, in picoseconds, with missed periods filled
+    /// in, where trials are too few to be replicates: then stretches of it may be. Empty otherwise.
     pub series: Vec<i64>,
     /// Seconds that the series lasted; 0 where it is empty.
     pub series_s: f64,
@@ -43,6 +43,8 @@ pub struct Replicate {
     pub block: u32,
     /// Its samples as measured, without warm-up; `None` where there are none.
     pub summary: Option<Summary>,
+    /// The same with missed periods filled in; `None` without a grid.
+    pub corrected: Option<Summary>,
     /// Periods of the grid that it missed; `None` without a grid.
     pub missed: Option<u64>,
     /// Nanoseconds lost in stalls and observed; `None` but for stalls.
@@ -181,6 +183,7 @@ impl Side {
             cell.trials.push(Replicate {
                 block: trial.block,
                 summary: trial.summary.measured.clone(),
+                corrected: trial.summary.missed_filled.clone(),
                 missed: trial.summary.missed_periods,
                 stalls: trial
                     .findings
@@ -238,10 +241,14 @@ fn varied(trials: &[Trial]) -> Vec<&str> {
     names.filter(|name| *name != factor::PROBE).collect()
 }
 
-/// Values of single operations in time order.
+/// Values of single operations in time order, with missed periods filled in; empty where these are
+/// too many.
 fn series(run: &Run, trial: &Trial) -> Result<Vec<i64>> {
-    let data = run.data(trial)?;
-    let counts = |mark: Mark| !mark.is_left_out();
-    let chosen = data.samples.iter().filter(|s| s.n == 1 && counts(s.mark));
-    Ok(chosen.map(|s| s.value_ps).collect())
+    let view = match trial.measurement.period_ns {
+        Some(period) => View::Filled {
+            period_ps: period as i64 * 1000,
+        },
+        None => View::Measured,
+    };
+    Ok(run.data(trial)?.series(view).unwrap_or_default())
 }

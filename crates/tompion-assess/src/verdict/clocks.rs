@@ -169,9 +169,9 @@ fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_model::Blocks;
     use crate::verdict::findings::findings as told;
     use crate::verdict::planted::{Planted, drifting_ns};
+    use tompion_model::Blocks;
     use tompion_model::Granularity;
 
     fn reads(method: &str, ns: i64) -> Cell {

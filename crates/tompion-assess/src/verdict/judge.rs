@@ -21,7 +21,13 @@ pub fn judge(cell: &Cell, quantile: f64, limit_ns: f64, methods: usize) -> Optio
     };
     let samples = basis::samples(cell);
     let missing = interval_samples_needed(quantile).saturating_sub(samples);
-    let (outcome, reason) = decide(&found, upper_ps.map(|i| i.high), quantile, limit_ns * 1e3, missing);
+    let (outcome, reason) = decide(
+        &found,
+        upper_ps.map(|i| i.high),
+        quantile,
+        limit_ns * 1e3,
+        missing,
+    );
     let interval_ns = found.interval.ok().map(|i| i.scaled(1e-3));
     Some(LoadVerdict {
         load: cell.factors.level(factor::LOAD).to_owned(),
@@ -97,10 +103,14 @@ mod tests {
     fn the_best_of_many_methods_has_to_pass_by_more() {
         let mut state = 1u64;
         let mut noise = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 40) as i64
         };
-        let noisy: Vec<Vec<i64>> = (0..8).map(|_| (0..4_000).map(|_| noise()).collect()).collect();
+        let noisy: Vec<Vec<i64>> = (0..8)
+            .map(|_| (0..4_000).map(|_| noise()).collect())
+            .collect();
         let cell = Planted::wake_up("usleep", "100us", "idle").each_block(&noisy);
         let limit_ns = judged(&cell, 1e9).high_ns.unwrap();
         let of = |methods| judge(&cell, 0.99, limit_ns, methods).unwrap();

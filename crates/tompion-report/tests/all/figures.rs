@@ -136,8 +136,7 @@ fn tables_keep_within_the_terminal() {
 fn the_verdict_crate_and_the_report_agree() {
     let directory = TempDir::new().unwrap();
     let run = realistic(&directory.path().join("run"), 4, &["idle", "cpu"], 0, 300);
-    let report =
-        ReportData::gather(&run, tompion_assess::verdict::assess).unwrap();
+    let report = ReportData::gather(&run, tompion_assess::verdict::assess).unwrap();
     let (page, text) = (html(&report), terminal(&report, 100, false));
     check_page(&page);
     for p in &report.assessment().profiles {

@@ -25,7 +25,10 @@ fn noisy(blocks: usize, samples: usize, seed: u64) -> Vec<Vec<i64>> {
 fn blocks_that_never_differ_give_a_point() {
     let found = quantile(&vec![vec![7_000; 4000]; 8], 0.99);
     let interval = found.interval.unwrap();
-    assert_eq!((found.value, interval.low, interval.high), (7_000.0, 7_000.0, 7_000.0));
+    assert_eq!(
+        (found.value, interval.low, interval.high),
+        (7_000.0, 7_000.0, 7_000.0)
+    );
 }
 
 #[test]
@@ -34,7 +37,10 @@ fn a_value_that_many_samples_share_is_inside() {
     let block: Vec<i64> = (0..1000).map(|i| 10 + i64::from(i % 5 > 2)).collect();
     let found = quantile(&vec![block; 8], 0.5);
     let interval = found.interval.unwrap();
-    assert_eq!((found.value, interval.low, interval.high), (10.0, 10.0, 10.0));
+    assert_eq!(
+        (found.value, interval.low, interval.high),
+        (10.0, 10.0, 10.0)
+    );
 }
 
 #[test]
@@ -46,7 +52,10 @@ fn what_is_missing_is_named() {
     );
     assert_eq!(
         refused(&noisy(8, 3000, 1), 0.99),
-        NoInterval::Samples { have: 24_000, need: 30_000 }
+        NoInterval::Samples {
+            have: 24_000,
+            need: 30_000
+        }
     );
     assert_eq!(
         refused(&noisy(20, 60, 1), 0.5),

@@ -35,6 +35,7 @@ pub(crate) fn replicates(figures_ns: &[f64]) -> Replicates {
     let trial = |(block, ns): (usize, &f64)| Replicate {
         block: block as u32,
         summary: Summary::of_ps(&Distribution::from_values(vec![(ns * 1e3) as i64; 200])),
+        corrected: None,
         missed: Some(0),
         stalls: None,
     };
