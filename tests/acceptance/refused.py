@@ -182,7 +182,7 @@ class Report(Command):
     def __init__(self, place):
         super().__init__(place)
         self.page = place / "page.html"
-        tompion("measure", "read-cost", "--duration", "300ms", "--out", place / "run", "--quiet", check=0)
+        tompion("measure", "read-cost", "--duration", "1s", "--out", place / "run", "--quiet", check=0)
 
     def arguments(self):
         return ["report", self.place / "run", "--html", self.page]

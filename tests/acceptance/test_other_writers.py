@@ -632,41 +632,60 @@ def some_run(request, tmp_path_factory) -> Path:
             [("wake-up", "idle"), ("wake-up", "cpu"), ("read-cost", "idle")])])
 
 
-def medians_by_duckdb(path: Path, factors: list[str]) -> dict:
+def medians_by_duckdb(path: Path, factors: list[str], block: int) -> dict:
     by = ", ".join(f'"{factor}"' for factor in factors)
     rows = duckdb.sql(f"""select {by}, median(value_ps) / 1000 from read_parquet('{path}')
-        where n = 1 and (mark is null or mark not in ('warm-up', 'recorder')) group by {by}""")
+        where n = 1 and block = {block} and (mark is null or mark not in ('warm-up', 'recorder'))
+        group by {by}""")
     return {tuple(row[:-1]): row[-1] for row in rows.fetchall()}
 
 
-def medians_by_pandas(path: Path, factors: list[str]) -> dict:
+def medians_by_pandas(path: Path, factors: list[str], block: int) -> dict:
     samples = pandas.read_parquet(path)
-    counted = samples[(samples["n"] == 1) & ~samples["mark"].isin(["warm-up", "recorder"])]
+    counted = samples[(samples["n"] == 1) & (samples["block"] == block)
+                      & ~samples["mark"].isin(["warm-up", "recorder"])]
     medians = counted.groupby(factors, dropna=False)["value_ps"].median() / 1000
     keys = medians.index if len(factors) > 1 else [(key,) for key in medians.index]
     return {tuple(None if pandas.isna(level) else level for level in key): median
             for key, median in zip(keys, medians)}
 
 
-def medians_by_polars(path: Path, factors: list[str]) -> dict:
-    """The example of the page, with all factors, and without batches."""
+def medians_by_polars(path: Path, factors: list[str], block: int) -> dict:
+    """The example of the page, with all factors, of a block, and without batches."""
     samples = polars.read_parquet(path)
     left_out = polars.col("mark").is_in(["warm-up", "recorder"]).fill_null(False)
-    medians = samples.filter(~left_out & (polars.col("n") == 1)).group_by(factors).agg(
-        polars.median("value_ps") / 1000)
+    counted = samples.filter(~left_out & (polars.col("n") == 1) & (polars.col("block") == block))
+    medians = counted.group_by(factors).agg(polars.median("value_ps") / 1000)
     return {row[:-1]: row[-1] for row in medians.rows()}
 
 
 @pytest.mark.parametrize("medians", [medians_by_polars, medians_by_pandas, medians_by_duckdb])
 def test_other_programs_find_the_same_medians(some_run, medians):
-    cells = report(some_run)["cells"]
-    for probe in {c["factors"]["probe"] for c in cells}:
+    """Of each trial; a cell's figures are of the mean of its blocks, which is not their business."""
+    trials = json.loads((some_run / "run.json").read_text())["trials"]
+    for probe in {t["factors"]["probe"] for t in trials}:
         path = some_run / f"{probe}.parquet"
-        here = [c for c in cells if c["factors"]["probe"] == probe]
-        factors = sorted({factor for c in here for factor in c["factors"]})
-        expected = {tuple(c["factors"].get(factor) for factor in factors):
-                    c["measured"]["median_ns"] for c in here}
-        assert medians(path, factors) == pytest.approx(expected, rel=1e-12)
+        here = [t for t in trials if t["factors"]["probe"] == probe]
+        factors = sorted({factor for t in here for factor in t["factors"]})
+        for block in {t["block"] for t in here}:
+            expected = {tuple(t["factors"].get(factor) for factor in factors):
+                        t["summary"]["measured"]["median_ns"] for t in here if t["block"] == block}
+            assert medians(path, factors, block) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_median_of_a_cell_is_that_of_the_mean_of_its_blocks(some_run):
+    """Each block weighs the same: by NumPy's weighted quantile, within the values next to it."""
+    for cell in report(some_run)["cells"]:
+        samples = pandas.read_parquet(some_run / f"{cell['factors']['probe']}.parquet")
+        for factor, level in cell["factors"].items():
+            samples = samples[samples[factor] == level]
+        counted = samples[(samples["n"] == 1) & ~samples["mark"].isin(["warm-up", "recorder"])]
+        if not len(counted):
+            continue
+        weights = 1 / counted.groupby("block")["value_ps"].transform("size")
+        ends = [np.quantile(counted["value_ps"], q, weights=weights, method="inverted_cdf") / 1000
+                for q in (0.5 - 2 / len(counted), 0.5 + 2 / len(counted))]
+        assert ends[0] <= cell["measured"]["median_ns"] <= ends[1]
 
 
 def test_our_checksums_are_those_of_the_program(some_run):

@@ -141,8 +141,13 @@ fn weighted_quantile(
             let Some((below, at)) = below else {
                 return Some(value);
             };
+            // From the nearer end, whose digits are not to be lost where the other is huge.
             let fraction = (position - at) / (first - at);
-            return Some(below + fraction * (value - below));
+            let apart = value - below;
+            return Some(match fraction < 0.5 {
+                true => below + fraction * apart,
+                false => value - (1.0 - fraction) * apart,
+            });
         }
         if position <= last {
             return Some(value);
@@ -192,6 +197,8 @@ mod tests {
     #[test]
     fn the_ends_of_the_range_are_right() {
         let far = 9_000_000_000_000_000_000;
+        let one = Distribution::from_slice(&[-far, -1, 0]);
+        assert_eq!(MeanDistribution::of([&one]).median(), Some(-1.0));
         let mean = MeanDistribution::of(&blocks(&[&[-far, far], &[-far, far]]));
         assert_eq!((mean.median(), mean.mean()), (Some(0.0), Some(0.0)));
     }

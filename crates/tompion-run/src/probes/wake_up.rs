@@ -99,7 +99,7 @@ fn cells(values: &Values, context: &Context<'_>) -> Vec<PlannedCell> {
 /// so that they get neither all of the time nor a vanishing number of samples.
 ///
 /// Fitness profiles judge the best method at a target near their period, up to
-/// p99.9, which takes 3688 samples: the precise sleep gets time for them.
+/// p99.9, which takes many samples: the precise sleep gets more of the time.
 fn weight(method: Method, target_ns: u64) -> f64 {
     const JUDGED: f64 = 8.0;
     let by_length = (target_ns as f64 / 1e6).sqrt().max(1.0);
