@@ -52,17 +52,17 @@ struct Found {
 fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
     let mut counting = QUANTILES.map(|(_, q)| Counting::new(truth, shape, q));
     let mut outcomes = vec![[[Outcomes::default(); TIMES.len()]; METHODS.len()]; QUANTILES.len()];
-    // The last draws serve as the other methods.
+    // Draws that follow one another serve as methods, each of them once.
     let mut drawn: Vec<Blocks> = Vec::new();
+    let most = METHODS[METHODS.len() - 1];
     for draw in 0..options.draws {
         drawn.push(truth.draw(shape, options.seeds.wrapping_mul(1_000_003) + draw));
-        let most = METHODS[METHODS.len() - 1];
-        drawn = drawn.split_off(drawn.len().saturating_sub(most));
-        let newest = &drawn[drawn.len() - 1];
-        counting.iter_mut().for_each(|c| c.add(newest));
+        counting
+            .iter_mut()
+            .for_each(|c| c.add(&drawn[drawn.len() - 1]));
         for (outcomes, (_, q)) in outcomes.iter_mut().zip(QUANTILES) {
             for (outcomes, methods) in outcomes.iter_mut().zip(METHODS) {
-                if drawn.len() < methods {
+                if drawn.len() % methods > 0 {
                     continue;
                 }
                 let judged = &drawn[drawn.len() - methods..];
@@ -70,6 +70,9 @@ fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
                     outcomes.add(verdict(truth, judged, q, times));
                 }
             }
+        }
+        if drawn.len() == most {
+            drawn.clear();
         }
     }
     Found {
