@@ -4,11 +4,14 @@ import ctypes
 import json
 import shutil
 import subprocess
+import tarfile
 from math import comb
 
+import numpy as np
 import pytest
 
-from conftest import TOMPION, tompion
+from conftest import ROOT, TOMPION, tompion
+from run_generator import Trial, write_run
 from runs import record_of, write_record
 
 PR_SET_TIMERSLACK = 29
@@ -280,3 +283,45 @@ def test_different_parameters_are_refused_unless_told(runs, tmp_path):
     assert "pinned to a CPU: no in" in done.stderr and done.stderr.count("\n") == 1
     found = compared(runs["before"], pinned, "--allow-mixed")
     assert found["parameter_mismatches"][0]["what"] == "pinned to a CPU"
+
+
+@pytest.mark.parametrize("version", ["version-1", "version-2"])
+def test_summaries_alone_are_not_believed(tmp_path, version):
+    """Tripled in run.json, they are those of the samples, or the run is damaged."""
+    with tarfile.open(ROOT / f"tests/golden/{version}.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    honest = next(tmp_path.rglob("run.json")).parent
+    tripled = tmp_path / "tripled"
+    shutil.copytree(honest, tripled)
+    record = json.loads((tripled / "run.json").read_text())
+    for trial in record["trials"]:
+        for view in ("measured", "missed_filled"):
+            summary = trial["summary"].get(view) or {}
+            summary |= {k: 3 * v for k, v in summary.items() if k.endswith("_ns") and v}
+    (tripled / "run.json").write_text(json.dumps(record))
+    done = tompion("compare", honest, tripled, "--json")
+    if version == "version-2":
+        assert done.returncode == 1 and "the run is damaged" in done.stderr
+        return
+    rows = json.loads(done.stdout)["comparisons"]
+    values = [row["values"] for row in rows if None not in row["values"]]
+    assert len(values) > 5 and all(a == b for a, b in values)
+
+
+def test_a_gate_sees_missed_periods(tmp_path):
+    """Ten of 2000 wake-ups come twenty periods late: the p99 of what was measured does not move."""
+    def run_of(name, late):
+        period, trials = 100_000_000, []
+        for block in range(8):
+            values = np.random.default_rng(block).integers(50_000_000, 60_000_000, 2000)
+            missed = np.zeros(2000, np.int64)
+            if late:
+                values[100::200], missed[100::200] = 20 * period + 5_000_000, 20
+            factors = {"probe": "wake-up", "method": "timerfd", "target": "100us", "load": "idle"}
+            trials.append(Trial(factors, at_ns=np.arange(2000) * 100_000, value_ps=values, missed=missed,
+                                block=block, period_ns=period // 1000))
+        return write_run(tmp_path / name, trials)
+    runs = run_of("before", False), run_of("after", True)
+    gates = compared(*runs, "--fail-if", "wake-up/timerfd p99 > +20%", status=2)["gates"]
+    assert [gate["judgement"] for gate in gates] == ["fail"]
+    assert gates[0]["change"] > 10

@@ -283,6 +283,12 @@ impl Run {
         })
     }
 
+    /// Whether a checksum covers the trials' summaries, so that they may be taken for what the
+    /// samples say: not in runs of version 1.
+    pub fn summaries_are_checked(&self) -> bool {
+        self.tables.version > 1
+    }
+
     /// The distribution behind each summary of a trial by its name there (`measured`,
     /// `undisturbed`, `missed_filled`, `batched`), in picoseconds, from bins whose middles
     /// are within 0.05 % of every value in them. Without the samples, hence quick where

@@ -1,5 +1,6 @@
 //! One side of a comparison: the trials of a run, cell by cell.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_model::{Factors, RunHeader, RunRecord, Status, Storage, Summary, Trial, View, factor};
@@ -154,7 +155,11 @@ impl Side {
     }
 
     fn gather(name: &str, run: &Run, key: impl Fn(&Factors) -> Option<Factors>) -> Result<Self> {
-        let (mut side, first) = Self::without_series(name, run.record(), key);
+        let record = match run.summaries_are_checked() {
+            true => Cow::Borrowed(run.record()),
+            false => Cow::Owned(summarised_anew(run)?),
+        };
+        let (mut side, first) = Self::without_series(name, &record, key);
         for (key, cell) in &mut side.cells {
             let trial = first[key];
             if cell.trials.len() < FEW && trial.storage == Storage::Complete {
@@ -239,6 +244,17 @@ fn varied(trials: &[Trial]) -> Vec<&str> {
     let several = levels.iter().filter(|(_, levels)| levels.len() > 1);
     let names = several.map(|(name, _)| *name);
     names.filter(|name| *name != factor::PROBE).collect()
+}
+
+/// The record of a run whose summaries no checksum covers, with those that its samples give.
+fn summarised_anew(run: &Run) -> Result<RunRecord> {
+    let mut record = run.record().clone();
+    for trial in &mut record.trials {
+        let missed = trial.summary.missed_periods;
+        let period = trial.measurement.period_ns;
+        trial.summary = run.data(trial)?.summarise(period, missed);
+    }
+    Ok(record)
 }
 
 /// Values of single operations in time order, with missed periods filled in; empty where these are
