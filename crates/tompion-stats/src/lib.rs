@@ -20,6 +20,7 @@
 mod bins;
 mod block_bootstrap;
 mod bootstrap;
+mod coarse;
 mod counting;
 mod dependence;
 mod distribution;
@@ -50,6 +51,7 @@ pub use block_bootstrap::{
     IntervalMethod, SeriesInterval, block_bootstrap, series_quantile_interval,
 };
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
+pub use coarse::MANY_DISTINCT;
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use factorial::{
