@@ -206,9 +206,13 @@ def test_millions_of_distinct_values(tmp_path, record_property, capsys):
     with capsys.disabled():
         # 10^7 in `make test-full`.
         print(f"\n{count} values: report took {seconds:.1f} s and {most_kb / 1e3:.0f} MB")
-    found = json.loads((tmp_path / "report.json").read_text())["cells"][0]
+    report = json.loads((tmp_path / "report.json").read_text())
+    found = report["cells"][0]
+    # So many that those within 0.025 % of one another were taken together, which is told.
     expected = numpy_figures(values)
-    assert_figures(found["measured"], expected)
+    assert_figures(found["measured"], expected, rel=2.5e-4)
+    assert_figures(found["measured"], {name: expected[name] for name in ("samples", "min_ns", "max_ns")})
+    assert any("0.025 %" in sentence for sentence in report["limitations"]), report["limitations"]
     exact_mean = float(Fraction(int(values.sum()), 1000 * count))
     assert found["measured"]["mean_ns"] == pytest.approx(exact_mean, rel=1e-9)
 

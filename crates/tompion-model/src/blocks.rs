@@ -16,9 +16,18 @@ pub struct Blocks {
 
 impl Blocks {
     /// Adds a block; `within` is `None` where the order of its values is not known.
-    pub fn push(&mut self, distribution: Distribution, within: Option<WithinBlock>) {
+    pub fn push(&mut self, (distribution, within): (Distribution, Option<WithinBlock>)) {
         self.distributions.push(distribution);
         self.within.push(within);
+    }
+
+    /// Replaces the distributions by such of the same values, and gives the old ones.
+    pub(crate) fn replace(&mut self, by: Vec<Distribution>) -> Vec<Distribution> {
+        std::mem::replace(&mut self.distributions, by)
+    }
+
+    pub(crate) fn distributions_mut(&mut self) -> &mut [Distribution] {
+        &mut self.distributions
     }
 
     /// Whether no block has a value.
@@ -67,7 +76,7 @@ impl FromIterator<Vec<i64>> for Blocks {
         for values in blocks {
             let distribution = Distribution::from_slice(&values);
             let within = WithinBlock::of(&values, &distribution);
-            all.push(distribution, within);
+            all.push((distribution, within));
         }
         all
     }

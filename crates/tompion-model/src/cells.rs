@@ -2,11 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use tompion_stats::Distribution;
+use tompion_stats::{Distribution, MANY_DISTINCT};
 
 use crate::{Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, View};
 
-/// Everything a run knows about one cell.
+/// Distinct values that all distributions of a run keep together, about: 128 MiB.
+const MOST_KEPT: usize = 1 << 23;
+
+/// Distinct values that each may keep all the same.
+const LEAST_EACH: usize = 1 << 12;
+
+/// Everything a run knows about one cell. Where a block, or all of them together, have very
+/// many distinct values, those within 2^-12 of one another are kept as their mean
+/// ([`Distribution::bounded`]).
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// The cell's key.
@@ -81,29 +89,70 @@ impl Cell {
         }
     }
 
-    fn add(&mut self, data: &TrialData, measurement: &Measurement) {
-        let (measured, within) = data.block(View::Measured);
-        // What is the same is neither counted nor kept twice.
-        let same = || (measured.clone(), within.clone());
-        let (undisturbed, order) = match data.is_disturbed() {
-            true => data.block(View::Undisturbed),
-            false => same(),
+    /// Whether values of a block were taken together.
+    pub fn is_coarse(&self) -> bool {
+        let lists = [
+            &self.blocks,
+            &self.undisturbed_blocks,
+            &self.filled_blocks,
+            &self.batched_blocks,
+        ];
+        lists.into_iter().flatten().any(Distribution::is_coarse)
+    }
+
+    /// Takes in a trial, each distribution bounded to `most` distinct values; says how many
+    /// that adds.
+    fn add(&mut self, data: &TrialData, measurement: &Measurement, most: usize) -> usize {
+        let mut kept = 0;
+        let mut of = |view| {
+            // How values follow one another is said by them all.
+            let (distribution, within) = data.block(view);
+            let found = distribution.bounded(most);
+            kept += found.pairs().len();
+            (found, within)
         };
-        self.undisturbed_blocks.push(undisturbed, order);
+        let measured = of(View::Measured);
+        // What is the same is neither counted nor kept twice.
+        self.undisturbed_blocks.push(match data.is_disturbed() {
+            true => of(View::Undisturbed),
+            false => measured.clone(),
+        });
         if let Some(period) = measurement.period_ns {
             let period_ps = period as i64 * 1000;
-            let (filled, order) = match data.misses_periods() {
-                true => data.block(View::Filled { period_ps }),
-                false => same(),
-            };
-            self.filled_blocks.push(filled, order);
+            self.filled_blocks.push(match data.misses_periods() {
+                true => of(View::Filled { period_ps }),
+                false => measured.clone(),
+            });
         }
-        self.blocks.push(measured, within);
-        let (batched, order) = data.block(View::Batched);
-        if !batched.is_empty() {
-            self.batched_blocks.push(batched, order);
+        self.blocks.push(measured);
+        let batched = of(View::Batched);
+        if !batched.0.is_empty() {
+            self.batched_blocks.push(batched);
         }
         self.measurements.push(measurement.clone());
+        kept
+    }
+
+    /// Bounds what it has to `most` distinct values each; says how many that are.
+    fn bound(&mut self, most: usize) -> usize {
+        let bounded: Vec<Distribution> = self.blocks.iter().map(|b| b.bounded(most)).collect();
+        let mut kept: usize = bounded.iter().map(|b| b.pairs().len()).sum();
+        let whole = self.blocks.replace(bounded);
+        for list in [
+            &mut self.undisturbed_blocks,
+            &mut self.filled_blocks,
+            &mut self.batched_blocks,
+        ] {
+            for one in list.distributions_mut() {
+                if let Some(i) = whole.iter().position(|b| b.shares_memory(one)) {
+                    *one = self.blocks[i].clone();
+                } else {
+                    *one = one.bounded(most);
+                    kept += one.pairs().len();
+                }
+            }
+        }
+        kept
     }
 }
 
@@ -113,23 +162,143 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Trials gathered by cell, in the order of the cells' keys.
-#[derive(Debug, Default)]
-pub struct Cells(BTreeMap<Factors, Cell>);
+#[derive(Debug)]
+pub struct Cells {
+    cells: BTreeMap<Factors, Cell>,
+    /// Distinct values of all distributions.
+    kept: usize,
+    /// How many there may be.
+    room: usize,
+    /// How many one distribution may have.
+    most: usize,
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self {
+            cells: BTreeMap::new(),
+            kept: 0,
+            room: MOST_KEPT,
+            most: MANY_DISTINCT,
+        }
+    }
+}
 
 impl Cells {
     /// Adds a trial with its samples; trials are added in the order of execution.
     pub fn add(&mut self, trial: &Trial, data: &TrialData) {
-        let cell = self.0.entry(trial.factors.clone());
-        let cell = cell.or_insert_with(|| Cell::empty(trial.factors.clone()));
-        cell.add(data, &trial.measurement);
+        let cell = self.take(&trial.factors, data, &trial.measurement);
         cell.loads.extend(trial.load.clone());
         if let Some(missed) = trial.summary.missed_periods {
             *cell.missed_periods.get_or_insert(0) += missed;
         }
+        while self.kept > self.room && self.most > LEAST_EACH {
+            self.most /= 2;
+            let cells = self.cells.values_mut();
+            self.kept = cells.map(|c| c.bound(self.most)).sum();
+        }
+    }
+
+    fn take(&mut self, key: &Factors, data: &TrialData, measurement: &Measurement) -> &mut Cell {
+        let cell = self.cells.entry(key.clone());
+        let cell = cell.or_insert_with(|| Cell::empty(key.clone()));
+        self.kept += cell.add(data, measurement, self.most);
+        cell
     }
 
     /// All cells.
     pub fn into_vec(self) -> Vec<Cell> {
-        self.0.into_values().collect()
+        self.cells.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tompion_cause::{Cause, Source};
+
+    use super::*;
+    use crate::{Mark, Sample, Storage, TrialSummary};
+
+    /// A trial of as many distinct values, every tenth of them disturbed where asked for.
+    fn trial(cells: &mut Cells, block: u32, values: i64, disturbed: bool) {
+        let samples = (0..values).map(|i| Sample {
+            at_ns: i as u64,
+            value_ps: 50_000_000 + 7 * i,
+            n: 1,
+            missed: 0,
+            mark: match disturbed && i % 10 == 0 {
+                true => Mark::Disturbed(Cause::Tick, Source::Event),
+                false => Mark::None,
+            },
+        });
+        let data = TrialData {
+            samples: samples.collect(),
+            ..TrialData::default()
+        };
+        let trial = Trial {
+            id: block,
+            factors: Factors::default(),
+            block,
+            started_ns: 0,
+            duration_ns: 1,
+            started_at: None,
+            storage: Storage::Complete,
+            tables: Default::default(),
+            measurement: Measurement {
+                period_ns: Some(100_000),
+                ..Measurement::default()
+            },
+            load: None,
+            findings: Default::default(),
+            observation: None,
+            summary: TrialSummary::default(),
+        };
+        cells.add(&trial, &data);
+    }
+
+    #[test]
+    fn many_distinct_values_are_kept_as_few() {
+        let mut cells = Cells::default();
+        trial(&mut cells, 0, 300_000, false);
+        trial(&mut cells, 1, 1_000, false);
+        let [cell] = &cells.into_vec()[..] else {
+            panic!("one cell")
+        };
+        assert!(cell.is_coarse() && cell.blocks[0].is_coarse() && !cell.blocks[1].is_coarse());
+        assert_eq!(cell.blocks[0].len(), 300_000);
+        assert!(cell.blocks[0].pairs().len() < 1_000);
+        assert!(cell.filled_blocks[0].shares_memory(&cell.blocks[0]));
+        assert_eq!(cell.blocks[1].pairs().len(), 1_000);
+    }
+
+    #[test]
+    fn many_trials_together_are_kept_in_the_room_there_is() {
+        let mut cells = Cells {
+            room: 20_000,
+            ..Cells::default()
+        };
+        for block in 0..3 {
+            trial(&mut cells, block, 6_000, false);
+        }
+        assert_eq!((cells.kept, cells.most), (18_000, MANY_DISTINCT));
+        for block in 3..8 {
+            trial(&mut cells, block, 6_000, block == 5);
+        }
+        assert_eq!(cells.most, LEAST_EACH);
+        assert!(cells.kept < 20_000);
+        let [cell] = &cells.into_vec()[..] else {
+            panic!("one cell")
+        };
+        assert!(
+            cell.blocks
+                .iter()
+                .all(|b| b.len() == 6_000 && b.pairs().len() < 1_000)
+        );
+        for i in 0..8 {
+            let shared = cell.undisturbed_blocks[i].shares_memory(&cell.blocks[i]);
+            assert_eq!(shared, i != 5);
+            assert!(cell.filled_blocks[i].shares_memory(&cell.blocks[i]));
+        }
+        assert_eq!(cell.undisturbed_blocks[5].len(), 5_400);
     }
 }

@@ -20,6 +20,7 @@ pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
     all.extend(cpu_quota(data).map(|q| q.1));
     all.extend(clock_steps(data));
     all.extend(trial_limits(data));
+    all.extend(coarse(data));
     all.extend(missing(data));
     all.extend(evidence(data));
     all.extend(blind_spots(data));
@@ -147,6 +148,20 @@ fn trial_limits(data: &ReportData) -> Vec<String> {
         all.push("One block only: there is nothing to compute intervals from.".to_owned());
     }
     all
+}
+
+/// That values were taken together to be kept in little memory.
+fn coarse(data: &ReportData) -> Option<String> {
+    let cells = data.cells();
+    let coarse = cells.iter().filter(|c| c.is_coarse()).count() as u64;
+    (coarse > 0).then(|| {
+        format!(
+            "{} of {} cells have so many distinct values that those within 0.025 % of one another were taken together \
+             as their mean. Quantiles are right to 0.025 %, the smallest and the largest value of each trial to the last digit.",
+            count(coarse),
+            count(cells.len() as u64)
+        )
+    })
 }
 
 fn missing(data: &ReportData) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Exact distributions: sorted distinct values with their counts.
+//! Distributions as sorted distinct values with their counts, exact unless bounded.
 
 use std::sync::Arc;
 
@@ -7,11 +7,13 @@ use crate::counting;
 /// A multiset of integers as sorted `(value, count)` pairs.
 ///
 /// Distributions merge without loss, and quantiles, moments and counts come out
-/// exactly as from the raw values. A clone shares its pairs and takes no memory.
+/// exactly as from the raw values, unless it was [`bounded`](Self::bounded). A clone
+/// shares its pairs and takes no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     pairs: Arc<Vec<(i64, u64)>>,
     len: u64,
+    coarse: bool,
 }
 
 impl Distribution {
@@ -35,6 +37,15 @@ impl Distribution {
         Self {
             pairs: Arc::new(pairs),
             len,
+            coarse: false,
+        }
+    }
+
+    /// From pairs in ascending order that stand for values near them.
+    pub(crate) fn coarse(pairs: Vec<(i64, u64)>) -> Self {
+        Self {
+            coarse: true,
+            ..Self::from_counted(pairs)
         }
     }
 
@@ -75,7 +86,10 @@ impl Distribution {
                 let mut pairs = pairs.collect::<Vec<_>>().concat();
                 // Stable, since that finds the parts in order and only merges them.
                 pairs.sort_by_key(|p| p.0);
-                Self::from_sorted(pairs)
+                Self {
+                    coarse: several.iter().any(|p| p.coarse),
+                    ..Self::from_sorted(pairs)
+                }
             }
         }
     }
@@ -88,6 +102,17 @@ impl Distribution {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Whether values within 2^-12 of one another were taken together
+    /// ([`Distribution::bounded`]).
+    pub fn is_coarse(&self) -> bool {
+        self.coarse
+    }
+
+    /// Whether both share one piece of memory.
+    pub fn shares_memory(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.pairs, &other.pairs)
     }
 
     /// The sorted distinct values with their counts.

@@ -27,8 +27,13 @@ pub fn histogram(values: &Distribution) -> Vec<(i64, i64, u64)> {
 
 /// The lowest and the highest value of the bin that holds `value`.
 pub(crate) fn bin_of(value: i64) -> (i64, i64) {
+    bin_by(value, BITS)
+}
+
+/// The same where so many bits of a magnitude tell bins apart.
+pub(crate) fn bin_by(value: i64, bits: u32) -> (i64, i64) {
     let magnitude = value.unsigned_abs();
-    let shift = (u64::BITS - magnitude.leading_zeros()).saturating_sub(BITS);
+    let shift = (u64::BITS - magnitude.leading_zeros()).saturating_sub(bits);
     let low = magnitude >> shift << shift;
     let high = low + ((1 << shift) - 1);
     // 2^63 alone is the magnitude of a value without being one.

@@ -19,6 +19,7 @@
 
 mod bins;
 mod block_interval;
+mod coarse;
 mod counting;
 mod dependence;
 mod distribution;
@@ -51,6 +52,7 @@ pub use bins::{Bins, RangeError};
 pub use block_interval::{
     BlockQuantile, LEAST_BLOCKS, NoInterval, block_quantile, interval_samples_needed,
 };
+pub use coarse::MANY_DISTINCT;
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};
