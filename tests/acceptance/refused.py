@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tarfile
 import termios
 import threading
 import time
@@ -19,7 +20,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from conftest import TOMPION, tompion
+from conftest import ROOT, TOMPION, tompion
 from own_run import mounted
 from preload import program
 from test_advise_recovery import Machine
@@ -177,15 +178,16 @@ def measured(*arguments, **others):
 
 
 class Report(Command):
-    """Of a small run."""
+    """Of the golden run."""
 
     def __init__(self, place):
         super().__init__(place)
         self.page = place / "page.html"
-        tompion("measure", "read-cost", "--duration", "300ms", "--out", place / "run", "--quiet", check=0)
+        with tarfile.open(ROOT / "tests/golden/version-2.tar.gz") as packed:
+            packed.extractall(place, filter="data")
 
     def arguments(self):
-        return ["report", self.place / "run", "--html", self.page]
+        return ["report", self.place / "version-2", "--html", self.page]
 
     def left(self, status):
         whole = self.page.exists() and self.page.read_text().endswith("</html>")
