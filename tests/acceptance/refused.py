@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tarfile
 import termios
 import threading
 import time
@@ -19,7 +20,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from conftest import TOMPION, tompion
+from conftest import ROOT, TOMPION, tompion
 from own_run import mounted
 from preload import program
 from test_advise_recovery import Machine
@@ -177,15 +178,16 @@ def measured(*arguments, **others):
 
 
 class Report(Command):
-    """Of a small run."""
+    """Of the golden run."""
 
     def __init__(self, place):
         super().__init__(place)
         self.page = place / "page.html"
-        tompion("measure", "read-cost", "--duration", "1s", "--out", place / "run", "--quiet", check=0)
+        with tarfile.open(ROOT / "tests/golden/version-2.tar.gz") as packed:
+            packed.extractall(place, filter="data")
 
     def arguments(self):
-        return ["report", self.place / "run", "--html", self.page]
+        return ["report", self.place / "version-2", "--html", self.page]
 
     def left(self, status):
         whole = self.page.exists() and self.page.read_text().endswith("</html>")
@@ -372,8 +374,8 @@ def problems(kind, calls, directory, errors=ERRORS):
     # Compiled once, before it is started many times at once.
     program("refuse.c")
 
-    def one(call, error):
-        place = directory / f"{call}-{error}"
+    def one(call, error, again=""):
+        place = directory / f"{call}-{error}{again}"
         found = kind(place).problem(without([call], error))
         if not found:
             shutil.rmtree(place, ignore_errors=True)
@@ -381,4 +383,9 @@ def problems(kind, calls, directory, errors=ERRORS):
 
     with ThreadPoolExecutor(LANES) as lanes:
         found = list(lanes.map(lambda both: one(*both), asked))
+    # Beside others all may be late; what hangs does so alone, too.
+    for number, (call, error) in enumerate(asked):
+        if found[number] == "hangs":
+            print(f"without {call} ({error}) it did not end in {LONGEST_S} s beside others")
+            found[number] = one(call, error, "-alone")
     return [f"without {call} ({error}) {what}" for (call, error), what in zip(asked, found) if what]
