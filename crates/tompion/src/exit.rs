@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use tompion_assess::verdict::Outcome;
+use tompion_store::printable;
 
 /// Any error, usage errors included.
 pub const ERROR: u8 = 1;
@@ -31,11 +32,7 @@ pub fn of_outcomes(outcomes: impl IntoIterator<Item = Outcome>) -> u8 {
 /// Writes one line to standard error, where that is possible: it may lie on the
 /// very disk that is full. What would control the terminal becomes a space.
 pub fn complain(text: &str) {
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let _ = writeln!(std::io::stderr(), "tompion: {line}");
+    let _ = writeln!(std::io::stderr(), "tompion: {}", printable(text));
 }
 
 /// Prints an error as one line.
