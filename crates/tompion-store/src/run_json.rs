@@ -19,6 +19,9 @@ const BEFORE: &str = ",\n  \"crc32\": \"";
 const AFTER: &str = "\"\n}\n";
 const DIGITS: usize = 8;
 
+/// Bytes that are looked at before more are read.
+const PIECE: u64 = 1 << 20;
+
 /// Writes the record with its checksum.
 pub(super) fn write(directory: &Directory, record: &RunRecord) -> Result<()> {
     let path = directory.path().join(RUN_FILE);
@@ -102,13 +105,18 @@ fn read_text(directory: &Directory, path: &Path) -> Result<String> {
     })?;
     let length = file.metadata().map_or(0, |m| m.len());
     check_length(path, length)?;
-    let mut text = String::with_capacity(length as usize);
-    match file.take(limits::RUN_JSON_BYTES).read_to_string(&mut text) {
-        Ok(_) => Ok(text),
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
-            Err(Error::invalid(path, "not text; the run is damaged"))
+    let no_text = || Error::invalid(path, "not text; the run is damaged");
+    let mut text = Vec::with_capacity(length as usize);
+    let mut file = file.take(limits::RUN_JSON_BYTES);
+    loop {
+        let before = text.len();
+        let piece = file.by_ref().take(PIECE).read_to_end(&mut text);
+        match piece.map_err(Error::io(path, "reading"))? {
+            0 => return String::from_utf8(text).map_err(|_| no_text()),
+            // Holes of a file are full of these, take no room on a disk, and would take memory.
+            _ if text[before..].contains(&0) => return Err(no_text()),
+            _ => {}
         }
-        Err(e) => Err(Error::io(path, "reading")(e)),
     }
 }
 
