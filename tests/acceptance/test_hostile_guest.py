@@ -146,6 +146,22 @@ def pages_of_zeros(honest, name, rows, side_columns=0):
     return framed(of_directory(write_run(honest.at / name, [trial], finished=False)))
 
 
+def text_in_every_row(honest):
+    """A run of one trial with a table whose one long text stands in every row."""
+    import numpy
+    import pyarrow.parquet
+    from run_generator import Trial, write_run
+
+    key = json.loads(tarfile.open(fileobj=io.BytesIO(honest.archive)).extractfile("run.json").read())
+    trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(10), value_ps=numpy.zeros(10, numpy.int64),
+                  side_tables={"x": pyarrow.table({"c": ["x"]})})
+    run = write_run(honest.at / "texts", [trial], finished=False)
+    texts = pyarrow.DictionaryArray.from_arrays(numpy.zeros(200_000, numpy.int32), pyarrow.array(["x" * 100_000]))
+    pyarrow.parquet.write_table(pyarrow.table({"c": texts}), run / "samples/00000.x.parquet")
+    rewrite(run, lambda record: record["trials"][0]["tables"]["x"].update(rows=200_000))
+    return framed(of_directory(run))
+
+
 def attacks(honest):
     """What an instance does, and why its cell then fails."""
     def sends(result):
@@ -186,6 +202,7 @@ def attacks(honest):
         "a record that is deeper than any": (
             archive(("run.json", b'{"schema_version": 2, "notes": ' + b"[" * 50_000, {})), "."),
         "rows without end": (sends(pages_of_zeros(honest, "rows", (1 << 20) + 1)), "a trial of 1048577 rows"),
+        "a text in every row": (sends(text_in_every_row(honest)), "20000000000 bytes of text"),
         "columns without end": (sends(pages_of_zeros(honest, "columns", 10, 5000)), "5000 columns"),
     }
 

@@ -496,6 +496,17 @@ def test_a_plan_is_checked_before_anything_starts(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+def test_a_plan_without_end_or_with_other_letters_is_refused_in_one_line(tmp_path):
+    """A stranger's plan may be a link, and its mistakes are shown."""
+    endless = tmp_path / "endless.toml"
+    endless.symlink_to("/dev/zero")
+    done = tompion("lab", "plan", endless, check=1, timeout=20)
+    assert done.stderr.count("\n") == 1 and "4194304 bytes" in done.stderr, done.stderr
+    plan = write(tmp_path, '"\\u001b[2J\\u202egpj" = 1\n' + SMALL)
+    done = tompion("lab", "plan", plan, check=1)
+    assert done.stderr.count("\n") == 1 and not set(done.stderr) & {"\x1b", "\u202e"}, done.stderr
+
+
 def test_looking_at_a_plan_starts_nothing(tmp_path):
     """A plan may come from a stranger: what it names is started by `--probe` and `run` alone."""
     traces = tmp_path / "started"

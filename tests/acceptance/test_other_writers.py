@@ -765,12 +765,45 @@ def test_rows_that_take_no_bytes_are_refused(tmp_path):
     refused_within_limits(run, "trial 0: 8000000 rows in", "2 a byte")
 
 
+def test_one_long_text_in_every_row_is_refused(tmp_path):
+    """A file holds it once; read as it stands there it would fill any memory, and its checksum
+    would take hours."""
+    rows, length = 10**6, 10**5
+    run = write_run(tmp_path / "run", [trial(some_values(10), side_tables={
+        "flows": pa.table({"flow": pa.array(["x"])})})], finished=False)
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * length]))
+    path = run / "samples/00000.flows.parquet"
+    pq.write_table(pa.table({"flow": texts}), path, row_group_size=rows)
+    change_record(run, lambda record: record["trials"][0]["tables"]["flows"].update(
+        rows=rows, crc32="00000000"))
+    assert path.stat().st_size < 10**5
+    refused_within_limits(run, "00000.flows.parquet: 100000000000 bytes of text in", "64 a byte")
+
+
 def test_a_run_json_without_end_is_refused(tmp_path):
     run = write_run(tmp_path / "run", [trial(some_values(10))])
     with (run / "run.json").open("r+") as file:
         file.truncate(6 << 30)
     refused_within_limits(run, "run.json", "at most")
 
+
+def test_a_run_json_full_of_holes_is_refused(tmp_path):
+    """Within the limit, and not a block on the disk."""
+    run = write_run(tmp_path / "run", [trial(some_values(10))])
+    with (run / "run.json").open("r+") as file:
+        file.truncate(1 << 30)
+    refused_within_limits(run, "run.json", "not text")
+
+
+def test_methods_that_each_have_a_load_of_their_own_take_no_memory_of_their_product(tmp_path):
+    trials = [trial([5000, 6000], factors=FACTORS | {"method": f"m{i}", "load": f"cpu:threads={i}"})
+              for i in range(1, 1000)]
+    run = write_run(tmp_path / "run", trials)
+    for form in ("html", "md"):
+        done, memory = limited("report", run, "--format", form)
+        assert done.returncode == 0, done.stderr
+        assert memory < 256, memory
+        assert "m999" in done.stdout and "cpu:threads=999" in done.stdout
 
 def test_missed_periods_beyond_what_a_reader_fills_in_are_refused(tmp_path):
     rows = 10_000

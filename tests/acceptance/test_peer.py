@@ -116,20 +116,31 @@ def lines(connection):
             raise ConnectionError(f"closed after {heard!r}")
 
 
+def ask(port, source="127.0.0.1"):
+    """A connection whose request has been answered, what it says, and what the proof is of."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(source, 0))
+    said = lines(connection)
+    ours = os.urandom(16).hex()
+    connection.sendall(f"tompion 2 download {ours}\n".encode())
+    challenge, theirs = next(said).split(" ")
+    assert challenge == "challenge"
+    return connection, said, f"tompion 2 download {ours} {theirs}"
+
+
+def prove(connection, said, subject, secret):
+    """Proves the key, and waits for the first bytes of a download."""
+    proof = hmac.new(secret, subject.encode(), "sha256").hexdigest()
+    connection.sendall(f"proof {proof}\n".encode())
+    assert next(said) == "go"
+    connection.recv(1)
+
+
 def served(port, secret):
     """Seconds from connecting to the first bytes of a download, the key proved between them."""
     begun = time.monotonic()
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-        said = lines(connection)
-        ours = os.urandom(16).hex()
-        connection.sendall(f"tompion 2 download {ours}\n".encode())
-        challenge, theirs = next(said).split(" ")
-        assert challenge == "challenge"
-        subject = f"tompion 2 download {ours} {theirs}"
-        proof = hmac.new(secret, subject.encode(), "sha256").hexdigest()
-        connection.sendall(f"proof {proof}\n".encode())
-        assert next(said) == "go"
-        connection.recv(1)
+    asked = ask(port)
+    with asked[0]:
+        prove(*asked, secret)
         return time.monotonic() - begun
 
 
@@ -169,3 +180,15 @@ def test_it_lives_on_with_hardly_a_descriptor(tmp_path):
         for one in held:
             one.close()
         assert process.poll() is None
+
+
+def test_who_asks_again_and_again_keeps_no_distant_client_out(tmp_path):
+    """While a client that is far away has not answered yet, one machine asks more often than the
+    door has room: it crowds itself out and nobody else."""
+    file = key(tmp_path)
+    with peer("--key", file) as (_, port), contextlib.ExitStack() as open_ones:
+        distant = ask(port)
+        open_ones.enter_context(distant[0])
+        for _ in range(400):
+            open_ones.enter_context(ask(port, "127.0.0.2")[0])
+        prove(*distant, file.read_bytes())

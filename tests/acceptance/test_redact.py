@@ -61,6 +61,8 @@ RECORD = {
     "root of the kernel": ((*ENVIRONMENT, "kernel", "timing_options", "+"), "root=UUID=0f3a1f2e-1111-4222-8333-abcdef0f3aff", "0f3aff"),
     "link-local address": ((*ENVIRONMENT, "virtualization", "evidence", "+"), "from fe80::5054:ff%eth0", "5054:ff"),
     "range of addresses": ((*ENVIRONMENT, "virtualization", "evidence", "+"), "in 10.33.1.1-10.33.1.9", "10.33.1"),
+    "address in quotes": (("guards", "+"), "From \u201c10.37.1.2\u201d, 10.37.1.3#x and \\\\10.37.1.4\\x.", "10.37"),
+    "card behind its name": (("guards", "+"), "On eth0/52:54:00:aa:bb:c3.", "bb:c3"),
     "network": (("guards", "+"), "Traffic to 10.34.0.0/16 is held back.", "10.34"),
     "network card": ((*ENVIRONMENT, "virtualization", "features", "+"), "52:54:00:aa:bb:c2", "bb:c2"),
     "UUID": ((*ENVIRONMENT, "virtualization", "evidence", "+"), "system 4c4c4544-0043-5910-8052-b4c04f5a32ff", "5a32ff"),

@@ -36,7 +36,14 @@ pub(crate) struct Grid<'a> {
     pub loads: Vec<&'a str>,
     /// Methods with their variants.
     pub rows: Vec<Row<'a>>,
+    /// Its number, where there is one for each load.
+    pub of_load: Option<usize>,
 }
+
+/// Empty places that a grid may have, whatever it holds.
+const EMPTY: usize = 4096;
+/// And for each cell.
+const EMPTY_EACH: usize = 8;
 
 /// One method in one variant.
 #[derive(Clone, Debug)]
@@ -67,15 +74,22 @@ impl<'a> Grid<'a> {
     /// For example `Wake-up latency, target 100 µs`.
     pub(crate) fn title(&self) -> String {
         let ProbeWords { title, target, .. } = self.probe;
-        self.target.map_or_else(
+        let title = self.target.map_or_else(
             || title.to_owned(),
             |t| format!("{title}, {target} {}", level(t)),
-        )
+        );
+        match (self.of_load, self.loads.first()) {
+            (Some(_), Some(load)) => format!("{title}, under {}", load_title(load)),
+            _ => title,
+        }
     }
 
     /// A name for anchors, unique within a report.
     pub(crate) fn anchor(&self) -> String {
-        let raw = format!("{}-{}", self.probe.name, self.target.unwrap_or_default());
+        let mut raw = format!("{}-{}", self.probe.name, self.target.unwrap_or_default());
+        if let Some(number) = self.of_load {
+            raw = format!("{raw}-{number}");
+        }
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         raw.chars()
             .map(safe)
@@ -165,10 +179,37 @@ pub(crate) fn grids<'a>(data: &'a ReportData, probe: ProbeWords<'a>) -> Vec<Grid
     let order: Vec<&str> = methods.iter().map(|m| m.1).collect();
     let mut grids: Vec<Grid<'_>> = groups
         .into_iter()
-        .map(|(target, cells)| grid(probe, target, &cells, &order))
+        .flat_map(|(target, cells)| of_target(probe, target, &cells, &order))
         .collect();
     grids.sort_by_key(|g| target_rank(g.target));
     grids
+}
+
+/// All cells of a target in one grid; in one for each load where nearly all of its places would
+/// be empty, since they take memory as well.
+fn of_target<'a>(
+    probe: ProbeWords<'a>,
+    target: Option<&'a str>,
+    cells: &[Shown<'a>],
+    methods: &[&str],
+) -> Vec<Grid<'a>> {
+    let load_of = |s: &Shown<'a>| s.cell.factors.level(factor::LOAD);
+    let row_of = |s: &Shown<'a>| s.cell.factors.clone().without(factor::LOAD);
+    let mut by_load: BTreeMap<&str, Vec<Shown<'a>>> = BTreeMap::new();
+    for shown in cells {
+        by_load.entry(load_of(shown)).or_default().push(*shown);
+    }
+    let rows: BTreeSet<Factors> = cells.iter().map(row_of).collect();
+    if rows.len().saturating_mul(by_load.len()) <= EMPTY + EMPTY_EACH * cells.len() {
+        return vec![grid(probe, target, cells, methods)];
+    }
+    let mut loads: Vec<&str> = by_load.keys().copied().collect();
+    sort_loads(&mut loads);
+    let of_load = |(number, load): (usize, &&str)| Grid {
+        of_load: Some(number + 1),
+        ..grid(probe, target, &by_load[*load], methods)
+    };
+    loads.iter().enumerate().map(of_load).collect()
 }
 
 fn grid<'a>(
@@ -211,6 +252,7 @@ fn grid<'a>(
         target,
         loads,
         rows,
+        of_load: None,
     }
 }
 

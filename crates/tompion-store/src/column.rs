@@ -189,6 +189,14 @@ impl Column {
         }
     }
 
+    /// Bytes of its texts, each as often as it stands there.
+    pub(super) fn text_bytes(&self) -> u64 {
+        match &self.data {
+            Data::Text(texts) => texts.iter().map(|text| text.len() as u64).sum(),
+            _ => 0,
+        }
+    }
+
     pub(super) fn rows(&self) -> usize {
         let data = self.data.len();
         self.levels.as_ref().map_or(data, Vec::len)

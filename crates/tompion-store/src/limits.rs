@@ -63,6 +63,15 @@ pub(super) const OF_VALUES: RowLimit = RowLimit {
     per_byte: 8 * OF_TABLE.per_byte,
 };
 
+/// The texts of a table, each as often as it stands there. A file holds a long one once for any
+/// number of rows, but whoever checks or reads the table goes through it again for each.
+pub(super) const OF_TEXTS: RowLimit = RowLimit {
+    what: "a table",
+    unit: "bytes of text",
+    free: 1 << 26,
+    per_byte: 64,
+};
+
 impl RowLimit {
     pub(super) fn check(&self, rows: u64, bytes: u64) -> Result<(), Fault> {
         let Self {

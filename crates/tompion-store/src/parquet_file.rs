@@ -344,14 +344,30 @@ impl ParquetFile {
     /// The side table in a row group.
     pub(super) fn table(&self, group: u32, rows: u64) -> Result<Vec<Column>> {
         let columns = self.side_columns()?;
-        let bytes = self.file.metadata().map(|m| m.len());
-        let bytes = bytes.map_err(Error::io(&self.path, "reading"))?;
+        let bytes = self.bytes()?;
         let values = rows.saturating_mul(columns.len() as u64);
         limits::OF_VALUES
             .check(values, bytes)
             .map_err(|why| Error::invalid(&self.path, why.to_string()))?;
         let read = |(index, _, kind)| self.read(group, rows, index, kind);
-        columns.into_iter().map(read).collect()
+        let read: Result<Vec<Column>> = columns.into_iter().map(read).collect();
+        self.with_texts_within_limits(read?)
+    }
+
+    fn bytes(&self) -> Result<u64> {
+        let length = self.file.metadata().map(|m| m.len());
+        length.map_err(Error::io(&self.path, "reading"))
+    }
+
+    /// The same columns. So far equal texts share their bytes; all that follows takes each by
+    /// itself.
+    fn with_texts_within_limits(&self, columns: Vec<Column>) -> Result<Vec<Column>> {
+        let texts = columns.iter().map(Column::text_bytes);
+        let texts = texts.fold(0, u64::saturating_add);
+        match limits::OF_TEXTS.check(texts, self.bytes()?) {
+            Ok(()) => Ok(columns),
+            Err(why) => Err(Error::invalid(&self.path, why.to_string())),
+        }
     }
 
     /// The columns of side tables in it: their places in the file, names and kinds.
@@ -397,7 +413,8 @@ impl ParquetFile {
                 None => Err(self.damaged(&format!("it has no column `{name}` ({})", kind.name()))),
             }
         };
-        wanted.iter().map(column).collect()
+        let read: Result<Vec<Column>> = wanted.iter().map(column).collect();
+        self.with_texts_within_limits(read?)
     }
 
     fn read(&self, group: u32, rows: u64, index: usize, kind: Kind) -> Result<Column> {

@@ -62,7 +62,7 @@ fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
             .for_each(|c| c.add(&drawn[drawn.len() - 1]));
         for (outcomes, (_, q)) in outcomes.iter_mut().zip(QUANTILES) {
             for (outcomes, methods) in outcomes.iter_mut().zip(METHODS) {
-                if drawn.len() % methods > 0 {
+                if !drawn.len().is_multiple_of(methods) {
                     continue;
                 }
                 let judged = &drawn[drawn.len() - methods..];

@@ -1,9 +1,9 @@
 //! Who is let in: connections that have not asked for a service yet, or not proved the key. There
 //! may be thousands that never will, so each has a moment and a line, and no thread.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,9 @@ use super::key::Key;
 /// How long one may take from connecting to the end of the talk.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many may be at the door, of those that have said nothing of use yet and of those that
-/// were challenged: the oldest go first.
+/// were challenged. Where there are more, the oldest of the machine that has most of them goes:
+/// a proof takes as long as the way to a client and back, and meanwhile one machine can send
+/// thousands of requests.
 const MOST: usize = 256;
 /// Connections that the kernel keeps until they are taken.
 const BACKLOG: i32 = 4096;
@@ -27,6 +29,7 @@ const AT_A_TIME: usize = 64;
 /// Someone at the door.
 struct Waiting {
     since: Instant,
+    machine: IpAddr,
     hearing: Hearing<TcpStream>,
 }
 
@@ -98,16 +101,10 @@ impl Door {
             }
         }
         (self.silent, self.challenged) = (silent, challenged);
-        self.keep_the_youngest();
-        Ok(admitted)
-    }
-
-    fn keep_the_youngest(&mut self) {
         for queue in [&mut self.silent, &mut self.challenged] {
-            while queue.len() > MOST {
-                queue.pop_front();
-            }
+            make_room(queue, MOST);
         }
+        Ok(admitted)
     }
 
     fn sleep(&self, longest: Duration) {
@@ -127,10 +124,11 @@ impl Door {
         self.is_full = false;
         for _ in 0..AT_A_TIME {
             match self.listener.accept() {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
                     if stream.set_nonblocking(true).is_ok() {
                         self.silent.push_back(Waiting {
                             since: Instant::now(),
+                            machine: machine(from),
                             hearing: Hearing::new(stream),
                         });
                     }
@@ -151,6 +149,37 @@ impl Door {
             }
         }
         Ok(())
+    }
+}
+
+/// Leaves as many of a queue as `most`.
+fn make_room(queue: &mut VecDeque<Waiting>, most: usize) {
+    if queue.len() <= most {
+        return;
+    }
+    let mut of_machines = HashMap::<IpAddr, usize>::new();
+    for waiting in &*queue {
+        *of_machines.entry(waiting.machine).or_default() += 1;
+    }
+    while queue.len() > most {
+        let crowd = of_machines.values().copied().max().unwrap_or(0);
+        let Some(at) = queue
+            .iter()
+            .position(|w| of_machines.get(&w.machine) == Some(&crowd))
+        else {
+            return;
+        };
+        if let Some(gone) = queue.remove(at) {
+            of_machines.entry(gone.machine).and_modify(|n| *n -= 1);
+        }
+    }
+}
+
+/// The machine behind an address: one has a network of 64 bits of IPv6 for itself.
+fn machine(from: SocketAddr) -> IpAddr {
+    match from.ip().to_canonical() {
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !0 << 64).into(),
+        ip => ip,
     }
 }
 

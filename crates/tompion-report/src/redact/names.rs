@@ -175,6 +175,8 @@ impl Names {
             "id"
         } else if is_private_path(bare) {
             "path"
+        } else if holds_address(bare) {
+            "address"
         } else if (bare.contains('@') && bare.len() > 2 && !bare.starts_with('@'))
             || self.is_private(bare)
         {
@@ -223,6 +225,56 @@ fn is_one_address(word: &str) -> bool {
     ip.is_some_and(|ip| !ip.is_loopback() && !ip.is_unspecified())
 }
 
+/// Whether an address stands anywhere in a word, whatever is written before and behind it, as in
+/// `eth0/52:54:00:12:34:56`, `10.1.2.3#dns`, `\u{201c}10.1.2.3\u{201d}` and `ip-10-1-2-3.internal`.
+fn holds_address(word: &str) -> bool {
+    let runs = |is_part: fn(char) -> bool| word.split(move |c: char| !is_part(c));
+    let is_octet =
+        |part: &&str| (1..=3).contains(&part.len()) && part.parse::<u16>().is_ok_and(|n| n <= 255);
+    // With leading zeros, too.
+    let has_ip = |run: &str, separator: char| {
+        let parts: Vec<&str> = run.split(separator).filter(|p| !p.is_empty()).collect();
+        let plain = |p: &&str| {
+            p.parse::<u8>()
+                .map_or_else(|_| (*p).to_owned(), |n| n.to_string())
+        };
+        parts.len() == 4
+            && parts.iter().all(is_octet)
+            && is_one_address(&parts.iter().map(plain).collect::<Vec<_>>().join("."))
+    };
+    let of_dashes = word.match_indices("ip-").any(|(at, _)| {
+        let run = &word[at + 3..];
+        let end = run.find(|c: char| !c.is_ascii_digit() && c != '-');
+        has_ip(&run[..end.unwrap_or(run.len())], '-')
+    });
+    of_dashes
+        || runs(|c| c.is_ascii_digit() || c == '.').any(|run| has_ip(run, '.'))
+        || runs(|c| c.is_ascii_alphanumeric() || ":%".contains(c)).any(|run| {
+            run.contains(':') && (is_one_address(run.trim_end_matches(':')) || is_one_address(run))
+        })
+        || runs(|c| c.is_ascii_alphanumeric() || c == ':').any(holds_card)
+        || runs(|c| c.is_ascii_alphanumeric() || c == '-').any(holds_card)
+        || runs(|c| c.is_ascii_alphanumeric()).any(|run| {
+            // As names of network cards have it.
+            let card = run.strip_prefix("enx").unwrap_or_default();
+            card.len() == 12 && card.bytes().all(|b| b.is_ascii_hexdigit())
+        })
+}
+
+/// Whether six octets of a network card stand in a row, the first perhaps behind a word.
+fn holds_card(run: &str) -> bool {
+    let parts: Vec<&str> = run.split([':', '-']).collect();
+    parts.windows(6).any(|six| {
+        let is_hex = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        let split = six[0].len().checked_sub(2).map(|at| six[0].split_at(at));
+        // Behind a digit it is rather a year.
+        let is_first = |(before, octet): (&str, &str)| {
+            is_hex(octet) && !before.ends_with(|c: char| c.is_ascii_digit())
+        };
+        split.is_some_and(is_first) && six[1..].iter().all(|part| is_hex(part))
+    })
+}
+
 /// `52:54:00:12:34:56`, as `BOOTIF` has it with a type before, or as Cisco writes it.
 fn is_card(word: &str) -> bool {
     let all_hex = |part: &str, length: usize| {
@@ -248,7 +300,9 @@ fn is_identifier(word: &str) -> bool {
         let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
         part.len() >= 12 && is_hex(part) && is_mixed
     };
+    let parts_of_paths: Vec<&str> = word.split(|c: char| !c.is_alphanumeric()).collect();
     parts.windows(lengths.len()).any(is_uuid)
+        || parts_of_paths.windows(lengths.len()).any(is_uuid)
         || word.split(|c: char| !c.is_alphanumeric()).any(is_number)
 }
 
@@ -323,6 +377,34 @@ mod tests {
             ("x@example.org", "(name 1)"),
             ("ip=10.0.0.5::10.0.0.1:255.255.255.0", "ip=(address 1)"),
             ("~mira/x or ~/y", "(path 1) or (path 2)"),
+            (
+                "\u{201c}10.1.2.3\u{201d} and 10.1.2.3#x",
+                "(address 1) and (address 2)",
+            ),
+            (
+                "x10.1.2.3 +10.1.2.3 10.1.2.3\u{2026}",
+                "(address 1) (address 2) (address 3)",
+            ),
+            (
+                "010.001.002.003 or *10.1.2.3*",
+                "(address 1) or (address 2)",
+            ),
+            ("\\\\10.1.2.3\\share", "(address 1)"),
+            ("10.1.2.3\u{2192}10.1.2.4", "(address 1)"),
+            ("ip-10-1-2-3.ec2.internal", "(address 1)"),
+            (
+                "2001:db8::7#x \u{ab}2001:db8::7\u{bb}",
+                "(address 1) (address 2)",
+            ),
+            (
+                "eth0/52:54:00:12:34:56 mac52:54:00:12:34:56",
+                "(address 1) (address 2)",
+            ),
+            ("enx525400123456", "(address 1)"),
+            (
+                "root=/dev/disk/by-uuid/12345678-1234-1234-1234-123456789012",
+                "root=(id 1)",
+            ),
         ] {
             assert_eq!(clean(text), left);
         }
@@ -341,6 +423,8 @@ mod tests {
             "AMD EPYC 7763 64-Core",
             "CPUID 0x40000000: KVMKVMKVM",
             "mitigations=auto,no_guest_host",
+            "std::time::Instant or 0-1-2-3 at 0000:00:1f.2",
+            "x127.0.0.1# is here, 2026-11-24-10-12-33 was then",
         ] {
             assert_eq!(clean(text), text);
         }

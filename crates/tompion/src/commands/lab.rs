@@ -4,6 +4,7 @@ mod progress;
 mod summary;
 mod text;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -242,6 +243,9 @@ fn platforms(options: &LabPlatformsOptions) -> exit::Result {
     Ok(0)
 }
 
+/// The longest plan. A stranger's may be a link to a file without end.
+const PLAN_BYTES: u64 = 4 << 20;
+
 /// The plan in `file`; where it is none, its mistakes are told, a line each.
 fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
     anyhow::ensure!(
@@ -249,7 +253,15 @@ fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
         "{0}: a directory, where a plan is a file; to go on with the lab in it: tompion lab run --resume {0}",
         file.display()
     );
-    let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|plan| plan.take(PLAN_BYTES + 1).read_to_end(&mut bytes))
+        .with_context(|| file.display().to_string())?;
+    anyhow::ensure!(
+        bytes.len() as u64 <= PLAN_BYTES,
+        "{}: longer than {PLAN_BYTES} bytes, which a plan has at most",
+        file.display()
+    );
     let Ok(text) = String::from_utf8(bytes) else {
         anyhow::bail!("{}: no text in UTF-8, which a plan is", file.display());
     };
