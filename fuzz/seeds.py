@@ -389,6 +389,8 @@ kind = "host"
 [[probes]]
 kind = "read-cost"
 """)
+    sizes = [f"memory:size={2**64 // 1024**power - 1}{unit}" for power, unit in ((3, "G"), (2, "M"), (1, "K"), (3, "g"))]
+    put("lab-plan", "largest-sizes", f"loads = {json.dumps(sizes)}\n")
     docs = (ROOT / "docs").rglob("*.md")
     found = [block for page in sorted(docs) for block in page.read_text().split("```toml\n")[1:]]
     for i, block in enumerate(found):

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use tempfile::TempDir;
 use tompion_assess::verdict::assess;
-use tompion_model::{Note, RunRecord, json_schema, note_kind};
+use tompion_model::{Note, RunRecord, factor, json_schema, note_kind};
 use tompion_report::{FORMS, Make, ReportData, Vocabulary, redacted, terminal};
 use tompion_store::Run;
 
@@ -72,13 +72,19 @@ fn told() -> &'static Told {
         );
         // Times, names of files and checksums are what they are.
         places.retain(|p| p.class != "exact");
-        // Remarks of the program's own stay, whatever class they have.
+        // Levels of the program's own factors, and its own remarks, stay but for words that name
+        // somebody.
+        let others = [factor::LOAD, factor::PLATFORM, factor::PLACEMENT, "other"];
         let own = [
             note_kind::INTERRUPTED,
             note_kind::TIME_RAN_OUT,
             note_kind::NOT_FINISHED,
         ];
         for place in &mut places {
+            let key = place.path.last().map(String::as_str);
+            if place.class == "levels" && key.is_some_and(|key| !others.contains(&key)) {
+                place.class = "harmless".to_owned();
+            }
             if let [notes, i, text] = &place.path[..]
                 && (notes == "notes" && text == "text")
                 && let Ok(i) = i.parse::<usize>()

@@ -198,9 +198,14 @@ impl Names {
         };
         let words = |text: &str| {
             let mut words = text.split(|c: char| !c.is_alphanumeric());
-            words.all(is_known)
+            // An address is made of numbers, too.
+            let numbers = text.split(|c: char| !c.is_ascii_digit());
+            let few = numbers.filter(|n| !n.is_empty()).count() <= 3;
+            let short = text.bytes().filter(u8::is_ascii_digit).count() <= 8;
+            words.all(is_known) && few && short
         };
-        if words(text) {
+        // What stands behind a colon is a host.
+        if !text.contains(':') && words(text) {
             return text.to_owned();
         }
         let end = if text.ends_with("(emulated)") {
@@ -303,6 +308,13 @@ mod tests {
             ("atlas (emulated)", "(platform 2) (emulated)"),
             ("atlas", "(platform 3)"),
             ("ssh:root@db1.corp", "ssh:(platform 1)"),
+            ("ssh:10.2.1.6", "ssh:(platform 4)"),
+            ("ssh:10.1", "ssh:(platform 5)"),
+            ("10.2.1.6", "(platform 6)"),
+            ("qemu-10.2.1.6", "(platform 7)"),
+            ("guest 5254.0012.3456", "(platform 8)"),
+            ("52:54:00:12:34:56", "52:(platform 9)"),
+            ("debian-12.5-qemu-9", "debian-12.5-qemu-9"),
         ] {
             assert_eq!(names.platform(level), left);
         }
