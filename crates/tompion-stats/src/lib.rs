@@ -40,6 +40,7 @@ mod series;
 mod stability;
 mod stretches;
 mod structure;
+mod tail_fit;
 mod tails;
 #[cfg(test)]
 mod test_noise;
@@ -79,5 +80,8 @@ pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
 pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
+};
+pub use tail_fit::{
+    Extrapolation, FIT_LEVEL, LEAST_EXCESSES, LEAST_EXTREMAL_INDEX, NoTail, extrapolate,
 };
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
