@@ -20,6 +20,7 @@
 mod bins;
 mod block_bootstrap;
 mod bootstrap;
+mod change_points;
 mod counting;
 mod dependence;
 mod distribution;
@@ -51,6 +52,7 @@ pub use block_bootstrap::{
     IntervalMethod, SeriesInterval, block_bootstrap, series_quantile_interval,
 };
 pub use bootstrap::{DEFAULT_RESAMPLES, quantile_interval};
+pub use change_points::{ChangePoint, ChangePointError, Figures, LEAST_FIGURES, change_points};
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};
