@@ -131,6 +131,13 @@ impl std::error::Error for NoTail {}
 /// tables of it); it is refused where p is at most [`FIT_LEVEL`]. Dependence is seen
 /// by the intervals between excesses (Ferro and Segers 2003).
 ///
+/// By simulation of 500 samples (300 draws), the 95 % interval of p99.9 covers 94 % of
+/// exponential, 94 % of lognormal (sigma 0.5) and 95 % of Pareto (exponent 1.5) tails; a
+/// tenth of them are refused. **A second cause that is rare within the tail need not
+/// show**: where one sample in 200 is a stall of another kind, 62 % of series of 500
+/// are not refused, and of these 70 % are covered (25 % and 61 % of series of 1000; none
+/// are left from 4000 on).
+///
 /// `series` has finite values in any unit, in the order in which they were taken.
 ///
 /// # Errors
