@@ -20,6 +20,7 @@
 mod bins;
 mod block_interval;
 mod coarse;
+mod change_points;
 mod counting;
 mod dependence;
 mod distribution;
@@ -42,6 +43,7 @@ mod stability;
 mod stretches;
 mod structure;
 mod student;
+mod tail_fit;
 mod tails;
 #[cfg(test)]
 mod test_noise;
@@ -53,6 +55,7 @@ pub use block_interval::{
     BlockQuantile, LEAST_BLOCKS, NoInterval, block_quantile, interval_samples_needed,
 };
 pub use coarse::MANY_DISTINCT;
+pub use change_points::{ChangePoint, ChangePointError, Figures, LEAST_FIGURES, change_points};
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};
@@ -85,5 +88,8 @@ pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
 };
 pub use tails::SMALLEST_P;
+pub use tail_fit::{
+    Extrapolation, FIT_LEVEL, LEAST_EXCESSES, LEAST_EXTREMAL_INDEX, NoTail, extrapolate,
+};
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
 pub use within_block::WithinBlock;

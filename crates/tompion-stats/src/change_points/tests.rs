@@ -1,0 +1,359 @@
+use super::*;
+use crate::test_noise::{Noise, autoregressive};
+
+/// Fractionally integrated noise of variance 1 about, exactly (Hosking 1984).
+fn long_memory(noise: &mut Noise, n: usize, d: f64) -> Vec<f64> {
+    let mut covariance = vec![1.0];
+    for k in 1..n {
+        let k = k as f64;
+        covariance.push(covariance[covariance.len() - 1] * (k - 1.0 + d) / (k - d));
+    }
+    let (mut phi, mut variance) = (Vec::<f64>::new(), 1.0f64);
+    let mut series = vec![noise.normal()];
+    for t in 1..n {
+        let known: f64 = (1..t).map(|j| phi[j - 1] * covariance[t - j]).sum();
+        let last = (covariance[t] - known) / variance;
+        let before = phi.clone();
+        for (p, b) in phi.iter_mut().zip(before.iter().rev()) {
+            *p -= last * b;
+        }
+        phi.push(last);
+        variance *= 1.0 - last * last;
+        let mean: f64 = phi
+            .iter()
+            .zip(series.iter().rev())
+            .map(|(p, v)| p * v)
+            .sum();
+        series.push(mean + variance.sqrt() * noise.normal());
+    }
+    series
+}
+
+/// A random walk with steps of `step` below noise of 1.
+fn walk(noise: &mut Noise, n: usize, step: f64) -> Vec<f64> {
+    let mut at = 0.0;
+    (0..n)
+        .map(|_| {
+            at += step * noise.normal();
+            at + noise.normal()
+        })
+        .collect()
+}
+
+/// A line that rises by `rise` below noise of 1.
+fn line(noise: &mut Noise, n: usize, rise: f64) -> Vec<f64> {
+    (0..n)
+        .map(|i| rise * i as f64 / n as f64 + noise.normal())
+        .collect()
+}
+
+type Series = fn(&mut Noise, usize) -> Vec<f64>;
+
+/// Series without a jump that one is to be found in at most 5 % of.
+const STEADY: [(&str, Series); 10] = [
+    ("independent", |noise, n| autoregressive(noise, n, 0.0)),
+    ("AR(0.3)", |noise, n| autoregressive(noise, n, 0.3)),
+    ("AR(0.5)", |noise, n| autoregressive(noise, n, 0.5)),
+    ("AR(0.9)", |noise, n| autoregressive(noise, n, 0.9)),
+    ("long memory 0.2", |noise, n| long_memory(noise, n, 0.2)),
+    ("long memory 0.3", |noise, n| long_memory(noise, n, 0.3)),
+    ("long memory 0.4", |noise, n| long_memory(noise, n, 0.4)),
+    ("random walk", |noise, n| walk(noise, n, 3.0)),
+    ("walk below noise of its step", |noise, n| {
+        walk(noise, n, 1.0)
+    }),
+    // 3 % where the spread is 10 %.
+    ("line of 0.3", |noise, n| line(noise, n, 0.3)),
+];
+
+/// And series that no test with the power to find the step can tell from it.
+const HIDDEN: [(&str, Series); 6] = [
+    ("walk of 0.1 below noise", |noise, n| walk(noise, n, 0.1)),
+    ("walk of 0.2 below noise", |noise, n| walk(noise, n, 0.2)),
+    ("walk of 0.3 below noise", |noise, n| walk(noise, n, 0.3)),
+    ("walk of 0.5 below noise", |noise, n| walk(noise, n, 0.5)),
+    ("line of 1", |noise, n| line(noise, n, 1.0)),
+    ("line of 2", |noise, n| line(noise, n, 2.0)),
+];
+
+fn look(figures: &[f64], kind: Figures) -> Vec<ChangePoint> {
+    change_points(figures, kind, 0.05).unwrap()
+}
+
+/// The share of series with a jump found by p, by p_wander; each is figures of
+/// which 10 % are spread.
+fn false_finds(series: Series, n: usize, draws: u64, seed: u64) -> (f64, f64) {
+    let (mut any, mut wander) = (0, 0);
+    for draw in 0..draws {
+        let series = series(&mut Noise::new(seed + draw), n);
+        let figures: Vec<f64> = series.iter().map(|v| 100.0 + 10.0 * v).collect();
+        let found = look(&figures, Figures::Signed);
+        any += u32::from(!found.is_empty());
+        wander += u32::from(found.iter().any(|f| f.p_wander <= 0.05));
+    }
+    (
+        f64::from(any) / draws as f64,
+        f64::from(wander) / draws as f64,
+    )
+}
+
+/// Figures of 1 with a spread of 0.1, and `by` more in the second half.
+fn stepped(noise: &mut Noise, n: usize, by: f64) -> Vec<f64> {
+    let step = |i: usize| if i < n / 2 { 0.0 } else { by };
+    (0..n)
+        .map(|i| 1.0 + step(i) + 0.1 * noise.normal())
+        .collect()
+}
+
+/// The share of steps in the middle found within two figures, and with a p_wander
+/// below 5 %, too.
+fn finds(by: f64, n: usize, draws: u64, seed: u64) -> (f64, f64) {
+    let (mut near, mut wander) = (0, 0);
+    for draw in 0..draws {
+        let found = look(
+            &stepped(&mut Noise::new(seed + draw), n, by),
+            Figures::Positive,
+        );
+        let hit = found.iter().find(|f| f.index.abs_diff(n / 2) <= 2);
+        near += u32::from(hit.is_some());
+        wander += u32::from(hit.is_some_and(|f| f.p_wander <= 0.05));
+    }
+    (
+        f64::from(near) / draws as f64,
+        f64::from(wander) / draws as f64,
+    )
+}
+
+#[test]
+fn steps_are_found_and_wander_is_not() {
+    // The bounds less, and more, three binomial errors.
+    let (near, _) = finds(0.2, 60, 60, 1);
+    assert!(near >= 0.71, "{near}");
+    for (name, series) in STEADY {
+        let (any, wander) = false_finds(series, 60, 60, 1_000);
+        assert!(any <= 0.135 && wander <= any, "{name} {any} {wander}");
+    }
+}
+
+#[test]
+fn a_plain_step_has_its_place_its_size_and_p() {
+    let figures: Vec<f64> = (0..60)
+        .map(|i| (if i < 25 { 50.0 } else { 75.0 }) * (1.0 + 0.01 * (f64::from(i * 7 % 5) - 2.0)))
+        .collect();
+    let found = look(&figures, Figures::Positive);
+    let [f] = found[..] else { panic!("{found:?}") };
+    assert_eq!((f.index, f.between), (25, (25, 25)));
+    assert!((f.before / 50.0 - 1.0).abs() < 1e-3 && (f.after / 75.0 - 1.0).abs() < 1e-3);
+    let interval = f.ratio_interval.unwrap();
+    assert!(
+        interval.contains(1.5) && interval.high / interval.low < 1.03,
+        "{f:?}"
+    );
+    assert!(f.p < 1e-4 && f.p_wander < 1e-4, "{f:?}");
+}
+
+#[test]
+fn there_and_back_and_stairs_are_two() {
+    for levels in [[1.0, 2.0, 1.0], [1.0, 1.5, 2.25]] {
+        let mut noise = Noise::new(11);
+        let figures: Vec<f64> = (0..90)
+            .map(|i| levels[i / 30] * (0.1 * noise.normal()).exp())
+            .collect();
+        let found = look(&figures, Figures::Positive);
+        let places: Vec<usize> = found.iter().map(|f| f.index).collect();
+        assert_eq!(places, [30, 60]);
+        let ratio = |i: usize| found[i].ratio.unwrap();
+        assert!((ratio(0) * levels[0] / levels[1] - 1.0).abs() < 0.1);
+        assert!((ratio(1) * levels[1] / levels[2] - 1.0).abs() < 0.1);
+        // The level between them is one and the same.
+        assert_eq!(found[0].after, found[1].before);
+    }
+}
+
+#[test]
+fn the_level_holds_between_real_jumps() {
+    // Four levels, so far apart that all three jumps are found: is anything else?
+    let (mut exact, mut more) = (0, 0);
+    for seed in 0..60 {
+        let mut noise = Noise::new(seed + 500);
+        let figures: Vec<f64> = (0..160)
+            .map(|i| [1.0, 3.0, 9.0, 2.0][i / 40] * (0.1 * noise.normal()).exp())
+            .collect();
+        let places: Vec<usize> = look(&figures, Figures::Positive)
+            .iter()
+            .map(|f| f.index)
+            .collect();
+        exact += u32::from(places == [40, 80, 120]);
+        more += u32::from(places.len() > 3);
+    }
+    assert!(exact >= 51 && more <= 7, "{exact} {more}");
+}
+
+#[test]
+fn rates_of_events_jump_too() {
+    // Poisson counts: 4 a stretch, then 8.
+    let (mut near, mut covered) = (0, 0);
+    for seed in 0..40 {
+        let mut noise = Noise::new(seed);
+        let counts: Vec<f64> = (0..100)
+            .map(|i| {
+                let rate = if i < 60 { 4.0 } else { 8.0 };
+                let mut time = noise.exponential();
+                let mut count = 0.0;
+                while time < rate {
+                    count += 1.0;
+                    time += noise.exponential();
+                }
+                count
+            })
+            .collect();
+        let found = look(&counts, Figures::Counts);
+        let Some(f) = found.iter().find(|f| f.index.abs_diff(60) <= 4) else {
+            continue;
+        };
+        near += 1;
+        covered += u32::from(f.ratio_interval.unwrap().contains(2.0));
+    }
+    assert!(near >= 36 && covered >= 30, "{near} {covered}");
+    // From no event on there is no ratio.
+    let counts: Vec<f64> = (0..40)
+        .map(|i| if i < 20 { 0.0 } else { f64::from(5 + i % 3) })
+        .collect();
+    let found = look(&counts, Figures::Counts);
+    assert_eq!((found.len(), found[0].index, found[0].before), (1, 20, 0.0));
+    assert_eq!((found[0].ratio, found[0].ratio_interval), (None, None));
+}
+
+#[test]
+fn sizes_and_places_are_covered() {
+    for (phi, least) in [(0.0, 80), (0.5, 30)] {
+        let (mut found, mut size, mut place) = (0, 0, 0);
+        for seed in 0..100 {
+            let mut noise = Noise::new(seed + 90);
+            let figures: Vec<f64> = autoregressive(&mut noise, 100, phi)
+                .iter()
+                .zip(0..)
+                .map(|(v, i)| if i < 40 { 1.0 } else { 1.6 } * (0.1 * v).exp())
+                .collect();
+            let all = look(&figures, Figures::Positive);
+            let [f] = all[..] else { continue };
+            found += 1;
+            size += u32::from(f.ratio_interval.unwrap().contains(1.6));
+            place += u32::from(f.between.0 <= 40 && 40 <= f.between.1);
+        }
+        let share = |n: u32| f64::from(n) / f64::from(found);
+        println!(
+            "AR({phi}): {found} found, size covered {}, place {}",
+            share(size),
+            share(place)
+        );
+        assert!(found >= least && share(size) >= 0.86 && share(place) >= 0.86);
+    }
+}
+
+#[test]
+fn a_spike_and_heavy_tails_are_no_change() {
+    let mut noise = Noise::new(5);
+    let mut figures: Vec<f64> = (0..60).map(|_| 1.0 + 0.1 * noise.normal()).collect();
+    figures[30] = 50.0;
+    assert_eq!(look(&figures, Figures::Positive), []);
+    let pareto = |kind| {
+        let found = (0..60).filter(|seed| {
+            let mut noise = Noise::new(seed + 40);
+            let figures: Vec<f64> = (0..60)
+                .map(|_| (1.0 - noise.uniform()).powf(-1.0 / 1.5))
+                .collect();
+            !look(&figures, kind).is_empty()
+        });
+        found.count()
+    };
+    assert!(pareto(Figures::Positive) <= 8 && pareto(Figures::Signed) <= 8);
+}
+
+#[test]
+fn long_series_are_averaged() {
+    let figures = stepped(&mut Noise::new(9), 2_000, 0.2);
+    let found = look(&figures, Figures::Positive);
+    let [f] = found[..] else { panic!("{found:?}") };
+    assert!(f.index.abs_diff(1_000) <= 18 && f.between.0 <= 1_000 && 1_000 <= f.between.1 + 9);
+    assert!((f.ratio.unwrap() - 1.2).abs() < 0.02, "{f:?}");
+}
+
+#[test]
+fn nothing_moves_and_refusals() {
+    assert_eq!(look(&[3.0; 40], Figures::Positive), []);
+    assert_eq!(look(&[0.1 + 0.2; 40], Figures::Signed), []);
+    let error = |figures: &[f64], kind| change_points(figures, kind, 0.05).unwrap_err();
+    let few = ChangePointError::TooFew { have: 15, need: 16 };
+    assert_eq!(error(&[1.0; 15], Figures::Signed), few);
+    assert_eq!(few.to_string(), "change points take 16 figures, not 15");
+    assert_eq!(
+        error(&[f64::NAN; 20], Figures::Signed),
+        ChangePointError::NotFinite
+    );
+    assert_eq!(
+        error(&[0.0; 20], Figures::Positive),
+        ChangePointError::NotPositive
+    );
+    assert_eq!(
+        error(&[-1.0; 20], Figures::Counts),
+        ChangePointError::NotPositive
+    );
+}
+
+#[test]
+fn unit_and_origin_do_not_matter() {
+    let figures = stepped(&mut Noise::new(21), 60, 0.3);
+    let plain = look(&figures, Figures::Signed);
+    let moved: Vec<f64> = figures.iter().map(|v| 1e9 * v - 4e9).collect();
+    let other = look(&moved, Figures::Signed);
+    assert_eq!((plain.len(), other.len()), (1, 1));
+    assert_eq!(
+        (plain[0].index, plain[0].between),
+        (other[0].index, other[0].between)
+    );
+    assert!((plain[0].p / other[0].p - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn p_is_read_between_the_rows_and_the_columns() {
+    let at = |n, ratio| levels::p(ratio, n);
+    assert_eq!(at(60, -100.0), (1.0, 1.0));
+    assert!(at(60, 100.0).0 < 1e-15 && at(60, 100.0).1 > 0.0);
+    for n in [16, 17, 23, 60, 75, 239, 240, 500] {
+        let mut before = (1.0, 1.0);
+        for step in -50..120 {
+            let p = at(n, 0.1 * f64::from(step));
+            assert!(
+                p.0 <= before.0 && p.1 <= before.1 && p.0 <= p.1,
+                "{n} {step} {p:?}"
+            );
+            before = p;
+        }
+    }
+}
+
+mod long {
+    use super::*;
+
+    #[test]
+    fn the_table_of_a_thousand_draws() {
+        if std::env::var_os("TOMPION_LONG").is_none() {
+            return;
+        }
+        for (by, n) in [(0.2, 60), (0.3, 60), (0.2, 30), (0.2, 120)] {
+            let (near, wander) = finds(by, n, 1000, 1_000_000);
+            println!("step of {by} in {n}: within two figures {near}, p_wander {wander}");
+            assert!(near >= 0.85 || n < 60, "{near}");
+        }
+        for n in [24, 60, 120] {
+            for (name, series) in STEADY.into_iter().chain(HIDDEN) {
+                let (any, wander) = false_finds(series, n, 1000, 2_000_000);
+                println!("{name}, {n}: found {any}, p_wander {wander}");
+                let hidden = HIDDEN.iter().any(|h| h.0 == name);
+                // Two binomial errors.
+                assert!((hidden || any <= 0.064) && wander <= 0.064, "{name} {n}");
+            }
+        }
+    }
+}
