@@ -19,7 +19,7 @@ mod levels;
 
 use std::fmt;
 
-use crate::tails::student_half_width;
+use crate::student::student_half_width;
 use crate::{Interval, Moments};
 use evidence::{Evidence, evidence};
 

@@ -19,8 +19,8 @@
 
 mod bins;
 mod block_interval;
-mod coarse;
 mod change_points;
+mod coarse;
 mod counting;
 mod dependence;
 mod distribution;
@@ -54,8 +54,8 @@ pub use bins::{Bins, RangeError};
 pub use block_interval::{
     BlockQuantile, LEAST_BLOCKS, NoInterval, block_quantile, interval_samples_needed,
 };
-pub use coarse::MANY_DISTINCT;
 pub use change_points::{ChangePoint, ChangePointError, Figures, LEAST_FIGURES, change_points};
+pub use coarse::MANY_DISTINCT;
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};
@@ -87,9 +87,9 @@ pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
 };
-pub use tails::SMALLEST_P;
 pub use tail_fit::{
     Extrapolation, FIT_LEVEL, LEAST_EXCESSES, LEAST_EXTREMAL_INDEX, NoTail, extrapolate,
 };
+pub use tails::SMALLEST_P;
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
 pub use within_block::WithinBlock;

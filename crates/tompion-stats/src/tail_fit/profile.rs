@@ -1,7 +1,7 @@
 //! The interval of a quantile of the tail by profile likelihood.
 
 use super::pareto::{LEAST_SHAPE, Pareto, growth, maximum};
-use crate::tails::student_half_width;
+use crate::student::student_half_width;
 
 /// The heaviest tail that is looked at: exponent one half.
 const MOST_SHAPE: f64 = 2.0;
