@@ -37,11 +37,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All blocks together.
-    pub fn pooled(&self) -> Distribution {
-        Distribution::merged(&self.blocks)
-    }
-
     /// Summary over all blocks, each of which weighs the same; `None` when no sample was taken.
     pub fn summary(&self) -> Option<Summary> {
         self.blocks.summary()

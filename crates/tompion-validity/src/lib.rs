@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod intervals;
+#[path = "../../tompion-stats/src/test_noise.rs"]
+#[allow(dead_code)]
 mod noise;
 pub mod percentile_bootstrap;
 pub mod table;

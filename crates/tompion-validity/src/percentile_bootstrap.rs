@@ -6,10 +6,6 @@ use rand_chacha::ChaCha8Rng;
 
 use tompion_stats::{Distribution, Interval};
 
-/// Bootstrap resamples that keep the Monte Carlo error of an interval's ends
-/// well below the interval itself.
-pub const DEFAULT_RESAMPLES: usize = 1000;
-
 /// A percentile interval for the pooled `q`-quantile by resampling whole blocks
 /// with replacement.
 ///

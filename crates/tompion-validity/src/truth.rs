@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 use tompion_model::Blocks;
 
-use crate::noise::Noise;
+use crate::noise::{Noise, autoregressive};
 
 /// Standard deviation of the logarithms; the median is [`MEDIAN_PS`].
 const SIGMA: f64 = 0.5;
@@ -90,8 +90,8 @@ impl Truth {
         let exp = |logarithms: Vec<f64>| logarithms.iter().map(|v| (SIGMA * v).exp()).collect();
         match self {
             Self::Independent => exp((0..length).map(|_| noise.normal()).collect()),
-            Self::Autoregression(phi) => exp(noise.autoregression(length, phi)),
-            Self::LongMemory => exp(noise.long_memory(length)),
+            Self::Autoregression(phi) => exp(autoregressive(noise, length, phi)),
+            Self::LongMemory => exp(long_memory(noise, length)),
             Self::BetweenBlocks(share) => {
                 let mut of_block = 0.0;
                 let mut sample = |at: usize| {
@@ -189,6 +189,22 @@ impl Truth {
             _ => base(x),
         }
     }
+}
+
+/// Long memory with variance 1: autoregressions whose time constants double from 1 to half a
+/// million samples, with variances that fall as their power of -0.2. The autocorrelation then
+/// falls as the lag's power of -0.2, as with a memory parameter d of 0.4 (Granger 1980, Journal
+/// of Econometrics 14: what many short memories add up to).
+fn long_memory(noise: &mut Noise, length: usize) -> Vec<f64> {
+    let times = (0..20).map(|i| 2f64.powi(i));
+    let total: f64 = times.clone().map(|t| t.powf(-0.2)).sum();
+    let mut sum = vec![0.0; length];
+    for time in times {
+        let scale = (time.powf(-0.2) / total).sqrt();
+        let part = autoregressive(noise, length, (-1.0 / time).exp());
+        sum.iter_mut().zip(part).for_each(|(s, p)| *s += scale * p);
+    }
+    sum
 }
 
 #[cfg(test)]
