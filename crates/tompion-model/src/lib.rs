@@ -51,7 +51,7 @@ pub use run::{
 pub use sample::{Mark, Sample};
 pub use side_table::{Column, SideTable, SideTableError, SideTables, Values};
 pub use stalls::{CauseTotal, StallPart, Stalls, stall_parts};
-pub use summary::{Summary, TrialSummary};
+pub use summary::{Order, Summary, TrialSummary};
 pub use table_ref::{FileRef, TableRef, TableRefs, table};
 pub use trial::{
     Findings, Granularity, LoadEvidence, Measurement, Storage, Trial, TrialData, TrialDraft, View,

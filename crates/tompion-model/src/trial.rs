@@ -415,10 +415,14 @@ impl TrialData {
             marked_samples: self.samples.iter().filter(|s| s.mark != Mark::None).count() as u64,
             ..TrialSummary::default()
         };
-        self.each_view(period_ns, |name, values| {
-            *summary.by_name(name).expect("a view of ours") = Summary::of_ps(values);
-            with(name, values);
-        });
+        for (name, view) in self.views(period_ns) {
+            let (values, within) = self.block(view);
+            // Of the sets that runs are compared by.
+            let within = within.filter(|_| ["measured", "missed_filled"].contains(&name));
+            *summary.by_name(name).expect("a view of ours") =
+                Summary::of_trial(&values, within.as_ref());
+            with(name, &values);
+        }
         summary
     }
 }

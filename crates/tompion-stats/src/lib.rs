@@ -92,4 +92,4 @@ pub use tail_fit::{
 };
 pub use tails::SMALLEST_P;
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
-pub use within_block::WithinBlock;
+pub use within_block::{WithinBlock, drifts_within};

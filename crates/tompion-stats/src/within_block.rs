@@ -23,6 +23,9 @@ const NEXT: std::ops::RangeInclusive<usize> = 4..=16;
 /// Parts that are taken together to look for bursts.
 const TOGETHER: usize = 4;
 
+/// Blocks are too short where their slowest movements are so many times stronger than the next.
+const SLOW: f64 = 2.0;
+
 /// What the order of one block's samples says, at several quantiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WithinBlock {
@@ -81,6 +84,14 @@ impl WithinBlock {
             *level = Level::of(parts, &lengths, 1.0 - q);
         }
         Some(Self { levels })
+    }
+
+    /// Strengths of the slowest movements of "is above the `q`-quantile", and of the next ones.
+    /// Their unit is that of a variance; sums over blocks tell whether [values
+    /// drift](drifts_within).
+    pub fn movements(&self, q: f64) -> (f64, f64) {
+        let level = self.at(q);
+        (level.low, level.next)
     }
 
     /// At the first quantile of the list that is not below `q`.
@@ -145,12 +156,17 @@ impl Level {
 
     /// How much stronger the slowest movements are than the next ones: about 1 where the block
     /// is long enough for its memory.
-    pub(crate) fn slowness(&self) -> f64 {
+    fn slowness(&self) -> f64 {
         match (self.low > 0.0, self.next > 0.0) {
             (false, _) => 1.0,
             (true, true) => self.low / self.next,
             (true, false) => f64::INFINITY,
         }
+    }
+
+    /// Whether blocks are too short to be replicates.
+    pub(crate) fn drifts(&self) -> bool {
+        self.slowness() > SLOW
     }
 
     /// Skewness of the number of samples above the quantile: large where a few bursts bring them.
@@ -160,6 +176,18 @@ impl Level {
             false => 0.0,
         }
     }
+}
+
+/// Whether values drift or wander within blocks, which are then too short to be replicates: their
+/// slowest movements are more than twice as strong as the next. Both are those of
+/// [`WithinBlock::movements`], summed over the blocks.
+pub fn drifts_within((low, next): (f64, f64)) -> bool {
+    let level = Level {
+        low,
+        next,
+        ..Level::default()
+    };
+    level.drifts()
 }
 
 /// Squared modulus of the discrete Fourier transform at one frequency.

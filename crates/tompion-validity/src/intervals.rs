@@ -107,7 +107,12 @@ impl Counting {
 
     /// What came of it.
     pub fn row(&self) -> Row {
-        let seldom = (self.printed as f64) <= SELDOM * self.draws as f64;
+        let seldom = Counted {
+            times: self.printed,
+            of: self.draws,
+            bound: Some(Bound::AtMost(SELDOM)),
+        };
+        let seldom = seldom.is_kept();
         Row {
             truth: self.truth,
             shape: self.shape,

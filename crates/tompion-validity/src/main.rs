@@ -81,6 +81,13 @@ fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
     }
 }
 
+fn width(row: &Row) -> String {
+    match row.printed.times {
+        0 => "-".into(),
+        _ => format!("{:.2}", row.width),
+    }
+}
+
 fn main() {
     let options = Options::parse();
     let truths = Truth::ALL
@@ -127,12 +134,12 @@ fn main() {
                     bound: None,
                 };
                 println!(
-                    "{:22} {name:7} {:>8} {:>8} {:>7} {:>6.2}   {}",
+                    "{:22} {name:7} {:>8} {:>8} {:>7} {:>6}   {}",
                     row.truth.name(),
                     row.printed,
                     row.covering,
                     below,
-                    row.width,
+                    width(row),
                     refused.join(", ")
                 );
             }
