@@ -173,6 +173,23 @@ def summarise(value_ps: np.ndarray) -> dict[str, Any]:
     return {"samples": len(exact), "standard_deviation_ns": None} | in_ns
 
 
+def order(value_ps: np.ndarray) -> dict[str, list[float]]:
+    """How values follow one another: the strength of slow movements, and of the next ones."""
+    n, edges = len(value_ps), np.arange(65) * len(value_ps) // 64
+    wave = np.exp(2j * np.pi * np.outer(np.arange(1, 17), np.arange(64)) / 64)
+    slowest, following = [], []
+    for q in (0.5, 0.9, 0.99, 0.999):
+        threshold = int(np.floor(np.quantile(value_ps.astype(np.longdouble), q)))
+        above, at = (np.add.reduceat(here.astype(np.int64), edges[:-1])
+                     for here in (value_ps > threshold, value_ps == threshold))
+        share = np.clip(((1 - q) * n - above.sum()) / max(at.sum(), 1), 0, 1)
+        counts = above + share * at
+        power = np.abs(wave @ (counts - counts.sum() / n * np.diff(edges))) ** 2 / n
+        slowest.append(power[:3].mean())
+        following.append(power[3:].mean())
+    return {"slowest": slowest, "next": following}
+
+
 def checksum(table: pa.Table, columns: Sequence[str]) -> str:
     """The checksum of a table's content."""
     crc = zlib.crc32(struct.pack("<Q", table.num_rows))
@@ -230,6 +247,9 @@ def _record(number: int, trial: Trial) -> dict[str, Any]:
     """A trial as `run.json` has it, without the places of its tables."""
     sets = trial.values()
     summary = {view: summarise(sets[view]) if view in sets else None for view in VIEWS}
+    for view in ("measured",) if trial.missed_periods() else ("measured", "missed_filled"):
+        if trial.bins is None and len(sets.get(view, ())) >= 64:
+            summary[view]["order"] = order(sets[view])
     record = {
         "id": number, "factors": dict(trial.factors), "block": trial.block,
         "started_ns": trial.started_ns, "duration_ns": trial.duration_ns,

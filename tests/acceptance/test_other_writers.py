@@ -26,7 +26,7 @@ from conftest import TOMPION
 from heavy import duckdb, pandas, polars
 from run_generator import (BIN_COLUMNS, CAUSES, HISTOGRAM_COLUMNS, LEFT_OUT, MARKS,
                            PARTS_COLUMNS, QUANTILES, SAMPLE_COLUMNS, Trial, bin_middles,
-                           bin_ranges, checksum, write_run)
+                           bin_ranges, checksum, order, write_run)
 
 PROGRAM = str(TOMPION)
 FACTORS = {"probe": "wake-up", "method": "usleep", "load": "idle", "target": "100us"}
@@ -700,6 +700,23 @@ def test_our_checksums_are_those_of_the_program(some_run):
             table = pq.ParquetFile(some_run / place["file"]).read_row_group(place["row_group"])
             assert table.num_rows == place["rows"]
             assert checksum(table, columns[name]) == place["crc32"]
+
+
+def test_our_order_of_values_is_that_of_the_program(some_run):
+    """How the values of a trial follow one another, from the page alone."""
+    looked_at = 0
+    for record in json.loads((some_run / "run.json").read_text())["trials"]:
+        place = record["tables"]["samples"]
+        table = pq.ParquetFile(some_run / place["file"]).read_row_group(place["row_group"]).to_pydict()
+        trial = Trial(record["factors"], **{name: table[name] for name in SAMPLE_COLUMNS})
+        measured = trial.values().get("measured", ())
+        if record["storage"]["kind"] == "complete" and len(measured) >= 64:
+            stated, ours = record["summary"]["measured"]["order"], order(measured)
+            assert {key: pytest.approx(ours[key], rel=6e-3, abs=1e-9) for key in ours} == stated
+            looked_at += 1
+        elif record["summary"]["measured"]:
+            assert "order" not in record["summary"]["measured"]
+    assert looked_at >= 4
 
 
 # --- what would take memory or time without end ----------------------------------------------
