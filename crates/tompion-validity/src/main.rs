@@ -3,6 +3,7 @@
 use clap::Parser;
 use tompion_model::Blocks;
 use tompion_validity::intervals::{Counting, Row};
+use tompion_validity::percentile_bootstrap;
 use tompion_validity::table::{Bound, Counted};
 use tompion_validity::truth::{Shape, Truth};
 use tompion_validity::verdicts::{Outcomes, is_to_decide, verdict};
@@ -23,6 +24,9 @@ struct Options {
     #[arg(long, value_delimiter = ',', value_parser = shape,
         default_value = "6x1000,6x4000,8x1000,8x4000,20x1000,20x4000")]
     shapes: Vec<Shape>,
+    /// Coverage of the intervals that were printed before, for comparison.
+    #[arg(long)]
+    old: bool,
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
@@ -88,12 +92,38 @@ fn width(row: &Row) -> String {
     }
 }
 
+/// What the percentile bootstrap covers, and how often it passes what is a tenth beyond the limit:
+/// nothing is promised of it.
+fn print_old(truths: &[Truth], options: &Options) {
+    for shape in &options.shapes {
+        println!(
+            "\n## {} blocks of {} samples, percentile bootstrap over blocks\n\n{:22} {:>7} {:>7} {:>7}   {:>7} {:>7}",
+            shape.blocks, shape.samples, "", "median", "p99", "p99.9", "pass1.1", "of five"
+        );
+        for truth in truths {
+            let covers = |(_, q)| percentile_bootstrap::covering(*truth, *shape, q, options.draws);
+            let [median, p99, p99_9] = QUANTILES.map(covers);
+            let [one, five] = [1, 5].map(|methods| {
+                let how = (methods, 1.1);
+                percentile_bootstrap::passing(*truth, *shape, 0.999, options.draws, how)
+            });
+            println!(
+                "{:22} {median:>7} {p99:>7} {p99_9:>7}   {one:>7} {five:>7}",
+                truth.name()
+            );
+        }
+    }
+}
+
 fn main() {
     let options = Options::parse();
     let truths = Truth::ALL
         .into_iter()
         .filter(|t| t.name().contains(&options.only));
     let truths: Vec<Truth> = truths.collect();
+    if options.old {
+        return print_old(&truths, &options);
+    }
     let mut missed = 0;
     println!(
         "{} draws a row, seeds {}. `!` marks a bound that is missed by more than two standard errors.",

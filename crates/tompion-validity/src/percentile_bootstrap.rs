@@ -6,6 +6,45 @@ use rand_chacha::ChaCha8Rng;
 
 use tompion_stats::{Distribution, Interval};
 
+use crate::table::Counted;
+use crate::truth::{Shape, Truth};
+
+/// How often such an interval at 95 % holds the truth; without an interval it does not.
+pub fn covering(truth: Truth, shape: Shape, q: f64, draws: u64) -> Counted {
+    let true_ps = truth.quantile_ps(q);
+    counted(draws, |seed| {
+        drawn(truth, shape, q, seed).is_some_and(|i| i.contains(true_ps))
+    })
+}
+
+/// How often the best of so many methods, none of which keeps the limit, passes: its interval ends
+/// below.
+pub fn passing(
+    truth: Truth,
+    shape: Shape,
+    q: f64,
+    draws: u64,
+    (methods, true_over_limit): (u64, f64),
+) -> Counted {
+    let limit = truth.quantile_ps(q) / true_over_limit;
+    let passes = |seed| drawn(truth, shape, q, seed).is_some_and(|i| i.high <= limit);
+    counted(draws / methods, |of| {
+        (of * methods..(of + 1) * methods).any(passes)
+    })
+}
+
+fn counted(of: u64, mut is_so: impl FnMut(u64) -> bool) -> Counted {
+    Counted {
+        times: (0..of).filter(|seed| is_so(*seed)).count() as u64,
+        of,
+        bound: None,
+    }
+}
+
+fn drawn(truth: Truth, shape: Shape, q: f64, seed: u64) -> Option<Interval> {
+    quantile_interval(&truth.draw(shape, seed), q, 0.95, 200, seed)
+}
+
 /// A percentile interval for the pooled `q`-quantile by resampling whole blocks
 /// with replacement.
 ///

@@ -1,7 +1,7 @@
 //! A small part of `make bench-validity`, with seeds that are always the same.
 
 use tompion_validity::intervals::Row;
-use tompion_validity::percentile_bootstrap::quantile_interval;
+use tompion_validity::percentile_bootstrap::covering;
 use tompion_validity::truth::{Shape, Truth};
 use tompion_validity::verdicts::verdict;
 
@@ -61,13 +61,7 @@ fn the_percentile_bootstrap_covered_far_less_than_it_said() {
         (Truth::Autoregression(0.99), 0.999),
         (Truth::LongMemory, 0.5),
     ] {
-        let true_ps = truth.quantile_ps(q);
-        let covers = |seed: &u64| {
-            let blocks = truth.draw(SHORT, SEEDS + seed);
-            let interval = quantile_interval(&blocks, q, 0.95, 200, *seed);
-            interval.is_some_and(|i| i.contains(true_ps))
-        };
-        let covering = (0..60).filter(covers).count();
+        let covering = covering(truth, SHORT, q, 60).times;
         assert!(covering < 50, "{truth:?}: {covering} of 60");
     }
 }
