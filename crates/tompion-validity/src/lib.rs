@@ -4,6 +4,7 @@
 //! `make bench-validity` makes the tables of `docs/validity.md`; a small part of them is a test.
 #![forbid(unsafe_code)]
 
+pub mod decisions;
 pub mod intervals;
 #[path = "../../tompion-stats/src/test_noise.rs"]
 #[allow(dead_code)]

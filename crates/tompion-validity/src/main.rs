@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use tompion_model::Blocks;
+use tompion_validity::decisions::{Looking, Row as WatchedRow, TIMES as TIMES_WATCHED};
 use tompion_validity::intervals::{Counting, Row};
 use tompion_validity::percentile_bootstrap;
 use tompion_validity::table::{Bound, Counted};
@@ -27,6 +28,12 @@ struct Options {
     /// Coverage of the intervals that were printed before, for comparison.
     #[arg(long)]
     old: bool,
+    /// Limits that are watched while samples come in.
+    #[arg(long)]
+    looks: bool,
+    /// The same, looked at again and again as if each look were the only one.
+    #[arg(long)]
+    peeking: bool,
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
@@ -85,6 +92,54 @@ fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
     }
 }
 
+/// Series that are watched.
+const WATCHED: [Truth; 6] = [
+    Truth::Independent,
+    Truth::Heavy,
+    Truth::Autoregression(0.9),
+    Truth::Stalls(10),
+    Truth::Stalls(50),
+    Truth::Trend(0.03),
+];
+
+/// Quantiles that are watched, and samples that a check brings.
+const CHECKS: [(&str, f64, usize); 4] = [
+    ("p99", 0.99, 2_000),
+    ("p99", 0.99, 16_000),
+    ("p99.9", 0.999, 8_000),
+    ("p99.9", 0.999, 64_000),
+];
+
+/// How often limits that are watched while samples come in are judged wrongly; how many bounds are missed.
+fn print_looks(options: &Options) -> u32 {
+    let how = match options.peeking {
+        true => Looking::Peeking,
+        false => Looking::Corrected,
+    };
+    let mut missed = 0;
+    for (name, q, samples) in CHECKS {
+        println!("\n## {name}, {samples} samples: kept / exceeded / open\n");
+        let times: String = TIMES_WATCHED.map(|t| format!("{t:>17}")).concat();
+        println!("{:14} {:>5}{times}  stopped at", "true/limit", "due");
+        for truth in WATCHED {
+            let seeds = options.seeds.wrapping_mul(1_000_003);
+            let row = WatchedRow::of(truth, samples, q, (options.draws, seeds), how);
+            missed += u32::from(!row.is_kept());
+            let answers: String = row
+                .answers
+                .map(|a| format!("{:>17}", a.map(|c| c.to_string()).join("/")))
+                .concat();
+            println!(
+                "{:14} {:>5.1}{answers}  {:.2}",
+                truth.name(),
+                row.due,
+                row.stopped
+            );
+        }
+    }
+    missed
+}
+
 fn width(row: &Row) -> String {
     match row.printed.times {
         0 => "-".into(),
@@ -123,6 +178,11 @@ fn main() {
     let truths: Vec<Truth> = truths.collect();
     if options.old {
         return print_old(&truths, &options);
+    }
+    if options.looks || options.peeking {
+        let missed = print_looks(&options);
+        println!("\n{missed} rows with a bound that is missed.");
+        std::process::exit(i32::from(missed > 0));
     }
     let mut missed = 0;
     println!(

@@ -32,6 +32,8 @@ pub enum Truth {
     LongMemory,
     /// Independent, and slower by this share at the end than at the beginning.
     Trend(f64),
+    /// Independent, with Pareto's distribution of exponent 1.5.
+    Heavy,
     /// Two regimes, of which one is twice as slow, that last for one to three blocks.
     Regimes,
 }
@@ -69,18 +71,24 @@ impl Truth {
             Self::BetweenBlocks(share) => format!("{} % between blocks", share * 100.0),
             Self::Stalls(length) => format!("stalls of {length}"),
             Self::LongMemory => "long memory".to_owned(),
+            Self::Heavy => "heavy tail".to_owned(),
             Self::Trend(share) => format!("trend of {} %", share * 100.0),
             Self::Regimes => "regimes".to_owned(),
         }
     }
 
+    /// Values in picoseconds, in time order.
+    pub fn values_ps(self, shape: Shape, seed: u64) -> Vec<i64> {
+        let values = self.series(shape, &mut Noise::new(seed));
+        values.iter().map(|v| (MEDIAN_PS * v) as i64).collect()
+    }
+
     /// Blocks of values in picoseconds, in time order.
     pub fn draw(self, shape: Shape, seed: u64) -> Blocks {
-        let values = self.series(shape, &mut Noise::new(seed));
-        let ps = |block: &[f64]| block.iter().map(|v| (MEDIAN_PS * v) as i64).collect();
+        let values = self.values_ps(shape, seed);
         values
             .chunks_exact(shape.samples)
-            .map(ps)
+            .map(<[i64]>::to_vec)
             .collect::<Blocks>()
     }
 
@@ -92,6 +100,9 @@ impl Truth {
             Self::Independent => exp((0..length).map(|_| noise.normal()).collect()),
             Self::Autoregression(phi) => exp(autoregressive(noise, length, phi)),
             Self::LongMemory => exp(long_memory(noise, length)),
+            Self::Heavy => (0..length)
+                .map(|_| (1.0 - noise.uniform()).powf(-1.0 / PARETO))
+                .collect(),
             Self::BetweenBlocks(share) => {
                 let mut of_block = 0.0;
                 let mut sample = |at: usize| {
@@ -146,6 +157,14 @@ impl Truth {
         }
     }
 
+    /// Pauses that are due in so many samples; infinite where lateness does not come by pauses.
+    pub fn pauses_due(self, samples: f64) -> f64 {
+        match self {
+            Self::Stalls(lasting) => samples * STALLED / lasting as f64,
+            _ => f64::INFINITY,
+        }
+    }
+
     /// The true `q`-quantile in picoseconds: of all that such a series may bring, and with a trend
     /// of what it was on average.
     pub fn quantile_ps(self, q: f64) -> f64 {
@@ -184,6 +203,7 @@ impl Truth {
                 let stalled = over(&|u| later(x - (SIGMA * normal.inverse_cdf(u)).exp()));
                 (1.0 - STALLED) * base(x) + STALLED * stalled
             }
+            Self::Heavy => 1.0 - x.max(1.0).powf(-PARETO),
             Self::Trend(share) => over(&|u| base(x / (1.0 + share * u))),
             Self::Regimes => 0.5 * (base(x) + base(x / 2.0)),
             _ => base(x),

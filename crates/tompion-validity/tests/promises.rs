@@ -1,5 +1,6 @@
 //! A small part of `make bench-validity`, with seeds that are always the same.
 
+use tompion_validity::decisions::{Looking, Row as Watched};
 use tompion_validity::intervals::Row;
 use tompion_validity::percentile_bootstrap::covering;
 use tompion_validity::truth::{Shape, Truth};
@@ -87,4 +88,27 @@ fn a_verdict_passes_and_fails_what_is_far_from_the_limit_and_not_what_is_beyond_
         // Of forty, of which 2.5 % may be.
         assert!(wrong <= 3, "{truth:?}: {wrong}");
     }
+}
+
+#[test]
+fn limits_that_are_watched_are_judged_wrongly_no_more_often_than_said_unless_one_peeks() {
+    let rows = |how| {
+        let of = |(truth, samples)| Watched::of(truth, samples, 0.99, (200, SEEDS), how);
+        [
+            (Truth::Independent, 2_000),
+            (Truth::Heavy, 2_000),
+            (Truth::Trend(0.03), 2_000),
+            (Truth::Autoregression(0.9), 6_000),
+            (Truth::Stalls(10), 14_000),
+        ]
+        .map(of)
+    };
+    for row in rows(Looking::Corrected) {
+        assert!(row.due >= 4.0 && row.is_kept(), "{row:?}");
+    }
+    let missed = rows(Looking::Peeking)
+        .iter()
+        .filter(|row| !row.is_kept())
+        .count();
+    assert!(missed > 0);
 }

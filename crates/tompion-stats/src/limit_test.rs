@@ -1,0 +1,285 @@
+//! Whether a quantile keeps a limit, judged by the samples beyond it, while they still come in.
+//!
+//! "The p99.9 is at most 1 ms" means that at most one sample in a thousand lies beyond 1 ms: the
+//! number of them is what decides, and a binomial test needs fewer samples than any interval
+//! (Clopper and Pearson 1934, Biometrika 26: of none beyond, 3,688 show it at 97.5 %). Samples beyond
+//! a limit come in clusters, since one pause makes several of them late; a cluster of s counts as
+//! few as it would if clusters were the samples, by the mean size of the cluster that a late sample is in,
+//! Σs²/Σs (the design effect of Rao and Scott 1992, Biometrics 48; clusters by gaps: Smith and Weissman
+//! 1994, Journal of the Royal Statistical Society B 56). It is taken at the limit and at the sample's own
+//! quantile, of which the larger counts, since beyond a limit that is kept there is little to see.
+//!
+//! Whoever looks again each time samples have come in, and stops when he likes what he sees, is wrong
+//! far more often than each look. So the error is spent by looks (Lan and DeMets 1983, Biometrika
+//! 70; Slud and Wei 1982, Journal of the American Statistical Association 77): see [`Looks`].
+//!
+//! Blind spot: a pause so rare that none came cannot be told from none at all. The level holds where
+//! four clusters beyond the limit are due in the time that was watched, if the limit were just kept.
+
+use crate::tails::{chi_squared_upper, incomplete_beta, normal_upper, normal_upper_quantile};
+
+/// Samples beyond a threshold belong to one cluster while gaps between them are at most this share of
+/// the mean gap.
+const GAP: f64 = 0.1;
+
+/// Equal parts of the time, whose counts may scatter by no more than clusters explain.
+const PARTS: usize = 8;
+
+/// Where far more samples lie beyond the limit than may, those beyond a higher one, which leaves so many
+/// times as many as may, tell as well that it is exceeded, and are fewer clusters.
+const RAISED: [f64; 2] = [4.0, 16.0];
+
+/// That they scatter by more is believed where chance would bring it so seldom.
+const SELDOM: f64 = 0.05;
+
+/// What the samples beyond a limit say of a quantile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitTest {
+    /// Samples.
+    pub samples: u64,
+    /// Those beyond the limit.
+    pub beyond: u64,
+    /// Mean size of the cluster that a late sample is in, at least 1.
+    pub clustering: f64,
+    share: f64,
+    /// Of tests that see better than that of the number beyond, where most samples are.
+    p_exceeded: f64,
+}
+
+impl LimitTest {
+    /// Of `values` in the order of time, of which a share of 1 - `q` may lie above `limit`.
+    /// `None` without values, or where `q` is not between 0 and 1.
+    pub fn of(values: &[i64], limit: i64, q: f64) -> Option<Self> {
+        if values.is_empty() || !(q > 0.0 && q < 1.0) {
+            return None;
+        }
+        let share = 1.0 - q;
+        let late = above(values, limit);
+        let own = clustering(&above(values, own_threshold(values, share)), values.len());
+        let mut found = Self {
+            samples: values.len() as u64,
+            beyond: late.len() as u64,
+            clustering: clustering(&late, values.len()).max(own),
+            share,
+            p_exceeded: p_of_parts(&late, values.len(), share),
+        };
+        for threshold in RAISED.map(|times| own_threshold(values, times * share)) {
+            if threshold > limit {
+                let later = above(values, threshold);
+                let raised = Self {
+                    beyond: later.len() as u64,
+                    clustering: clustering(&later, values.len()).max(own),
+                    ..found
+                };
+                found.p_exceeded = found.p_exceeded.min(raised.p_exceeded());
+            }
+        }
+        Some(found)
+    }
+
+    /// How likely so few samples beyond the limit are, if the quantile only just exceeded it: where
+    /// that is small, the limit is kept.
+    pub fn p_kept(&self) -> f64 {
+        let (n, k) = self.as_independent();
+        match k < n {
+            true => incomplete_beta(n - k, k + 1.0, 1.0 - self.share, self.share),
+            false => 1.0,
+        }
+    }
+
+    /// How likely so many samples beyond the limit are, if the quantile only just kept it: where
+    /// that is small, the limit is exceeded.
+    pub fn p_exceeded(&self) -> f64 {
+        let (n, k) = self.as_independent();
+        let by_number = match k > 0.0 {
+            true => incomplete_beta(k, n - k + 1.0, self.share, 1.0 - self.share),
+            false => 1.0,
+        };
+        by_number.min(self.p_exceeded)
+    }
+
+    /// As many independent samples as say as much, and those of them beyond the limit.
+    fn as_independent(&self) -> (f64, f64) {
+        let of = |count: u64| count as f64 / self.clustering;
+        (of(self.samples), of(self.beyond))
+    }
+
+    /// Samples that the same share beyond the limit would take to be decided at `level`, one-sided, if
+    /// they cluster as these do: that many in all. `None` where even a hundred times as many would not do.
+    pub fn samples_to_decide(&self, level: f64) -> Option<u64> {
+        let with = |times: f64| {
+            let of = |count: u64| (count as f64 * times) as u64;
+            let more = Self {
+                samples: of(self.samples),
+                beyond: of(self.beyond),
+                ..*self
+            };
+            (more.p_kept().min(more.p_exceeded()) <= level).then_some(more.samples)
+        };
+        // Steps of a tenth: nobody plans more exactly.
+        (0..=48).find_map(|step| with(1.1f64.powi(step)))
+    }
+}
+
+/// Independent samples that it takes to show at `level`, one-sided, that a quantile keeps a limit, of
+/// which so many lie `beyond` it.
+///
+/// ```
+/// use tompion_stats::samples_to_pass;
+///
+/// assert_eq!([0, 1, 2].map(|beyond| samples_to_pass(0.999, beyond, 0.025)), [3_688, 5_570, 7_223]);
+/// ```
+pub fn samples_to_pass(q: f64, beyond: u64, level: f64) -> u64 {
+    let passes = |samples: u64| {
+        let test = LimitTest {
+            samples,
+            beyond,
+            clustering: 1.0,
+            share: 1.0 - q,
+            p_exceeded: 1.0,
+        };
+        test.p_kept() <= level
+    };
+    let (mut low, mut high) = (beyond, beyond + 1);
+    while !passes(high) && high < 1 << 40 {
+        (low, high) = (high, 2 * high);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        match passes(middle) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    high
+}
+
+fn above(values: &[i64], limit: i64) -> Vec<usize> {
+    let values = values.iter().enumerate();
+    values.filter(|v| *v.1 > limit).map(|v| v.0).collect()
+}
+
+/// The value above which a `share` of the samples lies at most.
+fn own_threshold(values: &[i64], share: f64) -> i64 {
+    let beyond = (share * values.len() as f64).round() as usize;
+    let place = (values.len() - 1).saturating_sub(beyond);
+    let mut values = values.to_vec();
+    *values.select_nth_unstable(place).1
+}
+
+/// How likely it is that in so many parts of the time at least half of the samples are late, if a `share`
+/// of all is: in each part with a probability of twice the share at most (Markov).
+fn p_of_parts(late: &[usize], samples: usize, share: f64) -> f64 {
+    let mut parts = [0; PARTS];
+    late.iter().for_each(|at| parts[at * PARTS / samples] += 1);
+    let half = |count: &&usize| **count * 2 * PARTS >= samples;
+    let many = parts.iter().filter(half).count() as f64;
+    let likely = 2.0 * share;
+    match samples >= PARTS && many > 0.0 && likely < 1.0 {
+        true => incomplete_beta(many, PARTS as f64 - many + 1.0, likely, 1.0 - likely),
+        false => 1.0,
+    }
+}
+
+/// Mean size of the cluster that one of `late` is in.
+fn clustering(late: &[usize], samples: usize) -> f64 {
+    if late.len() < 2 {
+        return 1.0;
+    }
+    let count = late.len() as f64;
+    let longest = (GAP * samples as f64 / count).max(1.0);
+    let clusters = late.chunk_by(|a, b| (b - a) as f64 <= longest);
+    let squares: f64 = clusters.map(|c| (c.len() * c.len()) as f64).sum();
+    let within = squares / count;
+    // Slower than clusters: how much the counts of parts scatter.
+    let mut parts = [0.0; PARTS];
+    for at in late {
+        parts[at * PARTS / samples] += 1.0;
+    }
+    let mean = count / PARTS as f64;
+    let scatter: f64 = parts.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / mean;
+    let free = (PARTS - 1) as f64;
+    match chi_squared_upper(scatter / within, free) < SELDOM {
+        true => within.max(scatter / free),
+        false => within,
+    }
+}
+
+/// A share of error, spent by looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Looks {
+    error: f64,
+    spent: f64,
+}
+
+impl Looks {
+    /// Nothing looked at yet; all looks together may be wrong with a probability of `error`.
+    pub fn new(error: f64) -> Self {
+        Self { error, spent: 0.0 }
+    }
+
+    /// What one look may spend that comes when a share of `done` of all samples is there, 0 to 1: little
+    /// at first and what is left at the end, as O'Brien and Fleming's bounds do (1979, Biometrics
+    /// 35). Nothing where a look came as late before.
+    pub fn next(&mut self, done: f64) -> f64 {
+        let by_now = match done {
+            done if done >= 1.0 => self.error,
+            done if done > 0.0 => {
+                2.0 * normal_upper(normal_upper_quantile(0.5 * self.error) / done.sqrt())
+            }
+            _ => 0.0,
+        };
+        let may = (by_now - self.spent).max(0.0);
+        self.spent += may;
+        may
+    }
+}
+
+/// What is known of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The quantile keeps it.
+    Kept,
+    /// The quantile exceeds it.
+    Exceeded,
+    /// Neither is shown yet.
+    Open,
+}
+
+/// Looks at a limit while samples come in. Each of the two answers is wrong with a probability of at
+/// most its error, whenever one stops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitWatch {
+    kept: Looks,
+    exceeded: Looks,
+    kept_from: f64,
+}
+
+impl LimitWatch {
+    /// Each answer may be wrong with a probability of `error`. That a limit is kept is said from a share of
+    /// `kept_from` of all samples on: rare pauses have to have had the time to come.
+    pub fn new(error: f64, kept_from: f64) -> Self {
+        Self {
+            kept: Looks::new(error),
+            exceeded: Looks::new(error),
+            kept_from,
+        }
+    }
+
+    /// One look, with a share of `done` of all samples that there may be. After an answer there is
+    /// nothing more to look at.
+    pub fn look(&mut self, test: &LimitTest, done: f64) -> Limit {
+        // Rounding alone must not keep an answer back.
+        let may_keep = done >= self.kept_from - 1e-9;
+        if may_keep && test.p_kept() <= self.kept.next(done) {
+            Limit::Kept
+        } else if test.p_exceeded() <= self.exceeded.next(done) {
+            Limit::Exceeded
+        } else {
+            Limit::Open
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+use super::*;
+use crate::test_noise::{Noise, autoregressive};
+
+fn of(values: &[i64], limit: i64, q: f64) -> LimitTest {
+    LimitTest::of(values, limit, q).unwrap()
+}
+
+#[test]
+fn so_many_samples_as_a_binomial_test_takes_show_that_a_limit_is_kept() {
+    let needed = |q| [0, 1, 2].map(|beyond| samples_to_pass(q, beyond, 0.025));
+    assert_eq!(needed(0.999), [3_688, 5_570, 7_223]);
+    assert_eq!(needed(0.99), [368, 555, 720]);
+    let p = |n| of(&vec![1; n], 1, 0.999).p_kept();
+    assert!(p(3_688) <= 0.025 && p(3_687) > 0.025);
+    // 0.999^3688, of no sample beyond.
+    assert!((p(3_688) / 0.999f64.powi(3_688) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn many_samples_beyond_show_that_a_limit_is_exceeded() {
+    let mut values = vec![1; 1000];
+    (0..20).for_each(|i| values[i * 50 + (i * 7) % 13] = 9);
+    let test = of(&values, 5, 0.99);
+    assert_eq!((test.samples, test.beyond), (1000, 20));
+    // P(X >= 20) of a binomial X of 1000 and 0.01, by SciPy.
+    assert!(
+        (test.p_exceeded() - 0.003_288_36).abs() < 1e-6,
+        "{test:?} {}",
+        test.p_exceeded()
+    );
+    assert!(test.p_exceeded() < 0.025 && test.p_kept() > 0.9, "{test:?}");
+}
+
+#[test]
+fn one_pause_is_one_event_however_many_samples_it_makes_late() {
+    let mut values: Vec<i64> = (0..4000).map(|i| i * 7919 % 1000).collect();
+    values[1000..1050].fill(100_000);
+    let test = of(&values, 5_000, 0.99);
+    assert_eq!(test.beyond, 50);
+    assert!((test.clustering - 50.0).abs() < 1e-9, "{test:?}");
+    assert!(test.p_exceeded() > 0.1 && test.p_kept() > 0.1, "{test:?}");
+    // Forty late samples of which each came by itself are another matter.
+    let mut values: Vec<i64> = (0..4000).map(|i| i * 7919 % 1000).collect();
+    (0..50).for_each(|i| values[i * 80 + (i * 37) % 61] = 100_000);
+    assert!(of(&values, 5_000, 0.995).p_exceeded() < 1e-4);
+}
+
+#[test]
+fn dependence_is_seen_at_the_samples_own_quantile_where_none_is_beyond_the_limit() {
+    let mut noise = Noise::new(3);
+    let mut at = |phi: f64| {
+        let values: Vec<i64> = autoregressive(&mut noise, 20_000, phi)
+            .iter()
+            .map(|v| (v * 1e6) as i64)
+            .collect();
+        of(&values, i64::MAX, 0.99).clustering
+    };
+    let (independent, dependent) = (at(0.0), at(0.95));
+    assert!((1.0..1.4).contains(&independent), "{independent}");
+    assert!(dependent > 3.0, "{dependent}");
+}
+
+#[test]
+fn late_samples_of_one_hour_of_the_day_do_not_count_as_if_they_were_of_all() {
+    // Single ones, so that there are no clusters, all of them in an eighth of the time.
+    let mut values = vec![1; 80_000];
+    (0..200).for_each(|i| values[10_000 + i * 50] = 9);
+    let test = of(&values, 5, 0.99);
+    assert!(test.clustering > 50.0, "{test:?}");
+}
+
+#[test]
+fn ties_at_the_quantile_are_no_clusters() {
+    // A coarse clock: nine in ten values are the same.
+    let mut noise = Noise::new(4);
+    let values: Vec<i64> = (0..10_000)
+        .map(|_| 1000 * i64::from(noise.uniform() < 0.1))
+        .collect();
+    let test = of(&values, 2_000, 0.99);
+    assert!(test.clustering < 1.5 && test.p_kept() < 1e-9, "{test:?}");
+}
+
+#[test]
+fn what_is_late_all_the_time_exceeds_a_limit() {
+    let test = of(&vec![2; 2_000], 1, 0.99);
+    assert!(test.p_exceeded() < 1e-9 && test.p_kept() > 0.99, "{test:?}");
+    // Most of the time, with clusters that are long.
+    let values: Vec<i64> = (0..2_000).map(|i| i64::from(i % 100 < 70)).collect();
+    assert!(of(&values, 0, 0.99).p_exceeded() < 1e-9);
+    // One long pause alone does not.
+    let mut values = vec![0; 2_000];
+    values[300..500].fill(9);
+    assert!(of(&values, 1, 0.99).p_exceeded() > 0.01);
+}
+
+#[test]
+fn looks_spend_no_more_than_there_is() {
+    let mut looks = Looks::new(0.025);
+    let spent: Vec<f64> = [0.25, 0.5, 0.5, 0.75, 1.0, 1.0]
+        .into_iter()
+        .map(|done| looks.next(done))
+        .collect();
+    assert!(
+        (spent.iter().sum::<f64>() - 0.025).abs() < 1e-12,
+        "{spent:?}"
+    );
+    assert!(
+        spent[0] < 1e-4 && spent[2] == 0.0 && spent[5] == 0.0,
+        "{spent:?}"
+    );
+    assert!(spent[0] < spent[1] && spent[1] < spent[3], "{spent:?}");
+    let mut last = Looks::new(0.025);
+    assert_eq!(last.next(0.0), 0.0);
+    assert_eq!(last.next(2.0), 0.025);
+}
+
+#[test]
+fn what_is_open_says_how_many_samples_it_takes() {
+    let test = of(&vec![1; 1000], 1, 0.999);
+    let needed = test.samples_to_decide(0.025).unwrap();
+    assert!((3_688..4_100).contains(&needed), "{needed}");
+    assert!(LimitTest::of(&[], 1, 0.5).is_none() && LimitTest::of(&[1], 1, 1.0).is_none());
+    // Half of the samples are beyond, as half may be: no number shows anything.
+    let values: Vec<i64> = (0..1000).map(|i| i * 7919 % 1000).collect();
+    assert_eq!(of(&values, 499, 0.5).samples_to_decide(0.025), None);
+}
+
+#[test]
+fn a_limit_is_kept_only_after_the_time_that_rare_pauses_need() {
+    let (kept, late) = (of(&vec![1; 10_000], 1, 0.99), of(&vec![2; 10_000], 1, 0.99));
+    let mut watch = LimitWatch::new(0.025, 0.6);
+    assert_eq!(watch.look(&kept, 0.5), Limit::Open);
+    assert_eq!(watch.look(&kept, 0.6), Limit::Kept);
+    let mut watch = LimitWatch::new(0.025, 0.6);
+    assert_eq!(watch.look(&late, 0.1), Limit::Exceeded);
+}
