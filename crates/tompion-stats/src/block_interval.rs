@@ -34,9 +34,6 @@ const TAIL_SAMPLES: f64 = 30_000.0;
 /// Samples that have to lie beyond a quantile in any case.
 const LEAST_BEYOND: f64 = 60.0;
 
-/// Blocks are too short where their slowest movements are so many times stronger than the next.
-const SLOW: f64 = 2.0;
-
 /// A quantile is in a tail, where the blocks' shares are skewed, from this share beyond it on.
 const TAIL: f64 = 0.05;
 
@@ -210,12 +207,10 @@ fn bounds(
     if short.is_none() && known.len() < count {
         return nothing(NoInterval::NoOrder);
     }
-    let at = |q: f64| Level::sum(known.iter().map(|w| w.at(q)));
-    let (middle, here) = (at(0.5), at(q.max(1.0 - q)));
-    let slow = middle.slowness().max(here.slowness()) > SLOW;
-    if slow {
+    if WithinBlock::drift(known.iter().copied(), q) {
         return nothing(NoInterval::Slow);
     }
+    let here = Level::sum(known.iter().map(|w| w.at(q.max(1.0 - q))));
     let inflation = here.inflation();
     // The share above the sample's own quantile.
     let place = shares.place(q);

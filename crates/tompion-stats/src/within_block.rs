@@ -20,6 +20,9 @@ const PARTS: usize = 64;
 const LOW: std::ops::RangeInclusive<usize> = 1..=3;
 const NEXT: std::ops::RangeInclusive<usize> = 4..=16;
 
+/// Blocks are too short where their slowest movements are so many times stronger than the next.
+const SLOW: f64 = 2.0;
+
 /// Parts that are taken together to look for bursts.
 const TOGETHER: usize = 4;
 
@@ -81,6 +84,13 @@ impl WithinBlock {
             *level = Level::of(parts, &lengths, 1.0 - q);
         }
         Some(Self { levels })
+    }
+
+    /// Whether values drift or wander within `blocks`, at their median or about their `q`-quantile:
+    /// such blocks are too short to be replicates.
+    pub fn drift<'a>(blocks: impl IntoIterator<Item = &'a Self> + Clone, q: f64) -> bool {
+        let at = |q: f64| Level::sum(blocks.clone().into_iter().map(|w| w.at(q)));
+        at(0.5).slowness().max(at(q.max(1.0 - q)).slowness()) > SLOW
     }
 
     /// At the first quantile of the list that is not below `q`.
@@ -221,6 +231,11 @@ mod tests {
         assert!(summed(0.999, 4000, 0.5).slowness() > 5.0);
         let steps: Vec<f64> = (0..1000).map(|i| f64::from(i32::from(i >= 400))).collect();
         assert!(of(&steps).at(0.5).slowness() > 5.0);
+        let mut noise = Noise::new(8);
+        let mut block = |phi| of(&autoregressive(&mut noise, 1000, phi));
+        let (slow, quick) = ([block(0.999), block(0.999)], [block(0.0), block(0.5)]);
+        assert!(WithinBlock::drift(&slow, 0.99) && !WithinBlock::drift(&quick, 0.99));
+        assert!(!WithinBlock::drift(&[], 0.5));
     }
 
     #[test]
