@@ -30,6 +30,11 @@ impl Blocks {
         &mut self.distributions
     }
 
+    /// How the values of each block follow one another; `None` where that is not known.
+    pub fn within(&self) -> &[Option<WithinBlock>] {
+        &self.within
+    }
+
     /// Whether no block has a value.
     pub fn have_no_values(&self) -> bool {
         self.distributions.iter().all(Distribution::is_empty)

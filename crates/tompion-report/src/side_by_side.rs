@@ -150,7 +150,7 @@ impl Reference {
 fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Found(Found { p_adjusted: p, .. }) if *p <= LEVEL => format!("{} *", p_value(*p)),
-        Verdict::Found(found) => p_value(found.p_adjusted),
+        Verdict::Found(found) | Verdict::Drifts(_, found) => p_value(found.p_adjusted),
         Verdict::TooFew { have, need, .. } => format!("{} of {need}", have.0.min(have.1)),
         Verdict::NoFigure => NONE.to_owned(),
     }

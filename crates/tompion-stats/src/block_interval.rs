@@ -207,11 +207,10 @@ fn bounds(
     if short.is_none() && known.len() < count {
         return nothing(NoInterval::NoOrder);
     }
-    let at = |q: f64| Level::sum(known.iter().map(|w| w.at(q)));
-    let (middle, here) = (at(0.5), at(q.max(1.0 - q)));
-    if middle.drifts() || here.drifts() {
+    if WithinBlock::drift(known.iter().copied(), q) {
         return nothing(NoInterval::Slow);
     }
+    let here = Level::sum(known.iter().map(|w| w.at(q.max(1.0 - q))));
     let inflation = here.inflation();
     // The share above the sample's own quantile.
     let place = shares.place(q);

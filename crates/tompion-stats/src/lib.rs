@@ -49,6 +49,7 @@ mod tails;
 #[cfg(test)]
 mod test_noise;
 mod timer_events;
+mod trend;
 mod within_block;
 
 pub use bins::{Bins, RangeError};
@@ -59,7 +60,9 @@ pub use change_points::{ChangePoint, ChangePointError, Figures, LEAST_FIGURES, c
 pub use coarse::MANY_DISTINCT;
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
-pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};
+pub use equivalence::{
+    Answer, Equivalence, EquivalenceError, Margin, POWER, detectable, equivalence,
+};
 pub use factorial::{
     Assumptions, Effect, FactorTable, Factorial, FactorialError, aligned_rank_transform,
     scheirer_ray_hare,
@@ -82,7 +85,7 @@ pub use ranks::{
     kruskal_wallis, mann_whitney, shift, superiority, tukey_on_ranks,
 };
 pub use ratio::{mean_interval, ratio_interval};
-pub use replicates::{Comparison, Outcome, compare_replicates};
+pub use replicates::{Comparison, Outcome, compare_replicates, compare_widened};
 pub use series::{LEAST_SPAN_S, Series, SeriesComparison, compare_series};
 pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
 pub use stretches::{STRETCH_FACTOR, Stretches};
@@ -94,4 +97,5 @@ pub use tail_fit::{
 };
 pub use tails::SMALLEST_P;
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};
+pub use trend::BesideTrend;
 pub use within_block::{WithinBlock, drifts_within};

@@ -72,7 +72,10 @@ pub fn compare_replicates(
 /// The interval's ends move away from the estimate by that factor. p stays the
 /// test that belongs to this interval: the wide interval leaves zero out exactly
 /// when the plain one leaves out all but 1/`widening` of the shift.
-pub(crate) fn compare_widened(
+///
+/// # Errors
+/// Groups that do not pair, figures that are not finite.
+pub fn compare_widened(
     a: &[f64],
     b: &[f64],
     design: Design,

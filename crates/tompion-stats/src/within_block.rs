@@ -94,6 +94,13 @@ impl WithinBlock {
         (level.low, level.next)
     }
 
+    /// Whether values drift or wander within `blocks`, at their median or about their `q`-quantile:
+    /// such blocks are too short to be replicates.
+    pub fn drift<'a>(blocks: impl IntoIterator<Item = &'a Self> + Clone, q: f64) -> bool {
+        let at = |q: f64| Level::sum(blocks.clone().into_iter().map(|w| w.at(q)));
+        at(0.5).drifts() || at(q.max(1.0 - q)).drifts()
+    }
+
     /// At the first quantile of the list that is not below `q`.
     pub(crate) fn at(&self, q: f64) -> Level {
         let place = LEVELS.iter().position(|level| *level >= q - 1e-9);
@@ -249,6 +256,11 @@ mod tests {
         assert!(summed(0.999, 4000, 0.5).slowness() > 5.0);
         let steps: Vec<f64> = (0..1000).map(|i| f64::from(i32::from(i >= 400))).collect();
         assert!(of(&steps).at(0.5).slowness() > 5.0);
+        let mut noise = Noise::new(8);
+        let mut block = |phi| of(&autoregressive(&mut noise, 1000, phi));
+        let (slow, quick) = ([block(0.999), block(0.999)], [block(0.0), block(0.5)]);
+        assert!(WithinBlock::drift(&slow, 0.99) && !WithinBlock::drift(&quick, 0.99));
+        assert!(!WithinBlock::drift(&[], 0.5));
     }
 
     #[test]

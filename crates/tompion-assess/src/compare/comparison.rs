@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_model::{Factors, factor};
-use tompion_stats::{
-    Adjustment, Comparison as Statistics, Design, Distribution, Interval, LEAST_SPAN_S, Outcome,
-    Series, compare_replicates, compare_series,
-};
+use tompion_stats::Adjustment;
 
+use crate::compare::found::{Basis, Found, Values, Verdict};
+use crate::compare::pair::Pair;
 use crate::compare::{Error, Figure, Replicates, Result, Side};
 
 /// How to compare.
@@ -19,6 +18,8 @@ pub struct Settings {
     pub level: f64,
     /// Whether the sides are levels of one run, measured in the same blocks.
     pub paired: bool,
+    /// Whether gates may rest on one run a side, which cannot show how runs scatter.
+    pub within_run: bool,
 }
 
 impl Settings {
@@ -28,13 +29,24 @@ impl Settings {
             figures: None,
             level: 0.05,
             paired: false,
+            within_run: false,
         }
     }
 
-    fn design(&self) -> Design {
-        match self.paired {
-            true => Design::Paired,
-            false => Design::Independent,
+    /// The two of a cell, with how they are compared in a family of so many.
+    pub(crate) fn pair<'a>(
+        &self,
+        (a, b): (&'a Replicates, &'a Replicates),
+        figure: Figure,
+        family: usize,
+    ) -> Pair<'a> {
+        Pair {
+            a,
+            b,
+            figure,
+            level: self.level,
+            paired: self.paired,
+            family,
         }
     }
 }
@@ -48,14 +60,13 @@ pub struct Comparison {
     pub level: f64,
     /// Whether replicates were paired by block.
     pub paired: bool,
+    /// Whether replicates were runs.
+    pub of_runs: bool,
     /// One row for each cell, figure and pair of sides.
     pub rows: Vec<Row>,
     /// Cells that not all sides have, with the names of those that do.
     pub partial: Vec<(Factors, Vec<String>)>,
 }
-
-/// A figure on each side.
-pub type Values = (Option<f64>, Option<f64>);
 
 /// One cell and figure on two sides.
 #[derive(Clone, Debug)]
@@ -67,77 +78,13 @@ pub struct Row {
     /// Places of the two sides in [`Comparison::sides`]; the second is held against
     /// the first.
     pub sides: (usize, usize),
-    /// The figure on each side, in its unit: the median over the trials that are
-    /// compared, or that of the series that stretches were cut from; `None` where
-    /// no trial has the figure.
+    /// The figure on each side, in its unit: the cell's one figure, of the mean of its blocks, or
+    /// that of the series that stretches were cut from; `None` where no trial has the figure.
     pub values: Values,
     /// Trials that each side has of the cell, with the figure or without.
     pub trials: (usize, usize),
     /// What that comes to.
     pub verdict: Verdict,
-}
-
-/// What became of a row.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// There was enough to decide on.
-    Found(Found),
-    /// Too little: replicates (or samples, for stretches) there are and needed.
-    TooFew {
-        /// What is counted.
-        basis: Basis,
-        /// There are, on each side.
-        have: (usize, usize),
-        /// So many on each side would do.
-        need: usize,
-        /// The same as times and trials; only for stretches.
-        instead: Option<Instead>,
-    },
-    /// No trial of a side has the figure, or not enough samples for it.
-    NoFigure,
-}
-
-/// What would do where a single trial on each side does not.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Instead {
-    /// Seconds that each of the two would have to last.
-    pub seconds: f64,
-    /// Trials on each side, however short.
-    pub trials: usize,
-}
-
-/// What the replicates were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
-    /// Separate trials.
-    Trials,
-    /// Stretches of one trial on each side, each longer than the measured
-    /// autocorrelation time.
-    Stretches,
-}
-
-/// A decided comparison of the second side with the first.
-#[derive(Clone, Copy, Debug)]
-pub struct Found {
-    /// How much larger the second is, in the figure's unit, with its interval.
-    pub shift: f64,
-    /// Interval of the shift at confidence 1 - level.
-    pub interval: Interval,
-    /// How many times larger, with its interval; `None` where a figure is not above 0.
-    pub ratio: Option<(f64, Interval)>,
-    /// Vargha and Delaney's A: the share of pairs of replicates in which the second
-    /// is the larger.
-    pub a_hat: f64,
-    /// p-value of this test alone.
-    pub p: f64,
-    /// p-value adjusted for the family by Holm's method.
-    pub p_adjusted: f64,
-    /// Tests in the family.
-    pub family: usize,
-    /// What the replicates were, and how many there were on each side.
-    pub basis: Basis,
-    /// Replicates of each side.
-    pub replicates: (usize, usize),
 }
 
 impl Row {
@@ -149,8 +96,8 @@ impl Row {
     /// Whether trials of the cell were left out, because they have too few samples
     /// for the figure or no partner in their block.
     pub fn leaves_out_trials(&self) -> bool {
-        matches!(&self.verdict, Verdict::Found(f)
-            if f.basis == Basis::Trials && f.replicates != self.trials)
+        matches!(&self.verdict, Verdict::Found(f) | Verdict::Drifts(_, f)
+            if f.basis != Basis::Stretches && f.replicates != self.trials)
     }
 }
 
@@ -190,7 +137,7 @@ pub fn compare(sides: &[Side], settings: &Settings) -> Result<Comparison> {
         .map(|(cell, figure, (i, j))| {
             let size = sizes[&family(cell, figure)];
             let both = (&sides[i].cells[cell], &sides[j].cells[cell]);
-            let (values, verdict) = one(both, figure, settings, size);
+            let (values, verdict) = settings.pair(both, figure, size).compare();
             Row {
                 cell: cell.clone(),
                 figure,
@@ -201,14 +148,21 @@ pub fn compare(sides: &[Side], settings: &Settings) -> Result<Comparison> {
             }
         })
         .collect();
-    adjust(&mut rows);
+    adjust(&mut rows, settings.level);
     Ok(Comparison {
         sides: sides.iter().map(|s| s.name.clone()).collect(),
         level: settings.level,
         paired: settings.paired,
+        of_runs: of_runs(sides),
         rows,
         partial,
     })
+}
+
+/// Whether any side is of several runs, so that runs are the replicates.
+pub(crate) fn of_runs(sides: &[Side]) -> bool {
+    let mut cells = sides.iter().flat_map(|side| side.cells.values());
+    cells.any(|cell| cell.basis == Basis::Runs)
 }
 
 fn figures<'a>(cell: &Factors, settings: &'a Settings) -> &'a [Figure] {
@@ -225,156 +179,9 @@ fn family(cell: &Factors, figure: Figure) -> ([String; 3], Figure) {
     (names.map(level), figure)
 }
 
-/// One figure of one cell on two sides; `p_adjusted` is still that of the test alone.
-pub(crate) fn one(
-    (a, b): (&Replicates, &Replicates),
-    figure: Figure,
-    settings: &Settings,
-    family: usize,
-) -> (Values, Verdict) {
-    let (x, y) = match settings.paired {
-        true => in_common_blocks(a, b, figure),
-        false => (of_all(a, figure), of_all(b, figure)),
-    };
-    let values = (median(&x), median(&y));
-    if x.is_empty() || y.is_empty() {
-        return (values, Verdict::NoFigure);
-    }
-    let verdict = by_trials(&x, &y, settings, family);
-    match verdict {
-        Verdict::TooFew { need, .. } if !a.series.is_empty() && !b.series.is_empty() => {
-            by_stretches(a, b, figure, settings, family, need).unwrap_or((values, verdict))
-        }
-        verdict => (values, verdict),
-    }
-}
-
-fn by_trials(x: &[f64], y: &[f64], settings: &Settings, family: usize) -> Verdict {
-    let test = |x: &[f64], y: &[f64]| {
-        compare_replicates(x, y, settings.design(), settings.level, family)
-            .expect("finite figures, paired where they have to be")
-    };
-    match test(x, y) {
-        Outcome::NotDecidable { need, .. } => Verdict::TooFew {
-            basis: Basis::Trials,
-            have: (x.len(), y.len()),
-            need,
-            instead: None,
-        },
-        Outcome::Decided(found) => {
-            let positive = x.iter().chain(y).all(|v| *v > 0.0);
-            let logs = |v: &[f64]| v.iter().map(|v| v.ln()).collect::<Vec<f64>>();
-            let ratio =
-                positive
-                    .then(|| test(&logs(x), &logs(y)))
-                    .and_then(|outcome| match outcome {
-                        Outcome::Decided(d) => Some((d.shift.exp(), exp(d.interval))),
-                        Outcome::NotDecidable { .. } => None,
-                    });
-            found_by(found, ratio, Basis::Trials, (x.len(), y.len()), family)
-        }
-    }
-}
-
-/// Stretches of one trial on each side, where `trials` would be needed; `None` where
-/// the figure is no quantile.
-fn by_stretches(
-    a: &Replicates,
-    b: &Replicates,
-    figure: Figure,
-    settings: &Settings,
-    family: usize,
-    trials: usize,
-) -> Option<(Values, Verdict)> {
-    let q = figure.quantile()?;
-    let [x, y] = [a, b].map(|of| Series::lasting(&of.series, of.series_s));
-    let found = compare_series(x, y, q, settings.level, family)?;
-    // Values are in picoseconds.
-    let of = |series: &[i64]| {
-        let all = Distribution::from_values(series.iter().copied());
-        all.quantile(q).map(|ps| ps / 1000.0)
-    };
-    let verdict = match found.outcome {
-        Outcome::NotDecidable { need, .. } => {
-            let lasting = |of: &Replicates| of.series_s * need as f64 / of.series.len() as f64;
-            Verdict::TooFew {
-                basis: Basis::Stretches,
-                have: (a.series.len(), b.series.len()),
-                need,
-                instead: Some(Instead {
-                    seconds: lasting(a).max(lasting(b)).max(LEAST_SPAN_S),
-                    trials,
-                }),
-            }
-        }
-        Outcome::Decided(mut d) => {
-            d.shift /= 1000.0;
-            d.interval.low /= 1000.0;
-            d.interval.high /= 1000.0;
-            found_by(d, found.ratio, Basis::Stretches, found.stretches, family)
-        }
-    };
-    Some(((of(&a.series), of(&b.series)), verdict))
-}
-
-fn found_by(
-    d: Statistics,
-    ratio: Option<(f64, Interval)>,
-    basis: Basis,
-    replicates: (usize, usize),
-    family: usize,
-) -> Verdict {
-    Verdict::Found(Found {
-        shift: d.shift,
-        interval: d.interval,
-        ratio,
-        a_hat: d.a_hat,
-        p: d.p,
-        p_adjusted: d.p,
-        family,
-        basis,
-        replicates,
-    })
-}
-
-fn exp(interval: Interval) -> Interval {
-    Interval {
-        low: interval.low.exp(),
-        high: interval.high.exp(),
-        ..interval
-    }
-}
-
-fn of_all(cell: &Replicates, figure: Figure) -> Vec<f64> {
-    cell.trials.iter().filter_map(|t| figure.of(t)).collect()
-}
-
-pub(crate) fn in_common_blocks(
-    a: &Replicates,
-    b: &Replicates,
-    figure: Figure,
-) -> (Vec<f64>, Vec<f64>) {
-    let theirs: BTreeMap<u32, f64> = b
-        .trials
-        .iter()
-        .filter_map(|t| Some((t.block, figure.of(t)?)))
-        .collect();
-    a.trials
-        .iter()
-        .filter_map(|t| Some((figure.of(t)?, *theirs.get(&t.block)?)))
-        .unzip()
-}
-
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let n = sorted.len();
-    (n > 0).then(|| 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]))
-}
-
-/// Holm's adjustment within each family. Rows without a p-value count in the size of
-/// their family: they were meant to be tested.
-fn adjust(rows: &mut [Row]) {
+/// Holm's adjustment within each family, and what comes of each row by it. Rows without a p-value
+/// count in the size of their family: they were meant to be tested.
+fn adjust(rows: &mut [Row], level: f64) {
     let mut families: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (i, row) in rows.iter().enumerate() {
         families
@@ -383,16 +190,19 @@ fn adjust(rows: &mut [Row]) {
             .push(i);
     }
     for members in families.values() {
-        let p: Vec<f64> = members
-            .iter()
-            .map(|&i| match &rows[i].verdict {
-                Verdict::Found(f) => f.p,
+        let adjusted = |p: fn(&Found) -> f64| -> Vec<f64> {
+            let of_row = |i: &usize| match &rows[*i].verdict {
+                Verdict::Found(f) => p(f),
                 _ => 1.0,
-            })
-            .collect();
-        for (&i, adjusted) in members.iter().zip(Adjustment::Holm.apply(&p)) {
-            if let Verdict::Found(f) = &mut rows[i].verdict {
-                f.p_adjusted = adjusted;
+            };
+            let all: Vec<f64> = members.iter().map(of_row).collect();
+            Adjustment::Holm.apply(&all)
+        };
+        let (plain, allowing) = (adjusted(|f| f.p), adjusted(|f| f.p_adjusted));
+        for ((&i, plain), allowing) in members.iter().zip(plain).zip(allowing) {
+            if let Verdict::Found(mut found) = rows[i].verdict {
+                found.p_adjusted = allowing;
+                rows[i].verdict = found.settled(plain, level);
             }
         }
     }

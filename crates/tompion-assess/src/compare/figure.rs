@@ -172,11 +172,10 @@ mod tests {
 
     fn trial(values: impl IntoIterator<Item = i64>) -> Replicate {
         Replicate {
-            block: 0,
             summary: Summary::of_ps(&Distribution::from_values(values)),
-            corrected: None,
             missed: Some(25),
             stalls: Some((5, 1000)),
+            ..Replicate::default()
         }
     }
 

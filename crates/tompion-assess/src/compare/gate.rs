@@ -4,9 +4,13 @@ use std::str::FromStr;
 use tompion_model::InvalidValue;
 
 use tompion_model::{Factors, factor, parse_duration_ns};
+use tompion_stats::{Answer, Interval, Margin};
 
-use crate::compare::comparison::one;
-use crate::compare::{Error, Figure, Result, Settings, Side, Verdict};
+use crate::compare::comparison::of_runs;
+use crate::compare::drift::Drift;
+use crate::compare::found::{Basis, Found, Verdict};
+use crate::compare::pair::Pair;
+use crate::compare::{Error, Figure, Result, Settings, Side};
 
 /// `wake-up/usleep/100us/idle p99 > +20%`: fail if that holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +18,20 @@ pub struct Gate {
     text: String,
     wanted: Vec<Wanted>,
     figure: Figure,
-    above: bool,
-    limit: Limit,
+    condition: Condition,
+}
+
+/// `wake-up/usleep/100us/idle p99 within 10%`: fail unless that is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Required(pub Gate);
+
+/// What a gate asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Condition {
+    /// It fails if the change is beyond the limit.
+    Beyond { above: bool, limit: Limit },
+    /// It fails if the ratio is beyond the margin, and passes if that is shown to be kept.
+    Kept(Margin),
 }
 
 /// One part of a selector.
@@ -67,6 +83,22 @@ pub struct Judged {
     pub relative: bool,
     /// What the comparison came to.
     pub verdict: Verdict,
+    /// Why a change that is known was not decided on; `None` where its interval spans the limit.
+    pub undecided: Option<Undecided>,
+    /// Replicates on each side with which a margin would be shown to be kept in 80 % of cases, if
+    /// there were no difference; `None` for other gates, and beyond 10 000.
+    pub needed: Option<usize>,
+    /// Whether the gate fails unless its condition is shown to hold.
+    pub is_required: bool,
+}
+
+/// Why nothing is decided though there is an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Undecided {
+    /// There is one run a side: what two runs differ in is more than what their settings do.
+    OneRun,
+    /// Drift explains the change as well.
+    Drift(Drift),
 }
 
 impl FromStr for Gate {
@@ -82,31 +114,71 @@ impl FromStr for Gate {
         let at = text
             .find(['>', '<'])
             .ok_or_else(|| wrong("there is no > or <"))?;
-        let (subject, limit) = (&text[..at], &text[at + 1..]);
-        let words: Vec<&str> = subject.split_whitespace().collect();
-        let [selector, figure] = words[..] else {
-            return Err(wrong(match words.len() {
-                0 => "there is no cell",
-                1 => "there is no statistic",
-                _ => "there are more words than a cell and a statistic",
-            }));
-        };
-        let figure: Figure = figure
-            .parse()
-            .map_err(|e: InvalidValue| wrong(&e.to_string()))?;
-        let wanted = selector.split('/').map(|part| match part.split_once('=') {
-            _ if part.is_empty() => Err(wrong("a part of the cell is empty")),
-            Some((name, level)) => Ok(Wanted::Named(name.to_owned(), level.to_owned())),
-            None => Ok(Wanted::Bare(part.to_owned())),
-        });
+        let (wanted, figure) = subject(&text[..at]).map_err(|e| wrong(&e.to_string()))?;
+        let limit = limit_of(text[at + 1..].trim(), figure).map_err(|e| wrong(&e.to_string()))?;
+        let above = text.as_bytes()[at] == b'>';
         Ok(Self {
             text: text.trim().to_owned(),
-            wanted: wanted.collect::<std::result::Result<_, _>>()?,
+            wanted,
             figure,
-            above: text.as_bytes()[at] == b'>',
-            limit: limit_of(limit.trim(), figure).map_err(|e| wrong(&e.to_string()))?,
+            condition: Condition::Beyond { above, limit },
         })
     }
+}
+
+impl FromStr for Required {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> std::result::Result<Self, InvalidValue> {
+        const WITHIN: &str = " within ";
+        const NO_WORSE: &str = " no worse than ";
+        let wrong = |why: &str| {
+            InvalidValue::from(format!(
+                "`{text}`: {why}; write SELECTOR STATISTIC within PERCENT, for example \
+                 'wake-up/usleep/100us/idle p99 within 10%', or '... p99 no worse than 10%'"
+            ))
+        };
+        let (at, words) = [WITHIN, NO_WORSE]
+            .into_iter()
+            .find_map(|words| Some((text.find(words)?, words)))
+            .ok_or_else(|| wrong("there is no `within` and no `no worse than`"))?;
+        let (wanted, figure) = subject(&text[..at]).map_err(|e| wrong(&e.to_string()))?;
+        let size = text[at + words.len()..].trim();
+        let digits = size.strip_suffix('%').map(str::trim);
+        let share = digits.and_then(|digits| digits.parse::<f64>().ok());
+        let share = share.map(|percent| percent / 100.0);
+        let share = share
+            .filter(|share| *share > 0.0 && share.is_finite())
+            .ok_or_else(|| wrong(&format!("`{size}` is no share above 0 %")))?;
+        Ok(Self(Gate {
+            text: text.trim().to_owned(),
+            wanted,
+            figure,
+            condition: Condition::Kept(match words {
+                WITHIN => Margin::Within(share),
+                _ => Margin::NoWorse(share),
+            }),
+        }))
+    }
+}
+
+/// The cells and the figure that a gate is about.
+fn subject(text: &str) -> std::result::Result<(Vec<Wanted>, Figure), InvalidValue> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [selector, figure] = words[..] else {
+        return Err(InvalidValue::from(match words.len() {
+            0 => "there is no cell",
+            1 => "there is no statistic",
+            _ => "there are more words than a cell and a statistic",
+        }));
+    };
+    let figure: Figure = figure.parse()?;
+    let wanted = selector.split('/').map(|part| match part.split_once('=') {
+        _ if part.is_empty() => Err(InvalidValue::from("a part of the cell is empty")),
+        Some((name, level)) => Ok(Wanted::Named(name.to_owned(), level.to_owned())),
+        None => Ok(Wanted::Bare(part.to_owned())),
+    });
+    Ok((wanted.collect::<std::result::Result<_, _>>()?, figure))
 }
 
 fn limit_of(text: &str, figure: Figure) -> std::result::Result<Limit, InvalidValue> {
@@ -150,6 +222,7 @@ impl Gate {
         let Some((first, others)) = sides.split_first() else {
             return Ok(Vec::new());
         };
+        let of_runs = of_runs(sides);
         let selected: Vec<&Factors> = first.cells.keys().filter(|c| self.selects(c)).collect();
         if selected.is_empty() {
             let example = first.cells.keys().next();
@@ -184,21 +257,42 @@ impl Gate {
                         }
                     )));
                 }
-                let (_, verdict) = one(both, self.figure, settings, 1);
-                let change = self.change(&verdict);
-                found.push(Judged {
-                    gate: self.text.clone(),
-                    cell: cell.clone(),
-                    figure: self.figure,
-                    side: at + 1,
-                    judgement: self.decide(change),
-                    change,
-                    relative: matches!(self.limit, Limit::Ratio(_)),
-                    verdict,
-                });
+                let pair = settings.pair(both, self.figure, 1);
+                let mut judged = self.judge_one(&pair, cell, at + 1);
+                let one_run = !settings.paired && !of_runs && !settings.within_run;
+                if one_run && judged.change.is_some() {
+                    judged.judgement = Judgement::Inconclusive;
+                    judged.undecided = Some(Undecided::OneRun);
+                }
+                found.push(judged);
             }
         }
         Ok(found)
+    }
+
+    fn judge_one(&self, pair: &Pair<'_>, cell: &Factors, side: usize) -> Judged {
+        let (_, verdict) = pair.compare();
+        let mut judged = Judged {
+            gate: self.text.clone(),
+            cell: cell.clone(),
+            figure: self.figure,
+            side,
+            judgement: Judgement::Inconclusive,
+            change: None,
+            relative: true,
+            verdict,
+            undecided: None,
+            needed: None,
+            is_required: matches!(self.condition, Condition::Kept(_)),
+        };
+        let Verdict::Found(found) = judged.verdict else {
+            return judged;
+        };
+        match self.condition {
+            Condition::Beyond { above, limit } => limit.judge(above, &found, &mut judged),
+            Condition::Kept(margin) => keep(margin, pair, &found, &mut judged),
+        }
+        judged
     }
 
     fn selects(&self, cell: &Factors) -> bool {
@@ -208,141 +302,78 @@ impl Gate {
             Wanted::Named(name, level) => cell.get(name) == Some(level),
         })
     }
+}
 
-    fn change(&self, verdict: &Verdict) -> Option<(f64, f64, f64)> {
-        let Verdict::Found(found) = verdict else {
-            return None;
-        };
-        let (estimate, interval) = match self.limit {
-            Limit::Ratio(_) => found.ratio?,
-            Limit::Shift(_) => (found.shift, found.interval),
+impl Limit {
+    /// Judges a change: what fails has to fail with drift allowed for, too.
+    fn judge(self, above: bool, found: &Found, judged: &mut Judged) {
+        judged.relative = matches!(self, Self::Ratio(_));
+        let wide = found.allowing_for_drift();
+        let is_wide = found.drifts_within();
+        let change = self.change(if is_wide { &wide } else { found });
+        judged.change = change;
+        judged.judgement = self.decide(above, change);
+        let plain = self.decide(above, self.change(found));
+        let allowing = self.decide(above, self.change(&wide));
+        if let Some(drift) = found.drift
+            && allowing != plain
+            && (is_wide || plain == Judgement::Fail)
+        {
+            judged.judgement = Judgement::Inconclusive;
+            judged.change = self.change(&wide);
+            judged.undecided = Some(Undecided::Drift(drift.drift));
+        }
+    }
+
+    fn change(self, found: &Found) -> Option<(f64, f64, f64)> {
+        let (estimate, interval) = match self {
+            Self::Ratio(_) => found.ratio?,
+            Self::Shift(_) => (found.shift, found.interval),
         };
         Some((estimate, interval.low, interval.high))
     }
 
-    fn decide(&self, change: Option<(f64, f64, f64)>) -> Judgement {
-        let (Limit::Ratio(limit) | Limit::Shift(limit)) = self.limit;
+    fn decide(self, above: bool, change: Option<(f64, f64, f64)>) -> Judgement {
+        let (Self::Ratio(limit) | Self::Shift(limit)) = self;
         match change {
             None => Judgement::Inconclusive,
-            Some((_, low, _)) if self.above && low > limit => Judgement::Fail,
-            Some((_, _, high)) if self.above && high <= limit => Judgement::Pass,
-            Some((_, _, high)) if !self.above && high < limit => Judgement::Fail,
-            Some((_, low, _)) if !self.above && low >= limit => Judgement::Pass,
+            Some((_, low, _)) if above && low > limit => Judgement::Fail,
+            Some((_, _, high)) if above && high <= limit => Judgement::Pass,
+            Some((_, _, high)) if !above && high < limit => Judgement::Fail,
+            Some((_, low, _)) if !above && low >= limit => Judgement::Pass,
             Some(_) => Judgement::Inconclusive,
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::comparison::tests::{replicates, side};
-
-    const BEFORE: [f64; 8] = [100.0, 101.0, 99.0, 102.0, 98.0, 103.0, 97.0, 100.5];
-
-    fn judged(gate: &str, factor: f64) -> Judgement {
-        let after: Vec<f64> = BEFORE.iter().map(|v| v * factor).collect();
-        let sides = [side("a", &BEFORE), side("b", &after)];
-        let gate: Gate = gate.parse().unwrap();
-        let all = gate.judge(&sides, &Settings::usual()).unwrap();
-        assert_eq!(all.len(), 1);
-        all[0].judgement
-    }
-
-    #[test]
-    fn intervals_are_held_against_the_limit() {
-        let gate = "wake-up/usleep/100us/idle median > +20%";
-        assert_eq!(judged(gate, 1.0), Judgement::Pass);
-        assert_eq!(judged(gate, 1.2), Judgement::Inconclusive);
-        assert_eq!(judged(gate, 1.4), Judgement::Fail);
-        let gate = "usleep p99 > +20ns";
-        assert_eq!(judged(gate, 1.0), Judgement::Pass);
-        assert_eq!(judged(gate, 1.4), Judgement::Fail);
-        let gate = "usleep/load=idle median < -10%";
-        assert_eq!(judged(gate, 0.8), Judgement::Fail);
-        assert_eq!(judged(gate, 1.0), Judgement::Pass);
-        assert_eq!(judged(gate, 0.9), Judgement::Inconclusive);
-        assert_eq!(judged("usleep median > 0", 1.5), Judgement::Fail);
-    }
-
-    #[test]
-    fn what_cannot_be_decided_is_inconclusive() {
-        let sides = [side("a", &BEFORE[..2]), side("b", &BEFORE[..2])];
-        let gate: Gate = "idle median > +20%".parse().unwrap();
-        let all = gate.judge(&sides, &Settings::usual()).unwrap();
-        assert_eq!(all[0].judgement, Judgement::Inconclusive);
-        assert_eq!(all[0].change, None);
-    }
-
-    #[test]
-    fn a_selector_that_fits_several_cells_requires_all() {
-        let after: Vec<f64> = BEFORE.iter().map(|v| v * 2.0).collect();
-        let mut sides = [side("a", &BEFORE), side("b", &BEFORE)];
-        for (side, figures) in sides.iter_mut().zip([&BEFORE[..], &after]) {
-            let (cell, _) = side.cells.first_key_value().unwrap();
-            let cell = cell.clone().with(factor::TARGET, "1ms");
-            side.cells.insert(cell, replicates(figures));
+/// Judges a margin, by two one-sided tests.
+fn keep(margin: Margin, pair: &Pair<'_>, found: &Found, judged: &mut Judged) {
+    let (answer, ratio, interval) = match found.basis {
+        // Of single trials there is but the interval at the higher confidence.
+        Basis::Stretches => {
+            let Some((ratio, interval)) = found.ratio else {
+                return;
+            };
+            (margin.answer(&interval), ratio, interval)
         }
-        let judged = |gate: &str| {
-            let gate: Gate = gate.parse().unwrap();
-            gate.judge(&sides, &Settings::usual()).unwrap()
-        };
-        let all = judged("usleep/idle median > +50%");
-        let found: Vec<Judgement> = all.iter().map(|j| j.judgement).collect();
-        assert_eq!(found, [Judgement::Pass, Judgement::Fail]);
-        assert_eq!(judged("usleep/100us median > +50%").len(), 1);
-    }
-
-    #[test]
-    fn a_selector_that_fits_nothing_is_an_error() {
-        let sides = [side("a", &BEFORE), side("b", &BEFORE)];
-        let gate: Gate = "wake-up/nanosleep median > +20%".parse().unwrap();
-        let error = gate
-            .judge(&sides, &Settings::usual())
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("no cell of a fits"), "{error}");
-        assert!(
-            error.ends_with("such as wake-up/usleep/100us/idle"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_figure_that_a_cell_can_never_have_is_an_error() {
-        let mut sides = [side("a", &BEFORE), side("b", &BEFORE)];
-        let cells = sides.iter_mut().flat_map(|s| s.cells.values_mut());
-        cells
-            .flat_map(|c| &mut c.trials)
-            .for_each(|t| t.missed = None);
-        for gate in ["usleep missed > +1pp", "idle lost > +5%"] {
-            let gate: Gate = gate.parse().unwrap();
-            let error = gate.judge(&sides, &Settings::usual()).unwrap_err();
-            let error = error.to_string();
-            assert!(
-                error.contains("wake-up/usleep/100us/idle has no figure"),
-                "{error}"
-            );
+        Basis::Trials | Basis::Runs => {
+            let Some(same) = pair.same(margin) else {
+                return;
+            };
+            judged.needed = same.needed;
+            let drift = found.drift.filter(|_| same.is_drift);
+            judged.undecided = drift.map(|d| Undecided::Drift(d.drift));
+            (same.answer, same.ratio, same.interval)
         }
-    }
-
-    #[test]
-    fn mistakes_are_told_in_one_line() {
-        for (text, why) in [
-            ("", "there is no > or <"),
-            ("> +5%", "there is no cell"),
-            ("idle > +5%", "there is no statistic"),
-            ("idle p98 > +5%", "unknown statistic `p98`"),
-            ("a b c > +5%", "more words than"),
-            ("a//b p99 > +5%", "part of the cell is empty"),
-            ("idle p99 > much", "`much` is no change"),
-            ("idle p99 > +5", "`+5` is no change"),
-            ("idle p99 > +1pp", "p99 is a time"),
-            ("idle lost > +1us", "lost is a share"),
-            ("idle p99 < -100%", "nothing falls by 100 %"),
-        ] {
-            let error = text.parse::<Gate>().unwrap_err().to_string();
-            assert!(error.contains(why) && !error.contains('\n'), "{error}");
-        }
-    }
+    };
+    let Interval { low, high, .. } = interval;
+    judged.change = Some((ratio, low, high));
+    judged.judgement = match answer {
+        Answer::Holds => Judgement::Pass,
+        Answer::Fails => Judgement::Fail,
+        Answer::Undecided => Judgement::Inconclusive,
+    };
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,16 @@ impl Parameters {
         }
     }
 
+    /// All that either has.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (name, values) in &other.0 {
+            self.0
+                .entry(name)
+                .or_default()
+                .extend(values.iter().cloned());
+        }
+    }
+
     /// The values of one parameter, in words.
     pub(crate) fn told(&self, name: &str) -> String {
         let values = self.0.get(name).into_iter().flatten();

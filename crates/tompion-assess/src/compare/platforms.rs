@@ -7,7 +7,7 @@ use tompion_model::InvalidValue;
 use tompion_model::{Factors, PlatformRecord, RunRecord};
 use tompion_stats::{Interval, Maxima};
 
-use crate::compare::comparison::in_common_blocks;
+use crate::compare::pair::in_common_blocks;
 use crate::compare::{
     Comparison, Error, Figure, Result, Row, Settings, Side, Verdict, compare, mismatches,
 };
@@ -215,6 +215,7 @@ fn rows(sides: &[Side], cell: &Factors, level: f64) -> Result<Vec<Row>> {
         figures: Some(vec![Figure::Max]),
         level,
         paired: true,
+        within_run: true,
     };
     let mut rows = compare(&of_cell, &settings)?.rows;
     for row in &mut rows {
@@ -238,6 +239,7 @@ pub fn platform_medians(record: &RunRecord, level: f64) -> Option<(Comparison, O
         figures: Some(vec![Figure::Median]),
         level,
         paired: true,
+        within_run: true,
     };
     let several = sides.len() > 1;
     let found = several.then(|| compare(&sides, &settings).ok()).flatten()?;

@@ -9,7 +9,7 @@ use tompion_papers::published::{
     Counterpart, Fit, Quality, Statistic, Table, counterparts_of_cell, tables_of,
 };
 
-use crate::compare::comparison::median;
+use crate::compare::pair::median;
 use crate::compare::{Error, Replicates, Result, Side};
 
 /// A run beside the figures of a paper or of one of its tables.

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::UNIX_EPOCH;
 
-use tompion_model::{Factors, RunHeader, RunRecord, Status, Storage, Summary, Trial, View, factor};
-
+use tompion_model::{Factors, RunHeader, RunRecord, Status, Storage, Trial, View, factor};
+use tompion_stats::{MANY_DISTINCT, WithinBlock};
 use tompion_store::Run;
 
-use crate::compare::parameters::Parameters;
-use crate::compare::{Error, Result};
+use crate::compare::replicates::Values;
+use crate::compare::{Error, Replicate, Replicates, Result};
 
 /// A run, or the trials of a run that have one level of a factor.
 #[derive(Clone, Debug)]
@@ -21,35 +22,6 @@ pub struct Side {
     pub remarks: Vec<String>,
     /// Replicates of each cell.
     pub cells: BTreeMap<Factors, Replicates>,
-}
-
-/// The trials of one cell.
-#[derive(Clone, Debug, Default)]
-pub struct Replicates {
-    /// In the order of their blocks.
-    pub trials: Vec<Replicate>,
-    /// All samples of the first trial in time order, in picoseconds, with missed periods filled
-    /// in, where trials are too few to be replicates: then stretches of it may be. Empty otherwise.
-    pub series: Vec<i64>,
-    /// Seconds that the series lasted; 0 where it is empty.
-    pub series_s: f64,
-    /// How the values came about.
-    pub(crate) parameters: Parameters,
-}
-
-/// One trial.
-#[derive(Clone, Debug)]
-pub struct Replicate {
-    /// Its block.
-    pub block: u32,
-    /// Its samples as measured, without warm-up; `None` where there are none.
-    pub summary: Option<Summary>,
-    /// The same with missed periods filled in; `None` without a grid.
-    pub corrected: Option<Summary>,
-    /// Periods of the grid that it missed; `None` without a grid.
-    pub missed: Option<u64>,
-    /// Nanoseconds lost in stalls and observed; `None` but for stalls.
-    pub stalls: Option<(u64, u64)>,
 }
 
 /// What the absence of a factor means, where other trials of the run have it: the usual
@@ -67,9 +39,51 @@ fn usual(by: &str) -> Option<&'static str> {
 const FEW: usize = 4;
 
 impl Side {
-    /// A whole run as one side.
+    /// A whole run as one side, whose replicates are its trials.
     pub fn of_run(name: &str, run: &Run) -> Result<Self> {
-        Self::gather(name, run, |f| Some(f.clone()))
+        let mut side = Self::gather(name, run, |f| Some(f.clone()))?;
+        for trial in &run.record().trials {
+            let cell = side.cells.get_mut(&trial.factors);
+            let replicates = cell.into_iter().flat_map(|c| &mut c.trials);
+            for replicate in replicates.filter(|r| r.block == trial.block) {
+                replicate.within = within(run, trial)?;
+            }
+        }
+        Ok(side)
+    }
+
+    /// Several runs as one side, whose replicates are the runs. Its header is that of the first.
+    ///
+    /// # Errors
+    /// No run, or one that cannot be read.
+    pub fn of_runs(name: &str, runs: &[Run]) -> Result<Self> {
+        let of_each = runs
+            .iter()
+            .map(|run| Self::gather(name, run, |f| Some(f.clone())));
+        let of_each = of_each.collect::<Result<Vec<Self>>>()?;
+        let Some(first) = of_each.first() else {
+            return Err(Error::Wish(format!("{name}: no run is given")));
+        };
+        let header = first.header.clone();
+        let mut remarks: Vec<String> = Vec::new();
+        for remark in of_each.iter().flat_map(|s| &s.remarks) {
+            if !remarks.contains(remark) {
+                remarks.push(remark.clone());
+            }
+        }
+        let mut cells: BTreeMap<Factors, Vec<Replicates>> = BTreeMap::new();
+        for (key, cell) in of_each.into_iter().flat_map(|side| side.cells) {
+            cells.entry(key).or_default().push(cell);
+        }
+        let cells = cells.into_iter();
+        Ok(Self {
+            name: name.to_owned(),
+            header,
+            remarks,
+            cells: cells
+                .map(|(key, runs)| (key, Replicates::of_runs(&runs)))
+                .collect(),
+        })
     }
 
     /// The levels of a factor within one run, a side each, without that factor in
@@ -159,9 +173,12 @@ impl Side {
             true => Cow::Borrowed(run.record()),
             false => Cow::Owned(summarised_anew(run)?),
         };
-        let (mut side, first) = Self::without_series(name, &record, key);
+        let (mut side, trials) = Self::without_series(name, &record, key);
         for (key, cell) in &mut side.cells {
-            let trial = first[key];
+            let trials = &trials[key];
+            let values = values(run, trials)?;
+            cell.whole = Some(Box::new(Replicate::of_several(0, &cell.trials, &values)));
+            let trial = trials[0];
             if cell.trials.len() < FEW && trial.storage == Storage::Complete {
                 cell.series = series(run, trial)?;
                 cell.series_s = trial.duration_ns as f64 / 1e9;
@@ -170,32 +187,23 @@ impl Side {
         Ok(side)
     }
 
-    /// The side, and the first trial of each cell.
+    /// The side, and the trials of each cell in the order of the record.
     fn without_series<'r>(
         name: &str,
         record: &'r RunRecord,
         key: impl Fn(&Factors) -> Option<Factors>,
-    ) -> (Self, BTreeMap<Factors, &'r Trial>) {
+    ) -> (Self, BTreeMap<Factors, Vec<&'r Trial>>) {
         let mut cells: BTreeMap<Factors, Replicates> = BTreeMap::new();
-        let mut first: BTreeMap<Factors, &Trial> = BTreeMap::new();
+        let mut trials: BTreeMap<Factors, Vec<&Trial>> = BTreeMap::new();
+        let started_ns = started_ns(&record.header);
         for trial in &record.trials {
             let Some(key) = key(&trial.factors) else {
                 continue;
             };
-            first.entry(key.clone()).or_insert(trial);
+            trials.entry(key.clone()).or_default().push(trial);
             let cell = cells.entry(key).or_default();
             cell.parameters.add(trial);
-            cell.trials.push(Replicate {
-                block: trial.block,
-                summary: trial.summary.measured.clone(),
-                corrected: trial.summary.missed_filled.clone(),
-                missed: trial.summary.missed_periods,
-                stalls: trial
-                    .findings
-                    .stalls
-                    .as_ref()
-                    .map(|s| (s.lost_ns, s.observed_ns)),
-            });
+            cell.trials.push(Replicate::of(trial, started_ns));
         }
         cells
             .values_mut()
@@ -206,7 +214,7 @@ impl Side {
             remarks: remarks(record),
             cells,
         };
-        (side, first)
+        (side, trials)
     }
 }
 
@@ -257,14 +265,56 @@ fn summarised_anew(run: &Run) -> Result<RunRecord> {
     Ok(record)
 }
 
-/// Values of single operations in time order, with missed periods filled in; empty where these are
-/// too many.
-fn series(run: &Run, trial: &Trial) -> Result<Vec<i64>> {
-    let view = match trial.measurement.period_ns {
+/// When a run began, in nanoseconds since the Unix epoch.
+fn started_ns(header: &RunHeader) -> Option<i128> {
+    let since = header.started()?.duration_since(UNIX_EPOCH).ok()?;
+    i128::try_from(since.as_nanos()).ok()
+}
+
+/// The values of a cell, a distribution a block. Several blocks take them from histograms, which
+/// are within 0.05 %, where there are checked ones: samples may be many.
+fn values(run: &Run, trials: &[&Trial]) -> Result<Values> {
+    let mut all = Values::default();
+    if trials.len() < 2 {
+        return Ok(all);
+    }
+    for trial in trials {
+        let histograms = match run.summaries_are_checked() {
+            true => run.histograms(trial)?,
+            false => None,
+        };
+        let (measured, filled) = match histograms {
+            Some(mut by_name) => (by_name.remove("measured"), by_name.remove("missed_filled")),
+            None => {
+                let data = run.data(trial)?;
+                let of = |view| data.distribution(view).bounded(MANY_DISTINCT);
+                let filled = trial.measurement.period_ns.map(|_| of(view(trial)));
+                (Some(of(View::Measured)), filled)
+            }
+        };
+        all.measured.extend(measured);
+        all.filled.extend(filled);
+    }
+    Ok(all)
+}
+
+/// How the values of a trial follow one another.
+fn within(run: &Run, trial: &Trial) -> Result<Option<WithinBlock>> {
+    Ok(run.data(trial)?.block(view(trial)).1)
+}
+
+/// With missed periods filled in where there are periods.
+fn view(trial: &Trial) -> View {
+    match trial.measurement.period_ns {
         Some(period) => View::Filled {
             period_ps: period as i64 * 1000,
         },
         None => View::Measured,
-    };
-    Ok(run.data(trial)?.series(view).unwrap_or_default())
+    }
+}
+
+/// Values of single operations in time order, with missed periods filled in; empty where these are
+/// too many.
+fn series(run: &Run, trial: &Trial) -> Result<Vec<i64>> {
+    Ok(run.data(trial)?.series(view(trial)).unwrap_or_default())
 }

@@ -94,28 +94,44 @@ fn head<'a>(view: &CompareView, all: &Comparison) -> Vec<Block<'a>> {
         None => "Runs compared".to_owned(),
     };
     let sides = all.sides.iter().enumerate();
+    let (replicates, own) = match all.of_runs {
+        true => ("runs", "the middle one of the runs' figures"),
+        false => (
+            "trials",
+            "the cell's own figure, each block weighing the same",
+        ),
+    };
     let how = format!(
-        "Replicates are trials. A, B: the middle one of their figures; change: the middle of all \
+        "Replicates are {replicates}. A, B: {own}; change: the middle of all \
          differences between {}, which need not be that of the two, with the {} interval of this \
          comparison alone; A < B: share of {} in which B is the larger; p: \
-         by exact permutation of trials, adjusted by Holm's method within each probe, method \
+         by exact permutation of {replicates}{}, adjusted by Holm's method within each probe, method \
          and load; 2 of 6 there: replicates that there are, of those needed.{}",
         if all.paired {
             "trials of a block"
         } else {
-            "trials"
+            replicates
         },
         words::confidence(all.level),
-        if all.paired {
-            "blocks"
-        } else {
-            "pairs of trials"
+        match (all.paired, all.of_runs) {
+            (true, _) => "blocks",
+            (false, true) => "pairs of runs",
+            (false, false) => "pairs of trials",
         },
         if all.paired {
             ""
         } else {
-            " Runs took place at different times: whatever else changed between them is in \
-             the difference, too."
+            ", or beside a trend through both sides if that is larger"
+        },
+        match (all.paired, all.of_runs) {
+            (true, _) => "",
+            (false, true) => {
+                " Sides whose runs were not measured by turns differ in all that changed meanwhile, too."
+            }
+            (false, false) => {
+                " One run a side: whatever else changed from run to run is in the difference, \
+                 too. Several runs a side (A1,A2,... B1,B2,...), or turns (--by, --switch), tell these apart."
+            }
         },
     );
     let mut blocks: Vec<Block<'a>> = vec![
@@ -238,6 +254,13 @@ fn line(all: &Comparison, row: &Compared) -> Row {
                 Entry::Text(format!("{}{star}", words::p_value(f.p_adjusted))),
             ]);
         }
+        Verdict::Drifts(_, f) => entries.extend([
+            Entry::Text(words::change(row.figure, f.shift)),
+            Entry::Text(words::changes(row.figure, f.interval)),
+            f.ratio.map(|(r, _)| words::relative(r)).into(),
+            Entry::Text(format!("{:.2}", f.a_hat)),
+            Entry::Text("drift  ".to_owned()),
+        ]),
         Verdict::TooFew { have, need, .. } => {
             entries.extend([const { Entry::None }; 4]);
             entries.push(Entry::Text(format!("{} of {need}  ", have.0.min(have.1))));
@@ -312,7 +335,12 @@ fn figures<'a>(row: &'a BesideRow, marks: &mut Vec<&'a str>) -> Vec<Row> {
 fn gates<'a>(view: &CompareView, sides: &[String]) -> Vec<Block<'a>> {
     let mut blocks = vec![Content::Heading("Gates".to_owned()).into()];
     for of_gate in view.gates.chunk_by(|a, b| a.gate == b.gate) {
-        blocks.push(Content::Text(format!("fail if {}", of_gate[0].gate)).into());
+        let asked = if of_gate[0].is_required {
+            "unless"
+        } else {
+            "if"
+        };
+        blocks.push(Content::Text(format!("fail {asked} {}", of_gate[0].gate)).into());
         let judged = of_gate.iter().map(|judged| {
             let outcome = match judged.judgement {
                 Judgement::Pass => Outcome::Pass,

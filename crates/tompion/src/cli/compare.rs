@@ -1,7 +1,7 @@
 //! Options of `tompion compare`.
 
 use clap::Args;
-use tompion_assess::compare::{Figure, Gate};
+use tompion_assess::compare::{Figure, Gate, Required};
 use tompion_model::InvalidValue;
 
 /// Compare recorded runs with each other, or a run with published results.
@@ -9,7 +9,8 @@ use tompion_model::InvalidValue;
 #[command(after_help = "\
 Examples:
   tompion compare before after
-  tompion compare before after --fail-if 'usleep/100us/idle p99 > +20%'
+  tompion compare before1,before2,before3,before4 after1,after2,after3,after4
+  tompion compare before after --within-run --fail-if 'usleep/100us/idle p99 > +20%'
   tompion compare linux-6.1 linux-6.12 linux-rt --statistics median,p99.9,max
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
@@ -31,7 +32,9 @@ that comes first alphabetically (`1ns` before `default`).
 
 The gate fails if the whole confidence interval of the change meets the
 condition (for `> +20%`: lies above +20%), passes if no part of it does, and
-is inconclusive otherwise. A gate that selects several cells passes only if all
+is inconclusive otherwise. --fail-unless takes 'SELECTOR STATISTIC within 10%' or
+'... no worse than 10%', and passes only if that is shown. With one run on each
+side gates are inconclusive, unless --within-run is given. A gate that selects several cells passes only if all
 of them pass, and fails if any of them fails.
 
 Exit status:
@@ -40,8 +43,8 @@ Exit status:
   2    a gate failed
   3    no gate failed, but one is inconclusive")]
 pub struct CompareOptions {
-    /// Run directories, or published:NAME for a paper or table that `tompion published`
-    /// lists
+    /// Run directories, several runs of one side joined by commas (A1,A2,A3 B1,B2,B3), or
+    /// published:NAME for a paper or table that `tompion published` lists
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
 
@@ -67,6 +70,16 @@ pub struct CompareOptions {
     /// exit with 3 if that cannot be decided; may be repeated. Syntax below
     #[arg(long, value_name = "GATE")]
     pub fail_if: Vec<Gate>,
+
+    /// Fail (exit status 2) unless it is shown that a statistic differs by no more than this,
+    /// for example 'usleep p99 within 10%' or 'usleep p99 no worse than 10%'; exit with 3 if
+    /// that cannot be decided; may be repeated
+    #[arg(long, value_name = "GATE")]
+    pub fail_unless: Vec<Required>,
+
+    /// Let gates rest on one run on each side, which cannot show how runs scatter
+    #[arg(long)]
+    pub within_run: bool,
 
     /// Significance level (alpha) of the tests; confidence intervals are at 1 - LEVEL
     #[arg(long, value_name = "LEVEL", default_value = "0.05", value_parser = level)]

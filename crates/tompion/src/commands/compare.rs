@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use tompion_assess::compare::{
-    Judgement, Settings, Side, beside, compare as held, differences, mismatches,
+    Judgement, Settings, Side, Undecided, beside, compare as held, differences, mismatches,
 };
 use tompion_report::{CompareView, compare_json, compare_text};
 use tompion_store::Run;
@@ -34,6 +34,7 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         figures: Some(options.figures.clone()).filter(|f| !f.is_empty()),
         level: options.level,
         paired: options.by.is_some(),
+        within_run: options.within_run,
     };
     let mismatches = match options.by {
         // A factor such as the CPU may be what makes the difference.
@@ -58,15 +59,16 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         );
     }
     anyhow::ensure!(
-        sides.len() > 1 || options.fail_if.is_empty(),
-        "--fail-if needs two runs: published results have no replicates to judge by"
+        sides.len() > 1 || (options.fail_if.is_empty() && options.fail_unless.is_empty()),
+        "--fail-if and --fail-unless need two runs: published results have no replicates to judge by"
     );
     let comparison = match sides.len() {
         1 => None,
         _ => Some(held(&sides, &settings)?),
     };
     let mut gates = Vec::new();
-    for gate in &options.fail_if {
+    let required = options.fail_unless.iter().map(|required| &required.0);
+    for gate in options.fail_if.iter().chain(required) {
         gates.extend(gate.judge(&sides, &settings)?);
     }
     let mut besides = Vec::new();
@@ -91,6 +93,7 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         let remarks = side.into_iter().flat_map(|s| s.remarks.clone());
         remarks.map(move |remark| (run.to_owned(), remark))
     });
+    let rests_on_two_runs = gates.iter().any(|g| g.undecided == Some(Undecided::OneRun));
     let worst = gates.iter().map(|g| g.judgement).max();
     let view = CompareView {
         remarks: remarks.collect(),
@@ -106,6 +109,12 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
     } else {
         let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         print(&compare_text(&view, terminal_width(), color))?;
+    }
+    if rests_on_two_runs {
+        exit::complain(
+            "no gate is decided on one run a side, which cannot show how runs scatter; give several \
+             (A1,A2,... B1,B2,...), or --within-run to accept that",
+        );
     }
     Ok(match worst {
         Some(Judgement::Fail) => exit::FAILED,
@@ -126,15 +135,32 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
     }
     anyhow::ensure!(!runs.is_empty(), "no run is given, only published results");
     let mut seen = HashSet::new();
-    runs.iter()
-        .map(|name| {
-            let run = Run::open_tidied(Path::new(name))?;
-            let place = Path::new(name).canonicalize();
-            anyhow::ensure!(
-                seen.insert(place.unwrap_or_else(|_| name.into())),
-                "{name} is given twice"
-            );
-            Ok(Side::of_run(name, &run)?)
-        })
-        .collect()
+    let mut open = |name: &str| {
+        let run = Run::open_tidied(Path::new(name))?;
+        let place = Path::new(name).canonicalize();
+        anyhow::ensure!(
+            seen.insert(place.unwrap_or_else(|_| name.into())),
+            "{name} is given twice"
+        );
+        Ok(run)
+    };
+    let several = runs.iter().any(|name| runs_of(name).len() > 1);
+    let mut sides = Vec::new();
+    for name in runs {
+        let runs = runs_of(name).into_iter().map(&mut open);
+        let runs = runs.collect::<anyhow::Result<Vec<Run>>>()?;
+        sides.push(match &runs[..] {
+            [run] if !several => Side::of_run(name, run)?,
+            runs => Side::of_runs(name, runs)?,
+        });
+    }
+    Ok(sides)
+}
+
+/// The runs that a side is of: several joined by commas, unless a directory is called so.
+fn runs_of(side: &str) -> Vec<&str> {
+    match Path::new(side).exists() {
+        true => vec![side],
+        false => side.split(',').collect(),
+    }
 }

@@ -1,6 +1,8 @@
 use super::*;
-use crate::compare::Replicate;
+use crate::compare::Drift;
+use crate::compare::{Replicate, Replicates};
 use tompion_model::{Design as Order, Environment, RunHeader, Summary};
+use tompion_stats::{Distribution, WithinBlock};
 
 /// A side with one cell; each figure is a trial of 200 equal values.
 pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
@@ -35,9 +37,8 @@ pub(crate) fn replicates(figures_ns: &[f64]) -> Replicates {
     let trial = |(block, ns): (usize, &f64)| Replicate {
         block: block as u32,
         summary: Summary::of_ps(&Distribution::from_values(vec![(ns * 1e3) as i64; 200])),
-        corrected: None,
         missed: Some(0),
-        stalls: None,
+        ..Replicate::default()
     };
     Replicates {
         trials: figures_ns.iter().enumerate().map(trial).collect(),
@@ -220,4 +221,150 @@ fn stretches_tell_the_figures_of_the_series_that_they_were_cut_from() {
         panic!("{row:?}");
     };
     assert_eq!((instead.seconds, instead.trials), (400.0, 4));
+}
+
+/// A steady climb of a tenth a block, cut into two runs; the first is before the second, or they
+/// took turns.
+fn climbing(turns: bool) -> [Side; 2] {
+    let scatter = [0.3, -0.2, 0.1, -0.3, 0.2, 0.0, -0.1, 0.25];
+    let figure = |at: usize| 100.0 + at as f64 + scatter[at % 8];
+    let second = |at: &usize| if turns { at % 2 == 1 } else { *at >= 8 };
+    let places: Vec<usize> = (0..16).collect();
+    let (b, a): (Vec<usize>, Vec<usize>) = places.into_iter().partition(second);
+    [("a", a), ("b", b)].map(|(name, places)| {
+        let figures: Vec<f64> = places.iter().map(|at| figure(*at)).collect();
+        let mut side = side(name, &figures);
+        let cell = side.cells.values_mut().next().unwrap();
+        for (trial, at) in cell.trials.iter_mut().zip(places) {
+            // The second run began a day later: a pause is no drift.
+            trial.started_ns = Some(at as i128 * 1000 + if at < 8 { 0 } else { 1 << 46 });
+        }
+        side
+    })
+}
+
+#[test]
+fn a_drift_that_goes_on_through_both_runs_is_no_difference() {
+    let row = |sides: &[Side]| compare(sides, &Settings::usual()).unwrap().rows[0].clone();
+    let drifting = row(&climbing(false));
+    let Verdict::Drifts(Drift::Across { step, ratio }, f) = drifting.verdict else {
+        panic!("{drifting:?}");
+    };
+    // The exact test alone finds them as different as can be.
+    assert!(
+        (f.p - 2.0 / 12870.0).abs() < 1e-12 && f.p_adjusted > 0.05,
+        "{f:?}"
+    );
+    assert!((step - 1.0).abs() < 0.1, "{step}");
+    assert!((ratio.unwrap() - 1.01).abs() < 0.001);
+    assert!(
+        f.interval.contains(0.0) && f.ratio.unwrap().1.contains(1.0),
+        "{f:?}"
+    );
+    assert!(!drifting.differs(0.05));
+    // Given in the other order it is the same.
+    let [a, b] = climbing(false);
+    assert!(matches!(row(&[b, a]).verdict, Verdict::Drifts(..)));
+    // Turns are not fooled, and lose nothing to the drift.
+    let f = found(&row(&climbing(true)));
+    assert!(f.p > 0.2, "{f:?}");
+    // A step as large beside the drift is found.
+    let [a, b] = climbing(false);
+    let more: Vec<f64> = (0..8).map(|i| 200.0 + f64::from(i)).collect();
+    let row = row(&[a, side("b", &more)]);
+    assert!(row.differs(0.05), "{:?} {}", row.verdict, b.name);
+}
+
+#[test]
+fn blocks_within_which_values_drift_are_no_replicates() {
+    let drifting = |name: &str, figures: &[f64]| {
+        let mut side = side(name, figures);
+        let climb: Vec<i64> = (0..640).collect();
+        let within = WithinBlock::of(&climb, &Distribution::from_slice(&climb));
+        let cell = side.cells.values_mut().next().unwrap();
+        cell.trials
+            .iter_mut()
+            .for_each(|t| t.within = within.clone());
+        side
+    };
+    const LEVEL: [f64; 8] = [53.0, 56.0, 51.0, 55.0, 52.0, 57.0, 50.0, 54.0];
+    let slower = LEVEL.map(|v| v + 9.0);
+    let row = |b: &[f64]| {
+        let sides = [drifting("a", &LEVEL), drifting("b", b)];
+        compare(&sides, &Settings::usual()).unwrap().rows[0].clone()
+    };
+    let plain = [side("a", &LEVEL), side("b", &slower)];
+    let plain = compare(&plain, &Settings::usual()).unwrap().rows[0].clone();
+    assert!(found(&plain).p < 0.05);
+    let Verdict::Drifts(Drift::Within, f) = row(&slower).verdict else {
+        panic!("{:?}", row(&slower));
+    };
+    let width = |f: &Found| f.interval.high - f.interval.low;
+    assert!(width(&f) > 2.0 * width(&found(&plain)), "{f:?}");
+    // Nor is a difference denied by an interval that is too narrow.
+    assert!(matches!(
+        row(&SLOW).verdict,
+        Verdict::Drifts(Drift::Within, _)
+    ));
+    // What no such drift explains is found.
+    let far = LEVEL.map(|v| 40.0 * v);
+    assert!(row(&far).differs(0.05));
+}
+
+#[test]
+fn runs_are_replicates_where_sides_have_several() {
+    let run = |figure: f64| {
+        let figures: Vec<f64> = SLOW.iter().map(|v| v * figure).collect();
+        let cell = replicates(&figures);
+        let whole = Replicate::of_several(0, &cell.trials[..1], &Default::default());
+        Replicates {
+            whole: Some(Box::new(whole)),
+            ..cell
+        }
+    };
+    let of = |name: &str, runs: &[f64]| {
+        let mut side = side(name, &SLOW);
+        let cell = side.cells.values_mut().next().unwrap();
+        let runs: Vec<Replicates> = runs.iter().map(|r| run(*r)).collect();
+        *cell = Replicates::of_runs(&runs);
+        side
+    };
+    let row = |a: &[f64], b: &[f64]| {
+        let all = compare(&[of("a", a), of("b", b)], &Settings::usual()).unwrap();
+        assert!(all.of_runs);
+        all.rows[0].clone()
+    };
+    let differs = row(&[1.0, 1.02, 0.98, 1.01], &[2.0, 2.02, 1.98, 2.01]);
+    let f = found(&differs);
+    assert_eq!((f.basis, f.replicates), (Basis::Runs, (4, 4)));
+    assert!(
+        (f.p - 2.0 / 70.0).abs() < 1e-12 && differs.differs(0.05),
+        "{f:?}"
+    );
+    let few = row(&[1.0, 1.02, 0.98], &[2.0, 2.02, 1.98]);
+    let Verdict::TooFew {
+        basis: Basis::Runs,
+        have: (3, 3),
+        need: 4,
+        instead: None,
+    } = few.verdict
+    else {
+        panic!("{few:?}");
+    };
+}
+
+#[test]
+fn what_would_have_been_found_stands_beside_no_difference() {
+    let sides = [side("a", &SLOW), side("b", &SLOW)];
+    let f = found(&compare(&sides, &Settings::usual()).unwrap().rows[0]);
+    // Scatter of 4.6 % from trial to trial, twice as much allowing for a trend.
+    let ratio = f.detectable_ratio.unwrap();
+    assert!((1.10..1.20).contains(&ratio), "{ratio}");
+    assert!((5.0..11.0).contains(&f.detectable.unwrap()), "{f:?}");
+    let paired = Settings {
+        paired: true,
+        ..Settings::usual()
+    };
+    let f = found(&compare(&sides, &paired).unwrap().rows[0]);
+    assert_eq!(f.detectable_ratio, Some(1.0));
 }

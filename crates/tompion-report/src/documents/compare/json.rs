@@ -1,7 +1,9 @@
 //! A comparison of runs for machines.
 
 use serde_json::{Value, json};
-use tompion_assess::compare::{Basis, Beside, Comparison, Judged, Judgement, Row, Verdict};
+use tompion_assess::compare::{
+    Basis, Beside, Comparison, Drift, Found, Judged, Judgement, Row, Undecided, Verdict,
+};
 use tompion_stats::Interval;
 
 use super::{CompareView, words};
@@ -54,19 +56,18 @@ fn row(all: &Comparison, row: &Row) -> Value {
         "sentence": words::sentence(all, row),
     });
     let more = match &row.verdict {
-        Verdict::Found(f) => json!({
-            "outcome": if row.differs(all.level) { "differs" } else { "no-difference-found" },
-            "shift": f.shift,
-            "shift_interval": interval(f.interval),
-            "ratio": f.ratio.map(|r| r.0),
-            "ratio_interval": f.ratio.map(|r| interval(r.1)),
-            "vargha_delaney_a": f.a_hat,
-            "p": f.p,
-            "p_adjusted": f.p_adjusted,
-            "family": f.family,
-            "basis": basis(f.basis),
-            "replicates": [f.replicates.0, f.replicates.1],
-        }),
+        Verdict::Found(f) => {
+            let outcome = match row.differs(all.level) {
+                true => "differs",
+                false => "no-difference-found",
+            };
+            found(outcome, f)
+        }
+        Verdict::Drifts(why, f) => {
+            let mut value = found("not-decidable", f);
+            value["drift"] = drift(*why);
+            value
+        }
         Verdict::TooFew {
             basis: b,
             have,
@@ -89,6 +90,36 @@ fn row(all: &Comparison, row: &Row) -> Value {
     value
 }
 
+fn found(outcome: &str, f: &Found) -> Value {
+    json!({
+        "outcome": outcome,
+        "shift": f.shift,
+        "shift_interval": interval(f.interval),
+        "ratio": f.ratio.map(|r| r.0),
+        "ratio_interval": f.ratio.map(|r| interval(r.1)),
+        "vargha_delaney_a": f.a_hat,
+        "p": f.p,
+        "p_beside_drift": f.drift.map(|d| d.p),
+        "p_adjusted": f.p_adjusted,
+        "family": f.family,
+        "basis": basis(f.basis),
+        "replicates": [f.replicates.0, f.replicates.1],
+        "detectable_shift": f.detectable,
+        "detectable_ratio": f.detectable_ratio,
+    })
+}
+
+fn drift(why: Drift) -> Value {
+    match why {
+        Drift::Within => json!({ "kind": "within-blocks" }),
+        Drift::Across { step, ratio } => json!({
+            "kind": "across-replicates",
+            "step": step,
+            "step_ratio": ratio,
+        }),
+    }
+}
+
 fn interval(i: Interval) -> [f64; 2] {
     [i.low, i.high]
 }
@@ -96,13 +127,15 @@ fn interval(i: Interval) -> [f64; 2] {
 fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Trials => "trials",
+        Basis::Runs => "runs",
         Basis::Stretches => "stretches",
     }
 }
 
 fn gate(all: Option<&Comparison>, judged: &Judged) -> Value {
     json!({
-        "fail_if": judged.gate,
+        "fail_if": (!judged.is_required).then_some(&judged.gate),
+        "fail_unless": judged.is_required.then_some(&judged.gate),
         "cell": judged.cell.to_string(),
         "figure": judged.figure.name(),
         "side": all.map(|c| &c.sides[judged.side]),
@@ -114,6 +147,11 @@ fn gate(all: Option<&Comparison>, judged: &Judged) -> Value {
         "relative": judged.relative,
         "change": judged.change.map(|c| c.0),
         "change_interval": judged.change.map(|c| [c.1, c.2]),
+        "undecided": judged.undecided.map(|why| match why {
+            Undecided::OneRun => "one-run-a-side",
+            Undecided::Drift(_) => "drift",
+        }),
+        "replicates_needed": judged.needed,
     })
 }
 

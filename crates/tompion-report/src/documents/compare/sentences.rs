@@ -25,9 +25,10 @@ pub(super) fn sentences<'a>(all: &Comparison) -> Vec<Block<'a>> {
     let n = all.rows.iter().filter(alike).count() as u64;
     if n > 0 {
         said.push(format!(
-            "No difference was found in {} {}; their intervals say how large one could still be.",
+            "No difference was found in {} {}; their intervals say how large one could still be{}.",
             count(n),
-            plural(n, "comparison", "comparisons")
+            plural(n, "comparison", "comparisons"),
+            words::largest_missed(all),
         ));
     }
     let mut without_answer = |is: fn(&Verdict) -> bool, one: &str, several: &str| {
@@ -42,6 +43,11 @@ pub(super) fn sentences<'a>(all: &Comparison) -> Vec<Block<'a>> {
             ));
         }
     };
+    without_answer(
+        |v| matches!(v, Verdict::Drifts(..)),
+        "comparison is not decidable for drift",
+        "comparisons are not decidable for drift",
+    );
     without_answer(
         |v| matches!(v, Verdict::TooFew { .. }),
         "comparison is not decidable",
@@ -59,10 +65,11 @@ pub(super) fn sentences<'a>(all: &Comparison) -> Vec<Block<'a>> {
     let n = all.rows.iter().filter(|r| r.leaves_out_trials()).count() as u64;
     if n > 0 {
         let text = format!(
-            "{} {} trials without the figure: those with too few samples for it, which tend to \
+            "{} {} {} without the figure: those with too few samples for it, which tend to \
              be the slow ones{}. --json has the counts.",
             count(n),
             plural(n, "comparison leaves out", "comparisons leave out"),
+            if all.of_runs { "runs" } else { "trials" },
             if all.paired {
                 ", and those without a partner in their block"
             } else {

@@ -1,6 +1,8 @@
 //! Sentences and numbers of a comparison.
 
-use tompion_assess::compare::{Comparison, Figure, Found, Instead, Judged, Row, Verdict};
+use tompion_assess::compare::{
+    Basis, Comparison, Drift, Figure, Found, Instead, Judged, Judgement, Row, Undecided, Verdict,
+};
 use tompion_model::format_ns;
 use tompion_stats::Interval;
 
@@ -73,14 +75,33 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
             format!("The {what} is not known: {}.", no_figure(row.figure))
         }
         Verdict::TooFew {
+            basis,
             have,
             need,
             instead,
-            ..
         } => format!(
             "Whether the {what} differs is not decidable with so few: {}.",
-            too_few((first, second), *have, *need, *instead)
+            too_few((first, second), *basis, *have, *need, *instead)
         ),
+        Verdict::Drifts(why, found) => format!(
+            "Whether the {what} differs is not decidable: {}. From {first} to {second} the change \
+             is, {} and drift allowed for, between {}.",
+            drift(row.figure, found, *why),
+            surely(all.level),
+            between(row.figure, found),
+        ),
+        Verdict::Found(found) if found.p_adjusted <= all.level && rests_on_two_runs(all, found) => {
+            format!(
+                "These two runs differ in the {what}: {} with {second} against {} with {first}; the \
+                 change is {}{}, {} between {}.",
+                own(row.figure, row.values.1),
+                own(row.figure, row.values.0),
+                change(row.figure, found.shift),
+                times(found),
+                surely(all.level),
+                between(row.figure, found),
+            )
+        }
         Verdict::Found(found) if found.p_adjusted <= all.level => {
             // Where most differences are zero, the others still tell the direction.
             let more = found.shift > 0.0 || (found.shift == 0.0 && found.a_hat > 0.5);
@@ -103,9 +124,65 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
         }
         Verdict::Found(found) => format!(
             "No difference was found in the {what}: from {first} to {second} the change is, {}, \
-             between {}.",
+             between {}{}.",
             surely(all.level),
             between(row.figure, found),
+            match detectable(row.figure, found) {
+                Some(least) => format!("; one of {least} would have been found in 80 % of cases"),
+                None => String::new(),
+            },
+        ),
+    }
+}
+
+/// Whether one run stands for each side, so that nothing is known of how runs scatter.
+fn rests_on_two_runs(all: &Comparison, found: &Found) -> bool {
+    !all.paired && found.basis != Basis::Runs
+}
+
+/// The smallest difference that would have been found: relative where that is possible.
+fn detectable(figure: Figure, found: &Found) -> Option<String> {
+    match (found.detectable_ratio, found.detectable) {
+        (Some(ratio), _) => Some(relative(ratio)),
+        (None, by) => by.map(|by| change(figure, by)),
+    }
+}
+
+/// Behind "no difference was found": the largest that is likely to have been missed.
+pub(crate) fn largest_missed(all: &Comparison) -> String {
+    let ratio = |row: &Row| match &row.verdict {
+        Verdict::Found(f) if f.p_adjusted > all.level => f.detectable_ratio,
+        _ => None,
+    };
+    let ratios: Vec<f64> = all.rows.iter().filter_map(ratio).collect();
+    match ratios.iter().copied().reduce(f64::max) {
+        Some(most) if ratios.len() > 1 => {
+            let least = ratios.iter().copied().fold(most, f64::min);
+            format!(
+                "; {} to {}, cell by cell, would have been found in 80 % of cases",
+                relative(least),
+                relative(most)
+            )
+        }
+        Some(one) => format!("; {} would have been found in 80 % of cases", relative(one)),
+        None => String::new(),
+    }
+}
+
+/// How drift explains a difference, as a part of a sentence.
+fn drift(figure: Figure, found: &Found, why: Drift) -> String {
+    match why {
+        Drift::Within => "values drift within blocks, so that these are too short to be \
+                          replicates; longer ones (--duration) or turns (--by, --switch) would do"
+            .to_owned(),
+        Drift::Across { step, ratio } => format!(
+            "a steady drift of {} a {} through both sides would explain it; turns (--by, --switch) \
+             are not fooled by one",
+            ratio.map_or_else(|| change(figure, step), relative),
+            match found.basis {
+                Basis::Runs => "run",
+                _ => "block",
+            }
         ),
     }
 }
@@ -150,13 +227,15 @@ fn no_figure(figure: Figure) -> String {
 /// What there is and what it would take, as the end of a sentence.
 fn too_few(
     (first, second): (&str, &str),
+    basis: Basis,
     have: (usize, usize),
     need: usize,
     instead: Option<Instead>,
 ) -> String {
-    let noun = |n: usize| match instead {
-        None => plural(n as u64, "trial", "trials"),
-        Some(_) => "samples in a row",
+    let noun = |n: usize| match basis {
+        Basis::Trials => plural(n as u64, "trial", "trials"),
+        Basis::Runs => plural(n as u64, "run", "runs"),
+        Basis::Stretches => "samples in a row",
     };
     let told = |n: usize| format!("{} {}", count(n as u64), noun(n));
     let have = match have {
@@ -218,17 +297,20 @@ pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
     let change = match judged.change {
         None => match &judged.verdict {
             Verdict::TooFew {
+                basis,
                 have,
                 need,
                 instead,
-                ..
             } => {
                 let names = (&*sides[0], &*sides[judged.side]);
-                format!("not decidable: {}", too_few(names, *have, *need, *instead))
+                let few = too_few(names, *basis, *have, *need, *instead);
+                format!("not decidable: {few}")
             }
-            Verdict::Found(_) => "not decidable: it is not above zero in each trial, so that \
+            Verdict::Found(_) | Verdict::Drifts(..) => {
+                "not decidable: it is not above zero in each trial, so that \
                                   nothing is relative to it; give the change in its unit"
-                .to_owned(),
+                    .to_owned()
+            }
             Verdict::NoFigure => format!("not decidable: {}", no_figure(judged.figure)),
         },
         Some((estimate, low, high)) if judged.relative => format!(
@@ -244,8 +326,25 @@ pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
             self::change(judged.figure, high)
         ),
     };
+    let why = match (judged.undecided, &judged.verdict) {
+        (Some(Undecided::OneRun), _) => {
+            "; not decided: one run a side cannot show how runs scatter".to_owned()
+        }
+        (Some(Undecided::Drift(why)), Verdict::Found(found) | Verdict::Drifts(_, found)) => {
+            format!("; not decidable: {}", drift(judged.figure, found, why))
+        }
+        (_, _) if judged.judgement == Judgement::Inconclusive => {
+            judged.needed.map_or_else(String::new, |n| {
+                format!(
+                    "; {} replicates on each side would do if nothing differed",
+                    count(n as u64)
+                )
+            })
+        }
+        (_, _) => String::new(),
+    };
     format!(
-        "{} {} with {}: {change}",
+        "{} {} with {}: {change}{why}",
         judged.cell, judged.figure, sides[judged.side]
     )
 }

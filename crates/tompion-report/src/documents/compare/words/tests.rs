@@ -21,6 +21,9 @@ fn found(p: f64, ratio: Option<(f64, Interval)>) -> Verdict {
         family: 1,
         basis: Basis::Trials,
         replicates: (8, 8),
+        detectable: Some(500_000.0),
+        detectable_ratio: ratio.map(|_| 1.5),
+        drift: None,
     })
 }
 
@@ -43,6 +46,7 @@ fn told(level: f64, row: Row) -> String {
         sides: vec!["A".to_owned(), "B".to_owned()],
         level,
         paired: false,
+        of_runs: false,
         rows: vec![row],
         partial: Vec::new(),
     };
@@ -54,6 +58,16 @@ fn a_difference_is_told_with_its_interval() {
     let ratio = Some((5.68, interval(1.91, 17.7)));
     assert_eq!(
         told(0.05, row(Figure::Median, found(0.01, ratio))),
+        "These two runs differ in the median of the wake-up latency of usleep, idle: 97.6 µs with \
+         B against 42.1 µs with A; the change is +358 µs (5.68×), with 95 % confidence \
+         between +91.0 % and 17.7×."
+    );
+    let Verdict::Found(mut of_runs) = found(0.01, ratio) else {
+        panic!("found")
+    };
+    of_runs.basis = Basis::Runs;
+    assert_eq!(
+        told(0.05, row(Figure::Median, Verdict::Found(of_runs))),
         "The median of the wake-up latency of usleep, idle is longer with B: 97.6 µs \
          against 42.1 µs with A; the change is +358 µs (5.68×), with 95 % confidence \
          between +91.0 % and 17.7×."
@@ -65,7 +79,13 @@ fn no_difference_tells_how_large_one_may_be() {
     assert_eq!(
         told(0.001, row(Figure::Max, found(0.5, None))),
         "No difference was found in the maximum of the wake-up latency of usleep, idle: \
-         from A to B the change is, with 99.9 % confidence, between +37.4 µs and +1.13 ms."
+         from A to B the change is, with 99.9 % confidence, between +37.4 µs and +1.13 ms; \
+         one of +500 µs would have been found in 80 % of cases."
+    );
+    let ratio = Some((1.1, interval(0.9, 1.3)));
+    assert!(
+        told(0.05, row(Figure::P99, found(0.5, ratio)))
+            .ends_with("one of +50.0 % would have been found in 80 % of cases.")
     );
 }
 
@@ -100,6 +120,34 @@ fn both_sides_are_told_where_there_are_too_few() {
 }
 
 #[test]
+fn drift_is_told_with_what_it_would_have_to_be() {
+    let of = |why, ratio| {
+        let Verdict::Found(f) = found(0.5, ratio) else {
+            panic!("found")
+        };
+        told(0.05, row(Figure::Median, Verdict::Drifts(why, f)))
+    };
+    let ratio = Some((1.1, interval(0.9, 1.3)));
+    let across = Drift::Across {
+        step: 400.0,
+        ratio: Some(1.009),
+    };
+    assert_eq!(
+        of(across, ratio),
+        "Whether the median of the wake-up latency of usleep, idle differs is not decidable: a \
+         steady drift of +0.90 % a block through both sides would explain it; turns (--by, \
+         --switch) are not fooled by one. From A to B the change is, with 95 % confidence and \
+         drift allowed for, between \u{2212}10.0 % and +30.0 %."
+    );
+    assert!(of(Drift::Within, ratio).contains("values drift within blocks"));
+    let none = Drift::Across {
+        step: 400.0,
+        ratio: None,
+    };
+    assert!(of(none, None).contains("drift of +400 ns a block"));
+}
+
+#[test]
 fn a_missing_figure_says_why() {
     let none = |figure| told(0.05, row(figure, Verdict::NoFigure));
     assert!(none(Figure::P99).ends_with("has the 100 samples that it takes."));
@@ -124,9 +172,23 @@ fn a_gate_says_what_could_not_be_decided() {
         change: None,
         relative: true,
         verdict,
+        undecided: None,
+        needed: None,
+        is_required: false,
     };
     let sides = ["A".to_owned(), "B".to_owned()];
     let told = |verdict| gate_sentence(&sides, &judged(verdict));
     assert!(told(found(0.5, None)).contains("give the change in its unit"));
     assert!(told(Verdict::NoFigure).contains("100 samples"));
+    let with = |undecided, needed| {
+        let mut judged = judged(found(0.5, None));
+        judged.change = Some((1.1, 0.9, 1.3));
+        (judged.undecided, judged.needed) = (undecided, needed);
+        gate_sentence(&sides, &judged)
+    };
+    assert!(with(Some(Undecided::OneRun), None).contains("one run a side cannot show"));
+    assert!(with(Some(Undecided::Drift(Drift::Within)), None).contains("values drift within"));
+    assert!(
+        with(None, Some(40)).ends_with("40 replicates on each side would do if nothing differed")
+    );
 }
