@@ -22,6 +22,8 @@ pub mod factor {
     pub const FORM: &str = "form";
     /// CPU of a busy loop, where several are measured.
     pub const CPU: &str = "cpu";
+    /// How many threads slept at once, where several did.
+    pub const COMPANY: &str = "company";
     /// What was watched beside the measurement, where that varies.
     pub const OBSERVE: &str = "observe";
     /// Where it was measured, in runs of a lab: `host`, `runc`, `qemu (emulated)`, ...
@@ -70,6 +72,14 @@ impl Factors {
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.0.remove(name);
+        self
+    }
+
+    /// The key with all factors of `other` set as there.
+    #[must_use]
+    pub fn joined(mut self, other: &Self) -> Self {
+        let more = other.0.iter().map(|(k, v)| (k.clone(), v.clone()));
+        self.0.extend(more);
         self
     }
 

@@ -1,5 +1,6 @@
 //! Wake-up latency: wake-up minus target (the papers call it miss time).
 
+mod company;
 mod methods;
 
 use tompion_model::{Mark, Measurement, MethodRow, Recorder, Sample, Unavailable};
@@ -7,6 +8,8 @@ use tompion_time::os::{self, ClockId};
 
 use crate::listed::{self, Listed};
 use crate::{Error, Limits, Outcome, floor, sys};
+
+pub use company::{Company, Sleeper};
 
 /// The name of this probe.
 pub const NAME: &str = "wake-up";

@@ -13,13 +13,14 @@ use tompion_load::{LoadConfig, LoadProcess, LoadSpec};
 use tompion_model::{Throttling, factor};
 use tompion_observe::events::Keeper;
 use tompion_probe::timer_events::{self, Found};
-use tompion_probe::{Controller, LONG_SLEEP, Limits, MeasuringThread, ThreadSettings};
+use tompion_probe::wake_up::{Company, Sleeper};
+use tompion_probe::{Controller, LONG_SLEEP, Limits, MeasuringThread, Outcome, ThreadSettings};
 use tompion_time::os::{self, ClockId};
 use tompion_time::{Clock, Policy, Rate, Source};
 
 use self::observed::{Observed, Turns};
 use self::since::{Since, Turn};
-use crate::probes::{Stalls, Way};
+use crate::probes::{AtOnce, Member, Stalls, Way};
 use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, Trial};
 
 /// How often counters are read while a trial goes on.
@@ -66,6 +67,8 @@ struct Load {
     thread: Option<MeasuringThread>,
     /// Watches that thread, as the cells so far asked for it.
     observed: Option<Observed>,
+    /// Sleep at once while the load is on.
+    company: Company,
 }
 
 impl Machine {
@@ -91,6 +94,7 @@ impl Machine {
                     process,
                     thread: None,
                     observed: None,
+                    company: Company::default(),
                     turn: Turn::default(),
                 })
             })
@@ -174,6 +178,7 @@ impl Bench for Machine {
         // The next time begins with a thread that knows nothing of this one.
         load.thread = None;
         load.observed = None;
+        load.company = Company::default();
         match &mut load.process {
             Some(process) => Ok(process.pause()?),
             None => Ok(()),
@@ -210,6 +215,7 @@ impl Bench for Machine {
         let probe = match cell.probe.way() {
             Way::OnThread(probe) => probe,
             Way::Loops(stalls) => return self.stall_trials(cell, stalls, limits),
+            Way::Sleepers(sleepers) => return self.sleeper_trials(cell, sleepers, limits),
         };
         let named = |source| Error::Probe {
             cell: cell.factors.to_string(),
@@ -282,6 +288,49 @@ impl Bench for Machine {
 }
 
 impl Machine {
+    /// Several sleepers at once, each of them a trial; nothing is watched beside them.
+    fn sleeper_trials(
+        &mut self,
+        cell: &PlannedCell,
+        at_once: &AtOnce,
+        limits: &Limits,
+    ) -> Result<Vec<Trial>, Error> {
+        let default_slack_ns = self.controller.default_slack_ns();
+        let sleeper = |member: &Member| Sleeper {
+            thread: ThreadSettings {
+                slack_ns: member.sleeper.thread.slack_ns.or(default_slack_ns),
+                ..member.sleeper.thread
+            },
+            ..member.sleeper
+        };
+        let sleepers: Vec<Sleeper> = at_once.members.iter().map(sleeper).collect();
+        let load = &mut self.loads[cell.load];
+        let since = Since::now(&mut load.process)?;
+        let measured = load.company.measure(&sleepers, limits);
+        let measured = measured.map_err(|source| Error::Probe {
+            cell: cell.factors.to_string(),
+            source,
+        })?;
+        let ended = self.began.elapsed();
+        let evidence = since.evidence(&mut load.process, &mut load.turn)?;
+        let began_ns = self.began_ns;
+        let trial = |(member, mut outcome): (&Member, Outcome)| {
+            outcome.measurement.pinned_cpu = member.sleeper.thread.cpu;
+            Trial {
+                // The group's, such as what is observed, and its own.
+                factors: cell.factors.clone().joined(&member.factors),
+                started: Duration::from_nanos(outcome.began_ns.saturating_sub(began_ns)),
+                started_unix_ns: None,
+                ended,
+                outcome,
+                load: evidence.clone(),
+                stalls: None,
+                observation: None,
+            }
+        };
+        Ok(at_once.members.iter().zip(measured).map(trial).collect())
+    }
+
     /// One busy loop, or one on each of several CPUs.
     fn stall_trials(
         &mut self,

@@ -16,7 +16,7 @@ use crate::{PlannedCell, PlannedSearch};
 
 pub use context::{Context, Slack};
 pub use parameter::{Form, InPlan, Parameter, Preset};
-pub use probing::{FEW, OnThread, Probing, Room, Stalls, Way};
+pub use probing::{AtOnce, FEW, Member, OnThread, Probing, Room, Stalls, Way};
 pub use read_cost::ReadCost;
 pub use selection::{Place, Selection, Values};
 pub use timer_events::TimerEvents;

@@ -13,6 +13,7 @@ const OWN: [&str; 9] = [
     factor::POLICY,
     factor::FORM,
     factor::CPU,
+    factor::COMPANY,
     factor::OBSERVE,
     factor::GUEST,
 ];

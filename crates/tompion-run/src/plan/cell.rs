@@ -57,7 +57,7 @@ impl PlannedCell {
     pub fn loop_cpus(&self) -> &[u32] {
         match self.probe.way() {
             Way::Loops(stalls) => &stalls.cpus,
-            Way::OnThread(_) => &[],
+            Way::OnThread(_) | Way::Sleepers(_) => &[],
         }
     }
 }

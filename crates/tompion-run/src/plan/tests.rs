@@ -5,7 +5,7 @@ use tompion_probe::Policy;
 
 use super::*;
 use crate::Observe;
-use crate::probes::{Place, Probe, Selection};
+use crate::probes::{Place, Probe, Selection, Way};
 
 /// A probe with these parameters, several values separated by commas.
 pub(crate) fn selection(probe: &str, given: &[(&str, &str)]) -> Selection {
@@ -241,4 +241,36 @@ fn the_time_foreseen_for_events_holds_all_of_them() {
     assert_eq!(plan.warning(), None);
     let events: u64 = plan.cells.iter().map(|c| c.samples * c.wait_ns()).sum();
     assert!(o.duration > Duration::from_nanos(events * u64::from(o.blocks)));
+}
+
+#[test]
+fn cells_at_once_are_one_cell_of_as_many_trials() {
+    let at_once = selection(
+        "wake-up",
+        &[
+            ("methods", "usleep,tompion-hybrid"),
+            ("targets", "1ms,20ms"),
+            ("slack", "default,1ns"),
+            ("at-once", "true"),
+        ],
+    );
+    let plan = Plan::new(&PlanOptions {
+        probes: vec![at_once],
+        ..options()
+    })
+    .unwrap();
+    let names: Vec<String> = plan.cells.iter().map(|c| c.factors.to_string()).collect();
+    assert_eq!(names, ["wake-up/company=6/idle", "wake-up/company=6/cpu"]);
+    assert_eq!(plan.cells[0].trials(), 6);
+    // Eight warm-up and other sleeps of the longest.
+    assert!(plan.cells[0].least_time() >= Duration::from_millis(160));
+    let Way::Sleepers(at_once) = plan.cells[0].probe.way() else {
+        panic!("{:?}", plan.cells[0]);
+    };
+    let slacks: Vec<Option<u64>> = at_once
+        .members
+        .iter()
+        .map(|m| m.sleeper.thread.slack_ns)
+        .collect();
+    assert_eq!(slacks, [None, Some(1), None, None, Some(1), None]);
 }

@@ -4,6 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
+use tompion_model::Factors;
+use tompion_probe::wake_up::Sleeper;
 use tompion_probe::{Error, Limits, Outcome};
 use tompion_time::Rate;
 
@@ -56,6 +58,8 @@ pub enum Way<'a> {
     OnThread(OnThread),
     /// By busy loops, each on a thread of its own.
     Loops(&'a Stalls),
+    /// By sleepers at once, each on a thread of its own.
+    Sleepers(&'a AtOnce),
 }
 
 /// Stalls of busy loops.
@@ -66,6 +70,22 @@ pub struct Stalls {
     /// One loop on each of these CPUs at once, each a trial of its own; empty
     /// for one loop where the thread's settings put it.
     pub cpus: Vec<u32>,
+}
+
+/// Wake-up latency of several functions or targets at once.
+#[derive(Clone, Debug)]
+pub struct AtOnce {
+    /// Each of them, a trial of its own.
+    pub members: Vec<Member>,
+}
+
+/// One of several cells that are measured at once.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The cell's own factors.
+    pub factors: Factors,
+    /// What sleeps.
+    pub sleeper: Sleeper,
 }
 
 /// What runs on a measuring thread; the rate is that of the CPU's counter.

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tompion_model::{Way as End, factor, format_duration};
-use tompion_probe::wake_up::{self, Method};
+use tompion_probe::wake_up::{self, Method, Sleeper};
 
 use super::{
-    BASE, Context, Form, InPlan, Parameter, Preset, Probe, Probing, Room, Slack, Values, WAKE_ROW,
-    Way, waiting,
+    AtOnce, BASE, Context, Form, InPlan, Member, Parameter, Preset, Probe, Probing, Room, Slack,
+    Values, WAKE_ROW, Way, waiting,
 };
 use crate::PlannedCell;
 
@@ -63,6 +63,17 @@ pub(super) static ENTRY: Probe = Probe {
                  and load), over all blocks",
             )
         },
+        Parameter {
+            in_plan: InPlan::Preset("false"),
+            ..Parameter::new(
+                "at-once",
+                "",
+                Form::Flag,
+                Preset::Absent,
+                "Measure all cells of a load at once, each on a thread of its own, as a program with \
+                 many timers sleeps; `company` in their names says how many threads",
+            )
+        },
     ],
     available: |values| {
         let methods = values.parsed::<Method>("methods");
@@ -92,7 +103,40 @@ fn cells(values: &Values, context: &Context<'_>) -> Vec<PlannedCell> {
             }));
         }
     }
-    cells
+    match values.is_set("at-once") && cells.len() > 1 {
+        true => vec![at_once(&cells, context)],
+        false => cells,
+    }
+}
+
+/// All of them as one cell, whose trials are measured at once.
+fn at_once(cells: &[PlannedCell], context: &Context<'_>) -> PlannedCell {
+    let member = |cell: &PlannedCell| {
+        let probe: &dyn std::any::Any = &*cell.probe;
+        let WakeUp { method, target_ns } = *probe.downcast_ref().expect("a cell of this probe");
+        Member {
+            factors: cell.factors.clone(),
+            sleeper: Sleeper {
+                method,
+                target_ns,
+                thread: cell.thread,
+                many: 1,
+            },
+        }
+    };
+    let company = cells.len().to_string();
+    let key = context.key(wake_up::NAME, "").without(factor::METHOD);
+    PlannedCell {
+        samples: cells.iter().map(|c| c.samples).max().unwrap_or(1),
+        weight: cells.iter().map(|c| c.weight).fold(1.0, f64::max),
+        ..context.cell(
+            &key.with(factor::COMPANY, company),
+            None,
+            AtOnce {
+                members: cells.iter().map(member).collect(),
+            },
+        )
+    }
 }
 
 /// Long targets weigh more, since their samples take longer: by the square root,
@@ -107,6 +151,40 @@ fn weight(method: Method, target_ns: u64) -> f64 {
         by_length.max(JUDGED)
     } else {
         by_length
+    }
+}
+
+fn longest_ns(at_once: &AtOnce) -> u64 {
+    let targets = at_once.members.iter().map(|m| m.sleeper.target_ns);
+    targets.max().unwrap_or(0)
+}
+
+impl Probing for AtOnce {
+    fn way(&self) -> Way<'_> {
+        Way::Sleepers(self)
+    }
+
+    fn least_time(&self, samples: u64) -> Duration {
+        waiting(longest_ns(self), samples)
+    }
+
+    fn trials(&self) -> usize {
+        self.members.len()
+    }
+
+    fn wait_ns(&self) -> u64 {
+        longest_ns(self)
+    }
+
+    fn bytes(&self, room: &Room) -> u64 {
+        let one = |m: &Member| {
+            let alone = WakeUp {
+                method: m.sleeper.method,
+                target_ns: m.sleeper.target_ns,
+            };
+            alone.bytes(room)
+        };
+        self.members.iter().map(one).fold(0, u64::saturating_add)
     }
 }
 

@@ -287,9 +287,24 @@ impl Bench for Machine {
             }
             self.now += Duration::from_nanos(limits.time_ns);
         } else {
-            let (outcome, lasts) = self.outcome(cell, limits);
-            found.push((cell.factors.clone(), outcome, None));
-            self.now += Duration::from_nanos(lasts);
+            let members = match cell.probe.way() {
+                Way::Sleepers(at_once) => {
+                    at_once.members.iter().map(|m| m.factors.clone()).collect()
+                }
+                _ => vec![cell.factors.clone()],
+            };
+            let mut longest = 0;
+            for factors in members {
+                let factors = cell.factors.clone().joined(&factors);
+                let cell = PlannedCell {
+                    factors: factors.clone(),
+                    ..cell.clone()
+                };
+                let (outcome, lasts) = self.outcome(&cell, limits);
+                found.push((factors, outcome, None));
+                longest = longest.max(lasts);
+            }
+            self.now += Duration::from_nanos(longest);
         }
         let (ended, load) = (self.now, self.evidence(cell.load));
         let trial = |(factors, outcome, stalls)| Trial {
