@@ -1,13 +1,14 @@
-//! `make bench-validity`: tables of how often intervals and verdicts are right.
+//! `make bench-validity`: tables of how often intervals, verdicts and comparisons are right.
 
 use clap::Parser;
 use tompion_model::Blocks;
+use tompion_validity::comparison_tables;
 use tompion_validity::intervals::{Counting, Row};
 use tompion_validity::table::{Bound, Counted};
 use tompion_validity::truth::{Shape, Truth};
 use tompion_validity::verdicts::{Outcomes, is_to_decide, verdict};
 
-/// How often intervals and verdicts are right, over series whose truth is known.
+/// How often intervals, verdicts and comparisons are right, over series whose truth is known.
 #[derive(Parser)]
 struct Options {
     /// Series drawn for each row.
@@ -23,6 +24,15 @@ struct Options {
     #[arg(long, value_delimiter = ',', value_parser = shape,
         default_value = "6x1000,6x4000,8x1000,8x4000,20x1000,20x4000")]
     shapes: Vec<Shape>,
+    /// Only these tables: intervals (with verdicts), comparisons.
+    #[arg(long, value_delimiter = ',', default_value = "intervals,comparisons")]
+    tables: Vec<Tables>,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Tables {
+    Intervals,
+    Comparisons,
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
@@ -81,6 +91,44 @@ fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
     }
 }
 
+/// Prints the tables of comparisons; says how many bounds were missed.
+fn comparisons(options: &Options, truths: &[Truth]) -> u32 {
+    let draws = (options.draws, options.seeds.wrapping_mul(1_000_003));
+    let mut missed = 0;
+    // Two runs of eight blocks each, or two levels that take turns.
+    for shape in options.shapes.iter().filter(|shape| shape.blocks == 8) {
+        println!(
+            "\n## Two runs of {} blocks of {} samples\n\n{}",
+            shape.blocks,
+            shape.samples,
+            comparison_tables::head().trim_end()
+        );
+        let parts: Vec<comparison_tables::Part> = std::thread::scope(|scope| {
+            let threads: Vec<_> = truths
+                .iter()
+                .map(|t| scope.spawn(move || comparison_tables::like_with_like(*t, *shape, draws)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().expect("a row"))
+                .collect()
+        });
+        for (text, of_part) in parts {
+            missed += of_part;
+            print!("{text}");
+        }
+    }
+    if options.only.is_empty() {
+        let (text, of_part) = comparison_tables::runs_and_power(draws);
+        println!(
+            "\n## Runs that scatter, and what is found: 8 blocks of 1000 samples\n\n{:42} {:>10} {:>10}\n{text}",
+            "", "said", "undecided"
+        );
+        missed += of_part;
+    }
+    missed
+}
+
 fn main() {
     let options = Options::parse();
     let truths = Truth::ALL
@@ -92,7 +140,8 @@ fn main() {
         "{} draws a row, seeds {}. `!` marks a bound that is missed by more than two standard errors.",
         options.draws, options.seeds
     );
-    for shape in &options.shapes {
+    let of = |tables| options.tables.contains(&tables);
+    for shape in options.shapes.iter().filter(|_| of(Tables::Intervals)) {
         // One thread for each CPU and truth at a time is enough: rows are alike in length.
         let all: Vec<Found> = std::thread::scope(|scope| {
             let options = &options;
@@ -167,6 +216,9 @@ fn main() {
                 }
             }
         }
+    }
+    if of(Tables::Comparisons) {
+        missed += comparisons(&options, &truths);
     }
     println!("\n{missed} bounds missed.");
     std::process::exit(i32::from(missed > 0));

@@ -76,12 +76,22 @@ impl Truth {
 
     /// Blocks of values in picoseconds, in time order.
     pub fn draw(self, shape: Shape, seed: u64) -> Blocks {
-        let values = self.series(shape, &mut Noise::new(seed));
+        self.draw_runs(shape, 1, seed).remove(0)
+    }
+
+    /// One series that goes on, cut into runs of that shape.
+    pub fn draw_runs(self, shape: Shape, runs: usize, seed: u64) -> Vec<Blocks> {
+        let whole = Shape {
+            blocks: shape.blocks * runs,
+            ..shape
+        };
+        let values = self.series(whole, &mut Noise::new(seed));
         let ps = |block: &[f64]| block.iter().map(|v| (MEDIAN_PS * v) as i64).collect();
+        let run = |run: &[f64]| run.chunks_exact(shape.samples).map(ps).collect::<Blocks>();
         values
-            .chunks_exact(shape.samples)
-            .map(ps)
-            .collect::<Blocks>()
+            .chunks_exact(shape.blocks * shape.samples)
+            .map(run)
+            .collect()
     }
 
     /// In medians.
