@@ -122,7 +122,7 @@ fn two_runs_of_one_unchanged_machine_seldom_differ() {
         (Truth::LongMemory, SHORT),
         (Truth::Trend(0.06), LONG),
     ] {
-        let row = |how| false_differences(truth, shape, how, Figure::Median, (60, SEEDS));
+        let row = |how| false_differences(truth, shape, how, Figure::Median, (40, SEEDS));
         let (apart, turns) = (row(How::TwoRuns), row(How::Turns));
         assert!(
             apart.is_kept() && turns.is_kept(),
@@ -132,18 +132,18 @@ fn two_runs_of_one_unchanged_machine_seldom_differ() {
     }
     // The exact test alone, which takes blocks for replicates.
     for (truth, shape, at_least) in [
-        (Truth::LongMemory, SHORT, 9),
-        (Truth::Trend(0.06), LONG, 45),
+        (Truth::LongMemory, SHORT, 6),
+        (Truth::Trend(0.06), LONG, 30),
     ] {
         let differs = |seed: &u64| differ_by_the_exact_test(truth, shape, SEEDS + seed);
-        let differing = (0..60).filter(differs).count();
-        assert!(differing >= at_least, "{truth:?}: {differing} of 60");
+        let differing = (0..40).filter(differs).count();
+        assert!(differing >= at_least, "{truth:?}: {differing} of 40");
     }
 }
 
 #[test]
 fn runs_that_scatter_take_runs_as_replicates() {
-    let of = |how| false_differences(Truth::Independent, SHORT, how, Figure::Median, (60, SEEDS));
+    let of = |how| false_differences(Truth::Independent, SHORT, how, Figure::Median, (40, SEEDS));
     for how in [How::SeveralRuns, How::SeveralByTurns] {
         assert!(of(how).is_kept(), "{:?}", of(how));
     }
@@ -154,7 +154,7 @@ fn runs_that_scatter_take_runs_as_replicates() {
 
 #[test]
 fn what_differs_is_found_and_what_does_not_is_shown_to_be_alike() {
-    let draws = (60, SEEDS);
+    let draws = (40, SEEDS);
     for (figure, times) in [(Figure::Median, 1.05), (Figure::P99, 1.15)] {
         let row = power(How::Turns, figure, times, draws);
         assert!(row.is_kept(), "{row:?}");
