@@ -107,19 +107,19 @@ def planted_shift(directory):
     low, high = median["shift_interval"]
     assert 0 < low <= median["shift"] <= high
     assert median["p"] == pytest.approx(2 / comb(sum(median["replicates"]), median["replicates"][0]))
-    assert "longer with" in median["sentence"]
+    assert median["sentence"].startswith("These two runs differ in the median")
 
 
 def test_gates_judge_by_intervals(runs):
     cell = "wake-up/usleep/100us/idle"
-    slower = (runs["before"], runs["slow"], "--fail-if")
+    slower = (runs["before"], runs["slow"], "--within-run", "--fail-if")
     assert compared(*slower, f"{cell} median > +10%", status=2)["gates"][0]["judgement"] == "fail"
     passed = compared(*slower, f"{cell} median > +10s", "--fail-if", "usleep median > +9000000%")
     assert [g["judgement"] for g in passed["gates"]] == ["pass", "pass"]
     few = compared(runs["tiny"], runs["other"], "--fail-if", f"{cell} median > +50%", status=3)
     assert few["gates"][0]["judgement"] == "inconclusive"
     # Several gates: the worst tells.
-    both = ("--fail-if", f"{cell} median > +10s", "--fail-if", f"{cell} median > +1us")
+    both = ("--within-run", "--fail-if", f"{cell} median > +10s", "--fail-if", f"{cell} median > +1us")
     assert tompion("compare", runs["before"], runs["slow"], *both).returncode == 2
     done = tompion("compare", *slower, "wake-up/nanosleep median > +10%", check=1)
     assert "no cell of" in done.stderr and done.stderr.count("\n") == 1
@@ -129,7 +129,8 @@ def test_two_runs_alike_pass_a_wide_gate(runs):
     evidence = []
     for other in ("again", "levels"):
         gate = "timer-slack=default/idle median > +100%"
-        done = compared(runs["before"], runs[other], "--fail-if", gate)
+        judged = tompion("compare", runs["before"], runs[other], "--json", "--within-run", "--fail-if", gate)
+        done = json.loads(judged.stdout)
         evidence.append(done["gates"][0])
         if done["gates"][0]["judgement"] == "pass":
             return
@@ -247,11 +248,11 @@ def test_a_run_stands_beside_published_figures(runs):
 
 
 def test_the_terminal_form_says_it_in_words(runs):
-    done = tompion("compare", runs["before"], runs["slow"], "--fail-if", "usleep p90 > +1us")
+    done = tompion("compare", runs["before"], runs["slow"], "--within-run", "--fail-if", "usleep p90 > +1us")
     assert done.returncode == 2
     assert "clock timer slack ns" in done.stdout and "✗ fail" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines()), done.stdout
-    assert "longer with" in " ".join(done.stdout.split())
+    assert "These two runs differ in the" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -267,6 +268,9 @@ def test_the_terminal_form_says_it_in_words(runs):
         (("{before}", "--by", "load"), "the one level `idle`"),
         (("{before}", "--by", "colour"), "has no level"),
         (("{before}", "{again}", "--fail-if", "idle p98 > +5%"), "unknown statistic"),
+        (("{before}", "{again}", "--fail-unless", "idle p99 > +5%"), "there is no `within`"),
+        (("{before},{before}", "{again}"), "given twice"),
+        (("{before},/nowhere", "{again}"), "/nowhere"),
         (("{before}", "{again}", "--figures", "p98"), "unknown statistic"),
         (("{before}", "{again}", "--level", "2"), "a level is a number"),
         (("{before}", "/nowhere"), "/nowhere"),
@@ -322,6 +326,145 @@ def test_a_gate_sees_missed_periods(tmp_path):
                                 block=block, period_ns=period // 1000))
         return write_run(tmp_path / name, trials)
     runs = run_of("before", False), run_of("after", True)
-    gates = compared(*runs, "--fail-if", "wake-up/timerfd p99 > +20%", status=2)["gates"]
+    gates = compared(*runs, "--within-run", "--fail-if", "wake-up/timerfd p99 > +20%", status=2)["gates"]
     assert [gate["judgement"] for gate in gates] == ["fail"]
     assert gates[0]["change"] > 10
+
+
+MEDIAN_PS, SIGMA = 50_000_000, 0.5
+CELL = {"probe": "wake-up", "method": "usleep", "target": "100us", "load": "idle"}
+
+
+def autoregression(random, size, coefficient):
+    value, steps = random.standard_normal(), random.standard_normal(size)
+    scale = np.sqrt(1 - coefficient**2)
+    series = np.empty(size)
+    for i, step in enumerate(steps):
+        series[i] = value = coefficient * value + scale * step
+    return series
+
+
+def run_of(directory, logarithms, blocks=8, minute=0, blocks_of=None):
+    """A run of lognormal values, cut into blocks that follow one another."""
+    values = (MEDIAN_PS * np.exp(SIGMA * logarithms)).astype(np.int64)
+    parts = np.split(values, blocks) if blocks_of is None else blocks_of
+    trials = [Trial(CELL, at_ns=np.arange(len(part)) * 100_000, value_ps=part, block=i,
+                    started_ns=i * 1_000_000_000) for i, part in enumerate(parts)]
+    return write_run(directory, trials, started_at=f"2026-01-02T03:{minute:02}:00Z")
+
+
+def two_runs(directory, logarithms):
+    """Both cut from one series that goes on: an unchanged machine."""
+    a, b = np.split(logarithms, 2)
+    return run_of(directory / "a", a), run_of(directory / "b", b, minute=1)
+
+
+def outcomes(*arguments):
+    return {c["figure"]: c for c in compared(*arguments)["comparisons"]}
+
+
+def test_values_are_the_cells_one_figure(tmp_path):
+    """A fast trial brings most samples and outvotes nobody: as in a report."""
+    slow, fast = np.full(20, 3_800_000_000), np.full(1000, 67_000_000)
+    runs = [run_of(tmp_path / name, np.zeros(0), blocks_of=[slow] * 7 + [fast]) for name in "ab"]
+    median = outcomes(*runs)["median"]
+    assert median["values"] == pytest.approx([3_800_000] * 2, rel=5e-4)
+    told = json.loads(tompion("report", runs[0], "--json", check=0).stdout)
+    assert "3800000" in json.dumps(told)
+
+
+def test_a_drift_through_two_runs_is_no_difference(tmp_path):
+    """A trend of 6 %: the exact test alone, p, finds the medians different."""
+    random = np.random.default_rng(4)
+    climb = np.log(1 + 0.06 * np.linspace(0, 1, 64_000)) / SIGMA
+    runs = two_runs(tmp_path, random.standard_normal(64_000) + climb)
+    median = outcomes(*runs)["median"]
+    assert median["p"] < 0.01 and median["outcome"] == "not-decidable", median
+    assert median["drift"]["kind"] == "across-replicates"
+    assert 1 < median["drift"]["step_ratio"] < 1.01
+    low, high = median["ratio_interval"]
+    assert low < 1 < high and "a steady drift of +0." in median["sentence"]
+    text = " ".join(tompion("compare", *runs, check=0).stdout.split())
+    assert "not decidable for drift" in text
+    gates = ("--within-run", "--fail-if", "usleep median > 0")
+    [gate] = compared(*runs, *gates, status=3)["gates"]
+    assert gate["judgement"] == "inconclusive" and gate["undecided"] == "drift"
+
+
+@pytest.mark.parametrize("seed", [7, 29])
+def test_a_wander_through_two_runs_is_no_difference(tmp_path, seed):
+    """An autoregression with coefficient 0.999: the exact test alone, p, finds medians different."""
+    series = autoregression(np.random.default_rng(seed), 16_000, 0.999)
+    found = outcomes(*two_runs(tmp_path, series))
+    assert found["median"]["p"] < 0.01
+    told = {(c["outcome"], c["drift"]["kind"]) for c in found.values()}
+    assert told == {("not-decidable", "within-blocks")}, found
+
+
+def test_independent_runs_are_decided(tmp_path):
+    random = np.random.default_rng(2)
+    found = outcomes(*two_runs(tmp_path, random.standard_normal(16_000)))
+    for row in found.values():
+        assert row["outcome"] == "no-difference-found", row
+        assert 1.01 < row["detectable_ratio"] < 1.4
+    assert "would have been found in 80 % of cases" in found["median"]["sentence"]
+    text = " ".join(tompion("compare", tmp_path / "a", tmp_path / "b", check=0).stdout.split())
+    assert "would have been found in 80 % of cases" in text
+
+
+def test_runs_are_replicates_of_sides_that_have_several(tmp_path):
+    random = np.random.default_rng(6)
+    def runs_of(name, level, count):
+        names = []
+        for i in range(count):
+            scatter = np.log(level * (1 + 0.02 * random.standard_normal())) / SIGMA
+            # A, B, A, B ...
+            run = run_of(tmp_path / f"{name}{i}", scatter + random.standard_normal(8_000), minute=2 * i + (name == "b"))
+            names.append(str(run))
+        return ",".join(names)
+    a, b = runs_of("a", 1, 5), runs_of("b", 1.2, 5)
+    median = outcomes(a, b)["median"]
+    assert (median["basis"], median["replicates"]) == ("runs", [5, 5])
+    assert median["outcome"] == "differs" and median["p"] == pytest.approx(2 / comb(10, 5))
+    assert "is longer with" in median["sentence"]
+    # A gate on several runs a side needs no leave.
+    [gate] = compared(a, b, "--fail-if", "usleep median > +5%", status=2)["gates"]
+    assert gate["judgement"] == "fail"
+    few = outcomes(a.rsplit(",", 2)[0], b.rsplit(",", 2)[0])["median"]
+    assert (few["outcome"], few["have"], few["need"]) == ("not-decidable", 3, 4)
+    assert "3 runs each" in few["sentence"]
+    # A directory whose name has a comma is one run.
+    shutil.copytree(tmp_path / "a0", tmp_path / "x,y")
+    [one] = compared(tmp_path / "x,y", tmp_path / "b0", "--statistics", "median")["comparisons"]
+    assert one["basis"] == "trials"
+
+
+def test_a_gate_on_one_run_a_side_is_not_decided(tmp_path):
+    random = np.random.default_rng(7)
+    a = run_of(tmp_path / "a", random.standard_normal(8_000))
+    b = run_of(tmp_path / "b", random.standard_normal(8_000) + 2, minute=1)
+    gate = ("--fail-if", "usleep median > +20%")
+    done = tompion("compare", a, b, *gate, check=3)
+    assert done.stderr.count("\n") == 1 and "--within-run" in done.stderr
+    assert "one run a side" in " ".join(done.stdout.split())
+    assert tompion("compare", a, b, *gate, "--within-run", check=2).stderr == ""
+
+
+def test_what_is_required_has_to_be_shown(tmp_path):
+    random = np.random.default_rng(8)
+    runs = two_runs(tmp_path, random.standard_normal(16_000))
+    slower = run_of(tmp_path / "slower", random.standard_normal(8_000) + 1, minute=1)
+    def judged(other, gate, status):
+        done = compared(runs[0], other, "--within-run", "--fail-unless", gate, status=status)
+        [gate] = done["gates"]
+        return gate
+    gate = judged(runs[1], "usleep median within 10%", 0)
+    assert gate["judgement"] == "pass" and gate["fail_unless"] and gate["fail_if"] is None
+    low, high = gate["change_interval"]
+    assert 0.9 < low < 1 < high < 1.1
+    assert judged(slower, "usleep median within 10%", 2)["judgement"] == "fail"
+    assert judged(slower, "usleep median no worse than 10%", 2)["judgement"] == "fail"
+    tight = judged(runs[1], "usleep median within 1%", 3)
+    assert tight["judgement"] == "inconclusive" and tight["replicates_needed"] > 8
+    text = tompion("compare", *runs, "--within-run", "--fail-unless", "usleep p99 within 50%", check=0).stdout
+    assert "fail unless usleep p99 within 50%" in text

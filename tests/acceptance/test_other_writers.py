@@ -542,9 +542,10 @@ def test_figures_to_compare(tmp_path):
     done = run_program("compare", *runs, "--json", "--figures", "median,max")
     assert done.returncode == 0, done.stderr
     found = {c["figure"]: c["values"] for c in json.loads(done.stdout)["comparisons"]}
-    for name, figure in (("median", np.median), ("max", np.max)):
-        of_trials = np.median([figure(v) / 1000 for v in before])
-        assert found[name] == pytest.approx([of_trials, 3 * of_trials], rel=1e-9)
+    # Of all blocks, which have one size here; quantiles from bins are within 0.05 %.
+    for name, figure, error in (("median", np.median, 5e-4), ("max", np.max, 1e-9)):
+        of_cell = figure(np.concatenate(before)) / 1000
+        assert found[name] == pytest.approx([of_cell, 3 * of_cell], rel=error)
 
 
 @pytest.mark.parametrize("form", ["csv", "md", "html"])

@@ -1,9 +1,12 @@
-//! How often what Tompion prints is right: intervals and verdicts over series whose truth is
+//! How often what Tompion prints is right: intervals, verdicts and comparisons over series whose truth is
 //! known, drawn again and again.
 //!
 //! `make bench-validity` makes the tables of `docs/validity.md`; a small part of them is a test.
 #![forbid(unsafe_code)]
 
+pub mod comparison_tables;
+pub mod comparisons;
+pub mod decision_tables;
 pub mod decisions;
 pub mod intervals;
 #[path = "../../tompion-stats/src/test_noise.rs"]

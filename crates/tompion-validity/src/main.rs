@@ -1,15 +1,17 @@
-//! `make bench-validity`: tables of how often intervals and verdicts are right.
+//! `make bench-validity`: tables of how often intervals, verdicts and comparisons are right.
 
 use clap::Parser;
 use tompion_model::Blocks;
-use tompion_validity::decisions::{Looking, Row as WatchedRow, TIMES as TIMES_WATCHED};
+use tompion_validity::comparison_tables;
+use tompion_validity::decision_tables;
+use tompion_validity::decisions::Looking;
 use tompion_validity::intervals::{Counting, Row};
 use tompion_validity::percentile_bootstrap;
 use tompion_validity::table::{Bound, Counted};
 use tompion_validity::truth::{Shape, Truth};
 use tompion_validity::verdicts::{Outcomes, is_to_decide, verdict};
 
-/// How often intervals and verdicts are right, over series whose truth is known.
+/// How often intervals, verdicts and comparisons are right, over series whose truth is known.
 #[derive(Parser)]
 struct Options {
     /// Series drawn for each row.
@@ -25,15 +27,23 @@ struct Options {
     #[arg(long, value_delimiter = ',', value_parser = shape,
         default_value = "6x1000,6x4000,8x1000,8x4000,20x1000,20x4000")]
     shapes: Vec<Shape>,
-    /// Coverage of the intervals that were printed before, for comparison.
-    #[arg(long)]
-    old: bool,
-    /// Limits that are watched while samples come in.
-    #[arg(long)]
-    looks: bool,
-    /// The same, looked at again and again as if each look were the only one.
-    #[arg(long)]
-    peeking: bool,
+    /// Only these tables; `old` has the intervals that were printed before, `peeking` limits that are
+    /// looked at again and again as if each look were the only one.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "intervals,comparisons,looks"
+    )]
+    tables: Vec<Tables>,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Tables {
+    Intervals,
+    Comparisons,
+    Looks,
+    Old,
+    Peeking,
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
@@ -92,54 +102,6 @@ fn found(truth: Truth, shape: Shape, options: &Options) -> Found {
     }
 }
 
-/// Series that are watched.
-const WATCHED: [Truth; 6] = [
-    Truth::Independent,
-    Truth::Heavy,
-    Truth::Autoregression(0.9),
-    Truth::Stalls(10),
-    Truth::Stalls(50),
-    Truth::Trend(0.03),
-];
-
-/// Quantiles that are watched, and samples that a check brings.
-const CHECKS: [(&str, f64, usize); 4] = [
-    ("p99", 0.99, 2_000),
-    ("p99", 0.99, 16_000),
-    ("p99.9", 0.999, 8_000),
-    ("p99.9", 0.999, 64_000),
-];
-
-/// How often limits that are watched while samples come in are judged wrongly; how many bounds are missed.
-fn print_looks(options: &Options) -> u32 {
-    let how = match options.peeking {
-        true => Looking::Peeking,
-        false => Looking::Corrected,
-    };
-    let mut missed = 0;
-    for (name, q, samples) in CHECKS {
-        println!("\n## {name}, {samples} samples: kept / exceeded / open\n");
-        let times: String = TIMES_WATCHED.map(|t| format!("{t:>17}")).concat();
-        println!("{:14} {:>5}{times}  stopped at", "true/limit", "due");
-        for truth in WATCHED {
-            let seeds = options.seeds.wrapping_mul(1_000_003);
-            let row = WatchedRow::of(truth, samples, q, (options.draws, seeds), how);
-            missed += u32::from(!row.is_kept());
-            let answers: String = row
-                .answers
-                .map(|a| format!("{:>17}", a.map(|c| c.to_string()).join("/")))
-                .concat();
-            println!(
-                "{:14} {:>5.1}{answers}  {:.2}",
-                truth.name(),
-                row.due,
-                row.stopped
-            );
-        }
-    }
-    missed
-}
-
 fn width(row: &Row) -> String {
     match row.printed.times {
         0 => "-".into(),
@@ -147,27 +109,42 @@ fn width(row: &Row) -> String {
     }
 }
 
-/// What the percentile bootstrap covers, and how often it passes what is a tenth beyond the limit:
-/// nothing is promised of it.
-fn print_old(truths: &[Truth], options: &Options) {
-    for shape in &options.shapes {
+/// Prints the tables of comparisons; says how many bounds were missed.
+fn comparisons(options: &Options, truths: &[Truth]) -> u32 {
+    let draws = (options.draws, options.seeds.wrapping_mul(1_000_003));
+    let mut missed = 0;
+    // Two runs of eight blocks each, or two levels that take turns.
+    for shape in options.shapes.iter().filter(|shape| shape.blocks == 8) {
         println!(
-            "\n## {} blocks of {} samples, percentile bootstrap over blocks\n\n{:22} {:>7} {:>7} {:>7}   {:>7} {:>7}",
-            shape.blocks, shape.samples, "", "median", "p99", "p99.9", "pass1.1", "of five"
+            "\n## Two runs of {} blocks of {} samples\n\n{}",
+            shape.blocks,
+            shape.samples,
+            comparison_tables::head().trim_end()
         );
-        for truth in truths {
-            let covers = |(_, q)| percentile_bootstrap::covering(*truth, *shape, q, options.draws);
-            let [median, p99, p99_9] = QUANTILES.map(covers);
-            let [one, five] = [1, 5].map(|methods| {
-                let how = (methods, 1.1);
-                percentile_bootstrap::passing(*truth, *shape, 0.999, options.draws, how)
-            });
-            println!(
-                "{:22} {median:>7} {p99:>7} {p99_9:>7}   {one:>7} {five:>7}",
-                truth.name()
-            );
+        let parts: Vec<comparison_tables::Part> = std::thread::scope(|scope| {
+            let threads: Vec<_> = truths
+                .iter()
+                .map(|t| scope.spawn(move || comparison_tables::like_with_like(*t, *shape, draws)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().expect("a row"))
+                .collect()
+        });
+        for (text, of_part) in parts {
+            missed += of_part;
+            print!("{text}");
         }
     }
+    if options.only.is_empty() {
+        let (text, of_part) = comparison_tables::runs_and_power(draws);
+        println!(
+            "\n## Runs that scatter, and what is found: 8 blocks of 1000 samples\n\n{:42} {:>10} {:>10}\n{text}",
+            "", "said", "undecided"
+        );
+        missed += of_part;
+    }
+    missed
 }
 
 fn main() {
@@ -176,20 +153,13 @@ fn main() {
         .into_iter()
         .filter(|t| t.name().contains(&options.only));
     let truths: Vec<Truth> = truths.collect();
-    if options.old {
-        return print_old(&truths, &options);
-    }
-    if options.looks || options.peeking {
-        let missed = print_looks(&options);
-        println!("\n{missed} rows with a bound that is missed.");
-        std::process::exit(i32::from(missed > 0));
-    }
     let mut missed = 0;
     println!(
         "{} draws a row, seeds {}. `!` marks a bound that is missed by more than two standard errors.",
         options.draws, options.seeds
     );
-    for shape in &options.shapes {
+    let of = |tables| options.tables.contains(&tables);
+    for shape in options.shapes.iter().filter(|_| of(Tables::Intervals)) {
         // One thread for each CPU and truth at a time is enough: rows are alike in length.
         let all: Vec<Found> = std::thread::scope(|scope| {
             let options = &options;
@@ -264,6 +234,28 @@ fn main() {
                 }
             }
         }
+    }
+    if of(Tables::Comparisons) {
+        missed += comparisons(&options, &truths);
+    }
+    let draws = (options.draws, options.seeds.wrapping_mul(1_000_003));
+    for (tables, how) in [
+        (Tables::Looks, Looking::Corrected),
+        (Tables::Peeking, Looking::Peeking),
+    ] {
+        if of(tables) {
+            let (text, of_part) = decision_tables::tables(draws, how);
+            print!("{text}");
+            missed += of_part;
+        }
+    }
+    for shape in options.shapes.iter().filter(|_| of(Tables::Old)) {
+        println!(
+            "\n## {} blocks of {} samples, percentile bootstrap over blocks\n\n{}",
+            shape.blocks,
+            shape.samples,
+            percentile_bootstrap::table(&truths, *shape, options.draws)
+        );
     }
     println!("\n{missed} bounds missed.");
     std::process::exit(i32::from(missed > 0));

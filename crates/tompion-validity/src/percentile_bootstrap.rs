@@ -33,6 +33,24 @@ pub fn passing(
     })
 }
 
+/// What such intervals cover, and how often they pass what is a tenth beyond a limit on the p99.9, as
+/// text: nothing is promised of it.
+pub fn table(truths: &[Truth], shape: Shape, draws: u64) -> String {
+    let mut text = format!(
+        "{:22} {:>7} {:>7} {:>7}   {:>7} {:>7}\n",
+        "", "median", "p99", "p99.9", "pass1.1", "of five"
+    );
+    for truth in truths {
+        let covers = |q| covering(*truth, shape, q, draws);
+        let [median, p99, p99_9] = [0.5, 0.99, 0.999].map(covers);
+        let [one, five] =
+            [1, 5].map(|methods| passing(*truth, shape, 0.999, draws, (methods, 1.1)));
+        let name = truth.name();
+        text += &format!("{name:22} {median:>7} {p99:>7} {p99_9:>7}   {one:>7} {five:>7}\n");
+    }
+    text
+}
+
 fn counted(of: u64, mut is_so: impl FnMut(u64) -> bool) -> Counted {
     Counted {
         times: (0..of).filter(|seed| is_so(*seed)).count() as u64,

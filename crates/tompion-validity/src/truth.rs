@@ -85,11 +85,26 @@ impl Truth {
 
     /// Blocks of values in picoseconds, in time order.
     pub fn draw(self, shape: Shape, seed: u64) -> Blocks {
-        let values = self.values_ps(shape, seed);
+        self.draw_runs(shape, 1, seed).remove(0)
+    }
+
+    /// One series that goes on, cut into runs of that shape.
+    pub fn draw_runs(self, shape: Shape, runs: usize, seed: u64) -> Vec<Blocks> {
+        let whole = Shape {
+            blocks: shape.blocks * runs,
+            ..shape
+        };
+        let values = self.values_ps(whole, seed);
+        let block = |block: &[i64]| block.to_vec();
+        let run = |run: &[i64]| {
+            run.chunks_exact(shape.samples)
+                .map(block)
+                .collect::<Blocks>()
+        };
         values
-            .chunks_exact(shape.samples)
-            .map(<[i64]>::to_vec)
-            .collect::<Blocks>()
+            .chunks_exact(shape.blocks * shape.samples)
+            .map(run)
+            .collect()
     }
 
     /// In medians.

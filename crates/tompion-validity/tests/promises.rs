@@ -6,7 +6,11 @@ use tompion_validity::percentile_bootstrap::covering;
 use tompion_validity::truth::{Shape, Truth};
 use tompion_validity::verdicts::verdict;
 
+use tompion_assess::compare::Figure;
 use tompion_assess::verdict::Outcome;
+use tompion_model::{Blocks, Summary};
+use tompion_stats::{Design, compare_replicates};
+use tompion_validity::comparisons::{How, false_differences, power, within_ten_percent};
 
 const SHORT: Shape = Shape {
     blocks: 8,
@@ -111,4 +115,72 @@ fn limits_that_are_watched_are_judged_wrongly_no_more_often_than_said_unless_one
         .filter(|row| !row.is_kept())
         .count();
     assert!(missed > 0);
+}
+
+/// Medians of the blocks of two runs of one series, by the exact test alone.
+fn differ_by_the_exact_test(truth: Truth, shape: Shape, seed: u64) -> bool {
+    let medians = |blocks: &Blocks| -> Vec<f64> {
+        let of_block = |b| Summary::of_ps(b).map(|s| s.median_ns);
+        blocks.iter().filter_map(of_block).collect()
+    };
+    let runs = truth.draw_runs(shape, 2, seed);
+    let (a, b) = (medians(&runs[0]), medians(&runs[1]));
+    match compare_replicates(&a, &b, Design::Independent, 0.05, 1) {
+        Ok(tompion_stats::Outcome::Decided(c)) => c.p <= 0.05,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn two_runs_of_one_unchanged_machine_seldom_differ() {
+    for (truth, shape) in [
+        (Truth::Independent, SHORT),
+        (Truth::Autoregression(0.9), SHORT),
+        (Truth::Autoregression(0.999), SHORT),
+        (Truth::LongMemory, SHORT),
+        (Truth::Trend(0.06), LONG),
+    ] {
+        let row = |how| false_differences(truth, shape, how, Figure::Median, (40, SEEDS));
+        let (apart, turns) = (row(How::TwoRuns), row(How::Turns));
+        assert!(
+            apart.is_kept() && turns.is_kept(),
+            "{truth:?}: {apart:?} {turns:?}"
+        );
+        assert_eq!(turns.undecided.times, 0);
+    }
+    // The exact test alone, which takes blocks for replicates.
+    for (truth, shape, at_least) in [
+        (Truth::LongMemory, SHORT, 6),
+        (Truth::Trend(0.06), LONG, 30),
+    ] {
+        let differs = |seed: &u64| differ_by_the_exact_test(truth, shape, SEEDS + seed);
+        let differing = (0..40).filter(differs).count();
+        assert!(differing >= at_least, "{truth:?}: {differing} of 40");
+    }
+}
+
+#[test]
+fn runs_that_scatter_take_runs_as_replicates() {
+    let of = |how| false_differences(Truth::Independent, SHORT, how, Figure::Median, (40, SEEDS));
+    for how in [How::SeveralRuns, How::SeveralByTurns] {
+        assert!(of(how).is_kept(), "{:?}", of(how));
+    }
+    // One run a side cannot know.
+    let one = of(How::ScatteringRuns);
+    assert!(one.differs.share() + one.undecided.share() > 0.3, "{one:?}");
+}
+
+#[test]
+fn what_differs_is_found_and_what_does_not_is_shown_to_be_alike() {
+    let draws = (40, SEEDS);
+    for (figure, times) in [(Figure::Median, 1.05), (Figure::P99, 1.15)] {
+        let row = power(How::Turns, figure, times, draws);
+        assert!(row.is_kept(), "{row:?}");
+    }
+    for how in [How::Turns, How::TwoRuns] {
+        for times in [1.0, 1.1] {
+            let found = within_ten_percent(how, times, draws);
+            assert!(found.is_kept(), "{how:?} {times}: {found:?}");
+        }
+    }
 }

@@ -140,7 +140,10 @@ impl Replicate {
         // Bins need not be asked where there is but one block.
         let summary = |of: fn(&Self) -> &Option<Summary>, values: &[Distribution]| match parts {
             [one] => of(one).clone(),
-            _ => Summary::of_blocks_ps(values),
+            _ => {
+                let parts: Vec<&Summary> = parts.iter().filter_map(|p| of(p).as_ref()).collect();
+                Summary::of_blocks_ps(values).map(|whole| exact(whole, &parts))
+            }
         };
         Self {
             block,
@@ -153,4 +156,14 @@ impl Replicate {
             within: None,
         }
     }
+}
+
+/// The same with what its parts know better than bins.
+fn exact(mut whole: Summary, parts: &[&Summary]) -> Summary {
+    let ends = parts.iter().map(|p| (p.min_ns, p.max_ns));
+    if let Some((min, max)) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
+        (whole.min_ns, whole.max_ns) = (min, max);
+        whole.mean_ns = parts.iter().map(|p| p.mean_ns).sum::<f64>() / parts.len() as f64;
+    }
+    whole
 }
