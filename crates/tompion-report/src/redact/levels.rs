@@ -5,7 +5,7 @@ use tompion_model::factor;
 use super::names::Names;
 
 /// Factors whose levels are Tompion's own words.
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     factor::PROBE,
     factor::METHOD,
     factor::TARGET,
