@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tompion_assess::compare::Figure;
 
-use crate::comparisons::{How, Row, false_differences, power, within_ten_percent};
+use crate::comparisons::{How, Row, SHORT, false_differences, power, within_ten_percent};
 use crate::table::Counted;
 use crate::truth::{Shape, Truth};
 
@@ -16,11 +16,13 @@ pub type Part = (String, u32);
 /// False differences of one truth: separate runs and turns.
 pub fn like_with_like(truth: Truth, shape: Shape, draws: (u64, u64)) -> Part {
     let (mut text, mut missed) = (String::new(), 0);
-    for figure in FIGURES {
-        let rows = [How::TwoRuns, How::Turns]
-            .map(|how| false_differences(truth, shape, how, figure, draws));
-        missed += rows.iter().filter(|row| !row.is_kept()).count() as u32;
-        let [apart, turns] = rows;
+    let [apart, turns] =
+        [How::TwoRuns, How::Turns].map(|how| false_differences(truth, shape, how, FIGURES, draws));
+    for (figure, (apart, turns)) in FIGURES.into_iter().zip(apart.into_iter().zip(turns)) {
+        missed += [&apart, &turns]
+            .into_iter()
+            .filter(|row| !row.is_kept())
+            .count() as u32;
         let _ = writeln!(
             text,
             "{:22} {:7} {:>10} {:>10} {:>10}",
@@ -56,15 +58,9 @@ pub fn runs_and_power(draws: (u64, u64)) -> Part {
         ("five runs a side, one after other", How::SeveralRuns),
         ("five runs a side, by turns", How::SeveralByTurns),
     ] {
-        for figure in FIGURES {
-            let row = false_differences(
-                Truth::Independent,
-                crate::comparisons::SHORT,
-                how,
-                figure,
-                draws,
-            );
-            let (differs, undecided) = both(&row);
+        let rows = false_differences(Truth::Independent, SHORT, how, FIGURES, draws);
+        for (figure, row) in FIGURES.into_iter().zip(&rows) {
+            let (differs, undecided) = both(row);
             line(name, figure.name(), &[&differs, &undecided]);
         }
     }

@@ -29,13 +29,13 @@ const SCATTER: f64 = 0.02;
 pub enum How {
     /// One run each, of one series that goes on: the second follows the first.
     TwoRuns,
-    /// Blocks of one series by turns, ABBA.
+    /// Blocks of one series by turns, each pair in random order.
     Turns,
     /// One run each, whose levels scatter from run to run.
     ScatteringRuns,
     /// Five runs each, whose levels scatter; those of one side after those of the other.
     SeveralRuns,
-    /// The same by turns, ABBA.
+    /// The same by turns, each pair in random order.
     SeveralByTurns,
 }
 
@@ -66,31 +66,31 @@ impl Row {
     }
 }
 
-/// Draws pairs of sides between which there is no difference and counts.
-pub fn false_differences(
+/// Draws pairs of sides between which there is no difference and counts, a row for each figure.
+pub fn false_differences<const N: usize>(
     truth: Truth,
     shape: Shape,
     how: How,
-    figure: Figure,
-    (draws, seeds): (u64, u64),
-) -> Row {
-    let said =
-        (0..draws).map(|draw| said(&sides(truth, shape, how, 1.0, seeds + draw), how, figure));
-    let mut row = counted(said);
-    row.differs.bound = (how != How::ScatteringRuns).then_some(FALSE);
+    figures: [Figure; N],
+    draws: (u64, u64),
+) -> [Row; N] {
+    let sides = |seed| sides(truth, shape, how, 1.0, seed);
     let plain = matches!(
         truth,
         Truth::Independent | Truth::Autoregression(0.9) | Truth::Stalls(_)
     );
     let promised = plain && how != How::ScatteringRuns;
-    row.undecided.bound = promised.then_some(Bound::AtMost(0.05));
-    row
+    counted(sides, how, figures, draws).map(|mut row| {
+        row.differs.bound = (how != How::ScatteringRuns).then_some(FALSE);
+        row.undecided.bound = promised.then_some(Bound::AtMost(0.05));
+        row
+    })
 }
 
 /// Draws pairs of sides of independent samples of which the second is `times` as slow.
-pub fn power(how: How, figure: Figure, times: f64, (draws, seeds): (u64, u64)) -> Row {
-    let sides = |draw| sides(Truth::Independent, SHORT, how, times, seeds + draw);
-    let mut row = counted((0..draws).map(|draw| said(&sides(draw), how, figure)));
+pub fn power(how: How, figure: Figure, times: f64, draws: (u64, u64)) -> Row {
+    let sides = |seed| sides(Truth::Independent, SHORT, how, times, seed);
+    let [mut row] = counted(sides, how, [figure], draws);
     // What theory forbids is shown, not promised.
     row.differs.bound = (how != How::TwoRuns).then_some(Bound::AtLeast(0.95));
     row
@@ -101,7 +101,7 @@ pub fn within_ten_percent(how: How, times: f64, (draws, seeds): (u64, u64)) -> C
     let Required(gate) = "usleep median within 10%".parse().expect("a requirement");
     let is_within = |draw: &u64| {
         let sides = sides(Truth::Independent, SHORT, how, times, seeds + draw);
-        let judged = gate.judge(&sides, &settings(how, Figure::Median));
+        let judged = gate.judge(&sides, &settings(how, &[Figure::Median]));
         judged.expect("the cell is there")[0].judgement == Judgement::Pass
     };
     Counted {
@@ -114,41 +114,49 @@ pub fn within_ten_percent(how: How, times: f64, (draws, seeds): (u64, u64)) -> C
     }
 }
 
-fn counted(said: impl Iterator<Item = Said>) -> Row {
-    let (mut differs, mut undecided, mut of) = (0, 0, 0);
-    for said in said {
-        of += 1;
-        differs += u64::from(said == Said::Differs);
-        undecided += u64::from(said == Said::NotDecidable);
+fn counted<const N: usize>(
+    sides: impl Fn(u64) -> [Side; 2],
+    how: How,
+    figures: [Figure; N],
+    (draws, seeds): (u64, u64),
+) -> [Row; N] {
+    let mut counts = [(0, 0); N];
+    for draw in 0..draws {
+        let said = said(&sides(seeds + draw), how, &figures);
+        for ((differs, undecided), said) in counts.iter_mut().zip(said) {
+            *differs += u64::from(said == Said::Differs);
+            *undecided += u64::from(said == Said::NotDecidable);
+        }
     }
     let counted = |times| Counted {
         times,
-        of,
+        of: draws,
         bound: None,
     };
-    Row {
+    counts.map(|(differs, undecided)| Row {
         differs: counted(differs),
         undecided: counted(undecided),
-    }
+    })
 }
 
-fn settings(how: How, figure: Figure) -> Settings {
+fn settings(how: How, figures: &[Figure]) -> Settings {
     Settings {
-        figures: Some(vec![figure]),
+        figures: Some(figures.to_vec()),
         paired: how == How::Turns,
         within_run: true,
         ..Settings::usual()
     }
 }
 
-/// What `compare` says, by the same code as the program.
-pub fn said(sides: &[Side; 2], how: How, figure: Figure) -> Said {
-    let all = compare(sides, &settings(how, figure)).expect("the cell is there");
-    match all.rows[0].verdict {
-        Verdict::Found(_) if all.rows[0].differs(all.level) => Said::Differs,
+/// What `compare` says of each figure, by the same code as the program.
+pub fn said(sides: &[Side; 2], how: How, figures: &[Figure]) -> Vec<Said> {
+    let all = compare(sides, &settings(how, figures)).expect("the cell is there");
+    let said = all.rows.iter().map(|row| match row.verdict {
+        Verdict::Found(_) if row.differs(all.level) => Said::Differs,
         Verdict::Found(_) => Said::NoDifference,
         _ => Said::NotDecidable,
-    }
+    });
+    said.collect()
 }
 
 /// Two sides, of which the second is `times` as slow.
@@ -165,8 +173,9 @@ pub fn sides(truth: Truth, shape: Shape, how: How, times: f64, seed: u64) -> [Si
         How::Turns => {
             let all: Vec<Blocks> =
                 truth.draw_runs(Shape { blocks: 1, ..shape }, 2 * shape.blocks, seed);
+            let order = turns(shape.blocks, seed);
             let of = |second: bool| -> Vec<Blocks> {
-                let places = (0..all.len()).filter(|at| is_second(*at) == second);
+                let places = (0..all.len()).filter(|at| order[*at] == second);
                 places.map(|at| all[at].clone()).collect()
             };
             let joined = |of: Vec<Blocks>| -> Blocks {
@@ -184,10 +193,11 @@ pub fn sides(truth: Truth, shape: Shape, how: How, times: f64, seed: u64) -> [Si
         How::ScatteringRuns | How::SeveralRuns | How::SeveralByTurns => {
             let count = if how == How::ScatteringRuns { 1 } else { RUNS };
             let mut levels = Noise::new(!seed);
+            let order = turns(count, seed);
             let mut sides = [Vec::new(), Vec::new()];
             for at in 0..2 * count {
                 let second = match how {
-                    How::SeveralByTurns => is_second(at),
+                    How::SeveralByTurns => order[at],
                     _ => at >= count,
                 };
                 let level = (SCATTER * levels.normal()).exp() * if second { times } else { 1.0 };
@@ -204,9 +214,11 @@ pub fn sides(truth: Truth, shape: Shape, how: How, times: f64, seed: u64) -> [Si
     [side("A", a), side("B", b)]
 }
 
-/// ABBA.
-fn is_second(at: usize) -> bool {
-    matches!(at % 4, 1 | 2)
+/// Which places in time are the second side's: one of each two, in random order.
+fn turns(pairs: usize, seed: u64) -> Vec<bool> {
+    let mut order = Noise::new(seed ^ 0x7475_726e_7300_0000);
+    let firsts = (0..pairs).map(|_| order.uniform() < 0.5);
+    firsts.flat_map(|first| [first, !first]).collect()
 }
 
 /// All values `times` as large; how they follow one another stays.

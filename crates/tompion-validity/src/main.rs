@@ -3,6 +3,7 @@
 use clap::Parser;
 use tompion_model::Blocks;
 use tompion_validity::comparison_tables;
+use tompion_validity::comparisons::SHORT;
 use tompion_validity::decision_tables;
 use tompion_validity::decisions::Looking;
 use tompion_validity::intervals::{Counting, Row};
@@ -136,7 +137,7 @@ fn comparisons(options: &Options, truths: &[Truth]) -> u32 {
             print!("{text}");
         }
     }
-    if options.only.is_empty() {
+    if options.only.is_empty() && options.shapes.contains(&SHORT) {
         let (text, of_part) = comparison_tables::runs_and_power(draws);
         println!(
             "\n## Runs that scatter, and what is found: 8 blocks of 1000 samples\n\n{:42} {:>10} {:>10}\n{text}",

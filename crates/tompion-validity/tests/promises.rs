@@ -140,7 +140,10 @@ fn two_runs_of_one_unchanged_machine_seldom_differ() {
         (Truth::LongMemory, SHORT),
         (Truth::Trend(0.06), LONG),
     ] {
-        let row = |how| false_differences(truth, shape, how, Figure::Median, (40, SEEDS));
+        let row = |how| {
+            let [row] = false_differences(truth, shape, how, [Figure::Median], (40, SEEDS));
+            row
+        };
         let (apart, turns) = (row(How::TwoRuns), row(How::Turns));
         assert!(
             apart.is_kept() && turns.is_kept(),
@@ -161,7 +164,16 @@ fn two_runs_of_one_unchanged_machine_seldom_differ() {
 
 #[test]
 fn runs_that_scatter_take_runs_as_replicates() {
-    let of = |how| false_differences(Truth::Independent, SHORT, how, Figure::Median, (40, SEEDS));
+    let of = |how| {
+        let [row] = false_differences(
+            Truth::Independent,
+            SHORT,
+            how,
+            [Figure::Median],
+            (40, SEEDS),
+        );
+        row
+    };
     for how in [How::SeveralRuns, How::SeveralByTurns] {
         assert!(of(how).is_kept(), "{:?}", of(how));
     }
