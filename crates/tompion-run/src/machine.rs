@@ -144,6 +144,10 @@ impl Bench for Machine {
         }
     }
 
+    fn disturbed(&mut self) {
+        self.rested = false;
+    }
+
     fn now(&mut self) -> Duration {
         self.began.elapsed()
     }

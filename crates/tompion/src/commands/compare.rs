@@ -1,5 +1,7 @@
 //! `tompion compare`.
 
+mod by_turns;
+
 use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -20,6 +22,9 @@ const PUBLISHED: &str = "published:";
 
 /// Carries out the command.
 pub fn compare(options: &CompareOptions) -> exit::Result {
+    if let [a, b] = options.switch.as_slice() {
+        return by_turns::compare_by_turns(options, [a, b], compare);
+    }
     let (published, runs): (Vec<&str>, Vec<&str>) = options
         .runs
         .iter()
