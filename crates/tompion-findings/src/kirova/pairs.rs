@@ -213,7 +213,22 @@ fn cells(book: &mut Book, t: Grid) {
 fn virtualbox_everywhere(book: &mut Book, name: &str, t: Grid) {
     let mut effects = Vec::new();
     let mut told = Vec::new();
+    let mut exceptions = Vec::new();
     for column in STATISTICS {
+        for (f, l) in cells_of(t) {
+            let there = t.at(column, f, "virtualbox", l);
+            let above = FOUR.iter().filter(|p| t.at(column, f, p, l) >= there);
+            let above: Vec<String> = above
+                .map(|p| format!("{p} {}", sig(t.at(column, f, p, l))))
+                .collect();
+            if !above.is_empty() {
+                exceptions.push(format!(
+                    "{column} of {f} beside {l}: {} against {}",
+                    above.join(", "),
+                    sig(there)
+                ));
+            }
+        }
         let worst = |f: &str, l: &str| {
             let there = t.at(column, f, "virtualbox", l);
             FOUR.iter().all(|p| t.at(column, f, p, l) < there)
@@ -227,16 +242,26 @@ fn virtualbox_everywhere(book: &mut Book, name: &str, t: Grid) {
             "1",
         ));
     }
+    exceptions.sort_unstable();
+    let exceptions = match exceptions.is_empty() {
+        true => String::new(),
+        false => format!(" Above it: {}.", exceptions.join("; ")),
+    };
     let all = effects.iter().all(|e| e.value == 6.0);
     book.holds(
         name,
         all,
         format!(
-            "Largest of five, of 6 combinations of function and load: {}.",
+            "Largest of five, of 6 combinations of function and load: {}.{exceptions}",
             told.join(", ")
         ),
         effects,
     );
+}
+
+/// Every function beside every load.
+fn cells_of(t: Grid) -> impl Iterator<Item = (&'static str, &'static str)> {
+    t.functions.into_iter().flat_map(|f| LOADS.map(|l| (f, l)))
 }
 
 /// Cells of function and load: five values each, one a platform.

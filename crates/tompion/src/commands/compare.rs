@@ -25,6 +25,10 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
     if let [a, b] = options.switch.as_slice() {
         return by_turns::compare_by_turns(options, [a, b], compare);
     }
+    anyhow::ensure!(
+        options.measured.is_empty() && options.switch_back.is_none(),
+        "what is to be measured, and --switch-back, go with --switch CMD_A CMD_B and no run"
+    );
     let (published, runs): (Vec<&str>, Vec<&str>) = options
         .runs
         .iter()

@@ -43,7 +43,7 @@ pub fn compare_by_turns(
         session::carried_out(&plan, &what.run, &stop, Some(&mut commands))?;
     let Some(directory) = directory else {
         return match result {
-            Err(error) => Err(anyhow::anyhow!("{error}; {}", commands.left)),
+            Err(error) => Err(anyhow::anyhow!("{error}. {}", commands.left)),
             Ok(_) => Ok(exit::INTERRUPTED),
         };
     };
@@ -57,11 +57,11 @@ pub fn compare_by_turns(
         };
         report::make(run, &Page::InRun, page_alone, &[])?;
     }
-    let kept = || format!("what was measured is in {place}; {}", commands.left);
+    let kept = || format!("What was measured is in {place}. {}", commands.left);
     match result {
-        Err(error) => anyhow::bail!("{error}; {}", kept()),
+        Err(error) => anyhow::bail!("{error}. {}", kept()),
         Ok(Status::Interrupted) => {
-            exit::complain(&format!("interrupted; {}", kept()));
+            exit::complain(&format!("interrupted. {}", kept()));
             return Ok(exit::INTERRUPTED);
         }
         Ok(_) => {}
