@@ -28,7 +28,9 @@ pub use platforms::{
     platform_medians, platform_summary,
 };
 pub use published::{Beside, BesideRow, PublishedFigure, beside};
-pub use side::{Replicate, Replicates, Side};
+pub(crate) use comparison::median;
+pub use side::{Replicate, Replicates, Side, believed};
+pub(crate) use side::{level_of, varied};
 
 /// Why runs cannot be compared.
 #[derive(Debug, thiserror::Error)]

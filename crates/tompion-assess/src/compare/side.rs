@@ -62,6 +62,28 @@ fn usual(by: &str) -> Option<&'static str> {
     }
 }
 
+/// The level of a factor, or what its absence means.
+pub(crate) fn level_of<'a>(factors: &'a Factors, name: &str) -> Option<&'a str> {
+    factors.get(name).or_else(|| usual(name))
+}
+
+impl Replicate {
+    /// What a trial comes to, by its own summary.
+    pub(crate) fn of(trial: &Trial) -> Self {
+        Self {
+            block: trial.block,
+            summary: trial.summary.measured.clone(),
+            corrected: trial.summary.missed_filled.clone(),
+            missed: trial.summary.missed_periods,
+            stalls: trial
+                .findings
+                .stalls
+                .as_ref()
+                .map(|s| (s.lost_ns, s.observed_ns)),
+        }
+    }
+}
+
 /// Trials below which the series itself is read: two groups of three reach no
 /// p-value below 0.1.
 const FEW: usize = 4;
@@ -155,10 +177,7 @@ impl Side {
     }
 
     fn gather(name: &str, run: &Run, key: impl Fn(&Factors) -> Option<Factors>) -> Result<Self> {
-        let record = match run.summaries_are_checked() {
-            true => Cow::Borrowed(run.record()),
-            false => Cow::Owned(summarised_anew(run)?),
-        };
+        let record = believed(run)?;
         let (mut side, first) = Self::without_series(name, &record, key);
         for (key, cell) in &mut side.cells {
             let trial = first[key];
@@ -185,17 +204,7 @@ impl Side {
             first.entry(key.clone()).or_insert(trial);
             let cell = cells.entry(key).or_default();
             cell.parameters.add(trial);
-            cell.trials.push(Replicate {
-                block: trial.block,
-                summary: trial.summary.measured.clone(),
-                corrected: trial.summary.missed_filled.clone(),
-                missed: trial.summary.missed_periods,
-                stalls: trial
-                    .findings
-                    .stalls
-                    .as_ref()
-                    .map(|s| (s.lost_ns, s.observed_ns)),
-            });
+            cell.trials.push(Replicate::of(trial));
         }
         cells
             .values_mut()
@@ -232,7 +241,8 @@ fn remarks(record: &RunRecord) -> Vec<String> {
 }
 
 /// Factors that can be compared within a run.
-fn varied(trials: &[Trial]) -> Vec<&str> {
+pub(crate) fn varied<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<&'a str> {
+    let trials: Vec<&Trial> = trials.into_iter().collect();
     let mut levels: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
     for name in trials.iter().flat_map(|t| t.factors.iter()).map(|f| f.0) {
         levels.entry(name).or_default();
@@ -244,6 +254,17 @@ fn varied(trials: &[Trial]) -> Vec<&str> {
     let several = levels.iter().filter(|(_, levels)| levels.len() > 1);
     let names = several.map(|(name, _)| *name);
     names.filter(|name| *name != factor::PROBE).collect()
+}
+
+/// The record of a run with summaries that can be believed.
+///
+/// # Errors
+/// Samples that cannot be read, where summaries have to be made anew.
+pub fn believed(run: &Run) -> Result<Cow<'_, RunRecord>> {
+    Ok(match run.summaries_are_checked() {
+        true => Cow::Borrowed(run.record()),
+        false => Cow::Owned(summarised_anew(run)?),
+    })
 }
 
 /// The record of a run whose summaries no checksum covers, with those that its samples give.

@@ -18,6 +18,7 @@ Examples:
   tompion compare linux-6.1 linux-6.12 linux-rt --statistics median,p99.9,max
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
+  tompion compare RUN --factors method,load
   tompion compare --switch 'cpupower frequency-set -g powersave' \
                            'cpupower frequency-set -g performance' \
                   -- measure wake-up --methods usleep --duration 2m
@@ -58,6 +59,19 @@ pub struct CompareOptions {
     /// combinations of factors)
     #[arg(long, value_name = "FACTOR")]
     pub by: Option<String>,
+
+    /// Test which of two or three factors make a difference (such as method,load or
+    /// method,load,platform; `run` for that which tells several runs apart): Kruskal-Wallis, Dunn and
+    /// Tukey on ranks for each alone, aligned ranks and Scheirer-Ray-Hare for all with interactions. The
+    /// figures of trials are compared, those of several runs together; cells that differ in other
+    /// factors are analysed by themselves
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        value_delimiter = ',',
+        conflicts_with_all = ["by", "fail_if", "allow_mixed", "switch"]
+    )]
+    pub factors: Vec<String>,
 
     /// Measure now, and compare what two shell commands do: before one half of each block CMD_A is
     /// run, before the other CMD_B, in the order A B B A, so that a drift falls on both alike. What

@@ -1,6 +1,7 @@
 //! `tompion compare`.
 
 mod by_turns;
+mod factors;
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
@@ -29,6 +30,9 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         options.measured.is_empty() && options.switch_back.is_none(),
         "what is to be measured, and --switch-back, go with --switch CMD_A CMD_B and no run"
     );
+    if !options.factors.is_empty() {
+        return factors::by_factors(options, &options.factors);
+    }
     let (published, runs): (Vec<&str>, Vec<&str>) = options
         .runs
         .iter()
