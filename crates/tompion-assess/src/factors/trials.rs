@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::{Factors, Trial};
+use tompion_model::{Factors, Trial, factor};
 
 use super::{FactorRun, RUN};
 use crate::compare::{Error, Figure, Replicate, Result, level_of, varied};
@@ -83,10 +83,15 @@ pub(super) fn level<'a>(run: &FactorRun<'a>, factors: &'a Factors, name: &str) -
     }
 }
 
-/// A key without the named factors.
+/// A key without the named factors. Methods on which timer slack does not act stand beside others
+/// with the usual one.
 pub(super) fn without(factors: &Factors, names: &[String]) -> Factors {
     let without = |key: Factors, name: &String| key.without(name);
-    names.iter().fold(factors.clone(), without)
+    let key = names.iter().fold(factors.clone(), without);
+    match key.get(factor::SLACK) {
+        Some("default") => key.without(factor::SLACK),
+        _ => key,
+    }
 }
 
 /// All trials that have the named factors, by what else they are.
