@@ -333,7 +333,7 @@ FULL = {
     "test_a_run_of_a_hundred_million_rows_is_read",
     "test_a_lab_of_two_hundred_cells_is_measured_and_read",
     # That a true effect is found, and none where there is none, is seen in virtual time.
-    "test_a_neighbour_that_is_stopped_and_continued_takes_half_of_the_cpu",
+    "test_a_neighbour_that_is_stopped_and_continued_takes_its_share_of_the_cpu",
 }
 
 # Those that make dead labs and look for what they left on the machine, by their names: no

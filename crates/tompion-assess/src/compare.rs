@@ -18,6 +18,7 @@ mod platforms;
 mod published;
 mod side;
 
+pub(crate) use comparison::median;
 pub use comparison::{Basis, Comparison, Found, Instead, Row, Settings, Values, Verdict, compare};
 pub use environment::{Difference, differences};
 pub use figure::Figure;
@@ -28,7 +29,6 @@ pub use platforms::{
     platform_medians, platform_summary,
 };
 pub use published::{Beside, BesideRow, PublishedFigure, beside};
-pub(crate) use comparison::median;
 pub use side::{Replicate, Replicates, Side, believed};
 pub(crate) use side::{level_of, varied};
 

@@ -18,7 +18,7 @@ use tompion_stats::{
 };
 
 use crate::compare::{Error, Figure, Result};
-pub use papers::{PaperFigure, PaperFactor};
+pub use papers::{PaperFactor, PaperFigure};
 use trials::{Group, Values};
 
 /// The factor that tells several runs apart; no trial has it.
@@ -182,7 +182,13 @@ fn one_figure(
     let table = FactorTable::new(settings.factors, rows).map_err(|why| why.to_string())?;
     let factors = (0..settings.factors.len()).map(|at| {
         let levels = group.levels[at].clone();
-        one_factor(settings.factors[at].clone(), levels, &values, at, settings.level)
+        one_factor(
+            settings.factors[at].clone(),
+            levels,
+            &values,
+            at,
+            settings.level,
+        )
     });
     let factors = factors.collect::<std::result::Result<_, _>>()?;
     Ok(FactorFigure {

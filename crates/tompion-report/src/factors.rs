@@ -92,13 +92,23 @@ fn p(p: f64, level: f64) -> String {
 
 fn effects(analysis: &FactorAnalysis, found: &FactorFigure) -> Table {
     let titles = [
-        "Kruskal-\nWallis H", "p  ", "ε²", "aligned\nranks F", "p  ", "η²", "Scheirer-\nRay-Hare H", "p  ",
+        "Kruskal-\nWallis H",
+        "p  ",
+        "ε²",
+        "aligned\nranks F",
+        "p  ",
+        "η²",
+        "Scheirer-\nRay-Hare H",
+        "p  ",
         "η²",
     ];
     let total = (found.aligned.assumptions.values.max(2) - 1) as f64;
     let level = analysis.level;
     let row = |aligned: &Effect| {
-        let alone = found.factors.iter().find(|one| *aligned.factors == [one.name.clone()]);
+        let alone = found
+            .factors
+            .iter()
+            .find(|one| *aligned.factors == [one.name.clone()]);
         let names: Vec<&str> = aligned.factors.iter().map(String::as_str).collect();
         let hare = found.scheirer_ray_hare.effect(&names);
         let mut entries: Vec<Entry> = match alone {
@@ -178,7 +188,10 @@ fn pairs(analysis: &FactorAnalysis, found: &FactorFigure) -> Table {
                     Entry::Text(value(first)),
                     Entry::Text(value(second)),
                     Entry::Text(format!("{:.2}", above.a)),
-                    Entry::Text(format!("{:.2} to {:.2}", above.interval.low, above.interval.high)),
+                    Entry::Text(format!(
+                        "{:.2} to {:.2}",
+                        above.interval.low, above.interval.high
+                    )),
                     Entry::Text(p(pair.dunn.p_adjusted, analysis.level)),
                     tukey.into(),
                 ],
@@ -196,7 +209,11 @@ fn pairs(analysis: &FactorAnalysis, found: &FactorFigure) -> Table {
 }
 
 fn more_pairs<'a>(one: &OneFactor) -> Option<Block<'a>> {
-    let more = one.pairs.len().checked_sub(PAIRS).filter(|more| *more > 0)? as u64;
+    let more = one
+        .pairs
+        .len()
+        .checked_sub(PAIRS)
+        .filter(|more| *more > 0)? as u64;
     Some(
         Content::Text(format!(
             "{} more {} of {} in --json.",
@@ -262,7 +279,10 @@ fn papers<'a>(analysis: &FactorAnalysis, group: &FactorGroup) -> Block<'a> {
             };
             [h, of]
         };
-        Row::new(format!("~ {name}"), group.papers.iter().flat_map(of).collect())
+        Row::new(
+            format!("~ {name}"),
+            group.papers.iter().flat_map(of).collect(),
+        )
     };
     Content::Table(Table {
         head: "Factor".to_owned(),
@@ -279,9 +299,12 @@ fn left_out<'a>(analysis: &FactorAnalysis) -> Option<Block<'a>> {
     if analysis.left_out.is_empty() {
         return None;
     }
-    let told = analysis.left_out.iter().map(|(cell, figure, why)| match figure {
-        Some(figure) => format!("Left out: {figure} of {cell}: {why}."),
-        None => format!("Left out: {cell}: {why}."),
-    });
+    let told = analysis
+        .left_out
+        .iter()
+        .map(|(cell, figure, why)| match figure {
+            Some(figure) => format!("Left out: {figure} of {cell}: {why}."),
+            None => format!("Left out: {cell}: {why}."),
+        });
     Some(Content::List(told.collect()).into())
 }

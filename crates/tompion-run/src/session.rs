@@ -17,9 +17,7 @@ use tompion_probe::{MeasuringThread, ThreadSettings};
 use tompion_store::{Directory, RunWriter};
 
 use crate::space::{require_space, require_space_for_loads};
-use crate::{
-    Bench, Error, MachineSettings, Plan, Progress, Switch, execute, execute_by_turns,
-};
+use crate::{Bench, Error, MachineSettings, Plan, Progress, Switch, execute, execute_by_turns};
 
 pub use destination::Destination;
 

@@ -73,7 +73,10 @@ mod tests {
         let found = equal_spread(&[[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]).unwrap();
         let between = 2.0 * 3.0 * 3f64.powi(2);
         let within = 2.0 / 3.0 + 200.0 / 3.0;
-        assert!((found.f - between / (within / 4.0)).abs() < 1e-12, "{found:?}");
+        assert!(
+            (found.f - between / (within / 4.0)).abs() < 1e-12,
+            "{found:?}"
+        );
         assert_eq!((found.df, found.error_df), (1, 4));
         assert!((0.0..1.0).contains(&found.p));
     }

@@ -52,8 +52,7 @@ pub(super) fn figures(
 ) -> Vec<PaperFigure> {
     let mut cells: Vec<(Vec<usize>, Summary)> = Vec::new();
     for run in runs {
-        let of_group =
-            |cell: &&Cell| without(&cell.factors, settings.factors) == group.common;
+        let of_group = |cell: &&Cell| without(&cell.factors, settings.factors) == group.common;
         for cell in run.cells.iter().filter(of_group) {
             let places = settings.factors.iter().zip(&group.levels);
             let places: Option<Vec<usize>> = places
@@ -84,5 +83,7 @@ pub(super) fn figures(
             factors: factors.collect(),
         }
     });
-    figures.filter(|figure| !figure.factors.is_empty()).collect()
+    figures
+        .filter(|figure| !figure.factors.is_empty())
+        .collect()
 }

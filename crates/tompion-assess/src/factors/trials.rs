@@ -42,7 +42,11 @@ pub(super) fn require(runs: &[FactorRun<'_>], names: &[String]) -> Result<()> {
             }
         ));
     }
-    if let Some((at, twice)) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
+    if let Some((at, twice)) = names
+        .iter()
+        .enumerate()
+        .find(|(i, n)| names[..*i].contains(n))
+    {
         debug_assert!(at > 0);
         return wish(format!("factor `{twice}` is named twice"));
     }
@@ -138,7 +142,12 @@ impl Group {
     /// Why these trials are no table of the factors, where they are none.
     pub(super) fn too_small(&self, names: &[String]) -> Option<String> {
         let one = self.levels.iter().position(|levels| levels.len() < 2);
-        one.map(|at| format!("{} has the one level {} there", names[at], self.levels[at][0]))
+        one.map(|at| {
+            format!(
+                "{} has the one level {} there",
+                names[at], self.levels[at][0]
+            )
+        })
     }
 
     /// The figure in all blocks in which every cell has it.
@@ -162,7 +171,11 @@ impl Group {
                 (at, blocks.iter().filter_map(has).collect())
             })
             .collect();
-        let all: BTreeSet<Block> = self.cells.values().flat_map(|c| c.keys().copied()).collect();
+        let all: BTreeSet<Block> = self
+            .cells
+            .values()
+            .flat_map(|c| c.keys().copied())
+            .collect();
         let whole: Vec<Block> = all
             .iter()
             .filter(|block| figures.iter().all(|(_, of)| of.contains_key(block)))

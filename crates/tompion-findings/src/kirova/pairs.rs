@@ -259,7 +259,8 @@ fn above_virtualbox(t: Grid, column: &str) -> Vec<String> {
             .collect();
         let named = above.join(", ");
         let there = sig(there);
-        (!above.is_empty()).then(|| format!("{column} of {f} beside {l}, {named} against {there} ns"))
+        (!above.is_empty())
+            .then(|| format!("{column} of {f} beside {l}, {named} against {there} ns"))
     });
     told.collect()
 }

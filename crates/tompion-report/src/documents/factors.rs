@@ -42,8 +42,9 @@ pub fn factors_json(analysis: &FactorAnalysis) -> Value {
 
 fn group(analysis: &FactorAnalysis, group: &FactorGroup) -> Value {
     let levels = analysis.factors.iter().zip(&group.levels);
-    let levels: serde_json::Map<String, Value> =
-        levels.map(|(name, levels)| (name.clone(), json!(levels))).collect();
+    let levels: serde_json::Map<String, Value> = levels
+        .map(|(name, levels)| (name.clone(), json!(levels)))
+        .collect();
     json!({
         "common": group.common,
         "levels": levels,

@@ -94,13 +94,20 @@ fn halves_of_blocks_go_a_b_b_a_and_hold_the_same_cells_in_the_same_order() {
     assert!((0.8..=1.1).contains(&took), "{took}");
     let trials = &run.record().trials;
     assert_eq!(trials.len(), plan.trials());
-    assert!(trials.iter().all(|t| t.factors.get(factor::SWITCH).is_some()));
+    assert!(
+        trials
+            .iter()
+            .all(|t| t.factors.get(factor::SWITCH).is_some())
+    );
     let notes = run.record().notes.iter();
     let told: Vec<&str> = notes
         .filter(|n| n.kind == note_kind::SWITCH)
         .map(|n| n.text.as_str())
         .collect();
-    let expected = ["switch=a: left; switch=b: right", "It was left to the right."];
+    let expected = [
+        "switch=a: left; switch=b: right",
+        "It was left to the right.",
+    ];
     assert_eq!(told, expected);
     assert!(run.record().header.design.order.contains("A B B A"));
 }

@@ -197,7 +197,12 @@ impl Machine {
         let (every, usual, period_ns, lasts) = if is_read {
             (100, slow(25 * busy), None, 5_000_000)
         } else if let Some(&TimerEvents { period_ns, .. }) = probe.downcast_ref() {
-            (period_ns, slow(8_000 * busy), Some(period_ns), limits.time_ns)
+            (
+                period_ns,
+                slow(8_000 * busy),
+                Some(period_ns),
+                limits.time_ns,
+            )
         } else {
             // Sleeps, and what probes of later versions do.
             let sleep: Option<&WakeUp> = probe.downcast_ref();

@@ -39,8 +39,7 @@ pub fn compare_by_turns(
         failed: false,
     };
     let stop = crate::stop::in_order()?;
-    let (directory, result) =
-        session::carried_out(&plan, &what.run, &stop, Some(&mut commands))?;
+    let (directory, result) = session::carried_out(&plan, &what.run, &stop, Some(&mut commands))?;
     let Some(directory) = directory else {
         return match result {
             Err(error) => Err(anyhow::anyhow!("{error}. {}", commands.left)),
@@ -89,7 +88,10 @@ fn measurement(options: &CompareOptions) -> anyhow::Result<Measurement> {
     };
     let what = measure.what;
     let refused = [
-        (what.pid.is_some(), "--pid: a program is watched in one piece"),
+        (
+            what.pid.is_some(),
+            "--pid: a program is watched in one piece",
+        ),
         (what.hlog.is_some(), "--hlog: `tompion measure` writes it"),
         (what.run.output.json, "--json after --: write it before"),
     ];
