@@ -10,7 +10,7 @@
 mod papers;
 mod trials;
 
-use tompion_model::{Cell, Factors, RunRecord};
+use tompion_model::Factors;
 use tompion_stats::{
     Adjustment, Distribution, EqualSpread, FactorTable, Factorial, KruskalWallis, PairComparison,
     PooledRanks, Superiority, aligned_rank_transform, dunn, equal_spread, kruskal_wallis,
@@ -19,21 +19,8 @@ use tompion_stats::{
 
 use crate::compare::{Error, Figure, Result};
 pub use papers::{PaperFactor, PaperFigure};
+pub use trials::{FactorRun, RUN};
 use trials::{Group, Values};
-
-/// The factor that tells several runs apart; no trial has it.
-pub const RUN: &str = "run";
-
-/// A run whose trials are analysed.
-#[derive(Clone, Copy, Debug)]
-pub struct FactorRun<'a> {
-    /// What the user calls it: the level of the factor `run`.
-    pub name: &'a str,
-    /// Its record, whose summaries are believed.
-    pub record: &'a RunRecord,
-    /// Its cells, for the papers' own form; none where that is not wanted.
-    pub cells: &'a [Cell],
-}
 
 /// What is analysed.
 #[derive(Clone, Copy, Debug)]

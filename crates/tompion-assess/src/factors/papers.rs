@@ -7,8 +7,8 @@
 use tompion_model::{Cell, Summary};
 use tompion_stats::{Adjustment, KruskalWallis, PairComparison, dunn, kruskal_wallis};
 
-use super::trials::{Group, level, without};
-use super::{FactorRun, FactorSettings, ranked};
+use super::trials::{FactorRun, Group, level, without};
+use super::{FactorSettings, ranked};
 
 /// One of the papers' figures by each factor alone.
 #[derive(Clone, Debug)]

@@ -2,10 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::{Factors, Trial, factor};
+use tompion_model::{Cell, Factors, RunRecord, Trial, factor};
 
-use super::{FactorRun, RUN};
 use crate::compare::{Error, Figure, Replicate, Result, level_of, varied};
+
+/// The factor that tells several runs apart; no trial has it.
+pub const RUN: &str = "run";
+
+/// A run whose trials are analysed.
+#[derive(Clone, Copy, Debug)]
+pub struct FactorRun<'a> {
+    /// What the user calls it: the level of the factor `run`.
+    pub name: &'a str,
+    /// Its record, whose summaries are believed.
+    pub record: &'a RunRecord,
+    /// Its cells, for the papers' own form; none where that is not wanted.
+    pub cells: &'a [Cell],
+}
 
 /// A block: the run's place where several are taken together, and the number within it.
 type Block = (usize, u32);
