@@ -209,6 +209,13 @@ def test_cells_that_make_no_table_get_one_line(tmp_path):
     assert "cannot be used with" in done.stderr
 
 
+def test_a_run_with_very_many_levels_is_told_so(tmp_path):
+    cells = [key(f"method-{n}", lo) for n, lo in itertools.product(range(41), LOADS)]
+    run = write_run(tmp_path / "run", list(trials_of(numpy.random.default_rng(4), cells, middle, 1, 3)))
+    done = tompion("compare", run, "--factors", "method,load", check=1)
+    assert "method has 41 levels there, and pairs of at most 40 are tested" in done.stderr
+
+
 def test_one_block_leaves_the_highest_interaction_untested(tmp_path):
     cells = [key(m, lo) for m, lo in itertools.product(METHODS, LOADS)]
     run = write_run(tmp_path / "run", list(trials_of(numpy.random.default_rng(3), cells, middle, blocks=1)))

@@ -119,7 +119,7 @@ pub fn analyse(runs: &[FactorRun<'_>], settings: &FactorSettings<'_>) -> Result<
     for group in trials::groups(runs, settings.factors) {
         let probe = group.common.level(tompion_model::factor::PROBE);
         let figures = settings.figures.unwrap_or_else(|| Figure::usual(probe));
-        if let Some(why) = group.too_small(settings.factors) {
+        if let Some(why) = group.unsuited(settings.factors) {
             left_out.push((group.common, None, why));
             continue;
         }

@@ -20,6 +20,10 @@ pub struct FactorRun<'a> {
     pub cells: &'a [Cell],
 }
 
+/// What a run of any origin may have a reader compute.
+const MOST_LEVELS: usize = 40;
+const MOST_CELLS: usize = 600;
+
 /// A block: the run's place where several are taken together, and the number within it.
 type Block = (usize, u32);
 
@@ -152,14 +156,21 @@ pub(super) fn groups(runs: &[FactorRun<'_>], names: &[String]) -> Vec<Group> {
 }
 
 impl Group {
-    /// Why these trials are no table of the factors, where they are none.
-    pub(super) fn too_small(&self, names: &[String]) -> Option<String> {
-        let one = self.levels.iter().position(|levels| levels.len() < 2);
-        one.map(|at| {
-            format!(
-                "{} has the one level {} there",
-                names[at], self.levels[at][0]
-            )
+    /// Why these trials are not analysed by the factors, where they are not.
+    pub(super) fn unsuited(&self, names: &[String]) -> Option<String> {
+        let cells: usize = self.levels.iter().map(Vec::len).product();
+        let mut each = names.iter().zip(&self.levels);
+        each.find_map(|(name, levels)| match levels.len() {
+            1 => Some(format!("{name} has the one level {} there", levels[0])),
+            n if n > MOST_LEVELS => Some(format!(
+                "{name} has {n} levels there, and pairs of at most {MOST_LEVELS} are tested"
+            )),
+            _ => None,
+        })
+        .or_else(|| {
+            (cells > MOST_CELLS).then(|| {
+                format!("there are {cells} combinations of levels, and at most {MOST_CELLS} are analysed")
+            })
         })
     }
 
