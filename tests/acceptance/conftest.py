@@ -158,6 +158,9 @@ CONCURRENT = {
     "test_stalls": ["interval_log", "program_that_is_not_there", "interrupted_loop"],
     # A planted shift of some milliseconds, and what is said of runs whatever they measured.
     "test_compare": "all",
+    "test_compare_factors": "all",
+    # In virtual time.
+    "test_compare_switch": "all",
     "test_timer_events": ["shorter_than_the_mechanism", "searched_for"],
     "test_preload_figures": ["too_few"],
     "test_run_directory": "all",
@@ -329,6 +332,8 @@ FULL = {
     # Minutes of making and measuring: test_millions_of_distinct_values and test_lab have less.
     "test_a_run_of_a_hundred_million_rows_is_read",
     "test_a_lab_of_two_hundred_cells_is_measured_and_read",
+    # That a true effect is found, and none where there is none, is seen in virtual time.
+    "test_a_neighbour_that_is_stopped_and_continued_takes_its_share_of_the_cpu",
 }
 
 # Those that make dead labs and look for what they left on the machine, by their names: no

@@ -19,7 +19,7 @@ INSTALLED = os.environ | {
 }
 # These measure a planted machine, in no time; that they measure a real one is what the tests
 # of what they measure are about.
-IN_VIRTUAL_TIME = re.compile(r"tompion (check|measure)\b")
+IN_VIRTUAL_TIME = re.compile(r"tompion (check|measure|compare --switch)\b")
 # Commands that stand in the documentation beside tompion and make.
 OTHERS = ("cargo ", "cc ", "cmake ", "python3 ", "./")
 

@@ -29,13 +29,15 @@ pub use figure::Figure;
 pub use found::{Basis, Found, Instead, Values, Verdict};
 pub use gate::{Gate, Judged, Judgement, Required, Undecided};
 pub use mismatch::{Mismatch, mismatches};
+pub(crate) use pair::median;
 pub use platforms::{
     Added, PairRatio, PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, RatioWish,
     platform_medians, platform_summary,
 };
 pub use published::{Beside, BesideRow, PublishedFigure, beside};
 pub use replicates::{Replicate, Replicates};
-pub use side::Side;
+pub use side::{Side, believed};
+pub(crate) use side::{level_of, varied};
 
 /// Why runs cannot be compared.
 #[derive(Debug, thiserror::Error)]

@@ -105,6 +105,13 @@ pub fn kill_with_parent(command: &mut Command) {
     }
 }
 
+/// Kills a child that leads a process group of its own, and whoever else is in that group. That it
+/// has ended already is no error.
+pub fn kill_group(child: &Child) {
+    let group = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    let _ = nix::sys::signal::killpg(group, Signal::SIGKILL);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

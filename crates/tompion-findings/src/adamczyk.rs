@@ -60,6 +60,23 @@ fn resolutions(book: &mut Book) {
             effect("largest delay", most(emulated), "us"),
         ],
     );
+    let (qemu, virtualbox) = (emulated[3], [emulated[1], emulated[2]]);
+    let middle = (virtualbox[0] + virtualbox[1]) / 2.0;
+    book.holds(
+        "qemu-slightly-better-than-virtualbox",
+        qemu < middle && qemu >= middle * 2.0 / 3.0,
+        format!(
+            "{} us against {} to {} us, {} in the middle.",
+            sig(qemu),
+            sig(virtualbox[0]),
+            sig(virtualbox[1]),
+            sig(middle)
+        ),
+        vec![
+            effect("Qemu's delay", qemu, "us"),
+            effect("middle of VirtualBox's delays", middle, "us"),
+        ],
+    );
     book.holds(
         "kvm-better-than-emulation",
         most(kvm) < least(emulated) && least(kvm) >= 10.0,

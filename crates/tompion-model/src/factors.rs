@@ -33,6 +33,8 @@ pub mod factor {
     pub const PLACEMENT: &str = "placement";
     /// Which of several guests of one placement that measured at once, from the second on.
     pub const GUEST: &str = "guest";
+    /// What something outside was set to by turns, each for half of every block: `a` or `b`.
+    pub const SWITCH: &str = "switch";
     /// Load beside the measurement: `idle`, `cpu`, ...
     pub const LOAD: &str = "load";
 }

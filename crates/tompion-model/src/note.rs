@@ -30,6 +30,8 @@ pub mod note_kind {
     pub const FAILED_CELL: &str = "failed-cell";
     /// A platform of a lab: absent, or how it was set up.
     pub const PLATFORM: &str = "platform";
+    /// What was switched from outside by turns, and how it was left.
+    pub const SWITCH: &str = "switch";
     /// Something left behind on the machine.
     pub const LEFT_BEHIND: &str = "left-behind";
     /// Anything else; all remarks of runs of format version 1.

@@ -59,7 +59,7 @@ impl Order {
     pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
     /// Of one trial, with three digits.
-    fn of(within: &WithinBlock) -> Self {
+    pub fn of(within: &WithinBlock) -> Self {
         let movements = Self::QUANTILES.map(|q| within.movements(q));
         Self {
             slowest: movements.map(|m| three_digits(m.0)),

@@ -3,6 +3,7 @@
 
 mod claims;
 mod compare;
+mod factors;
 mod platforms;
 mod program;
 mod published;
@@ -12,6 +13,7 @@ pub use claims::{
 };
 pub(crate) use compare::words;
 pub use compare::{CompareView, compare_json, compare_text};
+pub use factors::{factors_json, factors_text};
 pub use platforms::{platforms_json, platforms_text};
 pub use program::program_text;
 pub use published::{published_json, published_list, published_list_json, published_table};

@@ -17,6 +17,7 @@ mod disturbed;
 mod documents;
 mod environment;
 mod evidence;
+mod factors;
 mod figures;
 mod forms;
 mod grid;

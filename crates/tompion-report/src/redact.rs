@@ -227,6 +227,7 @@ fn known_kind(kind: &str) -> &'static str {
         note_kind::FAILED_CELL,
         note_kind::PLATFORM,
         note_kind::LEFT_BEHIND,
+        note_kind::SWITCH,
     ];
     known
         .into_iter()

@@ -14,6 +14,7 @@ tompion_model::entries! {
     pub(crate) static SECTIONS: [Section] =
         opening,
         platforms,
+        factors,
         verdicts,
         hurts,
         advice,

@@ -24,6 +24,9 @@ pub trait Bench {
         Vec::new()
     }
 
+    /// Something outside was changed, and has yet to settle.
+    fn disturbed(&mut self) {}
+
     /// Time since some fixed moment.
     fn now(&mut self) -> Duration;
 

@@ -23,6 +23,8 @@ pub struct Budget {
     began: Duration,
     duration: Duration,
     longest_read: Duration,
+    /// Turns that each load has in a block.
+    turns: u32,
     /// Weights of the timed trials left.
     weight_left: f64,
     /// By load.
@@ -31,10 +33,10 @@ pub struct Budget {
 
 /// The trials beside one load: how many are left and what they cost.
 struct Side {
-    /// Trials of one pass.
+    /// Trials of one turn: a pass, or the half of one where something is switched from outside.
     reads: u32,
     timed: u32,
-    /// Least measuring time of one pass's timed trials, in seconds.
+    /// Least measuring time of one turn's timed trials, in seconds.
     least: f64,
     /// Trials left in the run.
     switches_left: u32,
@@ -52,7 +54,8 @@ struct Side {
 
 impl Side {
     fn new(plan: &Plan, load: usize) -> Self {
-        let cells = || plan.cells.iter().filter(|c| c.load == load);
+        let cells = || plan.of_half().iter().filter(|c| c.load == load);
+        let turns = plan.blocks.saturating_mul(plan.halves_of_a_block() as u32);
         let timed = cells().filter(|c| c.timed_weight().is_some()).count() as u32;
         let reads = cells().count() as u32 - timed;
         let timed_cells = cells().filter(|c| c.timed_weight().is_some());
@@ -68,10 +71,10 @@ impl Side {
             reads,
             timed,
             least,
-            switches_left: plan.blocks,
-            reads_left: reads * plan.blocks,
-            timed_left: timed * plan.blocks,
-            least_left: least * f64::from(plan.blocks),
+            switches_left: turns,
+            reads_left: reads * turns,
+            timed_left: timed * turns,
+            least_left: least * f64::from(turns),
             switch_length: Mean::starting_at(settle + SWITCH_GUESS),
             read_length: Mean::starting_at(READ_GUESS),
             timed_overhead: Mean::starting_at(overhead / f64::from(timed.max(1))),
@@ -79,8 +82,8 @@ impl Side {
         }
     }
 
-    /// What one pass over its cells takes at least, in seconds.
-    fn pass(&self) -> f64 {
+    /// What one turn takes at least, in seconds.
+    fn turn(&self) -> f64 {
         self.switch_length.get()
             + f64::from(self.reads) * self.read_length.get()
             + f64::from(self.timed) * self.timed_overhead.get()
@@ -104,6 +107,7 @@ impl Budget {
             began: now,
             duration: plan.duration,
             // Twice its share, since others need less than theirs.
+            turns: plan.halves_of_a_block() as u32,
             longest_read: (plan.duration / trials.max(1) * 2).clamp(SHORTEST_READ, LONGEST_READ),
             weight_left: f64::from(plan.blocks)
                 * plan
@@ -134,11 +138,11 @@ impl Budget {
 
     /// What one pass over all cells takes at least.
     pub fn pass(&self) -> Duration {
-        seconds(self.sides.iter().map(Side::pass).sum())
+        seconds(self.sides.iter().map(Side::turn).sum::<f64>() * f64::from(self.turns))
     }
 
     /// Until when trials beside the load whose turn it is may begin, so that the
-    /// loads in `after` have their turns in this block too: what those take, or
+    /// loads in `after` have their turns in this block too (one that has two is named twice): what those take, or
     /// a fair share where that is not yet known.
     pub fn turn_ends(&self, now: Duration, after: &[usize]) -> Duration {
         let left = self.end().saturating_sub(now);
@@ -146,7 +150,7 @@ impl Budget {
         if after.iter().any(|&l| !self.sides[l].seen) {
             return fair;
         }
-        let others: f64 = after.iter().map(|&l| self.sides[l].pass()).sum();
+        let others: f64 = after.iter().map(|&l| self.sides[l].turn()).sum();
         fair.max(self.end().saturating_sub(seconds(others)))
     }
 
@@ -161,7 +165,7 @@ impl Budget {
         cell.least_time() + seconds(to_share * weight / self.weight_left.max(weight))
     }
 
-    /// A load was switched on.
+    /// A load was switched on, after what is outside where its half began with it.
     pub fn switched(&mut self, load: usize, took: Duration) {
         let side = &mut self.sides[load];
         side.seen = true;

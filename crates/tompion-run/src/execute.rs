@@ -6,14 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tompion_load::LoadError;
-use tompion_model::{Factors, Status, Throttling, note_kind};
+use tompion_model::{Factors, Status, note_kind};
 use tompion_probe::Limits;
 use tompion_store::RunWriter;
 
 use crate::budget::Budget;
+use crate::clock_watch::{ClockWatch, since};
 use crate::fit::{as_option, in_words};
+use crate::plan::Half;
 use crate::search::searches;
-use crate::{Bench, Clocks, Error, Plan, PlannedCell, PlannedSearch, Trial};
+use crate::switch::{Nothing, Switch};
+use crate::{Bench, Error, Plan, PlannedCell, PlannedSearch, Trial};
 
 /// Where the run stands, told after every trial.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +53,32 @@ pub fn execute(
     bench: &mut impl Bench,
     writer: &mut RunWriter,
     stop: &Arc<AtomicBool>,
+    progress: impl FnMut(Progress<'_>),
+) -> Result<Status, Error> {
+    execute_by_turns(plan, bench, writer, &mut Nothing, stop, progress)
+}
+
+/// The same, with something outside that is set to the plan's levels by turns, before halves of
+/// blocks.
+///
+/// That it cannot be set is an error as any other; how it is left is noted in the run.
+pub fn execute_by_turns(
+    plan: &Plan,
+    bench: &mut impl Bench,
+    writer: &mut RunWriter,
+    switch: &mut dyn Switch,
+    stop: &Arc<AtomicBool>,
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
     let before = bench.throttling();
+    for note in switch.notes() {
+        writer.note(note_kind::SWITCH, note);
+    }
     let clocks = ClockWatch::begin(bench, writer);
-    let result = trials(plan, bench, writer, stop, &clocks, &mut progress);
+    let result = trials(plan, bench, writer, switch, stop, &clocks, &mut progress);
+    if !plan.levels().is_empty() {
+        writer.note(note_kind::SWITCH, switch.leave());
+    }
     clocks.read(bench, writer);
     writer.throttling(since(before, bench.throttling()));
     match result {
@@ -74,44 +98,11 @@ pub fn execute(
     }
 }
 
-/// The clocks side by side through a run.
-pub(crate) struct ClockWatch {
-    began: Duration,
-    first: Clocks,
-}
-
-impl ClockWatch {
-    pub(crate) fn begin(bench: &mut impl Bench, writer: &mut RunWriter) -> Self {
-        let watch = Self {
-            began: bench.now(),
-            first: bench.clocks(),
-        };
-        writer.clock_reading(watch.first.since(&watch.first, 0));
-        watch
-    }
-
-    pub(crate) fn read(&self, bench: &mut impl Bench, writer: &mut RunWriter) {
-        let at_ns = (bench.now() - self.began).as_nanos() as u64;
-        writer.clock_reading(bench.clocks().since(&self.first, at_ns));
-    }
-}
-
-/// What was counted between two readings.
-pub(crate) fn since(before: Option<Throttling>, after: Option<Throttling>) -> Option<Throttling> {
-    let (before, after) = (before?, after?);
-    Some(Throttling {
-        periods: after.periods.saturating_sub(before.periods),
-        throttled_periods: after
-            .throttled_periods
-            .saturating_sub(before.throttled_periods),
-        throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
-    })
-}
-
 fn trials(
     plan: &Plan,
     bench: &mut impl Bench,
     writer: &mut RunWriter,
+    switch: &mut dyn Switch,
     stop: &Arc<AtomicBool>,
     clocks: &ClockWatch,
     progress: &mut dyn FnMut(Progress<'_>),
@@ -129,31 +120,12 @@ fn trials(
     };
     let mut status = Status::Complete;
     for block in 0..plan.blocks {
-        let mut turns: VecDeque<(usize, Vec<usize>)> = plan.order(block).into();
-        let mut first_turns = turns.len();
-        while let Some((load, cells)) = turns.pop_front() {
-            let switching = bench.now();
-            let after: Vec<usize> = turns.iter().map(|turn| turn.0).collect();
-            let until = run.budget.turn_ends(switching, &after);
-            bench.load_on(load)?;
-            run.budget.switched(load, bench.now() - switching);
-            // Whatever those before it took, no load is left out of a run.
-            let is_due = block == 0 && first_turns > 0;
-            let turn = run.beside_one_load(bench, block, &cells, until, is_due);
-            // Whatever went wrong, the load is switched off.
-            let off = bench.load_off(load);
-            let left = match turn? {
-                Turn::Stopped => return Ok(Status::Interrupted),
-                Turn::Over(left) => left,
-            };
-            off?;
-            // What was left has a second turn in what time the others leave.
-            let is_first = first_turns > 0;
-            first_turns = first_turns.saturating_sub(1);
-            if is_first && !left.is_empty() && bench.now() < run.budget.end() {
-                turns.push_back((load, left));
-            } else {
-                run.dropped += left.len();
+        let mut halves: VecDeque<Half> = plan.halves(block).into();
+        while let Some(half) = halves.pop_front() {
+            let later = halves.iter().flat_map(|h| h.turns.iter().map(|t| t.0));
+            let later: Vec<usize> = later.collect();
+            if !run.half(bench, switch, block, half, &later)? {
+                return Ok(Status::Interrupted);
             }
         }
         clocks.read(bench, run.writer);
@@ -201,6 +173,81 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// One half of a block, or a block that has none; false where a signal ended it. `later` are
+    /// the loads that have turns in this block after it.
+    fn half(
+        &mut self,
+        bench: &mut impl Bench,
+        switch: &mut dyn Switch,
+        block: u32,
+        half: Half,
+        later: &[usize],
+    ) -> Result<bool, Error> {
+        let mut began = Some(bench.now());
+        if let Some(level) = half.level
+            && !self.set(bench, switch, block, level)?
+        {
+            return Ok(false);
+        }
+        let mut turns: VecDeque<(usize, Vec<usize>)> = half.turns.into();
+        let mut first_turns = turns.len();
+        while let Some((load, cells)) = turns.pop_front() {
+            // The first load of a half takes as long as what is switched before it, too.
+            let switching = began.take().unwrap_or_else(|| bench.now());
+            let after = turns.iter().map(|turn| turn.0);
+            let after: Vec<usize> = after.chain(later.iter().copied()).collect();
+            let until = self.budget.turn_ends(switching, &after);
+            bench.load_on(load)?;
+            self.budget.switched(load, bench.now() - switching);
+            // Whatever those before it took, no load is left out of a run.
+            let is_due = block == 0 && first_turns > 0;
+            let turn = self.beside_one_load(bench, block, &cells, until, is_due);
+            // Whatever went wrong, the load is switched off.
+            let off = bench.load_off(load);
+            let left = match turn? {
+                Turn::Stopped => return Ok(false),
+                Turn::Over(left) => left,
+            };
+            off?;
+            // What was left has a second turn in what time the others leave.
+            let is_first = first_turns > 0;
+            first_turns = first_turns.saturating_sub(1);
+            let now = bench.now();
+            let has_time = now < self.budget.turn_ends(now, later);
+            if is_first && !left.is_empty() && has_time {
+                turns.push_back((load, left));
+            } else {
+                self.dropped += left.len();
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has what is outside set to a level; false where a signal came meanwhile.
+    fn set(
+        &mut self,
+        bench: &mut impl Bench,
+        switch: &mut dyn Switch,
+        block: u32,
+        level: usize,
+    ) -> Result<bool, Error> {
+        let set = switch.set(level, self.stop);
+        bench.disturbed();
+        if self.stop.load(Ordering::Relaxed) {
+            self.writer.note(
+                note_kind::INTERRUPTED,
+                format!(
+                    "The run was interrupted by a signal while switch={} was being set.",
+                    self.plan.levels()[level]
+                ),
+            );
+            return Ok(false);
+        }
+        let number = block + 1;
+        set.map_err(|why| Error::Switch(format!("{why}, before half of block {number}")))?;
+        Ok(true)
+    }
+
     /// Measures and saves cells beside a load that is on; none begins that would end after
     /// `until`, by what those before it took, but for the first one where it `is_due`. Returns
     /// those that there was no time for.
@@ -334,5 +381,7 @@ pub(crate) fn with_proof(
     }
 }
 
+#[cfg(test)]
+mod by_turns_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -53,9 +53,9 @@ impl Plan {
         })
     }
 
-    /// Whether no load is ever switched on.
+    /// Whether nothing is ever switched, no load and nothing outside.
     pub(crate) fn is_at_rest_throughout(&self) -> bool {
-        self.loads.iter().all(tompion_load::LoadSpec::is_idle)
+        self.levels().is_empty() && self.loads.iter().all(tompion_load::LoadSpec::is_idle)
     }
 
     /// What the run's own files may take, in bytes, generously.

@@ -4,6 +4,7 @@
 
 mod bench;
 mod budget;
+mod clock_watch;
 mod clocks;
 mod evidence;
 mod execute;
@@ -17,11 +18,12 @@ mod program;
 mod search;
 pub mod session;
 mod space;
+mod switch;
 mod totals;
 
 pub use bench::{Bench, Trial};
 pub use clocks::Clocks;
-pub use execute::{Progress, execute};
+pub use execute::{Progress, execute, execute_by_turns};
 pub use live::Live;
 pub use machine::{Machine, MachineSettings};
 pub use observe::Observe;
@@ -29,6 +31,7 @@ pub use plan::{Plan, PlanOptions, PlannedCell, PlannedSearch, TimeSetting};
 pub use program::watch_program;
 pub use session::{Destination, Session, SessionSettings};
 pub use space::{Purpose, Shortage};
+pub use switch::Switch;
 
 /// Why a run could not begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +86,9 @@ pub enum Error {
         /// What went wrong.
         source: tompion_probe::Error,
     },
+    /// What is outside could not be set to one of its levels.
+    #[error("{0}")]
+    Switch(String),
     /// A load did not start, died, or did nothing.
     #[error(transparent)]
     Load(#[from] tompion_load::LoadError),

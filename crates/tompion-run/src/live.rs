@@ -13,7 +13,8 @@ use tompion_model::{Design, Factors, Status, Storage, Throttling};
 
 use tompion_store::RunWriter;
 
-use crate::execute::{ClockWatch, since, with_proof};
+use crate::clock_watch::{ClockWatch, since};
+use crate::execute::with_proof;
 use crate::probes::Way;
 use crate::{Bench, Error, PlannedCell, Trial};
 use joined::join;

@@ -148,6 +148,10 @@ impl Bench for Machine {
         }
     }
 
+    fn disturbed(&mut self) {
+        self.rested = false;
+    }
+
     fn now(&mut self) -> Duration {
         self.began.elapsed()
     }

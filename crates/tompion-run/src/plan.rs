@@ -1,5 +1,6 @@
 //! From what the user asks to a list of cells.
 
+mod by_turns;
 mod cell;
 mod options;
 
@@ -12,6 +13,7 @@ use tompion_load::LoadSpec;
 use tompion_model::{Design, Factors};
 
 use crate::Error;
+pub(crate) use by_turns::Half;
 pub use cell::{PlannedCell, PlannedSearch};
 pub use options::{PlanOptions, TimeSetting};
 
@@ -34,6 +36,9 @@ pub struct Plan {
     pub settle: Duration,
     /// Seed of the random order.
     pub seed: u64,
+    /// Levels of what is switched from outside ([`Plan::by_turns`]); empty without. Each has an equal
+    /// part of the cells, in the order of the levels.
+    levels: Vec<&'static str>,
 }
 
 impl Plan {
@@ -81,12 +86,13 @@ impl Plan {
             time: options.time,
             settle: options.settle,
             seed: options.seed,
+            levels: Vec::new(),
         };
         plan.require_one_pass()?;
         Ok(plan)
     }
 
-    /// One block in its random order: loads in random order, and for each its
+    /// One block in its random order, or one half of it where something is switched: loads in random order, and for each its
     /// cells in random order. The same seed and block give the same order.
     ///
     /// Cells of one load stay together (a split-plot design), because a load of
@@ -102,7 +108,7 @@ impl Plan {
             .into_iter()
             .map(|load| {
                 let of_load = |&c: &usize| self.cells[c].load == load;
-                let mut cells: Vec<usize> = (0..self.cells.len()).filter(of_load).collect();
+                let mut cells: Vec<usize> = (0..self.of_half().len()).filter(of_load).collect();
                 cells.shuffle(&mut random);
                 (load, cells)
             })
@@ -112,9 +118,7 @@ impl Plan {
     /// How the trials are ordered, for the record.
     pub fn design(&self) -> Design {
         Design {
-            order: "every block measures every cell once: loads in random order, and beside each \
-                    load its cells in random order"
-                .to_owned(),
+            order: self.order_in_words().to_owned(),
             seed: self.seed,
             blocks: self.blocks,
             cells: self.cells.iter().map(PlannedCell::trials).sum::<usize>() as u32,

@@ -40,6 +40,7 @@ mod ranks;
 mod ratio;
 mod replicates;
 mod series;
+mod spread;
 mod stability;
 mod stretches;
 mod structure;
@@ -87,6 +88,7 @@ pub use ranks::{
 pub use ratio::{mean_interval, ratio_interval};
 pub use replicates::{Comparison, Outcome, compare_replicates, compare_widened};
 pub use series::{LEAST_SPAN_S, Series, SeriesComparison, compare_series};
+pub use spread::{EqualSpread, equal_spread};
 pub use stability::{mtie, mtie_curve, tdev, tdev_curve};
 pub use stretches::{STRETCH_FACTOR, Stretches};
 pub use structure::{

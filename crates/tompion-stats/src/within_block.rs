@@ -96,7 +96,7 @@ impl WithinBlock {
 
     /// Whether values drift or wander within `blocks`, at their median or about their `q`-quantile:
     /// such blocks are too short to be replicates.
-    pub fn drift<'a>(blocks: impl IntoIterator<Item = &'a Self> + Clone, q: f64) -> bool {
+    pub(crate) fn drift<'a>(blocks: impl IntoIterator<Item = &'a Self> + Clone, q: f64) -> bool {
         let at = |q: f64| Level::sum(blocks.clone().into_iter().map(|w| w.at(q)));
         at(0.5).drifts() || at(q.max(1.0 - q)).drifts()
     }

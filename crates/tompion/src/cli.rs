@@ -14,6 +14,7 @@ mod run;
 mod values;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -212,6 +213,20 @@ pub fn parse() -> Result<Cli, ExitCode> {
         crate::exit::complain(&one_line(&error.render().to_string()));
         ExitCode::from(crate::exit::ERROR)
     })
+}
+
+/// Reads the words of another command of this program, as after `--`.
+///
+/// # Errors
+/// What is wrong with them, in one line.
+pub fn parse_words(words: &[OsString]) -> anyhow::Result<Command> {
+    let own = [OsString::from("tompion")];
+    let parsed = Cli::try_parse_from(own.iter().chain(words));
+    let cli = parsed.map_err(|error| match error.use_stderr() {
+        true => anyhow::anyhow!("after --: {}", one_line(&error.render().to_string())),
+        false => anyhow::anyhow!("after --: no help and no version, but what to measure"),
+    })?;
+    Ok(cli.command)
 }
 
 /// Clap's several lines as one: what is wrong and its hints, without the usage.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use tompion_model::Order;
 use tompion_stats::{
     Answer, Comparison as Statistics, Design, Distribution, Interval, LEAST_SPAN_S, Margin,
-    Outcome, Series, WithinBlock, compare_replicates, compare_series, detectable, equivalence,
+    Outcome, Series, compare_replicates, compare_series, detectable, equivalence,
 };
 
 use crate::compare::drift::{
@@ -109,8 +110,8 @@ impl Pair<'_> {
             figure => figure.quantile(),
         };
         let blocks = self.a.trials.iter().chain(&self.b.trials);
-        let known = blocks.filter_map(|t| t.within.as_ref());
-        at.is_some_and(|q| WithinBlock::drift(known, q))
+        let known = blocks.filter_map(|t| t.order.as_ref()).map(Some);
+        at.is_some_and(|q| Order::drifts(known, q) == Some(true))
     }
 
     fn basis(&self) -> Basis {

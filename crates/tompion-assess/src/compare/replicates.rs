@@ -1,7 +1,7 @@
 //! The replicates of one cell: its trials, or the runs of a side.
 
-use tompion_model::{Blocks, Summary, Trial};
-use tompion_stats::{Distribution, WithinBlock};
+use tompion_model::{Blocks, Order, Summary, Trial};
+use tompion_stats::Distribution;
 
 use crate::compare::Basis;
 use crate::compare::parameters::Parameters;
@@ -42,7 +42,7 @@ pub struct Replicate {
     pub stalls: Option<(u64, u64)>,
     /// How its values follow one another, missed periods filled in; `None` where that is not
     /// known, or not asked for.
-    pub within: Option<WithinBlock>,
+    pub order: Option<Order>,
 }
 
 /// The distributions behind some blocks.
@@ -73,7 +73,11 @@ impl Replicates {
             block: at as u32,
             started_ns: Some(1_000_000_000 * (i128::from(from) + at as i128)),
             summary: Summary::of_ps(values),
-            within: blocks.within().get(at).cloned().flatten(),
+            order: blocks
+                .within()
+                .get(at)
+                .and_then(Option::as_ref)
+                .map(Order::of),
             ..Replicate::default()
         };
         let trials: Vec<Replicate> = blocks.iter().enumerate().map(trial).collect();
@@ -119,7 +123,7 @@ impl Replicate {
                 .stalls
                 .as_ref()
                 .map(|s| (s.lost_ns, s.observed_ns)),
-            within: None,
+            order: None,
         }
     }
 
@@ -153,7 +157,7 @@ impl Replicate {
             corrected: summary(|p| &p.corrected, &values.filled),
             missed,
             stalls,
-            within: None,
+            order: None,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::UNIX_EPOCH;
 
-use tompion_model::{Factors, RunHeader, RunRecord, Status, Storage, Trial, View, factor};
-use tompion_stats::{MANY_DISTINCT, WithinBlock};
+use tompion_model::{Factors, Order, RunHeader, RunRecord, Status, Storage, Trial, View, factor};
+use tompion_stats::MANY_DISTINCT;
 use tompion_store::Run;
 
 use crate::compare::replicates::Values;
@@ -34,6 +34,11 @@ fn usual(by: &str) -> Option<&'static str> {
     }
 }
 
+/// The level of a factor, or what its absence means.
+pub(crate) fn level_of<'a>(factors: &'a Factors, name: &str) -> Option<&'a str> {
+    factors.get(name).or_else(|| usual(name))
+}
+
 /// Trials below which the series itself is read: two groups of three reach no
 /// p-value below 0.1.
 const FEW: usize = 4;
@@ -46,7 +51,7 @@ impl Side {
             let cell = side.cells.get_mut(&trial.factors);
             let replicates = cell.into_iter().flat_map(|c| &mut c.trials);
             for replicate in replicates.filter(|r| r.block == trial.block) {
-                replicate.within = within(run, trial)?;
+                replicate.order = order(run, trial)?;
             }
         }
         Ok(side)
@@ -169,10 +174,7 @@ impl Side {
     }
 
     fn gather(name: &str, run: &Run, key: impl Fn(&Factors) -> Option<Factors>) -> Result<Self> {
-        let record = match run.summaries_are_checked() {
-            true => Cow::Borrowed(run.record()),
-            false => Cow::Owned(summarised_anew(run)?),
-        };
+        let record = believed(run)?;
         let (mut side, trials) = Self::without_series(name, &record, key);
         for (key, cell) in &mut side.cells {
             let trials = &trials[key];
@@ -240,7 +242,8 @@ fn remarks(record: &RunRecord) -> Vec<String> {
 }
 
 /// Factors that can be compared within a run.
-fn varied(trials: &[Trial]) -> Vec<&str> {
+pub(crate) fn varied<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<&'a str> {
+    let trials: Vec<&Trial> = trials.into_iter().collect();
     let mut levels: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
     for name in trials.iter().flat_map(|t| t.factors.iter()).map(|f| f.0) {
         levels.entry(name).or_default();
@@ -252,6 +255,17 @@ fn varied(trials: &[Trial]) -> Vec<&str> {
     let several = levels.iter().filter(|(_, levels)| levels.len() > 1);
     let names = several.map(|(name, _)| *name);
     names.filter(|name| *name != factor::PROBE).collect()
+}
+
+/// The record of a run with summaries that can be believed.
+///
+/// # Errors
+/// Samples that cannot be read, where summaries have to be made anew.
+pub fn believed(run: &Run) -> Result<Cow<'_, RunRecord>> {
+    Ok(match run.summaries_are_checked() {
+        true => Cow::Borrowed(run.record()),
+        false => Cow::Owned(summarised_anew(run)?),
+    })
 }
 
 /// The record of a run whose summaries no checksum covers, with those that its samples give.
@@ -298,9 +312,19 @@ fn values(run: &Run, trials: &[&Trial]) -> Result<Values> {
     Ok(all)
 }
 
-/// How the values of a trial follow one another.
-fn within(run: &Run, trial: &Trial) -> Result<Option<WithinBlock>> {
-    Ok(run.data(trial)?.block(view(trial)).1)
+/// How the values of a trial follow one another: as its summary says, where that is believed, else by
+/// its samples.
+fn order(run: &Run, trial: &Trial) -> Result<Option<Order>> {
+    let summary = match trial.measurement.period_ns {
+        Some(_) => &trial.summary.missed_filled,
+        None => &trial.summary.measured,
+    };
+    let stated = summary.as_ref().and_then(|s| s.order);
+    if let (Some(order), true) = (stated, run.summaries_are_checked()) {
+        return Ok(Some(order));
+    }
+    let within = run.data(trial)?.block(view(trial)).1;
+    Ok(within.as_ref().map(Order::of))
 }
 
 /// With missed periods filled in where there are periods.

@@ -5,7 +5,7 @@ use tompion_model::factor;
 use super::names::Names;
 
 /// Factors whose levels are Tompion's own words.
-const OWN: [&str; 10] = [
+const OWN: [&str; 11] = [
     factor::PROBE,
     factor::METHOD,
     factor::TARGET,
@@ -16,6 +16,7 @@ const OWN: [&str; 10] = [
     factor::COMPANY,
     factor::OBSERVE,
     factor::GUEST,
+    factor::SWITCH,
 ];
 
 /// Words that platforms and placements are called by beside the kinds of platforms, whoever names

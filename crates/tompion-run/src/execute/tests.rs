@@ -3,25 +3,28 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use tompion_model::{Environment, Mark, Measurement, RunHeader, Sample, Storage, TrialData};
+use tompion_model::{
+    Environment, Mark, Measurement, RunHeader, Sample, Storage, Throttling, TrialData,
+};
 use tompion_probe::Outcome;
 use tompion_probe::timer_events::Found;
 use tompion_store::Run;
 
 use super::*;
+use crate::Clocks;
 use crate::plan::tests::{options, selection, wake_up};
 
 /// A bench in virtual time; every trial takes all the time it is given.
 pub(crate) struct Planted {
-    now: Duration,
-    measured: Vec<String>,
+    pub(super) now: Duration,
+    pub(super) measured: Vec<String>,
     given: HashMap<String, Duration>,
     pub(crate) fail_after: Option<usize>,
     lazy_load: Option<u32>,
     overhead: Duration,
     /// A load beside which everything is slow: what a trial takes more, and switching it off.
     slow: Option<(usize, Duration)>,
-    on: Option<usize>,
+    pub(super) on: Option<usize>,
     stop_after: Option<(usize, Arc<AtomicBool>)>,
     readings: u64,
     searched: Vec<String>,
@@ -165,7 +168,7 @@ impl Bench for Planted {
     }
 }
 
-fn writer(directory: &Path, plan: &Plan) -> RunWriter {
+pub(super) fn writer(directory: &Path, plan: &Plan) -> RunWriter {
     RunWriter::create(
         directory,
         RunHeader {

@@ -1,11 +1,16 @@
 //! Options of `tompion compare`.
 
+use std::ffi::OsString;
+use std::time::Duration;
+
 use clap::Args;
 use tompion_assess::compare::{Figure, Gate, Required};
 use tompion_model::InvalidValue;
 
+use super::values::duration;
+
 /// Compare recorded runs with each other, or a run with published results.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
   tompion compare before after
@@ -14,6 +19,10 @@ Examples:
   tompion compare linux-6.1 linux-6.12 linux-rt --statistics median,p99.9,max
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
+  tompion compare RUN --factors method,load
+  tompion compare --switch 'cpupower frequency-set -g powersave' \
+                           'cpupower frequency-set -g performance' \
+                  -- measure wake-up --methods usleep --duration 2m
 
 GATE is 'SELECTOR STATISTIC > CHANGE' or 'SELECTOR STATISTIC < CHANGE'.
 
@@ -45,7 +54,7 @@ Exit status:
 pub struct CompareOptions {
     /// Run directories, several runs of one side joined by commas (A1,A2,A3 B1,B2,B3), or
     /// published:NAME for a paper or table that `tompion published` lists
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required_unless_present = "switch")]
     pub runs: Vec<String>,
 
     /// Compare the values of one factor (such as timer-slack, policy, load, target, cpu or
@@ -53,6 +62,46 @@ pub struct CompareOptions {
     /// combinations of factors)
     #[arg(long, value_name = "FACTOR")]
     pub by: Option<String>,
+
+    /// Test which of two or three factors make a difference (such as method,load or
+    /// method,load,platform; `run` for that which tells several runs apart): Kruskal-Wallis, Dunn and
+    /// Tukey on ranks for each alone, aligned ranks and Scheirer-Ray-Hare for all with interactions. The
+    /// figures of trials are compared, those of several runs together; cells that differ in other
+    /// factors are analysed by themselves
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        value_delimiter = ',',
+        conflicts_with_all = ["by", "fail_if", "allow_mixed", "switch"]
+    )]
+    pub factors: Vec<String>,
+
+    /// Measure now, and compare what two shell commands do: before one half of each block CMD_A is
+    /// run, before the other CMD_B, in the order A B B A, so that a drift falls on both alike. What
+    /// to measure follows after `--`. Then as `--by switch`, whose levels are a and b. What the commands
+    /// print goes to standard error; one that fails ends the run, which is kept. Their time counts in
+    /// --duration
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["CMD_A", "CMD_B"],
+        requires = "measured",
+        conflicts_with_all = ["runs", "by", "allow_mixed"]
+    )]
+    pub switch: Vec<String>,
+
+    /// Shell command to run at the end, however the run ends [default: none; what the last
+    /// command set stays]
+    #[arg(long, value_name = "CMD", requires = "switch")]
+    pub switch_back: Option<String>,
+
+    /// How long each of these commands may take
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
+    pub switch_timeout: Duration,
+
+    /// What is measured, with --switch: `measure` with its options (--out names the run's directory)
+    #[arg(last = true, value_name = "measure ...", requires = "switch")]
+    pub measured: Vec<OsString>,
 
     /// Statistics to compare, each computed per trial, comma-separated: min, median, mean, p90, p95,
     /// p99, p99.9, p99.99, max, missed (share of periods missed), lost (share of time lost

@@ -1,5 +1,8 @@
 //! `tompion compare`.
 
+mod by_turns;
+mod factors;
+
 use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -20,6 +23,16 @@ const PUBLISHED: &str = "published:";
 
 /// Carries out the command.
 pub fn compare(options: &CompareOptions) -> exit::Result {
+    if let [a, b] = options.switch.as_slice() {
+        return by_turns::compare_by_turns(options, [a, b], compare);
+    }
+    anyhow::ensure!(
+        options.measured.is_empty() && options.switch_back.is_none(),
+        "what is to be measured, and --switch-back, go with --switch CMD_A CMD_B and no run"
+    );
+    if !options.factors.is_empty() {
+        return factors::by_factors(options, &options.factors);
+    }
     let (published, runs): (Vec<&str>, Vec<&str>) = options
         .runs
         .iter()

@@ -19,10 +19,21 @@ const LONGEST_UNASKED: Duration = Duration::from_secs(3600);
 /// Carries out the command.
 pub fn measure(options: &MeasureOptions) -> exit::Result {
     let what = &options.what;
-    let probe = what.selection.probe;
     if let Some(pid) = what.pid {
         return program::watch(pid, &what.run);
     }
+    let plan = plan(what)?;
+    session::carry_out_and(&plan, &what.run, Promises::default(), |run| {
+        match &what.hlog {
+            Some(log) => hlog::write(run, log),
+            None => Ok(()),
+        }
+    })
+}
+
+/// What is measured, as a plan; refused where this machine or its options do not allow it.
+pub(super) fn plan(what: &Measurement) -> anyhow::Result<Plan> {
+    let probe = what.selection.probe;
     anyhow::ensure!(
         !probe.is_always_observed || what.run.observe == [Observe::Auto],
         "--observe: {} are always watched with all the evidence there is; leave it out",
@@ -33,13 +44,7 @@ pub fn measure(options: &MeasureOptions) -> exit::Result {
         // Refused before anything is measured.
         hlog::try_place(log)?;
     }
-    let plan = Plan::new(&plan_options(what)?)?;
-    session::carry_out_and(&plan, &what.run, Promises::default(), |run| {
-        match &what.hlog {
-            Some(log) => hlog::write(run, log),
-            None => Ok(()),
-        }
-    })
+    Ok(Plan::new(&plan_options(what)?)?)
 }
 
 fn plan_options(what: &Measurement) -> anyhow::Result<PlanOptions> {

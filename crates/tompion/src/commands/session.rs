@@ -1,13 +1,17 @@
 //! What every command that measures does: a run directory, loads, the plan, a
 //! report.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tompion_load::LoadSpec;
 use tompion_model::{Design, RunHeader, Status};
 use tompion_run::session::{self, SETTLE};
-use tompion_run::{Destination, Plan, PlanOptions, Session, SessionSettings, TimeSetting};
-use tompion_store::Run;
+use tompion_run::{
+    Destination, Error, Plan, PlanOptions, Session, SessionSettings, Switch, TimeSetting,
+};
+use tompion_store::{Directory, Run};
 
 use super::progress::ProgressLine;
 use super::report::{self, Page};
@@ -73,34 +77,10 @@ pub fn carry_out_and(
     if let Some(most) = promises.load_bytes {
         require_few_writes(&plan.loads, plan.duration, most)?;
     }
-    let destination = Destination::from(options.out.clone());
-    let load_dir = options.load_dir.as_deref();
-    session::require(plan, &plan.loads, plan.bytes(), &destination, load_dir)?;
-    if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {
-        exit::complain(&format!("warning: {warning}"));
-    }
-
     let stop = crate::stop::on_signals()?;
-    let settings = SessionSettings {
-        destination,
-        header: header(plan.design()),
-        loads: &plan.loads,
-        load_directory: options.load_dir.clone(),
-        load_time: load_time(plan.duration),
-        settle: plan.settle,
-        cpu: options.cpu,
-    };
-    let mut session = Session::begin(&settings, Machine::new)?;
-    let progress = ProgressLine::new(plan, options.output.quiet);
-    let result = session.execute(plan, &stop, |p| progress.show(&p));
-    progress.clear();
-    // Loads end before the report is made.
-    let directory = match result {
-        Ok(_) => session.end(),
-        Err(_) => match session.end_or_take_back() {
-            Some(directory) => directory,
-            None => return Ok(result.map(|_| 0)?),
-        },
+    let (directory, result) = carried_out(plan, options, &stop, None)?;
+    let Some(directory) = directory else {
+        return Ok(result.map(|_| 0)?);
     };
 
     let told = Run::open_in(&directory).map(|run| {
@@ -118,6 +98,45 @@ pub fn carry_out_and(
         // A signal that came after the last trial has ended nothing.
         _ => verdict,
     })
+}
+
+/// Carries out a plan where the options say, its levels set by `switch` where it has any. Returns the
+/// run's directory, absent where nothing was measured, and how the run ended.
+pub(super) fn carried_out(
+    plan: &Plan,
+    options: &RunOptions,
+    stop: &Arc<AtomicBool>,
+    switch: Option<&mut dyn Switch>,
+) -> anyhow::Result<(Option<Directory>, Result<Status, Error>)> {
+    let destination = Destination::from(options.out.clone());
+    let load_dir = options.load_dir.as_deref();
+    session::require(plan, &plan.loads, plan.bytes(), &destination, load_dir)?;
+    if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {
+        exit::complain(&format!("warning: {warning}"));
+    }
+
+    let settings = SessionSettings {
+        destination,
+        header: header(plan.design()),
+        loads: &plan.loads,
+        load_directory: options.load_dir.clone(),
+        load_time: load_time(plan.duration),
+        settle: plan.settle,
+        cpu: options.cpu,
+    };
+    let mut session = Session::begin(&settings, Machine::new)?;
+    let progress = ProgressLine::new(plan, options.output.quiet);
+    let result = match switch {
+        Some(switch) => session.execute_by_turns(plan, switch, stop, |p| progress.show(&p)),
+        None => session.execute(plan, stop, |p| progress.show(&p)),
+    };
+    progress.clear();
+    // Loads end before anything is made of the run.
+    let directory = match result {
+        Ok(_) => Some(session.end()),
+        Err(_) => session.end_or_take_back(),
+    };
+    Ok((directory, result))
 }
 
 /// Refuses CPUs that do not exist, as the value of `option`.

@@ -25,6 +25,12 @@ const WARM_UP: u64 = 5;
 /// By how many seconds the time of day is set once the machine has run for `STEP_AFTER`.
 const STEP: &str = "PLANTED_STEP_S";
 const STEP_AFTER: Duration = Duration::from_secs(4);
+/// By what share everything becomes slower with each second of virtual time.
+const DRIFT: &str = "PLANTED_DRIFT";
+/// At which second of virtual time the run begins.
+const BEGINS: &str = "PLANTED_BEGINS_S";
+/// A file that holds by what factor all is slower, now.
+const FACTOR: &str = "PLANTED_FACTOR_FILE";
 /// How long a load takes to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -34,6 +40,7 @@ pub struct Machine {
     loads: Vec<LoadSpec>,
     on: Option<(usize, Duration)>,
     step_s: i64,
+    drift: f64,
     /// Always the same series.
     random: ChaCha8Rng,
 }
@@ -42,12 +49,22 @@ impl Machine {
     /// One with these loads, all of them off.
     pub fn new(loads: &[LoadSpec], _: &MachineSettings) -> Result<Self, Error> {
         Ok(Self {
-            now: Duration::from_secs(1),
+            now: Duration::from_secs_f64(planted_number(BEGINS, 1.0)),
             loads: loads.to_vec(),
             on: None,
             step_s: std::env::var(STEP).map_or(0, |s| s.parse().expect("seconds")),
+            drift: planted_number(DRIFT, 0.0),
             random: ChaCha8Rng::seed_from_u64(0),
         })
+    }
+
+    /// How much slower than usual all is at present.
+    fn slowness(&self) -> f64 {
+        let from_file = std::env::var(FACTOR).map_or(1.0, |file| {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            text.trim().parse().unwrap_or(1.0)
+        });
+        from_file * (1.0 + self.drift * self.now.as_secs_f64())
     }
 
     /// `usual` nanoseconds and up to a tenth more, in picoseconds; one in fifty is thrice
@@ -176,17 +193,23 @@ impl Machine {
         };
         let probe: &dyn Any = &*cell.probe;
         let is_read = probe.is::<ReadCost>();
+        let slow = |ns: u64| (ns as f64 * self.slowness()) as u64;
         let (every, usual, period_ns, lasts) = if is_read {
-            (100, 25 * busy, None, 5_000_000)
+            (100, slow(25 * busy), None, 5_000_000)
         } else if let Some(&TimerEvents { period_ns, .. }) = probe.downcast_ref() {
-            (period_ns, 8_000 * busy, Some(period_ns), limits.time_ns)
+            (
+                period_ns,
+                slow(8_000 * busy),
+                Some(period_ns),
+                limits.time_ns,
+            )
         } else {
             // Sleeps, and what probes of later versions do.
             let sleep: Option<&WakeUp> = probe.downcast_ref();
             let every = sleep.map_or(1_000_000, |s| s.target_ns);
             let grid = sleep.filter(|s| s.method.row().has_grid);
             let grid = grid.map(|s| s.target_ns);
-            (every, 55_000 * busy, grid, limits.time_ns)
+            (every, slow(55_000 * busy), grid, limits.time_ns)
         };
         let (mut recorder, count) = self.samples(limits.samples, every, usual, limits);
         if is_read {
@@ -221,6 +244,11 @@ impl Machine {
         };
         (outcome, lasts)
     }
+}
+
+/// A number that a test plants.
+fn planted_number(name: &str, usual: f64) -> f64 {
+    std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
 }
 
 impl Bench for Machine {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::compare::Drift;
 use crate::compare::{Replicate, Replicates};
-use tompion_model::{Design as Order, Environment, RunHeader, Summary};
+use tompion_model::{Design as Ordering, Environment, Order, RunHeader, Summary};
 use tompion_stats::{Distribution, WithinBlock};
 
 /// A side with one cell; each figure is a trial of 200 equal values.
@@ -17,7 +17,7 @@ pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
             command_line: Vec::new(),
             tool: "tompion 0.1.0".into(),
             started_at: "2026-11-21T10:00:00Z".into(),
-            design: Order {
+            design: Ordering {
                 order: String::new(),
                 seed: 1,
                 blocks: 8,
@@ -284,7 +284,7 @@ fn blocks_within_which_values_drift_are_no_replicates() {
         let cell = side.cells.values_mut().next().unwrap();
         cell.trials
             .iter_mut()
-            .for_each(|t| t.within = within.clone());
+            .for_each(|t| t.order = within.as_ref().map(Order::of));
         side
     };
     const LEVEL: [f64; 8] = [53.0, 56.0, 51.0, 55.0, 52.0, 57.0, 50.0, 54.0];

@@ -216,17 +216,25 @@ fn beside_neighbours(platform: &str, shares: [f64; 2]) -> Observed {
 #[test]
 fn a_guest_knows_of_its_neighbour_where_the_time_lost_has_causes() {
     let with = |platform: &str, shares: [f64; 2]| {
-        let run = beside_neighbours(platform, shares);
+        let mut run = beside_neighbours(platform, shares);
+        let place = Place {
+            kind: platform.to_owned(),
+            has_own_kernel: platform == "qemu",
+        };
+        run.places.insert(platform.to_owned(), place);
         outcome(causes::told_beside_a_neighbour, &run)
     };
     let known = Some(Outcome::Contradicted);
-    assert_eq!(with("runc", [0.9, 0.9]), known);
+    assert_eq!(with("qemu", [0.9, 0.9]), known);
     let unknown = Some(Outcome::Supported);
-    assert_eq!(with("runc", [0.0, 0.0]), unknown);
+    assert_eq!(with("qemu", [0.0, 0.0]), unknown);
     let open = Some(Outcome::NotDecidable);
-    assert_eq!(with("runc", [0.9, 0.0]), open);
-    assert_eq!(with("runc", [0.9, 0.85]), open);
-    assert_eq!(with("runc", [0.0, 0.05]), open);
+    assert_eq!(with("qemu", [0.9, 0.0]), open);
+    assert_eq!(with("qemu", [0.9, 0.85]), open);
+    assert_eq!(with("qemu", [0.0, 0.05]), open);
+    // What a container may watch is no evidence of what an ordinary guest sees.
+    assert_eq!(with("oci", [0.9, 0.9]), open);
+    assert_eq!(with("oci", [0.0, 0.0]), open);
     assert_eq!(with("host", [0.9, 0.9]), None);
 }
 

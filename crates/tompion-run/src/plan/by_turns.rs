@@ -1,0 +1,90 @@
+//! Plans whose every block has two halves, between which something outside is switched.
+
+use tompion_model::factor;
+
+use super::{Plan, PlannedCell};
+use crate::Error;
+
+/// A part of a block during which nothing outside changes: half of it, or all of it where nothing
+/// is switched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Half {
+    /// Place of the level that is set before it; `None` where nothing is switched.
+    pub(crate) level: Option<usize>,
+    /// Loads in their order, each with its cells.
+    pub(crate) turns: Vec<(usize, Vec<usize>)>,
+}
+
+impl Plan {
+    /// Every cell once for each of two levels of the factor `switch`, which something outside is set
+    /// to by turns: the first level before the first half of even blocks (counted from 0) and before
+    /// the second of odd ones. So a drift from block to block falls on both alike (A B B A). Searches
+    /// belong to no half and are left out.
+    ///
+    /// # Errors
+    /// The time does not hold one pass over the cells of both halves.
+    pub fn by_turns(mut self, levels: [&'static str; 2]) -> Result<Self, Error> {
+        let each = std::mem::take(&mut self.cells);
+        let of = |level: &str| {
+            let with = |cell: &PlannedCell| PlannedCell {
+                factors: cell.factors.clone().with(factor::SWITCH, level),
+                ..cell.clone()
+            };
+            each.iter().map(with).collect::<Vec<_>>()
+        };
+        self.cells = levels.iter().flat_map(|level| of(level)).collect();
+        self.levels = levels.to_vec();
+        self.searches.clear();
+        self.require_one_pass()?;
+        Ok(self)
+    }
+
+    /// Levels of what is switched from outside; empty where nothing is.
+    pub fn levels(&self) -> &[&'static str] {
+        &self.levels
+    }
+
+    /// Into how many parts each block falls.
+    pub(crate) fn halves_of_a_block(&self) -> usize {
+        self.levels.len().max(1)
+    }
+
+    /// The cells of one half, at the first level: those of the others follow in the same order.
+    pub(crate) fn of_half(&self) -> &[PlannedCell] {
+        &self.cells[..self.cells.len() / self.halves_of_a_block()]
+    }
+
+    /// The halves of a block in their order. Both have the same order of cells, so that the two
+    /// trials of each cell are always equally far apart.
+    pub(crate) fn halves(&self, block: u32) -> Vec<Half> {
+        let turns = self.order(block);
+        if self.levels.is_empty() {
+            return vec![Half { level: None, turns }];
+        }
+        let each = self.of_half().len();
+        let mut halves: Vec<Half> = (0..self.levels.len())
+            .map(|level| Half {
+                level: Some(level),
+                turns: turns
+                    .iter()
+                    .map(|(load, cells)| (*load, cells.iter().map(|c| c + level * each).collect()))
+                    .collect(),
+            })
+            .collect();
+        if block % 2 == 1 {
+            halves.reverse();
+        }
+        halves
+    }
+
+    /// How the trials are ordered, for the record.
+    pub(super) fn order_in_words(&self) -> &'static str {
+        if self.levels.is_empty() {
+            "every block measures every cell once: loads in random order, and beside each load its \
+             cells in random order"
+        } else {
+            "every block measures every cell once, in two halves of one order, which is random: those of \
+             switch=a before those of switch=b in the first block, then by turns (A B B A)"
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `tompion compare --factors`: which factors of runs make a difference.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use tompion_assess::compare::believed;
+use tompion_assess::factors::{FactorRun, FactorSettings, analyse};
+use tompion_report::{factors_json, factors_text};
+use tompion_store::Run;
+
+use crate::cli::CompareOptions;
+use crate::commands::report::terminal_width;
+use crate::exit;
+use crate::output::{print, print_json};
+
+/// Carries it out.
+pub fn by_factors(options: &CompareOptions, factors: &[String]) -> exit::Result {
+    let opened: Vec<Run> = options
+        .runs
+        .iter()
+        .map(|name| Run::open_tidied(Path::new(name)))
+        .collect::<Result<_, _>>()?;
+    let mut read = Vec::new();
+    for run in &opened {
+        read.push((believed(run)?, run.cells(|_, _| ())?));
+    }
+    let runs: Vec<FactorRun<'_>> = options
+        .runs
+        .iter()
+        .zip(&read)
+        .map(|(name, (record, cells))| FactorRun {
+            name,
+            record,
+            cells,
+        })
+        .collect();
+    let settings = FactorSettings {
+        factors,
+        figures: Some(options.figures.as_slice()).filter(|figures| !figures.is_empty()),
+        level: options.level,
+    };
+    let analysis = analyse(&runs, &settings)?;
+    if options.json {
+        print_json(&factors_json(&analysis))?;
+    } else {
+        let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        print(&factors_text(&analysis, terminal_width(), color))?;
+    }
+    Ok(0)
+}
