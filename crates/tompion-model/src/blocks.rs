@@ -38,6 +38,12 @@ impl Blocks {
         self.distributions.iter().all(Distribution::is_empty)
     }
 
+    /// Whether these are the same distributions in the same memory.
+    pub fn share_memory(&self, other: &Self) -> bool {
+        let pairs = || self.iter().zip(other.iter());
+        self.len() == other.len() && pairs().all(|(a, b)| a.shares_memory(b))
+    }
+
     /// The mean of the blocks' distributions, of which each weighs the same.
     pub fn mean(&self) -> MeanDistribution {
         MeanDistribution::of(&self.distributions)

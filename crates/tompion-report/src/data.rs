@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_assess::verdict::Assessment;
 use tompion_model::{
-    Cell, Factors, RunRecord, Storage, Summary, Trial, TrialData, factor, format_ns,
+    Blocks, Cell, Factors, RunRecord, Storage, Summary, Trial, TrialData, factor, format_ns,
 };
 use tompion_probe::timer_events;
 use tompion_stats::{Distribution, Interval, MeanDistribution};
@@ -157,7 +157,17 @@ impl CellView {
         let not_above_zero = |b: &Distribution| b.len() - b.count_above(0);
         let mut series = extra.series;
         series.sort_by_key(|s| s.block);
-        let undisturbed = extra.disturbed.observed.then(|| cell.undisturbed_summary());
+        let measured = cell.summary();
+        // What is the same is not reckoned twice.
+        let same = |other: &Blocks| other.share_memory(&cell.blocks);
+        let undisturbed = extra
+            .disturbed
+            .observed
+            .then(|| match same(&cell.undisturbed_blocks) {
+                true => measured.clone(),
+                false => cell.undisturbed_summary(),
+            });
+        let nothing_missed = same(&cell.filled_blocks);
         let mut timer = extra.timer;
         if let Some(t) = &mut timer {
             t.series.sort_by_key(|s| s.block);
@@ -167,13 +177,19 @@ impl CellView {
             s.traces.sort_by_key(|t| t.block);
         }
         Self {
-            measured: cell.summary(),
-            filled: cell.filled_summary(),
+            filled: match nothing_missed {
+                true => measured.clone(),
+                false => cell.filled_summary(),
+            },
+            measured,
             batched: cell.batched_summary(),
             median_interval: median_interval.clone().and_then(|found| found.ok()),
             no_median_interval: median_interval.and_then(|found| found.err()),
             tail: extra.largest.tail(cell, &over_blocks),
-            filled_over_blocks: OverBlocks::of(&cell.filled_blocks),
+            filled_over_blocks: match nothing_missed {
+                true => over_blocks.clone(),
+                false => OverBlocks::of(&cell.filled_blocks),
+            },
             batched_over_blocks: OverBlocks::of(&cell.batched_blocks),
             over_blocks,
             ccdf: ccdf::steps(&plotted),

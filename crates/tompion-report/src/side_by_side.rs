@@ -16,7 +16,7 @@ use crate::over_blocks::no_interval;
 const LEVEL: f64 = 0.05;
 
 /// What the columns are, and where to read on.
-pub(crate) const LEGEND: &str = "Medians of all samples of a platform, with their interval \
+pub(crate) const LEGEND: &str = "Medians of the mean of a platform's replicates, with their interval \
      over replicates; then how many times that of the bare machine, and the p of their \
      difference by replicates (exact permutation, paired, adjusted by Holm's method over all pairs of \
      platforms within a probe, method and load; * below 0.05; 3 of 8: replicates that there are, \

@@ -28,7 +28,7 @@ pub const FIT_LEVEL: f64 = 0.1;
 /// Excesses whose extremal index is below this come in clusters.
 pub const LEAST_EXTREMAL_INDEX: f64 = 0.7;
 
-/// Simulated fits that the test of the fit is made of.
+/// Simulated fits that the test of the fit is made of at most.
 const SIMULATED: usize = 199;
 const SEED: u64 = 0x7461_696c;
 
@@ -67,7 +67,7 @@ pub struct Extrapolation {
 /// profile likelihood (Coles 2001, An Introduction to Statistical Modeling of Extreme
 /// Values, §4.3.3), with the share above the threshold as uncertain as a binomial one.
 /// The fit is tested by Anderson and Darling's statistic, whose distribution is that of
-/// 199 fits to simulated samples of the fitted tail (Choulakian and Stephens 2001 have
+/// up to 199 fits to simulated samples of the fitted tail (Choulakian and Stephens 2001 have
 /// tables of it); it is refused where p is at most [`FIT_LEVEL`]. Dependence is seen
 /// by the intervals between excesses (Ferro and Segers 2003).
 ///
@@ -185,19 +185,27 @@ impl TailFit {
     }
 }
 
-/// The share of fits to samples of `tail` that fit no better, itself among them.
+/// The share of fits to samples of `tail` that fit no better, itself among them. Simulated until it
+/// is sure that the fit is not refused (Besag and Clifford 1991, Biometrika 78), which takes a fifth of all
+/// where the fit is a good one.
 fn fit_p(tail: &Pareto, excesses: &[f64]) -> f64 {
     let seen = tail.anderson_darling(excesses);
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut drawn = vec![0.0; excesses.len()];
-    let no_better = (0..SIMULATED).filter(|_| {
+    let enough = (FIT_LEVEL * (SIMULATED + 1) as f64).round() as usize;
+    let mut no_better = 0;
+    for simulated in 1..=SIMULATED {
         for v in &mut drawn {
             *v = tail.exceeded_with(1.0 - rng.random::<f64>());
         }
         drawn.sort_unstable_by(f64::total_cmp);
-        Pareto::likeliest(&drawn).anderson_darling(&drawn) >= seen
-    });
-    (no_better.count() + 1) as f64 / (SIMULATED + 1) as f64
+        let of_drawn = Pareto::likeliest(&drawn).anderson_darling(&drawn);
+        no_better += usize::from(of_drawn >= seen);
+        if no_better >= enough {
+            return no_better as f64 / simulated as f64;
+        }
+    }
+    (no_better + 1) as f64 / (SIMULATED + 1) as f64
 }
 
 #[cfg(test)]

@@ -27,6 +27,10 @@ const LEAD: &str = "Where there are too few samples for an interval of p99.9 or 
      largest of them, at most a tenth (peaks over threshold; the interval is by profile likelihood). Nothing was sampled there: what is rarer than \
      all that was seen may have another cause, so that these figures count in no verdict. There are none where the fit fails (Anderson-Darling, p at most 0.1) or where large samples come in clusters.";
 
+/// The same on a terminal.
+const NOTE: &str = "From a fit of the largest samples, with 95 % intervals; nothing was sampled there, and no verdict goes by it. \
+     The page has further cells, and why others are refused.";
+
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let tails: Vec<(Shown<'_>, &Tail)> = data
         .shown()
@@ -41,6 +45,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let (first, more) = told.split_at(told.len().min(OPEN));
     if !first.is_empty() {
         blocks.push(Content::Table(table(first)).into());
+        blocks.push(Content::Note(NOTE.to_owned()).on(Media::SCREEN));
     }
     let rest: Vec<_> = more.iter().chain(&refused).copied().collect();
     if !rest.is_empty() {
