@@ -113,6 +113,7 @@ CONCURRENT = {
     "test_sanitizers": "all",
     "test_architecture": "all",
     "test_hostile_runs": "all",
+    "test_known_series": "all",
     "test_hostile_guest": "all",
     "test_security": "all",
     "test_refused_calls": "all",

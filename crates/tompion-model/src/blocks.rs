@@ -2,9 +2,12 @@
 
 use std::ops::Deref;
 
-use tompion_stats::{BlockQuantile, Distribution, MeanDistribution, WithinBlock, block_quantile};
+use tompion_stats::{
+    BlockQuantile, BlockRange, Distribution, MeanDistribution, WithinBlock, block_quantile,
+    block_quantiles,
+};
 
-use crate::Summary;
+use crate::{Summary, format_ns};
 
 /// Values of a cell in picoseconds, one distribution a block, and how the values of each block
 /// follow one another.
@@ -40,6 +43,12 @@ impl Blocks {
         self.distributions.iter().all(Distribution::is_empty)
     }
 
+    /// Whether these are the same distributions in the same memory.
+    pub fn share_memory(&self, other: &Self) -> bool {
+        let pairs = || self.iter().zip(other.iter());
+        self.len() == other.len() && pairs().all(|(a, b)| a.shares_memory(b))
+    }
+
     /// The mean of the blocks' distributions, of which each weighs the same.
     pub fn mean(&self) -> MeanDistribution {
         MeanDistribution::of(&self.distributions)
@@ -55,6 +64,18 @@ impl Blocks {
     pub fn quantile(&self, q: f64, level: f64) -> Option<BlockQuantile> {
         block_quantile(&self.distributions, &self.within, q, level)
     }
+
+    /// The same of several quantiles, for less than one after the other takes.
+    pub fn quantiles(&self, quantiles: &[f64], level: f64) -> Vec<Option<BlockQuantile>> {
+        block_quantiles(&self.distributions, &self.within, quantiles, level)
+    }
+}
+
+/// What stands for a figure of blocks that disagree, for example `67.0 µs to 3.90 ms (blocks)`.
+/// The range is in nanoseconds.
+pub fn range_in_words(range_ns: BlockRange) -> String {
+    let BlockRange { low, high } = range_ns;
+    format!("{} to {} (blocks)", format_ns(low), format_ns(high))
 }
 
 impl Deref for Blocks {

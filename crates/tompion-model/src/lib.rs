@@ -30,7 +30,7 @@ mod summary;
 mod table_ref;
 mod trial;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, range_in_words};
 pub use cells::{Cell, Cells};
 pub use clock_reading::ClockReading;
 pub use environment::*;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tompion_model::{factor, level_in_words};
+use tompion_model::{factor, format_ns, level_in_words};
 use tompion_papers::published::{
     Counterpart, Fit, Quality, Statistic, Table, comparison_notes, counterparts_of_cell, tables_of,
 };
@@ -54,10 +54,14 @@ pub(crate) struct Rung {
     pub label: String,
     /// Whether this run measured it.
     pub own: bool,
-    /// Median in nanoseconds.
+    /// Median in nanoseconds,
     pub median_ns: f64,
+    /// and in words; where this run's blocks disagree, from which of theirs to which.
+    pub median: String,
     /// The p99 in nanoseconds, where there is one; the paper has none.
     pub p99_ns: Option<f64>,
+    /// The same in words.
+    pub p99: Option<String>,
     /// Largest value in nanoseconds.
     pub max_ns: f64,
     /// Why the paper's figures are doubtful.
@@ -127,7 +131,9 @@ fn own(shown: &Shown<'_>) -> Option<Rung> {
         label,
         own: true,
         median_ns: summary.median_ns,
+        median: shown.view.median()?,
         p99_ns: supported(summary, 0.99, summary.p99_ns),
+        p99: shown.view.quantile(0.99, |m| m.p99_ns),
         max_ns: summary.max_ns,
         marked: None,
     })
@@ -148,7 +154,9 @@ fn published(found: &[Counterpart]) -> Vec<Rung> {
             label: words(median.figure.table, "platform", platform),
             own: false,
             median_ns: median.value_ns,
+            median: format_ns(median.value_ns),
             p99_ns: None,
+            p99: None,
             max_ns: max.value_ns,
             marked: marked.into_iter().find_map(|q| match q {
                 Quality::Marked(why) => Some(why.to_owned()),

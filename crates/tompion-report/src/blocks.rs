@@ -350,6 +350,9 @@ pub(crate) enum Entry {
     Text(String),
     /// A figure, and in small print what it is of.
     Noted(String, String),
+    /// A figure, or a dash, and what has to be known of it: said below the table
+    /// ([`crate::remarks::Remarks`]).
+    Remarked(String, String),
     /// A share of 1, as a bar where one can be drawn, and in words.
     Share(f64, String),
     /// A verdict.
@@ -361,7 +364,7 @@ impl Entry {
     pub(crate) fn line(&self) -> String {
         match self {
             Self::None => NONE.to_owned(),
-            Self::Text(text) | Self::Share(_, text) => text.clone(),
+            Self::Text(text) | Self::Share(_, text) | Self::Remarked(text, _) => text.clone(),
             Self::Noted(text, note) => format!("{text} {note}"),
             Self::Verdict(judgement) => match &judgement.value {
                 Some(value) => format!("{}, {}", word(judgement.outcome), value.replace('\n', " ")),

@@ -1,7 +1,7 @@
 //! Complementary cumulative distributions, thinned to what an eye can tell
 //! apart on logarithmic axes.
 
-use tompion_stats::Distribution;
+use tompion_stats::MeanDistribution;
 
 /// Two steps closer than this on both axes become one, in decades.
 const VALUE_STEP: f64 = 0.004;
@@ -10,8 +10,8 @@ const SHARE_STEP: f64 = 0.012;
 
 /// `(value in nanoseconds, share of samples greater or equal)` in rising order
 /// of the value. The first and the last step of the distribution, hence its
-/// extremes, are always among them.
-pub(crate) fn steps(d: &Distribution) -> Vec<(f64, f64)> {
+/// extremes, are always among them. Each block weighs the same.
+pub(crate) fn steps(d: &MeanDistribution) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut skipped = None;
     for (value_ps, share) in d.ccdf() {
@@ -46,10 +46,15 @@ fn is_step(ratio: f64, decades: f64) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tompion_stats::Distribution;
+
+    fn of(values: impl IntoIterator<Item = i64>) -> MeanDistribution {
+        MeanDistribution::of([&Distribution::from_values(values)])
+    }
 
     #[test]
     fn the_extremes_stay() {
-        let d = Distribution::from_values(1_000_000..1_050_000);
+        let d = of(1_000_000..1_050_000);
         let s = steps(&d);
         assert_eq!(s.first(), Some(&(1000.0, 1.0)));
         let last = s.last().unwrap();
@@ -57,12 +62,20 @@ mod tests {
         assert!(s.len() < 500, "{}", s.len());
     }
 
+    #[test]
+    fn a_fast_block_draws_no_more_than_its_share() {
+        let slow = Distribution::from_values(vec![3_800_000; 20]);
+        let fast = Distribution::from_values(vec![67_000; 1000]);
+        let drawn = steps(&MeanDistribution::of([&slow, &slow, &slow, &fast]));
+        assert_eq!(drawn, [(67.0, 1.0), (3_800.0, 0.75)]);
+    }
+
     proptest! {
         #[test]
         fn a_drawn_step_never_strays_further_than_the_tolerance(
             values in prop::collection::vec(1i64..1_000_000_000_000, 1..3000)
         ) {
-            let d = Distribution::from_values(values);
+            let d = of(values);
             let drawn = steps(&d);
             for (value_ps, share) in d.ccdf() {
                 let value = value_ps as f64 / 1000.0;

@@ -3,18 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_assess::verdict::Assessment;
-use tompion_model::{Cell, Factors, RunRecord, Storage, Summary, Trial, TrialData, factor};
+use tompion_model::{
+    Blocks, Cell, Factors, RunRecord, Storage, Summary, Trial, TrialData, factor, format_ns,
+};
 use tompion_probe::timer_events;
-use tompion_stats::{Distribution, Interval};
+use tompion_stats::{Distribution, Interval, MeanDistribution};
 use tompion_store::{Result, Run};
 
 use crate::ccdf;
+use crate::changes::{Looked, Track, look};
 use crate::dependence::{CellDependence, interval_within};
 use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
-use crate::precision::{LEVEL, ns_within};
+use crate::figures::supported;
+use crate::over_blocks::{OverBlocks, no_interval};
+use crate::precision::ns_within;
 use crate::series::TrialSeries;
 use crate::stalls::{Bin, StallsView, binary_bins};
+use crate::tails::{Largest, Tail};
 use crate::timer_events::TimerEvents;
 
 /// So many cells are drawn over time as finely as an eye can see.
@@ -29,6 +35,7 @@ pub struct ReportData {
     views: Vec<CellView>,
     assessment: Assessment,
     evidence: Evidence,
+    changes: Vec<Looked>,
 }
 
 /// What is shown of one cell, computed once.
@@ -46,6 +53,16 @@ pub(crate) struct CellView {
     /// Interval of the plotted median over blocks, or over stretches of the only
     /// one, in nanoseconds.
     pub median_interval: Option<Interval>,
+    /// Why the plotted median has none, in words.
+    pub no_median_interval: Option<String>,
+    /// Quantiles of the plotted values over blocks.
+    pub over_blocks: OverBlocks,
+    /// The same with missed periods filled in.
+    pub filled_over_blocks: OverBlocks,
+    /// Quantiles of operations timed in batches over blocks.
+    pub batched_over_blocks: OverBlocks,
+    /// What lies beyond the samples; absent where they tell all that is asked for.
+    pub tail: Option<Tail>,
     /// Steps of the plotted values' CCDF.
     pub ccdf: Vec<(f64, f64)>,
     /// The plotted samples over time, block by block.
@@ -75,10 +92,46 @@ impl CellView {
         self.measured.as_ref().or(self.batched.as_ref())
     }
 
-    /// The median of single operations, to as many digits as its interval supports.
+    /// The median of single operations, to as many digits as its interval supports; where blocks
+    /// disagree, from which of theirs to which.
     pub(crate) fn median(&self) -> Option<String> {
-        let median_ns = self.measured.as_ref()?.median_ns;
-        Some(ns_within(median_ns, self.median_interval))
+        self.measured.as_ref()?;
+        self.plotted_median()
+    }
+
+    /// The same of the plotted values.
+    pub(crate) fn plotted_median(&self) -> Option<String> {
+        let median_ns = self.plotted()?.median_ns;
+        let number = || ns_within(median_ns, self.median_interval);
+        Some(self.over_blocks.or_range(0.5, number))
+    }
+
+    /// The median of operations timed in batches, where there are any, else of single ones.
+    pub(crate) fn read_median(&self) -> Option<String> {
+        match &self.batched {
+            Some(batched) => Some(
+                self.batched_over_blocks
+                    .or_range(0.5, || format_ns(batched.median_ns)),
+            ),
+            None => self.median(),
+        }
+    }
+
+    /// A quantile of single operations as measured, with at least one sample beyond it.
+    pub(crate) fn quantile(&self, q: f64, of: fn(&Summary) -> f64) -> Option<String> {
+        let summary = self.measured.as_ref()?;
+        let value_ns = supported(summary, q, of(summary))?;
+        Some(self.over_blocks.or_range(q, || format_ns(value_ns)))
+    }
+
+    /// The p99 with missed periods filled in.
+    pub(crate) fn corrected_p99(&self) -> Option<String> {
+        let summary = self.filled.as_ref()?;
+        let value_ns = supported(summary, 0.99, summary.p99_ns)?;
+        Some(
+            self.filled_over_blocks
+                .or_range(0.99, || format_ns(value_ns)),
+        )
     }
 
     /// Whether the plots show batches.
@@ -91,11 +144,30 @@ impl CellView {
             true => &cell.batched_blocks,
             false => &cell.blocks,
         };
-        let plotted = Distribution::merged(blocks);
-        let over_blocks = blocks.quantile(0.5, LEVEL).and_then(|m| m.interval.ok());
+        let plotted = MeanDistribution::of(blocks);
+        let over_blocks = OverBlocks::of(blocks);
+        let median_interval = match over_blocks.interval(0.5) {
+            Some(Ok(interval)) => Some(Ok(interval)),
+            Some(Err(why)) => Some(match extra.median_interval {
+                Some(ps) => Ok(ps.scaled(1e-3)),
+                None => Err(no_interval(&why.to_string())),
+            }),
+            None => None,
+        };
+        let not_above_zero = |b: &Distribution| b.len() - b.count_above(0);
         let mut series = extra.series;
         series.sort_by_key(|s| s.block);
-        let undisturbed = extra.disturbed.observed.then(|| cell.undisturbed_summary());
+        let measured = cell.summary();
+        // What is the same is not reckoned twice.
+        let same = |other: &Blocks| other.share_memory(&cell.blocks);
+        let undisturbed = extra
+            .disturbed
+            .observed
+            .then(|| match same(&cell.undisturbed_blocks) {
+                true => measured.clone(),
+                false => cell.undisturbed_summary(),
+            });
+        let nothing_missed = same(&cell.filled_blocks);
         let mut timer = extra.timer;
         if let Some(t) = &mut timer {
             t.series.sort_by_key(|s| s.block);
@@ -105,15 +177,24 @@ impl CellView {
             s.traces.sort_by_key(|t| t.block);
         }
         Self {
-            measured: cell.summary(),
-            filled: cell.filled_summary(),
+            filled: match nothing_missed {
+                true => measured.clone(),
+                false => cell.filled_summary(),
+            },
+            measured,
             batched: cell.batched_summary(),
-            median_interval: over_blocks
-                .or(extra.median_interval)
-                .map(|ps| ps.scaled(1e-3)),
+            median_interval: median_interval.clone().and_then(|found| found.ok()),
+            no_median_interval: median_interval.and_then(|found| found.err()),
+            tail: extra.largest.tail(cell, &over_blocks),
+            filled_over_blocks: match nothing_missed {
+                true => over_blocks.clone(),
+                false => OverBlocks::of(&cell.filled_blocks),
+            },
+            batched_over_blocks: OverBlocks::of(&cell.batched_blocks),
+            over_blocks,
             ccdf: ccdf::steps(&plotted),
             series,
-            not_positive: plotted.len() - plotted.count_above(0),
+            not_positive: blocks.iter().map(not_above_zero).sum(),
             undisturbed: undisturbed.flatten(),
             left_out: extra.left_out,
             dependence: extra.dependence,
@@ -121,7 +202,7 @@ impl CellView {
             tail_trials: extra.tail_trials,
             timer,
             bins: if stalls.is_some() {
-                binary_bins(&plotted)
+                binary_bins(blocks)
             } else {
                 Vec::new()
             },
@@ -141,6 +222,8 @@ struct Extra {
     tail_trials: u32,
     timer: Option<TimerEvents>,
     stalls: Option<StallsView>,
+    track: Track,
+    largest: Largest,
 }
 
 impl Extra {
@@ -154,6 +237,8 @@ impl Extra {
         self.series.push(TrialSeries::of(trial, data, blocks));
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;
         self.dependence.add(data);
+        self.track.add(trial, data);
+        self.largest.add(trial, data);
         if blocks == 1 {
             self.median_interval = interval_within(data);
         }
@@ -181,10 +266,14 @@ impl ReportData {
             extra.add(trial, data, sharing);
             evidence.add(trial);
         })?;
-        let views = cells
-            .iter()
-            .map(|c| CellView::new(c, extras.remove(&c.factors).unwrap_or_default()))
-            .collect();
+        let mut tracks = Vec::new();
+        let view = |c: &Cell| {
+            let mut extra = extras.remove(&c.factors).unwrap_or_default();
+            tracks.push(std::mem::take(&mut extra.track));
+            CellView::new(c, extra)
+        };
+        let views = cells.iter().map(view).collect();
+        let changes = look(tracks);
         let assessment = assess(&cells);
         Ok(Self {
             record,
@@ -192,6 +281,7 @@ impl ReportData {
             views,
             assessment,
             evidence,
+            changes,
         })
     }
 
@@ -208,6 +298,11 @@ impl ReportData {
     /// The run's description.
     pub fn record(&self) -> &RunRecord {
         &self.record
+    }
+
+    /// Where levels changed, series by series.
+    pub(crate) fn changes(&self) -> &[Looked] {
+        &self.changes
     }
 
     /// What evidence of disturbances there was.

@@ -8,7 +8,7 @@
 use tompion_model::{Blocks, Cell, MethodRow, Way, factor};
 use tompion_probe::method;
 use tompion_probe::{read_cost, wake_up};
-use tompion_stats::Interval;
+use tompion_stats::{BlockRange, Interval};
 
 use crate::data::{ReportData, Shown};
 use crate::grid::{load_title, sort_loads};
@@ -71,12 +71,14 @@ pub(crate) struct Budget {
 }
 
 /// A median with its interval over blocks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Measured {
     /// The median of the mean of all blocks.
     pub value: f64,
-    /// Absent where no interval over blocks holds its level.
-    pub interval: Option<Interval>,
+    /// Or why none over blocks would hold its level, in words.
+    pub interval: Result<Interval, String>,
+    /// From which block's figure to which, where they disagree.
+    pub range: Option<BlockRange>,
 }
 
 impl Measured {
@@ -84,19 +86,49 @@ impl Measured {
         let median = blocks.quantile(0.5, LEVEL)?;
         (median.value > 0.0).then(|| Self {
             value: median.value / 1e3,
-            interval: median.interval.ok().map(|i| i.scaled(1e-3)),
+            interval: match median.interval {
+                Ok(interval) => Ok(interval.scaled(1e-3)),
+                Err(why) => Err(why.to_string()),
+            },
+            range: median.range.map(|r| r.scaled(1e-3)),
         })
     }
 
     /// The same through a falling function: the ends change places.
-    fn falling(self, f: impl Fn(f64) -> f64) -> Self {
+    fn falling(&self, f: impl Fn(f64) -> f64) -> Self {
         Self {
             value: f(self.value),
-            interval: self.interval.map(|i| Interval {
+            interval: self.interval.clone().map(|i| Interval {
                 low: f(i.high),
                 high: f(i.low),
                 level: i.level,
             }),
+            range: self.range.map(|r| BlockRange {
+                low: f(r.high),
+                high: f(r.low),
+            }),
+        }
+    }
+
+    /// The same so many times.
+    fn scaled(&self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            interval: self.interval.clone().map(|i| i.scaled(factor)),
+            range: self.range.map(|r| r.scaled(factor)),
+        }
+    }
+
+    /// With no more digits than its interval supports; where blocks disagree, from which of
+    /// theirs to which.
+    pub(crate) fn in_words(&self) -> String {
+        match self.range {
+            Some(r) => format!(
+                "{} to {} (blocks)",
+                rounded(r.low, None),
+                rounded(r.high, None)
+            ),
+            None => rounded(self.value, self.interval.as_ref().ok().copied()),
         }
     }
 }
@@ -119,44 +151,49 @@ impl Budget {
     /// Packets that are due within one wake-up latency: below 1 a sleep for every
     /// packet keeps the rate.
     pub(crate) fn packets_per_sleep(&self, packet_ns: f64) -> Option<Measured> {
-        let late = self.late_ns?;
-        Some(Measured {
-            value: late.value / packet_ns,
-            interval: late.interval.map(|i| i.scaled(1.0 / packet_ns)),
-        })
+        Some(self.late_ns.as_ref()?.scaled(1.0 / packet_ns))
     }
 
     /// Packets a second with [`READS_PER_PACKET`] reads and one sleep each. Both
     /// intervals' ends go in together, which makes the interval a wide one.
     pub(crate) fn packets_per_second(&self) -> Option<Measured> {
-        let late = self.late_ns?;
+        let (reads, late) = (&self.read_ns, self.late_ns.as_ref()?);
         let rate = |read: f64, late: f64| 1e9 / (READS_PER_PACKET * read + late);
         Some(Measured {
-            value: rate(self.read_ns.value, late.value),
-            interval: self
-                .read_ns
-                .interval
-                .zip(late.interval)
-                .map(|(r, l)| Interval {
+            value: rate(reads.value, late.value),
+            interval: match (&reads.interval, &late.interval) {
+                (Ok(r), Ok(l)) => Ok(Interval {
                     low: rate(r.high, l.high),
                     high: rate(r.low, l.low),
                     level: r.level,
                 }),
+                (Err(why), _) => Err(format!("{why} (of reads)")),
+                (_, Err(why)) => Err(format!("{why} (of sleeps)")),
+            },
+            range: {
+                let ends = |m: &Measured| m.range.map_or((m.value, m.value), |r| (r.low, r.high));
+                let ((least, most), (soonest, latest)) = (ends(reads), ends(late));
+                let (low, high) = (rate(most, latest), rate(least, soonest));
+                // Sleeps that differ hardly matter where reads take nearly all of the time.
+                (high > 1.1 * low).then_some(BlockRange { low, high })
+            },
         })
     }
 }
 
 /// What that many packets a second carry, for example `2.4 Gbit/s`.
-pub(crate) fn bit_rate(packets_per_second: Measured) -> String {
+pub(crate) fn bit_rate(packets_per_second: &Measured) -> String {
     let bits = packets_per_second.value * PACKET_BITS;
     let (unit, name) = match bits {
         b if b >= 1e9 => (1e9, "Gbit/s"),
         b if b >= 1e6 => (1e6, "Mbit/s"),
         _ => (1e3, "kbit/s"),
     };
-    let interval = packets_per_second.interval;
-    let number = rounded(bits / unit, interval.map(|i| i.scaled(PACKET_BITS / unit)));
-    format!("{number} {name}")
+    let number = packets_per_second.scaled(PACKET_BITS / unit).in_words();
+    match number.strip_suffix(" (blocks)") {
+        Some(range) => format!("{range} {name} (blocks)"),
+        None => format!("{number} {name}"),
+    }
 }
 
 /// The budgets of a run, platform by platform and load by load; empty where no clock was read.
@@ -210,7 +247,7 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
                 load: load.to_owned(),
                 way,
                 clock: clock.to_owned(),
-                sleep: sleep.map(|s| s.0.to_owned()),
+                sleep: sleep.as_ref().map(|s| s.0.to_owned()),
                 read_ns,
                 late_ns: sleep.map(|s| s.1),
             });
@@ -253,11 +290,12 @@ mod tests {
     fn measured(value: f64) -> Measured {
         Measured {
             value,
-            interval: Some(Interval {
+            interval: Ok(Interval {
                 low: value * 0.5,
                 high: value * 2.0,
                 level: 0.95,
             }),
+            range: None,
         }
     }
 
@@ -279,17 +317,30 @@ mod tests {
         // 200 reads of 25 ns and one sleep 55 us late: 60 us a packet.
         let rate = b.packets_per_second().unwrap();
         assert!((rate.value - 1e9 / 60_000.0).abs() < 1e-6);
-        let i = rate.interval.unwrap();
+        let i = rate.interval.clone().unwrap();
         assert!((i.low - 1e9 / 120_000.0).abs() < 1e-6 && (i.high - 1e9 / 30_000.0).abs() < 1e-6);
         // Equation 1: 12 us a packet at 1 Gbit/s.
         assert_eq!(RATES[1], ("1 Gbit/s", 12_000.0));
         let reads = b.reads_that_fit(12_000.0);
         assert_eq!(reads.value, 480.0);
-        assert_eq!(
-            reads.interval.map(|i| (i.low, i.high)),
-            Some((240.0, 960.0))
-        );
+        assert_eq!(reads.interval.map(|i| (i.low, i.high)), Ok((240.0, 960.0)));
         assert!((b.packets_per_sleep(12_000.0).unwrap().value - 55.0 / 12.0).abs() < 1e-12);
-        assert_eq!(bit_rate(rate), "200 Mbit/s");
+        assert_eq!(bit_rate(&rate), "200 Mbit/s");
+    }
+
+    #[test]
+    fn blocks_that_disagree_give_a_range() {
+        let mut b = budget(25.0, 3_800_000.0);
+        let late_ns = b.late_ns.as_mut().unwrap();
+        late_ns.range = Some(BlockRange {
+            low: 67_000.0,
+            high: 3_900_000.0,
+        });
+        let rate = b.packets_per_second().unwrap();
+        assert_eq!(rate.in_words(), "256 to 13\u{202f}900 (blocks)");
+        assert_eq!(bit_rate(&rate), "3.07 to 167 Mbit/s (blocks)");
+        let sleeps = b.packets_per_sleep(12_000.0).unwrap();
+        assert_eq!(sleeps.in_words(), "5.58 to 325 (blocks)");
+        assert_eq!(b.reads_that_fit(12_000.0).range, None);
     }
 }

@@ -26,6 +26,8 @@ tompion_model::entries! {
         timer_events,
         stalls,
         others,
+        changes,
+        tails,
         loads,
         machine,
         limits,

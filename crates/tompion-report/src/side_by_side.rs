@@ -5,27 +5,25 @@ use tompion_assess::compare::{Comparison, Found, Row, Verdict, platform_medians}
 use tompion_model::{Factors, factor, format_ns};
 use tompion_probe::stalls;
 
+use crate::blocks::Entry;
 use crate::data::{ReportData, Shown};
 use crate::documents::words::p_value;
-use crate::figures::{NONE, ns, supported, times};
+use crate::figures::{NONE, supported, times};
 use crate::grid::factors_in_words;
+use crate::over_blocks::no_interval;
 
 /// Level of the tests.
 const LEVEL: f64 = 0.05;
 
 /// What the columns are, and where to read on.
-pub(crate) const LEGEND: &str = "Medians of all samples of a platform, with their interval \
+pub(crate) const LEGEND: &str = "Medians of the mean of a platform's replicates, with their interval \
      over replicates; then how many times that of the bare machine, and the p of their \
      difference by replicates (exact permutation, paired, adjusted by Holm's method over all pairs of \
      platforms within a probe, method and load; * below 0.05; 3 of 8: replicates that there are, \
      of those needed). All pairs and other figures: `tompion compare RUN --by platform`. Stalls \
      have no median worth telling, but maxima: `tompion lab summary RUN`.";
 
-/// Replicates below which a median of theirs has no interval.
-const LEAST: usize = 6;
-
 /// All platforms in one cell after the other.
-#[derive(Debug)]
 pub(crate) struct SideBySide {
     /// Heads of the columns.
     pub heads: Vec<String>,
@@ -34,12 +32,11 @@ pub(crate) struct SideBySide {
 }
 
 /// One cell on all platforms, ready to be printed.
-#[derive(Debug)]
 pub(crate) struct CellTable {
     /// Probe, placement, method and load in words.
     pub title: String,
     /// A platform each; as many columns as heads.
-    pub rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<Entry>>,
 }
 
 /// The bare machine of a run, and all platforms held against it.
@@ -107,33 +104,36 @@ fn row(
     cell: &Factors,
     others: &[Shown<'_>],
     reference: Option<&Reference>,
-) -> Vec<String> {
+) -> Vec<Entry> {
     let none = || NONE.to_owned();
     let name = platform(shown).unwrap_or_default();
     let summary = shown.view.plotted();
     let p99 = summary.and_then(|s| supported(s, 0.99, s.p99_ns));
-    let replicates = shown.cell.blocks.len().max(shown.cell.batched_blocks.len());
-    let interval = shown.view.median_interval.filter(|_| replicates >= LEAST);
-    let mut row = vec![
-        name.to_owned(),
-        ns(median_ns(shown)),
-        interval.map_or_else(none, |i| {
-            format!("[{}, {}]", format_ns(i.low), format_ns(i.high))
-        }),
-        ns(p99),
+    let view = shown.view;
+    let interval = match (view.over_blocks.interval(0.5), median_ns(shown)) {
+        (Some(Ok(i)), _) => Entry::Text(format!("[{}, {}]", format_ns(i.low), format_ns(i.high))),
+        (Some(Err(why)), Some(_)) => Entry::Remarked(none(), no_interval(&why.to_string())),
+        _ => Entry::None,
+    };
+    let mut row: Vec<Entry> = vec![
+        name.to_owned().into(),
+        view.plotted_median().into(),
+        interval,
+        p99.map(|p99| view.over_blocks.or_range(0.99, || format_ns(p99)))
+            .into(),
     ];
     if let Some(reference) = reference {
         let bare = others.iter().find(|s| platform(s) == Some(&reference.name));
         let ratio = median_ns(shown)
             .zip(bare.and_then(median_ns))
             .filter(|(_, bare)| *bare > 0.0);
-        row.push(ratio.map_or_else(none, |(own, bare)| times(own / bare)));
-        row.push(reference.difference(cell, name).map_or_else(none, told));
+        row.push(ratio.map(|(own, bare)| times(own / bare)).into());
+        row.push(reference.difference(cell, name).map(told).into());
     }
     let record = data.record().platforms.iter().find(|r| r.level == name);
     let seen = record.and_then(|r| r.environment.as_ref());
     let clock = seen.and_then(|seen| seen.clock.clocksource.clone());
-    row.push(clock.unwrap_or_else(none));
+    row.push(clock.into());
     row
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use tompion_assess::verdict::{LoadVerdict, ProfileVerdict};
-use tompion_model::{Cell, factor, format_ns};
-use tompion_stats::Interval;
+use tompion_model::{Cell, factor, format_ns, range_in_words};
+use tompion_stats::{BlockRange, Interval};
 
 use crate::data::ReportData;
 use crate::figures::{count, plural, quantile_name};
@@ -150,7 +150,10 @@ impl Judged {
                     high,
                     level: LEVEL,
                 });
-                Self::Value(name, ns_within(ns, interval))
+                let range = v.blocks_low_ns.zip(v.blocks_high_ns);
+                let range = range.map(|(low, high)| BlockRange { low, high });
+                let number = || ns_within(ns, interval);
+                Self::Value(name, range.map_or_else(number, range_in_words))
             }
             None if v.samples_missing > 0 => Self::TooFew(v.samples_missing),
             None => Self::Beyond(name, format_ns(v.limit_ns)),
@@ -287,6 +290,8 @@ mod tests {
             estimate_ns: 503.0,
             low_ns: Some(500.0),
             high_ns: Some(510.0),
+            blocks_low_ns: None,
+            blocks_high_ns: None,
             samples,
             samples_missing,
             reason: None,

@@ -17,12 +17,11 @@
 //! What no interval can hold is refused, by signs that do not lean on the estimate:
 //! see [`NoInterval`]. `docs/validity.md` has how often what is printed holds.
 
+use crate::block_range::{BlockRange, block_range};
+use crate::block_shares::{LEAST_BLOCKS, Shares};
 use crate::student::student_quantile;
 use crate::within_block::Level;
 use crate::{Distribution, Interval, MeanDistribution, WithinBlock};
-
-/// Fewest blocks over which there is an interval.
-pub const LEAST_BLOCKS: usize = 6;
 
 /// Samples that should lie beyond a quantile, on its rarer side, or [`TAIL_SAMPLES`] in all.
 const BEYOND: f64 = 300.0;
@@ -111,10 +110,13 @@ impl std::fmt::Display for NoInterval {
             ),
             Self::NoOrder => write!(
                 f,
-                "samples were counted in bins, so that their order is unknown"
+                "samples were counted in bins, so that their order is unknown; it takes shorter trials"
             ),
             Self::Slow => write!(f, "values drift within blocks; it takes longer blocks"),
-            Self::Apart => write!(f, "blocks differ by more than chance"),
+            Self::Apart => write!(
+                f,
+                "blocks differ by more than chance; it takes finding out what changes between them"
+            ),
             Self::Bursts => write!(f, "a few bursts decide where it lies; it takes more blocks"),
             Self::Open => write!(f, "it may lie beyond all samples; it takes more of them"),
         }
@@ -131,6 +133,8 @@ pub struct BlockQuantile {
     /// The lower end. It is there under weaker conditions than the interval: samples that lie
     /// beyond a limit have been seen, those of a burst that never came have not.
     pub low: Option<f64>,
+    /// What stands for the value where blocks disagree.
+    pub range: Option<BlockRange>,
 }
 
 /// Samples it takes in all blocks together for an interval of the `q`-quantile.
@@ -153,26 +157,40 @@ pub fn block_quantile(
     q: f64,
     level: f64,
 ) -> Option<BlockQuantile> {
-    if !(q > 0.0 && q < 1.0 && level > 0.0 && level < 1.0) {
-        return None;
-    }
-    let value = MeanDistribution::of(blocks).quantile(q)?;
+    let found = block_quantiles(blocks, within, &[q], level);
+    found.into_iter().next().flatten()
+}
+
+/// The same of several quantiles, for less than one after the other takes.
+pub fn block_quantiles(
+    blocks: &[Distribution],
+    within: &[Option<WithinBlock>],
+    quantiles: &[f64],
+    level: f64,
+) -> Vec<Option<BlockQuantile>> {
+    let mean = MeanDistribution::of(blocks);
     let shares = Shares::new(blocks);
-    let found = bounds(&shares, blocks, within, q, level);
-    let low = found.low.map(|low| low.min(value));
-    Some(BlockQuantile {
-        value,
-        interval: match (found.refused, low, found.high) {
-            (Some(why), _, _) => Err(why),
-            (None, Some(low), Some(high)) => Ok(Interval {
-                low,
-                high: high.max(value),
-                level,
-            }),
-            _ => Err(NoInterval::Open),
-        },
-        low,
-    })
+    let share = |s: f64| s > 0.0 && s < 1.0;
+    let one = |q: &f64| {
+        let value = mean.quantile(*q).filter(|_| share(*q) && share(level))?;
+        let found = bounds(&shares, blocks, within, *q, level);
+        let low = found.low.map(|low| low.min(value));
+        Some(BlockQuantile {
+            value,
+            interval: match (found.refused, low, found.high) {
+                (Some(why), _, _) => Err(why),
+                (None, Some(low), Some(high)) => Ok(Interval {
+                    low,
+                    high: high.max(value),
+                    level,
+                }),
+                _ => Err(NoInterval::Open),
+            },
+            low,
+            range: block_range(&shares, blocks, within, *q),
+        })
+    };
+    quantiles.iter().map(one).collect()
 }
 
 struct Bounds {
@@ -251,130 +269,6 @@ fn critical(between: f64, blocks: usize, level: f64) -> f64 {
     let [few, many] = [blocks - 1, WITHIN * blocks].map(|df| student_quantile(upper, df as f64));
     let (from, to) = GOING_OVER;
     many + ((between - from) / (to - from)).clamp(0.0, 1.0) * (few - many)
-}
-
-/// The blocks' distributions, to look up the share above a value.
-struct Shares {
-    /// Of each block: values, and how many samples are not above them.
-    cumulated: Vec<Vec<(i64, u64)>>,
-    lengths: Vec<u64>,
-}
-
-/// Shares of the blocks above one value.
-struct Above {
-    mean: f64,
-    /// Variance of `mean` by the scatter of the blocks,
-    scatter: f64,
-    /// and what it would be for independent samples with a share of 1/2, but for p (1 - p).
-    unit: f64,
-}
-
-impl Shares {
-    fn new(blocks: &[Distribution]) -> Self {
-        let blocks = blocks.iter().filter(|b| !b.is_empty());
-        let cumulated = |block: &Distribution| {
-            let mut seen = 0;
-            let pairs = block.pairs().iter();
-            let summed = pairs.map(|&(value, count)| {
-                seen += count;
-                (value, seen)
-            });
-            summed.collect()
-        };
-        Self {
-            cumulated: blocks.clone().map(cumulated).collect(),
-            lengths: blocks.map(Distribution::len).collect(),
-        }
-    }
-
-    fn at(&self, x: i64) -> Above {
-        let share = |(steps, length): (&Vec<(i64, u64)>, &u64)| {
-            let place = steps.partition_point(|step| step.0 <= x);
-            let not_above = place.checked_sub(1).map_or(0, |place| steps[place].1);
-            (length - not_above) as f64 / *length as f64
-        };
-        let shares: Vec<f64> = self
-            .cumulated
-            .iter()
-            .zip(&self.lengths)
-            .map(share)
-            .collect();
-        let count = shares.len() as f64;
-        let mean = shares.iter().sum::<f64>() / count;
-        let squares: f64 = shares.iter().map(|s| (s - mean).powi(2)).sum();
-        let unit = self.lengths.iter().map(|n| 1.0 / *n as f64).sum::<f64>() / count / count;
-        Above {
-            mean,
-            scatter: squares / (count - 1.0) / count,
-            unit,
-        }
-    }
-
-    /// The smallest value above which the mean share is at most 1 - `q`.
-    fn place(&self, q: f64) -> i64 {
-        let (low, high) = self.range();
-        first(low, high, |x| self.at(x).mean <= 1.0 - q + 1e-12)
-    }
-
-    /// From just below the smallest value to the largest.
-    fn range(&self) -> (i64, i64) {
-        let firsts = self.cumulated.iter().map(|steps| steps[0].0);
-        let lasts = self.cumulated.iter().map(|steps| steps[steps.len() - 1].0);
-        let low = firsts.min().unwrap_or(0).saturating_sub(1);
-        (low, lasts.max().unwrap_or(0))
-    }
-
-    /// The ends around `place` of the values that are not rejected as too low and too high;
-    /// `None` where all values on a side are kept.
-    fn ends(
-        &self,
-        place: i64,
-        too_low: impl Fn(i64) -> bool,
-        too_high: impl Fn(i64) -> bool,
-    ) -> (Option<f64>, Option<f64>) {
-        let (least, largest) = self.range();
-        let low = too_low(least).then(|| first(least, place, |x| !too_low(x)) as f64);
-        let high =
-            too_high(largest).then(|| first(place.saturating_sub(1), largest, too_high) as f64);
-        (low, high)
-    }
-}
-
-impl Above {
-    /// How many times larger than for independent samples the blocks' scatter makes the variance.
-    fn inflation(&self) -> f64 {
-        let independent = self.mean * (1.0 - self.mean) * self.unit;
-        match independent > 0.0 {
-            true => self.scatter / independent,
-            false => 1.0,
-        }
-    }
-
-    /// Standard error of the mean share.
-    fn error(&self, inflation: f64) -> f64 {
-        let independent = self.mean * (1.0 - self.mean) * self.unit;
-        self.scatter.max(inflation * independent).sqrt()
-    }
-
-    /// How many standard errors the mean share lies above `share`, if that were the truth.
-    fn score(&self, share: f64, inflation: f64) -> f64 {
-        let inflation = self.inflation().max(inflation);
-        (self.mean - share) / (inflation * share * (1.0 - share) * self.unit).sqrt()
-    }
-}
-
-/// The first value after `low`, at most `high`, that fits: none before it does, all after it do.
-fn first(low: i64, high: i64, fits: impl Fn(i64) -> bool) -> i64 {
-    let (mut low, mut high) = (low, high);
-    while high.abs_diff(low) > 1 {
-        // Half of both, since their sum may be too large.
-        let middle = low + (high.abs_diff(low) / 2) as i64;
-        match fits(middle) {
-            true => high = middle,
-            false => low = middle,
-        }
-    }
-    high
 }
 
 #[cfg(test)]

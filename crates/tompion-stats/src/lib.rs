@@ -19,6 +19,8 @@
 
 mod bins;
 mod block_interval;
+mod block_range;
+mod block_shares;
 mod change_points;
 mod coarse;
 mod counting;
@@ -55,8 +57,10 @@ mod within_block;
 
 pub use bins::{Bins, RangeError};
 pub use block_interval::{
-    BlockQuantile, LEAST_BLOCKS, NoInterval, block_quantile, interval_samples_needed,
+    BlockQuantile, NoInterval, block_quantile, block_quantiles, interval_samples_needed,
 };
+pub use block_range::BlockRange;
+pub use block_shares::LEAST_BLOCKS;
 pub use change_points::{ChangePoint, ChangePointError, Figures, LEAST_FIGURES, change_points};
 pub use coarse::MANY_DISTINCT;
 pub use dependence::{Dependence, autocorrelation};
@@ -95,7 +99,8 @@ pub use structure::{
     LengthGroup, Mode, Occurrence, Periodic, length_groups, modes, periodic, run_lengths,
 };
 pub use tail_fit::{
-    Extrapolation, FIT_LEVEL, LEAST_EXCESSES, LEAST_EXTREMAL_INDEX, NoTail, extrapolate,
+    Extrapolation, FIT_LEVEL, LEAST_EXCESSES, LEAST_EXTREMAL_INDEX, NoTail, TailFit, TailSeries,
+    extrapolate,
 };
 pub use tails::SMALLEST_P;
 pub use timer_events::{TimerEventError, TimerEventFigures, TimerForm};

@@ -75,6 +75,25 @@ impl MeanDistribution {
             .flatten()
     }
 
+    /// The complementary cumulative distribution: each distinct value with the share of weight
+    /// greater or equal, by which each block weighs the same.
+    pub fn ccdf(&self) -> Vec<(i64, f64)> {
+        // From the largest value on: as a difference a small share would lose its digits.
+        let mut above = 0.0;
+        let share = |&(value, weight): &(i64, f64)| {
+            above += weight;
+            (value, above / self.samples as f64)
+        };
+        let mut falling: Vec<(i64, f64)> = self.steps.iter().rev().map(share).collect();
+        falling.reverse();
+        falling
+    }
+
+    /// Distinct values in ascending order with their weights, which add up to the samples.
+    pub fn steps(&self) -> &[(i64, f64)] {
+        &self.steps
+    }
+
     /// The 0.5-quantile.
     pub fn median(&self) -> Option<f64> {
         self.quantile(0.5)
@@ -178,6 +197,14 @@ mod tests {
         assert_eq!(mean.quantile(0.1), Some(67.0));
         let want = (7.0 * 3_800.0 + 67.0) / 8.0;
         assert!((mean.mean().unwrap() - want).abs() < 1e-9);
+    }
+
+    #[test]
+    fn shares_count_blocks_not_samples() {
+        let mean = MeanDistribution::of(&blocks(&[&[1, 1, 1, 5], &[5]]));
+        assert_eq!(mean.ccdf(), [(1, 1.0), (5, 0.625)]);
+        let same = MeanDistribution::of(&blocks(&[&[1, 7], &[5, 7]]));
+        assert_eq!(same.ccdf(), [(1, 1.0), (5, 0.75), (7, 0.5)]);
     }
 
     #[test]

@@ -9,17 +9,18 @@
 
 mod pareto;
 mod profile;
-
-use std::fmt;
+mod refusal;
+mod series;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::Interval;
 use pareto::Pareto;
+use series::Excesses;
 
-/// Excesses below which no tail is fitted.
-pub const LEAST_EXCESSES: usize = 50;
+pub use refusal::NoTail;
+pub use series::{LEAST_EXCESSES, TailSeries};
 
 /// The fit is refused where a test of it has a p of at most this.
 pub const FIT_LEVEL: f64 = 0.1;
@@ -27,13 +28,7 @@ pub const FIT_LEVEL: f64 = 0.1;
 /// Excesses whose extremal index is below this come in clusters.
 pub const LEAST_EXTREMAL_INDEX: f64 = 0.7;
 
-/// The share of samples above the threshold, ...
-const SHARE: f64 = 0.1;
-
-/// ... and their greatest number: more samples raise the threshold.
-const MOST_EXCESSES: usize = 200;
-
-/// Simulated fits that the test of the fit is made of.
+/// Simulated fits that the test of the fit is made of at most.
 const SIMULATED: usize = 199;
 const SEED: u64 = 0x7461_696c;
 
@@ -64,61 +59,6 @@ pub struct Extrapolation {
     pub extremal_index: f64,
 }
 
-/// Why no tail was fitted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum NoTail {
-    /// Too few samples: a tenth of them are taken for the tail.
-    TooFew {
-        /// Samples.
-        have: usize,
-        /// Samples that it takes.
-        need: usize,
-    },
-    /// Too many samples share one value: excesses of distinct sizes are needed.
-    Coarse,
-    /// Excesses come in clusters: they are not as many as they seem.
-    Clustered {
-        /// Ferro and Segers' estimate.
-        extremal_index: f64,
-    },
-    /// The excesses are not generalised Pareto.
-    NoFit {
-        /// p of the Anderson-Darling test.
-        p: f64,
-    },
-    /// The quantile lies below the threshold, where samples tell it.
-    Inside,
-    /// The interval has no upper end: the likelihood does not fall.
-    Unbounded,
-    /// The quantile or the level is not between 0 and 1.
-    NotAShare,
-}
-
-impl fmt::Display for NoTail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooFew { have, need } => {
-                write!(f, "a tail takes {need} samples, not {have}")
-            }
-            Self::Coarse => write!(f, "too many samples share one value for a fit of the tail"),
-            Self::Clustered { extremal_index } => write!(
-                f,
-                "the largest samples come in clusters of {:.1}: a fit of the tail takes independent ones",
-                1.0 / extremal_index
-            ),
-            Self::NoFit { p } => write!(
-                f,
-                "the largest samples are not generalised Pareto (p {p:.3}): no tail to go on with"
-            ),
-            Self::Inside => write!(f, "the samples tell this quantile: nothing to extrapolate"),
-            Self::Unbounded => write!(f, "the fitted tail bounds the quantile from below only"),
-            Self::NotAShare => write!(f, "a quantile and a level lie between 0 and 1"),
-        }
-    }
-}
-
-impl std::error::Error for NoTail {}
-
 /// The `q`-quantile of samples in time order from a fit of their upper tail, with its
 /// interval at `level`.
 ///
@@ -127,7 +67,7 @@ impl std::error::Error for NoTail {}
 /// profile likelihood (Coles 2001, An Introduction to Statistical Modeling of Extreme
 /// Values, §4.3.3), with the share above the threshold as uncertain as a binomial one.
 /// The fit is tested by Anderson and Darling's statistic, whose distribution is that of
-/// 199 fits to simulated samples of the fitted tail (Choulakian and Stephens 2001 have
+/// up to 199 fits to simulated samples of the fitted tail (Choulakian and Stephens 2001 have
 /// tables of it); it is refused where p is at most [`FIT_LEVEL`]. Dependence is seen
 /// by the intervals between excesses (Ferro and Segers 2003).
 ///
@@ -161,83 +101,111 @@ pub fn extrapolate(series: &[f64], q: f64, level: f64) -> Result<Extrapolation, 
     if !(share(q) && share(level)) {
         return Err(NoTail::NotAShare);
     }
-    let n = series.len();
-    let need = (LEAST_EXCESSES as f64 / SHARE).round() as usize;
-    if n < need || series.iter().any(|v| !v.is_finite()) {
-        let have = series.iter().filter(|v| v.is_finite()).count();
-        return Err(NoTail::TooFew { have, need });
-    }
-    let most = ((n as f64 * SHARE) as usize).min(MOST_EXCESSES);
-    let mut sorted = series.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let threshold = sorted[n - most - 1];
-    let first = sorted.partition_point(|v| *v <= threshold);
-    let excesses: Vec<f64> = sorted[first..].iter().map(|v| v - threshold).collect();
-    let distinct = excesses.chunk_by(|a, b| a == b).count();
-    if excesses.len() < LEAST_EXCESSES || 2 * distinct < excesses.len() {
-        return Err(NoTail::Coarse);
-    }
-    let above = excesses.len() as f64 / n as f64;
-    if 1.0 - q >= above {
+    let excesses = TailSeries::of(series).excesses()?;
+    if 1.0 - q >= excesses.share() {
         return Err(NoTail::Inside);
     }
-    let extremal_index = extremal_index(series, threshold);
-    if extremal_index < LEAST_EXTREMAL_INDEX {
-        return Err(NoTail::Clustered { extremal_index });
-    }
-    let tail = Pareto::likeliest(&excesses);
-    let fit_p = fit_p(&tail, &excesses);
-    if fit_p <= FIT_LEVEL {
-        return Err(NoTail::NoFit { p: fit_p });
-    }
-    let rare = (1.0 - q) / above;
-    let interval = profile::interval(&excesses, n, &tail, 1.0 - q, level);
-    let (low, high) = interval.ok_or(NoTail::Unbounded)?;
-    Ok(Extrapolation {
-        q,
-        quantile: threshold + tail.exceeded_with(rare),
-        interval: Interval {
-            low: threshold + low,
-            high: threshold + high,
-            level,
-        },
-        expected_beyond: n as f64 * (1.0 - q),
-        threshold,
-        excesses: excesses.len(),
-        shape: tail.shape,
-        scale: tail.scale,
-        fit_p,
-        extremal_index,
-    })
+    TailFit::to(excesses)?.quantile(q, level)
 }
 
-/// The intervals estimator of Ferro and Segers 2003, equation 5, at most 1.
-fn extremal_index(series: &[f64], threshold: f64) -> f64 {
-    let places = series.iter().enumerate().filter(|(_, v)| **v > threshold);
-    let places: Vec<usize> = places.map(|(i, _)| i).collect();
-    let gaps: Vec<f64> = places.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
-    let close = gaps.iter().all(|g| *g <= 2.0);
-    let (mut sum, mut products) = (0.0, 0.0);
-    for g in &gaps {
-        sum += if close { *g } else { g - 1.0 };
-        products += if close { g * g } else { (g - 1.0) * (g - 2.0) };
-    }
-    (2.0 * sum * sum / (gaps.len() as f64 * products)).min(1.0)
+/// The fitted tail of a series, for several quantiles.
+#[derive(Clone, Debug)]
+pub struct TailFit {
+    /// Ascending.
+    excesses: Vec<f64>,
+    samples: usize,
+    threshold: f64,
+    tail: Pareto,
+    fit_p: f64,
+    extremal_index: f64,
 }
 
-/// The share of fits to samples of `tail` that fit no better, itself among them.
+impl TailFit {
+    /// Fits the tail of a series: see [`extrapolate`].
+    ///
+    /// # Errors
+    /// Where no tail can be fitted, or none should be.
+    pub fn of(series: &TailSeries) -> Result<Self, NoTail> {
+        Self::to(series.excesses()?)
+    }
+
+    fn to(excesses: Excesses) -> Result<Self, NoTail> {
+        let extremal_index = excesses.extremal_index();
+        if extremal_index < LEAST_EXTREMAL_INDEX {
+            return Err(NoTail::Clustered { extremal_index });
+        }
+        let tail = Pareto::likeliest(&excesses.sizes);
+        let fit_p = fit_p(&tail, &excesses.sizes);
+        if fit_p <= FIT_LEVEL {
+            return Err(NoTail::NoFit { p: fit_p });
+        }
+        Ok(Self {
+            samples: excesses.samples,
+            threshold: excesses.threshold,
+            excesses: excesses.sizes,
+            tail,
+            fit_p,
+            extremal_index,
+        })
+    }
+
+    /// The `q`-quantile with its interval at `level`.
+    ///
+    /// # Errors
+    /// Where the quantile lies below the threshold or has no upper end.
+    pub fn quantile(&self, q: f64, level: f64) -> Result<Extrapolation, NoTail> {
+        let share = |s: f64| s > 0.0 && s < 1.0;
+        if !(share(q) && share(level)) {
+            return Err(NoTail::NotAShare);
+        }
+        let n = self.samples;
+        let above = self.excesses.len() as f64 / n as f64;
+        let rare = (1.0 - q) / above;
+        if rare >= 1.0 {
+            return Err(NoTail::Inside);
+        }
+        let interval = profile::interval(&self.excesses, n, &self.tail, 1.0 - q, level);
+        let (low, high) = interval.ok_or(NoTail::Unbounded)?;
+        Ok(Extrapolation {
+            q,
+            quantile: self.threshold + self.tail.exceeded_with(rare),
+            interval: Interval {
+                low: self.threshold + low,
+                high: self.threshold + high,
+                level,
+            },
+            expected_beyond: n as f64 * (1.0 - q),
+            threshold: self.threshold,
+            excesses: self.excesses.len(),
+            shape: self.tail.shape,
+            scale: self.tail.scale,
+            fit_p: self.fit_p,
+            extremal_index: self.extremal_index,
+        })
+    }
+}
+
+/// The share of fits to samples of `tail` that fit no better, itself among them. Simulated until it
+/// is sure that the fit is not refused (Besag and Clifford 1991, Biometrika 78), which takes a fifth of all
+/// where the fit is a good one.
 fn fit_p(tail: &Pareto, excesses: &[f64]) -> f64 {
     let seen = tail.anderson_darling(excesses);
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut drawn = vec![0.0; excesses.len()];
-    let no_better = (0..SIMULATED).filter(|_| {
+    let enough = (FIT_LEVEL * (SIMULATED + 1) as f64).round() as usize;
+    let mut no_better = 0;
+    for simulated in 1..=SIMULATED {
         for v in &mut drawn {
             *v = tail.exceeded_with(1.0 - rng.random::<f64>());
         }
         drawn.sort_unstable_by(f64::total_cmp);
-        Pareto::likeliest(&drawn).anderson_darling(&drawn) >= seen
-    });
-    (no_better.count() + 1) as f64 / (SIMULATED + 1) as f64
+        let of_drawn = Pareto::likeliest(&drawn).anderson_darling(&drawn);
+        no_better += usize::from(of_drawn >= seen);
+        if no_better >= enough {
+            return no_better as f64 / simulated as f64;
+        }
+    }
+    (no_better + 1) as f64 / (SIMULATED + 1) as f64
 }
 
 #[cfg(test)]

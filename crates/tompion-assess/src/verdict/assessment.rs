@@ -78,6 +78,12 @@ pub struct LoadVerdict {
     pub low_ns: Option<f64>,
     /// Upper end of its 95 % interval over blocks, in nanoseconds.
     pub high_ns: Option<f64>,
+    /// The smallest estimate of a single block, in nanoseconds, where blocks disagree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_low_ns: Option<f64>,
+    /// The largest of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_high_ns: Option<f64>,
     /// Samples it rests on; values filled in for missed periods do not count.
     pub samples: u64,
     /// How many more samples it needs before it can be judged (0: enough).

@@ -1,6 +1,8 @@
 //! What a cell's figures are computed from.
 
-use tompion_model::{Blocks, Cell, Factors, MethodRow, Way, factor, level_in_words};
+use tompion_model::{
+    Blocks, Cell, Factors, MethodRow, Way, factor, format_ns, level_in_words, range_in_words,
+};
 use tompion_probe::method;
 use tompion_stats::{Distribution, Interval, MeanDistribution, ratio_interval};
 
@@ -37,6 +39,15 @@ pub fn samples(cell: &Cell) -> u64 {
 /// The `q`-quantile of the mean of blocks in nanoseconds.
 pub fn quantile_ns(blocks: &[Distribution], q: f64) -> Option<f64> {
     MeanDistribution::of(blocks).quantile(q).map(|ps| ps / 1e3)
+}
+
+/// A quantile of a cell in words; where its blocks disagree, from which of theirs to which.
+pub fn in_words(blocks: &Blocks, q: f64) -> Option<String> {
+    let found = blocks.quantile(q, LEVEL)?;
+    Some(match found.range {
+        Some(range) => range_in_words(range.scaled(1e-3)),
+        None => format_ns(found.value / 1e3),
+    })
 }
 
 /// How one quantile of `a` compares to that of `b`, block by block.

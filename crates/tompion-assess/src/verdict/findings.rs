@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_model::{Cell, Factors, factor, format_ns};
+use tompion_model::{Cell, Factors, factor};
 use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_stats::ratio_interval;
 
@@ -67,7 +67,8 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
     loaded
         .filter_map(|cell| {
             let rest = at_rest(cells, cell)?;
-            let c = Comparison::of(basis::blocks(cell), basis::blocks(rest), TAIL)?;
+            let (here, there) = (basis::blocks(cell), basis::blocks(rest));
+            let c = Comparison::of(here, there, TAIL)?;
             if !c.is_notably_larger() {
                 return None;
             }
@@ -77,13 +78,17 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
             } else {
                 ""
             };
+            let (there, here) = (basis::in_words(there, TAIL)?, basis::in_words(here, TAIL)?);
+            let ranges = here.ends_with("(blocks)") || there.ends_with("(blocks)");
+            let change = match ranges {
+                true => format!("is {here}, at rest {there}"),
+                false => format!("grows from {there} to {here}"),
+            };
             let text = format!(
-                "{} the p99 {} of {} grows from {} to {} ({} times{filled})",
+                "{} the p99 {} of {} {change} ({} times{filled})",
                 under(load),
                 quantity_name(cell.factors.level(factor::PROBE)),
                 name(&cell.factors),
-                format_ns(c.b_ns),
-                format_ns(c.a_ns),
                 times(c.whole_ratio()),
             );
             Some(Candidate {

@@ -161,6 +161,8 @@ mod tests {
                     estimate_ns: 1.0,
                     low_ns: None,
                     high_ns: None,
+                    blocks_low_ns: None,
+                    blocks_high_ns: None,
                     samples: 1,
                     samples_missing: 0,
                     reason: None,

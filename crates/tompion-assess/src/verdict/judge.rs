@@ -37,6 +37,8 @@ pub fn judge(cell: &Cell, quantile: f64, limit_ns: f64, methods: usize) -> Optio
         estimate_ns: found.value / 1e3,
         low_ns: interval_ns.map(|i| i.low),
         high_ns: interval_ns.map(|i| i.high),
+        blocks_low_ns: found.range.map(|r| r.low / 1e3),
+        blocks_high_ns: found.range.map(|r| r.high / 1e3),
         samples,
         samples_missing: if outcome == Outcome::Fail { 0 } else { missing },
         reason,

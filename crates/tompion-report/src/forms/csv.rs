@@ -22,12 +22,14 @@ fn measured(s: &Shown<'_>, of: fn(&Summary) -> f64) -> Option<f64> {
     s.view.measured.as_ref().map(of)
 }
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 23] = [
     ("blocks", |s| Some(s.cell.blocks.len() as f64)),
     ("samples", |s| measured(s, |m| m.samples as f64)),
     ("median_ns", |s| measured(s, |m| m.median_ns)),
     ("median_low_ns", |s| interval(s).map(|i| i.low)),
     ("median_high_ns", |s| interval(s).map(|i| i.high)),
+    ("median_blocks_low_ns", |s| range(s).map(|r| r.low)),
+    ("median_blocks_high_ns", |s| range(s).map(|r| r.high)),
     ("mean_ns", |s| measured(s, |m| m.mean_ns)),
     ("median_absolute_deviation_ns", |s| {
         measured(s, |m| m.median_absolute_deviation_ns)
@@ -66,6 +68,12 @@ const COLUMNS: [Column; 21] = [
 
 fn interval(s: &Shown<'_>) -> Option<tompion_stats::Interval> {
     s.view.median_interval.filter(|_| !s.view.plots_batches())
+}
+
+/// Of blocks whose medians disagree.
+fn range(s: &Shown<'_>) -> Option<tompion_stats::BlockRange> {
+    let range = s.view.over_blocks.range(0.5);
+    range.filter(|_| !s.view.plots_batches())
 }
 
 /// Empty where no sample lies beyond the quantile.

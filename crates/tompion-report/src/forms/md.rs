@@ -3,6 +3,7 @@
 use super::{Form, Make};
 use crate::blocks::{Block, Content, Entry, Item, Media, Table, shown, word};
 use crate::data::ReportData;
+use crate::remarks::Remarks;
 use crate::sections::SECTIONS;
 
 pub(super) static ENTRY: Form = Form {
@@ -147,6 +148,11 @@ fn table(out: &mut String, table: &Table) {
     line(out, heads.iter().map(|h| plain(h.0)));
     let rule = |h: &(&str, bool)| if h.1 { "---" } else { "---:" }.to_owned();
     line(out, heads.iter().map(rule));
+    let remarks = Remarks::of(table, Media::TEXT);
+    let entry = |entry: &Entry| match entry {
+        Entry::Remarked(text, remark) => format!("{text}{}", remarks.sign(remark)),
+        other => other.line(),
+    };
     let mut heading = String::new();
     for row in table.rows.iter().filter(|r| r.media.has(Media::TEXT)) {
         if row.is_heading() {
@@ -163,11 +169,14 @@ fn table(out: &mut String, table: &Table) {
             let mut entries = vec![plain(&row.label.line())];
             let by = by.map(|_| table.groups.get(group).unwrap_or(&heading));
             entries.extend(by.map(|by| plain(by)));
-            entries.extend(columns.iter().map(|(i, _)| plain(&cells[*i].line())));
+            entries.extend(columns.iter().map(|(i, _)| plain(&entry(&cells[*i]))));
             line(out, entries.into_iter());
         }
     }
     out.push('\n');
+    for line in remarks.lines() {
+        out.push_str(&format!("{}\n\n", plain(&line)));
+    }
 }
 
 fn line(out: &mut String, cells: impl Iterator<Item = String>) {

@@ -25,13 +25,13 @@ const FOOT: f64 = 0.6;
 /// The axes that fit all of `bins`: lengths and counts.
 pub(crate) fn ranges<'a>(bins: impl Iterator<Item = &'a Bin> + Clone) -> (Range<f64>, f64) {
     let lengths = decades(bins.clone().flat_map(|b| [b.low_ns, b.high_ns]));
-    let most = bins.map(|b| b.count).max().unwrap_or(1) as f64;
+    let most = bins.map(|b| b.weight).fold(1.0, f64::max);
     (lengths, 10f64.powf((most * 1.02).log10().ceil().max(1.0)))
 }
 
 /// Draws `bins`; `label` names the figure.
 pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &str) -> Drawn {
-    let total: u64 = bins.iter().map(|b| b.count).sum();
+    let total: f64 = bins.iter().map(|b| b.weight).sum();
     let width = SIZE.0 as i32;
     canvas(SIZE, label, "histogram", |root, tools| {
         let style = Style {
@@ -64,7 +64,7 @@ pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &st
             let style = text(Ink::Label, 12, HPos::Right, VPos::Center);
             root.draw_text(&count_tick(e), &style, (left - u(6), y))?;
             let style = text(Ink::Label, 12, HPos::Left, VPos::Center);
-            let share = n / total.max(1) as f64;
+            let share = n / total.max(1.0);
             if share <= 1.0 {
                 root.draw_text(&share_tick(share), &style, (right + u(6), y))?;
             }
@@ -73,7 +73,7 @@ pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &st
             let edge = |ns: f64| ns.clamp(lengths.start, lengths.end);
             let corners = [
                 (edge(b.low_ns), FOOT),
-                (edge(b.high_ns), (b.count as f64).clamp(FOOT, *most)),
+                (edge(b.high_ns), b.weight.clamp(FOOT, *most)),
             ];
             area.draw(&Rectangle::new(corners, Ink::Bar(Look::of(1, 0)).color()))?;
         }

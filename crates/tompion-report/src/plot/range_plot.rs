@@ -118,6 +118,8 @@ mod tests {
             label: label.into(),
             own: true,
             median_ns: 1.0,
+            median: String::new(),
+            p99: None,
             p99_ns: None,
             max_ns: 2.0,
             marked: None,

@@ -6,6 +6,10 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as G
 use super::wrap;
 use crate::blocks::{Entry, Media, Row, Table, word};
 use crate::figures::{NONE, plain};
+use crate::remarks::Remarks;
+
+/// Characters of a line where there is no room for longer ones.
+const NARROW: usize = 14;
 
 /// A rule below the headings is all the frame a table has.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -29,6 +33,22 @@ impl Shown {
         widest.max(chars(&self.title))
     }
 
+    /// Breaks words into lines where they take more than a figure does.
+    fn narrow(&mut self) {
+        for text in self.entries.iter_mut().flatten() {
+            if chars(text) > NARROW {
+                *text = text.split(' ').fold(String::new(), |lines, word| {
+                    let last = lines.lines().last().map_or(0, chars);
+                    match lines.as_str() {
+                        "" => word.to_owned(),
+                        _ if last + 1 + chars(word) > NARROW => format!("{lines}\n{word}"),
+                        _ => format!("{lines} {word}"),
+                    }
+                });
+            }
+        }
+    }
+
     /// The same where its group's title stands over it.
     fn first(&self) -> usize {
         self.width().max(chars(&self.over))
@@ -48,7 +68,12 @@ pub(super) fn table(table: &Table, width: usize) -> String {
         .filter(|r| r.media.has(Media::SCREEN))
         .collect();
     let indented = rows.iter().any(|r| r.is_heading());
-    let columns = columns(table, &rows);
+    let remarks = Remarks::of(table, Media::SCREEN);
+    let mut columns = columns(table, &rows, &remarks);
+    let wide = columns.iter().map(|c| c.first() + 2).max().unwrap_or(0);
+    if wide + chars(&table.head) > width {
+        columns.iter_mut().for_each(Shown::narrow);
+    }
     let widest = columns.iter().map(|c| c.first() + 2).max().unwrap_or(0);
     let room = width.saturating_sub(widest).max(8);
     // The widest column must fit beside the labels, which are wrapped instead.
@@ -71,10 +96,14 @@ pub(super) fn table(table: &Table, width: usize) -> String {
     for columns in pieces(&columns, width.saturating_sub(labels_wide)) {
         out.push_str(&aligned(&table.head, &labels, columns));
     }
+    for line in remarks.lines() {
+        out.push_str(&wrap(&plain(&line), width, "", "  "));
+        out.push('\n');
+    }
     out
 }
 
-fn columns(table: &Table, rows: &[&Row]) -> Vec<Shown> {
+fn columns(table: &Table, rows: &[&Row], remarks: &Remarks) -> Vec<Shown> {
     let mut columns = Vec::new();
     for group in 0..table.groups.len().max(1) {
         let mut over = table.groups.get(group).map(|title| lines(title));
@@ -88,7 +117,10 @@ fn columns(table: &Table, rows: &[&Row]) -> Vec<Shown> {
                 over: over.take().unwrap_or_default(),
                 title: lines(&column.title),
                 words: column.words,
-                entries: rows.iter().map(|r| r.cells.get(at).map(entry)).collect(),
+                entries: rows
+                    .iter()
+                    .map(|r| r.cells.get(at).map(|e| entry(e, remarks)))
+                    .collect(),
             });
         }
     }
@@ -101,9 +133,10 @@ fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-fn entry(entry: &Entry) -> String {
+fn entry(entry: &Entry, remarks: &Remarks) -> String {
     match entry {
         Entry::None => NONE.to_owned(),
+        Entry::Remarked(text, remark) => format!("{}{}", plain(text), remarks.sign(remark)),
         Entry::Verdict(judgement) => match (word(judgement.outcome), &judgement.value) {
             (word, None) => word.to_owned(),
             (word, Some(value)) => {

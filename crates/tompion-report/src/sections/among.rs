@@ -106,8 +106,8 @@ fn table(found: &Among) -> Table {
                 notes: Vec::new(),
             };
             let entries = vec![
-                Entry::Text(format_ns(r.median_ns)),
-                r.p99_ns.map(format_ns).into(),
+                Entry::Text(r.median.clone()),
+                r.p99.clone().into(),
                 Entry::Text(format_ns(r.max_ns)),
             ];
             Row::new(label, entries)

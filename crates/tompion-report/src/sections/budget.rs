@@ -6,8 +6,10 @@ use tompion_model::format_ns;
 use super::{Machine, Section};
 use crate::blocks::{Block, Column, Content, Entry, Label, Media, Row, Style, Table};
 use crate::data::ReportData;
+use crate::figures::NONE;
+use crate::over_blocks::no_interval;
 use crate::packet_budget::{Budget, Measured, RATES, READS_PER_PACKET, bit_rate, budgets};
-use crate::precision::{interval, rounded};
+use crate::precision::interval;
 
 pub(super) static ENTRY: Section = Section {
     name: "budget",
@@ -23,7 +25,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     if budgets.is_empty() {
         return Vec::new();
     }
-    let number = |m: Measured| Entry::Text(rounded(m.value, m.interval));
+    let number = |m: Measured| Entry::Text(m.in_words());
     let fits = |b: &Budget| {
         let of_rate = |(_, ns): (&str, f64)| {
             let sleep = b.packets_per_sleep(ns).map_or(Entry::None, number);
@@ -33,11 +35,12 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     };
     let rate = |b: &Budget| {
         let rate = b.packets_per_second()?;
-        let entries = vec![
-            number(rate),
-            rate.interval.map(interval).into(),
-            Entry::Text(bit_rate(rate)),
-        ];
+        let of_rate = match &rate.interval {
+            Ok(ends) => Entry::Text(interval(*ends)),
+            Err(why) => Entry::Remarked(NONE.to_owned(), no_interval(why)),
+        };
+        let bits = Entry::Text(bit_rate(&rate));
+        let entries = vec![number(rate), of_rate, bits];
         Some(Row::new(label(b), entries))
     };
     let head = || "Load, functions".to_owned();
@@ -101,11 +104,14 @@ fn label(b: &Budget) -> Label {
 }
 
 fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
-    let measured = |m: Measured| {
+    let measured = |m: &Measured| {
+        let interval = m.interval.as_ref();
         json!({
             "value": m.value,
-            "low": m.interval.map(|i| i.low),
-            "high": m.interval.map(|i| i.high),
+            "low": interval.ok().map(|i| i.low),
+            "high": interval.ok().map(|i| i.high),
+            "no_interval": interval.err(),
+            "range_of_blocks": m.range.map(|r| json!({ "low": r.low, "high": r.high })),
         })
     };
     let budget = |b: &Budget| {
@@ -115,14 +121,14 @@ fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
             "way": b.way,
             "clock": b.clock,
             "sleep": b.sleep,
-            "read_cost_ns": measured(b.read_ns),
-            "wake_up_latency_ns": b.late_ns.map(measured),
-            "packets_per_second": b.packets_per_second().map(measured),
+            "read_cost_ns": measured(&b.read_ns),
+            "wake_up_latency_ns": b.late_ns.as_ref().map(measured),
+            "packets_per_second": b.packets_per_second().as_ref().map(measured),
             "rates": RATES.iter().map(|(rate, ns)| json!({
                 "rate": rate,
                 "packet_ns": ns,
-                "reads_that_fit": measured(b.reads_that_fit(*ns)),
-                "packets_per_sleep": b.packets_per_sleep(*ns).map(measured),
+                "reads_that_fit": measured(&b.reads_that_fit(*ns)),
+                "packets_per_sleep": b.packets_per_sleep(*ns).as_ref().map(measured),
             })).collect::<Vec<_>>(),
         })
     };

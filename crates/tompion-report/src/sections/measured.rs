@@ -4,7 +4,7 @@ pub(super) mod distributions;
 mod disturbed;
 mod statistics;
 
-use tompion_model::{Cell, Summary, factor, format_ns};
+use tompion_model::{Cell, factor, format_ns};
 
 use super::verdicts::missed_any;
 use crate::blocks::{Block, Column, Content, Entry, Label, Layout, Media, Row, Style, Table};
@@ -78,24 +78,33 @@ pub(super) fn over_time<'a>(grid: &Grid<'a>, explain: bool) -> Block<'a> {
 }
 
 /// What stands in a column for a cell.
-pub(super) type Of = Box<dyn Fn(&Shown<'_>) -> Option<String>>;
+pub(super) type Of = Box<dyn Fn(&Shown<'_>) -> Entry>;
 
 /// Median, p99 and maximum, a group of columns for each load.
 pub(super) fn short(grid: &Grid<'_>) -> Table {
-    let single = |of: fn(&Summary) -> Option<f64>| -> Of {
-        Box::new(move |s| s.view.measured.as_ref().and_then(of).map(format_ns))
-    };
     let mut columns: Vec<(Column, Of)> = vec![
         (
             Column::of("samples").on(Media::TEXT),
-            Box::new(|s| Some(count(s.view.measured.as_ref().map_or(0, |m| m.samples)))),
+            Box::new(|s| count(s.view.measured.as_ref().map_or(0, |m| m.samples)).into()),
         ),
-        (Column::of("median"), Box::new(|s| s.view.median())),
-        (Column::of("p99"), single(|m| supported(m, 0.99, m.p99_ns))),
-        (Column::of("max"), single(|m| Some(m.max_ns))),
+        (Column::of("median"), Box::new(median)),
+        (
+            Column::of("p99"),
+            Box::new(|s| s.view.quantile(0.99, |m| m.p99_ns).into()),
+        ),
+        (
+            Column::of("max"),
+            Box::new(|s| {
+                let measured = s.view.measured.as_ref();
+                measured.map(|m| format_ns(m.max_ns)).into()
+            }),
+        ),
     ];
     if grid.cells().any(|s| s.view.batched.is_some()) {
-        let per_read: Of = Box::new(|s| Some(format_ns(s.view.batched.as_ref()?.median_ns)));
+        let per_read: Of = Box::new(|s| {
+            let batched = s.view.batched.is_some();
+            batched.then(|| s.view.read_median()).flatten().into()
+        });
         columns.insert(1, (Column::of("per read"), per_read));
     }
     // Verdicts see another p99 than the one as measured where periods were missed.
@@ -108,10 +117,18 @@ pub(super) fn short(grid: &Grid<'_>) -> Table {
 }
 
 fn corrected_p99() -> Of {
-    Box::new(|s| {
-        let filled = s.view.filled.as_ref()?;
-        supported(filled, 0.99, filled.p99_ns).map(format_ns)
-    })
+    Box::new(|s| s.view.corrected_p99().into())
+}
+
+/// The median of single operations, with a remark where it has no interval.
+fn median(s: &Shown<'_>) -> Entry {
+    let Some(text) = s.view.median() else {
+        return Entry::None;
+    };
+    match &s.view.no_median_interval {
+        Some(why) => Entry::Remarked(text, why.clone()),
+        None => Entry::Text(text),
+    }
 }
 
 /// CPU time of each sleep, and missed periods, where something sleeps.
@@ -123,11 +140,11 @@ fn cost<'a>(grid: &Grid<'_>) -> Option<Block<'a>> {
     let mut columns: Vec<(Column, Of)> = vec![
         (
             Column::of("CPU"),
-            Box::new(|s| s.cell.cpu_per_operation_ns().map(format_ns)),
+            Box::new(|s| s.cell.cpu_per_operation_ns().map(format_ns).into()),
         ),
         (
             Column::of("missed"),
-            Box::new(|s| s.cell.missed_periods.map(count)),
+            Box::new(|s| s.cell.missed_periods.map(count).into()),
         ),
     ];
     if grid.cells().any(|s| missed_any(&s)) {
@@ -157,7 +174,7 @@ fn by_load<'r, 'a: 'r>(
 ) -> Table {
     let row = |row: &GridRow<'_>| {
         let of_load = |shown: &Option<Shown<'_>>| {
-            let entry = |of: &Of| Entry::from(shown.as_ref().and_then(of));
+            let entry = |of: &Of| shown.as_ref().map_or(Entry::None, of);
             columns.iter().map(|(_, of)| entry(of)).collect::<Vec<_>>()
         };
         Row::new(label(row), row.by_load.iter().flat_map(of_load).collect())
@@ -184,7 +201,7 @@ pub(super) fn below_loads(grid: &Grid<'_>, head: &str, columns: Vec<(Column, Of)
         rows.push(Row::heading(load_title(load)));
         rows.extend(grid.rows.iter().filter_map(|row| {
             let shown = row.by_load[i].as_ref()?;
-            let entries = columns.iter().map(|(_, of)| Entry::from(of(shown)));
+            let entries = columns.iter().map(|(_, of)| of(shown));
             Some(Row::new(label(row), entries.collect()))
         }));
     }

@@ -44,7 +44,8 @@ fn maxima(data: &ReportData) -> Option<Block<'_>> {
     let open = summary.groups.len() <= OPEN;
     let mut blocks: Vec<Block<'_>> = Vec::new();
     for table in tables(&summary, probe_title) {
-        let rows = table.rows.into_iter().map(Vec::from).collect();
+        let entries = |row: [String; 8]| row.map(Entry::Text).into();
+        let rows = table.rows.into_iter().map(entries).collect();
         blocks.push(of_cell(table.title, &HEADS.map(str::to_owned), rows, open));
     }
     blocks.push(Content::List(legend(&summary)).into());
@@ -57,11 +58,11 @@ fn maxima(data: &ReportData) -> Option<Block<'_>> {
 }
 
 /// One cell on all platforms, a row each.
-fn of_cell<'a>(title: String, heads: &[String], rows: Vec<Vec<String>>, open: bool) -> Block<'a> {
-    let row = |row: Vec<String>| {
+fn of_cell<'a>(title: String, heads: &[String], rows: Vec<Vec<Entry>>, open: bool) -> Block<'a> {
+    let row = |row: Vec<Entry>| {
         let mut entries = row.into_iter();
-        let label = entries.next().unwrap_or_default();
-        Row::new(label, entries.map(Entry::Text).collect())
+        let label = entries.next().unwrap_or(Entry::None);
+        Row::new(label.line(), entries.collect())
     };
     let table = Table::of(
         heads[0].clone(),

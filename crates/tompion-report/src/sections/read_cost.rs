@@ -1,7 +1,7 @@
 //! What it costs to read a clock.
 
 use crate::grid::ProbeWords;
-use tompion_model::{factor, format_ns};
+use tompion_model::factor;
 use tompion_probe::read_cost;
 
 use super::{Machine, Probe, Section, measured, opening};
@@ -46,12 +46,15 @@ fn read_ns(view: &CellView) -> Option<f64> {
 }
 
 fn outcome(_: &ReportData, cells: &[Shown<'_>], _: &str) -> Option<String> {
-    let mut reads: Vec<(f64, String)> = cells
+    let mut reads: Vec<(f64, &Shown<'_>)> = cells
         .iter()
-        .filter_map(|s| Some((read_ns(s.view)?, opening::name(s))))
+        .filter_map(|s| Some((read_ns(s.view)?, s)))
         .collect();
     reads.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let words = |(ns, name): &(f64, String)| format!("{} with {name}", format_ns(*ns));
+    let words = |(_, s): &(f64, &Shown<'_>)| {
+        let median = s.view.read_median().unwrap_or_default();
+        format!("{median} with {}", opening::name(s))
+    };
     Some(match (reads.first()?, reads.last()?) {
         (only, _) if reads.len() == 1 => format!("a read takes {} (median).", words(only)),
         (cheapest, dearest) => format!(
@@ -73,9 +76,9 @@ fn tiles(data: &ReportData) -> Vec<Tile> {
         .filter(fine)
         .filter_map(|s| Some((read_ns(s.view)?, s)))
         .min_by(|a, b| a.0.total_cmp(&b.0));
-    let tile = |(ns, s): (f64, Shown<'_>)| Tile {
+    let tile = |(_, s): (f64, Shown<'_>)| Tile {
         what: "Cheapest read of a fine clock",
-        value: format_ns(ns),
+        value: s.view.read_median().unwrap_or_default(),
         of: factors_in_words(&s.cell.factors),
     };
     cheapest.map(tile).into_iter().collect()

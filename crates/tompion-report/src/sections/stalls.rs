@@ -129,7 +129,7 @@ fn part<'a>(grid: &Grid<'a>, tick_hz: Option<u32>) -> Block<'a> {
         Content::Heading("How long do iterations take?".to_owned()),
         Content::Lead(format!(
             "All iterations in two-level binary bins, counts on a logarithmic axis with their share of all iterations, \
-             as in Perneel et al. 2015, figure 5. The threshold of a stall is {threshold}."
+             as in Perneel et al. 2015, figure 5; of several blocks each counts as if it had as many. The threshold of a stall is {threshold}."
         )),
         Content::Figures(Layout::SideBySide, lengths(grid, &all)),
         Content::Heading("Stalls over time".to_owned()),

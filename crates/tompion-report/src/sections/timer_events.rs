@@ -101,7 +101,12 @@ fn part(grid: Grid<'_>, explain: bool) -> Block<'_> {
 /// The paper's table and plots, and stability.
 fn intervals<'a>(grid: &Grid<'a>, explain: bool) -> Vec<Block<'a>> {
     let columns = columns(grid).into_iter();
-    let columns = columns.map(|c| (Column::of(c.title), c.of as Of)).collect();
+    let entries = columns.map(|c| {
+        let of = c.of;
+        let entry: Of = Box::new(move |s| of(s).into());
+        (Column::of(c.title), entry)
+    });
+    let columns = entries.collect();
     let table = below_loads(grid, "Mechanism", columns);
     let title = "Intervals and time error, in µs".to_owned();
     let mut blocks: Vec<Block<'a>> =

@@ -42,11 +42,12 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 }
 
 fn tiles(data: &ReportData) -> Vec<Tile> {
-    let tile = |what, ns, s: &Shown<'_>| Tile {
+    let tile = |what, value, s: &Shown<'_>| Tile {
         what,
-        value: format_ns(ns),
+        value,
         of: factors_in_words(&s.cell.factors),
     };
+    let median = |s: &Shown<'_>| s.view.plotted_median().unwrap_or_default();
     let best = at_rest(data, PROBE.name)
         .into_iter()
         .filter_map(|s| Some((s.view.plotted()?.median_ns, s)))
@@ -56,7 +57,7 @@ fn tiles(data: &ReportData) -> Vec<Tile> {
         .filter(|s| s.cell.factors.level(factor::PROBE) == PROBE.name)
         .filter_map(|s| Some((s.view.plotted()?.max_ns, s)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    let best = best.map(|(ns, s)| tile("Most punctual wake-up (median)", ns, &s));
-    let worst = worst.map(|(ns, s)| tile("Latest wake-up seen", ns, &s));
+    let best = best.map(|(_, s)| tile("Most punctual wake-up (median)", median(&s), &s));
+    let worst = worst.map(|(ns, s)| tile("Latest wake-up seen", format_ns(ns), &s));
     best.into_iter().chain(worst).collect()
 }

@@ -94,21 +94,41 @@ fn the_likeliest_is_scipys() {
 #[test]
 fn the_extremal_index_by_hand() {
     // Excesses at 0, 1, 2, 30: gaps 1, 1, 28; 2 * 27^2 / (3 * 27 * 26).
-    let mut series = vec![0.0; 40];
-    for i in [0, 1, 2, 30] {
-        series[i] = 1.0;
-    }
+    let extremal_index = |places: &[usize]| {
+        Excesses {
+            samples: 40,
+            threshold: 0.0,
+            sizes: vec![1.0; places.len()],
+            places: places.to_vec(),
+        }
+        .extremal_index()
+    };
     near(
-        extremal_index(&series, 0.5),
+        extremal_index(&[0, 1, 2, 30]),
         2.0 * 729.0 / (3.0 * 702.0),
         1e-12,
     );
     // All gaps at most 2: 2 * 5^2 / (3 * 9), above 1.
-    let mut close = vec![0.0; 8];
-    for i in [0, 1, 3, 5] {
-        close[i] = 1.0;
+    assert_eq!(extremal_index(&[0, 1, 3, 5]), 1.0);
+}
+
+#[test]
+fn the_largest_are_kept_however_long_the_series() {
+    let mut noise = Noise::new(9);
+    for n in [500, 1999, 20_000] {
+        // Some values many times.
+        let values: Vec<f64> = (0..n)
+            .map(|_| (1e4 * noise.exponential()).floor())
+            .collect();
+        let kept = TailSeries::of(&values).excesses().unwrap();
+        let mut sorted = values.clone();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let threshold = sorted[(n / 10).min(200)];
+        let places: Vec<usize> = (0..n).filter(|i| values[*i] > threshold).collect();
+        assert_eq!((kept.threshold, kept.places), (threshold, places));
+        let smallest = sorted[kept.sizes.len() - 1] - threshold;
+        assert_eq!((kept.sizes[0], kept.samples), (smallest, n));
     }
-    assert_eq!(extremal_index(&close, 0.5), 1.0);
 }
 
 /// Series of known truth.

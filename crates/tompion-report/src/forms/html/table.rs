@@ -5,6 +5,7 @@ use tompion_assess::verdict::Outcome;
 
 use crate::blocks::{Column, Entry, Judgement, Label, Media, Row, Style, Table, word};
 use crate::figures::NONE;
+use crate::remarks::Remarks;
 
 /// Columns beside the labels that a sheet of paper has room for; further groups have a
 /// table of their own below.
@@ -28,6 +29,7 @@ pub(super) fn table(table: &Table) -> Markup {
         .iter()
         .filter(|r| r.media.has(Media::PAGE))
         .collect();
+    let remarks = Remarks::of(table, Media::PAGE);
     if table.groups.is_empty() {
         let place = |(at, column)| Place {
             column,
@@ -42,9 +44,10 @@ pub(super) fn table(table: &Table) -> Markup {
         return markup! {
             div.parts {
                 @for (i, places) in places.chunks(most).enumerate() {
-                    (one(table, &[], places, &rows, i == 0))
+                    (one(table, &[], places, &rows, i == 0, &remarks))
                 }
-                @if places.is_empty() { (one(table, &[], &[], &rows, true)) }
+                @if places.is_empty() { (one(table, &[], &[], &rows, true, &remarks)) }
+                (below(&remarks))
             }
         };
     }
@@ -60,8 +63,9 @@ pub(super) fn table(table: &Table) -> Markup {
                         first: n == 0,
                     })
                 }).collect();
-                (one(table, groups, &places, &rows, true))
+                (one(table, groups, &places, &rows, true, &remarks))
             }
+            (below(&remarks))
         }
     }
 }
@@ -73,6 +77,7 @@ fn one(
     places: &[Place<'_>],
     rows: &[&Row],
     whole: bool,
+    remarks: &Remarks,
 ) -> Markup {
     let class = match table.style {
         Style::Numbers => "numbers",
@@ -95,7 +100,7 @@ fn one(
                     }
                 }
                 @for rows in rows.chunk_by(|_, next| !next.is_heading()) {
-                    tbody { @for row in rows { (line(table, row, places, whole)) } }
+                    tbody { @for row in rows { (line(table, row, places, whole, remarks)) } }
                 }
             }
         }
@@ -115,7 +120,12 @@ fn class(place: &Place<'_>) -> Option<&'static str> {
     }
 }
 
-fn line(table: &Table, row: &Row, places: &[Place<'_>], whole: bool) -> Markup {
+/// What the signs beside figures stand for.
+fn below(remarks: &Remarks) -> Markup {
+    markup! { @for line in remarks.lines() { p.small { (line) } } }
+}
+
+fn line(table: &Table, row: &Row, places: &[Place<'_>], whole: bool, remarks: &Remarks) -> Markup {
     if row.is_heading() {
         return markup! {
             tr.group { th colspan=(places.len() + 1) { span { (row.label.line()) } } }
@@ -127,7 +137,7 @@ fn line(table: &Table, row: &Row, places: &[Place<'_>], whole: bool) -> Markup {
             th scope="row" { (label(&row.label, verdicts, whole)) }
             @for p in places {
                 @let title = verdicts.then_some(p.column.title.as_str());
-                td class=[class(p)] data-load=[title] { (entry(&row.cells[p.at])) }
+                td class=[class(p)] data-load=[title] { (entry(&row.cells[p.at], remarks)) }
             }
         }
     }
@@ -142,12 +152,13 @@ fn label(label: &Label, verdicts: bool, whole: bool) -> Markup {
     }
 }
 
-fn entry(entry: &Entry) -> Markup {
+fn entry(entry: &Entry, remarks: &Remarks) -> Markup {
     markup! {
         @match entry {
             Entry::None => (NONE),
             Entry::Text(text) => (text),
             Entry::Noted(text, note) => { (text) span.variant { (note) } },
+            Entry::Remarked(text, remark) => span title=(remark) { (text) (remarks.sign(remark)) },
             Entry::Share(share, words) => {
                 svg.share viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
                     rect class="f c0" width=(format!("{:.2}", (share * 100.0).max(0.4))) height="8" {}

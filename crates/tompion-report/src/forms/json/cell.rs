@@ -2,13 +2,16 @@
 
 use serde_json::{Map, Value, json};
 use tompion_model::{CauseTotal, Granularity, Summary, factor};
+use tompion_stats::Extrapolation;
 
 use crate::data::Shown;
 use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
 use crate::figures::supported;
+use crate::over_blocks::{OverBlocks, QUANTILES};
 use crate::precision::LEVEL;
 use crate::stalls::{Mode, Periodic, StallsView};
+use crate::tails::Tail;
 use crate::timer_events::{self, REARMED, interrupts_per_second, missed_share};
 
 /// One cell with all that was found of it.
@@ -19,16 +22,18 @@ pub(super) fn cell(s: &Shown<'_>) -> Value {
         "name": cell.factors.to_string(),
         "factors": cell.factors,
         "blocks": cell.blocks.len(),
-        "measured": summary(view.measured.as_ref()),
-        "undisturbed": summary(view.undisturbed.as_ref()),
-        "missed_filled": summary(view.filled.as_ref()),
-        "batched": summary(view.batched.as_ref()),
+        "measured": summary(view.measured.as_ref(), (!view.plots_batches()).then_some(&view.over_blocks)),
+        "undisturbed": summary(view.undisturbed.as_ref(), None),
+        "missed_filled": summary(view.filled.as_ref(), Some(&view.filled_over_blocks)),
+        "batched": summary(view.batched.as_ref(), Some(&view.batched_over_blocks)),
         "median_interval": view.median_interval.map(|i| json!({
             "of": if view.plots_batches() { "batched" } else { "measured" },
             "level": LEVEL,
             "low_ns": i.low,
             "high_ns": i.high,
         })),
+        "no_median_interval": view.no_median_interval,
+        "tail": view.tail.as_ref().map(tail),
         "dependence": view.dependence.time().map(|time| json!({
             "autocorrelation_time_samples": time,
             "effective_samples": view.dependence.effective_samples(),
@@ -55,11 +60,25 @@ pub(super) fn cell(s: &Shown<'_>) -> Value {
 }
 
 /// All statistics; quantiles with less than one sample beyond them are listed
-/// in `unsupported_quantiles`.
-fn summary(summary: Option<&Summary>) -> Value {
+/// in `unsupported_quantiles`; `over_blocks` has the interval of each other, or why there is none,
+/// and the range of the blocks' own where these disagree.
+fn summary(summary: Option<&Summary>, over_blocks: Option<&OverBlocks>) -> Value {
     let Some(s) = summary else { return Value::Null };
     let mut value = serde_json::to_value(s).unwrap_or_else(|_| Value::Object(Map::new()));
     let beyond = |q: f64| supported(s, q, 0.0).is_none();
+    if let Some(over_blocks) = over_blocks {
+        let shown = QUANTILES.into_iter().filter(|(q, _)| !beyond(*q));
+        let quantiles = shown.filter_map(|(q, name)| {
+            let interval = over_blocks.interval(q)?;
+            let quantile = json!({
+                "interval": interval.ok().map(|i| json!({ "level": i.level, "low_ns": i.low, "high_ns": i.high })),
+                "no_interval": interval.err().map(|why| why.to_string()),
+                "range_of_blocks": over_blocks.range(q).map(|r| json!({ "low_ns": r.low, "high_ns": r.high })),
+            });
+            Some((name.to_owned(), quantile))
+        });
+        value["over_blocks"] = Value::Object(quantiles.collect());
+    }
     let weak: Vec<&str> = [
         (0.9, "p90_ns"),
         (0.95, "p95_ns"),
@@ -72,6 +91,32 @@ fn summary(summary: Option<&Summary>) -> Value {
     .collect();
     value["unsupported_quantiles"] = json!(weak);
     value
+}
+
+/// Quantiles beyond the samples, each extrapolated or refused.
+fn tail(t: &Tail) -> Value {
+    let quantile = |(q, found): &(f64, Result<Extrapolation, String>)| match found {
+        Ok(e) => json!({
+            "quantile": q,
+            "extrapolated": true,
+            "value_ns": e.quantile / 1e3,
+            "level": e.interval.level,
+            "low_ns": e.interval.low / 1e3,
+            "high_ns": e.interval.high / 1e3,
+            "samples_expected_beyond": e.expected_beyond,
+            "threshold_ns": e.threshold / 1e3,
+            "excesses": e.excesses,
+            "shape": e.shape,
+            "scale_ns": e.scale / 1e3,
+            "fit_p": e.fit_p,
+            "extremal_index": e.extremal_index,
+        }),
+        Err(why) => json!({ "quantile": q, "extrapolated": false, "refused": why }),
+    };
+    json!({
+        "missed_filled": t.filled,
+        "quantiles": t.quantiles.iter().map(quantile).collect::<Vec<_>>(),
+    })
 }
 
 /// Null for other probes and where no trial has figures.

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::blocks::{Block, Content, Entry, Table};
+use crate::blocks::{Block, Content, Entry, Media, Table};
+use crate::figures::NONE;
+use crate::remarks::Remarks;
 
 /// The blocks of a section, each an object with its kind; plots by what they show.
 pub(crate) fn pieces(blocks: &[Block<'_>]) -> Vec<Value> {
@@ -65,6 +67,7 @@ fn table(table: &Table) -> Value {
     let titles = table.columns.iter().map(|c| c.title.replace('\n', " "));
     let entry = |entry: &Entry| match entry {
         Entry::None => Value::Null,
+        Entry::Remarked(text, _) if text == NONE => Value::Null,
         Entry::Share(share, _) => json!(share),
         entry => json!(entry.line()),
     };
@@ -72,10 +75,15 @@ fn table(table: &Table) -> Value {
         let entries: Vec<Value> = row.cells.iter().map(entry).collect();
         json!({ "label": row.label.line(), "entries": entries })
     });
-    json!({
+    let remarks = Remarks::of(table, Media::ALL).lines();
+    let mut value = json!({
         "head": table.head,
         "groups": table.groups,
         "columns": titles.collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
-    })
+    });
+    if !remarks.is_empty() {
+        value["remarks"] = json!(remarks);
+    }
+    value
 }

@@ -3,13 +3,11 @@
 use std::rc::Rc;
 
 use crate::blocks::{Block, Content, Figure, Key, Layout, Media};
-use crate::data::CellView;
 use crate::figures::{NONE, count, ns};
 use crate::grid::{Grid, Row, load_title};
 use crate::plot::ccdf::{Curve, ranges};
 use crate::plot::time_series::{PANELS_PER_ROW, Panel};
 use crate::plot::{Drawn, Look, ccdf, characters, time_series};
-use crate::precision::ns_within;
 
 /// Lines that an eye can follow in one plot; with more rows each method has plots of
 /// its own.
@@ -37,7 +35,8 @@ pub(in crate::sections) fn ccdfs_of<'a>(
     let heading = "How often is it worse than x?".to_owned();
     let mut blocks = vec![Content::Heading(heading).on(Media::PAGE)];
     if explain {
-        let lead = "Complementary cumulative distributions on logarithmic axes: a point (x, y) says that the share y of all samples is x or more. \
+        let lead = "Complementary cumulative distributions on logarithmic axes: a point (x, y) says that the share y of samples is x or more, \
+                    in the mean of the blocks' distributions, of which each weighs the same. \
                     Dashed vertical lines are means, end points the largest samples, as in Kirova et al. 2019, Future Internet 11(8):179. \
                     All loads share their axes.";
         blocks.push(Content::Lead(lead.to_owned()).on(Media::PAGE));
@@ -232,12 +231,10 @@ fn panels<'a>(grid: &Grid<'a>, rows: &[Row<'a>]) -> Vec<Panel<'a>> {
             let sampled = shown
                 .map(|s| s.view)
                 .and_then(|v| Some((v, v.plotted()?.median_ns)));
-            // The interval is that of the plotted values, batches or not.
-            let words = |v: &CellView, median_ns| ns_within(median_ns, v.median_interval);
             panels.push(Panel {
                 title: panel_title(load, row),
                 figure: match sampled {
-                    Some((v, median_ns)) => format!("median {}", words(v, median_ns)),
+                    Some((v, _)) => format!("median {}", v.plotted_median().unwrap_or_default()),
                     None => "no samples".to_owned(),
                 },
                 look: Look::of(row.method_index, row.variant_index),

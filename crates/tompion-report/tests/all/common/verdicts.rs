@@ -14,6 +14,8 @@ pub fn verdict(load: &str, outcome: Outcome, estimate_ns: f64) -> LoadVerdict {
         estimate_ns,
         low_ns: Some(estimate_ns * 0.9),
         high_ns: Some(estimate_ns * 1.2),
+        blocks_low_ns: None,
+        blocks_high_ns: None,
         samples: 16_000,
         samples_missing: if outcome == Outcome::Inconclusive {
             2_400
