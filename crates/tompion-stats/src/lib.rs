@@ -21,6 +21,7 @@ mod bins;
 mod block_interval;
 mod change_points;
 mod coarse;
+mod coarse_counts;
 mod counting;
 mod dependence;
 mod distribution;
@@ -56,6 +57,7 @@ pub use block_interval::{
 };
 pub use change_points::{ChangePoint, ChangePointError, Figures, LEAST_FIGURES, change_points};
 pub use coarse::MANY_DISTINCT;
+pub use coarse_counts::CoarseCounts;
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use equivalence::{Answer, Equivalence, EquivalenceError, Margin, POWER, equivalence};

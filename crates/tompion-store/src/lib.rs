@@ -28,6 +28,7 @@ mod reader;
 mod reserve;
 mod run_json;
 mod samples;
+mod shapes;
 mod thrift;
 mod trial_files;
 mod version_1;

@@ -276,7 +276,7 @@ impl ParquetFile {
 
     pub(super) fn of_file(path: &Path, file: File) -> Result<Self> {
         let same = file.try_clone().map_err(Error::io(path, "opening"))?;
-        let read = || footer::check_schema(&file).and_then(|()| SerializedFileReader::new(same));
+        let read = || footer::check(&file).and_then(|()| SerializedFileReader::new(same));
         let reader = caught(path, read)?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); the run is damaged");
             by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))
