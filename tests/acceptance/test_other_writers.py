@@ -795,6 +795,26 @@ def test_a_run_json_full_of_holes_is_refused(tmp_path):
     refused_within_limits(run, "run.json", "not text")
 
 
+@BOTH_FORMS
+def test_a_parquet_file_full_of_holes_is_refused(tmp_path, finished):
+    """Hashing it would take an hour, and its length would account for any number of rows."""
+    run = write_run(tmp_path / "run", [trial(some_values(10))], finished)
+    path = run / ("wake-up.parquet" if finished else "samples/00000.parquet")
+    footer = path.read_bytes()[-4000:]
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+        file.seek(-len(footer), os.SEEK_END)
+        file.write(footer)
+
+    def lengthen(record):
+        for file in record["files"]:
+            if file["file"] == path.name:
+                file["bytes"] = 1 << 40
+
+    change_record(run, lengthen)
+    refused_within_limits(run, path.name, "mostly holes")
+
+
 def test_methods_that_each_have_a_load_of_their_own_take_no_memory_of_their_product(tmp_path):
     trials = [trial([5000, 6000], factors=FACTORS | {"method": f"m{i}", "load": f"cpu:threads={i}"})
               for i in range(1, 1000)]

@@ -18,6 +18,7 @@ mod footer;
 pub mod fuzz;
 mod gather;
 mod histograms;
+mod holes;
 mod leftovers;
 mod limits;
 mod magnitudes;

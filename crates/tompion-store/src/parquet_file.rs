@@ -23,6 +23,7 @@ use super::column::{Column, Data, Kind};
 use super::constant::Constant;
 use super::directory::Directory;
 use super::footer;
+use super::holes;
 use super::limits;
 use super::pages::{self, Checked};
 use tompion_model::SideTable;
@@ -505,10 +506,14 @@ impl ParquetFile {
 /// Opens a file of a run that has to be there.
 pub(super) fn open_regular(directory: &Directory, name: &str) -> Result<File> {
     let path = directory.path().join(name);
-    directory.read(name).map_err(|e| match e.kind() {
+    let file = directory.read(name).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Error::invalid(&path, "is not there; the run is damaged"),
         _ => Error::io(&path, "opening")(e),
-    })
+    })?;
+    match holes::are_most_of(&file).map_err(Error::io(&path, "reading"))? {
+        true => Err(Error::invalid(&path, "is mostly holes; the run is damaged")),
+        false => Ok(file),
+    }
 }
 
 #[cfg(test)]
