@@ -813,6 +813,26 @@ def test_a_run_json_full_of_holes_is_refused(tmp_path):
     refused_within_limits(run, "run.json", "not text")
 
 
+@BOTH_FORMS
+def test_a_parquet_file_full_of_holes_is_refused(tmp_path, finished):
+    """Hashing it would take an hour, and its length would account for any number of rows."""
+    run = write_run(tmp_path / "run", [trial(some_values(10))], finished)
+    path = run / ("wake-up.parquet" if finished else "samples/00000.parquet")
+    footer = path.read_bytes()[-4000:]
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+        file.seek(-len(footer), os.SEEK_END)
+        file.write(footer)
+
+    def lengthen(record):
+        for file in record["files"]:
+            if file["file"] == path.name:
+                file["bytes"] = 1 << 40
+
+    change_record(run, lengthen)
+    refused_within_limits(run, path.name, "mostly holes")
+
+
 def test_methods_that_each_have_a_load_of_their_own_take_no_memory_of_their_product(tmp_path):
     trials = [trial([5000, 6000], factors=FACTORS | {"method": f"m{i}", "load": f"cpu:threads={i}"})
               for i in range(1, 1000)]
@@ -827,7 +847,75 @@ def test_missed_periods_beyond_what_a_reader_fills_in_are_refused(tmp_path):
     rows = 10_000
     run = write_run(tmp_path / "run", [trial(some_values(rows), period_ns=0)], finished=False)
     replace_column(run, "samples", "missed", pa.array(np.full(rows, 2**32 - 1, np.uint32)))
-    refused_within_limits(run, "missed more periods than a reader fills in")
+    refused_within_limits(run, "missed periods in", "32 a byte")
+
+
+def missed_run(directory: Path, trials: int, rows: int, missed: int) -> Path:
+    """Each row of each trial comes so many periods of 100 us late, at a place of its own."""
+    random, period_ps = np.random.default_rng(7), 10**8
+    late = [missed * period_ps + random.integers(1, period_ps, rows) for _ in range(trials)]
+    run = write_run(directory, [trial(values, period_ns=period_ps // 1000, block=block)
+                                for block, values in enumerate(late)], finished=False)
+    for number in range(trials):
+        path = run / f"samples/{number:05}.parquet"
+        table = pq.read_table(path)
+        column = pa.array(np.full(rows, missed, np.uint32))
+        table = table.set_column(table.schema.get_field_index("missed"), "missed", column)
+        pq.write_table(table, path)
+        change_record(run, lambda record: record["trials"][number]["tables"]["samples"].update(
+            crc32=checksum(table, list(SAMPLE_COLUMNS))))
+    return run
+
+
+def test_many_missed_periods_in_each_of_many_rows_take_little(tmp_path):
+    rows, missed, period_ns = 3000, 80_000, 10**5
+    run = missed_run(tmp_path / "run", 1, rows, missed)
+    done, memory = limited("report", run, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert memory < 128, memory
+    [found] = json.loads(done.stdout)["cells"]
+    filled = found["missed_filled"]
+    assert filled["samples"] == rows * (missed + 1)
+    assert filled["max_ns"] == found["measured"]["max_ns"]
+    # Each row falls from its value to nearly nothing in equal steps.
+    whole = (missed + 0.5) * period_ns
+    for figure, share in [("p25_ns", 0.25), ("median_ns", 0.5), ("p99_ns", 0.99)]:
+        assert filled[figure] == pytest.approx(share * whole, rel=1e-3), figure
+    assert filled["mean_ns"] == pytest.approx(whole / 2, rel=1e-4)
+
+
+def test_missed_periods_of_many_trials_take_little(tmp_path):
+    """Each of them few enough to be filled in one by one; all of them together are not."""
+    run = missed_run(tmp_path / "run", 20, 52, 80_000)
+    done, memory = limited("report", run, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert memory < 256, memory
+    [found] = json.loads(done.stdout)["cells"]
+    assert found["missed_filled"]["samples"] == 20 * 52 * 80_001
+    assert found["missed_filled"]["median_ns"] == pytest.approx(4e9, rel=1e-3)
+
+
+def test_more_missed_periods_than_a_run_has_are_refused(tmp_path):
+    refused_within_limits(missed_run(tmp_path / "run", 2, 3000, 80_000), "missed periods in", "32 a byte")
+
+
+def test_one_text_in_every_row_takes_little(tmp_path):
+    """As often as the limits let it stand there."""
+    rows = 2**21
+    run = write_run(tmp_path / "run", [trial(some_values(10), side_tables={
+        "flows": pa.table({"flow": pa.array(["x"]), "peer": pa.array(["x"])})})], finished=False)
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["a flow"]))
+    table = pa.table({"flow": texts, "peer": texts})
+    path = run / "samples/00000.flows.parquet"
+    pq.write_table(table, path, row_group_size=rows)
+    plain = pa.table({name: column.cast(pa.string()) for name, column in zip(table.column_names, table.columns)})
+    change_record(run, lambda record: record["trials"][0]["tables"]["flows"].update(
+        rows=rows, crc32=checksum(plain, ["flow", "peer"])))
+    assert path.stat().st_size < 10**5
+    done, memory = limited("report", run, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert memory < 256, memory
+
 
 
 @pytest.mark.parametrize("rows", [2**62, 2**40, 2**31 - 1])
@@ -850,6 +938,19 @@ def test_a_footer_that_announces_rows_without_end_is_refused(tmp_path, rows, fin
 
     change_record(run, announce)
     refused_within_limits(run)
+
+
+def test_a_footer_with_lists_of_truths_without_end_is_refused(tmp_path):
+    """They take no bytes, but time."""
+    run = write_run(tmp_path / "run", [trial(some_values(10))], finished=False)
+    path = run / "samples/00000.parquet"
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    # Field 100: ten lists of 2^31 - 1 truths each.
+    field = b"\x09" + zigzag(100) + b"\xa9" + 10 * b"\xf1\xff\xff\xff\xff\x07"
+    footer = content[-8 - length:-9] + field + b"\0"
+    path.write_bytes(content[:-8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    refused_within_limits(run, "list of truths")
 
 
 def zigzag(number: int) -> bytes:

@@ -4,13 +4,22 @@ use std::collections::BTreeMap;
 
 use tompion_stats::{Distribution, MANY_DISTINCT};
 
+use crate::filled::EXACT;
 use crate::{Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, View};
 
 /// Distinct values that all distributions of a run keep together, about: 128 MiB.
 const MOST_KEPT: usize = 1 << 23;
 
+/// Of a run of few bytes these may be kept, and so many more for each byte: values of a run that
+/// was measured, which differ, take some bytes each.
+const LEAST_ROOM: u64 = 1 << 20;
+const ROOM_PER_BYTE: u64 = 4;
+
 /// Distinct values that each may keep all the same.
 const LEAST_EACH: usize = 1 << 12;
+
+/// Missed periods of a run that stand for a value each; those of later trials are counted in bins.
+const MOST_EXACT: u64 = 1 << 25;
 
 /// Everything a run knows about one cell. Where a block, or all of them together, have very
 /// many distinct values, those within 2^-12 of one another are kept as their mean
@@ -97,11 +106,17 @@ impl Cell {
 
     /// Takes in a trial, each distribution bounded to `most` distinct values; says how many
     /// that adds.
-    fn add(&mut self, data: &TrialData, measurement: &Measurement, most: usize) -> usize {
+    fn add(
+        &mut self,
+        data: &TrialData,
+        measurement: &Measurement,
+        most: usize,
+        most_exact: u64,
+    ) -> usize {
         let mut kept = 0;
         let mut of = |view| {
             // How values follow one another is said by them all.
-            let (distribution, within) = data.block(view);
+            let (distribution, within) = data.block(view, most_exact);
             let found = distribution.bounded(most);
             kept += found.pairs().len();
             (found, within)
@@ -166,6 +181,8 @@ pub struct Cells {
     room: usize,
     /// How many one distribution may have.
     most: usize,
+    /// Missed periods that still stand for a value each.
+    exact: u64,
 }
 
 impl Default for Cells {
@@ -175,11 +192,24 @@ impl Default for Cells {
             kept: 0,
             room: MOST_KEPT,
             most: MANY_DISTINCT,
+            exact: MOST_EXACT,
         }
     }
 }
 
 impl Cells {
+    /// None yet, which may keep so many distinct values, within bounds: as a file of that many bytes
+    /// may hold.
+    pub fn of_bytes(bytes: u64) -> Self {
+        let room = bytes
+            .saturating_mul(ROOM_PER_BYTE)
+            .saturating_add(LEAST_ROOM);
+        Self {
+            room: usize::try_from(room).unwrap_or(MOST_KEPT).min(MOST_KEPT),
+            ..Self::default()
+        }
+    }
+
     /// Adds a trial with its samples; trials are added in the order of execution.
     pub fn add(&mut self, trial: &Trial, data: &TrialData) {
         let cell = self.take(&trial.factors, data, &trial.measurement);
@@ -197,7 +227,11 @@ impl Cells {
     fn take(&mut self, key: &Factors, data: &TrialData, measurement: &Measurement) -> &mut Cell {
         let cell = self.cells.entry(key.clone());
         let cell = cell.or_insert_with(|| Cell::empty(key.clone()));
-        self.kept += cell.add(data, measurement, self.most);
+        self.kept += cell.add(data, measurement, self.most, self.exact);
+        let missed = data.missed_periods();
+        if missed <= EXACT {
+            self.exact = self.exact.saturating_sub(missed);
+        }
         cell
     }
 

@@ -1,30 +1,29 @@
 //! The latencies that missed periods would have had.
 
-use std::collections::BTreeMap;
-
-use tompion_stats::{Distribution, falling};
+use tompion_stats::{CoarseCounts, Distribution};
 
 use crate::Sample;
 
 /// So many missed periods of a trial stand for a value each. Where there are more, those values
-/// are counted in bins, which keep them within 0.05 %: a process that was stopped for a night
+/// are counted in bins, which keep them within 2^-12: a process that was stopped for a night
 /// missed more than memory is to be spent on.
-const EXACT: u64 = 1 << 22;
+pub(super) const EXACT: u64 = 1 << 22;
 
-/// Bins that [`falling`] may go through for one sample.
-const BINS: u64 = 110_000;
+/// Bins that one sample may have its missed periods counted in, about.
+const BINS: u64 = 1 << 17;
 
 /// The values of `samples` in their order, and for each period missed before one of latency L the
-/// latency it would have had: L - d, L - 2d, ... `None` where these are too many to be kept one by
-/// one: see [`filled_in_bins`].
+/// latency it would have had: L - d, L - 2d, ... `None` where these are more than `most`, too many to
+/// be kept one by one: see [`filled_in_bins`].
 pub(super) fn filled<'a>(
     samples: impl Iterator<Item = &'a Sample> + Clone,
     period_ps: i64,
+    most: u64,
 ) -> Option<Vec<i64>> {
     let (kept, missed) = samples.clone().fold((0, 0), |(kept, missed), s| {
         (kept + 1, missed + u64::from(s.missed))
     });
-    if missed > EXACT {
+    if missed > most {
         return None;
     }
     let mut values = Vec::with_capacity(kept + missed as usize);
@@ -40,20 +39,13 @@ pub(super) fn filled_in_bins<'a>(
     samples: impl Iterator<Item = &'a Sample> + Clone,
     period_ps: i64,
 ) -> Distribution {
-    let mut counts = BTreeMap::<i64, u64>::new();
+    let mut counts = CoarseCounts::default();
     for s in samples.clone().filter(|s| s.missed > 0) {
         let first = s.value_ps.saturating_sub(period_ps);
-        falling(
-            first,
-            period_ps.unsigned_abs(),
-            s.missed.into(),
-            |value, count| {
-                *counts.entry(value).or_default() += count;
-            },
-        );
+        counts.add_falling(first, period_ps.unsigned_abs(), s.missed.into());
     }
     let kept = Distribution::from_values(samples.map(|s| s.value_ps));
-    kept.merge(&Distribution::from_pairs(counts))
+    kept.merge(&counts.distribution())
 }
 
 /// How much work [`filled`] has with these samples, in values or bins.
@@ -70,7 +62,7 @@ mod tests {
         samples: impl Iterator<Item = &'a Sample> + Clone,
         period_ps: i64,
     ) -> Distribution {
-        super::filled(samples.clone(), period_ps).map_or_else(
+        super::filled(samples.clone(), period_ps, EXACT).map_or_else(
             || filled_in_bins(samples, period_ps),
             Distribution::from_values,
         )

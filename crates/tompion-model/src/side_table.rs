@@ -1,6 +1,7 @@
 //! Named tables beside a trial's samples, each with columns of its own.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A trial's side tables by name. Names that this version does not know are kept.
 pub type SideTables = BTreeMap<String, SideTable>;
@@ -35,8 +36,8 @@ pub enum Values {
     UInt64(Vec<Option<u64>>),
     /// Double precision.
     Double(Vec<Option<f64>>),
-    /// Text.
-    Text(Vec<Option<String>>),
+    /// Text. Equal ones may share their memory.
+    Text(Vec<Option<Arc<str>>>),
 }
 
 /// Why columns are no table.

@@ -98,7 +98,7 @@ pub mod stall_parts {
         };
         let text = |name: &str, pick: fn(&StallPart) -> Option<&str>| Column {
             name: name.to_owned(),
-            values: Values::Text(parts.iter().map(|p| pick(p).map(str::to_owned)).collect()),
+            values: Values::Text(parts.iter().map(|p| pick(p).map(Into::into)).collect()),
         };
         let source = |p: &StallPart| {
             let named = SOURCES.iter().find(|s| Some(s.0) == p.source);
@@ -149,9 +149,9 @@ pub mod stall_parts {
                     cause: named
                         .and_then(Cause::from_name)
                         .ok_or_else(|| format!("unknown cause `{}`", named.unwrap_or_default()))?,
-                    by: by[i].clone(),
+                    by: by[i].as_deref().map(str::to_owned),
                     source: source.transpose()?,
-                    because: because[i].clone().unwrap_or_default(),
+                    because: because[i].as_deref().unwrap_or_default().to_owned(),
                 })
             })
             .collect()

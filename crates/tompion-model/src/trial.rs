@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tompion_stats::{Bins, Distribution, WithinBlock};
 
-use crate::filled::{filled, filled_in_bins};
+use crate::filled::{EXACT, filled, filled_in_bins};
 use crate::{
     Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
     TrialSummary, stall_parts, table,
@@ -264,7 +264,7 @@ pub enum View {
     ///
     /// This is the correction for coordinated omission of HdrHistogram
     /// (G. Tene), applied to counted periods instead of guessed ones. Beyond four million of
-    /// them the values are exact within 0.05 %.
+    /// them the values are exact within 2^-12 (0.025 %).
     Filled {
         /// The grid's period in picoseconds.
         period_ps: i64,
@@ -298,7 +298,7 @@ impl TrialData {
 
     /// The values under one view, in picoseconds.
     pub fn distribution(&self, view: View) -> Distribution {
-        let kept = match self.in_order(view) {
+        let kept = match self.in_order(view, EXACT) {
             Ok(values) => Distribution::from_values(values),
             Err(distribution) => distribution,
         };
@@ -306,9 +306,10 @@ impl TrialData {
     }
 
     /// The same, and how the values follow one another; `None` where they are too few for that,
-    /// or some are known by number alone.
-    pub fn block(&self, view: View) -> (Distribution, Option<WithinBlock>) {
-        let (kept, within) = match self.in_order(view) {
+    /// or some are known by number alone. `most_exact` missed periods, and four million at most,
+    /// stand for a value each.
+    pub fn block(&self, view: View, most_exact: u64) -> (Distribution, Option<WithinBlock>) {
+        let (kept, within) = match self.in_order(view, most_exact.min(EXACT)) {
             Ok(values) => {
                 let distribution = Distribution::from_slice(&values);
                 let within = WithinBlock::of(&values, &distribution);
@@ -322,11 +323,13 @@ impl TrialData {
 
     /// The values under one view in time order; `None` where some are known by number alone.
     pub fn series(&self, view: View) -> Option<Vec<i64>> {
-        self.in_order(view).ok().filter(|_| self.bins.is_none())
+        self.in_order(view, EXACT)
+            .ok()
+            .filter(|_| self.bins.is_none())
     }
 
     /// The values that were kept, in time order; without it where missed periods are too many.
-    fn in_order(&self, view: View) -> Result<Vec<i64>, Distribution> {
+    fn in_order(&self, view: View, most: u64) -> Result<Vec<i64>, Distribution> {
         let chosen = self.samples.iter().filter(|s| {
             let counts = match view {
                 View::Undisturbed => s.mark == Mark::None,
@@ -340,9 +343,8 @@ impl TrialData {
                 values.extend(chosen.map(|s| s.value_ps));
                 Ok(values)
             }
-            View::Filled { period_ps } => {
-                filled(chosen.clone(), period_ps).ok_or_else(|| filled_in_bins(chosen, period_ps))
-            }
+            View::Filled { period_ps } => filled(chosen.clone(), period_ps, most)
+                .ok_or_else(|| filled_in_bins(chosen, period_ps)),
         }
     }
 
@@ -360,6 +362,12 @@ impl TrialData {
     /// Whether anything disturbed a sample: where not, the undisturbed values are all that count.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.samples.iter().any(|s| s.mark.is_disturbed())
+    }
+
+    /// Periods missed before samples that count.
+    pub(crate) fn missed_periods(&self) -> u64 {
+        let counted = self.samples.iter().filter(|s| !s.mark.is_left_out());
+        counted.map(|s| u64::from(s.missed)).sum()
     }
 
     /// Whether a period was missed: where not, there is nothing to fill in.

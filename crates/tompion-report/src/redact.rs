@@ -197,11 +197,12 @@ impl Redaction {
             return column;
         };
         let is_ours = table == stall_parts::NAME;
-        let mut clean = |text: String| match column.name.as_str() {
+        let left_out: Arc<str> = LEFT_OUT.into();
+        let mut clean = |text: Arc<str>| match column.name.as_str() {
             "cause" | "source" if is_ours => text,
-            "by" if is_ours => self.names.process(&text),
-            "because" if is_ours => self.names.clean(&text),
-            _ => LEFT_OUT.to_owned(),
+            "by" if is_ours => self.names.process(&text).into(),
+            "because" if is_ours => self.names.clean(&text).into(),
+            _ => Arc::clone(&left_out),
         };
         let texts = texts.into_iter().map(|text| text.map(&mut clean));
         let values = Values::Text(texts.collect());

@@ -4,7 +4,7 @@ use crate::Distribution;
 use crate::histogram::bin_by;
 
 /// Bits of a magnitude that tell bins apart: they are at most 2^-12 of their values wide.
-const BITS: u32 = 13;
+pub(crate) const BITS: u32 = 13;
 
 /// Distinct values from which a distribution need not keep every one of them: 4 MiB.
 pub const MANY_DISTINCT: usize = 1 << 18;
@@ -42,9 +42,13 @@ fn mean(pairs: &[(i64, u64)]) -> (i64, u64) {
         .iter()
         .map(|&(v, c)| u128::from(v.abs_diff(origin)) * u128::from(c))
         .sum();
+    (mean_of(origin, off, count), count)
+}
+
+/// The mean of `count` values, rounded, whose distances from `origin` add up to `off`.
+pub(crate) fn mean_of(origin: i64, off: u128, count: u64) -> i64 {
     let half = u128::from(count) / 2;
-    let mean = origin.saturating_add_unsigned(((off + half) / u128::from(count)) as u64);
-    (mean, count)
+    origin.saturating_add_unsigned(((off + half) / u128::from(count)) as u64)
 }
 
 #[cfg(test)]

@@ -49,6 +49,14 @@ impl Distribution {
         }
     }
 
+    /// The same where neighbours may be of one value.
+    pub(crate) fn coarse_sorted(pairs: Vec<(i64, u64)>) -> Self {
+        Self {
+            coarse: true,
+            ..Self::from_sorted(pairs)
+        }
+    }
+
     /// Builds a distribution from `(value, count)` pairs in any order; equal
     /// values are added up and zero counts dropped.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (i64, u64)>) -> Self {

@@ -23,6 +23,7 @@ mod block_range;
 mod block_shares;
 mod change_points;
 mod coarse;
+mod coarse_counts;
 mod counting;
 mod dependence;
 mod distribution;
@@ -63,6 +64,7 @@ pub use block_range::BlockRange;
 pub use block_shares::LEAST_BLOCKS;
 pub use change_points::{ChangePoint, ChangePointError, Figures, LEAST_FIGURES, change_points};
 pub use coarse::MANY_DISTINCT;
+pub use coarse_counts::CoarseCounts;
 pub use dependence::{Dependence, autocorrelation};
 pub use distribution::Distribution;
 pub use equivalence::{

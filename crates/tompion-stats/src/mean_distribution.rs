@@ -29,7 +29,9 @@ impl MeanDistribution {
             let pairs = block.pairs().iter();
             pairs.map(move |&(value, count)| (value, count as f64 * weight))
         });
-        let mut steps: Vec<(i64, f64)> = weighted.collect();
+        // So many at once: growing as it goes it would take twice as much.
+        let mut steps = Vec::with_capacity(blocks.iter().map(|b| b.pairs().len()).sum());
+        steps.extend(weighted);
         // Stable, since that finds the blocks in order and only merges them.
         steps.sort_by_key(|step| step.0);
         steps.dedup_by(|next, kept| {
@@ -126,11 +128,15 @@ impl MeanDistribution {
         let deviation = |&(value, weight): &(i64, f64)| ((value as f64 - median).abs(), weight);
         let split = self.steps.partition_point(|step| (step.0 as f64) < median);
         let (below, above) = self.steps.split_at(split);
-        // On either side they grow with the distance from the middle: a stable sort merges the two.
-        let mut deviations: Vec<(f64, f64)> =
-            below.iter().rev().chain(above).map(deviation).collect();
-        deviations.sort_by(|a, b| a.0.total_cmp(&b.0));
-        weighted_quantile(deviations.iter().copied(), self.samples, 0.5)
+        // On either side they grow with the distance from the middle.
+        let mut below = below.iter().rev().map(deviation).peekable();
+        let mut above = above.iter().map(deviation).peekable();
+        let nearest_first = std::iter::from_fn(move || match (below.peek(), above.peek()) {
+            (Some(b), Some(a)) if b.0 > a.0 => above.next(),
+            (None, _) => above.next(),
+            _ => below.next(),
+        });
+        weighted_quantile(nearest_first, self.samples, 0.5)
     }
 
     /// Half the distance between the quartiles.

@@ -1,5 +1,8 @@
 //! Columns on their way into a Parquet file and out of it, and what their checksum takes.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::error::Fault;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;
@@ -226,7 +229,9 @@ pub(super) fn of_side_table(table: &SideTable) -> Vec<Column> {
             Values::Int64(v) => column!(v, Data::Int64, same),
             Values::UInt64(v) => column!(v, Data::UInt64, u64::cast_signed),
             Values::Double(v) => column!(v, Data::Double, same),
-            Values::Text(v) => column!(v, Data::Text, |t: String| ByteArray::from(t.into_bytes())),
+            Values::Text(v) => {
+                Column::text(&c.name, v.iter().map(|t| t.as_deref().map(Into::into)))
+            }
         }
     };
     table.columns().iter().map(column).collect()
@@ -237,7 +242,7 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, Fault> {
     fn join<T, U>(
         levels: Option<Vec<i16>>,
         values: Vec<T>,
-        into: impl Fn(T) -> Result<U, Fault>,
+        mut into: impl FnMut(T) -> Result<U, Fault>,
     ) -> Result<Vec<Option<U>>, Fault> {
         let Some(levels) = levels else {
             return values.into_iter().map(|v| into(v).map(Some)).collect();
@@ -248,16 +253,13 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, Fault> {
             .into_iter()
             .map(|level| match level {
                 0 => Ok(None),
-                _ => next().and_then(&into).map(Some),
+                _ => next().and_then(&mut into).map(Some),
             })
             .collect()
     }
     let text = |levels, values| {
-        join(levels, values, |v: ByteArray| {
-            let text = v.as_utf8().map_err(|_| "a text is not UTF-8".to_owned())?;
-            Ok(printable(text).into_owned())
-        })
-        .map(Values::Text)
+        let mut shared = SharedTexts::default();
+        join(levels, values, |v| shared.of(v)).map(Values::Text)
     };
     let columns: Result<Vec<model::Column>, Fault> = columns
         .into_iter()
@@ -280,6 +282,30 @@ pub(super) fn to_side_table(columns: Vec<Column>) -> Result<SideTable, Fault> {
         .collect();
     SideTable::new(columns?).map_err(|e| e.to_string().into())
 }
+
+/// Texts of a column as they are shown, each kept once.
+#[derive(Default)]
+struct SharedTexts(HashMap<Box<[u8]>, Arc<str>>);
+
+impl SharedTexts {
+    /// Texts that are looked for again. Where more differ, sharing them would save little.
+    const MOST: usize = 1 << 12;
+
+    fn of(&mut self, text: ByteArray) -> Result<Arc<str>, Fault> {
+        if let Some(known) = self.0.get(text.data()) {
+            return Ok(Arc::clone(known));
+        }
+        let shown = text
+            .as_utf8()
+            .map_err(|_| "a text is not UTF-8".to_owned())?;
+        let shown: Arc<str> = printable(shown).into();
+        if self.0.len() < Self::MOST {
+            self.0.insert(text.data().into(), Arc::clone(&shown));
+        }
+        Ok(shown)
+    }
+}
+
 /// The checksum of a table, in eight hexadecimal digits: CRC-32 of the number of rows (64
 /// bits) and of each column: length of its name (32 bits) and the name; a byte 0 where
 /// every row has a value, else a byte 1 and for each row a byte 1 where it has one and

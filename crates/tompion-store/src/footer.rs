@@ -1,11 +1,13 @@
-//! The footer of a Parquet file that may come from a stranger: its schema is looked at before the
-//! library takes memory for the columns that it announces, up to 16 GiB for one of them.
+//! The footer of a Parquet file that may come from a stranger: it is gone through before the
+//! library takes memory for the columns that it announces, up to 16 GiB for one of them, or time
+//! for lists of nothing.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use parquet::errors::Result;
 
+use super::shapes::FILE;
 use super::thrift::{BINARY, BYTE, FALSE, I32, Input, LIST, STOP, STRUCT, TRUE, general};
 
 /// The length of the footer and the magic at the end of a file, in bytes.
@@ -17,13 +19,14 @@ const MAGIC: &[u8] = b"PAR1";
 const MOST: u64 = 1 << 14;
 const DEPTH: usize = 8;
 
-/// Goes through the schema that a file ends in. The library goes by a field's number alone, so that
+/// Goes through the footer that a file ends in. The library goes by a field's number alone, so that
 /// each must be of the type that parquet.thrift gives it: else two readers of one footer would
 /// find two schemas in it.
 ///
 /// # Errors
-/// A schema that announces more columns than it has, and one that is none.
-pub(super) fn check_schema(file: &File) -> Result<()> {
+/// A schema that announces more columns than it has, and one that is none; fields of types that
+/// the format does not give them, lists of more than the footer could hold.
+pub(super) fn check(file: &File) -> Result<()> {
     let mut end = [0; END as usize];
     let length = file.metadata()?.len();
     let Some(at) = length.checked_sub(END) else {
@@ -34,12 +37,12 @@ pub(super) fn check_schema(file: &File) -> Result<()> {
     let (footer, magic) = end.split_at(4);
     let footer = footer.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
     match at.checked_sub(footer) {
-        Some(begin) if magic == MAGIC => schema(&mut Input::new(file, "the footer", begin, at)),
+        Some(begin) if magic == MAGIC => metadata(&mut Input::new(file, "the footer", begin, at)),
         _ => Ok(()),
     }
 }
 
-fn schema(input: &mut Input<'_>) -> Result<()> {
+fn metadata(input: &mut Input<'_>) -> Result<()> {
     let mut last = 0;
     if input.field(&mut last)? != Some((1, I32)) {
         return Err(general("the footer begins with no version"));
@@ -48,6 +51,17 @@ fn schema(input: &mut Input<'_>) -> Result<()> {
     if input.field(&mut last)? != Some((2, LIST)) {
         return Err(general("the footer has no schema behind its version"));
     }
+    schema(input)?;
+    while let Some(field) = input.field(&mut last)? {
+        match field {
+            (1 | 2, _) => return Err(general("the footer has a second version or schema")),
+            other => input.known(FILE, other, 0)?,
+        }
+    }
+    Ok(())
+}
+
+fn schema(input: &mut Input<'_>) -> Result<()> {
     let head = input.byte()?;
     let count = match head >> 4 {
         15 => input.unsigned()?,
@@ -159,7 +173,7 @@ mod tests {
     fn checked(content: &[u8]) -> std::result::Result<(), String> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(content).unwrap();
-        check_schema(&file).map_err(|e| e.to_string())
+        check(&file).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -217,5 +231,33 @@ mod tests {
         assert!(of(&deep).unwrap_err().contains("announces"));
         checked(b"PAR1").unwrap();
         checked(b"").unwrap();
+    }
+
+    #[test]
+    fn what_the_library_would_pass_over_without_end_is_refused() {
+        let group: &[u8] = &[0x48, 1, b'm', 0x15, 2, STOP];
+        let leaf: &[u8] = &[0x15, 2, 0x25, 2, 0x18, 1, b'a', STOP];
+        // Truth values take no bytes: the library would pass over any number of them.
+        let behind = |more: &[u8]| {
+            let head = [0x15, 2, 0x19, 0x20 | STRUCT];
+            let footer = [&head, group, leaf, more, &[STOP]].concat();
+            let length = (footer.len() as u32).to_le_bytes();
+            checked(&[MAGIC, &footer, &length, MAGIC].concat())
+        };
+        let many = [0xff, 0xff, 0xff, 0xff, 0x07];
+        behind(&[0x16, 0]).unwrap();
+        behind(&[0x16, 0, 0xd9, 0x16, 0]).unwrap();
+        for (wrong, why) in [
+            (&[&[0xe9, 0xf1], &many[..]].concat()[..], "list of truths"),
+            (&[&[0xe9, 0x19, 0xf1], &many[..]].concat(), "list of truths"),
+            (&[&[0xeb], &many[..], &[0x11]].concat(), "field of type 11"),
+            (&[&[0x29, 0xfc], &many[..], &[STOP]].concat(), "ends early"),
+            // The number of rows as bytes in which another schema could lie.
+            (&[0x18, 2, 0x19, 0x1c], "field 3 of type 8"),
+            (&[0x09, 4, 0x1c, STOP], "second version or schema"),
+        ] {
+            let error = behind(wrong).unwrap_err();
+            assert!(error.contains(why), "{why}: {error}");
+        }
     }
 }

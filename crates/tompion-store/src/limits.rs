@@ -19,9 +19,6 @@ pub(super) const COUNT: u64 = 1 << 62;
 /// The longest period, in nanoseconds: its picoseconds are an `i64`.
 pub(super) const PERIOD_NS: u64 = i64::MAX as u64 / 1000;
 
-/// Values, or bins, that stand for the missed periods of a trial.
-pub(super) const FILLING: u64 = 1 << 28;
-
 /// Columns of a side table.
 pub(super) const COLUMNS: usize = 1024;
 
@@ -54,13 +51,13 @@ pub(super) const OF_RUN: RowLimit = RowLimit {
     per_byte: 128,
 };
 
-/// The values of a side table, which are read as a whole: as many as eight columns of the most
-/// rows have.
+/// The values of a side table, which are read as a whole and take up to 48 bytes each: as many as
+/// two columns of the most rows have. Of tables that were measured, a row of eight takes some bytes.
 pub(super) const OF_VALUES: RowLimit = RowLimit {
     what: "a side table",
     unit: "values",
-    free: 8 * OF_TABLE.free,
-    per_byte: 8 * OF_TABLE.per_byte,
+    free: 2 * OF_TABLE.free,
+    per_byte: 2 * OF_TABLE.per_byte,
 };
 
 /// The texts of a table, each as often as it stands there. A file holds a long one once for any
@@ -70,6 +67,15 @@ pub(super) const OF_TEXTS: RowLimit = RowLimit {
     unit: "bytes of text",
     free: 1 << 26,
     per_byte: 64,
+};
+
+/// The missed periods of all trials, or the bins in which many of one sample are counted. As many
+/// are missed in seven hours of a grid of 100 us in which nothing runs at all.
+pub(super) const OF_FILLING: RowLimit = RowLimit {
+    what: "a run",
+    unit: "missed periods",
+    free: 1 << 28,
+    per_byte: 32,
 };
 
 impl RowLimit {

@@ -8,7 +8,8 @@ use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::Result;
 use parquet::file::metadata::ColumnChunkMetaData;
 
-use super::thrift::{self, Input, general, varint};
+use super::shapes;
+use super::thrift::{self, Fields, Input, general, varint};
 
 /// How much longer a page may get by unpacking: Snappy makes 64 bytes of three at most.
 const UNPACKED: i64 = 22;
@@ -97,16 +98,18 @@ impl Header {
                 }
                 (field::UNPACKED, thrift::I32) => header.unpacked = input.signed()?,
                 (field::PACKED, thrift::I32) => header.packed = input.signed()?,
-                (field::DATA | field::DICTIONARY | field::DATA_2, thrift::STRUCT) => {
-                    header.read_values(input)?;
+                (field::DATA, thrift::STRUCT) => header.read_values(input, shapes::DATA)?,
+                (field::DICTIONARY, thrift::STRUCT) => {
+                    header.read_values(input, shapes::DICTIONARY)?;
                 }
-                _ => input.pass(of, 0)?,
+                (field::DATA_2, thrift::STRUCT) => header.read_values(input, shapes::DATA_2)?,
+                other => input.known(shapes::PAGE, other, 0)?,
             }
         }
         Ok(header)
     }
 
-    fn read_values(&mut self, input: &mut Input<'_>) -> Result<()> {
+    fn read_values(&mut self, input: &mut Input<'_>, fields: Fields) -> Result<()> {
         let mut last = 0;
         while let Some((id, of)) = input.field(&mut last)? {
             match (id, of) {
@@ -114,7 +117,7 @@ impl Header {
                     let values = input.signed()?;
                     self.values = Some(self.values.map_or(values, |seen| seen.max(values)));
                 }
-                _ => input.pass(of, 1)?,
+                other => input.known(fields, other, 1)?,
             }
         }
         Ok(())

@@ -23,6 +23,7 @@ use super::column::{Column, Data, Kind};
 use super::constant::Constant;
 use super::directory::Directory;
 use super::footer;
+use super::holes;
 use super::limits;
 use super::pages::{self, Checked};
 use tompion_model::SideTable;
@@ -276,7 +277,7 @@ impl ParquetFile {
 
     pub(super) fn of_file(path: &Path, file: File) -> Result<Self> {
         let same = file.try_clone().map_err(Error::io(path, "opening"))?;
-        let read = || footer::check_schema(&file).and_then(|()| SerializedFileReader::new(same));
+        let read = || footer::check(&file).and_then(|()| SerializedFileReader::new(same));
         let reader = caught(path, read)?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); the run is damaged");
             by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))
@@ -505,10 +506,14 @@ impl ParquetFile {
 /// Opens a file of a run that has to be there.
 pub(super) fn open_regular(directory: &Directory, name: &str) -> Result<File> {
     let path = directory.path().join(name);
-    directory.read(name).map_err(|e| match e.kind() {
+    let file = directory.read(name).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Error::invalid(&path, "is not there; the run is damaged"),
         _ => Error::io(&path, "opening")(e),
-    })
+    })?;
+    match holes::are_most_of(&file).map_err(Error::io(&path, "reading"))? {
+        true => Err(Error::invalid(&path, "is mostly holes; the run is damaged")),
+        false => Ok(file),
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::{
 use crate::{Error, Result};
 use tompion_model::{
     FileRef, Note, RunRecord, Sample, SideTables, Status, Storage, TableRef, Trial, TrialData,
-    filling_work, note_kind, stall_parts, table,
+    note_kind, stall_parts, table,
 };
 
 /// A run read from its directory.
@@ -28,6 +28,8 @@ pub struct Run {
     edit: Option<DataEdit>,
     /// Of the `run.json` that the record is from.
     identity: Option<Identity>,
+    /// Length of all files with tables.
+    bytes: u64,
 }
 
 /// A change of the tables of a trial.
@@ -111,6 +113,7 @@ impl Run {
             record,
             edit: None,
             identity,
+            bytes: 0,
         };
         run.check_listed()?;
         if run.record.status == Status::Running {
@@ -118,7 +121,7 @@ impl Run {
         }
         magnitudes::check(&run.record)
             .map_err(|why| Error::invalid(&directory.path().join(RUN_FILE), why.to_string()))?;
-        run.check_rows()?;
+        run.bytes = run.check_rows()?;
         Ok(run)
     }
 
@@ -159,8 +162,9 @@ impl Run {
         Ok(())
     }
 
-    /// Refuses more rows than files of their size hold, before memory is taken for any.
-    fn check_rows(&self) -> Result<()> {
+    /// Refuses more rows than files of their size hold, before memory is taken for any; the length of
+    /// these files together.
+    fn check_rows(&self) -> Result<u64> {
         let mut sizes = self.tables.sizes.clone();
         let mut all = 0_u64;
         for (i, trial) in self.record.trials.iter().enumerate() {
@@ -181,7 +185,8 @@ impl Run {
         let bytes = sizes.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
         limits::OF_RUN
             .check(all, bytes)
-            .map_err(|why| Error::invalid(self.path(), why.to_string()))
+            .map_err(|why| Error::invalid(self.path(), why.to_string()))?;
+        Ok(bytes)
     }
 
     /// Adds the trials that the last checkpoint does not list.
@@ -255,6 +260,11 @@ impl Run {
 
     fn path(&self) -> &Path {
         self.directory().path()
+    }
+
+    /// Length of all files with tables, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The samples of one trial and its other tables, checked against their checksums.
@@ -435,16 +445,6 @@ impl Tables {
         let samples = self.samples(&file, at)?;
         magnitudes::check_missed(&samples, trial.measurement.period_ns)
             .map_err(|why| file.damaged(&why.to_string()))?;
-        let work = filling_work(samples.iter());
-        if trial.measurement.period_ns.is_some() && work > limits::FILLING {
-            let why = format!(
-                "trial {}: its samples missed more periods than a reader fills in: {work} values \
-                 or bins, at most {}",
-                trial.id,
-                limits::FILLING
-            );
-            return Err(Error::invalid(self.directory.path(), why));
-        }
         let (bins, filled_bins) = match (trial.storage, trial.tables.get(table::BINS)) {
             (Storage::Tail { .. }, Some(at)) => {
                 let (measured, filled) = trial_files::read_bins(&*self.file(at)?, at)?;

@@ -20,6 +20,19 @@ pub(super) const LIST: u8 = 9;
 pub(super) const SET: u8 = 10;
 pub(super) const STRUCT: u8 = 12;
 
+/// What a field holds.
+pub(super) enum Shape {
+    /// A number or bytes, by its type.
+    Plain(u8),
+    /// A truth value, which lies in the type.
+    Truth,
+    Struct(Fields),
+    List(&'static Shape),
+}
+
+/// Fields of a structure by their numbers.
+pub(super) type Fields = &'static [(i64, Shape)];
+
 /// How deep structures may lie within one another.
 const DEPTH: usize = 8;
 /// Bytes that are read at a time.
@@ -102,10 +115,66 @@ impl<'a> Input<'a> {
             0 => self.signed()?,
             more => last.saturating_add(more.into()),
         };
-        Ok(Some((*last, of)))
+        // The library keeps numbers in 16 bits.
+        match (0..=i16::MAX.into()).contains(last) {
+            true => Ok(Some((*last, of))),
+            false => Err(general(format!("{} has a field {last}", self.what))),
+        }
     }
 
-    /// Passes over a field's value.
+    /// Passes over a structure of these fields, each of which must be of its type.
+    pub(super) fn structure(&mut self, known: Fields, depth: usize) -> Result<()> {
+        let mut last = 0;
+        while let Some(field) = self.field(&mut last)? {
+            self.known(known, field, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Passes over the value of a field of a structure of these fields.
+    pub(super) fn known(&mut self, known: Fields, (id, of): (i64, u8), depth: usize) -> Result<()> {
+        let Some((_, shape)) = known.iter().find(|(number, _)| *number == id) else {
+            return self.pass(of, depth);
+        };
+        match self.shaped(shape, of, depth)? {
+            true => Ok(()),
+            false => {
+                let what = self.what;
+                Err(general(format!("{what} has a field {id} of type {of}")))
+            }
+        }
+    }
+
+    /// Passes over a value if it is of the type that its shape tells.
+    fn shaped(&mut self, shape: &Shape, of: u8, depth: usize) -> Result<bool> {
+        match (shape, of) {
+            (Shape::Plain(kind), of) if *kind == of => self.pass(of, depth)?,
+            (Shape::Truth, TRUE | FALSE) => {}
+            (Shape::Struct(fields), STRUCT) => self.structure(fields, depth + 1)?,
+            (Shape::List(element), LIST) => {
+                let (count, of) = self.list()?;
+                for _ in 0..count {
+                    if !self.shaped(element, of, depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The head of a list: how many elements, and of which type.
+    fn list(&mut self) -> Result<(u64, u8)> {
+        let head = self.byte()?;
+        let count = match head >> 4 {
+            15 => self.unsigned()?,
+            few => few.into(),
+        };
+        Ok((count, head & 0x0f))
+    }
+
+    /// Passes over a value that nobody knows.
     pub(super) fn pass(&mut self, of: u8, depth: usize) -> Result<()> {
         if depth > DEPTH {
             return Err(general(format!("{} is too deep", self.what)));
@@ -120,24 +189,16 @@ impl<'a> Input<'a> {
                 self.skip(bytes)
             }
             LIST | SET => {
-                let head = self.byte()?;
-                let count = match head >> 4 {
-                    15 => self.unsigned()?,
-                    few => few.into(),
-                };
-                (0..count).try_for_each(|_| match head & 0x0f {
-                    // As elements of a list they take a byte.
-                    TRUE | FALSE => self.skip(1),
-                    of => self.pass(of, depth + 1),
-                })
-            }
-            STRUCT => {
-                let mut last = 0;
-                while let Some((_, of)) = self.field(&mut last)? {
-                    self.pass(of, depth + 1)?;
+                let (count, of) = self.list()?;
+                // Each element takes a byte at least, but for truth values, of which the library
+                // passes over any number without one.
+                match of {
+                    TRUE | FALSE => Err(general(format!("{} has a list of truths", self.what))),
+                    _ => (0..count).try_for_each(|_| self.pass(of, depth + 1)),
                 }
-                Ok(())
             }
+            STRUCT => self.structure(&[], depth + 1),
+            // Maps, too: no structure of the format has one.
             _ => Err(general(format!("{} has a field of type {of}", self.what))),
         }
     }

@@ -9,6 +9,8 @@ pub static ENTRY: Target = Target {
     parser: &[
         "tompion-store/src/parquet_file.rs",
         "tompion-store/src/pages.rs",
+        "tompion-store/src/footer.rs",
+        "tompion-store/src/thrift.rs",
     ],
     most_bytes: 8192,
     run,

@@ -271,10 +271,13 @@ pub fn believed(run: &Run) -> Result<Cow<'_, RunRecord>> {
 /// The record of a run whose summaries no checksum covers, with those that its samples give.
 fn summarised_anew(run: &Run) -> Result<RunRecord> {
     let mut record = run.record().clone();
-    for trial in &mut record.trials {
+    let mut summaries = Vec::with_capacity(record.trials.len());
+    run.each_trial(|trial, data| {
         let missed = trial.summary.missed_periods;
-        let period = trial.measurement.period_ns;
-        trial.summary = run.data(trial)?.summarise(period, missed);
+        summaries.push(data.summarise(trial.measurement.period_ns, missed));
+    })?;
+    for (trial, summary) in record.trials.iter_mut().zip(summaries) {
+        trial.summary = summary;
     }
     Ok(record)
 }

@@ -147,12 +147,13 @@ impl<'a> Field<'a> {
     /// target was sampled too little, one further away may pass in its stead,
     /// and the note says so.
     fn best(&self, profile: &Profile) -> (Option<Candidate>, Option<String>) {
+        let by_target = self.by_target();
         // Each further target that is looked at is a further choice.
-        let mut at_targets = self
-            .targets(profile)
-            .into_iter()
-            .enumerate()
-            .filter_map(|(before, t)| Some((t, self.best_at(t, profile, before + 1)?)));
+        let nearest_first = targets(&by_target, profile).into_iter().enumerate();
+        let mut at_targets = nearest_first.filter_map(|(before, target)| {
+            let best = self.best_at(&by_target[target], profile, before + 1)?;
+            Some((target, best))
+        });
         let Some((target, nearest)) = at_targets.next() else {
             return (None, None);
         };
@@ -181,33 +182,26 @@ impl<'a> Field<'a> {
         (Some(nearest), noted(note))
     }
 
-    /// Targets from the nearest to the period to the farthest, on a logarithmic
-    /// scale; of two equally far the shorter first, those without a length last.
-    fn targets(&self, profile: &Profile) -> Vec<&str> {
-        let names: BTreeSet<&str> = self
-            .methods
-            .keys()
-            .map(|m| m.level(factor::TARGET))
-            .collect();
-        let mut targets: Vec<(f64, u64, &str)> = names
-            .into_iter()
-            .map(|name| match parse_duration_ns(name) {
-                Ok(ns) => ((ns as f64 / profile.period_ns).ln().abs(), ns, name),
-                Err(_) => (f64::INFINITY, u64::MAX, name),
-            })
-            .collect();
-        targets.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(b.2)));
-        targets.into_iter().map(|t| t.2).collect()
+    /// Methods with their cells, by target.
+    fn by_target(&self) -> ByTarget<'_> {
+        let mut all = ByTarget::new();
+        for (method, cells) in &self.methods {
+            let here = all.entry(method.level(factor::TARGET)).or_default();
+            here.push((method, cells));
+        }
+        all
     }
 
-    /// `targets` is how many have been looked at with this one.
-    fn best_at(&self, target: &str, profile: &Profile, targets: usize) -> Option<Candidate> {
-        let here = |(method, _): &(&Factors, &Vec<usize>)| method.level(factor::TARGET) == target;
-        let tried = self.methods.iter().filter(here).count() * targets;
-        let all: Vec<Candidate> = self
-            .methods
+    /// Of these, which have one target; `targets` is how many have been looked at with this one.
+    fn best_at(
+        &self,
+        methods: &[(&Factors, &Vec<usize>)],
+        profile: &Profile,
+        targets: usize,
+    ) -> Option<Candidate> {
+        let tried = methods.len() * targets;
+        let all: Vec<Candidate> = methods
             .iter()
-            .filter(here)
             .filter_map(|(method, cells)| self.candidate(method, cells, profile, tried))
             .collect();
         let (tried, passing) = (
@@ -262,6 +256,23 @@ impl<'a> Field<'a> {
             cpu_ns,
         })
     }
+}
+
+/// Methods with the numbers of their cells, by target.
+type ByTarget<'a> = BTreeMap<&'a str, Vec<(&'a Factors, &'a Vec<usize>)>>;
+
+/// Targets from the nearest to the period to the farthest, on a logarithmic
+/// scale; of two equally far the shorter first, those without a length last.
+fn targets<'a>(all: &ByTarget<'a>, profile: &Profile) -> Vec<&'a str> {
+    let names = all.keys().copied();
+    let mut targets: Vec<(f64, u64, &str)> = names
+        .map(|name| match parse_duration_ns(name) {
+            Ok(ns) => ((ns as f64 / profile.period_ns).ln().abs(), ns, name),
+            Err(_) => (f64::INFINITY, u64::MAX, name),
+        })
+        .collect();
+    targets.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(b.2)));
+    targets.into_iter().map(|t| t.2).collect()
 }
 
 /// A method with its judgement under each load.

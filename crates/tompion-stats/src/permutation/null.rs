@@ -1,17 +1,22 @@
-//! The null distribution of a sum of mid-ranks, counted or sampled.
+//! The null distribution of a sum of mid-ranks: counted, approximated or sampled.
 
 use std::cell::OnceCell;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Design, Relabelings};
+use super::saddlepoint::{self, Drawn};
+use super::{Design, Relabelings, composed};
 
-/// Additions that a counted distribution may cost: some 0.2 s, reached by two
-/// groups of about 150 replicates.
-const MOST_ADDITIONS: u64 = 200_000_000;
+/// Additions that a counted distribution may cost: some 20 ms, since an interval asks for dozens.
+/// Two groups of 50 replicates reach them, or 340 pairs.
+const MOST_ADDITIONS: u64 = 20_000_000;
 
-/// Relabellings where counting costs more.
+/// Where counting costs more, and the smaller group has at most so many replicates, relabellings
+/// are sampled: too few for an approximation, and soon drawn.
+const FEW: usize = 20;
+
+/// So many.
 const RELABELINGS: u32 = 99_999;
 
 /// Their seed; the same figures give the same p.
@@ -112,10 +117,15 @@ fn independent(
     if additions <= MOST_ADDITIONS {
         let count = || counted_sums(&sorted, choose, largest_sum as usize);
         let p = match sorted.iter().copied().eq(1..=ranks.len() as u64) {
-            true => two_sided(untied.get_or_init(count), observed),
-            false => two_sided(&count(), observed),
+            true => counted_two_sided(untied.get_or_init(count), observed),
+            false => counted_two_sided(&count(), observed),
         };
         (p, Relabelings::All)
+    } else if let Some(p) = composed::two_sided(&sorted, choose, observed) {
+        (p, Relabelings::All)
+    } else if choose > FEW {
+        let p = saddlepoint::two_sided(&ranks, Drawn::Few(choose), observed);
+        (p, Relabelings::Approximated)
     } else {
         sampled(observed, |random| {
             // The first steps of a Fisher-Yates shuffle deal out one group.
@@ -134,23 +144,13 @@ fn paired(mut ranks: Vec<u64>, mut observed: u64) -> (f64, Relabelings) {
     halve(&mut ranks, &mut observed);
     let total: u64 = ranks.iter().sum();
     if ranks.len() as u64 * total <= MOST_ADDITIONS {
-        // Probabilities, not counts: 2^n soon leaves the range of f64.
-        let mut shares = vec![0.0; total as usize + 1];
-        shares[0] = 1.0;
-        let mut reached = 0;
-        for &rank in &ranks {
-            let rank = rank as usize;
-            reached += rank;
-            for sum in (0..=reached).rev() {
-                let with = if sum >= rank { shares[sum - rank] } else { 0.0 };
-                shares[sum] = 0.5 * (shares[sum] + with);
-            }
-        }
-        (two_sided(&shares, observed), Relabelings::All)
+        (
+            counted_two_sided(&counted_flips(&ranks), observed),
+            Relabelings::All,
+        )
     } else {
-        sampled(observed, |random| {
-            ranks.iter().filter(|_| random.random::<bool>()).sum()
-        })
+        let p = saddlepoint::two_sided(&ranks, Drawn::Any, observed);
+        (p, Relabelings::Approximated)
     }
 }
 
@@ -165,7 +165,7 @@ fn halve(ranks: &mut [u64], observed: &mut u64) {
 /// In how many ways `choose` of the ranks add up to each sum (the recursion of
 /// Mann and Whitney 1947 over arbitrary scores; Streitberg and Röhmel 1986).
 /// `ranks` ascend, so that the sums reached stay small for long.
-fn counted_sums(ranks: &[u64], choose: usize, largest: usize) -> Vec<f64> {
+pub(super) fn counted_sums(ranks: &[u64], choose: usize, largest: usize) -> Vec<f64> {
     let width = largest + 1;
     let mut ways = vec![0.0f64; (choose + 1) * width];
     ways[0] = 1.0;
@@ -183,8 +183,25 @@ fn counted_sums(ranks: &[u64], choose: usize, largest: usize) -> Vec<f64> {
     ways.split_off(choose * width)
 }
 
+/// How likely each sum of the ranks is of which each is in it or not.
+pub(super) fn counted_flips(ranks: &[u64]) -> Vec<f64> {
+    // Probabilities, not counts: 2^n soon leaves the range of f64.
+    let mut shares = vec![0.0; ranks.iter().sum::<u64>() as usize + 1];
+    shares[0] = 1.0;
+    let mut reached = 0;
+    for &rank in ranks {
+        let rank = rank as usize;
+        reached += rank;
+        for sum in (0..=reached).rev() {
+            let with = if sum >= rank { shares[sum - rank] } else { 0.0 };
+            shares[sum] = 0.5 * (shares[sum] + with);
+        }
+    }
+    shares
+}
+
 /// Twice the smaller tail, ends included, of weights that need not add up to 1.
-fn two_sided(weights: &[f64], observed: u64) -> f64 {
+pub(super) fn counted_two_sided(weights: &[f64], observed: u64) -> f64 {
     let observed = observed as usize;
     let below: f64 = weights[..=observed].iter().sum();
     let above: f64 = weights[observed..].iter().sum();

@@ -3,6 +3,10 @@
 use super::{Design, ReplicateError, check, null};
 use crate::Interval;
 
+/// Accepted differences outside of rejected gaps that are gone through. There is one as a rule; more
+/// come of ties.
+const OUTWARDS: usize = 64;
+
 /// A shift of `b` against `a`, in the unit of the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplicateShift {
@@ -135,11 +139,13 @@ impl<'a> Inversion<'a> {
             true => place.checked_sub(by),
             false => Some(place + by).filter(|p| *p <= far),
         };
-        while let Some(next) = outwards(inside, 1)
-            .filter(|p| self.accepted(*p))
-            .or_else(|| outwards(inside, 2).filter(|p| self.accepted(*p)))
-        {
-            inside = next;
+        for _ in 0..OUTWARDS {
+            let next = outwards(inside, 1).filter(|p| self.accepted(*p));
+            let next = next.or_else(|| outwards(inside, 2).filter(|p| self.accepted(*p)));
+            match next {
+                Some(next) => inside = next,
+                None => break,
+            }
         }
         Some(inside)
     }

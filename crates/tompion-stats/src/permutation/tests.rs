@@ -179,21 +179,48 @@ fn intervals_cover_the_shift_as_often_as_they_say() {
     assert!((100..=240).contains(&missed), "{missed}");
 }
 
+/// Mann and Whitney's U of these, as a normal one.
+fn normal_p(a: &[f64], b: &[f64]) -> f64 {
+    let (n, m) = (a.len() as f64, b.len() as f64);
+    let larger = larger_share(a, b, Design::Independent) * n * m;
+    let z = (larger - n * m / 2.0).abs() / (n * m * (n + m + 1.0) / 12.0).sqrt();
+    statrs::function::erf::erfc(z / 2.0f64.sqrt())
+}
+
 #[test]
-fn sampling_agrees_with_counting() {
-    // 250 against 250 are sampled; the normal approximation is good there.
+fn what_is_not_counted_agrees_with_a_normal_approximation_where_that_is_good() {
     let mut noise = Noise::new(2);
-    let a: Vec<f64> = (0..250).map(|_| noise.normal()).collect();
-    let b: Vec<f64> = (0..250).map(|_| 0.15 + noise.normal()).collect();
+    let mut normal =
+        |count: usize, by: f64| -> Vec<f64> { (0..count).map(|_| by + noise.normal()).collect() };
+    let (a, b) = (normal(250, 0.0), normal(250, 0.15));
     let t = permutation_test(&a, &b, Design::Independent).unwrap();
-    assert!(matches!(
-        t.relabelings,
-        Relabelings::Sampled { count: 99_999, .. }
-    ));
-    let larger = larger_share(&a, &b, Design::Independent) * 62_500.0;
-    let z = (larger - 31_250.0).abs() / (62_500.0f64 * 501.0 / 12.0).sqrt();
-    let normal = statrs::function::erf::erfc(z / 2.0f64.sqrt());
-    assert!((t.p / normal - 1.0).abs() < 0.1, "{} {normal}", t.p);
+    assert_eq!(t.relabelings, Relabelings::Approximated);
+    let want = normal_p(&a, &b);
+    assert!((t.p / want - 1.0).abs() < 0.01, "{} {want}", t.p);
+    // Few of one group, very many of the other: these are sampled.
+    let (a, b) = (normal(15, 0.0), normal(3000, 0.5));
+    let t = permutation_test(&a, &b, Design::Independent).unwrap();
+    let count = 99_999;
+    assert!(matches!(t.relabelings, Relabelings::Sampled { count: c, .. } if c == count));
+    let want = normal_p(&a, &b);
+    assert!((t.p / want - 1.0).abs() < 0.2, "{} {want}", t.p);
+}
+
+#[test]
+fn thousands_of_replicates_take_a_moment() {
+    // It took minutes, with relabellings drawn for each shift that the interval asks for.
+    let began = std::time::Instant::now();
+    let mut noise = Noise::new(9);
+    let a: Vec<f64> = (0..1000).map(|_| noise.normal()).collect();
+    let b: Vec<f64> = a.iter().map(|x| x + 0.2 + 0.5 * noise.normal()).collect();
+    for design in [Design::Independent, Design::Paired] {
+        let test = permutation_test(&a, &b, design).unwrap();
+        assert!(test.p < 0.01 && test.p >= test.least_p, "{test:?}");
+        let interval = shift_interval(&a, &b, design, 0.95).unwrap().unwrap();
+        let interval = interval.interval.unwrap();
+        assert!(interval.low > 0.0 && interval.contains(0.2), "{interval:?}");
+    }
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
 }
 
 proptest! {

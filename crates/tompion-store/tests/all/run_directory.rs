@@ -373,7 +373,7 @@ fn save_of_all_kinds(directory: &Path) -> (RunWriter, Vec<TrialData>) {
         ),
         column(
             "host",
-            Values::Text(vec![None, Some(String::new()), Some("é".into())]),
+            Values::Text(vec![None, Some("".into()), Some("é".into())]),
         ),
     ])
     .unwrap();
