@@ -29,7 +29,7 @@ pub struct Trial {
     /// When the trial began, in UTC by the system clock of that moment, RFC 3339; absent
     /// in runs of format version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("privacy" = "exact"))]
+    #[schemars(extend("privacy" = "time"))]
     pub started_at: Option<String>,
     /// Whether the table of samples holds every sample.
     pub storage: Storage,
