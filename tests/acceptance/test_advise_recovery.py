@@ -248,6 +248,47 @@ def test_a_record_that_names_any_other_file_is_not_believed(machine, tmp_path):
     assert other.read_text() == "after\n"
 
 
+INTERRUPT = "/proc/irq/1/smp_affinity_list"
+
+
+@pytest.mark.parametrize("seen_in", [
+    "pipe", "hole", "link", "/etc/shadow", "/proc/irq/2/effective_affinity_list",
+    "/proc/irq/1/../../kcore", "/proc/irq/1/effective_affinity_list/../smp_affinity_list",
+    "/proc/irq/1/smp_affinity_list", "effective_affinity_list", "", "/dev/zero",
+])
+def test_a_record_that_has_any_other_file_looked_at_is_not_believed(machine, tmp_path, seen_in):
+    pipe, hole, link = (tmp_path / name for name in ("pipe", "hole", "link"))
+    os.mkfifo(pipe)
+    with open(hole, "wb") as file:
+        file.truncate(8 << 30)
+    link.symlink_to("/dev/zero")
+    seen_in = str(tmp_path / seen_in) if seen_in in ("pipe", "hole", "link") else seen_in
+    back = {"value": "1", "seen_in": seen_in, "begun": True}
+    machine.plant(changes=[{"path": INTERRUPT, "old": "0-1", "new": "0", "back": back}])
+    done = machine.run("--restore")
+    one_line(done, "no remedy looks at")
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "directory", "hole", "foreign", "writable"])
+def test_a_record_that_is_no_plain_file_of_ours_is_not_read(machine, tmp_path, kind):
+    machine.plant()
+    record = machine.record
+    if kind == "hole":
+        with open(record, "ab") as file:
+            file.truncate(8 << 30)
+    elif kind == "foreign":
+        os.chown(record, 65534, 65534)
+    elif kind == "writable":
+        record.chmod(0o666)
+    else:
+        record.rename(tmp_path / "there")
+        {"link": lambda: record.symlink_to(tmp_path / "there"), "pipe": lambda: os.mkfifo(record),
+         "directory": record.mkdir}[kind]()
+    machine.value.write_text("planted\n")
+    one_line(machine.run("--restore"), "advise.json")
+    assert machine.says() == "planted"
+
+
 def test_what_cannot_be_written_is_refused_with_what_it_takes(tmp_path):
     machine = Machine(tmp_path)
     script = machine.prefix[4].replace("exec", f"mount -o remount,bind,ro {CLOCKSOURCE} && exec")

@@ -80,6 +80,22 @@ RECORD = {
     "finding of another version": (("trials", 0, "findings", "zqprobe"), {"zqkey": "zqvalue"}, "zqvalue"),
     "process in a finding": (("trials", 0, "findings", "stalls", "causes", 0, "by"), "zqproc[77]", "zqproc"),
     "peer of a load in the list": (("trials", 0, "load", "load"), "network:peer=zqpeer:9000", "zqpeer"),
+    "start of the run": (("started_at",), "2026-11-24T10:12:33Z zqstart", "zqstart"),
+    "end of the run": (("finished_at",), "zqfinish", "zqfinish"),
+    "start of a trial": (("trials", 0, "started_at"), "10.38.1.2", "10.38.1"),
+    "id of the run": (("run_id",), "4c4c4544-0043-1910-8052-b4c04f5a33ff", "5a33ff"),
+    "name of a vulnerability": ((*ENVIRONMENT, "mitigations", "zqvulnerability"), "Not affected", "zqvulnerability"),
+    "word of a maker": ((*ENVIRONMENT, "machine", "system_vendor"), "Zqmaker Limited", "zqmaker"),
+    "word in a technique": (("trials", 0, "measurement", "technique"), "as zqtechnique says", "zqtechnique"),
+    "address in hexadecimal": (("guards", "+"), "From 0x0a630203.", "0x0a630203"),
+    "address as one number": (("guards", "+"), "From 174261763.", "174261763"),
+    "address in wide digits": (("guards", "+"), "From １０.９９.２.３.", "９"),
+    "address in hexadecimal parts": (("guards", "+"), "From 0x0a.0x63.0x02.0x07.", "0x63"),
+    "address without its dots": (("guards", "+"), "From 10 199 2 33.", "199 2 33"),
+    "network card without colons": (("guards", "+"), "On 52 54 00 aa bb c4.", "bb c4"),
+    "network card with dashes": ((*ENVIRONMENT, "machine", "system_product"), "Board 52-54-00-aa-bb-c5", "bb-c5"),
+    "number of a disk": ((*ENVIRONMENT, "virtualization", "features", "+"), "disk S3Z9NB0K123456", "s3z9nb0k"),
+    "token": ((*ENVIRONMENT, "kernel", "timing_options", "+"), "tsc=ghp_16C7e42F292c6912E7", "16c7e42"),
     "network card's interrupt": (("trials", 0, "findings", "stalls", "causes", 1, "by"), "irq/7-zqenx5254", "zqenx"),
 }
 # Levels of factors, the names of factors, and side tables: planted in tables as well.
@@ -93,6 +109,18 @@ LEVELS = {
     "name of a guest": {"platform": "zqbuildbox (emulated)"},
     "placement": {"placement": "beside zqtenant"},
     "factor of one's own": {"zqfactor": "zqlevel"},
+    "method of one's own": {"method": "zqmethod"},
+    "target of one's own": {"target": "zqtarget"},
+    "target that is a number": {"target": "174261763ns"},
+    "slack of one's own": {"timer-slack": "zqslack"},
+    "policy of one's own": {"policy": "zqpolicy"},
+    "form of one's own": {"form": "zqform"},
+    "CPU of one's own": {"cpu": "174261764"},
+    "observation of one's own": {"observe": "zqobserve"},
+    "guest of one's own": {"guest": "zqguest"},
+    "probe of one's own": {"probe": "zqprobe"},
+    "option of a load": {"load": "cpu:zqoption=1"},
+    "number of a load": {"load": "udp:rate=174261765"},
 }
 
 
@@ -149,15 +177,18 @@ def test_secrets_planted_in_levels_and_tables_survive_in_no_format(tmp_path):
     stalls = {"threshold_ns": 1, "iterations": 9, "loop_period_ns": 1.0, "wall_ns": 99,
               "observed_ns": 99, "own_ns": 0, "stalls": 2, "lost_ns": 7, "rows_lost": 0,
               "causes": [cause]}
-    flows = pa.table({"flow": ["zqflow"], "zqn": [1]})
+    parts = parts.append_column("zqextra", pa.array([174261766, 1]))
+    flows = pa.table({"flow": ["zqflow"], "zqn": [174261767]})
     trials = [Trial({"probe": "stalls", "method": "busy-loop", "load": "idle"}, at_ns=values,
-                    value_ps=values, side_tables={"parts": parts, "flows": flows},
+                    value_ps=values, side_tables={"parts": parts, "zqtable": flows},
                     findings={"stalls": stalls})]
     trials += [Trial({"probe": "wake-up", "method": "usleep", "target": "100us"} | level,
                      at_ns=values, value_ps=values) for level in LEVELS.values()]
     run = write_run(tmp_path / "run", trials)
     seen = ["zqpeer2", "10.35.2", "3232235777", "zqnas", "zqscratch", "zqload", "zqbuildbox",
-            "zqtenant", "zqfactor", "zqlevel", "zqpayroll", "10.36", "zqflow"]
+            "zqtenant", "zqfactor", "zqlevel", "zqpayroll", "10.36", "zqflow", "zqtable", "zqn",
+            "zqextra", "zqmethod", "zqtarget", "zqslack", "zqpolicy", "zqform", "zqobserve",
+            "zqguest", "zqprobe", "zqoption", *[str(174261763 + n) for n in range(5)]]
     assert not secrets_seen(run, tmp_path, seen)
     # What every kernel has stays, and loads of different peers stay two.
     redacted = tompion("report", run, "--redact", "--format", "json", check=0).stdout
@@ -175,6 +206,15 @@ def numbers(value):
     return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
+def texts_of(value, path=()):
+    """All texts of a JSON value by their paths."""
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from texts_of(item, (*path, key))
+    elif isinstance(value, str):
+        yield path, value
+
+
 @pytest.mark.parametrize("name", ["version-1", "version-2"])
 def test_a_run_without_secrets_loses_no_figure(tmp_path, name):
     golden(tmp_path, name)
@@ -182,6 +222,14 @@ def test_a_run_without_secrets_loses_no_figure(tmp_path, name):
     tompion("report", run, "--redact", "--format", "run", "--out", copy, check=0)
     reports = [json.loads(tompion("report", run, "--json", *more, check=0).stdout)
                for run, more in [(run, []), (run, ["--redact"]), (copy, []), (copy, ["--redact"])]]
+    # Of its words nothing is lost, either, but what says who, where and by what command.
+    tompion("report", run, "--format", "run", "--out", tmp_path / "plain", check=0)
+    told = [json.loads((d / "run.json").read_text()) for d in (tmp_path / "plain", copy)]
+    before, after = ({path: text for path, text in texts_of(record)} for record in told)
+    lost = {path: (text, after.get(path)) for path, text in before.items() if after.get(path) != text}
+    kept_back = {"hostname", "command_line", "container", "id", "by", "notes", "missing", "run_id", "crc32",
+                 "files", "tables"}
+    assert not {path: text for path, text in lost.items() if not kept_back & set(path)}
     first = numbers(reports[0]["cells"])
     assert len(first) > 200
     for other in reports[1:]:

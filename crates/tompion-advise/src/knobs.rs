@@ -52,6 +52,14 @@ pub(crate) fn writes(path: &Path) -> bool {
     patterns.any(|pattern| fits(pattern))
 }
 
+/// Whether a remedy looks there for what became of a value that it wrote: beside it, where the
+/// kernel says to which CPU an interrupt goes. A record may have nothing else read.
+pub(crate) fn shows(written: &Path, seen_in: &Path) -> bool {
+    // As it is spelled: a path that goes up and down again is not ours.
+    let beside = interrupts::seen_in(written);
+    beside.as_os_str() == seen_in.as_os_str()
+}
+
 fn is_named(pattern: &str, name: &OsStr) -> bool {
     let Some((before, after)) = pattern.split_once('*') else {
         return name == pattern;

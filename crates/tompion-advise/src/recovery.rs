@@ -32,6 +32,14 @@ impl Leftover {
             let why = format!("it names {:?}, which no remedy changes", change.path);
             return Err(journal::distrusted(root, why));
         }
+        let mut looks = record
+            .changes
+            .iter()
+            .filter_map(|c| Some((&c.path, c.back.as_ref()?)));
+        if let Some((_, back)) = looks.find(|(path, back)| !knobs::shows(path, &back.seen_in)) {
+            let why = format!("it names {:?}, which no remedy looks at", back.seen_in);
+            return Err(journal::distrusted(root, why));
+        }
         Ok(Some(Self {
             of_another_boot: !journal::is_of_this_boot(root, &record),
             record,
@@ -147,6 +155,7 @@ mod tests {
     const STUCK: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
     const STUCK_FILE: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor/file";
     const LIST: &str = "/proc/irq/36/smp_affinity_list";
+    const EFFECTIVE: &str = "/proc/irq/36/effective_affinity_list";
     const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
     fn tree(values: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -232,7 +241,7 @@ mod tests {
         Change {
             back: Some(UndoStep {
                 value: "1".to_owned(),
-                seen_in: "/effective".into(),
+                seen_in: EFFECTIVE.into(),
                 begun,
             }),
             ..Change::new(LIST, "0-1", "0")
@@ -241,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_kill_on_the_way_back_does_not_make_our_value_someone_elses() {
-        let (_tree, root) = tree(&[(LIST, "1\n"), ("/effective", "0\n")]);
+        let (_tree, root) = tree(&[(LIST, "1\n"), (EFFECTIVE, "0\n")]);
         let journal = killed(&root, &[moved(&root, true)]);
         let leftover = Leftover::find(&root).unwrap().unwrap();
         let restored = leftover.restore(&root, &journal).unwrap();

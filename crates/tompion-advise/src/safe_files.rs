@@ -13,6 +13,9 @@ use rustix::fs::OFlags;
 /// Group and others may not write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
+/// A record of ten thousand changes is shorter.
+const MOST_BYTES: u64 = 4 << 20;
+
 /// Why something is not ours to go by.
 #[derive(Debug)]
 pub enum Problem {
@@ -74,7 +77,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 
 /// What a file of ours says, byte for byte.
 pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
-    let mut file = OpenOptions::new()
+    let file = OpenOptions::new()
         .read(true)
         // A pipe would keep us waiting for its writer.
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
@@ -86,8 +89,11 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     }
     judge(&found)?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > MOST_BYTES {
+        true => Err(Problem::Distrust("it is longer than 4 MiB".to_owned())),
+        false => Ok(bytes),
+    }
 }
 
 fn flags(flags: OFlags) -> i32 {

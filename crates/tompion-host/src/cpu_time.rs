@@ -25,7 +25,8 @@ pub fn cpu_time(root: &Root) -> Option<CpuTime> {
         .map(|n| n.parse().ok())
         .collect::<Option<_>>()?;
     Some(CpuTime {
-        all_ticks: ticks.iter().sum(),
+        // Some hypervisors have had kernels count more than there can be.
+        all_ticks: ticks.iter().fold(0, |all, n| all.saturating_add(*n)),
         stolen_ticks: *ticks.get(FIELDS - 1)?,
     })
 }
@@ -47,6 +48,11 @@ mod tests {
             stolen_ticks: 7,
         };
         assert_eq!(cpu_time(&root), Some(want));
+        put(&format!(
+            "cpu {}\n",
+            [u64::MAX; 10].map(|n| n.to_string()).join(" ")
+        ));
+        assert_eq!(cpu_time(&root).map(|t| t.all_ticks), Some(u64::MAX));
         put("cpu  10 1 5 100 2 1 1\n");
         assert_eq!(cpu_time(&root), None, "without the field for steal");
     }

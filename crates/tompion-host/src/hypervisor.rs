@@ -181,12 +181,16 @@ fn guest_type(root: &Root) -> Option<String> {
     root.text("/sys/hypervisor/guest_type")
 }
 
+/// Ten thousand years of ten thousand CPUs.
+const MOST_STEAL_MS: u64 = 10_000 * 10_000 * 366 * 86_400_000;
+
 /// The eighth figure of the line `cpu`, in ticks of 10 ms (`USER_HZ` is 100 on
 /// all architectures of interest).
 fn steal_ms(stat: &str) -> Option<u64> {
     let line = stat.lines().find_map(|l| l.strip_prefix("cpu "))?;
     let ticks: u64 = line.split_whitespace().nth(7)?.parse().ok()?;
-    Some(ticks.saturating_mul(10))
+    // Kernels have shown counters that went below zero; no machine is that old.
+    ticks.checked_mul(10).filter(|ms| *ms <= MOST_STEAL_MS)
 }
 
 fn printable(text: &str) -> String {
@@ -203,5 +207,8 @@ mod unit {
         assert_eq!(steal_ms(stat), Some(270));
         assert_eq!(steal_ms("cpu  1 2 3 4\n"), None);
         assert_eq!(steal_ms(""), None);
+        for wrapped in [u64::MAX, u64::MAX / 10, i64::MAX as u64] {
+            assert_eq!(steal_ms(&format!("cpu  1 2 3 4 5 6 7 {wrapped}\n")), None);
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use tompion_model::is_printable;
+
 /// The directory that stands for `/`.
 pub struct Root(PathBuf);
 
@@ -35,12 +37,15 @@ impl Root {
     }
 
     /// The content without surrounding space; `None` when empty or unreadable.
-    /// Device tree strings end in a zero byte, which goes as well.
+    /// Device tree strings end in a zero byte, which goes as well. What would act on a terminal
+    /// becomes a space: a name in it may be a device's or a hypervisor's.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        (!text.is_empty()).then(|| text.to_owned())
+        let is_plain = |c: char| is_printable(c) || "\n\t\0".contains(c);
+        let plain = text.chars().map(|c| if is_plain(c) { c } else { ' ' });
+        (!text.is_empty()).then(|| plain.collect())
     }
 
     /// The content as a number or another type that can be parsed.
@@ -131,6 +136,14 @@ mod unit {
         for bad in ["", "3-1", "a", "0-"] {
             assert_eq!(list_length(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn what_a_terminal_would_act_on_is_a_space() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::write(tree.path().join("name"), "a\u{1b}[31mb\u{202e}c\td\ne\0f\0").unwrap();
+        let text = Root::at(tree.path()).text("/name");
+        assert_eq!(text.as_deref(), Some("a [31mb c\td\ne\0f"));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use crate::{Error, LabCell};
 /// Name of the file in the lab's directory.
 pub const LEDGER: &str = "lab.jsonl";
 const FORMAT: u32 = 1;
+/// The longest that is read: a plan of 4 MiB, and a hundred thousand cells.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The lab as it began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,7 +137,15 @@ impl Ledger {
         // What another lab writes down meanwhile must not be missed.
         lock(&file, &path)?;
         let mut text = String::new();
-        file.read_to_string(&mut text).map_err(Error::io(&at))?;
+        let read = (&mut file).take(MOST_BYTES + 1).read_to_string(&mut text);
+        read.map_err(Error::io(&at))?;
+        if text.len() as u64 > MOST_BYTES {
+            let why = format!(
+                "{at}: longer than {} MiB, which no lab writes",
+                MOST_BYTES >> 20
+            );
+            return Err(Error::Request(why));
+        }
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let damaged = |line: usize, why: &dyn std::fmt::Display| {
             let line = line + 1;
@@ -317,5 +327,10 @@ mod tests {
             "{error}"
         );
         assert!(error.contains("can be shown: tompion report /"), "{error}");
+        // A hole takes no room on a disk.
+        let file = File::options().write(true).open(other.path().join(LEDGER));
+        file.unwrap().set_len(MOST_BYTES + 2).unwrap();
+        let error = Ledger::open(&elsewhere).unwrap_err().to_string();
+        assert!(error.contains("longer than 64 MiB"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use tompion_model::{InvalidValue, Unavailable};
 
 use crate::driver::Driver;
 use crate::job::{Budget, Plan};
-use crate::spec::{Irq, Opt, Options, Text};
+use crate::spec::{CPUS, Irq, Opt, Options, Text};
 
 /// An entry in the list of loads.
 #[derive(Debug)]
@@ -19,6 +19,18 @@ pub struct Load {
     /// Whether `tompion check` measures beside it unless told otherwise.
     pub in_check: InCheck,
     pub(crate) parse: Parse,
+}
+
+impl Load {
+    /// The keys of its options; none where it takes what follows its name as it likes.
+    pub fn option_keys(&self) -> impl Iterator<Item = &'static str> {
+        let own = match self.parse {
+            Parse::Options(own, _) => Some(own),
+            Parse::Text(_) => None,
+        };
+        let all = own.into_iter().flat_map(|own| own.iter().chain([&CPUS]));
+        all.map(|option| option.0)
+    }
 }
 
 /// Which checks measure beside a load unless told otherwise.

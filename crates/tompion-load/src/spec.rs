@@ -11,7 +11,7 @@ use std::str::FromStr;
 use tompion_model::InvalidValue;
 
 use crate::LoadError;
-pub(crate) use options::{KEY, Opt, Options, PEER, SIZE, THREADS};
+pub(crate) use options::{CPUS, KEY, Opt, Options, PEER, SIZE, THREADS};
 pub(crate) use part::Part;
 pub(crate) use text::Text;
 pub(crate) use values::{

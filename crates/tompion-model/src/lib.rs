@@ -46,7 +46,7 @@ pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns
 pub use recorder::Recorder;
 pub use run::{
     Design, Hold, HoldAttempt, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
-    Throttling, json_schema, now_utc, utc_of_unix_ns,
+    Throttling, json_schema, now_utc, utc_of_text, utc_of_unix_ns,
 };
 pub use sample::{Mark, Sample};
 pub use side_table::{Column, SideTable, SideTableError, SideTables, Values};

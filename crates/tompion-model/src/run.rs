@@ -49,7 +49,7 @@ pub struct RunHeader {
     #[schemars(extend("privacy" = "harmless"))]
     pub tool: String,
     /// Start in UTC, RFC 3339.
-    #[schemars(extend("privacy" = "exact"))]
+    #[schemars(extend("privacy" = "time"))]
     pub started_at: String,
     /// How the trials were ordered.
     pub design: Design,
@@ -119,12 +119,12 @@ pub struct RunRecord {
     /// A random name of the run, a UUID, by which it is known wherever it is copied to;
     /// absent in runs of format version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("privacy" = "exact"))]
+    #[schemars(extend("privacy" = "uuid"))]
     pub run_id: Option<String>,
     /// How far the run got.
     pub status: Status,
     /// End in UTC, RFC 3339; absent while running.
-    #[schemars(extend("privacy" = "exact"))]
+    #[schemars(extend("privacy" = "time"))]
     pub finished_at: Option<String>,
     /// Why the run ended early, and other remarks of the run itself.
     pub notes: Vec<Note>,
@@ -206,6 +206,13 @@ pub fn utc_of_unix_ns(ns: u64) -> Option<String> {
     const SECOND: u64 = 1_000_000_000;
     let moment = DateTime::from_timestamp((ns / SECOND) as i64, (ns % SECOND) as u32)?;
     Some(moment.to_rfc3339_opts(SecondsFormat::AutoSi, true))
+}
+
+/// A moment as RFC 3339 has it, written anew in UTC; `None` of any other text.
+pub fn utc_of_text(text: &str) -> Option<String> {
+    let moment = DateTime::parse_from_rfc3339(text).ok()?;
+    let utc = moment.with_timezone(&Utc);
+    Some(utc.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
 /// The present time in UTC, RFC 3339, to the second.

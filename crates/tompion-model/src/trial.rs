@@ -29,7 +29,7 @@ pub struct Trial {
     /// When the trial began, in UTC by the system clock of that moment, RFC 3339; absent
     /// in runs of format version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("privacy" = "exact"))]
+    #[schemars(extend("privacy" = "time"))]
     pub started_at: Option<String>,
     /// Whether the table of samples holds every sample.
     pub storage: Storage,
@@ -424,7 +424,7 @@ impl TrialData {
             ..TrialSummary::default()
         };
         for (name, view) in self.views(period_ns) {
-            let (values, within) = self.block(view);
+            let (values, within) = self.block(view, EXACT);
             // Of the sets that runs are compared by.
             let within = within.filter(|_| ["measured", "missed_filled"].contains(&name));
             *summary.by_name(name).expect("a view of ours") =

@@ -35,6 +35,9 @@ pub use watch::run;
 /// The probe's name.
 pub const NAME: &str = "stalls";
 
+/// Its one method.
+pub const METHOD: &str = "busy-loop";
+
 use crate::Error;
 
 /// What the loop keeps, and how long it runs.

@@ -2,13 +2,14 @@
 //!
 //! A list of forbidden words cannot hold. Each text of a run's record has a class, which stands at
 //! its field in `tompion-model` and in the schema as `privacy`; a text of no class is left out, as
-//! is a key that the schema does not know. What is harmless by its class is looked at once more,
-//! word by word, for names and addresses that the run holds elsewhere ([`names`]).
+//! is a key that the schema does not know, and a table or column. What is harmless by its class is
+//! looked at word by word, for names and addresses that the run holds elsewhere ([`names`]) too.
 //!
 //! | class | what becomes of it |
 //! |---|---|
-//! | `exact` | stays: time stamps, names of files of the run, checksums |
-//! | `harmless` | stays, without words that name somebody |
+//! | `exact` | stays: names of files of the run, checksums, causes |
+//! | `time`, `uuid` | stays where it is one, written anew |
+//! | `harmless` | words that are known to be nobody's stay ([`words`]), and versions and models |
 //! | `levels`, `load`, `platform` | what Tompion calls so itself stays; of the rest the shape ([`levels`]) |
 //! | `process` | what every kernel has stays; others are numbered |
 //! | `who`, `secret`, `text` | left out |
@@ -19,13 +20,15 @@
 
 mod levels;
 mod names;
+mod processes;
+mod words;
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tompion_model::{
-    Column, Environment, Note, RunRecord, SideTable, TrialData, Values, json_schema, note_kind,
-    stall_parts,
+    Environment, Note, RunRecord, TrialData, json_schema, note_kind, stall_parts, table,
+    utc_of_text,
 };
 use tompion_store::Run;
 
@@ -64,6 +67,8 @@ pub fn redacted(run: Run, vocabulary: Vocabulary) -> Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Exact,
+    Time,
+    Uuid,
     Harmless,
     Levels,
     Load,
@@ -76,6 +81,8 @@ impl Class {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "exact" => Self::Exact,
+            "time" => Self::Time,
+            "uuid" => Self::Uuid,
             "harmless" => Self::Harmless,
             "levels" => Self::Levels,
             "load" => Self::Load,
@@ -112,6 +119,7 @@ impl Redaction {
         for trial in &mut record.trials {
             // Of probes that this version does not know.
             trial.findings.others.clear();
+            trial.tables.retain(|name, _| is_known_table(name));
         }
         let Ok(mut value) = serde_json::to_value(&*record) else {
             return;
@@ -161,11 +169,19 @@ impl Redaction {
                 }
             }
             Value::Object(entries) => {
-                entries.retain(|key, value| {
-                    let found: Vec<&Value> = all.iter().filter_map(|s| property(s, key)).collect();
-                    self.clean(value, &found, class);
-                    !found.is_empty()
-                });
+                for (key, mut value) in std::mem::take(entries) {
+                    let found: Vec<&Value> = all.iter().filter_map(|s| property(s, &key)).collect();
+                    if found.is_empty() {
+                        continue;
+                    }
+                    self.clean(&mut value, &found, class);
+                    // A key that the schema does not name is a text like any other.
+                    let key = match all.iter().any(|s| names(s, &key)) {
+                        true => key,
+                        false => self.text(&key, class),
+                    };
+                    entries.insert(key, value);
+                }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
@@ -174,6 +190,8 @@ impl Redaction {
     fn text(&mut self, text: &str, class: Class) -> String {
         match class {
             Class::Exact => text.to_owned(),
+            Class::Time => utc_of_text(text).unwrap_or_else(|| LEFT_OUT.to_owned()),
+            Class::Uuid => random_uuid(text).unwrap_or_else(|| LEFT_OUT.to_owned()),
             Class::Harmless => self.names.clean(text),
             Class::Load => self.names.load(text),
             Class::Platform => self.names.platform(text),
@@ -184,33 +202,34 @@ impl Redaction {
     }
 
     fn data(&mut self, data: &mut TrialData) {
-        for (name, table) in &mut data.tables {
-            let columns = table.columns().iter().cloned();
-            let columns = columns.map(|column| self.column(name, column)).collect();
-            // As many rows, under the same names.
-            *table = SideTable::new(columns).expect("what was a table still is one");
+        data.tables.retain(|name, _| is_known_table(name));
+        for table in data.tables.values_mut() {
+            // Of parts that are none, none is left.
+            let mut parts = stall_parts::of_table(table).unwrap_or_default();
+            for part in &mut parts {
+                part.by = part.by.as_deref().map(|by| self.names.process(by));
+                part.because = self.names.clean(&part.because);
+            }
+            *table = stall_parts::table(&parts);
         }
     }
+}
 
-    fn column(&mut self, table: &str, column: Column) -> Column {
-        let Values::Text(texts) = column.values else {
-            return column;
-        };
-        let is_ours = table == stall_parts::NAME;
-        let left_out: Arc<str> = LEFT_OUT.into();
-        let mut clean = |text: Arc<str>| match column.name.as_str() {
-            "cause" | "source" if is_ours => text,
-            "by" if is_ours => self.names.process(&text).into(),
-            "because" if is_ours => self.names.clean(&text).into(),
-            _ => Arc::clone(&left_out),
-        };
-        let texts = texts.into_iter().map(|text| text.map(&mut clean));
-        let values = Values::Text(texts.collect());
-        Column {
-            name: column.name.clone(),
-            values,
-        }
-    }
+/// Whether this version knows what a table holds.
+fn is_known_table(name: &str) -> bool {
+    let own = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
+    own.contains(&name) || name == stall_parts::NAME
+}
+
+/// A UUID of random numbers, in lower case: one of another kind holds a time and the address of
+/// a network card.
+fn random_uuid(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let is_hex = |part: &&str| part.bytes().all(|b| b.is_ascii_hexdigit());
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let is_random =
+        lengths == [8, 4, 4, 4, 12] && parts.iter().all(is_hex) && parts[2].starts_with('4');
+    is_random.then(|| text.to_lowercase())
 }
 
 fn environments(record: &mut RunRecord) -> impl Iterator<Item = &mut Environment> {
@@ -262,6 +281,13 @@ fn alternatives<'s>(root: &'s Value, schemas: &[&'s Value]) -> Vec<&'s Value> {
 fn property<'s>(schema: &'s Value, key: &str) -> Option<&'s Value> {
     let named = schema.get("properties").and_then(|p| p.get(key));
     named.or_else(|| schema.get("additionalProperties").filter(|s| s.is_object()))
+}
+
+/// Whether a schema names a key.
+fn names(schema: &Value, key: &str) -> bool {
+    schema
+        .get("properties")
+        .is_some_and(|p| p.get(key).is_some())
 }
 
 /// Whether a text is one of those that a schema lists.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use tempfile::TempDir;
 use tompion_assess::verdict::assess;
-use tompion_model::{Note, RunRecord, factor, json_schema, note_kind};
+use tompion_model::{Note, RunRecord, json_schema, note_kind};
 use tompion_report::{FORMS, Make, ReportData, Vocabulary, redacted, terminal};
 use tompion_store::Run;
 
@@ -23,6 +23,8 @@ pub static ENTRY: Target = Target {
         "tompion-report/src/redact.rs",
         "tompion-report/src/redact/levels.rs",
         "tompion-report/src/redact/names.rs",
+        "tompion-report/src/redact/processes.rs",
+        "tompion-report/src/redact/words.rs",
     ],
     most_bytes: 256,
     run,
@@ -70,21 +72,15 @@ fn told() -> &'static Told {
             None,
             &mut places,
         );
-        // Times, names of files and checksums are what they are.
+        // Names of files, checksums and causes are what they are.
         places.retain(|p| p.class != "exact");
-        // Levels of the program's own factors, and its own remarks, stay but for words that name
-        // somebody.
-        let others = [factor::LOAD, factor::PLATFORM, factor::PLACEMENT, "other"];
+        // The program's own remarks stay but for words that nobody knows.
         let own = [
             note_kind::INTERRUPTED,
             note_kind::TIME_RAN_OUT,
             note_kind::NOT_FINISHED,
         ];
         for place in &mut places {
-            let key = place.path.last().map(String::as_str);
-            if place.class == "levels" && key.is_some_and(|key| !others.contains(&key)) {
-                place.class = "harmless".to_owned();
-            }
             if let [notes, i, text] = &place.path[..]
                 && (notes == "notes" && text == "text")
                 && let Ok(i) = i.parse::<usize>()
@@ -217,10 +213,9 @@ fn alternatives<'s>(root: &'s Value, schemas: &[&'s Value]) -> Vec<&'s Value> {
 }
 
 /// A secret as it may be written, and what must not be seen of it.
-fn secret(input: &mut Input<'_>, may_be_a_word: bool) -> (String, String) {
-    let kinds = if may_be_a_word { 9 } else { 8 };
+fn secret(input: &mut Input<'_>) -> (String, String) {
     let plain = |text: String| (text, SECRET.to_owned());
-    match input.below(kinds) {
+    match input.below(12) {
         0 => plain(format!("/home/{SECRET}/{}", input.below(10))),
         1 => plain(format!("/srv/{SECRET}")),
         2 => plain(format!("someone@{SECRET}.example.org")),
@@ -247,13 +242,38 @@ fn secret(input: &mut Input<'_>, may_be_a_word: bool) -> (String, String) {
             let id = id.chars().take(36).collect::<String>();
             (id.clone(), id)
         }
+        8 => {
+            let address = (0x0a00_0000 | input.u32() >> 8).to_string();
+            (address.clone(), address)
+        }
+        9 => {
+            let address = format!("0x{:08x}", 0x0a00_0000 | input.u32() >> 8);
+            (address.clone(), address)
+        }
+        10 => {
+            let [a, b, c, d] = input.u32().to_le_bytes();
+            let between = [" ", "-", "_", ", "][input.below(4)];
+            let octets = [0xfe, 0x54, a, b, c, d].map(|octet| format!("{octet:02x}"));
+            let address = octets.join(between);
+            (address.clone(), address)
+        }
         _ => plain(format!("{SECRET} {}", input.below(100))),
     }
 }
 
 fn vocabulary() -> Vocabulary {
     Vocabulary {
+        probes: tompion_run::probes::PROBES
+            .iter()
+            .map(|probe| probe.name)
+            .collect(),
         loads: tompion_load::loads().map(|load| load.name).collect(),
+        load_options: tompion_load::loads()
+            .flat_map(|load| load.option_keys())
+            .collect(),
+        observations: tompion_run::Observe::ALL
+            .map(tompion_run::Observe::name)
+            .to_vec(),
         platforms: tompion_platforms::platform::KINDS
             .iter()
             .map(|kind| kind.name)
@@ -271,7 +291,7 @@ fn run(bytes: &[u8]) {
     while !input.is_empty() && secrets.len() < 8 {
         let place = &told.places[usize::from(input.u16()) % told.places.len()];
         let stays = place.class == "harmless";
-        let (text, seen) = secret(&mut input, !stays);
+        let (text, seen) = secret(&mut input);
         let [before, after] = [0, 1].map(|_| match (input.byte(), stays) {
             (0, _) => String::new(),
             (byte, true) => BORDERS[usize::from(byte) % BORDERS.len()].to_owned(),

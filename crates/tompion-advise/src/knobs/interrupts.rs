@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tompion_host::Root;
 
@@ -13,6 +13,11 @@ pub(super) static ENTRY: Remedy = Remedy {
     knobs: |_| vec![Box::new(MoveInterrupts)],
     writes: &["/proc/irq/*/smp_affinity_list"],
 };
+
+/// Where the kernel says to which of the CPUs that it may go to an interrupt goes.
+pub(super) fn seen_in(list: &Path) -> PathBuf {
+    list.with_file_name("effective_affinity_list")
+}
 
 struct MoveInterrupts;
 
@@ -120,7 +125,7 @@ fn change(root: &Root, directory: &Path, cpu: u32, online: &BTreeSet<u32>) -> Op
     let old = root.text(&path)?;
     let allowed = cpus::parse(&old)?;
     // Of all that are allowed the kernel chooses one; absent on old kernels.
-    let seen_in = directory.join("effective_affinity_list");
+    let seen_in = seen_in(&path);
     let effective = root.text(&seen_in);
     let arrives = effective.as_deref().and_then(cpus::parse);
     if !arrives.unwrap_or_else(|| allowed.clone()).contains(&cpu) {

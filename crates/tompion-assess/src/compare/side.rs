@@ -326,7 +326,7 @@ fn order(run: &Run, trial: &Trial) -> Result<Option<Order>> {
     if let (Some(order), true) = (stated, run.summaries_are_checked()) {
         return Ok(Some(order));
     }
-    let within = run.data(trial)?.block(view(trial)).1;
+    let within = run.data(trial)?.block(view(trial), u64::MAX).1;
     Ok(within.as_ref().map(Order::of))
 }
 

@@ -1,12 +1,13 @@
 //! A key that both ends of a load have: proved by a challenge and HMAC-SHA-256 (RFC 2104), never
 //! sent and never recorded.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
+use nix::libc::O_NONBLOCK;
 use sha2::Sha256;
 use tompion_model::Unavailable;
 
@@ -32,7 +33,12 @@ impl Key {
     /// In one line: no such file, one that others may read, a short or a very long one.
     pub fn read(path: &Path) -> Result<Self, Unavailable> {
         let at = || format!("the key {}", path.display());
-        let file = File::open(path).map_err(Unavailable::refused(at()))?;
+        // A pipe would keep us waiting for its writer.
+        let options = OpenOptions::new()
+            .read(true)
+            .custom_flags(O_NONBLOCK)
+            .clone();
+        let file = options.open(path).map_err(Unavailable::refused(at()))?;
         let found = file.metadata().map_err(Unavailable::refused(at()))?;
         if !found.is_file() {
             return Err(format!("{} is no file", at()).into());
@@ -147,6 +153,10 @@ mod tests {
                 .unwrap_err()
                 .contains("chmod 600")
         );
+        let pipe = place.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let error = Key::read(&pipe).unwrap_err().to_string();
+        assert!(error.contains("is no file"), "{error}");
         let error = Key::read(&place.path().join("none"))
             .unwrap_err()
             .to_string();

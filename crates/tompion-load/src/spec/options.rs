@@ -20,7 +20,7 @@ pub const PEER: Opt = ("peer", "peer=HOST:PORT");
 /// The key that both ends have.
 pub const KEY: Opt = ("key", "key=FILE");
 /// The CPUs that its threads may use.
-pub(super) const CPUS: Opt = ("cpus", "cpus=LIST");
+pub const CPUS: Opt = ("cpus", "cpus=LIST");
 
 /// `key=value` pairs, each key at most once and from a known set.
 pub struct Options<'a>(Vec<(&'a str, &'a str)>);

@@ -1,23 +1,11 @@
 //! Levels of factors: of what Tompion itself does not call so, the shape alone.
 
-use tompion_model::factor;
+use tompion_model::{MethodRow, factor, parse_duration_ns};
+use tompion_probe::timer_events::Form;
+use tompion_probe::{Policy, method, stalls};
 
 use super::names::Names;
-
-/// Factors whose levels are Tompion's own words.
-const OWN: [&str; 11] = [
-    factor::PROBE,
-    factor::METHOD,
-    factor::TARGET,
-    factor::SLACK,
-    factor::POLICY,
-    factor::FORM,
-    factor::CPU,
-    factor::COMPANY,
-    factor::OBSERVE,
-    factor::GUEST,
-    factor::SWITCH,
-];
+use super::words::MOST_DIGITS;
 
 /// Words that platforms and placements are called by beside the kinds of platforms, whoever names
 /// them.
@@ -77,70 +65,72 @@ const UNITS: [&str; 20] = [
     "ms", "ns", "s", "us",
 ];
 
-/// Kernel threads, softirqs and interrupts that every kernel may have, up to the first `/`, digit
-/// or `-`.
-const KERNEL: [&str; 46] = [
-    "BLOCK",
-    "HI",
-    "HRTIMER",
-    "IRQ_POLL",
-    "NET_RX",
-    "NET_TX",
-    "RCU",
-    "SCHED",
-    "TASKLET",
-    "TIMER",
-    "call_function",
-    "call_function_single",
-    "cpuhp",
-    "deferred_error",
-    "error_apic",
-    "idle_inject",
-    "irq_work",
-    "kauditd",
-    "kcompactd",
-    "khugepaged",
-    "khungtaskd",
-    "kintegrityd",
-    "ksmd",
-    "ksoftirqd",
-    "kswapd",
-    "kthreadd",
-    "kworker",
-    "local_timer",
-    "migration",
-    "oom_reaper",
-    "rcu_exp_gp_kthread_worker",
-    "rcu_exp_par_gp_kthread_worker",
-    "rcu_preempt",
-    "rcu_sched",
-    "rcu_tasks_kthread",
-    "rcu_tasks_rude_kthread",
-    "rcub",
-    "rcuc",
-    "rcuop",
-    "reschedule",
-    "spurious_apic",
-    "swapper",
-    "thermal_apic",
-    "threshold_apic",
-    "watchdogd",
-    "x86_platform_ipi",
-];
-
 impl Names {
     /// A factor and its level.
     pub(super) fn factor(&mut self, name: &str, level: &str) -> (String, String) {
         match name {
             factor::LOAD => (name.to_owned(), self.load(level)),
             factor::PLATFORM | factor::PLACEMENT => (name.to_owned(), self.platform(level)),
-            _ if OWN.contains(&name) => (name.to_owned(), self.clean(level)),
+            factor::PROBE => self.own("probe", name, level, self.is_probe(level)),
+            factor::METHOD => self.own("method", name, level, is_method(level)),
+            factor::TARGET => self.own("target", name, level, is_duration(level)),
+            factor::SLACK => {
+                let is_known = level == "default" || is_duration(level);
+                self.own("slack", name, level, is_known)
+            }
+            factor::POLICY => {
+                let is_known = level
+                    .parse::<Policy>()
+                    .is_ok_and(|p| p.to_string() == level);
+                self.own("policy", name, level, is_known)
+            }
+            factor::FORM => {
+                let is_known = Form::ALL.iter().any(|form| form.name() == level);
+                self.own("form", name, level, is_known)
+            }
+            factor::CPU | factor::GUEST | factor::COMPANY => {
+                self.own("number", name, level, is_count(level))
+            }
+            factor::SWITCH => self.own("switch", name, level, ["a", "b"].contains(&level)),
+            factor::OBSERVE => self.own("observe", name, level, self.is_observation(level)),
             // Of another version, or of somebody's own.
             _ => {
-                let name = self.numbered("factor", name).replace(['(', ')'], "");
-                (name.replace(' ', "-"), self.numbered("level", level))
+                let name = self.hyphenated("factor", name);
+                (name, self.numbered("level", level))
             }
         }
+    }
+
+    /// A factor of Tompion's own with its level, or what stands for that.
+    fn own(
+        &mut self,
+        kind: &'static str,
+        name: &str,
+        level: &str,
+        is_known: bool,
+    ) -> (String, String) {
+        let level = match is_known {
+            true => level.to_owned(),
+            false => self.hyphenated(kind, level),
+        };
+        (name.to_owned(), level)
+    }
+
+    /// What stands for a text where a bracket or a space would be in the way.
+    fn hyphenated(&mut self, kind: &'static str, text: &str) -> String {
+        let numbered = self.numbered(kind, text);
+        numbered.replace(['(', ')'], "").replace(' ', "-")
+    }
+
+    fn is_probe(&self, level: &str) -> bool {
+        self.vocabulary.probes.contains(&level)
+    }
+
+    /// What was watched; once more, where it was watched twice.
+    fn is_observation(&self, level: &str) -> bool {
+        let (name, again) = level.split_once(" again").unwrap_or((level, ""));
+        let is_number = again.strip_prefix(' ').is_some_and(is_count);
+        self.vocabulary.observations.contains(&name) && (again.is_empty() || is_number)
     }
 
     /// A load: its name, its options, and of their values the numbers.
@@ -179,7 +169,7 @@ impl Names {
 
     fn load_option(&mut self, option: &str) -> String {
         match option.split_once('=') {
-            Some((key, value)) if key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') => {
+            Some((key, value)) if self.vocabulary.load_options.contains(&key) => {
                 match is_quantity(value) && !PLACES.contains(&key) {
                     true => option.to_owned(),
                     false => format!("{key}={}", self.numbered("value", value)),
@@ -221,37 +211,40 @@ impl Names {
             false => format!("{}{end}", self.numbered("platform", text)),
         }
     }
-
-    /// What held a thread up: a thread of the kernel, an interrupt, or somebody's process, with
-    /// its number.
-    pub(super) fn process(&mut self, text: &str) -> String {
-        let (name, id) = match text.strip_suffix(']').and_then(|t| t.rsplit_once('[')) {
-            Some((name, id)) if id.bytes().all(|b| b.is_ascii_digit()) => (name, format!("[{id}]")),
-            _ => (text, String::new()),
-        };
-        let stem = name.find(|c: char| c == '/' || c == '-' || c.is_ascii_digit());
-        let stem = &name[..stem.unwrap_or(name.len())];
-        // A step of the clock has a time for its author.
-        let is_time = name
-            .strip_suffix(" s")
-            .is_some_and(|n| n.parse::<f64>().is_ok());
-        match is_time || (KERNEL.contains(&stem) && !self.is_private(name)) {
-            true => format!("{}{id}", self.clean(name)),
-            false => format!("{}{id}", self.numbered("process", name)),
-        }
-    }
 }
 
-/// A number with a unit, or a list or range of numbers.
+/// A method of any probe, by its name on any architecture.
+fn is_method(level: &str) -> bool {
+    let is_row = |row: &MethodRow| row.name == level || row.elsewhere == Some(level);
+    level == stalls::METHOD || method::rows().any(is_row)
+}
+
+/// A duration of few digits.
+fn is_duration(level: &str) -> bool {
+    let is_plain = level
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b == b'.');
+    is_plain && has_few_digits(level) && parse_duration_ns(level).is_ok()
+}
+
+/// A whole number as a count has it.
+fn is_count(level: &str) -> bool {
+    level.len() <= 4 && level.parse::<u32>().is_ok_and(|n| n.to_string() == level)
+}
+
+fn has_few_digits(text: &str) -> bool {
+    text.bytes().filter(u8::is_ascii_digit).count() <= MOST_DIGITS
+}
+
+/// A number with a unit, or a list or range of numbers that go up.
 fn is_quantity(text: &str) -> bool {
     let end = text.find(|c: char| c.is_ascii_alphabetic() || c == '%');
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let unit = unit.to_lowercase();
-    let is_number = number.parse::<f64>().is_ok_and(f64::is_finite) && number.len() <= 12;
-    let is_list = !number.is_empty()
-        && number
-            .split(['-', ','])
-            .all(|n| (1..=5).contains(&n.len()) && n.bytes().all(|b| b.is_ascii_digit()));
+    let is_number = number.parse::<f64>().is_ok_and(f64::is_finite) && has_few_digits(number);
+    let all = number.split(['-', ',']).map(|n| n.parse::<u16>().ok());
+    let all: Option<Vec<u16>> = all.collect();
+    let is_list = all.is_some_and(|all| all.is_sorted_by(|a, b| a < b));
     (is_number && UNITS.contains(&unit.as_str())) || (is_list && unit.is_empty())
 }
 
@@ -262,6 +255,11 @@ mod tests {
 
     fn vocabulary() -> Vocabulary {
         Vocabulary {
+            probes: vec!["wake-up"],
+            load_options: "cpus dir file level peer rate size streams threads"
+                .split(' ')
+                .collect(),
+            observations: vec!["auto", "off"],
             loads: "idle cpu network io stress-ng udp".split(' ').collect(),
             platforms: "host qemu ssh".split(' ').collect(),
         }
@@ -290,9 +288,12 @@ mod tests {
             ("Corp Load", "(load 1)"),
             ("stress-ng:mira", "stress-ng:(value 4)"),
             ("udp:peer=3232235777", "udp:peer=(value 5)"),
+            ("udp:rate=3232235777", "udp:rate=(value 5)"),
+            ("cpu:cpus=10,99,2,3", "cpu:cpus=(value 6)"),
+            ("cpu:mira=3", "cpu:(value 7)"),
             (
                 "udp:rate=200M:peer=192.0.2.7:5210:cpus=1",
-                "udp:rate=200M:peer=(value 6):cpus=1",
+                "udp:rate=200M:peer=(value 8):cpus=1",
             ),
         ] {
             assert_eq!(names.load(level), left);
@@ -323,27 +324,44 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_numbered_but_those_that_every_kernel_has() {
-        let mut names = Names::knowing(vocabulary());
-        for (by, left) in [
-            ("kworker/u8:1[13311]", "kworker/u8:1[13311]"),
-            ("rcu_preempt[15]", "rcu_preempt[15]"),
-            ("NET_RX", "NET_RX"),
-            ("local_timer", "local_timer"),
-            ("+0.500000 s", "+0.500000 s"),
-            ("payroll[77]", "(process 1)[77]"),
-            ("irq/27-enx525400123456", "(process 2)"),
-            ("payroll[78]", "(process 1)[78]"),
-        ] {
-            assert_eq!(names.process(by), left);
-        }
-    }
-
-    #[test]
     fn factors_that_are_nobody_s_but_one_s_own_are_numbered() {
         let mut names = Names::knowing(vocabulary());
         let (name, level) = names.factor("customer", "ACME");
         assert_eq!((name.as_str(), level.as_str()), ("factor-1", "(level 1)"));
-        assert_eq!(names.factor("target", "100us").1, "100us");
+    }
+
+    #[test]
+    fn levels_of_tompion_s_own_factors_are_known_or_numbered() {
+        let mut names = Names::knowing(vocabulary());
+        for (factor, level, left) in [
+            ("probe", "wake-up", "wake-up"),
+            ("probe", "payroll", "probe-1"),
+            ("method", "usleep", "usleep"),
+            ("method", "busy-loop", "busy-loop"),
+            ("method", "payroll", "method-1"),
+            ("method", "ledger", "method-2"),
+            ("method", "payroll", "method-1"),
+            ("target", "100us", "100us"),
+            ("target", "2.5s", "2.5s"),
+            ("target", "174261763ns", "target-1"),
+            ("target", "10.99.2.3", "target-2"),
+            ("timer-slack", "default", "default"),
+            ("timer-slack", "50us", "50us"),
+            ("timer-slack", "mira", "slack-1"),
+            ("policy", "fifo:50", "fifo:50"),
+            ("policy", "fifo:050", "policy-1"),
+            ("form", "grid", "grid"),
+            ("form", "mira", "form-1"),
+            ("cpu", "3", "3"),
+            ("cpu", "03", "number-1"),
+            ("guest", "174261763", "number-2"),
+            ("observe", "off again 2", "off again 2"),
+            ("observe", "off again mira", "observe-1"),
+        ] {
+            assert_eq!(
+                names.factor(factor, level),
+                (factor.to_owned(), left.to_owned())
+            );
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use serde_json::Value;
 use tompion_model::{RunRecord, factor};
 
+use super::words::{self, Left};
+
 /// Parts of the file system that are alike on all machines of a kind.
 const COMMON: [&str; 10] = [
     "/sys", "/proc", "/dev", "/usr", "/lib", "/lib64", "/etc", "/boot", "/bin", "/sbin",
@@ -26,11 +28,17 @@ const EVERYBODYS: [&str; 8] = [
     "vm",
 ];
 
-/// Names of loads and kinds of platforms that the program knows: what is called so stays.
+/// Names that the program knows: what is called so stays.
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
+    /// Probes.
+    pub probes: Vec<&'static str>,
     /// Loads.
     pub loads: Vec<&'static str>,
+    /// Keys of their options.
+    pub load_options: Vec<&'static str>,
+    /// What can be watched beside a measurement.
+    pub observations: Vec<&'static str>,
     /// Kinds of platforms.
     pub platforms: Vec<&'static str>,
 }
@@ -144,6 +152,17 @@ impl Names {
     /// A harmless text without the words that name somebody after all.
     pub(super) fn clean(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for address in words::addresses_in_parts(text) {
+            out.push_str(&self.clean_words(&text[at..address.start]));
+            out.push_str(&self.numbered("address", &text[address.clone()]));
+            at = address.end;
+        }
+        out + &self.clean_words(&text[at..])
+    }
+
+    fn clean_words(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while !rest.is_empty() {
             let end = rest.find(is_border).unwrap_or(rest.len());
@@ -182,9 +201,24 @@ impl Names {
         {
             "name"
         } else {
-            return word.to_owned();
+            return self.known(bare) + tail;
         };
         format!("{}{tail}", self.numbered(kind, bare))
+    }
+
+    /// A word without what nobody knows to be harmless.
+    fn known(&mut self, word: &str) -> String {
+        match words::left(word) {
+            Left::All => word.to_owned(),
+            Left::Nothing => self.numbered("word", word),
+            Left::Parts(parts) => {
+                let kept = parts.into_iter().map(|(part, stays)| match stays {
+                    true => part.to_owned(),
+                    false => self.numbered("word", part),
+                });
+                kept.collect()
+            }
+        }
     }
 }
 
@@ -373,6 +407,18 @@ mod tests {
             ),
             ("Atlas.example.org: mira waits", "(name 1): (name 2) waits"),
             ("kernel 6.1-mira", "kernel (name 1)"),
+            ("kernel 6.1-lyra", "kernel 6.1-(word 1)"),
+            ("at 0x0a630203 or 174261763", "at (word 1) or (word 2)"),
+            (
+                "10.99.2.3 is \u{ff11}\u{ff10}.\u{ff19}.2.3",
+                "(address 1) is (word 1)",
+            ),
+            ("card 52 54 00 aa bb cc", "card (address 1)"),
+            (
+                "disk S3Z9NB0K123456, ghp_16C7e42F292c",
+                "disk (word 1), (id 1)",
+            ),
+            ("to 10, 99, 2, 3 for lyra", "to (address 1) for (word 1)"),
             ("/srv/a, /srv/b, /srv/a", "(path 1), (path 2), (path 1)"),
             ("x@example.org", "(name 1)"),
             ("ip=10.0.0.5::10.0.0.1:255.255.255.0", "ip=(address 1)"),
@@ -391,14 +437,14 @@ mod tests {
             ),
             ("\\\\10.1.2.3\\share", "(address 1)"),
             ("10.1.2.3\u{2192}10.1.2.4", "(address 1)"),
-            ("ip-10-1-2-3.ec2.internal", "(address 1)"),
+            ("ip-10-1-2-3.ec2.internal", "ip-(address 1).ec2.internal"),
             (
                 "2001:db8::7#x \u{ab}2001:db8::7\u{bb}",
                 "(address 1) (address 2)",
             ),
             (
                 "eth0/52:54:00:12:34:56 mac52:54:00:12:34:56",
-                "(address 1) (address 2)",
+                "eth0/(address 1) mac52:(address 2)",
             ),
             ("enx525400123456", "(address 1)"),
             (
@@ -418,13 +464,13 @@ mod tests {
             "127.0.0.1:80 and [::1]:80",
             "6.1.0-25-cloud-amd64",
             "#1 SMP PREEMPT_DYNAMIC @0",
-            "/proc/self/timerslack_ns; atlases",
+            "/proc/self/timerslack_ns; Core(TM) i7-8650U",
             "12:30:45",
             "AMD EPYC 7763 64-Core",
             "CPUID 0x40000000: KVMKVMKVM",
             "mitigations=auto,no_guest_host",
             "std::time::Instant or 0-1-2-3 at 0000:00:1f.2",
-            "x127.0.0.1# is here, 2026-11-24-10-12-33 was then",
+            "x127.0.0.1# is here, 2026-11-24 10:12:33 was then",
         ] {
             assert_eq!(clean(text), text);
         }

@@ -15,6 +15,9 @@ use tompion_store::{Run, RunWriter};
 /// The plots of a report in a form that makes files of them.
 fn vocabulary() -> Vocabulary {
     Vocabulary {
+        probes: "wake-up stalls".split(' ').collect(),
+        load_options: vec!["peer"],
+        observations: Vec::new(),
         loads: "idle cpu network".split(' ').collect(),
         platforms: Vec::new(),
     }

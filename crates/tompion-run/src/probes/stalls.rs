@@ -70,7 +70,7 @@ fn cells(values: &Values, context: &Context<'_>) -> Vec<PlannedCell> {
         threshold_ns: values.time_ns("threshold"),
         cpus: values.cpus("cpus"),
     };
-    let key = context.key(stalls::NAME, "busy-loop");
+    let key = context.key(stalls::NAME, stalls::METHOD);
     vec![PlannedCell {
         samples: u64::MAX,
         ..context.cell(&key, None, probe)

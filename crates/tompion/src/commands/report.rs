@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tompion_platforms::platform::KINDS;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData, Vocabulary};
+use tompion_run::Observe;
+use tompion_run::probes::PROBES;
 use tompion_store::{Directory, Run, RunWriter, write_whole};
 
 use crate::cli::ReportOptions;
@@ -61,7 +63,12 @@ fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
 /// What nobody is named by.
 fn vocabulary() -> Vocabulary {
     Vocabulary {
+        probes: PROBES.iter().map(|probe| probe.name).collect(),
         loads: tompion_load::loads().map(|load| load.name).collect(),
+        load_options: tompion_load::loads()
+            .flat_map(|load| load.option_keys())
+            .collect(),
+        observations: Observe::ALL.map(Observe::name).to_vec(),
         platforms: KINDS.iter().map(|kind| kind.name).collect(),
     }
 }

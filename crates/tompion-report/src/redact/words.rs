@@ -1,0 +1,338 @@
+//! Words that are nobody's: those that Tompion, kernels, processors and makers of machines use, and
+//! numbers as versions and models have them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// Words that may stay, in lower case. `words.txt` is sorted.
+static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
+
+/// An address in decimal digits has eight or more.
+pub(super) const MOST_DIGITS: usize = 7;
+
+/// Digits of all numbers in one word, such as a date.
+const MOST_IN_ALL: usize = 8;
+
+/// The same in a version, as packages of kernels have them.
+const MOST_OF_A_VERSION: usize = 18;
+
+/// What stands between numbers and letters of a word, beside what ASCII has.
+const MARKS: &str = "\u{b0}\u{b1}\u{b7}\u{d7}\u{ab}\u{bb}\u{2013}\u{2014}\u{2018}\u{2019}\u{201c}\u{201d}\u{2020}\u{2026}\u{2192}\u{2248}\u{2264}\u{2265}";
+
+/// Whether a word without anything but letters and digits is one of those.
+pub(super) fn is_listed(word: &str) -> bool {
+    let words = WORDS.get_or_init(|| include_str!("words.txt").lines().collect());
+    words.contains(word) || words.contains(word.to_lowercase().as_str())
+}
+
+/// A part of a word, between characters that are neither letters nor digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// It may stay.
+    Harmless,
+    /// Letters that nobody knows.
+    Word,
+    /// It could be anything: a number of many digits, letters and digits mixed.
+    Token,
+}
+
+/// What of a word, without borders in it, may stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Left<'w> {
+    /// All of it.
+    All,
+    /// The parts for which this is true; those between them are letters that nobody knows.
+    Parts(Vec<(&'w str, bool)>),
+    /// Nothing.
+    Nothing,
+}
+
+/// What of a word may stay.
+pub(super) fn left(word: &str) -> Left<'_> {
+    let is_odd = |c: char| !c.is_alphanumeric() && !c.is_ascii() && !MARKS.contains(c);
+    if word.chars().any(is_odd) || !has_few_digits(word) {
+        return Left::Nothing;
+    }
+    let mut parts = Vec::new();
+    let mut rest = word;
+    while let Some(first) = rest.chars().next() {
+        let is_part = first.is_alphanumeric();
+        let end = rest.find(|c: char| c.is_alphanumeric() != is_part);
+        let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+        match if is_part {
+            part_of(part)
+        } else {
+            Part::Harmless
+        } {
+            Part::Token => return Left::Nothing,
+            kind => parts.push((part, kind == Part::Harmless)),
+        }
+        rest = after;
+    }
+    match parts.iter().all(|part| part.1) {
+        true => Left::All,
+        false => Left::Parts(parts),
+    }
+}
+
+fn part_of(part: &str) -> Part {
+    // The one letter beyond ASCII that a unit has.
+    let part = part.strip_suffix("\u{b5}s").unwrap_or(part);
+    let has = |test: fn(&u8) -> bool| part.as_bytes().iter().any(test);
+    if !part.is_ascii() {
+        return Part::Token;
+    }
+    match (has(u8::is_ascii_digit), has(u8::is_ascii_alphabetic)) {
+        (false, false) => Part::Harmless,
+        (true, false) if part.len() <= MOST_DIGITS => Part::Harmless,
+        (true, false) => Part::Token,
+        _ if is_listed(part) || part.len() == 1 => Part::Harmless,
+        (false, _) => Part::Word,
+        _ if is_model(part) => Part::Harmless,
+        _ => Part::Token,
+    }
+}
+
+/// Whether the numbers in a word are those of a version, or few enough to be no address.
+fn has_few_digits(word: &str) -> bool {
+    let numbers = word.split(|c: char| !c.is_ascii_digit());
+    let lengths: Vec<usize> = numbers.map(str::len).filter(|n| *n > 0).collect();
+    // `6.1.0-25` and what follows.
+    let is_version = || {
+        let start = word.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let mut first = start
+            .split('.')
+            .map(|p| p.starts_with(|c: char| c.is_ascii_digit()));
+        first.next() == Some(true) && first.next() == Some(true) && lengths.iter().all(|n| *n <= 4)
+    };
+    let all: usize = lengths.iter().sum();
+    all <= MOST_IN_ALL || word.starts_with("0x") || (all <= MOST_OF_A_VERSION && is_version())
+}
+
+/// Letters and digits as models, units and packages have them: `8375C`, `7B12`, `5800X3D`, `u8`,
+/// `i7`, `64bit`, `Graviton2`, `2xlarge`, `c6i`, `deb12u6`; and numbers in hexadecimal digits that
+/// are short, or leaves of CPUID.
+fn is_model(part: &str) -> bool {
+    let runs = runs(part);
+    let is_digits = |run: &str| run.starts_with(|c: char| c.is_ascii_digit());
+    let letters = |run: &str, most: usize| run.len() <= most || is_listed(run);
+    is_hexadecimal(part)
+        || match runs[..] {
+            [number, unit] if is_digits(number) => {
+                let is_upper = unit.bytes().all(|b| b.is_ascii_uppercase());
+                letters(unit, if is_upper { 2 } else { 1 })
+            }
+            [stem, number] => letters(stem, 1) && number.len() <= 4,
+            [number, "X", "3", "D"] => number.len() <= 5,
+            [stem, first, "u", second] => letters(stem, 1) && first.len() + second.len() <= 4,
+            [_, middle, _] => part.len() <= 5 && middle.len() <= 2,
+            _ => false,
+        }
+}
+
+/// `0x` and at most four digits, or a leaf of CPUID.
+fn is_hexadecimal(part: &str) -> bool {
+    let Some(digits) = part.strip_prefix("0x") else {
+        return false;
+    };
+    let is_leaf =
+        digits.len() == 8 && (digits.starts_with("400000") || digits.starts_with("800000"));
+    digits.bytes().all(|b| b.is_ascii_hexdigit()) && (digits.len() <= 4 || is_leaf)
+}
+
+/// Digits and letters by turns.
+fn runs(part: &str) -> Vec<&str> {
+    let mut runs = Vec::new();
+    let mut rest = part;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c: char| c.is_ascii_digit() != first.is_ascii_digit());
+        let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
+        runs.push(run);
+        rest = after;
+    }
+    runs
+}
+
+/// Stretches of a text that are an address in parts, whatever stands between these: four numbers
+/// up to 255, six octets in hexadecimal digits. Numbers that go up are a list of CPUs.
+pub(super) fn addresses_in_parts(text: &str) -> Vec<Range<usize>> {
+    let parts = parts_of(text);
+    let between = |i: usize| &text[parts[i].end..parts[i + 1].start];
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while at + 3 < parts.len() {
+        // As many as have the same between them.
+        let same = (at + 1..parts.len() - 1).find(|i| between(*i) != between(at));
+        let run = at..=same.unwrap_or(parts.len() - 1);
+        let words: Vec<&str> = parts[run.clone()]
+            .iter()
+            .map(|p| &text[p.clone()])
+            .collect();
+        if let Some(address) = address_in(&words, between(at)) {
+            found.push(parts[at + address.start].start..parts[at + address.end - 1].end);
+            at += address.end;
+        } else {
+            at = *run.end();
+        }
+    }
+    found
+}
+
+/// Which of some parts are an address.
+fn address_in(parts: &[&str], separator: &str) -> Option<Range<usize>> {
+    let number = |part: &&str| match part.strip_prefix("0x") {
+        Some(digits) => u8::from_str_radix(digits, 16).ok(),
+        None if part.len() <= 4 => part.parse::<u8>().ok(),
+        None => None,
+    };
+    // In dots they may be a version; whole addresses are looked for elsewhere.
+    let is_odd = |part: &&str| part.len() > 1 && part.starts_with('0');
+    let is_pair = |part: &&str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let numbers: Option<Vec<u32>> = parts.iter().map(|p| p.parse().ok()).collect();
+    if separator.chars().count() > 3 || numbers.is_some_and(|n| n.is_sorted_by(|a, b| a < b)) {
+        return None;
+    }
+    // A date goes on with its time.
+    let is_year =
+        |part: &str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20"));
+    // The first that are so many in a row, and all that follow them alike.
+    let stretch = |least: usize, test: &dyn Fn(&&str) -> bool| {
+        let at = parts
+            .windows(least)
+            .position(|some| some.iter().all(test))?;
+        if parts[..at].last().is_some_and(|before| is_year(before)) {
+            return None;
+        }
+        let length = parts[at..].iter().take_while(|part| test(part)).count();
+        Some(at..at + length)
+    };
+    let octets = || {
+        let found = stretch(4, &|part| number(part).is_some())?;
+        (separator != "." || parts[found.clone()].iter().any(is_odd)).then_some(found)
+    };
+    stretch(6, &is_pair).or_else(octets)
+}
+
+/// Letters and digits in a row, each.
+fn parts_of(text: &str) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
+        let end = at + c.len_utf8();
+        match parts.last_mut() {
+            Some(last) if last.end == at => last.end = end,
+            _ => parts.push(at..end),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted_and_in_lower_case() {
+        let words: Vec<&str> = include_str!("words.txt").lines().collect();
+        assert!(words.is_sorted_by(|a, b| a < b));
+        for word in words {
+            let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+            assert!(word.len() > 1 && word.bytes().all(is_plain), "{word}");
+        }
+    }
+
+    #[test]
+    fn words_versions_and_models_stay() {
+        for word in [
+            "Intel(R)",
+            "Xeon",
+            "8375C",
+            "7B12",
+            "5800X3D",
+            "E5-2673",
+            "2.90GHz",
+            "64-Core",
+            "c6i.2xlarge",
+            "6.1.0-25-cloud-amd64",
+            "5.14.0-427.13.1.el9_4.x86_64",
+            "6.8.0-1015-aws",
+            "#45~22.04.1-Ubuntu",
+            "7.2+dfsg-7+deb12u6",
+            "0x40000010:",
+            "0x1f",
+            "2024-08-26",
+            "i440FX",
+            "kvm-clock",
+            "100us",
+            "0-15",
+            "mitigations",
+            "no_guest_host",
+            "usercopy/swapgs",
+            "__user",
+            "\u{201c}none\u{201d}",
+            "50\u{b5}s",
+            "Graviton2",
+        ] {
+            assert_eq!(left(word), Left::All, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_anything_goes() {
+        for word in [
+            "0x0a630203",
+            "174261763",
+            "\u{ff11}\u{ff10}.\u{ff19}\u{ff19}.2.3",
+            "S3Z9NB0K123456",
+            "ghp_16C7e42F292c6912E7",
+            "WD-WCC4N1234567",
+            "4111-1111-1111-1111",
+            "AKIAIOSFODNN7EXAMPLE",
+            "10.6488579",
+            "\u{2465}",
+            "a\u{202e}b",
+            "0X1f2e3d",
+            "xn0db17",
+            "eyJhbGciOiJIUzI1NiJ9",
+        ] {
+            assert_eq!(left(word), Left::Nothing, "{word}");
+        }
+        let Left::Parts(parts) = left("6.1.0-zqmira") else {
+            panic!("the version stays")
+        };
+        assert_eq!(parts.last(), Some(&("zqmira", false)));
+        assert!(parts[..parts.len() - 1].iter().all(|part| part.1));
+    }
+
+    #[test]
+    fn addresses_in_parts_are_found_whatever_stands_between() {
+        let found = |text: &'static str| -> Vec<&str> {
+            addresses_in_parts(text)
+                .into_iter()
+                .map(|range| &text[range])
+                .collect()
+        };
+        for (text, address) in [
+            ("at 52 54 00 aa bb cc.", "52 54 00 aa bb cc"),
+            ("52_54_00_aa_bb_cc", "52_54_00_aa_bb_cc"),
+            ("to 10 99 2 3, then", "10 99 2 3"),
+            ("10[.]99[.]2[.]3", "10[.]99[.]2[.]3"),
+            ("10-99-2-3", "10-99-2-3"),
+            ("0x0a.0x63.0x02.0x03", "0x0a.0x63.0x02.0x03"),
+            ("012.099.002.003", "012.099.002.003"),
+            ("CPUs 0,2,4 and 10, 99, 2, 3", "10, 99, 2, 3"),
+        ] {
+            assert_eq!(found(text), [address], "{text}");
+        }
+        for text in [
+            "0,2,4,6,8,10",
+            "0-3,8-11",
+            "6.1.0.25",
+            "2026-11-24 10:12:33",
+            "0000:00:1f.2",
+            "a b c d",
+        ] {
+            assert!(found(text).is_empty(), "{text}");
+        }
+    }
+}
