@@ -195,9 +195,9 @@ pub fn sides(truth: Truth, shape: Shape, how: How, times: f64, seed: u64) -> [Si
             let mut levels = Noise::new(!seed);
             let order = turns(count, seed);
             let mut sides = [Vec::new(), Vec::new()];
-            for (at, in_turn) in order.into_iter().enumerate() {
+            for (at, of_second) in order.into_iter().enumerate() {
                 let second = match how {
-                    How::SeveralByTurns => in_turn,
+                    How::SeveralByTurns => of_second,
                     _ => at >= count,
                 };
                 let level = (SCATTER * levels.normal()).exp() * if second { times } else { 1.0 };

@@ -60,12 +60,8 @@ impl Side {
     /// Several runs as one side, whose replicates are the runs. Its header is that of the first.
     ///
     /// # Errors
-    /// No run, or one that cannot be read.
-    pub fn of_runs(name: &str, runs: &[Run]) -> Result<Self> {
-        let of_each = runs
-            .iter()
-            .map(|run| Self::gather(name, run, |f| Some(f.clone())));
-        let of_each = of_each.collect::<Result<Vec<Self>>>()?;
+    /// No run.
+    pub fn of_runs(name: &str, of_each: Vec<Self>) -> Result<Self> {
         let Some(first) = of_each.first() else {
             return Err(Error::Wish(format!("{name}: no run is given")));
         };

@@ -15,7 +15,7 @@ use super::values::duration;
 Examples:
   tompion compare before after
   tompion compare before1,before2,before3,before4 after1,after2,after3,after4
-  tompion compare before after --within-run --fail-if 'usleep/100us/idle p99 > +20%'
+  tompion compare A B --within-run --fail-if 'usleep/100us/idle p99 > +20%'
   tompion compare linux-6.1 linux-6.12 linux-rt --statistics median,p99.9,max
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
@@ -41,10 +41,12 @@ that comes first alphabetically (`1ns` before `default`).
 
 The gate fails if the whole confidence interval of the change meets the
 condition (for `> +20%`: lies above +20%), passes if no part of it does, and
-is inconclusive otherwise. --fail-unless takes 'SELECTOR STATISTIC within 10%' or
-'... no worse than 10%', and passes only if that is shown. With one run on each
-side gates are inconclusive, unless --within-run is given. A gate that selects several cells passes only if all
+is inconclusive otherwise. A gate that selects several cells passes only if all
 of them pass, and fails if any of them fails.
+
+--fail-unless takes 'SELECTOR STATISTIC within 10%' or 'SELECTOR STATISTIC no
+worse than 10%', and passes only if that is shown. With one run on each side all
+gates are inconclusive, unless --within-run is given.
 
 Exit status:
   0    compared; all gates passed

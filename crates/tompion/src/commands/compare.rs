@@ -160,14 +160,30 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
     let several = runs.iter().any(|name| runs_of(name).len() > 1);
     let mut sides = Vec::new();
     for name in runs {
-        let runs = runs_of(name).into_iter().map(&mut open);
-        let runs = runs.collect::<anyhow::Result<Vec<Run>>>()?;
-        sides.push(match &runs[..] {
-            [run] if !several => Side::of_run(name, run)?,
-            runs => Side::of_runs(name, runs)?,
+        let of_each = runs_of(name)
+            .into_iter()
+            .map(|name| Ok(Side::of_run(name, &open(name)?)?));
+        let of_each = of_each.collect::<anyhow::Result<Vec<Side>>>()?;
+        sides.push(match several {
+            true => of_several(name, of_each)?,
+            false => of_each.into_iter().next().expect("a name at least"),
         });
     }
     Ok(sides)
+}
+
+/// A side of several runs, with what these differ in.
+fn of_several(name: &str, of_each: Vec<Side>) -> anyhow::Result<Side> {
+    let found = differences(&of_each);
+    let mut side = Side::of_runs(name, of_each)?;
+    if !found.is_empty() {
+        let what: Vec<&str> = found.iter().map(|d| d.what.as_str()).collect();
+        side.remarks.push(format!(
+            "Its runs differ among themselves in {}; the first of them stands for it below.",
+            what.join(", ")
+        ));
+    }
+    Ok(side)
 }
 
 /// The runs that a side is of: several joined by commas, unless a directory is called so.
