@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use perf_event_open_sys::bindings as abi;
 use tompion_cause::{OffCpu, What};
+use tompion_model::printable;
 
 use super::format::{Field, Format};
 use super::names::{OUTSIDE, to_comm};
@@ -272,7 +273,7 @@ impl Decoder {
                 let label = match known.iter().find(|(n, _)| n == name) {
                     Some((_, label)) => *label,
                     None => {
-                        let label = label(interrupt(&String::from_utf8_lossy(name)));
+                        let label = label(interrupt(&printable(&String::from_utf8_lossy(name))));
                         known.push((name.to_vec(), label));
                         label
                     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tompion_cause::Task;
+use tompion_model::printable;
 
 /// A thread's name as the kernel keeps it: up to 15 bytes and a zero.
 pub(super) type Comm = [u8; 16];
@@ -43,7 +44,8 @@ impl Names {
             self.known.clear();
         }
         let text = comm.split(|b| *b == 0).next().unwrap_or_default();
-        let name = String::from_utf8_lossy(text).into_owned();
+        // Whoever runs a thread calls it as he likes.
+        let name = printable(&String::from_utf8_lossy(text)).into_owned();
         self.known.insert(tid, (comm, name));
     }
 
@@ -59,7 +61,7 @@ impl Names {
             let name = (self.ask)(tid);
             let comm = name.as_deref().map(to_comm);
             self.learn(tid, comm);
-            name
+            name.map(|name| printable(&name).into_owned())
         };
         Task { tid, name }
     }
@@ -72,4 +74,19 @@ pub(super) fn to_comm(name: impl AsRef<[u8]>) -> Comm {
     let length = bytes.len().min(15);
     comm[..length].copy_from_slice(&bytes[..length]);
     comm
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_acts_on_a_terminal() {
+        let evil = "\u{1b}[2Ja\n\u{202e}b";
+        let mut names = Names::new(move |_| Some(evil.to_owned()));
+        names.learn(7, Some(to_comm(evil)));
+        for tid in [7, 8, 8] {
+            assert_eq!(names.task(tid).name.as_deref(), Some(" [2Ja  b"));
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use super::gauge::Gauge;
 use super::series::{Column, Role};
 use crate::kept::{Kept, numbers};
-use tompion_model::Unavailable;
+use tompion_model::{Unavailable, printable};
 
 /// At most so many counts are kept of one table; machines with many CPUs have tens
 /// of thousands.
@@ -82,7 +82,7 @@ fn parse(text: &[u8], wanted: &[u32]) -> Option<Parsed> {
         };
         Some(Line {
             key: key.to_vec(),
-            name,
+            name: printable(&name).into_owned(),
         })
     });
     Some((places, cpus, lines.collect()))

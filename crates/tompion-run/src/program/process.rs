@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::Dir;
 use rustix::process::{Resource, getrlimit, setpriority_process, setrlimit};
+use tompion_model::printable;
 
 /// A process by files that were opened once: looking again takes no further
 /// descriptor, and a number that is given to another process does not mislead.
@@ -100,10 +101,10 @@ pub fn be_prompt() {
     let _ = setpriority_process(None, -20);
 }
 
-/// A thread's name; empty when it has ended.
+/// A thread's name, without what acts on a terminal; empty when it has ended.
 pub fn name_of(tid: i32) -> String {
     let name = fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
-    name.trim().to_owned()
+    printable(name.trim()).into_owned()
 }
 
 #[cfg(test)]
