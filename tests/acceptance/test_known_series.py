@@ -260,7 +260,9 @@ def test_a_tail_that_cannot_be_told_is_refused_with_its_reason(tmp_path, name, s
     run = write_run(tmp_path / "run", trials(blocks_of(name, 8, size)))
     for q in only_cell(report(run))["tail"]["quantiles"]:
         assert not q["extrapolated"] and words in q["refused"]
-    assert f"not extrapolated: {words}" in " ".join(told(run, "md").split())
+    ticket = " ".join(told(run, "md").split())
+    # Of a handful of samples nobody asks for a p99.9.
+    assert ("Beyond the samples" not in ticket) if size == 50 else (words in ticket)
 
 
 def test_enough_samples_are_not_extrapolated(tmp_path):

@@ -2,7 +2,9 @@
 //! extrapolated, and in no verdict.
 
 use tompion_model::{Cell, Trial, TrialData, View};
-use tompion_stats::{Extrapolation, NoInterval, TailFit, TailSeries, interval_samples_needed};
+use tompion_stats::{
+    Extrapolation, NoInterval, NoTail, TailFit, TailSeries, interval_samples_needed,
+};
 
 use crate::over_blocks::OverBlocks;
 use crate::precision::LEVEL;
@@ -23,6 +25,8 @@ pub(crate) struct Largest {
 pub(crate) struct Tail {
     /// Whether missed periods were filled in.
     pub filled: bool,
+    /// Whether there are too few samples for any fit.
+    pub few: bool,
     /// One for each of [`QUANTILES`] that the samples alone do not tell, or why not.
     pub quantiles: Vec<(f64, Result<Extrapolation, String>)>,
 }
@@ -71,9 +75,13 @@ impl Largest {
         let untold = QUANTILES
             .into_iter()
             .filter(|q| self.binned || samples < interval_samples_needed(*q));
+        let mut few = false;
         let fit = match self.refused(over_blocks) {
             Some(why) => Err(why),
-            None => TailFit::of(&self.series).map_err(|why| why.to_string()),
+            None => TailFit::of(&self.series).map_err(|why| {
+                few = matches!(why, NoTail::TooFew { .. });
+                why.to_string()
+            }),
         };
         let quantile = |q: f64| match &fit {
             Ok(fit) => fit.quantile(q, LEVEL).map_err(|why| why.to_string()),
@@ -81,6 +89,7 @@ impl Largest {
         };
         Some(Tail {
             filled: cell.missed_periods.is_some_and(|n| n > 0),
+            few,
             quantiles: untold.map(|q| (q, quantile(q))).collect(),
         })
     }

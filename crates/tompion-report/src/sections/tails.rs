@@ -25,7 +25,7 @@ const OPEN: usize = 6;
 
 const LEAD: &str = "Where there are too few samples for an interval of p99.9 or p99.99, a generalised Pareto distribution is fitted to the \
      largest of them, at most a tenth (peaks over threshold; the interval is by profile likelihood). Nothing was sampled there: what is rarer than \
-     all that was seen may have another cause, so that these figures count in no verdict. There are none where the fit fails (Anderson-Darling, p at most 0.1) or where large samples come in clusters.";
+     all that was seen may have another cause, so that these figures count in no verdict. There are none where the fit fails (Anderson-Darling, p at most 0.1), where large samples come in clusters, or where blocks disagree.";
 
 /// The same on a terminal.
 const NOTE: &str = "From a fit of the largest samples, with 95 % intervals; nothing was sampled there, and no verdict goes by it. \
@@ -35,6 +35,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let tails: Vec<(Shown<'_>, &Tail)> = data
         .shown()
         .filter_map(|s| Some((s, s.view.tail.as_ref()?)))
+        // Of a handful of samples nobody asks for a p99.9.
+        .filter(|(_, tail)| !tail.few)
         .collect();
     let is_told = |tail: &Tail| tail.quantiles.iter().any(|q| q.1.is_ok());
     let (told, refused): (Vec<_>, Vec<_>) = tails.into_iter().partition(|t| is_told(t.1));
@@ -47,14 +49,19 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         blocks.push(Content::Table(table(first)).into());
         blocks.push(Content::Note(NOTE.to_owned()).on(Media::SCREEN));
     }
-    let rest: Vec<_> = more.iter().chain(&refused).copied().collect();
-    if !rest.is_empty() {
+    let mut fold = |what: &str, count: usize, table: Table| {
         let fold = Content::Fold {
-            title: format!("Another {}, {} of them refused", rest.len(), refused.len()),
+            title: format!("{what} {count}"),
             open: false,
-            blocks: vec![Content::Table(table(&rest)).into()],
+            blocks: vec![Content::Table(table).into()],
         };
         blocks.push(fold.on(Media::NOT_SCREEN));
+    };
+    if !more.is_empty() {
+        fold("Another", more.len(), table(more));
+    }
+    if !refused.is_empty() {
+        fold("Not extrapolated:", refused.len(), reasons(&refused));
     }
     if first.is_empty() {
         // A terminal hears of what there is, not of all that there is not.
@@ -71,18 +78,6 @@ fn table(tails: &[(Shown<'_>, &Tail)]) -> Table {
         Column::of("p of the fit").on(Media::NOT_SCREEN),
     ];
     let row = |(shown, tail): &(Shown<'_>, &Tail)| {
-        let name = factors_in_words(&shown.cell.factors);
-        let filled = if tail.filled {
-            "missed periods filled in"
-        } else {
-            ""
-        };
-        let label = Label {
-            name,
-            variant: filled.to_owned(),
-            short: filled.to_owned(),
-            notes: Vec::new(),
-        };
         let entry = |q: f64| match tail.quantiles.iter().find(|known| known.0 == q) {
             // The samples alone tell it.
             None => Entry::None,
@@ -103,7 +98,7 @@ fn table(tails: &[(Shown<'_>, &Tail)]) -> Table {
         let beyond = fit.map(|e| real(e.expected_beyond / (1.0 - e.q) * (1.0 - QUANTILES[0])));
         let more = [beyond.into(), of(|e| e.shape), of(|e| e.fit_p)];
         Row::new(
-            label,
+            label(shown, tail),
             QUANTILES.map(entry).into_iter().chain(more).collect(),
         )
     };
@@ -112,4 +107,27 @@ fn table(tails: &[(Shown<'_>, &Tail)]) -> Table {
         columns.into_iter().chain(more).collect(),
         tails.iter().map(row).collect(),
     )
+}
+
+/// Why there are none of these.
+fn reasons(refused: &[(Shown<'_>, &Tail)]) -> Table {
+    let row = |(shown, tail): &(Shown<'_>, &Tail)| {
+        let why = tail.quantiles.iter().find_map(|q| q.1.as_ref().err());
+        Row::new(label(shown, tail), vec![why.cloned().into()])
+    };
+    let rows = refused.iter().map(row).collect();
+    Table::of("Cell", vec![Column::words("because")], rows)
+}
+
+fn label(shown: &Shown<'_>, tail: &Tail) -> Label {
+    let filled = match tail.filled {
+        true => "missed periods filled in",
+        false => "",
+    };
+    Label {
+        name: factors_in_words(&shown.cell.factors),
+        variant: filled.to_owned(),
+        short: filled.to_owned(),
+        notes: Vec::new(),
+    }
 }

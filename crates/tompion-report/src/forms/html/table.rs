@@ -152,13 +152,20 @@ fn label(label: &Label, verdicts: bool, whole: bool) -> Markup {
     }
 }
 
+/// Whether a figure is a range of blocks, which takes two lines where room is short.
+fn is_range(text: &str) -> bool {
+    text.ends_with("(blocks)")
+}
+
 fn entry(entry: &Entry, remarks: &Remarks) -> Markup {
     markup! {
         @match entry {
             Entry::None => (NONE),
-            Entry::Text(text) => (text),
+            Entry::Text(text) => { @if is_range(text) { span.range { (text) } } @else { (text) } },
             Entry::Noted(text, note) => { (text) span.variant { (note) } },
-            Entry::Remarked(text, remark) => span title=(remark) { (text) (remarks.sign(remark)) },
+            Entry::Remarked(text, remark) => span class=[is_range(text).then_some("range")] title=(remark) {
+                (text) (remarks.sign(remark))
+            },
             Entry::Share(share, words) => {
                 svg.share viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
                     rect class="f c0" width=(format!("{:.2}", (share * 100.0).max(0.4))) height="8" {}
