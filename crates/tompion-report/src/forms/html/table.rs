@@ -11,8 +11,11 @@ use crate::remarks::Remarks;
 /// table of their own below.
 const MOST: usize = 12;
 
-/// The same of columns with verdicts.
+/// The same of columns with verdicts,
 const MOST_VERDICTS: usize = 7;
+
+/// and of columns with ranges of blocks.
+const MOST_RANGES: usize = 5;
 
 /// A column in its place: its number among those of a row, and whether a group begins.
 struct Place<'a> {
@@ -30,6 +33,13 @@ pub(super) fn table(table: &Table) -> Markup {
         .filter(|r| r.media.has(Media::PAGE))
         .collect();
     let remarks = Remarks::of(table, Media::PAGE);
+    let has_ranges = rows
+        .iter()
+        .flat_map(|row| &row.cells)
+        .any(|cell| match cell {
+            Entry::Text(text) | Entry::Remarked(text, _) => is_range(text),
+            _ => false,
+        });
     if table.groups.is_empty() {
         let place = |(at, column)| Place {
             column,
@@ -39,6 +49,7 @@ pub(super) fn table(table: &Table) -> Markup {
         let places: Vec<Place<'_>> = columns.into_iter().map(place).collect();
         let most = match table.style {
             Style::Verdicts => MOST_VERDICTS,
+            _ if has_ranges => MOST_RANGES,
             Style::Numbers | Style::Small => places.len().max(1),
         };
         return markup! {
@@ -52,7 +63,8 @@ pub(super) fn table(table: &Table) -> Markup {
         };
     }
     let groups: Vec<usize> = (0..table.groups.len()).collect();
-    let together = (MOST / columns.len().max(1)).max(1);
+    let most = if has_ranges { MOST_RANGES } else { MOST };
+    let together = (most / columns.len().max(1)).max(1);
     markup! {
         div.parts {
             @for groups in groups.chunks(together) {
