@@ -243,6 +243,8 @@ LONGEST = [
 ALONE = {
     # The budget's and the busy caller's parts need the CPU.
     "test_the_library_agrees_with_the_kernel",
+    # A browser beside eight tests takes five seconds for what takes one.
+    "test_a_page_of_a_dozen_platforms_opens_within_two_seconds",
 }
 
 # Those that lean on a quiet machine and leave it one, since they sleep nearly all the time: by
