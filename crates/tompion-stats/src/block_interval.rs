@@ -272,4 +272,4 @@ fn critical(between: f64, blocks: usize, level: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -99,20 +99,8 @@ fn are_parted<'a>(blocks: impl Iterator<Item = &'a Distribution> + Clone) -> boo
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::block_interval::{BlockQuantile, block_quantile};
+    use crate::block_interval::tests::quantile;
     use crate::test_noise::{Noise, autoregressive};
-
-    fn quantile(blocks: &[Vec<i64>], q: f64) -> BlockQuantile {
-        let distributions: Vec<Distribution> =
-            blocks.iter().map(|b| Distribution::from_slice(b)).collect();
-        let within: Vec<Option<WithinBlock>> = blocks
-            .iter()
-            .zip(&distributions)
-            .map(|(b, d)| WithinBlock::of(b, d))
-            .collect();
-        block_quantile(&distributions, &within, q, 0.95).unwrap()
-    }
 
     /// Lognormal latencies about 60 us, an autoregression of `phi`; one in 200 a stall.
     fn noisy(noise: &mut Noise, samples: usize, phi: f64) -> Vec<i64> {

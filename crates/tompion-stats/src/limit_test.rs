@@ -103,55 +103,6 @@ impl LimitTest {
         let of = |count: u64| count as f64 / self.clustering;
         (of(self.samples), of(self.beyond))
     }
-
-    /// Samples that the same share beyond the limit would take to be decided at `level`, one-sided, if
-    /// they cluster as these do: that many in all. `None` where even a hundred times as many would not do.
-    pub fn samples_to_decide(&self, level: f64) -> Option<u64> {
-        let with = |times: f64| {
-            let of = |count: u64| (count as f64 * times) as u64;
-            let more = Self {
-                samples: of(self.samples),
-                beyond: of(self.beyond),
-                ..*self
-            };
-            (more.p_kept().min(more.p_exceeded()) <= level).then_some(more.samples)
-        };
-        // Steps of a tenth: nobody plans more exactly.
-        (0..=48).find_map(|step| with(1.1f64.powi(step)))
-    }
-}
-
-/// Independent samples that it takes to show at `level`, one-sided, that a quantile keeps a limit, of
-/// which so many lie `beyond` it.
-///
-/// ```
-/// use tompion_stats::samples_to_pass;
-///
-/// assert_eq!([0, 1, 2].map(|beyond| samples_to_pass(0.999, beyond, 0.025)), [3_688, 5_570, 7_223]);
-/// ```
-pub fn samples_to_pass(q: f64, beyond: u64, level: f64) -> u64 {
-    let passes = |samples: u64| {
-        let test = LimitTest {
-            samples,
-            beyond,
-            clustering: 1.0,
-            share: 1.0 - q,
-            p_exceeded: 1.0,
-        };
-        test.p_kept() <= level
-    };
-    let (mut low, mut high) = (beyond, beyond + 1);
-    while !passes(high) && high < 1 << 40 {
-        (low, high) = (high, 2 * high);
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        match passes(middle) {
-            true => high = middle,
-            false => low = middle,
-        }
-    }
-    high
 }
 
 fn above(values: &[i64], limit: i64) -> Vec<usize> {

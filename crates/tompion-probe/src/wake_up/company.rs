@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use tompion_model::{Sample, Storage};
 use tompion_time::os::{self, ClockId};
 
 use crate::wake_up::{Method, measure};
@@ -14,20 +13,18 @@ use crate::{Error, Limits, MeasuringThread, Outcome, ThreadSettings};
 /// How long the threads have to get ready before the first target.
 const READY: Duration = Duration::from_millis(20);
 
-/// Fewest rows of a sleeper.
+/// Fewest rows that a sleeper keeps in memory.
 const FEWEST_ROWS: usize = 1 << 12;
 
-/// One sleeper, or several of one kind whose targets are spread over the period.
+/// One sleeper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sleeper {
     /// How it waits.
     pub method: Method,
     /// Its period, or how far ahead its targets lie, in nanoseconds.
     pub target_ns: u64,
-    /// How its threads are set up.
+    /// How its thread is set up.
     pub thread: ThreadSettings,
-    /// How many there are of it.
-    pub many: u32,
 }
 
 /// Threads that sleep at once; kept from trial to trial, since a new one waits long beside a
@@ -38,7 +35,7 @@ pub struct Company {
 }
 
 impl Company {
-    /// Measures all sleepers at once: the outcome of each kind, samples in the order of time.
+    /// Measures all sleepers at once: the outcome of each.
     ///
     /// # Errors
     /// What the system refused.
@@ -47,110 +44,53 @@ impl Company {
         sleepers: &[Sleeper],
         limits: &Limits,
     ) -> Result<Vec<Outcome>, Error> {
-        let count = sleepers.iter().map(|s| s.many as usize).sum::<usize>();
-        while self.threads.len() < count {
+        while self.threads.len() < sleepers.len() {
             self.threads.push(MeasuringThread::start()?);
         }
-        // All rows stay in memory, so that those of one kind can be put in order.
-        let rows = (limits.rows / count.max(1)).max(FEWEST_ROWS);
+        let limits = Limits {
+            rows: (limits.rows / sleepers.len().max(1)).max(FEWEST_ROWS),
+            ..limits.clone()
+        };
         let start_ns = os::now_ns(ClockId::Monotonic) + READY.as_nanos() as u64;
-        let mut threads = self.threads.iter();
-        let mut running = Vec::new();
-        for sleeper in sleepers {
-            let limits = Limits {
-                samples: limits
-                    .samples
-                    .div_ceil(u64::from(sleeper.many.max(1)))
-                    .min(rows as u64 - super::WARM_UP),
-                rows,
-                ..limits.clone()
-            };
-            let begin = |(place, thread): (u32, &MeasuringThread)| {
-                let phase = sleeper.target_ns / u64::from(sleeper.many.max(1)) * u64::from(place);
-                let (method, target_ns, limits) =
-                    (sleeper.method, sleeper.target_ns, limits.clone());
-                thread.begin(sleeper.thread, move || {
-                    os::sleep_until_ns(start_ns + phase);
-                    measure(method, target_ns, &limits)
-                })
-            };
-            let of_kind = (0..sleeper.many).zip(threads.by_ref());
-            running.push(of_kind.map(begin).collect::<Result<Vec<_>, Error>>()?);
-        }
-        // All are waited for, whatever becomes of one.
-        let ended: Vec<Vec<Result<Outcome, Error>>> = running
-            .into_iter()
-            .map(|kind| {
-                kind.into_iter()
-                    .map(|result| result.recv().map_err(|_| Error::Panicked)?)
-                    .collect()
+        let begin = |(sleeper, thread): (&Sleeper, &MeasuringThread)| {
+            let (method, target_ns, limits) = (sleeper.method, sleeper.target_ns, limits.clone());
+            thread.begin(sleeper.thread, move || {
+                os::sleep_until_ns(start_ns);
+                measure(method, target_ns, &limits)
             })
-            .collect();
-        let whole = |kind: Vec<_>| {
-            kind.into_iter()
-                .collect::<Result<Vec<_>, Error>>()
-                .map(together)
         };
-        ended.into_iter().map(whole).collect()
+        let running = sleepers.iter().zip(&self.threads).map(begin);
+        let running = running.collect::<Result<Vec<_>, Error>>()?;
+        // All are waited for, whatever becomes of one.
+        let ended = running
+            .into_iter()
+            .map(|r| r.recv().map_err(|_| Error::Panicked)?);
+        let ended: Vec<Result<Outcome, Error>> = ended.collect();
+        ended.into_iter().collect()
     }
-}
-
-/// Sleepers of one kind as one outcome.
-fn together(mut all: Vec<Outcome>) -> Outcome {
-    let many = all.len();
-    let began_ns = all.iter().map(|o| o.began_ns).min().unwrap_or(0);
-    let mut whole = all.swap_remove(0);
-    let shifted = |outcome: &Outcome| -> Vec<Sample> {
-        let later = outcome.began_ns - began_ns;
-        let shift = |s: &Sample| Sample {
-            at_ns: s.at_ns + later,
-            ..*s
-        };
-        outcome.data.samples.iter().map(shift).collect()
-    };
-    if many > 1 {
-        let mut samples = shifted(&whole);
-        all.iter().for_each(|o| samples.extend(shifted(o)));
-        samples.sort_by_key(|s| s.at_ns);
-        whole.data.samples = samples;
-        let missed = all.iter().map(|o| o.missed_periods);
-        whole.missed_periods = missed.chain([whole.missed_periods]).sum();
-        let m = &mut whole.measurement;
-        m.technique = format!("{}, by {many} threads at spread phases", m.technique);
-        let others = all.iter().map(|o| o.measurement.wanted_samples);
-        m.wanted_samples += others.sum::<u64>();
-        m.ended_by_time |= all.iter().any(|o| o.measurement.ended_by_time);
-        m.memory_locked &= all.iter().all(|o| o.measurement.memory_locked);
-    }
-    whole.began_ns = began_ns;
-    debug_assert_eq!(whole.storage, Storage::Complete);
-    whole
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::wake_up::WARM_UP;
 
     const MS: u64 = 1_000_000;
 
-    fn sleeper(method: &str, target_ns: u64, many: u32) -> Sleeper {
+    fn sleeper(method: &str, target_ns: u64) -> Sleeper {
         Sleeper {
             method: method.parse().unwrap(),
             target_ns,
             thread: ThreadSettings::default(),
-            many,
         }
     }
 
     #[test]
-    fn each_kind_has_its_own_samples_of_the_same_time() {
+    fn each_has_its_own_samples_of_the_same_time() {
         let sleepers = [
-            sleeper("clock-nanosleep-abs", 2 * MS, 1),
-            sleeper("usleep", 3 * MS, 1),
-            sleeper("clock-nanosleep-abs", 20 * MS, 4),
+            sleeper("clock-nanosleep-abs", 2 * MS),
+            sleeper("usleep", 3 * MS),
+            sleeper("clock-nanosleep-abs", 20 * MS),
         ];
         let limits = Limits {
             samples: 1000,
@@ -167,26 +107,16 @@ mod tests {
             let began = os::now_ns(ClockId::Monotonic);
             let found = company.measure(&sleepers, &limits).unwrap();
             let took = os::now_ns(ClockId::Monotonic) - began;
-            assert_eq!(company.threads.len(), 6);
-            assert!(took < 3 * limits.time_ns, "one after the other: {took} ns");
+            assert_eq!(company.threads.len(), 3);
+            assert!(took < 2 * limits.time_ns, "one after the other: {took} ns");
             let samples = |of: usize| found[of].data.samples.len() as u64;
             let missed = |of: usize| found[of].missed_periods;
-            // All periods are there, woken in or missed, but for the last of each thread.
-            assert!(
-                (150..=201).contains(&(samples(0) + missed(0).unwrap())),
-                "{}",
-                samples(0)
-            );
+            // All periods are there, woken in or missed, but for the last.
+            let of_2_ms = samples(0) + missed(0).unwrap();
+            assert!((150..=201).contains(&of_2_ms), "{of_2_ms}");
             assert!(samples(1) > WARM_UP && missed(1).is_none());
-            let whole = samples(2) + missed(2).unwrap();
-            assert!((60..=84).contains(&whole), "{whole}");
-            let of_four = &found[2].data.samples;
-            assert!(of_four.is_sorted_by_key(|s| s.at_ns));
-            // Each of the four has a grid of its own.
-            let phase =
-                |s: &Sample| (s.at_ns as i64 - s.value_ps / 1000).rem_euclid(20 * MS as i64);
-            let phases: BTreeSet<i64> = of_four.iter().map(phase).collect();
-            assert_eq!(phases.len(), 4, "{phases:?}");
+            let of_20_ms = samples(2) + missed(2).unwrap();
+            assert!((15..=21).contains(&of_20_ms), "{of_20_ms}");
         }
     }
 }

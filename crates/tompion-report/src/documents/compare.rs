@@ -105,7 +105,7 @@ fn head<'a>(view: &CompareView, all: &Comparison) -> Vec<Block<'a>> {
         "Replicates are {replicates}. A, B: {own}; change: the middle of all \
          differences between {}, which need not be that of the two, with the {} interval of this \
          comparison alone; A < B: share of {} in which B is the larger; p: \
-         by exact permutation of {replicates}{}, adjusted by Holm's method within each probe, method \
+         by permutation of {replicates}{}, adjusted by Holm's method within each probe, method \
          and load; 2 of 6 there: replicates that there are, of those needed.{}",
         if all.paired {
             "trials of a block"

@@ -120,7 +120,6 @@ fn at_once(cells: &[PlannedCell], context: &Context<'_>) -> PlannedCell {
                 method,
                 target_ns,
                 thread: cell.thread,
-                many: 1,
             },
         }
     };

@@ -2,7 +2,7 @@ use super::*;
 use crate::test_noise::Noise;
 
 /// Blocks of values in time order with what their order says.
-fn quantile(blocks: &[Vec<i64>], q: f64) -> BlockQuantile {
+pub(crate) fn quantile(blocks: &[Vec<i64>], q: f64) -> BlockQuantile {
     let distributions: Vec<Distribution> =
         blocks.iter().map(|b| Distribution::from_slice(b)).collect();
     let within: Vec<Option<WithinBlock>> = blocks
