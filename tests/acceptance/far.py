@@ -213,7 +213,7 @@ def far(tmp_path_factory):
     finally:
         if journals_of(place):
             # A test that failed: once this machine is gone, nobody could clean it.
-            tompion("lab", "clean")
+            tompion("lab", "clean", "--forget")
         machine.stop()
 
 
