@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,8 +16,13 @@ from own_run import may_mount
 ROOT = Path(__file__).resolve().parents[2]
 TOMPION = ROOT / "target/release/tompion"
 
+# Runs that are given no place, and those of whoever runs the tests, are not in each other's way.
+STATE = Path(tempfile.mkdtemp(prefix="tompion-state-"))
+os.environ["XDG_STATE_HOME"] = str(STATE)
+
 # What is done when the tests are; workers that run beside one another leave without `atexit`.
 AT_END = contextlib.ExitStack()
+AT_END.callback(shutil.rmtree, STATE, ignore_errors=True)
 
 
 def tompion(*arguments, cwd=None, timeout=120, program=TOMPION, check=None):
@@ -216,6 +223,7 @@ CONCURRENT = {
     "test_watch": "all",
     # Pages of planted samples, and of a run that may be as slow as it likes.
     "test_report": "all",
+    "test_runs": "all",
     "test_page": [
         "small_and_loads_nothing",
         "every_plot",

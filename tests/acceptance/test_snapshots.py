@@ -27,8 +27,11 @@ def commands(path=()):
     """Every command with its help, commands of commands included."""
     text = tompion(*path, "--help", check=0).stdout
     yield path, text
-    listed = re.search(r"^Commands:\n((?: .*\n|\n(?= ))+)", text, re.MULTILINE)
-    names = re.findall(r"^  ([a-z][a-z-]*) ", listed[1], re.MULTILINE) if listed else []
+    # Those of the program itself are in groups, each with a title of its own.
+    before_options = text.split("\nOptions:\n")[0]
+    at = re.search(r"^(Commands|Everyday):\n", before_options, re.MULTILINE)
+    listed = before_options[at.end() :] if at else ""
+    names = re.findall(r"^  ([a-z][a-z-]*) ", listed, re.MULTILINE)
     for name in names:
         if name != "help":
             yield from commands((*path, name))

@@ -240,7 +240,7 @@ WRITES = {
         lambda place, at: [planted(), "claims", "--decide", place.input("lab"), "--write", at],
     ),
     "man --out": (FILES, lambda place, at: [planted(), "man", "--out", at]),
-    "report DIR": (PAGE, lambda place, at: [planted(), "report", at.parent]),
+    "report RUN": (PAGE, lambda place, at: [planted(), "report", at.parent]),
     "load --dir": (LOADS, lambda place, at: [TOMPION, "load", "io", "--for", "100ms", "--quiet", "--dir", at]),
     "check --load-dir": (LOADS, load_dir(*QUICK_CHECK)),
     "measure wake-up --load-dir": (LOADS, load_dir("measure", "wake-up", "--methods", "usleep", "--targets", "1ms")),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use tompion_model::{InvalidValue, parse_duration_ns, printable};
+use tompion_model::{InvalidValue, nearest, parse_duration_ns, printable};
 
 /// Something wrong in a plan, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -274,17 +274,6 @@ impl<'s, 'a> Table<'s, 'a> {
 pub fn text<'v>(value: &'v DeValue<'_>) -> Result<&'v str, InvalidValue> {
     let wanted = || format!("a text in quotes is wanted, not {}", value.type_str()).into();
     value.as_str().ok_or_else(wanted)
-}
-
-/// The name most like `wrong`, where one is like it at all.
-pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    const ALIKE: f64 = 0.8;
-    names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(wrong, name), name))
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
 }
 
 /// What a text should be that names CPUs.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use tompion_model::nearest;
 
 use toml::de::DeTable;
 
-use crate::keys::{Source, Table, nearest};
+use crate::keys::{Source, Table};
 use crate::platform::{KINDS, Platform, PlatformKind, Setup};
 
 /// One platform of a plan: what it is called and how it is set up.

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
-use tompion_model::InvalidValue;
 
-use tompion_model::MethodRow;
+use tompion_model::{InvalidValue, MethodRow, unknown_name};
 
 /// What is listed as a method.
 pub trait Listed: Sync + 'static {
@@ -95,15 +94,8 @@ impl<E: Listed> FromStr for Method<E> {
     type Err = InvalidValue;
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
-        let known = || Self::all().map(Self::name);
-        match Self::all().find(|m| m.name() == text) {
-            Some(method) => Ok(method),
-            None => Err(format!(
-                "unknown {} `{text}`; use one of {}",
-                E::WHAT,
-                known().collect::<Vec<_>>().join(", ")
-            )
-            .into()),
-        }
+        let found = Self::all().find(|m| m.name() == text);
+        let known: Vec<&str> = Self::all().map(Self::name).collect();
+        found.ok_or_else(|| unknown_name(E::WHAT, text, known).into())
     }
 }

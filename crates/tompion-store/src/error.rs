@@ -70,12 +70,39 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The user has no directory for runs.
+    #[error(
+        "no home directory is known, in which runs could be kept; name a directory for the run"
+    )]
+    NoPlace,
+    /// There are not so many runs.
+    #[error(
+        "@{number}: there is no such run; {} holds {}",
+        path.display(),
+        counted(*there)
+    )]
+    NoSuchRun {
+        /// The user's directory for runs.
+        path: PathBuf,
+        /// Which one was asked for, from the newest on.
+        number: usize,
+        /// How many there are.
+        there: usize,
+    },
     /// Another process writes a run there.
     #[error("{}: another process writes a run there", path.display())]
     Taken {
         /// The directory.
         path: PathBuf,
     },
+}
+
+fn counted(runs: usize) -> String {
+    match runs {
+        0 => "none".to_owned(),
+        1 => "1 run".to_owned(),
+        n => format!("{n} runs"),
+    }
 }
 
 impl Error {

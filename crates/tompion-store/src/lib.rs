@@ -32,6 +32,7 @@ mod samples;
 mod shapes;
 mod thrift;
 mod trial_files;
+mod user_runs;
 mod version_1;
 mod whole;
 mod writer;
@@ -39,6 +40,7 @@ mod writer;
 pub use directory::Directory;
 pub use error::{Error, Result};
 pub use reader::Run;
+pub use user_runs::{UserRuns, bytes_of};
 pub use whole::{try_whole, write_whole};
 pub use writer::RunWriter;
 

@@ -4,6 +4,7 @@ mod advise;
 mod check;
 mod claims;
 mod compare;
+mod groups;
 mod lab;
 mod load;
 mod measure;
@@ -11,6 +12,7 @@ mod preload;
 mod published;
 mod report;
 mod run;
+mod runs;
 mod values;
 mod watch;
 
@@ -20,7 +22,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tompion_run::probes::PROBES;
 
 pub use advise::AdviseOptions;
@@ -37,6 +39,7 @@ pub use preload::{PreloadOptions, PreloadPolicy};
 pub use published::PublishedOptions;
 pub use report::ReportOptions;
 pub use run::RunOptions;
+pub use runs::RunsOptions;
 pub use values::MethodName;
 pub use watch::WatchOptions;
 
@@ -78,35 +81,36 @@ Exit status:
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Measure timing quality on this machine (a minute and a half by default)
+    /// Measure this machine's timing, and say what it is fit for
     Check(Box<CheckOptions>),
     /// Measure one aspect in depth
     #[command(about = measure::about())]
     Measure(MeasureOptions),
     /// Show wake-up latency, stalls, steal time and clock state live
     Watch(WatchOptions),
-    /// Try remedies for late wake-ups and slow clocks one at a time, and measure their effects
+    /// Try remedies one at a time, and measure the effect of each
     Advise(Box<AdviseOptions>),
     /// Regenerate a run's report, or export it in another format
     Report(ReportOptions),
+    /// List the runs that were kept, or remove old ones
+    Runs(RunsOptions),
     /// Compare recorded runs with each other, or with published results
     Compare(CompareOptions),
-    /// Run the same measurements on several kinds of platform, from one plan file
+    /// Run the same measurements on several platforms, from one plan
     Lab(LabOptions),
-    /// Describe this machine: clock, hypervisor, container, kernel settings
+    /// Describe this machine: clock, hypervisor, container, kernel
     Env(EnvOptions),
     /// List probes, methods, loads, platforms and profiles by name
     List(ListOptions),
-    /// Print the claims of the five papers that Tompion follows, and for each claim its status
-    /// and the measurement that would settle it
+    /// Print claims of five papers, the status of each, what settles it
     Claims(ClaimsOptions),
     /// Print the published results that runs can be compared with
     Published(PublishedOptions),
-    /// Run an unmodified program with Tompion's clock or sleeps (LD_PRELOAD)
+    /// Run an unmodified program with Tompion's clock or sleeps
     Preload(PreloadOptions),
     /// Run a load by itself, and report what it did
     Load(LoadOptions),
-    /// Act as the far end of loads that run on another machine with `peer=HOST:PORT`
+    /// Act as the far end of loads that run on another machine
     Peer(PeerOptions),
     /// Write man pages
     Man(ManOptions),
@@ -200,7 +204,9 @@ pub struct CompletionOptions {
 /// Parses the command line; help and version go to standard output, errors
 /// become one line and status 1.
 pub fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| {
+    let parsed = command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| {
         if !error.use_stderr() {
             let text = error.render();
             let text = if std::io::stdout().is_terminal() {
@@ -264,7 +270,7 @@ fn one_line(rendered: &str) -> String {
 
 /// The command for man pages and completions.
 pub fn command() -> clap::Command {
-    Cli::command()
+    groups::grouped(Cli::command())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod advise;
+mod ask;
 mod check;
 mod claims;
 mod compare;
@@ -17,6 +18,8 @@ mod program;
 mod progress;
 mod published;
 mod report;
+mod run_names;
+mod runs;
 mod session;
 mod watch;
 mod writing;
@@ -35,4 +38,5 @@ pub use peer::peer;
 pub use preload::preload;
 pub use published::published;
 pub use report::report;
+pub use runs::runs;
 pub use watch::watch;

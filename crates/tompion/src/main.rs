@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Measure(measure) => commands::measure(&measure),
         Command::Watch(watch) => commands::watch(&watch),
         Command::Report(report) => commands::report(&report),
+        Command::Runs(runs) => commands::runs(&runs),
         Command::Compare(compare) => commands::compare(&compare),
         Command::Lab(lab) => commands::lab(&lab),
         Command::Env(env) => commands::env(&env),

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check(&check),
         Command::Measure(measure) => commands::measure(&measure),
         Command::Report(report) => commands::report(&report),
+        Command::Runs(runs) => commands::runs(&runs),
         Command::Compare(compare) => commands::compare(&compare),
         Command::Env(env) => commands::env(&env),
         Command::List(list) => commands::list(&list),

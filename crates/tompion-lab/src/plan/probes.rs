@@ -1,7 +1,7 @@
 //! What is measured: the probes of a plan, each a part of one cell.
 
 use std::time::Duration;
-use tompion_model::InvalidValue;
+use tompion_model::{InvalidValue, nearest};
 
 use serde::{Deserialize, Serialize};
 use tompion_load::LoadSpec;
@@ -9,7 +9,7 @@ use tompion_probe::Policy;
 use tompion_run::probes::{Form, PROBES, Parameter, Place, Probe, Selection};
 use tompion_run::{Observe, Plan, PlanOptions, TimeSetting};
 
-use tompion_platforms::keys::{Table, nearest, text};
+use tompion_platforms::keys::{Table, text};
 
 /// How long a load runs before its trial, as in `tompion measure`.
 const SETTLE: Duration = Duration::from_millis(300);

@@ -79,10 +79,10 @@ fn every_mistake_is_told_with_its_place() {
         .replace("kind = \"stalls\"", "kind = \"stals\"");
     insta::assert_snapshot!(mistakes(&text), @r#"
     3:1: a plan has no `replicats`; did you mean `replicates`?
-    4:18: loads: load 'cqu': unknown name; known are ...
+    4:18: loads: load 'cqu': unknown name `cqu`; known are ...
     14:9: quota: a text in quotes is wanted, not integer
     19:8: cpus: a whole number from 1 to 255 is wanted
-    24:12: methods: unknown wake-up method `usleap`; use one of ...
+    24:12: methods: unknown wake-up method `usleap`; did you mean `usleep`?
     28:8: no probe is called `stals`; did you mean `stalls`?
     "#);
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use tompion_model::InvalidValue;
+use tompion_model::{InvalidValue, unknown_name};
 
 use super::options::{CPUS, Options};
 use super::text::Text;
@@ -86,8 +86,8 @@ pub fn parse(text: &str) -> Result<Part, InvalidValue> {
         None => (text, None),
     };
     let Some(load) = loads::ALL.iter().find(|load| load.name == name) else {
-        let names: Vec<_> = loads::ALL.iter().map(|load| load.name).collect();
-        return Err(format!("unknown name; known are {}", names.join(", ")).into());
+        let names: Vec<&str> = loads::ALL.iter().map(|load| load.name).collect();
+        return Err(unknown_name("name", name, names).into());
     };
     let (work, cpus) = match load.parse {
         Parse::Text(parse) => (parse(rest)?, None),

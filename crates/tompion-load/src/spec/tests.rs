@@ -127,8 +127,18 @@ fn only_idle_is_idle() {
 }
 
 #[test]
-fn an_unknown_name_lists_the_known_ones() {
-    for text in ["", "disk", "CPU", " cpu", "cpu ", "cpu+", "+", "cpu++io"] {
+fn an_unknown_name_lists_the_known_ones_or_the_one_that_was_meant() {
+    for (text, meant) in [
+        ("disk", "disk-read"),
+        (" cpu", "cpu"),
+        ("cpu ", "cpu"),
+        ("cpuu", "cpu"),
+    ] {
+        let message = problem(text);
+        let wanted = format!("unknown name `{text}`; did you mean `{meant}`?");
+        assert!(message.ends_with(&wanted), "{message}");
+    }
+    for text in ["", "CPU", "cpu+", "+", "cpu++io"] {
         let message = problem(text);
         for name in crate::loads().map(|load| load.name) {
             assert!(message.contains(name), "{message} lists {name}");

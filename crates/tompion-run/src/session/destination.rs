@@ -3,26 +3,40 @@
 use std::path::{Path, PathBuf};
 
 use tompion_model::{RunHeader, now_utc};
-use tompion_store::{Error, RunWriter};
+use tompion_store::{Error, RunWriter, UserRuns};
 
 /// Where a run is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// This directory, which is made, or is there and empty.
     Named(PathBuf),
-    /// The first free directory here that is named after the present second.
-    Free,
+    /// The first free directory of the user's that is named after the present second.
+    Free(UserRuns),
     /// As `Named`, for somebody who takes the run apart at once: its trials are never
     /// brought together.
     Apart(PathBuf),
 }
 
 impl Destination {
+    /// The directory that is named; else one of the user's, whose own directory for runs is made
+    /// where it is not there.
+    ///
+    /// # Errors
+    /// Where the user's directory cannot be had.
+    pub fn of(named: Option<PathBuf>) -> Result<Self, Error> {
+        if let Some(path) = named {
+            return Ok(Self::Named(path));
+        }
+        let runs = UserRuns::find()?;
+        runs.make()?;
+        Ok(Self::Free(runs))
+    }
+
     /// The directory, or the one that it will be in.
     pub fn path(&self) -> &Path {
         match self {
             Self::Named(path) | Self::Apart(path) => path,
-            Self::Free => Path::new("."),
+            Self::Free(runs) => runs.path(),
         }
     }
 
@@ -31,8 +45,8 @@ impl Destination {
     pub fn free(&self) -> PathBuf {
         match self {
             Self::Named(path) | Self::Apart(path) => path.clone(),
-            Self::Free => {
-                let name = name_of_this_second();
+            Self::Free(runs) => {
+                let name = runs.path().join(name_of_this_second());
                 let mut all = (1..).map(|number| numbered(&name, number));
                 all.find(|path| !path.exists()).unwrap_or_default()
             }
@@ -43,7 +57,7 @@ impl Destination {
     pub(super) fn is_there(&self) -> bool {
         match self {
             Self::Named(path) | Self::Apart(path) => path.exists(),
-            Self::Free => false,
+            Self::Free(_) => false,
         }
     }
 
@@ -54,7 +68,7 @@ impl Destination {
         let name = match self {
             Self::Named(path) => return RunWriter::create(path, header.clone()),
             Self::Apart(path) => return RunWriter::create_apart(path, header.clone()),
-            Self::Free => name_of_this_second(),
+            Self::Free(runs) => runs.path().join(name_of_this_second()),
         };
         let mut number = 1;
         loop {
@@ -66,25 +80,19 @@ impl Destination {
     }
 }
 
-impl From<Option<PathBuf>> for Destination {
-    fn from(named: Option<PathBuf>) -> Self {
-        named.map_or(Self::Free, Self::Named)
+fn numbered(first: &Path, number: u32) -> PathBuf {
+    let mut name = first.as_os_str().to_owned();
+    if number > 1 {
+        name.push(format!("-{number}"));
     }
-}
-
-fn numbered(name: &str, number: u32) -> PathBuf {
-    match number {
-        1 => PathBuf::from(name),
-        n => PathBuf::from(format!("{name}-{n}")),
-    }
+    name.into()
 }
 
 fn name_of_this_second() -> String {
-    let stamp: String = now_utc()
+    now_utc()
         .chars()
         .filter(|c| c.is_ascii_alphanumeric())
         .map(|c| if c == 'T' { '-' } else { c })
         .filter(|c| *c != 'Z')
-        .collect();
-    format!("tompion-run-{stamp}")
+        .collect()
 }

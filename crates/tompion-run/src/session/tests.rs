@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tompion_store::Run;
+use tompion_store::{Run, UserRuns};
 
 use super::*;
 use crate::execute::tests::Planted;
@@ -91,9 +91,14 @@ fn what_the_machine_does_not_have_is_refused_before_anything_is_written() {
 
 #[test]
 fn a_free_destination_is_named_after_the_second_and_the_first_that_is_free() {
-    let free = Destination::Free.free();
-    let name = free.to_str().unwrap();
-    assert!(name.starts_with("tompion-run-") && !free.exists(), "{name}");
+    let place = tempfile::tempdir().unwrap();
+    let runs = UserRuns::at(place.path().join("runs"));
+    let destination = Destination::Free(runs.clone());
+    runs.make().unwrap();
+    let first = destination.free();
+    std::fs::create_dir(&first).unwrap();
+    assert_ne!(destination.free(), first);
+    assert_eq!(runs.recent(1).unwrap(), first);
     let named = Destination::Named(PathBuf::from("here"));
     assert_eq!(named.free(), Path::new("here"));
 }

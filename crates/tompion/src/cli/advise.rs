@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use tompion_load::LoadSpec;
 
-use super::values::{Nanoseconds, duration, nanoseconds, seed};
+use super::values::{Nanoseconds, duration, load_names, nanoseconds, offering, seed};
 use crate::output::OutputOptions;
 
 /// Try remedies one at a time on this machine, and measure what each does.
@@ -62,7 +62,13 @@ pub struct AdviseOptions {
     pub target: Nanoseconds,
 
     /// Load during all trials; see `tompion list`
-    #[arg(long, value_name = "LOAD", default_value = "idle")]
+    #[arg(
+        long,
+        value_name = "LOAD",
+        default_value = "idle",
+        value_parser = offering::<LoadSpec>(load_names),
+        hide_possible_values = true
+    )]
     pub load: LoadSpec,
 
     /// Seed for the random order of trials [default: from the clock]

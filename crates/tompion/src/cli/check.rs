@@ -8,7 +8,10 @@ use tompion_run::probes::Slack;
 
 use super::RunOptions;
 use super::run::with_default;
-use super::values::{MethodName, Nanoseconds, ProfileName, nanoseconds, samples};
+use super::values::{
+    MethodName, Nanoseconds, ProfileName, method_names, nanoseconds, offering, profile_names,
+    samples,
+};
 
 /// What to measure; defaults take a minute and a half.
 #[derive(Args, Debug)]
@@ -42,7 +45,13 @@ pub struct CheckOptions {
     /// Read-cost and wake-up methods to measure, comma-separated; see `tompion list`. If
     /// given, only these are measured, and the timer-events and stalls probes are left out
     /// [default: all]
-    #[arg(long, value_name = "METHOD", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_delimiter = ',',
+        value_parser = offering::<MethodName>(method_names),
+        hide_possible_values = true
+    )]
     pub methods: Vec<MethodName>,
 
     /// Requested sleep times, comma-separated; those given are measured with every selected
@@ -73,7 +82,12 @@ pub struct CheckOptions {
 
     /// Require this application profile (see `tompion list`): exit with 2 if it fails, 3 if it
     /// is inconclusive; may be repeated
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        value_parser = offering::<ProfileName>(profile_names),
+        hide_possible_values = true
+    )]
     pub require: Vec<ProfileName>,
 
     /// Where, beside what, how long.

@@ -13,6 +13,7 @@ use super::values::duration;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
+  tompion compare
   tompion compare before after
   tompion compare before1,before2,before3,before4 after1,after2,after3,after4
   tompion compare A B --within-run --fail-if 'usleep/100us/idle p99 > +20%'
@@ -55,8 +56,10 @@ Exit status:
   3    no gate failed, but one is inconclusive")]
 pub struct CompareOptions {
     /// Run directories, several runs of one side joined by commas (A1,A2,A3 B1,B2,B3), or
-    /// published:NAME for a paper or table that `tompion published` lists
-    #[arg(value_name = "RUN", required_unless_present = "switch")]
+    /// published:NAME for a paper or table that `tompion published` lists; @1 is the newest run that
+    /// was kept, @2 the one before (see `tompion runs`). One run is compared with the newest
+    /// [default: @2 @1; with --by or --factors @1]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
 
     /// Compare the values of one factor (such as timer-slack, policy, load, target, cpu or

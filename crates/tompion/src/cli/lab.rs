@@ -117,7 +117,7 @@ pub struct LabRunOptions {
     pub file: Option<PathBuf>,
 
     /// Directory for the run and its report; must not exist or must be empty
-    /// [default: tompion-run-DATE-TIME; -2, -3, ... is appended if it exists]
+    /// [default: a new one in ~/.local/state/tompion/runs; `tompion runs` lists them]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tompion_load::LoadSpec;
 
-use super::values::{bytes, cpu, duration};
+use super::values::{bytes, cpu, duration, load_names, offering};
 use crate::output::OutputOptions;
 
 /// Run a load by itself, and report what it did.
@@ -28,7 +28,11 @@ Exit status:
   130  interrupted before the time given with --for was over")]
 pub struct LoadOptions {
     /// The load; several joined by + run together; see `tompion list`
-    #[arg(value_name = "LOAD")]
+    #[arg(
+        value_name = "LOAD",
+        value_parser = offering::<LoadSpec>(load_names),
+        hide_possible_values = true
+    )]
     pub load: LoadSpec,
 
     /// How long to run [default: until Ctrl-C; an hour for loads that keep writing files]

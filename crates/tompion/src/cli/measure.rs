@@ -41,7 +41,7 @@ pub(super) fn about() -> String {
         Some((last, others)) => format!("{} or {last}", others.join(", ")),
         None => String::new(),
     };
-    format!("Measure one aspect in depth: {titles}")
+    format!("Measure {titles}")
 }
 
 fn overview() -> String {

@@ -30,7 +30,8 @@ impl ValueEnum for ReportFormat {
 #[command(
     after_help = "\
 Examples:
-  tompion report tompion-run-20261121-101500
+  tompion report
+  tompion report @2
   tompion report RUN --html /tmp/report.html
   tompion report RUN --json
   tompion report RUN --format md --redact > ticket.md
@@ -38,12 +39,13 @@ Examples:
     mut_arg("json", |json| json.help("Print the summary as JSON (same as --format json)"))
 )]
 pub struct ReportOptions {
-    /// The run's directory
-    #[arg(value_name = "DIR")]
+    /// The run's directory; @1 is the newest run that was kept, @2 the one before (see `tompion
+    /// runs`)
+    #[arg(value_name = "RUN", default_value = "@1", hide_default_value = false)]
     pub run: PathBuf,
 
     /// Write the HTML report to FILE; `-` writes it to standard output instead of the text
-    /// summary [default: DIR/report.html; with --json no HTML is written]
+    /// summary [default: RUN/report.html; with --json no HTML is written]
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

@@ -8,7 +8,7 @@ use tompion_load::LoadList;
 use tompion_probe::Policy;
 use tompion_run::Observe;
 
-use super::values::{blocks, cpu, duration, seed};
+use super::values::{blocks, cpu, duration, load_names, offering, seed};
 use crate::output::OutputOptions;
 
 /// The help of `--observe`: a line for each value.
@@ -32,13 +32,19 @@ Give several, comma-separated, to measure with each of them and compare";
 #[derive(Args, Debug)]
 pub struct RunOptions {
     /// Directory for the run and its report; must not exist or must be empty
-    /// [default: tompion-run-DATE-TIME; -2, -3, ... is appended if it exists]
+    /// [default: a new one in ~/.local/state/tompion/runs; `tompion runs` lists them]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
     /// Loads to measure under, one after another, comma-separated; `+` joins loads that run
     /// together (cpu+network); see `tompion list`
-    #[arg(long, visible_alias = "load", value_name = "LOAD")]
+    #[arg(
+        long,
+        visible_alias = "load",
+        value_name = "LOAD",
+        value_parser = offering::<LoadList>(load_names),
+        hide_possible_values = true
+    )]
     pub loads: Vec<LoadList>,
 
     /// Scheduling policies of the measuring thread, comma-separated: other,

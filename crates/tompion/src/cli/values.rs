@@ -1,7 +1,12 @@
 //! Values of options, each checked where it is parsed.
 
+use std::error::Error;
+use std::ffi::OsStr;
+use std::str::FromStr;
 use std::time::Duration;
-use tompion_model::InvalidValue;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use tompion_model::{InvalidValue, nearest, unknown_name};
 
 use tompion_model::parse_duration_ns;
 use tompion_run::probes::Form;
@@ -70,6 +75,61 @@ pub(super) fn address(text: &str) -> Result<std::net::SocketAddr, InvalidValue> 
     )
 }
 
+/// Names of all methods of either probe.
+pub(super) fn method_names() -> Vec<&'static str> {
+    let reads = tompion_probe::read_cost::Method::all().map(|m| m.name());
+    reads.chain(wake_up_names()).collect()
+}
+
+/// Names of all methods of wake-up latency.
+pub(super) fn wake_up_names() -> Vec<&'static str> {
+    let all = tompion_probe::wake_up::Method::all();
+    all.map(|m| m.name()).collect()
+}
+
+/// Names of all profiles.
+pub(super) fn profile_names() -> Vec<&'static str> {
+    let all = tompion_assess::verdict::profiles().iter();
+    all.map(|p| p.name.as_str()).collect()
+}
+
+/// Names of all loads.
+pub(super) fn load_names() -> Vec<&'static str> {
+    tompion_load::loads().map(|load| load.name).collect()
+}
+
+/// Reads a value by its own rules, and has completions offer these names.
+pub(super) fn offering<T>(names: fn() -> Vec<&'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Into<Box<dyn Error + Send + Sync>>> + Clone + Send + Sync + 'static,
+{
+    let reader = StringValueParser::new().try_map(|text| text.parse::<T>());
+    Offering { reader, names }
+}
+
+#[derive(Clone)]
+struct Offering<P> {
+    reader: P,
+    names: fn() -> Vec<&'static str>,
+}
+
+impl<P: TypedValueParser> TypedValueParser for Offering<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<P::Value, clap::Error> {
+        self.reader.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.names)().into_iter().map(PossibleValue::new)))
+    }
+}
+
 /// A method of either probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodName {
@@ -87,7 +147,12 @@ impl std::str::FromStr for MethodName {
             .map(Self::Read)
             .or_else(|_| text.parse().map(Self::Wake))
             .map_err(|_: InvalidValue| {
-                format!("`{text}` is no method; `tompion list` shows all of them").into()
+                let known: Vec<&str> = method_names();
+                match nearest(text, known) {
+                    Some(better) => format!("unknown method `{text}`; did you mean `{better}`?"),
+                    None => format!("unknown method `{text}`; `tompion list` shows all of them"),
+                }
+                .into()
             })
     }
 }
@@ -100,14 +165,11 @@ impl std::str::FromStr for ProfileName {
     type Err = InvalidValue;
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
-        let known: Vec<&str> = tompion_assess::verdict::profiles()
-            .iter()
-            .map(|p| p.name.as_str())
-            .collect();
+        let known = profile_names();
         if known.contains(&text) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(format!("`{text}` is no profile; use one of {}", known.join(", ")).into())
+            Err(unknown_name("profile", text, known).into())
         }
     }
 }

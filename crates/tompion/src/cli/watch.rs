@@ -7,7 +7,7 @@ use clap::Args;
 use tompion_load::LoadList;
 use tompion_probe::{Policy, wake_up};
 
-use super::values::{Nanoseconds, cpu, duration, nanoseconds};
+use super::values::{Nanoseconds, cpu, duration, load_names, nanoseconds, offering, wake_up_names};
 
 /// Show wake-up latency, stalls, steal time and clock state live, and keep the results.
 #[derive(Args, Debug)]
@@ -35,7 +35,7 @@ Exit status:
   130  interrupted; results so far are kept")]
 pub struct WatchOptions {
     /// Directory for the run; must not exist or must be empty
-    /// [default: tompion-run-DATE-TIME; -2, -3, ... is appended if it exists]
+    /// [default: a new one in ~/.local/state/tompion/runs; `tompion runs` lists them]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -44,13 +44,21 @@ pub struct WatchOptions {
         long,
         visible_alias = "load",
         value_name = "LOAD",
-        default_value = "idle,cpu,network"
+        default_value = "idle,cpu,network",
+        value_parser = offering::<LoadList>(load_names),
+        hide_possible_values = true
     )]
     pub loads: LoadList,
 
     /// Wake-up methods to cycle through with the m key, comma-separated; see
     /// `tompion list` [default: all, beginning with clock-nanosleep-abs]
-    #[arg(long, value_name = "METHOD", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_delimiter = ',',
+        value_parser = offering::<wake_up::Method>(wake_up_names),
+        hide_possible_values = true
+    )]
     pub methods: Vec<wake_up::Method>,
 
     /// Sleep targets to cycle through with the t key, comma-separated, each at most 250ms

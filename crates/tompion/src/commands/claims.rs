@@ -7,6 +7,7 @@ use tompion_papers::claims::{Paper, Register, register};
 use tompion_report::{claim_json, claim_text, claims_json, claims_text};
 
 use super::report::terminal_width;
+use super::run_names::run_named;
 use crate::cli::ClaimsOptions;
 use crate::exit;
 use crate::output::{print, print_json};
@@ -14,7 +15,7 @@ use crate::output::{print, print_json};
 /// Carries out the command.
 pub fn claims(options: &ClaimsOptions) -> exit::Result {
     if let Some(run) = &options.decide {
-        return decide::decide(run, options);
+        return decide::decide(&run_named(run)?, options);
     }
     let register = register();
     let name = options.name.as_deref();

@@ -14,6 +14,7 @@ use tompion_report::{CompareView, compare_json, compare_text};
 use tompion_store::Run;
 
 use super::report::terminal_width;
+use super::run_names::{NEWEST, side_named};
 use crate::cli::CompareOptions;
 use crate::exit;
 use crate::output::{print, print_json};
@@ -30,6 +31,10 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         options.measured.is_empty() && options.switch_back.is_none(),
         "what is to be measured, and --switch-back, go with --switch CMD_A CMD_B and no run"
     );
+    let options = &CompareOptions {
+        runs: runs_meant(options)?,
+        ..options.clone()
+    };
     if !options.factors.is_empty() {
         return factors::by_factors(options, &options.factors);
     }
@@ -134,6 +139,26 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         Some(Judgement::Inconclusive) => exit::INCONCLUSIVE,
         Some(Judgement::Pass) | None => 0,
     })
+}
+
+/// The runs that are named, and those that go without saying.
+fn runs_meant(options: &CompareOptions) -> anyhow::Result<Vec<String>> {
+    let is_published = |run: &&String| run.starts_with(PUBLISHED);
+    let published = options.runs.iter().filter(is_published).count();
+    let is_alone = options.by.is_some() || !options.factors.is_empty() || published > 0;
+    let more: &[&str] = match (options.runs.len() - published, is_alone) {
+        (0, true) => &[NEWEST],
+        (0, false) => &["@2", NEWEST],
+        (1, false) => &[NEWEST],
+        _ => &[],
+    };
+    let named = |run: &str| match run.starts_with(PUBLISHED) {
+        true => Ok(run.to_owned()),
+        false => side_named(run),
+    };
+    let all = options.runs.iter().map(String::as_str);
+    let all = all.chain(more.iter().copied()).map(named);
+    Ok(all.collect::<Result<_, _>>()?)
 }
 
 fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {

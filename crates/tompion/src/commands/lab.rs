@@ -19,6 +19,7 @@ use tompion_run::Destination;
 use tompion_store::Run;
 
 use super::report::{self, Page};
+use super::run_names::run_named;
 use super::session::header;
 use crate::cli::{
     LabCleanOptions, LabCommand, LabOptions, LabPlanOptions, LabPlatformsOptions, LabRunOptions,
@@ -103,14 +104,15 @@ fn run(options: &LabRunOptions) -> exit::Result {
     let program = program(&options.program)?;
     let (lab, platforms, directory) = match (&options.resume, &options.file) {
         (Some(directory), _) => {
+            let directory = run_named(directory)?;
             // The killed lab's own leftovers would be in the way of nobody else.
             leftovers::clean(Way::Remove)?;
-            let lab = Lab::resume(directory)?;
+            let lab = Lab::resume(&directory)?;
             let platforms = Platforms::look(lab.plan(), &program);
-            missing(lab.plan(), &platforms, directory)
+            missing(lab.plan(), &platforms, &directory)
                 .iter()
                 .for_each(|told| exit::complain(told));
-            (lab, platforms, directory.clone())
+            (lab, platforms, directory)
         }
         (None, Some(file)) => {
             let Some((text, plan)) = read(file)? else {
@@ -205,7 +207,7 @@ fn begin(
         now.map_or(0, |d| d.as_nanos() as u64)
     });
     let header = header(engine::design(&plan, &platforms, seed));
-    let directory = Destination::from(options.out.clone()).free();
+    let directory = Destination::of(options.out.clone())?.free();
     let lab = Lab::begin(&directory, text, plan, seed, program, header)?;
     Ok((lab, platforms, directory))
 }

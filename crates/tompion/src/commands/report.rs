@@ -11,6 +11,7 @@ use tompion_run::Observe;
 use tompion_run::probes::PROBES;
 use tompion_store::{Directory, Run, RunWriter, write_whole};
 
+use super::run_names::run_named;
 use crate::cli::ReportOptions;
 use crate::exit;
 use crate::output::{OutputOptions, print, print_json};
@@ -53,7 +54,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
 
 /// Opens a run, without what names somebody where that is wished.
 fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
-    let run = Run::open_tidied(directory)?;
+    let run = Run::open_tidied(&run_named(directory)?)?;
     Ok(match redact {
         true => tompion_report::redacted(run, vocabulary()),
         false => run,

@@ -108,7 +108,7 @@ pub(super) fn carried_out(
     stop: &Arc<AtomicBool>,
     switch: Option<&mut dyn Switch>,
 ) -> anyhow::Result<(Option<Directory>, Result<Status, Error>)> {
-    let destination = Destination::from(options.out.clone());
+    let destination = Destination::of(options.out.clone())?;
     let load_dir = options.load_dir.as_deref();
     session::require(plan, &plan.loads, plan.bytes(), &destination, load_dir)?;
     if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {

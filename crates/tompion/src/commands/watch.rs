@@ -42,7 +42,7 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
         })?;
     }
     let cells = Cells::new(options)?;
-    let destination = Destination::from(options.out.clone());
+    let destination = Destination::of(options.out.clone())?;
     let bytes = cells.bytes_in(options.time);
     let load_dir = options.load_dir.as_deref();
     session::require(cells.plan(), cells.loads(), bytes, &destination, load_dir)?;

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
+use tompion_model::nearest;
+
 use crate::plan::short_loads::load;
 
 use super::{GuestPlan, Pinning, PlacementPlan, Role};
 use crate::plan::scenarios::{SCENARIOS, Scenario};
 use tompion_platforms::groups::Scheduling;
-use tompion_platforms::keys::{CPUS_WANTED, Table, cpus, nearest};
+use tompion_platforms::keys::{CPUS_WANTED, Table, cpus};
 
 /// More guests than this are a typing error rather than a wish.
 const MOST: u64 = 100;

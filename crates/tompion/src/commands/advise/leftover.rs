@@ -6,7 +6,7 @@ use anyhow::bail;
 use tompion_advise::{Journal, Leftover, Restored};
 use tompion_host::Root;
 
-use super::consent;
+use crate::commands::ask::{ask, is_interactive};
 use crate::exit;
 use crate::output::{OutputOptions, print, print_json};
 
@@ -81,10 +81,10 @@ pub fn settle(root: &Root, journal: Option<&Journal>) -> anyhow::Result<()> {
         return discard(left, journal);
     }
     let told = what(&left);
-    if !consent::is_interactive() {
+    if !is_interactive() {
         bail!("{told}; `tompion advise --restore` puts them back");
     }
-    if !consent::ask(&format!("{told}.\n"), "Put them back?")? {
+    if !ask(&format!("{told}.\n"), "Put them back?")? {
         bail!("{told}: nothing is tried on top of that; `tompion advise --restore` puts them back");
     }
     let restored = left.restore(root, journal)?;

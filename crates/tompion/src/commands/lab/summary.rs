@@ -9,12 +9,13 @@ use tompion_store::Run;
 
 use crate::cli::LabSummaryOptions;
 use crate::commands::report::terminal_width;
+use crate::commands::run_names::run_named;
 use crate::exit;
 use crate::output::{print, print_json};
 
 /// Carries out the command.
 pub fn summary(options: &LabSummaryOptions) -> exit::Result {
-    let run = Run::open_tidied(&options.run)?;
+    let run = Run::open_tidied(&run_named(&options.run)?)?;
     let reference = options.reference.as_deref();
     let found = platform_summary(run.record(), reference, &options.ratios, options.level)
         .with_context(|| options.run.display().to_string())?;

@@ -1,0 +1,314 @@
+//! Where runs go that nobody names a place for, and which are there.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::directory::Directory;
+use super::leftovers::Turn;
+use crate::{Error, Result};
+
+/// What the directory of a run is called while it is being removed.
+const REMOVED: &str = ".removed-";
+
+/// Beginning of a directory that a lab at work has in its run's, where others may be mounted.
+const SCRATCH: &str = "scratch-";
+
+/// How deep files lie below a run's directory: in it, or in one directory of it.
+const DEPTH: u32 = 4;
+
+/// The user's directory for runs: `tompion/runs` in his state directory by the XDG Base Directory
+/// Specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserRuns {
+    path: PathBuf,
+}
+
+impl UserRuns {
+    /// By the environment: below `XDG_STATE_HOME`, else below `.local/state` in the home directory.
+    ///
+    /// # Errors
+    /// [`Error::NoPlace`] where neither is known.
+    pub fn find() -> Result<Self> {
+        let state = std::env::var_os("XDG_STATE_HOME");
+        Self::below(state, std::env::home_dir()).ok_or(Error::NoPlace)
+    }
+
+    fn below(state: Option<OsString>, home: Option<PathBuf>) -> Option<Self> {
+        // What is no absolute path is to be ignored, says the specification.
+        let state = state.map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = home.filter(|path| path.is_absolute());
+        let state = state.or_else(|| home.map(|home| home.join(".local/state")))?;
+        Some(Self {
+            path: state.join("tompion/runs"),
+        })
+    }
+
+    /// This directory in its place.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the directory, and those above it, for the user alone, where they are not there.
+    ///
+    /// # Errors
+    /// [`Error::NotOwn`], and whatever the system refuses.
+    pub fn make(&self) -> Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        let made = builder.create(&self.path);
+        made.map_err(Error::io(&self.path, "creating"))?;
+        Directory::open(&self.path)?.require_own()
+    }
+
+    /// Directories of runs, the newest first. There are none where the directory itself is not
+    /// there.
+    ///
+    /// # Errors
+    /// [`Error::NotOwn`], and whatever the system refuses.
+    pub fn list(&self) -> Result<Vec<PathBuf>> {
+        let directory = match Directory::open(&self.path) {
+            Err(e) if e.is_absence() => return Ok(Vec::new()),
+            opened => opened?,
+        };
+        // Others may have put anything there.
+        directory.require_own()?;
+        let names = directory.names();
+        let names = names.map_err(Error::io(&self.path, "reading"))?;
+        let mut found: Vec<(Age, String)> = names
+            .into_iter()
+            .filter_map(|name| Some((age(&name)?, name)))
+            .collect();
+        found.sort_by(|a, b| b.cmp(a));
+        let is_directory = |path: &PathBuf| {
+            fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_dir())
+        };
+        let paths = found.into_iter().map(|(_, name)| self.path.join(name));
+        Ok(paths.filter(is_directory).collect())
+    }
+
+    /// The newest run that was begun there, for 1; that before it, for 2; and so on.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchRun`], and as [`UserRuns::list`].
+    pub fn recent(&self, number: usize) -> Result<PathBuf> {
+        let all = self.list()?;
+        let path = number.checked_sub(1).and_then(|at| all.get(at).cloned());
+        path.ok_or_else(|| Error::NoSuchRun {
+            path: self.path.clone(),
+            number,
+            there: all.len(),
+        })
+    }
+
+    /// Removes a run that [`UserRuns::list`] has named.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] while somebody writes it, [`Error::Invalid`] for what is none of these or
+    /// where a lab that was killed has left something, and whatever the system refuses.
+    pub fn remove(&self, run: &Path) -> Result<()> {
+        let name = run.file_name().and_then(|name| name.to_str());
+        let name = name.filter(|name| age(name).is_some() && run == self.path.join(name));
+        let name = name.ok_or_else(|| Error::invalid(run, "is no run in the user's directory"))?;
+        let opened = Directory::open(&self.path)?.within(name);
+        let opened = opened
+            .and_then(|found| found.ok_or(io::ErrorKind::NotFound.into()))
+            .map_err(Error::io(run, "opening"))?;
+        let _turn = Turn::begin(&opened)?;
+        if opened.has_any(|name| name.starts_with(SCRATCH)) {
+            let why =
+                "a lab that was killed has left things there; `tompion lab clean` removes them";
+            return Err(Error::invalid(run, why));
+        }
+        // Whoever looks meanwhile sees a whole run or none.
+        let away = self.path.join(format!("{REMOVED}{name}"));
+        fs::rename(run, &away).map_err(Error::io(run, "removing"))?;
+        fs::remove_dir_all(&away).map_err(Error::io(&away, "removing"))
+    }
+
+    /// Whether a process writes a run just now.
+    pub fn is_being_written(run: &Path) -> bool {
+        let turn = Directory::open(run).and_then(|opened| Turn::begin(&opened));
+        matches!(turn, Err(Error::Taken { .. }))
+    }
+
+    /// Removes what a process that was killed has left of runs that it was removing.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn remove_leftovers(&self) -> Result<()> {
+        let directory = match Directory::open(&self.path) {
+            Err(e) if e.is_absence() => return Ok(()),
+            opened => opened?,
+        };
+        directory.require_own()?;
+        let names = directory.names();
+        for name in names.map_err(Error::io(&self.path, "reading"))? {
+            if name.starts_with(REMOVED) {
+                let left = self.path.join(name);
+                fs::remove_dir_all(&left).map_err(Error::io(&left, "removing"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When a run began, as its name says: the second, and which one in it.
+type Age = (String, u32);
+
+/// Of `20261124-184653`, `20261124-184653-2`; `None` for other names.
+fn age(name: &str) -> Option<Age> {
+    let (second, number) = match name.get(15..) {
+        Some("") => (name, 1),
+        Some(rest) => (name.get(..15)?, rest.strip_prefix('-')?.parse().ok()?),
+        None => return None,
+    };
+    let (day, time) = second.split_once('-')?;
+    let are_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let is_second = day.len() == 8 && are_digits(day) && are_digits(time);
+    is_second.then(|| (second.to_owned(), number))
+}
+
+/// Bytes of the files in a directory, and in those of it; links are not followed.
+pub fn bytes_of(directory: &Path) -> u64 {
+    fn below(directory: &Path, depth: u32) -> u64 {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let of = |entry: fs::DirEntry| match entry.metadata() {
+            Ok(found) if found.is_dir() && depth > 1 => below(&entry.path(), depth - 1),
+            Ok(found) if found.is_file() => found.len(),
+            _ => 0,
+        };
+        entries.map(of).fold(0, u64::saturating_add)
+    }
+    below(directory, DEPTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn the_directory_is_that_of_the_xdg_specification() {
+        let below = |state: Option<&str>, home: Option<&str>| {
+            let found = UserRuns::below(state.map(Into::into), home.map(Into::into));
+            found.map(|runs| runs.path.to_string_lossy().into_owned())
+        };
+        let home = Some("/home/a");
+        assert_eq!(below(Some("/s"), home).unwrap(), "/s/tompion/runs");
+        let usual = "/home/a/.local/state/tompion/runs";
+        for none in [None, Some(""), Some("relative/s")] {
+            assert_eq!(below(none, home).unwrap(), usual);
+        }
+        assert_eq!(below(None, None), None);
+        assert_eq!(below(None, Some("")), None);
+    }
+
+    fn runs_of(place: &Path, names: &[&str]) -> UserRuns {
+        let runs = UserRuns::at(place.join("state/tompion/runs"));
+        runs.make().unwrap();
+        for name in names {
+            fs::create_dir(runs.path.join(name)).unwrap();
+            fs::write(runs.path.join(name).join("run.json"), "1234").unwrap();
+        }
+        runs
+    }
+
+    fn names(runs: &UserRuns) -> Vec<String> {
+        let name = |path: PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        runs.list().unwrap().into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn runs_are_listed_from_the_newest_on_and_nothing_else_is() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(
+            UserRuns::at(place.path().join("none"))
+                .list()
+                .unwrap()
+                .is_empty()
+        );
+        let runs = runs_of(
+            place.path(),
+            &[
+                "20261124-184653",
+                "20261124-184653-2",
+                "20261124-184653-10",
+                "20251124-235959",
+            ],
+        );
+        let mode = fs::metadata(&runs.path).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        for other in [
+            "mine",
+            "20261124-18465",
+            "20261124-184653-x",
+            ".removed-20261124-184653",
+        ] {
+            fs::create_dir(runs.path.join(other)).unwrap();
+        }
+        fs::write(runs.path.join("20261124-184654"), "").unwrap();
+        symlink("mine", runs.path.join("20261124-184655")).unwrap();
+        assert_eq!(
+            names(&runs),
+            [
+                "20261124-184653-10",
+                "20261124-184653-2",
+                "20261124-184653",
+                "20251124-235959"
+            ]
+        );
+        assert_eq!(runs.recent(4).unwrap(), runs.path.join("20251124-235959"));
+        let none = runs.recent(5).unwrap_err().to_string();
+        assert!(
+            none.contains("holds 4 runs") && none.contains("@5"),
+            "{none}"
+        );
+        assert!(runs.recent(0).is_err());
+        let others = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(&runs.path, others).unwrap();
+        assert!(matches!(runs.list(), Err(Error::NotOwn { .. })));
+    }
+
+    #[test]
+    fn a_run_is_removed_whole_and_nothing_that_it_links_to() {
+        let place = tempfile::tempdir().unwrap();
+        let outside = place.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("kept"), "kept").unwrap();
+        let runs = runs_of(place.path(), &["20261124-184653", "20261124-184654"]);
+        let run = runs.path.join("20261124-184653");
+        symlink(&outside, run.join("link")).unwrap();
+        assert_eq!(bytes_of(&run), 4);
+        for other in [
+            outside.clone(),
+            run.join("run.json"),
+            runs.path.join("../runs"),
+        ] {
+            assert!(runs.remove(&other).is_err(), "{other:?}");
+        }
+        let writer = Turn::begin(&Directory::open(&run).unwrap()).unwrap();
+        assert!(matches!(runs.remove(&run), Err(Error::Taken { .. })));
+        assert!(UserRuns::is_being_written(&run));
+        drop(writer);
+        assert!(!UserRuns::is_being_written(&run));
+        fs::create_dir(run.join("scratch-1-2")).unwrap();
+        let left = runs.remove(&run).unwrap_err().to_string();
+        assert!(left.contains("lab clean"), "{left}");
+        fs::remove_dir(run.join("scratch-1-2")).unwrap();
+        runs.remove(&run).unwrap();
+        assert!(outside.join("kept").exists());
+        assert_eq!(names(&runs), ["20261124-184654"]);
+        fs::create_dir(runs.path.join(".removed-20261124-184653")).unwrap();
+        runs.remove_leftovers().unwrap();
+        assert_eq!(fs::read_dir(&runs.path).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,183 @@
+"""Runs that are given no place: where they go, `@N`, `tompion runs`, and what it removes."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import TOMPION, planted
+from terminal import Terminal
+
+CHECK = ["check", "--methods", "rdtsc,usleep", "--loads", "idle", "--duration", "2s", "--quiet"]
+
+
+class Kept:
+    """Somebody's runs: three, and what is no run."""
+
+    def __init__(self, home):
+        self.home = home
+        self.runs = home / ".local/state/tompion/runs"
+        self.environment = {k: v for k, v in os.environ.items() if k != "XDG_STATE_HOME"} | {"HOME": str(home)}
+        for seed in (1, 2, 3):
+            self.run(*CHECK, "--seed", seed, status=0)
+        (self.runs / "mine").mkdir()
+
+    def run(self, *arguments, status=None, program=None, environment=None):
+        done = subprocess.run(
+            [program or planted(), *map(str, arguments)],
+            cwd=self.home,
+            env=environment or self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert status is None or done.returncode == status, done.stderr
+        return done
+
+    def listed(self, *arguments):
+        return json.loads(self.run("runs", "--json", *arguments, status=0).stdout)["runs"]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    return Kept(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def kept(three, tmp_path):
+    """A copy, to remove from."""
+    shutil.copytree(three.home, tmp_path / "home", symlinks=True)
+    copy = object.__new__(Kept)
+    copy.home, copy.runs = tmp_path / "home", tmp_path / "home/.local/state/tompion/runs"
+    copy.environment = three.environment | {"HOME": str(copy.home)}
+    return copy
+
+
+def test_runs_are_kept_in_the_users_state_directory_for_him_alone(three):
+    # Nothing is left where the command was called.
+    assert [path.name for path in three.home.iterdir()] == [".local"]
+    for directory in (three.runs, three.runs.parent):
+        assert directory.stat().st_mode & 0o777 == 0o700
+    listed = three.listed()
+    assert [run["name"] for run in listed] == ["@1", "@2", "@3"]
+    for run, seed in zip(listed, (3, 2, 1)):
+        assert re.fullmatch(r"\d{8}-\d{6}(-\d+)?", Path(run["path"]).name)
+        record = json.loads((Path(run["path"]) / "run.json").read_text())
+        assert record["design"]["seed"] == seed and run["trials"] == len(record["trials"]) > 0
+        assert run["command"] == " ".join(record["command_line"][1:])
+        assert run["status"] == "complete" and run["started_at"] == record["started_at"]
+        assert run["bytes"] == sum(f.stat().st_size for f in Path(run["path"]).rglob("*") if f.is_file())
+    table = three.run("runs", status=0).stdout.splitlines()
+    assert table[0].split() == ["run", "began", "(UTC)", "size", "status", "command"]
+    assert [line.split()[0] for line in table[1:4]] == ["@1", "@2", "@3"] and len(table) == 5
+
+
+def test_xdg_state_home_comes_first_and_without_any_home_one_line_says_so(three, tmp_path):
+    there = three.environment | {"XDG_STATE_HOME": str(tmp_path)}
+    three.run(*CHECK, environment=there, status=0)
+    assert len(list((tmp_path / "tompion/runs").iterdir())) == 1
+    # An absolute path is wanted.
+    relative = three.environment | {"XDG_STATE_HOME": "here"}
+    assert three.run("runs", "--json", environment=relative, status=0).stdout.count('"name"') == 3
+    nowhere = three.environment | {"HOME": "/dev/null/home"}
+    done = three.run(*CHECK, environment=nowhere, status=1)
+    assert len(done.stderr.splitlines()) == 1 and "/dev/null/home" in done.stderr
+
+
+def test_a_directory_that_others_may_write_to_is_refused(kept):
+    kept.runs.chmod(0o777)
+    for arguments in (CHECK, ["runs"], ["report", "@1"], ["runs", "--keep", "1", "--prune", "--yes"]):
+        done = kept.run(*arguments, status=1)
+        assert len(done.stderr.splitlines()) == 1 and "others may write to it" in done.stderr
+    assert len(list(kept.runs.iterdir())) == 4
+
+
+def test_report_and_compare_take_the_newest_and_those_before(three):
+    listed = [Path(run["path"]) for run in three.listed()]
+
+    def seed_of(*arguments):
+        return json.loads(three.run("report", "--json", *arguments, status=0).stdout)["design"]["seed"]
+
+    assert [seed_of(), seed_of("@"), seed_of("@1"), seed_of("@3"), seed_of(listed[1])] == [3, 3, 3, 1, 2]
+    assert "Report: " + str(listed[0]) in three.run("report", status=0).stdout
+    for given, names in [
+        ([], [listed[1], listed[0]]),
+        (["@3"], [listed[2], listed[0]]),
+        (["@2", "@3"], [listed[1], listed[2]]),
+        (["@3", "@1,@2"], [listed[2], f"{listed[0]},{listed[1]}"]),
+    ]:
+        # Without the breaks of lines.
+        shown = "".join(three.run("compare", *given, status=0).stdout.split())
+        assert f"A={names[0]}B={names[1]}Rep" in shown
+    three.run("compare", "--by", "timer-slack", status=0)
+    done = three.run("compare", "@1", status=1)
+    assert "is given twice" in done.stderr
+    done = three.run("report", "@4", status=1)
+    assert done.stderr.splitlines() == [f"tompion: @4: there is no such run; {three.runs} holds 3 runs"]
+
+
+def test_nothing_is_removed_without_a_choice_and_a_yes(kept):
+    done = kept.run("runs", "--prune", status=1)
+    assert "--keep N or --older-than TIME" in done.stderr
+    done = kept.run("runs", "--prune", "--keep", "1", status=1)
+    assert "nobody to ask" in done.stderr
+    done = kept.run("runs", "--older-than", "soon", status=1)
+    assert "30d" in done.stderr
+    assert len(kept.listed()) == 3
+
+
+def test_the_question_shows_what_goes_and_only_a_yes_removes_it(kept):
+    command = [str(planted()), "runs", "--keep", "2", "--prune"]
+    last = Path(kept.listed()[2]["path"])
+    for answer, is_left in (("n\n", True), ("y\n", False)):
+        with Terminal(command, columns=100, environment=kept.environment | {"XDG_STATE_HOME": ""}) as terminal:
+            shown = terminal.until("Remove this run? [y/N]")
+            assert "@3" in shown and "@2" not in shown
+            terminal.press(answer)
+            assert terminal.end() == 0
+        assert last.exists() == is_left
+    assert len(kept.listed()) == 2 and (kept.runs / "mine").is_dir()
+
+
+def test_what_is_listed_is_removed_and_nothing_else(kept, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    paths = [Path(run["path"]) for run in kept.listed()]
+    (paths[2] / "link").symlink_to(outside)
+    (paths[1] / "run.json").write_text("{")
+    assert kept.listed("--older-than", "1d") == []
+    damaged = kept.listed()[1]
+    assert "run.json" in damaged["problem"] and "status" not in damaged
+    assert "cannot be read" in kept.run("runs", status=0).stdout
+    told = kept.run("runs", "--keep", "1", "--prune", "--yes", "--json", status=0).stdout
+    assert [run["path"] for run in json.loads(told)["removed"]] == [str(paths[1]), str(paths[2])]
+    assert sorted(path.name for path in kept.runs.iterdir()) == sorted([paths[0].name, "mine"])
+    assert (outside / "kept").exists()
+
+
+def test_a_run_under_way_is_never_removed(kept):
+    command = ["check", "--methods", "usleep", "--loads", "idle", "--duration", "30s", "--quiet"]
+    here = {str(path) for path in kept.runs.iterdir()}
+    # In real time, so that it is under way.
+    process = subprocess.Popen([TOMPION, *command], env=kept.environment, cwd=kept.home)
+    try:
+        for _ in range(600):
+            new = {str(path) for path in kept.runs.iterdir()} - here
+            if new and (Path(next(iter(new))) / "run.json").exists():
+                break
+            time.sleep(0.05)
+        # Its beginning is kept to the second.
+        time.sleep(1)
+        done = kept.run("runs", "--older-than", "1ns", "--prune", "--yes")
+        assert done.returncode == 1 and "another process writes a run there" in done.stderr
+        assert [run["status"] for run in kept.listed()] == ["running"]
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
