@@ -224,6 +224,7 @@ CONCURRENT = {
     # Pages of planted samples, and of a run that may be as slow as it likes.
     "test_report": "all",
     "test_runs": "all",
+    "test_profiles": "all",
     "test_page": [
         "small_and_loads_nothing",
         "every_plot",

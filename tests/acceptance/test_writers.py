@@ -27,6 +27,7 @@ LIMIT_S = 30
 
 # What options name that only read it; of `report DIR` the page is written, for which see PAGE.
 READS = {
+    "check --profiles": "profiles",
     "claims --decide": "a run",
     "lab plan FILE": "a plan",
     "lab plan --program": "the program that measures",
@@ -36,6 +37,7 @@ READS = {
     "lab summary RUN": "a run",
     "peer --key": "a key",
     "preload --library": "a library",
+    "report --profiles": "profiles",
 }
 
 SHORT = ("--loads", "idle", "--duration", "1s", "--quiet")

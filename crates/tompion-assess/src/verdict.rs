@@ -28,11 +28,16 @@ pub use profile::{Limit, Profile, profiles};
 
 use tompion_model::Cell;
 
-/// Says what the cells of a run mean.
+/// Says what the cells of a run mean, by the profiles that come with Tompion.
 pub fn assess(cells: &[Cell]) -> Assessment {
-    let verdicts = choose::verdicts(cells, profiles());
+    assess_by(profiles(), cells)
+}
+
+/// The same by these profiles.
+pub fn assess_by(profiles: &[Profile], cells: &[Cell]) -> Assessment {
+    let verdicts = choose::verdicts(cells, profiles);
     Assessment {
-        headline: headline::headline(profiles(), &verdicts),
+        headline: headline::headline(profiles, &verdicts),
         profiles: verdicts,
         findings: findings::findings(cells),
         advice: advice::advice(cells),

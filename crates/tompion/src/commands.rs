@@ -14,6 +14,7 @@ mod measure;
 mod pages;
 mod peer;
 mod preload;
+mod profiles;
 mod program;
 mod progress;
 mod published;

@@ -60,6 +60,11 @@ pub enum Limit {
         /// Data rate in bits per second.
         rate_bps: f64,
     },
+    /// A time as it is.
+    Time {
+        /// The limit in nanoseconds.
+        ns: f64,
+    },
     /// A share of a period or of a budget.
     Share {
         /// The period or budget in nanoseconds.
@@ -78,6 +83,7 @@ impl Profile {
                 rate_bps,
                 // Whole numbers first, so that 120 ns are not 119.99999999999999.
             } => 8.0 * f64::from(mtu_bytes) * 1e9 / rate_bps,
+            Limit::Time { ns } => ns,
             Limit::Share { of_ns, share } => of_ns * share,
         }
     }

@@ -1,5 +1,7 @@
 //! Options of `tompion check`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use tompion_load::{InCheck, Load};
 use tompion_model::InCheck as MethodInCheck;
@@ -9,8 +11,7 @@ use tompion_run::probes::Slack;
 use super::RunOptions;
 use super::run::with_default;
 use super::values::{
-    MethodName, Nanoseconds, ProfileName, method_names, nanoseconds, offering, profile_names,
-    samples,
+    MethodName, Nanoseconds, method_names, nanoseconds, offering, profile_names, samples,
 };
 
 /// What to measure; defaults take a minute and a half.
@@ -24,7 +25,18 @@ Examples:
   tompion check --methods usleep,tompion-hybrid --loads idle,stress-ng:cpu=4
   tompion check --policy fifo:50 --cpu 1
   tompion check --require audio-48k-64 --require voip && echo fit
+  tompion check --profiles ours.toml --require drum-machine
   tompion check --json > check.json
+
+A file for --profiles has a [[profile]] for each use:
+  [[profile]]
+  name = 'drum-machine'
+  title = 'our drum machine'
+  quantile = 0.999      # of wake-up latency
+  period = '2ms'        # the sleep target nearest to it is judged
+  limit = '250us'
+  [[profile]]
+  name = 'voip'         # a built-in one; what else stands here replaces its own
 
 Exit status:
   0    done; all --require profiles passed
@@ -85,10 +97,14 @@ pub struct CheckOptions {
     #[arg(
         long,
         value_name = "PROFILE",
-        value_parser = offering::<ProfileName>(profile_names),
+        value_parser = offering::<String>(profile_names),
         hide_possible_values = true
     )]
-    pub require: Vec<ProfileName>,
+    pub require: Vec<String>,
+
+    /// Judge by the profiles in this TOML file instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub profiles: Option<PathBuf>,
 
     /// Where, beside what, how long.
     #[command(flatten)]

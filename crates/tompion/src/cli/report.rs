@@ -64,6 +64,10 @@ pub struct ReportOptions {
     #[arg(long)]
     pub redact: bool,
 
+    /// Judge by the profiles in this TOML file instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub profiles: Option<PathBuf>,
+
     /// What to print.
     #[command(flatten)]
     pub output: OutputOptions,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use tompion_model::{InvalidValue, nearest, unknown_name};
+use tompion_model::{InvalidValue, nearest};
 
 use tompion_model::parse_duration_ns;
 use tompion_run::probes::Form;
@@ -154,22 +154,5 @@ impl std::str::FromStr for MethodName {
                 }
                 .into()
             })
-    }
-}
-
-/// The name of a fitness profile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfileName(pub String);
-
-impl std::str::FromStr for ProfileName {
-    type Err = InvalidValue;
-
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
-        let known = profile_names();
-        if known.contains(&text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(unknown_name("profile", text, known).into())
-        }
     }
 }

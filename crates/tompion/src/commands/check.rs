@@ -8,6 +8,8 @@ use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{Place, Probe, Selection};
 use tompion_run::{Plan, PlanOptions};
 
+use super::profiles::{profiles_in, require_known};
+use super::report::Judged;
 use super::session::{Promises, carry_out, plan_of_nothing};
 use crate::cli::{CheckOptions, MethodName};
 use crate::exit;
@@ -28,19 +30,26 @@ const STALL_WEIGHT: f64 = 1.5;
 
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
+    let Some(profiles) = profiles_in(options.profiles.as_deref())? else {
+        return Ok(exit::ERROR);
+    };
+    require_known(&profiles, &options.require)?;
     let wanted = plan_options(options)?;
     let is_judged = wanted.probes.iter().any(|s| s.probe.name == wake_up::NAME);
     if let (Some(profile), false) = (options.require.first(), is_judged) {
         anyhow::bail!(
             "--require {} is judged by wake-up latency, and --methods names nothing that \
              measures it; add a method that waits, for example timerfd",
-            profile.0
+            profile
         );
     }
     let plan = Plan::new(&wanted)?;
-    let required: Vec<&str> = options.require.iter().map(|r| r.0.as_str()).collect();
+    let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
     let promises = Promises {
-        required: &required,
+        judged: Judged {
+            profiles: &profiles,
+            required: &required,
+        },
         load_bytes: Some(LOAD_BYTES),
     };
     carry_out(&plan, &options.run, promises)

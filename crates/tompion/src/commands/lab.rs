@@ -18,7 +18,7 @@ use tompion_platforms::platform::Presence;
 use tompion_run::Destination;
 use tompion_store::Run;
 
-use super::report::{self, Page};
+use super::report::{self, Judged, Page};
 use super::run_names::run_named;
 use super::session::header;
 use crate::cli::{
@@ -148,7 +148,12 @@ fn run(options: &LabRunOptions) -> exit::Result {
         exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);
     }
-    report::make(&Run::open_in(&home)?, &Page::InRun, options.output, &[])?;
+    report::make(
+        &Run::open_in(&home)?,
+        &Page::InRun,
+        options.output,
+        Judged::default(),
+    )?;
     if ending.interrupted {
         exit::complain(&go_on(&directory));
         return Ok(exit::INTERRUPTED);

@@ -5,12 +5,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use tompion_assess::verdict::{Profile, assess_by, profiles as built_in};
 use tompion_platforms::platform::KINDS;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData, Vocabulary};
 use tompion_run::Observe;
 use tompion_run::probes::PROBES;
 use tompion_store::{Directory, Run, RunWriter, write_whole};
 
+use super::profiles::profiles_in;
 use super::run_names::run_named;
 use crate::cli::ReportOptions;
 use crate::exit;
@@ -30,10 +32,38 @@ pub enum Page {
     StandardOutput,
 }
 
+/// What a run is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    /// The uses.
+    pub profiles: &'a [Profile],
+    /// Names of those that decide the exit status.
+    pub required: &'a [&'a str],
+}
+
+impl Default for Judged<'static> {
+    fn default() -> Self {
+        Self::by(built_in())
+    }
+}
+
+impl<'a> Judged<'a> {
+    /// By these, of which none is required.
+    pub fn by(profiles: &'a [Profile]) -> Self {
+        Self {
+            profiles,
+            required: &[],
+        }
+    }
+}
+
 /// Carries out the command.
 pub fn report(options: &ReportOptions) -> exit::Result {
+    let Some(profiles) = profiles_in(options.profiles.as_deref())? else {
+        return Ok(exit::ERROR);
+    };
     if let Some(format) = options.format {
-        return export(options, format.0);
+        return export(options, format.0, &profiles);
     }
     let page = match &options.html {
         // Who reads JSON asks for no page.
@@ -49,7 +79,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         Some(file) => Page::File(file.clone()),
     };
     let run = open(&options.run, options.redact)?;
-    make(&run, &page, options.output, &[])
+    make(&run, &page, options.output, Judged::by(&profiles))
 }
 
 /// Opens a run, without what names somebody where that is wished.
@@ -75,15 +105,15 @@ fn vocabulary() -> Vocabulary {
 }
 
 /// What a run holds and means.
-fn gather(run: &Run) -> anyhow::Result<ReportData> {
-    Ok(ReportData::gather(run, tompion_assess::verdict::assess)?)
+fn gather(run: &Run, profiles: &[Profile]) -> anyhow::Result<ReportData> {
+    Ok(ReportData::gather(run, |cells| assess_by(profiles, cells))?)
 }
 
 /// The report in one other form.
-fn export(options: &ReportOptions, form: &Form) -> exit::Result {
+fn export(options: &ReportOptions, form: &Form, profiles: &[Profile]) -> exit::Result {
     match form.make {
         Make::Text(make) => {
-            let text = make(&gather(&open(&options.run, options.redact)?)?);
+            let text = make(&gather(&open(&options.run, options.redact)?, profiles)?);
             match &options.out {
                 None => print(&text)?,
                 Some(file) if file.as_os_str() == "-" => print(&text)?,
@@ -91,7 +121,7 @@ fn export(options: &ReportOptions, form: &Form) -> exit::Result {
             }
             Ok(0)
         }
-        Make::Plots(extension, make) => plots(options, extension, make),
+        Make::Plots(extension, make) => plots(options, extension, make, profiles),
         Make::Run => copy(options),
     }
 }
@@ -113,13 +143,14 @@ fn plots(
     options: &ReportOptions,
     extension: &str,
     make: fn(&ReportData) -> Plots<'_>,
+    profiles: &[Profile],
 ) -> exit::Result {
     let Some(directory) = &options.out else {
         anyhow::bail!(
             "--format {extension} makes a file for each plot: name a directory for them with --out DIR"
         );
     };
-    let data = gather(&open(&options.run, options.redact)?)?;
+    let data = gather(&open(&options.run, options.redact)?, profiles)?;
     let directory = Directory::make(directory)?;
     let plots: Vec<_> = make(&data).collect::<Result<_, _>>()?;
     refuse_others(&directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
@@ -158,16 +189,16 @@ fn refuse_others(directory: &Directory, names: &BTreeSet<&str>) -> anyhow::Resul
 /// Writes the page of a run, prints what was chosen and returns the exit
 /// status for the required profiles. Where the page cannot be written the rest
 /// is printed all the same before the error.
-pub fn make(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) -> exit::Result {
+pub fn make(run: &Run, page: &Page, output: OutputOptions, judged: Judged<'_>) -> exit::Result {
     let directory = run.directory();
-    let data = gather(run)?;
+    let data = gather(run, judged.profiles)?;
     let file = match page {
         Page::None => None,
         Page::File(file) => Some(file.clone()),
         Page::Beside | Page::InRun => Some(directory.path().join(REPORT_FILE)),
         Page::StandardOutput => {
             print(&tompion_report::html(&data))?;
-            return Ok(status_of(&data, required));
+            return Ok(status_of(&data, judged.required));
         }
     };
     let written = match (page, &file) {
@@ -193,7 +224,7 @@ pub fn make(run: &Run, page: &Page, output: OutputOptions, required: &[&str]) ->
         )),
         (written, _) => written?,
     }
-    Ok(status_of(&data, required))
+    Ok(status_of(&data, judged.required))
 }
 
 /// The exit status for the required profiles.

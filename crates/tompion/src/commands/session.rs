@@ -14,7 +14,7 @@ use tompion_run::{
 use tompion_store::{Directory, Run};
 
 use super::progress::ProgressLine;
-use super::report::{self, Page};
+use super::report::{self, Judged, Page};
 use super::writing::{BESIDE_TRIALS, require_few_writes};
 use crate::cli::RunOptions;
 use crate::exit;
@@ -23,8 +23,8 @@ use crate::machine::Machine;
 /// What has to be promised before a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Promises<'a> {
-    /// Profiles that are required.
-    pub required: &'a [&'a str],
+    /// What the run is judged by.
+    pub judged: Judged<'a>,
     /// The most that loads may write over the whole run, in bytes; absent for as much as
     /// its time takes.
     pub load_bytes: Option<u64>,
@@ -85,7 +85,7 @@ pub fn carry_out_and(
 
     let told = Run::open_in(&directory).map(|run| {
         let then = then(&run);
-        let reported = report::make(&run, &Page::InRun, options.output, promises.required);
+        let reported = report::make(&run, &Page::InRun, options.output, promises.judged);
         (then, reported)
     });
     // What ended the run comes before what it did to the report.

@@ -14,7 +14,7 @@ use tompion_store::Run;
 use tompion_time::os;
 
 use crate::cli::{self, CompareOptions, Measurement};
-use crate::commands::report::{self, Page};
+use crate::commands::report::{self, Judged, Page};
 use crate::commands::{measure, session};
 use crate::exit;
 use crate::output::{OutputOptions, print};
@@ -54,7 +54,7 @@ pub fn compare_by_turns(
             json: false,
             quiet: true,
         };
-        report::make(run, &Page::InRun, page_alone, &[])?;
+        report::make(run, &Page::InRun, page_alone, Judged::default())?;
     }
     let kept = || format!("What was measured is in {place}. {}", commands.left);
     match result {

@@ -1,0 +1,267 @@
+//! Profiles of the user's own: `--profiles FILE`.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::Context;
+use toml::de::{DeTable, DeValue};
+use tompion_assess::verdict::{Limit, Profile, profiles as built_in};
+use tompion_model::unknown_name;
+use tompion_platforms::keys::{Mistake, Source, Table, text};
+use tompion_run::probes::PROBES;
+
+use crate::exit;
+
+/// More than anybody writes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The longest name or title.
+const LONGEST: usize = 60;
+
+/// The profiles in a file; those that come with Tompion where none is named. `None` where it has mistakes,
+/// each of which has been printed with its place.
+///
+/// # Errors
+/// A file that cannot be read, or is no text of a bearable length.
+pub fn profiles_in(file: Option<&Path>) -> anyhow::Result<Option<Vec<Profile>>> {
+    let Some(file) = file else {
+        return Ok(Some(built_in().to_vec()));
+    };
+    let at = file.display();
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|opened| opened.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+        .with_context(|| at.to_string())?;
+    anyhow::ensure!(
+        bytes.len() as u64 <= MOST_BYTES,
+        "{at}: longer than {MOST_BYTES} bytes, which a file of profiles has at most"
+    );
+    let Ok(content) = String::from_utf8(bytes) else {
+        anyhow::bail!("{at}: no text in UTF-8, which a file of profiles is");
+    };
+    match parse(&content) {
+        Ok(profiles) => Ok(Some(profiles)),
+        Err(mistakes) => {
+            for mistake in mistakes {
+                exit::complain(&format!("{at}:{mistake}"));
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Refuses names that none of the profiles has.
+///
+/// # Errors
+/// The name, and the one that was meant.
+pub fn require_known(profiles: &[Profile], names: &[String]) -> anyhow::Result<()> {
+    let known = || profiles.iter().map(|profile| profile.name.as_str());
+    let unknown = names
+        .iter()
+        .find(|name| known().all(|known| known != *name));
+    match unknown {
+        Some(name) => anyhow::bail!(
+            "--require: {}",
+            unknown_name("profile", name, known().collect::<Vec<_>>())
+        ),
+        None => Ok(()),
+    }
+}
+
+fn parse(content: &str) -> Result<Vec<Profile>, Vec<Mistake>> {
+    let source = Source::new(content);
+    let mut read: Vec<Profile> = Vec::new();
+    match DeTable::parse(content) {
+        Err(error) => source.wrong(error.span().unwrap_or(0..0), error.message()),
+        Ok(table) => {
+            let top = Table::new(&source, table.get_ref(), 0..0, "file of profiles");
+            for table in top.tables("profile", "use") {
+                let at = table.at_key("name");
+                let found = profile(&table);
+                table.finish();
+                match found {
+                    Some(again) if read.iter().any(|other| other.name == again.name) => {
+                        source.wrong(at, format!("name: `{}` is there twice", again.name));
+                    }
+                    found => read.extend(found),
+                }
+            }
+            top.finish();
+        }
+    }
+    match source.mistakes() {
+        none if none.is_empty() => Ok(read),
+        mistakes => Err(mistakes),
+    }
+}
+
+/// One profile; what it does not say is as in the built-in one of that name.
+fn profile(table: &Table<'_, '_>) -> Option<Profile> {
+    if !table.has("name") {
+        table.wrong(table.at(), "a use needs a name, such as \"drum-machine\"");
+    }
+    let name = table.read("name", name);
+    let title = table.read("title", line);
+    let quantile = table.read("quantile", quantile);
+    let period = table.read("period", time_ns);
+    let limit = table.read("limit", time_ns);
+    let probe = table.read("probe", probe);
+    let name = name?;
+    let known = built_in().iter().find(|profile| profile.name == name);
+    let mut profile = match known {
+        Some(known) => known.clone(),
+        None => {
+            for key in ["quantile", "period", "limit"] {
+                if !table.has(key) {
+                    let text = format!("`{name}` is no built-in use, and needs a {key}");
+                    table.wrong(table.at(), text);
+                }
+            }
+            Profile {
+                name: name.clone(),
+                title: name,
+                group: None,
+                rate: None,
+                probe: tompion_probe::wake_up::NAME.to_owned(),
+                quantile: quantile?,
+                period_ns: period?,
+                limit: Limit::Time { ns: limit? },
+                source: "Given with --profiles".to_owned(),
+                why: "Given with --profiles".to_owned(),
+            }
+        }
+    };
+    if let Some(ns) = limit {
+        profile.limit = Limit::Time { ns };
+        profile.source = "Given with --profiles".to_owned();
+    }
+    // What was changed no longer is what its group's others are.
+    if known.is_some() && (limit.is_some() || title.is_some()) {
+        (profile.group, profile.rate) = (None, None);
+    }
+    profile.title = title.unwrap_or(profile.title);
+    profile.quantile = quantile.unwrap_or(profile.quantile);
+    profile.period_ns = period.unwrap_or(profile.period_ns);
+    profile.probe = probe.unwrap_or(profile.probe);
+    Some(profile)
+}
+
+fn name(value: &DeValue<'_>) -> Result<String, String> {
+    let given = text(value).map_err(|e| e.to_string())?;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    match !given.is_empty() && given.len() <= LONGEST && given.chars().all(is_plain) {
+        true => Ok(given.to_owned()),
+        false => Err(format!(
+            "up to {LONGEST} small letters, digits and hyphens are wanted, such as \"drum-machine\""
+        )),
+    }
+}
+
+fn line(value: &DeValue<'_>) -> Result<String, String> {
+    let given = text(value).map_err(|e| e.to_string())?;
+    let is_line = given.chars().all(tompion_model::is_printable) && !given.trim().is_empty();
+    match is_line && given.chars().count() <= LONGEST {
+        true => Ok(given.trim().to_owned()),
+        false => Err(format!("one line of up to {LONGEST} characters is wanted")),
+    }
+}
+
+fn quantile(value: &DeValue<'_>) -> Result<f64, String> {
+    // Beyond it no run of a bearable length says anything.
+    const FARTHEST: f64 = 0.99999;
+    let given = value
+        .as_float()
+        .and_then(|f| f.as_str().parse::<f64>().ok());
+    given
+        .filter(|q| (0.5..=FARTHEST).contains(q))
+        .ok_or_else(|| format!("a number from 0.5 to {FARTHEST} is wanted, such as 0.999"))
+}
+
+fn time_ns(value: &DeValue<'_>) -> Result<f64, String> {
+    let given = text(value).map_err(|e| e.to_string())?;
+    match tompion_model::parse_duration_ns(given) {
+        Ok(0) => Err("a time above zero is wanted, such as \"250us\"".to_owned()),
+        Ok(ns) => Ok(ns as f64),
+        Err(why) => Err(why.to_string()),
+    }
+}
+
+fn probe(value: &DeValue<'_>) -> Result<String, String> {
+    let given = text(value).map_err(|e| e.to_string())?;
+    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name).collect();
+    match names.contains(&given) {
+        true => Ok(given.to_owned()),
+        false => Err(unknown_name("probe", given, names)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistakes(content: &str) -> String {
+        let all: Vec<String> = parse(content)
+            .unwrap_err()
+            .iter()
+            .map(Mistake::to_string)
+            .collect();
+        all.join("\n")
+    }
+
+    #[test]
+    fn own_uses_and_built_in_ones_stand_in_one_file() {
+        let own = "[[profile]]\nname = \"drum\"\ntitle = \"our drum\"\nquantile = 0.999\n\
+                   period = \"2ms\"\nlimit = \"250us\"\n[[profile]]\nname = \"voip\"\n\
+                   [[profile]]\nname = \"pacing-1g\"\nlimit = \"20us\"\n";
+        let read = parse(own).unwrap();
+        let [drum, voip, pacing] = read.as_slice() else {
+            panic!("{read:?}");
+        };
+        assert_eq!(
+            (drum.period_ns, drum.limit_ns(), drum.quantile),
+            (2e6, 250e3, 0.999)
+        );
+        assert_eq!(
+            drum.requirement(),
+            "p99.9 of wake-up latency at most 250 µs"
+        );
+        let known = |name: &str| built_in().iter().find(|p| p.name == name).unwrap();
+        assert_eq!(voip, known("voip"));
+        assert_eq!(
+            (pacing.limit_ns(), pacing.period_ns),
+            (20e3, known("pacing-1g").period_ns)
+        );
+        assert!(pacing.group.is_none() && pacing.source.contains("--profiles"));
+    }
+
+    #[test]
+    fn every_mistake_has_its_place() {
+        for (content, wanted) in [
+            (
+                "[[profile]]\nname = \"Drum\"\n[[profile]]\nquantil = 2\n",
+                "2:8: name: up to 60 small letters, digits and hyphens are wanted, such as \"drum-machine\"\n\
+                 3:1: a use needs a name, such as \"drum-machine\"\n\
+                 4:1: a use has no `quantil`; did you mean `quantile`?",
+            ),
+            (
+                "[[profile]]\nname = \"a\"\nquantile = 2\nlimit = \"0s\"\n",
+                "1:1: `a` is no built-in use, and needs a period\n\
+                 3:12: quantile: a number from 0.5 to 0.99999 is wanted, such as 0.999\n\
+                 4:9: limit: `0s` is out of range; use 1ns up to 100000d",
+            ),
+            (
+                "[[profile]]\nname = \"voip\"\nprobe = \"wakeup\"\n[[profile]]\nname = \"voip\"\n",
+                "3:9: probe: unknown probe `wakeup`; did you mean `wake-up`?\n\
+                 5:8: name: `voip` is there twice",
+            ),
+            (
+                "profiles = 1\n",
+                "1:1: a file of profiles has no `profiles`; did you mean `profile`?\n\
+                 1:1: a file of profiles needs at least one [[profile]]",
+            ),
+        ] {
+            assert_eq!(mistakes(content), wanted);
+        }
+        assert!(mistakes("[[profile]\n").starts_with("1:"));
+    }
+}

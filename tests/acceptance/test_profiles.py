@@ -1,0 +1,83 @@
+"""`--profiles FILE`: a run judged by the user's own limits."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import planted, tompion
+
+CHECK = ["check", "--methods", "clock-nanosleep-abs", "--loads", "idle", "--blocks", "8", "--duration", "400s", "--seed", "1"]
+OWN = """
+[[profile]]
+name = "easy"
+title = "what any machine can"
+quantile = 0.5
+period = "100us"
+limit = "1s"
+[[profile]]
+name = "hard"
+quantile = 0.5
+period = "100us"
+limit = "1ns"
+[[profile]]
+name = "voip"
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = tmp_path_factory.mktemp("profiles")
+    (place / "own.toml").write_text(OWN)
+    return place
+
+
+def run(place, *arguments):
+    command = [str(word) for word in (planted(), *arguments)]
+    return subprocess.run(command, cwd=place, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100)
+
+
+def test_a_run_is_judged_by_own_limits_and_by_none_else(place):
+    done = run(place, *CHECK, "--profiles", "own.toml", "--json", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    judged = {use["name"]: use for use in json.loads(done.stdout)["assessment"]["profiles"]}
+    assert list(judged) == ["easy", "hard", "voip"]
+    assert (judged["easy"]["outcome"], judged["hard"]["outcome"]) == ("pass", "fail")
+    assert judged["easy"]["title"] == "what any machine can"
+    assert judged["hard"]["requirement"] == "median of wake-up latency at most 1.00 ns"
+    # Again by others, from the same run.
+    again = json.loads(tompion("report", "run", "--json", cwd=place, check=0).stdout)
+    assert "easy" not in [use["name"] for use in again["assessment"]["profiles"]]
+    shown = tompion("report", "run", "--profiles", "own.toml", cwd=place, check=0).stdout
+    assert "what any machine can" in shown and "audio" not in shown
+    markdown = tompion("report", "run", "--profiles", "own.toml", "--format", "md", cwd=place, check=0).stdout
+    assert "what any machine can" in markdown and "audio" not in markdown
+
+
+@pytest.mark.parametrize(("name", "status"), [("easy", 0), ("hard", 2), ("viop", 1), ("audio-48k-64", 1)])
+def test_what_is_required_is_one_of_them(place, tmp_path, name, status):
+    done = run(place, *CHECK, "--profiles", "own.toml", "--require", name, "--quiet", "--out", tmp_path / "run")
+    assert done.returncode == status, done.stderr
+    if status == 1:
+        assert f"unknown profile `{name}`" in done.stderr and len(done.stderr.splitlines()) == 1
+        assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (OWN.replace("0.5", "5"), "own.toml:5:12: quantile: a number from 0.5 to 0.99999 is wanted"),
+        (OWN.replace('"1ns"', '"1"'), "own.toml:12:9: limit: "),
+        (OWN.replace("limit", "limits"), "own.toml:7:1: a use has no `limits`; did you mean `limit`?"),
+        ("[[profile]", "own.toml:1:"),
+        ("x" * (1 << 20) + "x", "longer than 1048576 bytes"),
+        (b"\xff", "no text in UTF-8"),
+        (None, "own.toml"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place_before_anything_is_measured(tmp_path, content, told):
+    if content is not None:
+        (tmp_path / "own.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = run(tmp_path, *CHECK, "--profiles", "own.toml", "--out", "run")
+    assert done.returncode == 1 and told in done.stderr, done.stderr
+    assert not (tmp_path / "run").exists()
