@@ -148,6 +148,9 @@ def test_completions_name_every_option_of_check(shell):
     text = tompion("completions", shell, check=0).stdout
     for option in ("quick", "loads", "require", "duration"):
         assert option in text
+    # What stands in their values, too: a method, a load, a use.
+    for name in ("clock-nanosleep-abs", "memory-bus", "audio-48k-64"):
+        assert name in text
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 
