@@ -1,4 +1,4 @@
-"""`tompion compare --switch`: two commands by turns, A B B A, before halves of blocks of one run."""
+"""`tompion compare --switch`: two commands by turns, in random order, before halves of blocks of one run."""
 
 import json
 import os
@@ -15,15 +15,17 @@ from conftest import TOMPION, planted, tompion
 # What is measured in virtual time: eight blocks of a second.
 WHAT = "measure wake-up --methods usleep --targets 100us --slack default --loads idle --observe off"
 WHAT = [*WHAT.split(), "--duration", "8s", "--blocks", "8"]
+# The second block begins with B, the third with A.
+SEED = "1"
 # All becomes slower by so much from block to block.
 DRIFT = 0.03
 
 
-def by_turns(directory, a, b, *options, status=0, drift=DRIFT, what=(), factor="factor"):
+def by_turns(directory, a, b, *options, status=0, drift=DRIFT, what=(), factor="factor", seed=SEED):
     """The program on a machine that drifts, whose latency a file multiplies."""
     environment = {"PLANTED_FACTOR_FILE": str(directory / factor), "PLANTED_DRIFT": str(drift)}
     done = subprocess.run(
-        [planted(), "compare", "--switch", a, b, *options, "--", *WHAT, "--out", "run", *what],
+        [planted(), "compare", "--switch", a, b, *options, "--", *WHAT, "--seed", seed, "--out", "run", *what],
         cwd=directory,
         env={**os.environ, **environment},
         capture_output=True,
@@ -47,9 +49,18 @@ def notes(directory):
     return [note["text"] for note in record_of(directory)["notes"]]
 
 
-def test_the_commands_run_a_b_b_a_and_an_effect_is_found_under_a_drift(tmp_path):
+def order(directory):
+    """In which order the commands ran, a text of two letters a block."""
+    letters = (directory / "order").read_text().replace("\n", "")
+    return [letters[at : at + 2] for at in range(0, len(letters), 2)]
+
+
+def test_the_commands_run_by_turns_and_an_effect_is_found_under_a_drift(tmp_path):
     done = by_turns(tmp_path, sets(tmp_path, 1, "a"), sets(tmp_path, 1.05, "b"), "--json")
-    assert (tmp_path / "order").read_text().split() == [*"abba"] * 4
+    assert len(order(tmp_path)) == 8 and set(order(tmp_path)) == {"ab", "ba"}
+    # The run knows it: by when its trials began.
+    trials = sorted(record_of(tmp_path)["trials"], key=lambda trial: trial["started_ns"])
+    assert "".join(trial["factors"]["switch"] for trial in trials) == "".join(order(tmp_path))
     found = json.loads(done.stdout)
     assert (found["by"], found["sides"], found["paired"]) == ("switch", ["a", "b"], True)
     median = found["comparisons"][0]
@@ -62,8 +73,24 @@ def test_the_commands_run_a_b_b_a_and_an_effect_is_found_under_a_drift(tmp_path)
     assert json.loads(again.stdout)["comparisons"] == found["comparisons"]
     told, left = notes(tmp_path)
     assert "echo 1.05" in told and told.index("switch=a") < told.index("switch=b")
-    assert left.startswith("All is left as `echo 1 >")
+    last = {"a": "echo 1 >", "b": "echo 1.05 >"}[order(tmp_path)[-1][-1]]
+    assert left.startswith(f"All is left as `{last}")
     assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_which_command_comes_first_is_drawn_from_the_seed(tmp_path):
+    def ran(name, seed=SEED):
+        directory = tmp_path / name
+        directory.mkdir()
+        by_turns(directory, "echo a >> order", "echo b >> order", seed=seed)
+        assert "is drawn for each block" in record_of(directory)["design"]["order"]
+        return order(directory)
+    usual = ran("usual")
+    assert usual == ran("again")
+    others = [ran(f"seed-{seed}", str(seed)) for seed in (101, 102, 103)]
+    # Neither always the same nor A B B A: that keeps in step with what goes by turns, too.
+    assert len({tuple(pairs) for pairs in others}) == 3
+    assert all(pairs != ["ab", "ba"] * 4 for pairs in [usual, *others])
 
 
 def test_commands_that_change_nothing_differ_by_nothing_where_separate_runs_would(tmp_path):
@@ -130,7 +157,7 @@ def test_a_signal_ends_it_in_order_and_the_command_at_the_end_is_run(tmp_path):
     hangs = "test -e order && { touch hangs; sleep 600; }; echo x > order"
     words = shlex.split(f"--switch true '{hangs}' --switch-back 'touch back' --")
     process = subprocess.Popen(
-        [planted(), "compare", *words, *WHAT, "--out", "run"],
+        [planted(), "compare", *words, *WHAT, "--seed", SEED, "--out", "run"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,6 +15,7 @@
 //! approximation, which is not the normal one.
 
 mod composed;
+mod differences;
 mod null;
 mod saddlepoint;
 mod shift;

@@ -83,7 +83,8 @@ pub struct Judged {
     pub relative: bool,
     /// What the comparison came to.
     pub verdict: Verdict,
-    /// Why a change that is known was not decided on; `None` where its interval spans the limit.
+    /// Why a change that is known was not decided on; `None` where its interval spans the limit with
+    /// drift and without.
     pub undecided: Option<Undecided>,
     /// Replicates on each side with which a margin would be shown to be kept in 80 % of cases, if
     /// there were no difference; `None` for other gates, and beyond 10 000.
@@ -305,24 +306,15 @@ impl Gate {
 }
 
 impl Limit {
-    /// Judges a change: what fails has to fail with drift allowed for, too.
+    /// Judges a change by the interval that allows for drift, whichever way: a drift may look like a
+    /// change, and may hide one.
     fn judge(self, above: bool, found: &Found, judged: &mut Judged) {
         judged.relative = matches!(self, Self::Ratio(_));
-        let wide = found.allowing_for_drift();
-        let is_wide = found.drifts_within();
-        let change = self.change(if is_wide { &wide } else { found });
-        judged.change = change;
-        judged.judgement = self.decide(above, change);
-        let plain = self.decide(above, self.change(found));
-        let allowing = self.decide(above, self.change(&wide));
-        if let Some(drift) = found.drift
-            && allowing != plain
-            && (is_wide || plain == Judgement::Fail)
-        {
-            judged.judgement = Judgement::Inconclusive;
-            judged.change = self.change(&wide);
-            judged.undecided = Some(Undecided::Drift(drift.drift));
-        }
+        judged.change = self.change(&found.allowing_for_drift());
+        judged.judgement = self.decide(above, judged.change);
+        let is_drift = judged.judgement != self.decide(above, self.change(found));
+        let drift = found.drift.filter(|_| is_drift);
+        judged.undecided = drift.map(|d| Undecided::Drift(d.drift));
     }
 
     fn change(self, found: &Found) -> Option<(f64, f64, f64)> {

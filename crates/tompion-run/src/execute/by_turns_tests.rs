@@ -67,12 +67,13 @@ fn without_level(cell: &str) -> String {
 }
 
 #[test]
-fn halves_of_blocks_go_a_b_b_a_and_hold_the_same_cells_in_the_same_order() {
+fn halves_of_blocks_hold_the_same_cells_in_the_same_order() {
     let (mut bench, mut switch) = (Planted::new(), Remembering::default());
     let began = bench.now;
     let (result, run, _directory, plan) = run(&mut bench, &mut switch);
     assert_eq!(result.unwrap(), Status::Complete);
-    assert_eq!(switch.set, [0, 1, 1, 0, 0, 1, 1, 0]);
+    let planned = (0..plan.blocks).flat_map(|b| plan.halves(b).into_iter().filter_map(|h| h.level));
+    assert_eq!(switch.set, planned.collect::<Vec<_>>());
     assert_eq!(switch.left, 1);
     assert_eq!(plan.cells.len(), 28);
     let halves: Vec<&[String]> = bench.measured.chunks(14).collect();
@@ -109,7 +110,41 @@ fn halves_of_blocks_go_a_b_b_a_and_hold_the_same_cells_in_the_same_order() {
         "It was left to the right.",
     ];
     assert_eq!(told, expected);
-    assert!(run.record().header.design.order.contains("A B B A"));
+    let design = &run.record().header.design;
+    assert!(design.order.contains("is drawn for each block"));
+    // Whoever has the run has the order, too: by when its trials began.
+    let mut trials: Vec<_> = trials.iter().collect();
+    trials.sort_by_key(|t| t.started_ns);
+    let levels = trials
+        .chunks(14)
+        .map(|half| half[0].factors.get(factor::SWITCH));
+    let levels: Vec<usize> = levels.map(|l| usize::from(l == Some("b"))).collect();
+    assert_eq!(levels, switch.set);
+}
+
+#[test]
+fn which_half_comes_first_is_drawn_for_each_block_alone() {
+    let firsts = |seed: u64| -> Vec<usize> {
+        let mut plan = plan();
+        plan.seed = seed;
+        let halves = (0..2000).map(|block| plan.halves(block));
+        let levels = halves.map(|of| [of[0].level.unwrap(), of[1].level.unwrap()]);
+        let pairs: Vec<[usize; 2]> = levels.collect();
+        assert!(pairs.iter().all(|p| p[0] != p[1]));
+        pairs.into_iter().map(|p| p[0]).collect()
+    };
+    assert_eq!(firsts(7), firsts(7));
+    let (of_7, of_8) = (firsts(7), firsts(8));
+    let same = |a: &[usize], b: &[usize]| a.iter().zip(b).filter(|(a, b)| a == b).count();
+    // Half of 2000 each, within five standard deviations: of the second level, of what another seed
+    // gives, and of what went one, two and four blocks before.
+    let fair = 888..=1112;
+    assert!(fair.contains(&of_7.iter().sum::<usize>()));
+    assert!(fair.contains(&same(&of_7, &of_8)));
+    for lag in [1, 2, 4] {
+        let alike = same(&of_7[lag..], &of_7);
+        assert!(fair.contains(&alike), "{lag}: {alike}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Plans whose every block has two halves, between which something outside is switched.
 
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use tompion_model::factor;
 
 use super::{Plan, PlannedCell};
@@ -17,9 +19,9 @@ pub(crate) struct Half {
 
 impl Plan {
     /// Every cell once for each of two levels of the factor `switch`, which something outside is set
-    /// to by turns: the first level before the first half of even blocks (counted from 0) and before
-    /// the second of odd ones. So a drift from block to block falls on both alike (A B B A). Searches
-    /// belong to no half and are left out.
+    /// to by turns, one before each half of a block. Which comes first is drawn for each block alone: so
+    /// a drift falls on both alike, and nothing on the machine that goes by turns itself can keep in
+    /// step with them, as it can with A B B A. Searches belong to no half and are left out.
     ///
     /// # Errors
     /// The time does not hold one pass over the cells of both halves.
@@ -71,10 +73,17 @@ impl Plan {
                     .collect(),
             })
             .collect();
-        if block % 2 == 1 {
+        if self.second_level_first(block) {
             halves.reverse();
         }
         halves
+    }
+
+    /// A stream of its own: the order of cells within halves is what it is without levels.
+    fn second_level_first(&self, block: u32) -> bool {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(u64::MAX - u64::from(block));
+        random.random()
     }
 
     /// How the trials are ordered, for the record.
@@ -83,8 +92,8 @@ impl Plan {
             "every block measures every cell once: loads in random order, and beside each load its \
              cells in random order"
         } else {
-            "every block measures every cell once, in two halves of one order, which is random: those of \
-             switch=a before those of switch=b in the first block, then by turns (A B B A)"
+            "every block measures every cell once, in two halves of one order, which is random; which \
+             half is that of switch=a, the first or the second, is drawn for each block"
         }
     }
 }

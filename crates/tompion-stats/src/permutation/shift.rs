@@ -1,5 +1,6 @@
 //! How far `b` is shifted against `a`, by inverting the permutation test.
 
+use super::differences::Differences;
 use super::{Design, ReplicateError, check, null};
 use crate::Interval;
 
@@ -35,135 +36,184 @@ pub fn shift_interval(
     confidence: f64,
 ) -> Result<Option<ReplicateShift>, ReplicateError> {
     check(a, b, design)?;
-    let all = differences(a, b, design);
-    if all.is_empty() {
+    let all = Differences::of(a, b, design);
+    let middle = all.len().saturating_sub(1) / 2;
+    let (Some(lower), Some(upper)) = (all.ranked(middle), all.ranked(all.len() / 2)) else {
         return Ok(None);
-    }
-    let estimate = 0.5 * (all[(all.len() - 1) / 2] + all[all.len() / 2]);
+    };
     let interval = match confidence > 0.0 && confidence < 1.0 {
-        true => Inversion::new(a, b, design, &all, confidence).interval(),
+        true => Inversion::new(a, b, design, &all, confidence).interval(middle),
         false => None,
     };
-    Ok(Some(ReplicateShift { estimate, interval }))
+    Ok(Some(ReplicateShift {
+        estimate: 0.5 * (lower + upper),
+        interval,
+    }))
 }
 
-/// All pairwise differences or Walsh averages, ascending.
-fn differences(a: &[f64], b: &[f64], design: Design) -> Vec<f64> {
-    let mut all: Vec<f64> = match design {
-        Design::Independent => b
-            .iter()
-            .flat_map(|y| a.iter().map(move |x| y - x))
-            .collect(),
-        Design::Paired => {
-            let d: Vec<f64> = a.iter().zip(b).map(|(x, y)| y - x).collect();
-            (0..d.len())
-                .flat_map(|i| d[i..].iter().map(|e| 0.5 * (d[i] + e)).collect::<Vec<_>>())
-                .collect()
-        }
-    };
-    all.sort_unstable_by(f64::total_cmp);
-    all
+/// Differences that are one but for rounding, at which the test's p changes.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The smallest of them.
+    value: f64,
+    /// Its rank, from 0.
+    from: usize,
+    /// The rank of the next step.
+    to: usize,
 }
 
-/// The test's p changes only at the differences. Places therefore alternate:
-/// even ones are the gaps (0 the one below all), odd ones the differences.
+/// Where p is asked for: it changes only at the steps, which alternate with the gaps between them.
+#[derive(Clone, Copy)]
+enum Place {
+    Step(Step),
+    /// Between the differences below this rank and the others: 0 is below all.
+    Gap(usize),
+}
+
 struct Inversion<'a> {
     a: &'a [f64],
     b: &'a [f64],
     design: Design,
-    steps: Vec<f64>,
-    /// The place of the median difference.
-    middle: usize,
+    all: &'a Differences,
+    tolerance: f64,
     confidence: f64,
     untied: null::Untied,
 }
 
+/// The way from the middle to an end.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Down,
+    Up,
+}
+
 impl<'a> Inversion<'a> {
-    fn new(a: &'a [f64], b: &'a [f64], design: Design, all: &[f64], confidence: f64) -> Self {
-        let tolerance = null::tolerance(a, b, 0.0);
-        let mut steps: Vec<f64> = Vec::with_capacity(all.len());
-        for &d in all {
-            if steps.last().is_none_or(|last| d - last > tolerance) {
-                steps.push(d);
-            }
-        }
+    fn new(
+        a: &'a [f64],
+        b: &'a [f64],
+        design: Design,
+        all: &'a Differences,
+        confidence: f64,
+    ) -> Self {
         Self {
             a,
             b,
             design,
-            middle: 2 * steps.partition_point(|s| *s < all[(all.len() - 1) / 2] - tolerance) + 1,
-            steps,
+            all,
+            tolerance: null::tolerance(a, b, 0.0),
             confidence,
             untied: null::Untied::new(),
         }
     }
 
-    fn interval(&self) -> Option<Interval> {
-        let low = self.end(0)?;
-        let high = self.end(2 * self.steps.len())?;
+    fn interval(&self, middle: usize) -> Option<Interval> {
+        let middle = self.step_of(middle)?;
         Some(Interval {
-            low: self.steps[(low.max(1) - 1) / 2],
-            high: self.steps[(high / 2).min(self.steps.len() - 1)],
+            low: self.end(middle, Way::Down)?,
+            high: self.end(middle, Way::Up)?,
             level: self.confidence,
         })
     }
 
-    /// The outermost accepted place between a far end and the middle; `None` if
-    /// the far end itself is accepted, or nothing is.
-    fn end(&self, far: usize) -> Option<usize> {
-        let middle = self.middle;
-        if self.accepted(far) || !self.accepted(middle) {
+    /// The step that holds the difference of this rank.
+    ///
+    /// A step begins at the first difference that is further than rounding from where the one before
+    /// began: certainly where it is further from the difference before. From there steps follow.
+    fn step_of(&self, rank: usize) -> Option<Step> {
+        let mut value = self.all.ranked(rank)?;
+        let mut from = loop {
+            let parted = self.all.part(|d| d < value);
+            match parted.last {
+                Some(last) if value - last <= self.tolerance => value = last,
+                _ => break parted.below,
+            }
+        };
+        loop {
+            let parted = self.all.part(|d| d - value <= self.tolerance);
+            let to = parted.below;
+            match parted.first {
+                Some(next) if to <= rank => (value, from) = (next, to),
+                _ => return Some(Step { value, from, to }),
+            }
+        }
+    }
+
+    /// The outermost accepted step on the way from the middle, or the one beyond the outermost
+    /// accepted gap; `None` if all that lies beyond the differences is accepted, or nothing is.
+    fn end(&self, middle: Step, way: Way) -> Option<f64> {
+        let (mut out, mut gap) = match way {
+            Way::Down => (0, middle.from),
+            Way::Up => (self.all.len(), middle.to),
+        };
+        if self.accepted(Place::Gap(out)) || !self.accepted(Place::Step(middle)) {
             return None;
         }
         // Among the gaps first, which mostly share one null distribution.
-        let mut out = far / 2;
-        let mut gap = if far < middle {
-            middle / 2
-        } else {
-            middle / 2 + 1
-        };
-        let mut inside = middle;
-        if self.accepted(2 * gap) {
-            while out.abs_diff(gap) > 1 {
-                let between = (out + gap) / 2;
-                match self.accepted(2 * between) {
+        let mut inside = Place::Step(middle);
+        if self.accepted(Place::Gap(gap)) {
+            while let Some(between) = self.gap_between(out.min(gap), out.max(gap)) {
+                match self.accepted(Place::Gap(between)) {
                     true => gap = between,
                     false => out = between,
                 }
             }
-            inside = 2 * gap;
+            inside = Place::Gap(gap);
         }
         // The differences beside them; with ties p is not quite monotone, and an
         // accepted difference may stand just outside a rejected gap.
-        let outwards = |place: usize, by: usize| match far < middle {
-            true => place.checked_sub(by),
-            false => Some(place + by).filter(|p| *p <= far),
-        };
         for _ in 0..OUTWARDS {
-            let next = outwards(inside, 1).filter(|p| self.accepted(*p));
-            let next = next.or_else(|| outwards(inside, 2).filter(|p| self.accepted(*p)));
-            match next {
+            let next = self.outwards(inside, way);
+            let second = next.and_then(|next| self.outwards(next, way));
+            match [next, second]
+                .into_iter()
+                .flatten()
+                .find(|p| self.accepted(*p))
+            {
                 Some(next) => inside = next,
                 None => break,
             }
         }
-        Some(inside)
+        match inside {
+            Place::Step(step) => Some(step.value),
+            Place::Gap(_) => match self.outwards(inside, way)? {
+                Place::Step(beyond) => Some(beyond.value),
+                Place::Gap(_) => None,
+            },
+        }
     }
 
-    fn accepted(&self, place: usize) -> bool {
+    /// A gap near the middle of two others; `None` where there is none between them.
+    fn gap_between(&self, low: usize, high: usize) -> Option<usize> {
+        let step = self.step_of(low + (high - low) / 2)?;
+        [step.from, step.to]
+            .into_iter()
+            .find(|gap| low < *gap && *gap < high)
+    }
+
+    /// The next place; `None` beyond all differences.
+    fn outwards(&self, place: Place, way: Way) -> Option<Place> {
+        match (place, way) {
+            (Place::Step(step), Way::Down) => Some(Place::Gap(step.from)),
+            (Place::Step(step), Way::Up) => Some(Place::Gap(step.to)),
+            (Place::Gap(gap), Way::Down) => self.step_of(gap.checked_sub(1)?).map(Place::Step),
+            (Place::Gap(gap), Way::Up) => self.step_of(gap).map(Place::Step),
+        }
+    }
+
+    fn accepted(&self, place: Place) -> bool {
         let p = null::p_at(self.a, self.b, self.design, self.shift(place), &self.untied).0;
         // Rounding must not make a level unreachable that is reached exactly.
         p > (1.0 - self.confidence) * (1.0 + 1e-9)
     }
 
     /// A shift that stands for `place`.
-    fn shift(&self, place: usize) -> f64 {
-        let above = self.steps.get(place / 2).copied();
-        if place % 2 == 1 {
-            return above.unwrap_or(0.0);
-        }
-        let below = (place / 2).checked_sub(1).map(|i| self.steps[i]);
-        match (below, above) {
+    fn shift(&self, place: Place) -> f64 {
+        let gap = match place {
+            Place::Step(step) => return step.value,
+            Place::Gap(gap) => gap,
+        };
+        let step = |rank: Option<usize>| self.step_of(rank?).map(|s| s.value);
+        match (step(gap.checked_sub(1)), step(Some(gap))) {
             (Some(below), Some(above)) => 0.5 * (below + above),
             (None, Some(above)) => above - self.beyond(),
             (Some(below), None) => below + self.beyond(),
@@ -173,6 +223,13 @@ impl<'a> Inversion<'a> {
 
     /// A step that leaves all differences behind, whatever their size.
     fn beyond(&self) -> f64 {
-        1.0 + self.steps.iter().fold(0.0f64, |m, d| m.max(d.abs()))
+        let ends = [self.all.part(|_| true).last, self.all.part(|_| false).first];
+        1.0 + ends
+            .into_iter()
+            .flatten()
+            .fold(0.0, |m: f64, d| m.max(d.abs()))
     }
 }
+
+#[cfg(test)]
+mod tests;

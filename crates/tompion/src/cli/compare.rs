@@ -82,10 +82,10 @@ pub struct CompareOptions {
     pub factors: Vec<String>,
 
     /// Measure now, and compare what two shell commands do: before one half of each block CMD_A is
-    /// run, before the other CMD_B, in the order A B B A, so that a drift falls on both alike. What
-    /// to measure follows after `--`. Then as `--by switch`, whose levels are a and b. What the commands
-    /// print goes to standard error; one that fails ends the run, which is kept. Their time counts in
-    /// --duration
+    /// run, before the other CMD_B; which comes first is drawn for each block (--seed), so that a drift
+    /// falls on both alike. What to measure follows after `--`. Then as `--by switch`, whose levels are
+    /// a and b. What the commands print goes to standard error; one that fails ends the run, which is
+    /// kept. Their time counts in --duration
     #[arg(
         long,
         num_args = 2,

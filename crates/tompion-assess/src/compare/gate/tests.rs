@@ -188,6 +188,49 @@ fn a_gate_does_not_fail_by_what_drift_explains() {
 }
 
 #[test]
+fn a_gate_does_not_pass_by_what_drift_hides() {
+    // A fall of 2 % a block through both hides that the second is slower by 30 %: what is seen is +11 %.
+    let fall = |from: usize, times: f64| -> Vec<f64> {
+        let of = |at: usize| times * BEFORE[at % 8] * 0.98f64.powi(at as i32);
+        (from..from + 8).map(of).collect()
+    };
+    let sides = [side("a", &fall(0, 1.0)), side("b", &fall(8, 1.3))];
+    for gate in ["usleep median > +20%", "usleep median > +20ns"] {
+        let gate: Gate = gate.parse().unwrap();
+        let [judged] = &gate.judge(&sides, &settings()).unwrap()[..] else {
+            panic!("one cell");
+        };
+        assert_eq!(judged.judgement, Judgement::Inconclusive, "{judged:?}");
+        let why = judged.undecided;
+        assert!(
+            matches!(why, Some(Undecided::Drift(Drift::Across { .. }))),
+            "{why:?}"
+        );
+        // The interval that is told is the one that was judged.
+        let (_, low, high) = judged.change.unwrap();
+        let limit = if judged.relative { 1.2 } else { 20.0 };
+        assert!(low < limit && high > limit, "{low} {high}");
+    }
+    // Far from all that drift could do it passes.
+    let gate: Gate = "usleep median > +100%".parse().unwrap();
+    let judged = gate.judge(&sides, &settings()).unwrap();
+    assert_eq!(
+        (judged[0].judgement, judged[0].undecided),
+        (Judgement::Pass, None)
+    );
+    // By turns no drift has to be allowed for.
+    let turns = Settings {
+        paired: true,
+        ..settings()
+    };
+    let gate: Gate = "usleep median > +20%".parse().unwrap();
+    assert_eq!(
+        gate.judge(&sides, &turns).unwrap()[0].judgement,
+        Judgement::Pass
+    );
+}
+
+#[test]
 fn mistakes_in_a_requirement_are_told_in_one_line() {
     for (text, why) in [
         ("idle p99 > +5%", "there is no `within`"),
