@@ -259,6 +259,8 @@ guest-programs: require-rust test-packages guest-kernel static preload-library
 	install -s -t $(GUEST)/bin target/release/tompion-guest-init \
 		$(GUEST_PAYLOADS:%=target/release/examples/%)
 	install -t $(GUEST)/bin dist/tompion
+	.ci/chrony $(GUEST)/chrony
+	install -t $(GUEST)/bin $(GUEST)/chrony/chronyd
 	set -e; for name in $(GUEST_PROGRAMS); do \
 		cc $(GUEST_CFLAGS) -o $(GUEST)/bin/$$name tests/programs/$$name.c; done
 	set -e; for name in $(GUEST_LIBRARIES); do cc $(GUEST_CFLAGS) -shared -fPIC \

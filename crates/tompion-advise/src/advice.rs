@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{Quantity, Reach};
 
 /// Raised when a reader of the old form could not read the new one.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// What one run of `tompion advise` found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -60,6 +60,8 @@ pub enum Status {
     NotDecidable,
     /// It can be tried, and nothing is tried in a dry run.
     WouldBeTried,
+    /// It is missing here, and cannot be tried for a moment, as what has to be installed.
+    Advised,
     /// It touches the system, and nobody said that it may.
     NotTried,
     /// The system did not allow it.

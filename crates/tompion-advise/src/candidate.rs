@@ -26,6 +26,11 @@ impl Candidate {
         matches!(self.state, State::Ready(_)) && self.knob.reach() == Reach::System
     }
 
+    /// Whether it is advised, and never tried.
+    pub fn is_advised(&self) -> bool {
+        matches!(self.state, State::Advised(_))
+    }
+
     /// Whether it will be tried.
     pub fn is_tried(&self) -> bool {
         matches!(self.state, State::Ready(_)) && self.barred.is_none()

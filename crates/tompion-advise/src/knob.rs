@@ -37,6 +37,8 @@ pub enum Quantity {
     ReadCost,
     /// Wake-up latency of sleeps in a program of its own, as it sees them.
     ProgramWakeUp,
+    /// How far the wall clock is off; never measured here.
+    WallClock,
 }
 
 impl Quantity {
@@ -46,6 +48,7 @@ impl Quantity {
             Self::WakeUp => "wake-up latency",
             Self::ReadCost => "read cost",
             Self::ProgramWakeUp => "wake-up latency in a program",
+            Self::WallClock => "error of the wall clock",
         }
     }
 }
@@ -88,12 +91,19 @@ pub enum State {
     Already(String),
     /// It can be tried.
     Ready(Box<Ready>),
+    /// It is missing, and there is no trying it for a moment: how it is applied.
+    Advised(Box<Ready>),
 }
 
 impl State {
     /// A remedy that can be tried.
     pub fn ready(ready: Ready) -> Self {
         Self::Ready(Box::new(ready))
+    }
+
+    /// A remedy that is advised and not tried.
+    pub fn advised(ready: Ready) -> Self {
+        Self::Advised(Box::new(ready))
     }
 }
 

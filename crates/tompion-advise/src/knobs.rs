@@ -25,6 +25,7 @@ tompion_model::entries! {
         governor,
         idle_states,
         halt_poll,
+        time_keeper,
 }
 
 /// An entry in the list of remedies.

@@ -51,9 +51,10 @@ fn described(candidate: &Candidate) -> KnobAdvice {
         (State::Already(how), _) => (Status::Already, Some(how.clone())),
         (State::Ready(_), Some(why)) => (Status::NotTried, Some(why.clone())),
         (State::Ready(_), None) => (Status::WouldBeTried, None),
+        (State::Advised(advised), _) => (Status::Advised, Some(advised.from.clone())),
     };
     let ready = match &candidate.state {
-        State::Ready(ready) => Some(ready),
+        State::Ready(ready) | State::Advised(ready) => Some(ready),
         _ => None,
     };
     KnobAdvice {

@@ -101,6 +101,9 @@ impl RealBench {
                 }
                 None => Err(BenchError::Refused("there is no program to try".to_owned())),
             },
+            Quantity::WallClock => Err(BenchError::Refused(
+                "how far the wall clock is off cannot be measured here".to_owned(),
+            )),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The machine as the remedies see it.
 
 use tompion_host::Root;
+use tompion_model::Environment;
 use tompion_probe::{Policy, ThreadSettings};
 
 use crate::Setup;
@@ -15,6 +16,8 @@ pub struct Surroundings {
     pub slack_ns: Option<u64>,
     /// Its scheduling policy.
     pub policy: Policy,
+    /// What else is known of the machine.
+    pub environment: Environment,
     /// The program that the preload library can be tried with, or why there is none.
     pub program: Result<String, String>,
 }
@@ -23,7 +26,8 @@ impl Surroundings {
     /// This machine. `program` names the program that a [`RealBench`](crate::RealBench)
     /// starts to try the preload library.
     pub fn real(program: Result<String, String>) -> Self {
-        let scheduling = tompion_host::detect().scheduling;
+        let environment = tompion_host::detect();
+        let scheduling = &environment.scheduling;
         let priority = scheduling.realtime_priority.filter(|p| *p > 0);
         let policy = match (scheduling.policy.as_deref(), priority) {
             (Some("fifo"), Some(p)) => Policy::Fifo(p),
@@ -35,6 +39,7 @@ impl Surroundings {
             cpus: tompion_host::usable_cpus(),
             slack_ns: tompion_time::os::timer_slack_ns().ok(),
             policy,
+            environment,
             program,
         }
     }

@@ -39,6 +39,7 @@ impl Advice {
                 width,
             );
         }
+        self.by_hand(&mut out, width);
         self.in_part(&mut out, width);
         listed(&mut out, "Not tried", self.with(Status::NotTried), width);
         listed(&mut out, "Refused", self.with(Status::Refused), width);
@@ -112,6 +113,24 @@ impl Advice {
         )
     }
 
+    /// What is missing and was not tried.
+    fn by_hand(&self, out: &mut String, width: usize) {
+        for (number, knob) in self.with(Status::Advised).into_iter().enumerate() {
+            if number == 0 {
+                heading(out, "To be done by hand, and not tried");
+            }
+            item(out, &format!("{}: {}", knob.name, knob.title), width);
+            field(out, "Now", knob.from.as_deref().unwrap_or_default(), width);
+            field(
+                out,
+                "Missing",
+                knob.to.as_deref().unwrap_or_default(),
+                width,
+            );
+            self::apply(out, knob, width);
+        }
+    }
+
     /// What was measured without some of what it changes.
     fn in_part(&self, out: &mut String, width: usize) {
         let partly = self.knobs.iter().filter(|k| !k.left_out.is_empty());
@@ -156,13 +175,18 @@ impl Advice {
             );
             out.push_str(&wrap(&title, width, "", "   "));
             out.push('\n');
-            for (n, line) in knob.apply.iter().enumerate() {
-                field(out, if n == 0 { "Apply" } else { "" }, line, width);
-            }
-            field(out, "Price", &price(knob), width);
-            field(out, "Source", &knob.source, width);
+            self::apply(out, knob, width);
         }
     }
+}
+
+/// How it is applied, what it costs, and who says so.
+fn apply(out: &mut String, knob: &KnobAdvice, width: usize) {
+    for (n, line) in knob.apply.iter().enumerate() {
+        field(out, if n == 0 { "Apply" } else { "" }, line, width);
+    }
+    field(out, "Price", &price(knob), width);
+    field(out, "Source", &knob.source, width);
 }
 
 fn seconds(seconds: f64) -> String {

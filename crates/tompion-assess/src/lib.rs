@@ -1,6 +1,7 @@
 //! What recorded runs mean: [`verdict`] judges one run by fitness profiles, says what hurts and
 //! what would help; [`compare`] sets runs side by side, or a run beside published figures; [`factors`]
-//! says which factors make a difference.
+//! says which factors make a difference; [`wall_clock`] says whether the wall clock is in step, and what would
+//! bring it there.
 //!
 //! Nothing is measured here. What is said is a pure function of the runs read.
 #![forbid(unsafe_code)]
@@ -8,3 +9,4 @@
 pub mod compare;
 pub mod factors;
 pub mod verdict;
+pub mod wall_clock;

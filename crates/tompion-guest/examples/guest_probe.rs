@@ -5,6 +5,7 @@
 //! - `devices [ADDRESS [SECONDS]]`: prints the kernel, the disks and what is mounted on
 //!   /scratch, where it keeps a file, sends that file to ADDRESS by UDP until it is
 //!   answered, and sleeps;
+//! - `offset ADDRESS`: asks there 50 times for the time and prints how far this clock is ahead;
 //! - `pattern BYTES`: prints that many bytes of a pattern, then aborts;
 //! - `hang`: says so on standard error and never ends.
 #![forbid(unsafe_code)]
@@ -14,7 +15,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         "report" => report(argument(1).parse().unwrap_or(99), &arguments),
         "pattern" => pattern(argument(1).parse().unwrap_or(0)),
         "devices" => devices(argument(1), argument(2).parse().unwrap_or(0)),
+        "offset" => offset(argument(1)),
         "hang" => {
             eprintln!("guest_probe hangs from here on");
             loop {
@@ -35,6 +37,42 @@ fn main() -> ExitCode {
             eprintln!("guest_probe: unknown request '{other}'");
             ExitCode::from(98)
         }
+    }
+}
+
+/// Of many answers the quickest: this clock was ahead by the middle between question and answer
+/// less what was answered, or by as much more or less as half of the way took.
+fn offset(host: &str) -> ExitCode {
+    let now_ns = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.unwrap_or_default().as_nanos() as f64
+    };
+    let ask = |number: u8| -> io::Result<(f64, f64)> {
+        let socket = UdpSocket::bind(("0.0.0.0", 0))?;
+        socket.set_read_timeout(Some(Duration::from_secs(1)))?;
+        socket.connect(host)?;
+        let before = now_ns();
+        socket.send(&[number])?;
+        let mut answer = [0; 16];
+        let length = socket.recv(&mut answer)?;
+        let after = now_ns();
+        let [first, there @ ..] = &answer[..length] else {
+            return Err(io::Error::other("an empty answer"));
+        };
+        let there: [u8; 8] = there.try_into().map_err(io::Error::other)?;
+        if *first != number {
+            return Err(io::Error::other("the answer to another question"));
+        }
+        let there = u64::from_be_bytes(there) as f64;
+        Ok((f64::midpoint(before, after) - there, (after - before) / 2.0))
+    };
+    let answers = (0..50).filter_map(|number| ask(number).ok());
+    match answers.min_by(|a, b| a.1.total_cmp(&b.1)) {
+        Some((ahead, within)) => {
+            println!("ahead_ns={ahead:.0} within_ns={within:.0}");
+            ExitCode::SUCCESS
+        }
+        None => ExitCode::from(97),
     }
 }
 

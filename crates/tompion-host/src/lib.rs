@@ -27,6 +27,7 @@ mod synchronisation;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod time_keeping;
 
 pub use cpu_time::CpuTime;
 pub use cpus::{cpu_list, require_cpus, usable_cpus};
@@ -37,10 +38,16 @@ use crate::cpuid::{Cpuid, CpuidFacts};
 pub use crate::root::Root;
 use crate::sys::SystemCalls;
 pub use crate::sys::has_random_numbers;
+use crate::time_keeping::{Ask, Loopback};
 
 /// Describes this machine as it is now.
 pub fn detect() -> Environment {
-    describe(&Root::real(), &SystemCalls::made(), cpuid::native())
+    describe(
+        &Root::real(),
+        &SystemCalls::made(),
+        cpuid::native(),
+        &Loopback,
+    )
 }
 
 /// What the CPU quota above this process has done since its control group was
@@ -72,8 +79,14 @@ pub fn quota_group(root: &Root) -> Option<QuotaGroup> {
 }
 
 /// Describes the machine whose files lie under `root`.
-fn describe(root: &Root, calls: &SystemCalls, cpuid: Option<&dyn Cpuid>) -> Environment {
+fn describe(
+    root: &Root,
+    calls: &SystemCalls,
+    cpuid: Option<&dyn Cpuid>,
+    daemons: &dyn Ask,
+) -> Environment {
     let facts = cpuid.map(CpuidFacts::read).unwrap_or_default();
+    let synchronisation = calls.timex.as_ref().map(synchronisation::decode);
     Environment {
         hostname: calls.hostname.clone(),
         machine: machine::machine(root, &calls.architecture),
@@ -81,7 +94,8 @@ fn describe(root: &Root, calls: &SystemCalls, cpuid: Option<&dyn Cpuid>) -> Envi
         virtualization: hypervisor::virtualization(root, &facts),
         container: container::container(root),
         clock: clock::clock(root, &facts, calls.timer_slack_ns),
-        synchronisation: calls.timex.as_ref().map(synchronisation::decode),
+        time_keeping: time_keeping::time_keeping(root, daemons, synchronisation.as_ref()),
+        synchronisation,
         power: power::power(root),
         scheduling: scheduling::scheduling(root),
         cgroup: cgroup::cgroup(root),

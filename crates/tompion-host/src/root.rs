@@ -1,6 +1,8 @@
 //! Reading small files below a root directory, `/` or a test's own tree.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -36,16 +38,26 @@ impl Root {
         fs::read(self.path(path)).ok()
     }
 
+    /// As much of a regular file as `limit` bytes, as [`Root::text`] has it. For what others
+    /// may write to: it waits for no pipe, and a file without end has an end.
+    pub fn beginning(&self, path: impl AsRef<Path>, limit: u64) -> Option<String> {
+        let not_waiting = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        let file = File::options()
+            .read(true)
+            .custom_flags(not_waiting.bits() as i32)
+            .open(self.path(path))
+            .ok()?;
+        let mut bytes = Vec::new();
+        let is_file = file.metadata().is_ok_and(|m| m.is_file());
+        (is_file && file.take(limit).read_to_end(&mut bytes).is_ok()).then_some(())?;
+        plain(&bytes)
+    }
+
     /// The content without surrounding space; `None` when empty or unreadable.
     /// Device tree strings end in a zero byte, which goes as well. What would act on a terminal
     /// becomes a space: a name in it may be a device's or a hypervisor's.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
-        let bytes = self.bytes(path)?;
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        let is_plain = |c: char| is_printable(c) || "\n\t\0".contains(c);
-        let plain = text.chars().map(|c| if is_plain(c) { c } else { ' ' });
-        (!text.is_empty()).then(|| plain.collect())
+        plain(&self.bytes(path)?)
     }
 
     /// The content as a number or another type that can be parsed.
@@ -97,6 +109,15 @@ impl Root {
         let target = fs::read_link(self.path(path)).ok()?;
         target.into_os_string().into_string().ok()
     }
+}
+
+/// Text without surrounding space and without what would act on a terminal.
+fn plain(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    let is_plain = |c: char| is_printable(c) || "\n\t\0".contains(c);
+    let plain = text.chars().map(|c| if is_plain(c) { c } else { ' ' });
+    (!text.is_empty()).then(|| plain.collect())
 }
 
 /// The value of `key` in lines of the form `key: value`.

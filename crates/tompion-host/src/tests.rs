@@ -13,6 +13,16 @@ use tompion_model::Environment;
 use crate::cpuid::Cpuid;
 use crate::root::Root;
 use crate::sys::SystemCalls;
+use crate::time_keeping::Ask;
+
+/// Nothing answers.
+struct NoDaemons;
+
+impl Ask for NoDaemons {
+    fn ask(&self, _: u16, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
 
 /// A tree of files that stands for `/`.
 struct Tree(TempDir);
@@ -61,7 +71,7 @@ impl Tree {
     }
 
     fn described(&self, cpuid: Option<&dyn Cpuid>) -> Environment {
-        crate::describe(&self.root(), &SystemCalls::default(), cpuid)
+        crate::describe(&self.root(), &SystemCalls::default(), cpuid, &NoDaemons)
     }
 }
 

@@ -1,10 +1,13 @@
 //! The machine and its settings, as a run found them. Whatever could not be
-//! read is absent. No serial numbers and no network addresses are kept.
+//! read is absent. No serial numbers are kept, and no network addresses but those of
+//! time servers, which redaction leaves out.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::TimeKeeping;
 
 /// What this machine is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +34,10 @@ pub struct Environment {
     /// How well the kernel's clock follows a reference.
     #[schemars(extend("privacy" = "harmless"))]
     pub synchronisation: Option<Synchronisation>,
+    /// What keeps the wall clock in step; absent in older runs and where nothing shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("privacy" = "harmless"))]
+    pub time_keeping: Option<TimeKeeping>,
     /// What lowers power at the price of latency.
     #[schemars(extend("privacy" = "harmless"))]
     pub power: Power,

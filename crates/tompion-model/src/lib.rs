@@ -29,6 +29,7 @@ mod side_table;
 mod stalls;
 mod summary;
 mod table_ref;
+mod time_keeping;
 mod trial;
 
 pub use blocks::{Blocks, range_in_words};
@@ -55,6 +56,7 @@ pub use side_table::{Column, SideTable, SideTableError, SideTables, Values};
 pub use stalls::{CauseTotal, StallPart, Stalls, stall_parts};
 pub use summary::{Order, Summary, TrialSummary};
 pub use table_ref::{FileRef, TableRef, TableRefs, table};
+pub use time_keeping::{TimeKeeper, TimeKeeping, TimeReference, TimeSource};
 pub use trial::{
     Findings, Granularity, LoadEvidence, Measurement, Storage, Trial, TrialData, TrialDraft, View,
 };

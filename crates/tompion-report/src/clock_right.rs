@@ -1,7 +1,8 @@
 //! Is the clock right: what the kernel says of its synchronisation, how the clocks
 //! drifted against one another during the run, and whether the wall clock was set.
 
-use tompion_model::{ClockReading, Synchronisation, format_ns};
+use tompion_assess::wall_clock::{WallClock, wall_clock};
+use tompion_model::{ClockReading, Synchronisation, TimeKeeper, TimeKeeping, format_ns};
 
 use crate::data::ReportData;
 use crate::figures::{count, plural, real, signed_ns};
@@ -40,6 +41,10 @@ pub(crate) struct CounterRate {
 pub(crate) struct Clocks {
     /// The kernel's last word.
     pub synchronisation: Option<Synchronisation>,
+    /// Whether the wall clock was in step when the run began; absent in older runs.
+    pub wall_clock: Option<WallClock>,
+    /// What kept it then.
+    pub keeping: TimeKeeping,
     /// From the first to the last reading, in nanoseconds; 0 without readings.
     pub watched_ns: i64,
     /// How often the clocks were read.
@@ -64,6 +69,8 @@ pub(crate) fn clocks(data: &ReportData) -> Clocks {
     if clocks.synchronisation.is_none() {
         clocks.synchronisation = environment.synchronisation.clone();
     }
+    clocks.wall_clock = wall_clock(environment);
+    clocks.keeping = environment.time_keeping.clone().unwrap_or_default();
     clocks.stated_ppm = environment
         .clock
         .tsc_stated_hz
@@ -79,6 +86,8 @@ fn of_readings(readings: &[ClockReading]) -> Clocks {
     let watched_ns = last.map_or(0, raw);
     Clocks {
         synchronisation: last.and_then(|r| r.synchronisation.clone()),
+        wall_clock: None,
+        keeping: TimeKeeping::default(),
         watched_ns,
         readings: readings.len(),
         counter_by_raw: counter_rate(readings, raw),
@@ -137,6 +146,7 @@ impl Clocks {
     /// The answer in one sentence.
     pub(crate) fn answer(&self) -> String {
         let kernel = match &self.synchronisation {
+            _ if self.wall_clock.is_some() => self.kept(),
             None => "The kernel does not say whether its clock is synchronised".to_owned(),
             Some(s) if s.synchronised => format!(
                 "The kernel regards its clock as synchronised, within {} at most",
@@ -158,18 +168,40 @@ impl Clocks {
         format!("{kernel}; {set}.")
     }
 
+    /// How the wall clock was kept when the run began.
+    fn kept(&self) -> String {
+        let Some(clock) = &self.wall_clock else {
+            return String::new();
+        };
+        match (clock.error_at_most_ns, clock.in_step) {
+            (Some(ns), _) => format!("{}, within {} at most", clock.answer, format_ns(ns as f64)),
+            (None, Some(true)) => format!("{}, and nothing bounds its error", clock.answer),
+            (None, _) => clock.answer.clone(),
+        }
+    }
+
     /// Labels and values.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = Vec::new();
         if let Some(s) = &self.synchronisation {
             let yes = if s.synchronised { "yes" } else { "no" };
+            if let Some(clock) = &self.wall_clock {
+                let bound = clock.error_at_most_ns.map(|ns| format_ns(ns as f64));
+                let bound = bound.unwrap_or_else(|| "not known".to_owned());
+                rows.push(("Error of the wall clock at most", bound));
+                rows.extend(self.keeping.keepers.iter().map(|k| ("Keeper", in_words(k))));
+            }
             rows.push(("Synchronised", yes.to_owned()));
             rows.push((
                 "Offset still to be corrected",
                 signed_ns(s.offset_ns as f64),
             ));
             rows.push(("Correction of the rate", ppm(s.frequency_ppm)));
-            rows.push(("Error at most", format_ns(s.maximum_error_ns as f64)));
+            let label = match self.wall_clock {
+                Some(_) => "Error at most, by the kernel",
+                None => "Error at most",
+            };
+            rows.push((label, format_ns(s.maximum_error_ns as f64)));
         }
         if self.readings > 1 {
             rows.push((
@@ -211,6 +243,27 @@ impl Clocks {
         }
         rows
     }
+}
+
+/// What keeps the clock, and what it follows.
+fn in_words(keeper: &TimeKeeper) -> String {
+    let state = match (keeper.running, keeper.in_step) {
+        (false, _) => "installed, does not run",
+        (_, Some(true)) => "in step",
+        (_, Some(false)) => "not in step",
+        (_, None) => "runs",
+    };
+    let sources = keeper.sources.iter();
+    let sources: Vec<String> = sources
+        .map(|s| format!("{} {} ({})", s.kind, s.name, s.state))
+        .collect();
+    let note = keeper.note.iter().cloned();
+    let parts: Vec<String> = [format!("{}: {state}", keeper.name)]
+        .into_iter()
+        .chain(note)
+        .chain(sources)
+        .collect();
+    parts.join("; ")
 }
 
 impl Drift {

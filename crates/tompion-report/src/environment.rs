@@ -8,7 +8,8 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use tompion_model::Environment;
+use tompion_assess::wall_clock::{WallClock, wall_clock};
+use tompion_model::{Environment, format_ns};
 
 use crate::figures::plain;
 use tree::Tree;
@@ -25,7 +26,8 @@ pub(crate) struct Group {
 
 /// `tompion env`: the environment as aligned lines in groups.
 pub fn environment_text(environment: &Environment) -> String {
-    let groups = groups(environment);
+    let mut groups = groups(environment);
+    groups.extend(wall_clock(environment).map(|clock| of_wall_clock(&clock)));
     let rows = || groups.iter().flat_map(|g| &g.rows);
     let width = rows()
         .map(|r| r.0.chars().count())
@@ -45,6 +47,33 @@ pub fn environment_text(environment: &Environment) -> String {
         }
     }
     out
+}
+
+/// How the wall clock is kept, and what would help.
+fn of_wall_clock(clock: &WallClock) -> Group {
+    let in_step = match clock.in_step {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not known",
+    };
+    let bound = clock.error_at_most_ns.map(|ns| format_ns(ns as f64));
+    let mut rows = vec![
+        ("In step".to_owned(), in_step.to_owned()),
+        ("Why".to_owned(), clock.answer.clone()),
+        (
+            "Error at most".to_owned(),
+            bound.unwrap_or_else(|| "not known".to_owned()),
+        ),
+    ];
+    if let Some(remedy) = &clock.remedy {
+        rows.push(("What would help".to_owned(), remedy.what.clone()));
+        let steps = remedy.steps.iter().enumerate();
+        rows.extend(steps.map(|(i, step)| (format!("Step {}", i + 1), step.clone())));
+    }
+    Group {
+        title: "Wall clock".to_owned(),
+        rows,
+    }
 }
 
 /// All groups in the order of their fields; what stands alone comes first.

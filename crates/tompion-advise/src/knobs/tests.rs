@@ -5,6 +5,7 @@ mod switched;
 use std::fs;
 
 use tompion_host::Root;
+use tompion_model::{Environment, Synchronisation, TimeKeeper, TimeKeeping};
 use tompion_probe::Policy;
 
 use super::all;
@@ -30,6 +31,7 @@ impl Tree {
                 cpus: vec![0, 1],
                 slack_ns: Some(50_000),
                 policy: Policy::Other,
+                environment: Environment::default(),
                 program: Err("no library".to_owned()),
             },
             _directory: directory,
@@ -327,4 +329,34 @@ fn a_quota_of_version_2_is_left_in_the_same_way() {
         Some(("/cg/cgroup.procs".into(), "/cg/box/cgroup.procs".into()))
     );
     assert_eq!(ready.from, "1.5 CPUs");
+}
+
+#[test]
+fn a_clock_that_nothing_keeps_is_told_what_would_keep_it() {
+    let mut tree = Tree::new(&[]);
+    assert!(tree.absent("time-keeper").contains("nothing here tells"));
+    let environment = &mut tree.here.environment;
+    environment.synchronisation = Some(Synchronisation::default());
+    environment.time_keeping = Some(TimeKeeping {
+        distribution: vec!["alpine".to_owned()],
+        ..TimeKeeping::default()
+    });
+    let State::Advised(advised) = tree.state("time-keeper") else {
+        panic!("{:?}", tree.state("time-keeper"));
+    };
+    assert_eq!(advised.from, "Nothing keeps the wall clock in step");
+    assert_eq!(advised.apply[0], "apk add chrony");
+
+    let keeping = tree.here.environment.time_keeping.as_mut().unwrap();
+    keeping.keepers = vec![TimeKeeper {
+        name: "chrony".to_owned(),
+        running: true,
+        keeps: true,
+        in_step: Some(true),
+        ..TimeKeeper::default()
+    }];
+    assert_eq!(
+        tree.already("time-keeper"),
+        "chrony keeps the wall clock in step"
+    );
 }

@@ -57,7 +57,7 @@ fn name(knob: &KnobAdvice) -> String {
     // Broken here rather than somewhere in the clocksource's name.
     let name = knob.name.replace('=', "=\n");
     match knob.quantity {
-        Quantity::WakeUp => name,
+        Quantity::WakeUp | Quantity::WallClock => name,
         Quantity::ReadCost => format!("{name}\n(read cost)"),
         Quantity::ProgramWakeUp => format!("{name}\n(a program)"),
     }

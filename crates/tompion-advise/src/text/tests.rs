@@ -45,7 +45,7 @@ fn knob(name: &str, status: Status, change_ns: Option<f64>) -> KnobAdvice {
 fn advice() -> Advice {
     Advice {
         format: "tompion-advice".to_owned(),
-        schema_version: 1,
+        schema_version: 2,
         tool: "tompion 0.1.0".to_owned(),
         started_at: "2026-11-21T10:00:00Z".to_owned(),
         seconds: 60.2,
@@ -61,6 +61,7 @@ fn advice() -> Advice {
             knob("mlock", Status::NoEffect, Some(20.0)),
             knob("interrupts", Status::NotTried, None),
             knob("governor", Status::Absent, None),
+            knob("time-keeper", Status::Advised, None),
         ],
         left_alone: Vec::new(),
     }
@@ -90,6 +91,8 @@ fn what_helps_comes_with_effect_command_and_price_and_the_rest_with_its_reason()
         "no effect",
         "interrupts: the reason of interrupts",
         "governor: the reason of governor",
+        "To be done by hand, and not tried",
+        "time-keeper: what time-keeper is",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }

@@ -37,6 +37,7 @@ fn tree() -> (tempfile::TempDir, Surroundings) {
         cpus: vec![0],
         slack_ns: Some(50_000),
         policy: Policy::Other,
+        environment: tompion_model::Environment::default(),
         program: Err("none is planted".to_owned()),
     };
     (tree, here)

@@ -16,7 +16,7 @@ pub struct Difference {
 }
 
 /// States of the moment, which differ between any two runs and explain nothing.
-const OF_THE_MOMENT: [&str; 7] = [
+const OF_THE_MOMENT: [&str; 8] = [
     "machine memory available bytes",
     "virtualization steal ms",
     "synchronisation offset ns",
@@ -24,6 +24,7 @@ const OF_THE_MOMENT: [&str; 7] = [
     "synchronisation estimated error ns",
     "synchronisation maximum error ns",
     "cgroup throttled periods",
+    "time keeping",
 ];
 
 /// What bears on timing most comes first.

@@ -9,3 +9,4 @@ mod machines;
 mod preload;
 mod programs;
 mod stepped;
+mod time_keeping;

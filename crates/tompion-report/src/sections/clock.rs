@@ -27,6 +27,10 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     if !rows.is_empty() {
         blocks.push(Content::Pairs(rows).into());
     }
+    if let Some(remedy) = clocks.wall_clock.as_ref().and_then(|c| c.remedy.as_ref()) {
+        blocks.push(Content::Text(format!("What would help: {}.", remedy.what)).into());
+        blocks.push(Content::List(remedy.steps.clone()).into());
+    }
     blocks.push(
         Content::Note(
             "The clocks were read side by side when the run began, after each block and at its end. NTP slews MONOTONIC and the wall clock alike and leaves MONOTONIC_RAW alone, \
@@ -52,6 +56,7 @@ fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
     };
     let value = json!({
         "answer": c.answer(),
+        "wall_clock": c.wall_clock,
         "synchronisation": c.synchronisation,
         "watched_ns": c.watched_ns,
         "readings": c.readings,

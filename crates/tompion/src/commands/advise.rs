@@ -85,6 +85,9 @@ pub fn advise(options: &AdviseOptions) -> exit::Result {
     }
     if !all.iter().any(Candidate::is_tried) {
         tell(&Advice::dry_run(&all, &how), options)?;
+        if all.iter().any(Candidate::is_advised) {
+            return Ok(0);
+        }
         bail!("nothing is left to be tried; the list above says why");
     }
     let advice = measure(&all, &how, options, &root, journal.as_ref(), program.ok())?;
