@@ -843,6 +843,20 @@ def test_methods_that_each_have_a_load_of_their_own_take_no_memory_of_their_prod
         assert memory < 256, memory
         assert "m999" in done.stdout and "cpu:threads=999" in done.stdout
 
+
+def test_more_levels_than_anybody_compares_are_refused(tmp_path):
+    of = {"many": 1000, "bearable": 100}
+    runs = {name: write_run(tmp_path / name, [trial([5000, 6000], factors=FACTORS | {"method": f"m{i}"})
+                                              for i in range(number)]) for name, number in of.items()}
+    done, memory = limited("compare", runs["many"], "--by", "method")
+    assert done.returncode == 1 and memory < 256, (done.returncode, memory)
+    assert "`method` has 1000 levels here; at most 300" in done.stderr and len(done.stderr.splitlines()) == 1
+    done, memory = limited("compare", runs["bearable"], "--by", "method", "--json")
+    assert done.returncode == 0 and memory < 256, (done.stderr, memory)
+    # Each with each, by two statistics.
+    assert len(json.loads(done.stdout)["comparisons"]) == 2 * 100 * 99 / 2
+
+
 def test_missed_periods_beyond_what_a_reader_fills_in_are_refused(tmp_path):
     rows = 10_000
     run = write_run(tmp_path / "run", [trial(some_values(rows), period_ns=0)], finished=False)

@@ -9,6 +9,9 @@ use crate::compare::found::{Basis, Found, Values, Verdict};
 use crate::compare::pair::Pair;
 use crate::compare::{Error, Figure, Replicates, Result, Side};
 
+/// More than anybody reads; a run of a stranger may ask for millions.
+const MOST_ROWS: usize = 100_000;
+
 /// How to compare.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -117,9 +120,17 @@ pub fn compare(sides: &[Side], settings: &Settings) -> Result<Comparison> {
             let names = having.iter().map(|&i| sides[i].name.clone()).collect();
             partial.push((cell.clone(), names));
         }
+        let figures = figures(cell, settings);
+        let pairs = having.len() * having.len().saturating_sub(1) / 2;
+        if tasks.len() + pairs * figures.len() > MOST_ROWS {
+            return Err(Error::Wish(format!(
+                "more than {MOST_ROWS} comparisons, of {} sides two by two; compare fewer at once",
+                sides.len()
+            )));
+        }
         for (at, &i) in having.iter().enumerate() {
             for &j in &having[at + 1..] {
-                tasks.extend(figures(cell, settings).iter().map(|&f| (cell, f, (i, j))));
+                tasks.extend(figures.iter().map(|&f| (cell, f, (i, j))));
             }
         }
     }

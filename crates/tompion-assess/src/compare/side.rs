@@ -39,6 +39,9 @@ pub(crate) fn level_of<'a>(factors: &'a Factors, name: &str) -> Option<&'a str> 
     factors.get(name).or_else(|| usual(name))
 }
 
+/// More levels than anybody compares two by two; a run of a stranger may have thousands.
+const MOST_LEVELS: usize = 300;
+
 /// Trials below which the series itself is read: two groups of three reach no
 /// p-value below 0.1.
 const FEW: usize = 4;
@@ -107,12 +110,8 @@ impl Side {
             let unnamed = usual(by).filter(|_| varies && counts(factors));
             level.or_else(|| unnamed.map(str::to_owned))
         };
-        let mut levels: Vec<String> = Vec::new();
-        for level in trials.iter().filter_map(|t| level_of(&t.factors)) {
-            if !levels.contains(&level) {
-                levels.push(level);
-            }
-        }
+        let levels: BTreeSet<String> = trials.iter().filter_map(|t| level_of(&t.factors)).collect();
+        let levels = Vec::from_iter(levels);
         if levels.len() < 2 {
             let names = varied(trials);
             return Err(Error::Wish(format!(
@@ -128,7 +127,13 @@ impl Side {
                 }
             )));
         }
-        levels.sort_unstable();
+        if levels.len() > MOST_LEVELS {
+            return Err(Error::Wish(format!(
+                "{}: factor `{by}` has {} levels here; at most {MOST_LEVELS} are compared with one another",
+                run.directory().path().display(),
+                levels.len()
+            )));
+        }
         levels
             .into_iter()
             .map(|level| {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ use super::key::Key;
 /// How long one may take from connecting to the end of the talk.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many may be at the door, of those that have said nothing of use yet and of those that
-/// were challenged. Where there are more, the oldest of the machine that has most of them goes:
-/// a proof takes as long as the way to a client and back, and meanwhile one machine can send
-/// thousands of requests.
+/// were challenged. Where there are more, the oldest of those goes that have most of them, network by
+/// network: a proof takes as long as the way to a client and back, and meanwhile one machine can send
+/// thousands of requests, by thousands of addresses.
 const MOST: usize = 256;
 /// Connections that the kernel keeps until they are taken.
 const BACKLOG: i32 = 4096;
@@ -29,7 +29,7 @@ const AT_A_TIME: usize = 64;
 /// Someone at the door.
 struct Waiting {
     since: Instant,
-    machine: IpAddr,
+    from: IpAddr,
     hearing: Hearing<TcpStream>,
 }
 
@@ -128,7 +128,7 @@ impl Door {
                     if stream.set_nonblocking(true).is_ok() {
                         self.silent.push_back(Waiting {
                             since: Instant::now(),
-                            machine: machine(from),
+                            from: from.ip().to_canonical(),
                             hearing: Hearing::new(stream),
                         });
                     }
@@ -154,33 +154,54 @@ impl Door {
 
 /// Leaves as many of a queue as `most`.
 fn make_room(queue: &mut VecDeque<Waiting>, most: usize) {
-    if queue.len() <= most {
-        return;
-    }
-    let mut of_machines = HashMap::<IpAddr, usize>::new();
-    for waiting in &*queue {
-        *of_machines.entry(waiting.machine).or_default() += 1;
-    }
     while queue.len() > most {
-        let crowd = of_machines.values().copied().max().unwrap_or(0);
-        let Some(at) = queue
-            .iter()
-            .position(|w| of_machines.get(&w.machine) == Some(&crowd))
-        else {
-            return;
-        };
-        if let Some(gone) = queue.remove(at) {
-            of_machines.entry(gone.machine).and_modify(|n| *n -= 1);
-        }
+        let all: Vec<IpAddr> = queue.iter().map(|waiting| waiting.from).collect();
+        queue.remove(crowding(&all));
     }
 }
 
-/// The machine behind an address: one has a network of 64 bits of IPv6 for itself.
-fn machine(from: SocketAddr) -> IpAddr {
-    match from.ip().to_canonical() {
-        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !0 << 64).into(),
-        ip => ip,
+/// Lengths of the networks, in bits, that an address is in, from the largest to what one machine has for
+/// itself: who has a network has all its addresses.
+fn networks(of: IpAddr) -> &'static [u32] {
+    match of {
+        IpAddr::V4(_) => &[8, 16, 24, 32],
+        IpAddr::V6(_) => &[32, 48, 64],
     }
+}
+
+/// Which of these goes, from the oldest on: that network which has most of them, in it that smaller one which has
+/// most, and so on; of the last one the oldest.
+fn crowding(all: &[IpAddr]) -> usize {
+    let mut left: Vec<usize> = (0..all.len()).collect();
+    let deepest = all.iter().map(|from| networks(*from).len()).max();
+    for depth in 0..deepest.unwrap_or(0) {
+        let mut counts = HashMap::<(IpAddr, u32), usize>::new();
+        let of = |at: usize| {
+            let lengths = networks(all[at]);
+            network(all[at], lengths[depth.min(lengths.len() - 1)])
+        };
+        for &at in &left {
+            *counts.entry(of(at)).or_default() += 1;
+        }
+        let most = counts.values().copied().max();
+        if let Some(&first) = left
+            .iter()
+            .find(|at| counts.get(&of(**at)).copied() == most)
+        {
+            let chosen = of(first);
+            left.retain(|at| of(*at) == chosen);
+        }
+    }
+    left.first().copied().unwrap_or(0)
+}
+
+/// The first `bits` of an address.
+fn network(of: IpAddr, bits: u32) -> (IpAddr, u32) {
+    let first = match of {
+        IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits() & (!0 << (32 - bits))).into(),
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & (!0 << (128 - bits))).into(),
+    };
+    (first, bits)
 }
 
 /// Whether the system has too few descriptors or too little memory just now.
@@ -248,4 +269,62 @@ pub fn keep_alive(stream: &TcpStream) {
     let _ = setsockopt(stream, sockopt::TcpKeepIdle, &60);
     let _ = setsockopt(stream, sockopt::TcpKeepInterval, &10);
     let _ = setsockopt(stream, sockopt::TcpKeepCount, &6);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The address of one of a crowd.
+    type Address = fn(u32) -> IpAddr;
+
+    fn addresses(texts: &[&str]) -> Vec<IpAddr> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn the_oldest_of_those_that_crowd_goes() {
+        let goes = |all: &[&str]| crowding(&addresses(all));
+        assert_eq!(goes(&["192.0.2.1", "192.0.2.2", "192.0.2.2"]), 1);
+        // Of machines that have as many the oldest.
+        assert_eq!(goes(&["192.0.2.1", "198.51.100.1"]), 0);
+        // A network of machines with one each, beside one machine elsewhere.
+        assert_eq!(goes(&["203.0.113.9", "198.51.100.1", "198.51.100.2"]), 1);
+        assert_eq!(
+            goes(&["2001:db8:1::1", "2001:db8:2:1::1", "2001:db8:2:2::1"]),
+            1
+        );
+        // IPv4 and IPv6.
+        assert_eq!(goes(&["192.0.2.1", "2001:db8::1", "2001:db8::2"]), 1);
+    }
+
+    #[test]
+    fn a_crowd_of_addresses_keeps_nobody_out() {
+        // As many as there is room for, each from an address of its own, of 127/8 or of a /48 of IPv6, come after
+        // one from elsewhere, or from the same /8: it stays.
+        let crowds: [(&str, Address); 3] = [
+            ("10.99.1.2", |n| {
+                Ipv4Addr::from_bits(0x7f00_0000 | n.wrapping_mul(2_654_435_761) >> 8).into()
+            }),
+            ("10.99.1.2", |n| {
+                Ipv4Addr::from_bits(0x0a01_0000 | n.wrapping_mul(2_654_435_761) >> 16).into()
+            }),
+            ("2001:db8:7::1", |n| {
+                let network = 0x2001_0db8_0008_0000_u128 << 64;
+                Ipv6Addr::from_bits(network | u128::from(n) << 64 | 1).into()
+            }),
+        ];
+        for (client, of_crowd) in crowds {
+            let client: IpAddr = client.parse().unwrap();
+            let mut queue = VecDeque::from([client]);
+            for n in 0..4 * MOST as u32 {
+                queue.push_back(of_crowd(n));
+                if queue.len() > MOST {
+                    let goes = crowding(queue.make_contiguous());
+                    queue.remove(goes);
+                }
+            }
+            assert_eq!(queue[0], client);
+        }
+    }
 }

@@ -73,11 +73,11 @@ fn settings(here: &Here<'_>) -> Vec<String> {
 }
 
 fn last<'a>(settings: &'a [String], key: &str) -> Option<&'a str> {
-    let values = settings.iter().filter_map(|line| {
+    let mut values = settings.iter().rev().filter_map(|line| {
         let (name, value) = line.split_once('=')?;
         (name.trim() == key).then(|| value.trim())
     });
-    values.last().filter(|value| !value.is_empty())
+    values.next().filter(|value| !value.is_empty())
 }
 
 /// None where it is set to something that is not understood here.
