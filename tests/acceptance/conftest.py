@@ -128,6 +128,8 @@ CONCURRENT = {
     # Keys, refusals and strangers; no time below seconds is asked for.
     "test_peer": "all",
     "test_redact": "all",
+    # A daemon is waited for.
+    "test_time_keeping": "all",
     # Each kill, signal or full disk must leave what was saved before it.
     "test_known_truth": ["kill_9", "ctrl_c", "full_disk", "gets_no_turn"],
     # States, refusals and arithmetic on what was measured, whatever it was.

@@ -11,3 +11,4 @@ mod planted_chain;
 mod published;
 mod stalls;
 mod timer_events;
+mod wall_clock;
