@@ -66,7 +66,8 @@ pub fn limit_memory() {
 
 /// Whether a terminal or a page would act on a character.
 fn acts(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Refuses a message that is not one line, or would act on a terminal.

@@ -9,6 +9,7 @@ import zlib
 
 import pytest
 from conftest import ROOT, tompion
+from run_generator import Trial, write_run
 
 ESCAPES = "\x1b]0;mine\x07\x1b[2J"
 
@@ -125,6 +126,28 @@ def test_nothing_that_is_shown_controls_a_terminal(run):
     # An error, too.
     done = tompion("report", run.parent / f"none{ESCAPES}", check=1)
     assert "\x1b" not in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_nobody_measures_is_compared_and_shown(run, tmp_path):
+    """Shares of nothing are no figures, and the end of time is a time."""
+
+    def change(record):
+        for trial in record["trials"]:
+            for summary in trial["summary"].values():
+                if isinstance(summary, dict):
+                    summary["samples"] = 0
+            trial["summary"]["missed_periods"] = 0
+
+    other = shutil.copytree(run, run.parent / "other")
+    rewrite(other, change)
+    for sides in ((run, other), (other, run)):
+        assert json.loads(tompion("compare", *sides, "--json", check=0).stdout)
+    ends = [0, 0, 2**63 - 1, 2**63 - 1]
+    keys = {"probe": "timer-events", "method": "timerfd", "period": "1 ms", "load": "idle"}
+    events = [Trial(keys | {"form": form}, at_ns=ends, value_ps=[0] * 4, period_ns=10**6) for form in ("grid", "rearmed")]
+    far = write_run(tmp_path / "far", events)
+    for form in (["--html", "-"], ["--json"]):
+        assert tompion("report", far, *form, check=0).stdout
 
 
 def flip(directory, name, at, bit):

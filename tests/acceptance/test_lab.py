@@ -507,6 +507,42 @@ def test_a_plan_without_end_or_with_other_letters_is_refused_in_one_line(tmp_pat
     assert done.stderr.count("\n") == 1 and not set(done.stderr) & {"\x1b", "\u202e"}, done.stderr
 
 
+PROBE_OF = '[[probes]]\nkind = "wake-up"\nmethods = ["usleep"]\ntargets = ["{}us"]\n'
+HOST = '[[platforms]]\nkind = "host"\n'
+PLATFORM_OF = HOST + 'name = "h{}"\n'
+
+
+def many(number, form):
+    return "".join(form.format(n) for n in range(1, number + 1))
+
+
+def listed(key, number, form):
+    return f"{key} = [" + ", ".join(form.format(n) for n in range(1, number + 1)) + "]\n"
+
+
+@pytest.mark.parametrize(
+    "plan, told, lines",
+    [
+        (many(300_000, "k{} = 1\n"), "and 299902 more mistakes", 101),
+        (many(400_000, "[a{}]\n"), "and 399902 more mistakes", 101),
+        (listed("loads", 200_000, '"idle"') + HOST + many(1, PROBE_OF), "loads: 200000 are too many; 1000 at most", 1),
+        (HOST + many(1, PROBE_OF).split("targets")[0] + listed("targets", 20_000, '"{}us"'), "targets: 20000 are", 1),
+        (HOST + many(50_000, PROBE_OF), "probes: 50000 are too many; 1000 at most", 1),
+        (many(60_000, PLATFORM_OF) + many(1, PROBE_OF), "platforms: 60000 are too many; 1000 at most", 1),
+        (listed("placements", 150_000, '{{name = "p{}"}}') + HOST + many(1, PROBE_OF), "placements: 150000 are", 1),
+        ('time = "1h"\n' + listed("loads", 900, '"cpu:threads={}"') + many(900, PLATFORM_OF) + many(900, PROBE_OF),
+         "come to 810000 trials in each replicate; 65536 at most", 1),
+    ],
+    ids=["keys", "tables", "loads", "targets", "probes", "platforms", "placements", "product"],
+)
+def test_a_plan_of_more_than_a_lab_can_be_is_refused_soon(tmp_path, plan, told, lines):
+    """In 5 s of CPU time and 256 MB."""
+    command = ["prlimit", "--cpu=5", f"--data={256 << 20}", TOMPION, "lab", "plan", write(tmp_path, plan)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and told in done.stderr, (done.returncode, done.stderr[-500:])
+    assert done.stderr.count("\n") == lines
+
+
 def test_looking_at_a_plan_starts_nothing(tmp_path):
     """A plan may come from a stranger: what it names is started by `--probe` and `run` alone."""
     traces = tmp_path / "started"

@@ -249,6 +249,18 @@ def test_a_run_without_secrets_loses_no_figure(tmp_path, name):
     assert texts[0] == texts[1]
 
 
+def test_the_place_of_a_run_is_not_shown(tmp_path):
+    """It may name a user."""
+    golden(tmp_path)
+    home = tmp_path / "zqmira"
+    home.mkdir()
+    (tmp_path / "version-2").rename(home / "run")
+    for page in ([], ["--html", home / "page.html"]):
+        shown = tompion("report", home / "run", "--redact", *page, check=0)
+        assert "zqmira" not in shown.stdout + shown.stderr
+    assert "zqmira" in tompion("report", home / "run", check=0).stdout
+
+
 def test_a_run_is_written_nowhere_but_where_it_is_asked_for(tmp_path):
     golden(tmp_path)
     done = tompion("report", tmp_path / "version-2", "--format", "run", check=1)

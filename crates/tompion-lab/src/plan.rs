@@ -23,6 +23,8 @@ pub use probes::ProbePlan;
 
 /// Replicates where a plan names none.
 const REPLICATES: u32 = 10;
+/// The most trials of a plan in one replicate: each is held against all others before it starts.
+const TRIALS: usize = 1 << 16;
 /// Measuring time of a cell where a plan names none, in nanoseconds.
 const TIME_NS: u64 = 2_000_000_000;
 
@@ -60,17 +62,29 @@ pub struct LabCell {
     pub probe: usize,
 }
 
-/// A plan that cannot be carried out: everything that is wrong with it.
+/// A plan that cannot be carried out: what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct PlanError {
-    /// In the order of their places; never empty.
+    /// The first hundred in the order of their places; never empty.
     pub mistakes: Vec<Mistake>,
+    /// How many more there are.
+    pub more: usize,
 }
 
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.mistakes.iter().map(ToString::to_string).collect();
-        f.write_str(&lines.join("\n"))
+        f.write_str(&self.lines().join("\n"))
+    }
+}
+
+impl PlanError {
+    /// A line for each mistake that is told, with its place, and one for all that are not.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.mistakes.iter().map(ToString::to_string).collect();
+        if let (Some(last), 1..) = (self.mistakes.last(), self.more) {
+            lines.push(format!("{}: and {} more mistakes", last.line, self.more));
+        }
+        lines
     }
 }
 
@@ -78,14 +92,14 @@ impl LabPlan {
     /// Reads and checks a plan.
     ///
     /// # Errors
-    /// Every mistake with its line and column.
+    /// Every mistake with its line and column, as many as are told.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let source = Source::new(text);
         let plan = parse(text, &source);
-        let mistakes = source.mistakes();
+        let (mistakes, more) = source.mistakes();
         match plan {
             Some(plan) if mistakes.is_empty() => Ok(plan),
-            _ => Err(PlanError { mistakes }),
+            _ => Err(PlanError { mistakes, more }),
         }
     }
 
@@ -170,19 +184,27 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         ProbePlan::read(table, time_ns).filter(|_| source.count() == before)
     };
     let probes: Vec<_> = places.into_iter().map(read).collect();
+    let at_loads = top.at_key("loads");
     twice(
         &loads,
         |load| load.level(),
-        |level| {
-            top.wrong(
-                top.at_key("loads"),
-                format!("load `{level}` is named twice"),
-            );
-        },
+        |level| top.wrong(at_loads.clone(), format!("load `{level}` is named twice")),
     );
     let mut seen: Vec<(Factors, usize)> = Vec::new();
+    let mut trials = 0_usize;
+    let places = [platforms.len(), placements.len(), loads.len()];
     for (number, probe) in probes.iter().enumerate() {
         let Some(probe) = probe else { continue };
+        let of_one = probe.most_trials();
+        trials = trials.saturating_add(places.into_iter().fold(of_one, usize::saturating_mul));
+        if trials > TRIALS {
+            let text = format!(
+                "platforms, placements, loads and probes up to this one come to {trials} trials in \
+                 each replicate; {TRIALS} at most"
+            );
+            top.wrong(at[number].0.clone(), text);
+            break;
+        }
         let mut wrong = None;
         let (rest, loaded): (Vec<_>, Vec<_>) = loads.iter().partition(|load| load.is_idle());
         for load in rest.into_iter().chain(loaded) {

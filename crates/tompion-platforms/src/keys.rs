@@ -1,6 +1,6 @@
 //! Reading a plan's tables: every mistake with its place, none of them the last.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -26,52 +26,95 @@ impl fmt::Display for Mistake {
     }
 }
 
+/// A plan has no more values of a key, or tables of a kind: it may come from a stranger, and each is
+/// held against all others.
+const ENTRIES: usize = 1000;
+/// As many mistakes are told; whoever made more mends these first.
+const TOLD: usize = 100;
+/// The places of as many bytes are kept, so that no mistake has a long text counted anew.
+const STEP: usize = 1024;
+
 /// A text being read, and what was found wrong in it so far.
 pub struct Source<'a> {
     text: &'a str,
+    /// Of the first character at or after every `STEP`th byte: where it is, its line and column.
+    places: Vec<(usize, usize, usize)>,
     mistakes: RefCell<Vec<Mistake>>,
+    /// Those that are no longer among `mistakes`.
+    more: Cell<usize>,
 }
 
 impl<'a> Source<'a> {
     /// One in which nothing is wrong yet.
     pub fn new(text: &'a str) -> Self {
+        let mut places = Vec::with_capacity(text.len() / STEP + 1);
+        let (mut line, mut column) = (1, 1);
+        for (at, c) in text.char_indices() {
+            if at >= places.len() * STEP {
+                places.push((at, line, column));
+            }
+            (line, column) = after(c, line, column);
+        }
         Self {
             text,
+            places,
             mistakes: RefCell::default(),
+            more: Cell::default(),
         }
     }
 
     /// Keeps a mistake, with its place.
     pub fn wrong(&self, at: Range<usize>, text: impl Into<String>) {
         let (line, column) = self.place(at);
-        self.mistakes.borrow_mut().push(Mistake {
+        let mut mistakes = self.mistakes.borrow_mut();
+        mistakes.push(Mistake {
             line,
             column,
             // It may name what the plan has, whoever wrote that.
             text: printable(&text.into()).into_owned(),
         });
+        if mistakes.len() > 10 * TOLD {
+            self.more.set(self.more.get() + first(&mut mistakes));
+        }
     }
 
     /// Line and column, from 1.
     fn place(&self, at: Range<usize>) -> (usize, usize) {
-        let before = &self.text[..at.start.min(self.text.len())];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before[line_start..].chars().count() + 1;
-        (before.matches('\n').count() + 1, column)
+        let end = at.start.min(self.text.len());
+        let known = self.places.get(end / STEP).or(self.places.last());
+        let &(from, line, column) = known.unwrap_or(&(0, 1, 1));
+        let between = self.text[from..end].chars();
+        between.fold((line, column), |(line, column), c| after(c, line, column))
     }
 
     /// How many mistakes were found so far.
     pub fn count(&self) -> usize {
-        self.mistakes.borrow().len()
+        self.more.get() + self.mistakes.borrow().len()
     }
 
-    /// All mistakes, in the order of their places.
-    pub fn mistakes(self) -> Vec<Mistake> {
+    /// The first mistakes, in the order of their places, and how many more there are.
+    pub fn mistakes(self) -> (Vec<Mistake>, usize) {
         let mut mistakes = self.mistakes.into_inner();
-        mistakes.sort();
-        mistakes.dedup();
-        mistakes
+        let more = self.more.get() + first(&mut mistakes);
+        (mistakes, more)
     }
+}
+
+/// Line and column of what follows this character.
+fn after(c: char, line: usize, column: usize) -> (usize, usize) {
+    match c {
+        '\n' => (line + 1, 1),
+        _ => (line, column + 1),
+    }
+}
+
+/// Leaves those that are told, each once; how many are not.
+fn first(mistakes: &mut Vec<Mistake>) -> usize {
+    mistakes.sort();
+    mistakes.dedup();
+    let more = mistakes.len().saturating_sub(TOLD);
+    mistakes.truncate(TOLD);
+    more
 }
 
 /// One table; the keys that it is asked for are those that it may have.
@@ -201,6 +244,10 @@ impl<'s, 'a> Table<'s, 'a> {
         if all.is_empty() {
             self.wrong(value.span(), format!("{key}: empty; name at least one"));
         }
+        if all.len() > ENTRIES {
+            self.wrong(value.span(), too_many(key, all.len()));
+            return None;
+        }
         let read = |item: &Spanned<DeValue<'a>>| {
             let parsed = text(item.get_ref()).map_err(|e| e.to_string());
             parsed
@@ -241,6 +288,10 @@ impl<'s, 'a> Table<'s, 'a> {
             wrong(value.span());
             return Vec::new();
         };
+        if array.len() > ENTRIES {
+            self.wrong(value.span(), too_many(key, array.len()));
+            return Vec::new();
+        }
         let table = |item: &'s Spanned<DeValue<'a>>| match item.get_ref().as_table() {
             Some(table) => Some(Table::new(self.source, table, item.span(), what)),
             None => wrong(item.span()),
@@ -265,6 +316,10 @@ impl<'s, 'a> Table<'s, 'a> {
             self.source.wrong(key.span(), text);
         }
     }
+}
+
+fn too_many(key: &str, found: usize) -> String {
+    format!("{key}: {found} are too many; {ENTRIES} at most")
 }
 
 /// A value as a text.

@@ -108,7 +108,8 @@ impl TimerEvents {
         let points: Vec<Point> = series.event_ns[1..]
             .iter()
             .zip(differences())
-            .map(|(&at, d)| (at, d * 1000))
+            // A plot's points are picoseconds: those of more than a hundred days lie at its edge.
+            .map(|(&at, d)| (at, d.saturating_mul(1000)))
             .collect();
         self.series
             .push(TrialSeries::of_points(block, points, blocks));

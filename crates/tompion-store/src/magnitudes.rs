@@ -10,6 +10,10 @@ use crate::error::Fault;
 /// The largest whole number, without its sign, of what there is once in a run.
 const OF_RUN: u64 = 1 << 62;
 
+/// The largest other number: nothing that is measured comes near it, and neither its square nor a sum of
+/// as many as there may be is beyond what a number can be.
+const OF_FRACTIONS: f64 = 1e100;
+
 /// Of the trials of a run: each has its share of what fits, rounded down to a power of two.
 fn of_trial(trials: usize) -> u64 {
     OF_RUN / (trials.max(1) as u64).next_power_of_two()
@@ -79,19 +83,26 @@ fn value(of: &impl Serialize) -> Value {
 
 fn check_value(at: &str, value: &Value, most: u64) -> Result<(), Fault> {
     match too_large(value, most) {
+        Some((within, number)) if number.is_f64() => {
+            Err(format!("{at}{within} is {number}, at most {OF_FRACTIONS:e}").into())
+        }
         Some((within, number)) => Err(format!("{at}{within} is {number}, at most {most}").into()),
         None => Ok(()),
     }
 }
 
-/// The first whole number that is larger, and where it is: put together only then, since there
+/// The first number that is larger, and where it is: put together only then, since there
 /// are some hundred in a trial.
 fn too_large(value: &Value, most: u64) -> Option<(String, &Number)> {
     match value {
         Value::Number(number) => {
             let whole = number.as_u64();
-            let magnitude = whole.or_else(|| number.as_i64().map(i64::unsigned_abs))?;
-            (magnitude > most).then(|| (String::new(), number))
+            let whole = whole.or_else(|| number.as_i64().map(i64::unsigned_abs));
+            let is_larger = match whole {
+                Some(magnitude) => magnitude > most,
+                None => number.as_f64().is_some_and(|x| x.abs() > OF_FRACTIONS),
+            };
+            is_larger.then(|| (String::new(), number))
         }
         Value::Array(values) => values.iter().enumerate().find_map(|(i, value)| {
             let (within, number) = too_large(value, most)?;
@@ -129,6 +140,11 @@ mod tests {
         assert!(check_value("x", &value, 1000).is_ok());
         let error = check_value("x", &value, 999).unwrap_err().to_string();
         assert_eq!(error, "x.a[1].b is 1000, at most 999");
+        let error = check_value("x", &json!([-1e300]), OF_RUN)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error, "x[0] is -1e300, at most 1e100");
+        assert!(check_value("x", &json!(1e99), OF_RUN).is_ok());
         assert!(check_value("x", &json!(i64::MIN), OF_RUN).is_err());
         assert!(check_value("x", &json!(u64::MAX), OF_RUN).is_err());
     }

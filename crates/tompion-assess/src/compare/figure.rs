@@ -134,7 +134,8 @@ impl Figure {
             Self::Max => time(|s| s.max_ns),
             Self::Missed => {
                 let (samples, missed) = (trial.summary.as_ref()?.samples, trial.missed?);
-                Some(missed as f64 / (samples + missed) as f64)
+                let periods = samples + missed;
+                (periods > 0).then(|| missed as f64 / periods as f64)
             }
             Self::Lost => {
                 let (lost_ns, observed_ns) = trial.stalls?;
@@ -224,6 +225,9 @@ mod tests {
         let mut trial = trial((0..75).map(|v| v * 1000));
         assert_eq!(Figure::Missed.of(&trial), Some(0.25));
         assert_eq!(Figure::Lost.of(&trial), Some(0.005));
+        // Nobody measures so, but a stranger's record may say it.
+        (trial.summary.as_mut().unwrap().samples, trial.missed) = (0, Some(0));
+        assert_eq!(Figure::Missed.of(&trial), None);
         (trial.missed, trial.stalls) = (None, None);
         let suits = |f: Figure| f.suits(std::slice::from_ref(&trial));
         assert!(suits(Figure::P99) && !suits(Figure::Missed) && !suits(Figure::Lost));

@@ -77,6 +77,12 @@ impl ProbePlan {
         })
     }
 
+    /// No more trials than this has it on one platform beside one load.
+    pub(super) fn most_trials(&self) -> usize {
+        let policies = self.policies.len().max(1);
+        self.selection.most_cells().saturating_mul(policies)
+    }
+
     /// What comes on top of the measuring time before it ends: the load settles, and the
     /// probe begins.
     pub fn overhead(&self) -> Duration {

@@ -412,3 +412,27 @@ fn what_lists_names_is_no_name() {
         "{told}"
     );
 }
+
+#[test]
+fn of_mistakes_without_end_the_first_are_told_in_their_places() {
+    // In the order of their names, which is not that of their places.
+    let keys = |range: std::ops::Range<u32>| -> String {
+        range.rev().map(|n| format!("\"é{n:05}\" = 1\n")).collect()
+    };
+    let error = LabPlan::parse(&keys(0..5000)).unwrap_err();
+    let places: Vec<_> = error.mistakes.iter().map(|m| (m.line, m.column)).collect();
+    let first: Vec<_> = (1..=98).map(|line| (line, 1)).collect();
+    // What is missing has its place at the beginning.
+    assert_eq!(places[..2], [(1, 1), (1, 1)]);
+    assert_eq!(places[2..], first);
+    assert_eq!(error.more, 5002 - 100);
+    assert!(error.to_string().ends_with("\n98: and 4902 more mistakes"));
+    // Beyond a line's first kilobyte, among letters of several bytes.
+    let long = format!("name = \"{}\"\n{GOOD}x = 1", "é".repeat(5000));
+    let long =
+        long.replace("name = \"a look\"", "") + &format!("\ny = \"{}\"; z", "é".repeat(3000));
+    let [last] = &LabPlan::parse(&long).unwrap_err().mistakes[..] else {
+        panic!("one mistake");
+    };
+    assert_eq!((last.line, last.column), (GOOD.lines().count() + 3, 3007));
+}

@@ -83,6 +83,13 @@ impl Selection {
         Self { weight, ..self }
     }
 
+    /// No more cells than this has it for one load and one policy: as many as its values can be
+    /// combined in ways.
+    pub fn most_cells(&self) -> usize {
+        let each = self.values.0.values().map(|texts| texts.len().max(1));
+        each.fold(1, usize::saturating_mul)
+    }
+
     /// Its cells for one load and one policy.
     pub(crate) fn cells(&self, context: &Context<'_>) -> Vec<PlannedCell> {
         let mut cells = (self.probe.cells)(&self.values, context);

@@ -275,8 +275,8 @@ fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
     match LabPlan::parse(&text) {
         Ok(plan) => Ok(Some((text, plan))),
         Err(error) => {
-            for mistake in error.mistakes {
-                exit::complain(&format!("{}:{mistake}", file.display()));
+            for line in error.lines() {
+                exit::complain(&format!("{}:{line}", file.display()));
             }
             Ok(None)
         }

@@ -79,7 +79,8 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         Some(file) => Page::File(file.clone()),
     };
     let run = open(&options.run, options.redact)?;
-    make(&run, &page, options.output, Judged::by(&profiles))
+    // A path may name its owner.
+    told(&run, &page, options.output, Judged::by(&profiles), !options.redact)
 }
 
 /// Opens a run, without what names somebody where that is wished.
@@ -190,6 +191,17 @@ fn refuse_others(directory: &Directory, names: &BTreeSet<&str>) -> anyhow::Resul
 /// status for the required profiles. Where the page cannot be written the rest
 /// is printed all the same before the error.
 pub fn make(run: &Run, page: &Page, output: OutputOptions, judged: Judged<'_>) -> exit::Result {
+    told(run, page, output, judged, true)
+}
+
+/// The same, where wished without the places of run and page.
+fn told(
+    run: &Run,
+    page: &Page,
+    output: OutputOptions,
+    judged: Judged<'_>,
+    with_places: bool,
+) -> exit::Result {
     let directory = run.directory();
     let data = gather(run, judged.profiles)?;
     let file = match page {
@@ -212,10 +224,13 @@ pub fn make(run: &Run, page: &Page, output: OutputOptions, judged: Judged<'_>) -
         print_json(&tompion_report::json(&data))?;
     } else if !output.quiet {
         let mut text = summary(&data);
-        if let (Some(file), true) = (&file, written.is_ok()) {
+        if let (Some(file), true, true) = (&file, written.is_ok(), with_places) {
             text.push_str(&format!("\nReport: {}", file.display()));
         }
-        print(&format!("{text}\nRun:    {}\n", directory.path().display()))?;
+        if with_places {
+            text.push_str(&format!("\nRun:    {}", directory.path().display()));
+        }
+        print(&format!("{text}\n"))?;
     }
     match (written, page) {
         // The run may be somebody else's; the page was not what was asked for.
