@@ -27,6 +27,21 @@ def autoregression(rng, count, phi):
     return values
 
 
+def long_memory(rng, count):
+    """Autoregressions whose time constants double from 1 to half a million samples, with variances
+    that fall as their power of -0.2: what many short memories add up to (Granger 1980)."""
+    times = 2.0 ** np.arange(20)
+    variances = times**-0.2 / np.sum(times**-0.2)
+    parts = zip(times, variances, strict=True)
+    return sum(np.sqrt(variance) * autoregression(rng, count, np.exp(-1 / time)) for time, variance in parts)
+
+
+def between_blocks(rng, blocks, size, share):
+    """A share of the variance of the logarithms lies between blocks."""
+    of_blocks = np.repeat(rng.standard_normal(blocks), size)
+    return np.sqrt(share) * of_blocks + np.sqrt(1 - share) * rng.standard_normal(blocks * size)
+
+
 def stalls(rng, count, together):
     """0.5 % of samples in stalls of so many in a row, each later by five medians times Pareto."""
     values = lognormal(rng.standard_normal(count))
@@ -45,7 +60,10 @@ def regimes(rng, blocks, size):
 SERIES = {
     "independent": lambda rng, blocks, size: lognormal(rng.standard_normal(blocks * size)),
     "AR(0.9)": lambda rng, blocks, size: lognormal(autoregression(rng, blocks * size, 0.9)),
+    "AR(0.99)": lambda rng, blocks, size: lognormal(autoregression(rng, blocks * size, 0.99)),
     "AR(0.999)": lambda rng, blocks, size: lognormal(autoregression(rng, blocks * size, 0.999)),
+    "30 % between blocks": lambda rng, blocks, size: lognormal(between_blocks(rng, blocks, size, 0.3)),
+    "long memory": lambda rng, blocks, size: lognormal(long_memory(rng, blocks * size)),
     "stalls of 10": lambda rng, blocks, size: stalls(rng, blocks * size, 10),
     "stalls of 50": lambda rng, blocks, size: stalls(rng, blocks * size, 50),
     "trend of 3 %": lambda rng, blocks, size: lognormal(rng.standard_normal(blocks * size))

@@ -3,6 +3,7 @@ says, ranges of blocks that disagree, changes on the way, and quantiles beyond t
 
 import json
 import re
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -148,6 +149,98 @@ def test_what_is_no_number_is_refused(tmp_path):
     run = write_run(tmp_path / "record", trials(blocks, measurement={"floor_ns": float("nan")}))
     assert "NaN" in (run / "run.json").read_text()
     refusal(run)
+
+
+# --- what wanders from block to block --------------------------------------------------------
+
+WANDERING = ("AR(0.99)", "long memory", "30 % between blocks")
+DRIFTS = "values drift within blocks; it takes longer blocks"
+DIFFER = "blocks differ by more than chance; it takes finding out what changes between them"
+
+
+def truth_ns(q):
+    return MEDIAN_PS / 1000 * np.exp(SIGMA * NormalDist().inv_cdf(q))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", WANDERING)
+def test_of_what_wanders_nothing_false_is_printed(tmp_path, name, seed):
+    run = write_run(tmp_path / "run", trials(blocks_of(name, seed=seed)))
+    found = report(run)
+    cell = only_cell(found)
+    quantiles = SHOWN | {"p99_99_ns": 0.9999}
+    reasons = set()
+    for figure, q in quantiles.items():
+        over = cell["measured"]["over_blocks"][figure]
+        if over["interval"]:
+            assert over["no_interval"] is None
+            assert over["interval"]["low_ns"] <= truth_ns(q) <= over["interval"]["high_ns"], (figure, over)
+        else:
+            reasons.add(over["no_interval"])
+    # The p99 of eight blocks of any of these is known by none of them.
+    p99 = cell["measured"]["over_blocks"]["p99_ns"]
+    assert (p99["interval"], p99["no_interval"]) == (None, DIFFER if "between" in name else DRIFTS)
+    assert all(why in (DRIFTS, DIFFER) or why.startswith("32000 samples; ") for why in reasons)
+    for profile in found["assessment"]["profiles"]:
+        for load in profile["by_load"]:
+            keeps = truth_ns(load["quantile"]) <= load["limit_ns"]
+            assert load["outcome"] in ("inconclusive", "pass" if keeps else "fail"), load
+            assert (load["outcome"] == "inconclusive") == (load["reason"] is not None), load
+    for q in cell["tail"]["quantiles"]:
+        assert q["refused"] if not q["extrapolated"] else q["low_ns"] <= truth_ns(q["quantile"]) <= q["high_ns"]
+    assert not any(series["found"] for series in found["change_points"]["series"])
+    for form in (None, "md", "html"):
+        text = " ".join(told(run, form).split())
+        # Where the median has no interval the reason stands below its table.
+        why = cell["measured"]["over_blocks"]["median_ns"]["no_interval"]
+        assert why is None or f"no 95 % interval: {why}" in text, form
+        assert "Not for VoIP" not in text and "Fit for" not in text, form
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", WANDERING)
+def test_two_runs_of_what_wanders_are_not_said_to_differ(tmp_path, name, seed):
+    """One series that goes on, cut into two runs."""
+    blocks = blocks_of(name, blocks=16, seed=seed)
+    a = write_run(tmp_path / "a", trials(blocks[:8]))
+    b = write_run(tmp_path / "b", trials(blocks[8:]), started_at="2026-01-02T03:04:20Z")
+    gates = ("--fail-if", "usleep median > 0", "--fail-if", "usleep p99 < 0")
+    done = tompion("compare", a, b, "--json", "--within-run", *gates)
+    found = json.loads(done.stdout)
+    for row in found["comparisons"]:
+        assert row["outcome"] in ("no-difference-found", "not-decidable"), row
+        if row["ratio_interval"]:
+            low, high = row["ratio_interval"]
+            assert low < 1 < high, row
+        if name == "long memory" and row["figure"] in ("median", "p99"):
+            assert row["outcome"] == "not-decidable" and row["drift"]["kind"] == "within-blocks", row
+            assert "values drift within" in row["sentence"]
+    assert all(gate["judgement"] == "inconclusive" for gate in found["gates"]) and done.returncode == 3
+
+
+def test_a_gate_does_not_pass_by_what_a_trend_hides(tmp_path):
+    """All becomes faster by 2 % a block; the second run is 30 % slower, and looks 11 % slower."""
+    rng = np.random.default_rng(9)
+    values = lognormal(rng.standard_normal((16, 4000))) * 0.98 ** np.arange(16)[:, None]
+    blocks = (values * np.where(np.arange(16) < 8, 1, 1.3)[:, None]).astype(np.int64)
+    a = write_run(tmp_path / "a", trials(blocks[:8]))
+    b = write_run(tmp_path / "b", trials(blocks[8:]), started_at="2026-01-02T03:04:20Z")
+    gate = ("--within-run", "--fail-if", "usleep median > +20%")
+    done = tompion("compare", a, b, *gate, "--json", check=3)
+    [judged] = json.loads(done.stdout)["gates"]
+    assert (judged["judgement"], judged["undecided"]) == ("inconclusive", "drift")
+    low, high = judged["change_interval"]
+    assert low < 1.2 < high
+    told = " ".join(tompion("compare", a, b, *gate, check=3).stdout.split())
+    assert "not decidable: " in told and "INCONCLUSIVE" in told.upper()
+    # Taken by turns nothing is hidden: one pair a block.
+    both = [trial for number in range(8) for trial in (
+        Trial({**FACTORS, "timer-slack": slack}, at_ns=np.arange(1, 4001) * 100_000, block=number,
+              value_ps=(values[2 * number + place] * times).astype(np.int64),
+              started_ns=(2 * number + place) * SECOND, duration_ns=SECOND // 2)
+        for place, (slack, times) in enumerate((("1ns", 1), ("default", 1.3))))]
+    turns = write_run(tmp_path / "turns", both)
+    tompion("compare", turns, "--by", "timer-slack", "--fail-if", "usleep median > +20%", check=2)
 
 
 # --- changes on the way --------------------------------------------------------------------

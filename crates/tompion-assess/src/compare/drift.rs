@@ -146,3 +146,73 @@ impl One {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures at places that follow one another, from `from` on.
+    fn placed(from: usize, figures: &[f64]) -> Placed {
+        let places = (from..).map(|place| place as f64);
+        places.zip(figures.iter().copied()).collect()
+    }
+
+    /// Eight figures about `level`, off by up to 3.
+    fn about(from: usize, level: f64) -> Placed {
+        let off = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5];
+        placed(from, &off.map(|off| level + off))
+    }
+
+    #[test]
+    fn what_would_have_been_found_grows_with_the_family() {
+        let (x, y) = (about(0, 100.0), about(8, 101.0));
+        let of = |family| allowing((&x, &y), false, 0.05, family).unwrap().detectable;
+        let beside = BesideTrend::of(&x, &y).unwrap();
+        assert_eq!(of(1), beside.detectable(0.05));
+        assert_eq!(of(10), beside.detectable(0.005));
+        assert!(of(10) > 1.2 * of(1));
+    }
+
+    #[test]
+    fn figures_above_zero_are_judged_by_their_logarithms() {
+        // A growth by a half from one to the next, through both, which is no line.
+        let grown = |(place, off): (f64, f64)| (place, 1.5f64.powf(place) * (1.0 + off / 100.0));
+        let of = |from| about(from, 0.0).into_iter().map(grown).collect::<Placed>();
+        let (x, y) = (of(0), of(8));
+        let found = allowing((&x, &y), false, 0.05, 1).unwrap();
+        assert!(found.p > 0.2, "{found:?}");
+        assert!(
+            matches!(found.drift, Drift::Across { ratio: Some(r), .. } if (r - 1.5).abs() < 0.02)
+        );
+        assert!(found.ratio.unwrap().contains(1.0));
+        // Below zero there are none.
+        let turned = |side: &Placed| side.iter().map(|f| (f.0, -f.1)).collect::<Placed>();
+        let below = allowing((&turned(&x), &turned(&y)), false, 0.05, 1).unwrap();
+        assert_eq!((below.ratio, below.detectable_ratio), (None, None));
+        let p = |x: &Placed, y: &Placed| One::of((x, y), false, 0.05, 1).unwrap().p;
+        let (of_x, of_y) = logarithms((&x, &y)).unwrap();
+        assert_eq!(found.p, p(&of_x, &of_y));
+        assert_ne!(found.p, p(&x, &y));
+    }
+
+    #[test]
+    fn values_that_drift_within_blocks_make_intervals_four_times_as_wide() {
+        let (x, y) = (about(0, 100.0), about(8, 100.0));
+        let plain = Interval {
+            low: -18.0,
+            high: 22.0,
+            level: 0.9,
+        };
+        let of = |within| mean_interval((&x, &y), plain, within, 0.9).unwrap();
+        let ends = |i: Interval| (i.low, i.high);
+        // Wider by far than what a trend leaves.
+        assert_eq!(ends(of(false)), (-18.0, 22.0));
+        assert_eq!(ends(of(true)), (-78.0, 82.0));
+        let [narrow, wide] =
+            [false, true].map(|within| allowing((&x, &y), within, 0.05, 1).unwrap());
+        assert_eq!(wide.drift, Drift::Within);
+        assert!(
+            wide.interval.high - wide.interval.low >= narrow.interval.high - narrow.interval.low
+        );
+    }
+}

@@ -1,8 +1,7 @@
 //! Remedies that this very run tried, with what they gained and what they cost.
 
-use tompion_model::{Cell, Factors, Way, factor, format_ns, parse_duration_ns};
+use tompion_model::{Blocks, Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_probe::wake_up;
-use tompion_stats::Distribution;
 
 use crate::verdict::Advice;
 use crate::verdict::basis::{self, Comparison, name, sentence, times, under};
@@ -184,14 +183,9 @@ impl Remedy {
     }
 
     /// What the run says of the remedy; `None` where a side has no samples.
-    fn tested(
-        &self,
-        before: &Cell,
-        after: &Cell,
-        blocks: (&[Distribution], &[Distribution]),
-    ) -> Option<Advice> {
+    fn tested(&self, before: &Cell, after: &Cell, blocks: (&Blocks, &Blocks)) -> Option<Advice> {
         let c = Comparison::of(blocks.0, blocks.1, 0.5)?;
-        let (was, is) = (format_ns(c.a_ns), format_ns(c.b_ns));
+        let (was, is) = (c.a_in_words(), c.b_in_words());
         let what = format!(
             "the median {} of {} {}",
             self.quantity,
@@ -199,18 +193,25 @@ impl Remedy {
             under(before.factors.level(factor::LOAD))
         );
         let subject = self.subject;
+        // "From 4 us to 9 us to 1 us" would be no sentence.
+        let (took, it_took) = match c.has_ranges() {
+            true => {
+                let both = format!("{what} was {was} before and {is} after");
+                (format!("with {subject} {both}"), both)
+            }
+            false => {
+                let both = format!("took {what} from {was} to {is}");
+                (format!("{subject} {both}"), format!("it {both}"))
+            }
+        };
         let text = if c.is_notably_larger() {
             let gain = times(c.ratio);
-            format!("{subject} took {what} from {was} to {is} ({gain} times lower, block by block)")
+            format!("{took} ({gain} times lower, block by block)")
         } else if c.is_notably_smaller() {
             let loss = times(1.0 / c.ratio);
-            format!(
-                "{subject} did not help: it took {what} from {was} to {is} ({loss} times higher)"
-            )
+            format!("{subject} did not help: {it_took} ({loss} times higher)")
         } else if c.interval.is_none() {
-            format!(
-                "{subject} took {what} from {was} to {is}, but one block cannot show an effect beyond noise"
-            )
+            format!("{took}, but one block cannot show an effect beyond noise")
         } else if c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0) {
             format!("{subject} made hardly any difference to {what}: {was} before, {is} after")
         } else {
@@ -222,6 +223,8 @@ impl Remedy {
             price: self.price_with_cpu(before, after),
             before_ns: c.a_ns,
             after_ns: c.b_ns,
+            before_range_ns: c.a_range.map(|r| [r.low, r.high]),
+            after_range_ns: c.b_range.map(|r| [r.low, r.high]),
             gain: c.ratio,
             gain_low: c.interval.map(|i| i.low),
             gain_high: c.interval.map(|i| i.high),

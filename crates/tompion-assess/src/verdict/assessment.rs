@@ -118,6 +118,10 @@ pub struct Advice {
     pub before_ns: f64,
     /// Median after, in nanoseconds.
     pub after_ns: f64,
+    /// Where blocks disagree: the lowest and the highest of their medians before, in nanoseconds.
+    pub before_range_ns: Option<[f64; 2]>,
+    /// The same after.
+    pub after_range_ns: Option<[f64; 2]>,
     /// Geometric mean over blocks of before / after; with a single block the
     /// ratio of the medians.
     pub gain: f64,

@@ -4,7 +4,7 @@ use tompion_model::{
     Blocks, Cell, Factors, MethodRow, Way, factor, format_ns, level_in_words, range_in_words,
 };
 use tompion_probe::method;
-use tompion_stats::{Distribution, Interval, MeanDistribution, ratio_interval};
+use tompion_stats::{BlockRange, Distribution, Interval, MeanDistribution, ratio_interval};
 
 /// Confidence level of every interval in an assessment.
 pub const LEVEL: f64 = 0.95;
@@ -41,13 +41,10 @@ pub fn quantile_ns(blocks: &[Distribution], q: f64) -> Option<f64> {
     MeanDistribution::of(blocks).quantile(q).map(|ps| ps / 1e3)
 }
 
-/// A quantile of a cell in words; where its blocks disagree, from which of theirs to which.
-pub fn in_words(blocks: &Blocks, q: f64) -> Option<String> {
-    let found = blocks.quantile(q, LEVEL)?;
-    Some(match found.range {
-        Some(range) => range_in_words(range.scaled(1e-3)),
-        None => format_ns(found.value / 1e3),
-    })
+/// The lowest and the highest `q`-quantile of blocks that disagree, in nanoseconds; `None` where they
+/// agree.
+pub fn range_ns(blocks: &Blocks, q: f64) -> Option<BlockRange> {
+    Some(blocks.quantile(q, LEVEL)?.range?.scaled(1e-3))
 }
 
 /// How one quantile of `a` compares to that of `b`, block by block.
@@ -56,6 +53,10 @@ pub struct Comparison {
     pub a_ns: f64,
     /// The same of `b` in nanoseconds.
     pub b_ns: f64,
+    /// Where the blocks of `a` disagree: from which of their quantiles to which, in nanoseconds.
+    pub a_range: Option<BlockRange>,
+    /// The same of `b`.
+    pub b_range: Option<BlockRange>,
     /// Geometric mean over blocks of `a / b`; the ratio of the two
     /// quantiles where fewer than two blocks can be paired.
     pub ratio: f64,
@@ -66,11 +67,11 @@ pub struct Comparison {
 impl Comparison {
     /// Compares paired blocks; `None` where one side has no samples or a
     /// quantile that is not positive.
-    pub fn of(a: &[Distribution], b: &[Distribution], q: f64) -> Option<Self> {
+    pub fn of(a: &Blocks, b: &Blocks, q: f64) -> Option<Self> {
         let (a_ns, b_ns) = (quantile_ns(a, q)?, quantile_ns(b, q)?);
         let pairs: Vec<(f64, f64)> = a
             .iter()
-            .zip(b)
+            .zip(b.iter())
             .filter_map(|(a, b)| Some((a.quantile(q)?, b.quantile(q)?)))
             .collect();
         let paired = ratio_interval(&pairs, LEVEL);
@@ -78,9 +79,26 @@ impl Comparison {
         (a_ns > 0.0 && b_ns > 0.0).then_some(Self {
             a_ns,
             b_ns,
+            a_range: range_ns(a, q),
+            b_range: range_ns(b, q),
             ratio,
             interval: paired.map(|p| p.1),
         })
+    }
+
+    /// The quantile of `a`; where its blocks disagree, from which of theirs to which.
+    pub fn a_in_words(&self) -> String {
+        or_range(self.a_ns, self.a_range)
+    }
+
+    /// The same of `b`.
+    pub fn b_in_words(&self) -> String {
+        or_range(self.b_ns, self.b_range)
+    }
+
+    /// Whether blocks of one side disagree.
+    pub fn has_ranges(&self) -> bool {
+        self.a_range.is_some() || self.b_range.is_some()
     }
 
     /// The ratio of the two quantiles, which the reader can check.
@@ -104,6 +122,10 @@ impl Comparison {
         self.interval.is_some_and(|i| i.high < 1.0)
             && self.ratio.max(self.whole_ratio()) <= 1.0 / SMALLEST_RATIO
     }
+}
+
+fn or_range(ns: f64, range: Option<BlockRange>) -> String {
+    range.map_or_else(|| format_ns(ns), range_in_words)
 }
 
 /// A cell for a sentence: `usleep (100 µs, timer slack 1 ns)`. The load and the
@@ -182,10 +204,10 @@ mod tests {
 
     #[test]
     fn a_comparison_of_one_block_has_no_interval() {
-        let d = |v: i64| Distribution::from_values([v, v, v]);
-        let c = Comparison::of(&[d(4000)], &[d(2000)], 0.5).unwrap();
+        let d = |v: i64| Blocks::from_iter([vec![v; 3]]);
+        let c = Comparison::of(&d(4000), &d(2000), 0.5).unwrap();
         assert!((c.ratio - 2.0).abs() < 1e-12 && c.interval.is_none() && !c.is_larger());
-        assert!(Comparison::of(&[], &[d(1)], 0.5).is_none());
-        assert!(Comparison::of(&[d(0)], &[d(1)], 0.5).is_none());
+        assert!(Comparison::of(&Blocks::default(), &d(1), 0.5).is_none());
+        assert!(Comparison::of(&d(0), &d(1), 0.5).is_none());
     }
 }

@@ -1,8 +1,7 @@
 //! Clocks that are slow, coarse, or run backwards.
 
-use tompion_model::{Cell, MethodRow, Way, factor, format_ns};
+use tompion_model::{Blocks, Cell, MethodRow, Way, factor, format_ns};
 use tompion_probe::{method, read_cost};
-use tompion_stats::Distribution;
 
 use crate::verdict::Finding;
 use crate::verdict::basis::{self, Comparison, times};
@@ -33,7 +32,7 @@ pub fn reading<'a>(cells: &'a [Cell], method: &str) -> Option<&'a Cell> {
 
 /// The values to compare two clocks by: timed in batches where both were, since
 /// a batch leaves the cost of the bracketing reads out.
-pub fn comparable<'a>(a: &'a Cell, b: &'a Cell) -> (&'a [Distribution], &'a [Distribution]) {
+pub fn comparable<'a>(a: &'a Cell, b: &'a Cell) -> (&'a Blocks, &'a Blocks) {
     let batched = |c: &Cell| !c.blocks.is_empty() && c.batched_blocks.len() == c.blocks.len();
     if batched(a) && batched(b) {
         (&a.batched_blocks, &b.batched_blocks)
@@ -115,9 +114,9 @@ fn trapped_counter(cells: &[Cell]) -> Option<Candidate> {
     let text = format!(
         "Reading the counter ({}) costs {}, {} times a system call ({}): the hypervisor intercepts it.",
         counter.factors.level(factor::METHOD),
-        format_ns(c.a_ns),
+        c.a_in_words(),
         times(c.ratio),
-        format_ns(c.b_ns),
+        c.b_in_words(),
     );
     c.is_larger()
         .then(|| candidate("trapped counter", false, text, counter, c.ratio))
@@ -134,10 +133,10 @@ fn slow_clock(cells: &[Cell]) -> Option<Candidate> {
         }
         let text = format!(
             "Reading {clock} costs {}, {} times {} ({}): it leaves the vDSO or traps.",
-            format_ns(c.a_ns),
+            c.a_in_words(),
             times(c.ratio),
             counter.factors.level(factor::METHOD),
-            format_ns(c.b_ns),
+            c.b_in_words(),
         );
         Some(candidate("slow clock", false, text, cell, c.ratio))
     })
@@ -155,11 +154,15 @@ fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
             let unit_ns = units.map(|g| g.common_step_ns).reduce(f64::min)?;
             let cost_ns = basis::quantile_ns(&cell.blocks, 0.5).filter(|ns| *ns > 0.0)?;
             let ratio = unit_ns / cost_ns;
+            let range = basis::range_ns(&cell.blocks, 0.5).filter(|costs| costs.low > 0.0);
+            let multiple = match range {
+                Some(costs) => format!("{} to {} (blocks)", times(unit_ns / costs.high), times(unit_ns / costs.low)),
+                None => times(ratio),
+            };
             let clock = cell.factors.level(factor::METHOD);
             let text = format!(
-                "The clock {clock} advances in steps of {}, {} times the cost of reading it: shorter times look alike.",
+                "The clock {clock} advances in steps of {}, {multiple} times the cost of reading it: shorter times look alike.",
                 format_ns(unit_ns),
-                times(ratio),
             );
             (ratio > COARSE).then(|| candidate("coarse steps", false, text, cell, ratio))
         })
@@ -244,13 +247,40 @@ mod tests {
         insta::assert_snapshot!(found[0].sentence, @"The clock clock-monotonic advances in steps of 1.00 µs, 19.6 times the cost of reading it: shorter times look alike.");
     }
 
+    /// Six blocks at one cost, two at a tenth of it.
+    fn of_two_kinds(method: &str, ns: i64) -> Cell {
+        let cost = |block: i64| if block % 4 == 3 { ns / 10 } else { ns };
+        let block = |b: i64| -> Vec<i64> { (0..200).map(|i| cost(b) + i % 7).collect() };
+        Planted::read_cost(method, "idle").each_block((0..8).map(block))
+    }
+
+    #[test]
+    fn blocks_that_disagree_are_told_by_their_range() {
+        let clock = [
+            reads("rdtsc", 2_400),
+            of_two_kinds("clock-monotonic", 2_400_000),
+        ];
+        insta::assert_snapshot!(told(&clock)[0].sentence, @"Reading clock-monotonic costs 240 µs to 2.40 ms (blocks), 551 times rdtsc (2.45 µs): it leaves the vDSO or traps.");
+        let counter = [of_two_kinds("rdtsc", 180_000), reads(SYSCALL, 1_500)];
+        let says = |cells: &[Cell], words: &str| {
+            let sentence = &told(cells)[0].sentence;
+            assert!(sentence.contains(words), "{sentence}");
+        };
+        says(&counter, "(rdtsc) costs 18.0 µs to 180 µs (blocks), ");
+        let coarse = with_steps(of_two_kinds("clock-monotonic", 500), 50_000.0, 0);
+        says(
+            &[coarse],
+            "steps of 50.0 µs, 99.4 to 943 (blocks) times the cost of reading it",
+        );
+    }
+
     #[test]
     fn batches_are_compared_with_batches_only() {
         let mut rdtsc = reads("rdtsc", 2_400);
         rdtsc.batched_blocks = Blocks::from_iter(vec![vec![12_000; 50]; 8]);
         let mut clock = reads("clock-monotonic", 2_500);
         let (a, _) = comparable(&clock, &rdtsc);
-        assert_eq!(a, &*clock.blocks);
+        assert!(a.share_memory(&clock.blocks));
         clock.batched_blocks = Blocks::from_iter(vec![vec![1_200_000; 50]; 8]);
         let found = told(&[rdtsc, clock]);
         assert!((found[0].ratio - 100.0).abs() < 1e-6);

@@ -78,9 +78,8 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
             } else {
                 ""
             };
-            let (there, here) = (basis::in_words(there, TAIL)?, basis::in_words(here, TAIL)?);
-            let ranges = here.ends_with("(blocks)") || there.ends_with("(blocks)");
-            let change = match ranges {
+            let (here, there) = (c.a_in_words(), c.b_in_words());
+            let change = match c.has_ranges() {
                 true => format!("is {here}, at rest {there}"),
                 false => format!("grows from {there} to {here}"),
             };

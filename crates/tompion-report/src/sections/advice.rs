@@ -1,6 +1,7 @@
 //! Remedies that this very run tried.
 
-use tompion_model::format_ns;
+use tompion_model::{format_ns, range_in_words};
+use tompion_stats::BlockRange;
 
 use super::{Machine, Section};
 use crate::blocks::{Block, Content, Item, Items, Media};
@@ -36,8 +37,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             Item {
                 figure: format!(
                     "{} → {} median",
-                    format_ns(a.before_ns),
-                    format_ns(a.after_ns)
+                    or_range(a.before_ns, a.before_range_ns),
+                    or_range(a.after_ns, a.after_range_ns)
                 ),
                 sure: a.effective,
                 text: a.sentence.clone(),
@@ -59,4 +60,10 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         return vec![Content::Text(nothing.to_owned()).on(Media::PAGE)];
     }
     vec![Content::Items(Items::Cards, items).into()]
+}
+
+/// A median, or from which block's to which where blocks disagree.
+fn or_range(ns: f64, range_ns: Option<[f64; 2]>) -> String {
+    let range = range_ns.map(|[low, high]| BlockRange { low, high });
+    range.map_or_else(|| format_ns(ns), range_in_words)
 }

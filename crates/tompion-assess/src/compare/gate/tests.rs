@@ -166,6 +166,19 @@ fn one_run_a_side_decides_no_gate_unless_that_is_accepted() {
 }
 
 #[test]
+fn several_runs_a_side_decide_a_gate() {
+    let mut sides = [side("a", &BEFORE), side("b", &BEFORE.map(|v| v * 2.0))];
+    let cells = sides.iter_mut().flat_map(|s| s.cells.values_mut());
+    cells.for_each(|cell| cell.basis = Basis::Runs);
+    let gate: Gate = "usleep median > +20%".parse().unwrap();
+    let judged = gate.judge(&sides, &Settings::usual()).unwrap();
+    assert_eq!(
+        (judged[0].judgement, judged[0].undecided),
+        (Judgement::Fail, None)
+    );
+}
+
+#[test]
 fn a_gate_does_not_fail_by_what_drift_explains() {
     // A climb of 2 % a block through both.
     let climb = |from: usize| -> Vec<f64> {

@@ -35,6 +35,52 @@ fn a_planted_slack_effect_becomes_advice() {
     assert!(a.how.contains("PR_SET_TIMERSLACK, 1"));
 }
 
+/// A sleep that in some blocks met nobody.
+fn of_two_kinds(slack: &str, ns: i64) -> Cell {
+    let latency = |block: i64| if block == 3 { ns / 50 } else { ns };
+    let block = |b: i64| -> Vec<i64> { (0..100).map(|i| latency(b) + i % 7).collect() };
+    Planted::wake_up("usleep", "100us", "idle")
+        .slack(slack)
+        .each_block((0..8).map(block))
+}
+
+#[test]
+fn blocks_that_disagree_are_told_by_their_range() {
+    let pairs = [
+        [
+            of_two_kinds("default", 3_900_000),
+            sleep("usleep", "1ns", 4_000),
+        ],
+        [
+            sleep("usleep", "default", 4_000),
+            of_two_kinds("1ns", 3_900_000),
+        ],
+        [
+            of_two_kinds("default", 3_900_000),
+            of_two_kinds("1ns", 3_800_000),
+        ],
+    ];
+    let told = pairs.map(|cells| advice(&cells).remove(0));
+    insta::assert_snapshot!(told[0].sentence, @"With a timer slack of 1 ns the median wake-up latency of usleep (100 µs) at rest was 78.0 µs to 3.90 ms (blocks) before and 4.08 µs after (586 times lower, block by block).");
+    let says = |at: usize, words: &str| {
+        let sentence = &told[at].sentence;
+        assert!(sentence.contains(words), "{sentence}");
+    };
+    says(
+        1,
+        "did not help: the median wake-up latency of usleep (100 µs) at rest was 4.08 µs before",
+    );
+    says(1, "before and 78.0 µs to 3.90 ms (blocks) after (");
+    says(
+        2,
+        "78.0 µs to 3.90 ms (blocks) before, 76.0 µs to 3.80 ms (blocks) after",
+    );
+    let [low, high] = told[0].before_range_ns.unwrap();
+    assert!((77_000.0..79_000.0).contains(&low) && (3.8e6..4.0e6).contains(&high));
+    assert_eq!(told[0].after_range_ns, None);
+    assert_eq!(told[1].before_range_ns, None);
+}
+
 /// Slack does not act on a timerfd, whose cells have no such factor.
 #[test]
 fn the_hybrid_sleep_is_held_against_a_timerfd_too() {
