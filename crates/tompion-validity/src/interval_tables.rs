@@ -27,6 +27,7 @@ struct Found {
 }
 
 fn found(truth: Truth, shape: Shape, (draws, seeds): (u64, u64)) -> Found {
+    let true_ps = QUANTILES.map(|(_, q)| truth.quantile_ps(q));
     let mut counting = QUANTILES.map(|(_, q)| Counting::new(truth, shape, q));
     let mut outcomes = vec![[[Outcomes::default(); TIMES.len()]; METHODS.len()]; QUANTILES.len()];
     // Draws that follow one another serve as methods, each of them once.
@@ -37,14 +38,14 @@ fn found(truth: Truth, shape: Shape, (draws, seeds): (u64, u64)) -> Found {
         counting
             .iter_mut()
             .for_each(|c| c.add(&drawn[drawn.len() - 1]));
-        for (outcomes, (_, q)) in outcomes.iter_mut().zip(QUANTILES) {
+        for ((outcomes, (_, q)), true_ps) in outcomes.iter_mut().zip(QUANTILES).zip(true_ps) {
             for (outcomes, methods) in outcomes.iter_mut().zip(METHODS) {
                 if !drawn.len().is_multiple_of(methods) {
                     continue;
                 }
                 let judged = &drawn[drawn.len() - methods..];
                 for (outcomes, times) in outcomes.iter_mut().zip(TIMES) {
-                    outcomes.add(verdict(truth, judged, q, times));
+                    outcomes.add(verdict(true_ps, judged, q, times));
                 }
             }
         }
