@@ -203,8 +203,8 @@ bench-stats: require-rust run-packages $(VENV)/ready
 	$(CARGO) build --release --locked -p tompion-stats --example bench_stats
 	$(VENV)/bin/python benches/stats.py --check $(ARGS)
 
-# How often intervals, verdicts and comparisons are right, over series whose truth is known; takes long, and exits
-# with 1 where a bound is missed. `make bench-validity ARGS='--draws 100 --shapes 8x4000'` for less.
+# How often intervals, verdicts, comparisons and change points are right, over series whose truth is known; takes
+# long, and exits with 1 where a bound is missed. `make bench-validity ARGS='--draws 100 --shapes 8x4000'` for less.
 .PHONY: bench-validity
 bench-validity: require-rust
 	$(CARGO) run --release --locked -p tompion-validity -- $(ARGS)

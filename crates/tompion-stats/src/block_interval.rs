@@ -21,7 +21,7 @@ use crate::block_range::{BlockRange, block_range};
 use crate::block_shares::{LEAST_BLOCKS, Shares};
 use crate::student::student_quantile;
 use crate::within_block::Level;
-use crate::{Distribution, Interval, MeanDistribution, WithinBlock};
+use crate::{Distribution, Interval, WithinBlock};
 
 /// Samples that should lie beyond a quantile, on its rarer side, or [`TAIL_SAMPLES`] in all.
 const BEYOND: f64 = 300.0;
@@ -126,7 +126,7 @@ impl std::fmt::Display for NoInterval {
 /// A quantile of the mean of blocks, and what bounds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockQuantile {
-    /// The quantile of [`MeanDistribution`].
+    /// The quantile of [`MeanDistribution`](crate::MeanDistribution).
     pub value: f64,
     /// The two-sided interval, or why there is none.
     pub interval: Result<Interval, NoInterval>,
@@ -168,11 +168,10 @@ pub fn block_quantiles(
     quantiles: &[f64],
     level: f64,
 ) -> Vec<Option<BlockQuantile>> {
-    let mean = MeanDistribution::of(blocks);
     let shares = Shares::new(blocks);
     let share = |s: f64| s > 0.0 && s < 1.0;
     let one = |q: &f64| {
-        let value = mean.quantile(*q).filter(|_| share(*q) && share(level))?;
+        let value = shares.quantile(*q).filter(|_| share(*q) && share(level))?;
         let found = bounds(&shares, blocks, within, *q, level);
         let low = found.low.map(|low| low.min(value));
         Some(BlockQuantile {

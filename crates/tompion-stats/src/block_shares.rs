@@ -1,6 +1,7 @@
 //! The shares of blocks' samples above a value, and how they scatter.
 
 use crate::Distribution;
+use crate::mean_distribution::{at, position, positions};
 
 /// Fewest blocks over which there is an interval.
 pub const LEAST_BLOCKS: usize = 6;
@@ -74,6 +75,61 @@ impl Shares {
         let lasts = self.cumulated.iter().map(|steps| steps[steps.len() - 1].0);
         let low = firsts.min().unwrap_or(0).saturating_sub(1);
         (low, lasts.max().unwrap_or(0))
+    }
+
+    /// The `q`-quantile of the blocks' mean, as that of [`MeanDistribution`](crate::MeanDistribution)
+    /// but for rounding, without all blocks' values in one order; `None` without samples.
+    pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
+        let samples: u64 = self.lengths.iter().sum();
+        let of_one_size = self.lengths.windows(2).all(|two| two[0] == two[1]);
+        let blocks = || self.cumulated.iter().zip(&self.lengths);
+        let weight = |length: u64| match of_one_size {
+            true => 1.0,
+            false => samples as f64 / self.lengths.len() as f64 / length as f64,
+        };
+        let seen = |steps: &[(i64, u64)]| steps.last().map_or(0, |step| step.1);
+        // Weights before a value and at it.
+        let weights = |value: i64| {
+            blocks().fold((0.0, 0.0), |(before, here), (steps, length)| {
+                let (below, from) = steps.split_at(steps.partition_point(|step| step.0 < value));
+                let below = seen(below);
+                let at = from.first().filter(|step| step.0 == value);
+                let weight = weight(*length);
+                (
+                    before + below as f64 * weight,
+                    here + at.map_or(0, |step| step.1 - below) as f64 * weight,
+                )
+            })
+        };
+        let ends = |value: i64| {
+            let (before, here) = weights(value);
+            positions(before, here)
+        };
+        let least = blocks().map(|(steps, _)| steps[0].0).min()?;
+        let (_, largest) = self.range();
+        let position = position(samples, (weights(least).1, weights(largest).1), q);
+        // The largest value before the position, and the smallest at it or after.
+        let (mut below, mut above): (Option<i64>, Option<i64>) = (None, None);
+        for (steps, _) in blocks() {
+            // What it is for is what it asks.
+            let _ = steps.partition_point(|&(value, _)| {
+                let known = match (below, above) {
+                    (Some(below), _) if value <= below => Some(true),
+                    (_, Some(above)) if value >= above => Some(false),
+                    _ => None,
+                };
+                known.unwrap_or_else(|| {
+                    let is_before = ends(value).1 < position;
+                    *(if is_before { &mut below } else { &mut above }) = Some(value);
+                    is_before
+                })
+            });
+        }
+        let Some(above) = above else {
+            return Some(largest as f64);
+        };
+        let below = below.map(|value| (value as f64, ends(value).1));
+        Some(at(position, below, (above as f64, ends(above).0)))
     }
 
     /// The ends around `place` of the values that are not rejected as too low and too high;

@@ -117,7 +117,7 @@ impl std::error::Error for ChangePointError {}
 /// Jumps are taken to stand out of independent noise: where figures depend on one
 /// another within a level, only a larger jump is told from wander.
 ///
-/// By simulation of 60 figures with a spread of 10 % (`change_points/tests.rs`, 1000 draws) a
+/// By simulation of 60 figures with a spread of 10 % (`tompion-validity`, 1000 draws) a
 /// step of 20 % in the middle is found within two figures in 87 % of cases, one of 30 % in
 /// 99 %; with a `p_wander` of at most 5 %, too, in 55 % and 93 %. In 30 figures it is 28 %,
 /// in 120 95 %. Independent figures, autoregressions, long memory up to 0.4 and walks

@@ -52,6 +52,8 @@ mod tail_fit;
 mod tails;
 #[cfg(test)]
 mod test_noise;
+#[cfg(test)]
+mod test_wander;
 mod timer_events;
 mod trend;
 mod within_block;

@@ -151,41 +151,57 @@ fn weighted_quantile(
     samples: u64,
     q: f64,
 ) -> Option<f64> {
-    // Samples of one value lie at the positions from the first to the last; a weight below one
-    // has a single position, its middle.
-    let half = |weight: f64| 0.5 * (weight.min(1.0) - 1.0);
     let (_, lightest) = values.clone().next()?;
     let (_, heaviest) = values.clone().last()?;
-    let (start, end) = (half(lightest), samples as f64 - 1.0 - half(heaviest));
-    let position = start + q * (end - start);
+    let position = position(samples, (lightest, heaviest), q);
     let mut before = 0.0;
     let mut below: Option<(f64, f64)> = None;
     for (value, weight) in values {
-        let (first, last) = (before + half(weight), before + weight - 1.0 - half(weight));
-        if position <= first {
-            let Some((below, at)) = below else {
-                return Some(value);
-            };
-            // From the nearer end, whose digits are not to be lost where the other is huge.
-            let fraction = (position - at) / (first - at);
-            let apart = value - below;
-            return Some(match fraction < 0.5 {
-                true => below + fraction * apart,
-                false => value - (1.0 - fraction) * apart,
-            });
-        }
+        let (first, last) = positions(before, weight);
         if position <= last {
-            return Some(value);
+            return Some(at(position, below, (value, first)));
         }
-        below = Some((value, last.max(first)));
+        below = Some((value, last));
         before += weight;
     }
     below.map(|(value, _)| value)
 }
 
+/// Where the `q`-quantile lies among the positions of samples, by the weights of the first and last
+/// value.
+pub(crate) fn position(samples: u64, (lightest, heaviest): (f64, f64), q: f64) -> f64 {
+    let (start, _) = positions(0.0, lightest);
+    let (_, end) = positions(samples as f64 - heaviest, heaviest);
+    start + q * (end - start)
+}
+
+/// The first and last position of samples of one value and of this weight, after others of `before`:
+/// a weight below one has a single position, its middle.
+pub(crate) fn positions(before: f64, weight: f64) -> (f64, f64) {
+    let half = 0.5 * (weight.min(1.0) - 1.0);
+    let first = before + half;
+    (first, first.max(before + weight - 1.0 - half))
+}
+
+/// The value at a position, which lies after the last of `below` and not after the last of `above`,
+/// whose first position is told.
+pub(crate) fn at(position: f64, below: Option<(f64, f64)>, (value, first): (f64, f64)) -> f64 {
+    let Some((below, at)) = below.filter(|_| position <= first) else {
+        return value;
+    };
+    // From the nearer end, whose digits are not to be lost where the other is huge.
+    let fraction = (position - at) / (first - at);
+    let apart = value - below;
+    match fraction < 0.5 {
+        true => below + fraction * apart,
+        false => value - (1.0 - fraction) * apart,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block_shares::Shares;
     use proptest::prelude::*;
 
     fn blocks(of: &[&[i64]]) -> Vec<Distribution> {
@@ -269,6 +285,25 @@ mod tests {
             prop_assert_eq!(at(0.0), mean.min().unwrap() as f64);
             prop_assert!((at(1.0) - mean.max().unwrap() as f64).abs() < 1e-6);
             prop_assert!(mean.min().unwrap() as f64 <= at(q) && at(q) <= mean.max().unwrap() as f64 + 1e-6);
+        }
+
+        #[test]
+        fn shares_have_the_quantiles_of_the_mean(
+            a in prop::collection::vec(-30i64..30, 1..40),
+            b in prop::collection::vec(-30i64..30, 0..9),
+            c in prop::collection::vec(-300i64..300, 0..60),
+            q in 0.0f64..=1.0,
+        ) {
+            let of = blocks(&[&a, &b, &c]);
+            let (mean, shares) = (MeanDistribution::of(&of), Shares::new(&of));
+            for q in [q, 0.0, 0.5, 0.99, 1.0] {
+                let (want, got) = (mean.quantile(q).unwrap(), shares.quantile(q).unwrap());
+                prop_assert!((want - got).abs() < 1e-9, "{q}: {got}, not {want}");
+            }
+            // To the last digit where blocks have one size.
+            let of = blocks(&[&a, &a.iter().map(|v| 7 * v).collect::<Vec<_>>()]);
+            let (mean, shares) = (MeanDistribution::of(&of), Shares::new(&of));
+            prop_assert_eq!(mean.quantile(q), shares.quantile(q));
         }
     }
 }

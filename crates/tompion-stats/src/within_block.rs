@@ -7,6 +7,8 @@
 //! dependence makes of the variance of the block's share (Percival 1993, The American Statistician
 //! 47), and at the next ones. Where the two differ, the block is too short for its memory.
 
+use std::sync::LazyLock;
+
 use crate::Distribution;
 
 /// Quantiles that are looked at.
@@ -72,11 +74,16 @@ impl WithinBlock {
         for part in 0..PARTS {
             let of_part = &values[part * n / PARTS..(part + 1) * n / PARTS];
             lengths[part] = of_part.len();
+            // All levels side by side, which takes vector instructions.
+            let (mut above, mut equal) = ([0u32; LEVELS.len()], [0u32; LEVELS.len()]);
             for value in of_part {
-                for (parts, threshold) in parts.iter_mut().zip(&thresholds) {
-                    parts[part].above += u32::from(value > threshold);
-                    parts[part].equal += u32::from(value == threshold);
+                for (level, threshold) in thresholds.iter().enumerate() {
+                    above[level] += u32::from(value > threshold);
+                    equal[level] += u32::from(value == threshold);
                 }
+            }
+            for (parts, (above, equal)) in parts.iter_mut().zip(above.into_iter().zip(equal)) {
+                parts[part] = Part { above, equal };
             }
         }
         let mut levels = [Level::default(); LEVELS.len()];
@@ -197,12 +204,16 @@ pub fn drifts_within((low, next): (f64, f64)) -> bool {
     level.drifts()
 }
 
+/// Sine and cosine of whole parts of a turn.
+static WAVE: LazyLock<[(f64, f64); PARTS]> = LazyLock::new(|| {
+    std::array::from_fn(|part| (std::f64::consts::TAU * part as f64 / PARTS as f64).sin_cos())
+});
+
 /// Squared modulus of the discrete Fourier transform at one frequency.
 fn power(deviations: &[f64; PARTS], frequency: usize) -> f64 {
     let (mut real, mut imaginary) = (0.0, 0.0);
     for (part, deviation) in deviations.iter().enumerate() {
-        let turns = ((part * frequency) % PARTS) as f64 / PARTS as f64;
-        let (sine, cosine) = (std::f64::consts::TAU * turns).sin_cos();
+        let (sine, cosine) = WAVE[(part * frequency) % PARTS];
         real += deviation * cosine;
         imaginary += deviation * sine;
     }

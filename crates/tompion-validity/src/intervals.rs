@@ -1,11 +1,12 @@
 //! Coverage and width of the intervals, and how often there is one.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use tompion_model::Blocks;
 use tompion_stats::{Distribution, NoInterval, order_statistic_interval};
 
-use crate::table::{Bound, Counted};
+use crate::table::{Bound, Counted, missed};
 use crate::truth::{Shape, Truth};
 
 /// Level of the intervals.
@@ -33,7 +34,7 @@ pub struct Row {
     /// Of those printed, the ones that lie below the truth.
     pub below: u64,
     /// Mean width, relative to that of order statistics, which know the samples to be independent.
-    pub width: f64,
+    pub width: Width,
     /// Why none was printed, and how often.
     pub refused: BTreeMap<&'static str, u64>,
 }
@@ -50,7 +51,39 @@ impl Row {
 
     /// Whether all that is promised of the row is kept.
     pub fn is_kept(&self) -> bool {
-        self.printed.is_kept() && self.covering.is_kept()
+        self.missed() == 0
+    }
+
+    /// How many bounds are missed.
+    pub fn missed(&self) -> u32 {
+        missed([&self.printed, &self.covering]) + u32::from(!self.width.is_kept())
+    }
+}
+
+/// A mean width, relative to that of order statistics; NaN where there is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Width {
+    /// The ratio.
+    pub ratio: f64,
+    /// What it is at most; absent where nothing is promised.
+    pub at_most: Option<f64>,
+}
+
+impl Width {
+    /// Whether the bound is kept.
+    pub fn is_kept(&self) -> bool {
+        self.at_most
+            .is_none_or(|most| self.ratio.is_nan() || self.ratio <= most)
+    }
+}
+
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.ratio.is_nan() {
+            return f.pad("-");
+        }
+        let mark = if self.is_kept() { "" } else { " !" };
+        f.pad(&format!("{:.2}{mark}", self.ratio))
     }
 }
 
@@ -128,7 +161,13 @@ impl Counting {
                 bound: (!seldom).then_some(Bound::AtLeast(COVERING)),
             },
             below: self.below,
-            width: self.width / self.exact,
+            width: Width {
+                ratio: self.width / self.exact,
+                at_most: (self.truth == Truth::Independent).then_some(match self.shape.blocks {
+                    0..8 => 1.5,
+                    _ => 1.3,
+                }),
+            },
             refused: self.refused.clone(),
         }
     }

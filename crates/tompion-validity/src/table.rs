@@ -2,6 +2,30 @@
 
 use std::fmt;
 
+/// A table as text, and how many bounds were missed in it.
+pub type Part = (String, u32);
+
+/// Runs a function on each of them, all at the same time.
+pub fn in_threads<T: Sync, R: Send>(all: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let of = &of;
+        let threads: Vec<_> = all.iter().map(|one| scope.spawn(move || of(one))).collect();
+        let rows = threads.into_iter().map(|t| t.join().expect("a row"));
+        rows.collect()
+    })
+}
+
+/// The same cell from several sets of seeds.
+pub fn joined<T: fmt::Display>(cells: impl IntoIterator<Item = T>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|c| c.to_string()).collect();
+    cells.join("/")
+}
+
+/// How many miss their bounds.
+pub fn missed<'a>(cells: impl IntoIterator<Item = &'a Counted>) -> u32 {
+    cells.into_iter().filter(|c| !c.is_kept()).count() as u32
+}
+
 /// A share that was counted, with the bound it is to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {

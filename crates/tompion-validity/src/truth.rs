@@ -6,7 +6,7 @@ use tompion_model::Blocks;
 use crate::noise::{Noise, autoregressive};
 
 /// Standard deviation of the logarithms; the median is [`MEDIAN_PS`].
-const SIGMA: f64 = 0.5;
+pub const SIGMA: f64 = 0.5;
 
 /// What the median of the independent row is, in picoseconds.
 pub const MEDIAN_PS: f64 = 1e8;

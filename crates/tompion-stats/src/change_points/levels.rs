@@ -5,8 +5,8 @@
 //! 0.9, 0.95; long memory (FARIMA) of 0.2, 0.3, 0.4, 0.45; random walks with steps of 1
 //! and 3 below noise of 1; lines that rise by 0.3 and by 30 over the series below noise
 //! of 1. The second adds walks with steps of 0.05 to 0.7, and lines of 1 to 5.
-//! 4000 draws to a length of 60, 2000 and 1000 beyond. `tests::long` draws anew and holds p
-//! against its level.
+//! 4000 draws to a length of 60, 2000 and 1000 beyond. `tompion-validity` draws anew and
+//! holds p against its level.
 
 /// The probabilities of being exceeded.
 const P: [f64; 8] = [0.5, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.005, 0.002];

@@ -1,80 +1,6 @@
 use super::*;
 use crate::test_noise::{Noise, autoregressive};
-
-/// Fractionally integrated noise of variance 1 about, exactly (Hosking 1984).
-fn long_memory(noise: &mut Noise, n: usize, d: f64) -> Vec<f64> {
-    let mut covariance = vec![1.0];
-    for k in 1..n {
-        let k = k as f64;
-        covariance.push(covariance[covariance.len() - 1] * (k - 1.0 + d) / (k - d));
-    }
-    let (mut phi, mut variance) = (Vec::<f64>::new(), 1.0f64);
-    let mut series = vec![noise.normal()];
-    for t in 1..n {
-        let known: f64 = (1..t).map(|j| phi[j - 1] * covariance[t - j]).sum();
-        let last = (covariance[t] - known) / variance;
-        let before = phi.clone();
-        for (p, b) in phi.iter_mut().zip(before.iter().rev()) {
-            *p -= last * b;
-        }
-        phi.push(last);
-        variance *= 1.0 - last * last;
-        let mean: f64 = phi
-            .iter()
-            .zip(series.iter().rev())
-            .map(|(p, v)| p * v)
-            .sum();
-        series.push(mean + variance.sqrt() * noise.normal());
-    }
-    series
-}
-
-/// A random walk with steps of `step` below noise of 1.
-fn walk(noise: &mut Noise, n: usize, step: f64) -> Vec<f64> {
-    let mut at = 0.0;
-    (0..n)
-        .map(|_| {
-            at += step * noise.normal();
-            at + noise.normal()
-        })
-        .collect()
-}
-
-/// A line that rises by `rise` below noise of 1.
-fn line(noise: &mut Noise, n: usize, rise: f64) -> Vec<f64> {
-    (0..n)
-        .map(|i| rise * i as f64 / n as f64 + noise.normal())
-        .collect()
-}
-
-type Series = fn(&mut Noise, usize) -> Vec<f64>;
-
-/// Series without a jump that one is to be found in at most 5 % of.
-const STEADY: [(&str, Series); 10] = [
-    ("independent", |noise, n| autoregressive(noise, n, 0.0)),
-    ("AR(0.3)", |noise, n| autoregressive(noise, n, 0.3)),
-    ("AR(0.5)", |noise, n| autoregressive(noise, n, 0.5)),
-    ("AR(0.9)", |noise, n| autoregressive(noise, n, 0.9)),
-    ("long memory 0.2", |noise, n| long_memory(noise, n, 0.2)),
-    ("long memory 0.3", |noise, n| long_memory(noise, n, 0.3)),
-    ("long memory 0.4", |noise, n| long_memory(noise, n, 0.4)),
-    ("random walk", |noise, n| walk(noise, n, 3.0)),
-    ("walk below noise of its step", |noise, n| {
-        walk(noise, n, 1.0)
-    }),
-    // 3 % where the spread is 10 %.
-    ("line of 0.3", |noise, n| line(noise, n, 0.3)),
-];
-
-/// And series that no test with the power to find the step can tell from it.
-const HIDDEN: [(&str, Series); 6] = [
-    ("walk of 0.1 below noise", |noise, n| walk(noise, n, 0.1)),
-    ("walk of 0.2 below noise", |noise, n| walk(noise, n, 0.2)),
-    ("walk of 0.3 below noise", |noise, n| walk(noise, n, 0.3)),
-    ("walk of 0.5 below noise", |noise, n| walk(noise, n, 0.5)),
-    ("line of 1", |noise, n| line(noise, n, 1.0)),
-    ("line of 2", |noise, n| line(noise, n, 2.0)),
-];
+use crate::test_wander::{STEADY, Series, stepped};
 
 fn look(figures: &[f64], kind: Figures) -> Vec<ChangePoint> {
     change_points(figures, kind, 0.05).unwrap()
@@ -95,14 +21,6 @@ fn false_finds(series: Series, n: usize, draws: u64, seed: u64) -> (f64, f64) {
         f64::from(any) / draws as f64,
         f64::from(wander) / draws as f64,
     )
-}
-
-/// Figures of 1 with a spread of 0.1, and `by` more in the second half.
-fn stepped(noise: &mut Noise, n: usize, by: f64) -> Vec<f64> {
-    let step = |i: usize| if i < n / 2 { 0.0 } else { by };
-    (0..n)
-        .map(|i| 1.0 + step(i) + 0.1 * noise.normal())
-        .collect()
 }
 
 /// The share of steps in the middle found within two figures, and with a p_wander
@@ -329,31 +247,6 @@ fn p_is_read_between_the_rows_and_the_columns() {
                 "{n} {step} {p:?}"
             );
             before = p;
-        }
-    }
-}
-
-mod long {
-    use super::*;
-
-    #[test]
-    fn the_table_of_a_thousand_draws() {
-        if std::env::var_os("TOMPION_LONG").is_none() {
-            return;
-        }
-        for (by, n) in [(0.2, 60), (0.3, 60), (0.2, 30), (0.2, 120)] {
-            let (near, wander) = finds(by, n, 1000, 1_000_000);
-            println!("step of {by} in {n}: within two figures {near}, p_wander {wander}");
-            assert!(near >= 0.85 || n < 60, "{near}");
-        }
-        for n in [24, 60, 120] {
-            for (name, series) in STEADY.into_iter().chain(HIDDEN) {
-                let (any, wander) = false_finds(series, n, 1000, 2_000_000);
-                println!("{name}, {n}: found {any}, p_wander {wander}");
-                let hidden = HIDDEN.iter().any(|h| h.0 == name);
-                // Two binomial errors.
-                assert!((hidden || any <= 0.064) && wander <= 0.064, "{name} {n}");
-            }
         }
     }
 }
