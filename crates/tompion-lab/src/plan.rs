@@ -15,7 +15,7 @@ use serde::Serialize;
 use toml::de::DeTable;
 use tompion_load::LoadSpec;
 use tompion_model::{Factors, factor};
-use tompion_platforms::keys::{Mistake, Source, Table};
+use tompion_platforms::keys::{Mistake, Source, Table, lines};
 use tompion_platforms::{PlatformPlan, read_platforms};
 
 pub use placements::{GuestPlan, Pinning, PlacementPlan, Role};
@@ -80,11 +80,7 @@ impl fmt::Display for PlanError {
 impl PlanError {
     /// A line for each mistake that is told, with its place, and one for all that are not.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.mistakes.iter().map(ToString::to_string).collect();
-        if let (Some(last), 1..) = (self.mistakes.last(), self.more) {
-            lines.push(format!("{}: and {} more mistakes", last.line, self.more));
-        }
-        lines
+        lines(&self.mistakes, self.more)
     }
 }
 

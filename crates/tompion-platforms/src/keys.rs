@@ -100,6 +100,15 @@ impl<'a> Source<'a> {
     }
 }
 
+/// A line for each of the first mistakes, with its place, and one for as many `more`.
+pub fn lines(mistakes: &[Mistake], more: usize) -> Vec<String> {
+    let mut lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    if let (Some(last), 1..) = (mistakes.last(), more) {
+        lines.push(format!("{}: and {more} more mistakes", last.line));
+    }
+    lines
+}
+
 /// Line and column of what follows this character.
 fn after(c: char, line: usize, column: usize) -> (usize, usize) {
     match c {

@@ -143,6 +143,13 @@ mod tests {
     }
 
     #[test]
+    fn only_an_infinite_statistic_has_a_p_of_nothing() {
+        assert_eq!(as_p(f64::INFINITY, 0.0), 0.0);
+        assert_eq!(as_p(1e9, 0.0), SMALLEST_P);
+        assert!(as_p(f64::NAN, f64::NAN).is_nan());
+    }
+
+    #[test]
     fn f_agrees_with_closed_forms() {
         // With df1 = 2: (1 + 2 f / df2)^(-df2/2); with df2 = 2: 1 - (1 + 2/(df1 f))^(-df1/2).
         close(f_upper(3.0, 2.0, 10.0), 1.6f64.powi(-5));

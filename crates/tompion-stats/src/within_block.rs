@@ -275,6 +275,38 @@ mod tests {
     }
 
     #[test]
+    fn blocks_drift_where_the_slowest_movements_are_twice_as_strong_as_the_next() {
+        assert!(drifts_within((2.1, 1.0)) && !drifts_within((1.9, 1.0)));
+        assert!(drifts_within((1.0, 0.0)) && !drifts_within((0.0, 0.0)));
+        let quick = Level {
+            low: 0.5,
+            independent: 1.0,
+            ..Level::default()
+        };
+        assert_eq!(quick.inflation(), 1.0);
+    }
+
+    #[test]
+    fn a_tail_that_drifts_is_seen_though_the_median_does_not() {
+        let mut noise = Noise::new(4);
+        let mut block = || {
+            let mut values: Vec<f64> = (0..4000).map(|_| noise.normal()).collect();
+            (0..2000).step_by(40).for_each(|at| values[at] += 10.0);
+            of(&values)
+        };
+        let blocks: Vec<WithinBlock> = (0..20).map(|_| block()).collect();
+        assert!(WithinBlock::drift(&blocks, 0.99) && !WithinBlock::drift(&blocks, 0.5));
+    }
+
+    #[test]
+    fn samples_at_the_quantile_share_what_is_missing_to_it() {
+        // A third each of 0, 1 and 2: half of the ones count as above the median.
+        let thirds: Vec<f64> = (0..3000).map(|i| f64::from(i * 7 % 3)).collect();
+        let independent = of(&thirds).at(0.5).independent;
+        assert!((independent - 1.0 / 6.0).abs() < 1e-9, "{independent}");
+    }
+
+    #[test]
     fn one_burst_makes_the_count_skewed() {
         let mut noise = Noise::new(5);
         let mut values: Vec<f64> = (0..4000).map(|_| noise.normal()).collect();

@@ -250,3 +250,19 @@ fn p_is_read_between_the_rows_and_the_columns() {
         }
     }
 }
+
+#[test]
+fn a_latency_and_a_rate_that_is_its_reciprocal_change_alike() {
+    let figure = |i: i32| if i < 20 { 50.0 } else { 90.0 } + f64::from(i * 7 % 5) - 2.0;
+    let latencies: Vec<f64> = (0..40).map(figure).collect();
+    let rates: Vec<f64> = latencies.iter().map(|v| 1.0 / v).collect();
+    let of = |figures: &[f64]| {
+        change_points(figures, Figures::Positive, 0.05)
+            .unwrap()
+            .remove(0)
+    };
+    let (a, b) = (of(&latencies), of(&rates));
+    assert_eq!((a.index, b.index), (20, 20));
+    assert!((a.p - b.p).abs() <= 1e-6 * a.p, "{} {}", a.p, b.p);
+    assert!((a.ratio.unwrap() * b.ratio.unwrap() - 1.0).abs() < 1e-9);
+}

@@ -25,6 +25,28 @@ fn so_many_samples_as_a_binomial_test_takes_show_that_a_limit_is_kept() {
 }
 
 #[test]
+fn a_cluster_counts_as_many_as_are_in_it() {
+    // Twenty clusters of five, far from one another.
+    let mut values = vec![1; 10_000];
+    (0..20).for_each(|i| values[i * 500..i * 500 + 5].fill(9));
+    assert_eq!(of(&values, 5, 0.99).clustering, 5.0);
+    // Of two sizes, 1 and 9: the mean size is 5, that which a late sample is in 8.2.
+    let mut values = vec![1; 10_000];
+    (0..20).for_each(|i| values[i * 500..i * 500 + 1 + 8 * (i % 2)].fill(9));
+    assert!((of(&values, 5, 0.99).clustering - 8.2).abs() < 1e-9);
+}
+
+#[test]
+fn parts_of_which_less_than_half_is_late_show_nothing() {
+    let late = |share: usize| -> Vec<usize> {
+        let of_part = |part: usize| (0..share).map(move |at| part * 100 + at);
+        (0..PARTS).flat_map(of_part).collect()
+    };
+    assert_eq!(p_of_parts(&late(49), 800, 0.01), 1.0);
+    assert!(p_of_parts(&late(50), 800, 0.01) < 1e-9);
+}
+
+#[test]
 fn many_samples_beyond_show_that_a_limit_is_exceeded() {
     let mut values = vec![1; 1000];
     (0..20).for_each(|i| values[i * 50 + (i * 7) % 13] = 9);

@@ -7,7 +7,7 @@ use anyhow::Context;
 use toml::de::{DeTable, DeValue};
 use tompion_assess::verdict::{Limit, Profile, profiles as built_in};
 use tompion_model::unknown_name;
-use tompion_platforms::keys::{Mistake, Source, Table, text};
+use tompion_platforms::keys::{Source, Table, lines, text};
 use tompion_run::probes::PROBES;
 
 use crate::exit;
@@ -42,8 +42,8 @@ pub fn profiles_in(file: Option<&Path>) -> anyhow::Result<Option<Vec<Profile>>> 
     match parse(&content) {
         Ok(profiles) => Ok(Some(profiles)),
         Err(mistakes) => {
-            for mistake in mistakes {
-                exit::complain(&format!("{at}:{mistake}"));
+            for line in mistakes {
+                exit::complain(&format!("{at}:{line}"));
             }
             Ok(None)
         }
@@ -68,7 +68,8 @@ pub fn require_known(profiles: &[Profile], names: &[String]) -> anyhow::Result<(
     }
 }
 
-fn parse(content: &str) -> Result<Vec<Profile>, Vec<Mistake>> {
+/// Or a line for each of the first mistakes, with its place.
+fn parse(content: &str) -> Result<Vec<Profile>, Vec<String>> {
     let source = Source::new(content);
     let mut read: Vec<Profile> = Vec::new();
     match DeTable::parse(content) {
@@ -89,9 +90,10 @@ fn parse(content: &str) -> Result<Vec<Profile>, Vec<Mistake>> {
             top.finish();
         }
     }
-    match source.mistakes() {
-        none if none.is_empty() => Ok(read),
-        mistakes => Err(mistakes),
+    let (mistakes, more) = source.mistakes();
+    match mistakes.is_empty() {
+        true => Ok(read),
+        false => Err(lines(&mistakes, more)),
     }
 }
 
@@ -200,12 +202,7 @@ mod tests {
     use super::*;
 
     fn mistakes(content: &str) -> String {
-        let all: Vec<String> = parse(content)
-            .unwrap_err()
-            .iter()
-            .map(Mistake::to_string)
-            .collect();
-        all.join("\n")
+        parse(content).unwrap_err().join("\n")
     }
 
     #[test]

@@ -80,7 +80,13 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     };
     let run = open(&options.run, options.redact)?;
     // A path may name its owner.
-    told(&run, &page, options.output, Judged::by(&profiles), !options.redact)
+    told(
+        &run,
+        &page,
+        options.output,
+        Judged::by(&profiles),
+        !options.redact,
+    )
 }
 
 /// Opens a run, without what names somebody where that is wished.
