@@ -258,11 +258,9 @@ def test_the_terminal_form_says_it_in_words(runs):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("{before}",), "one run alone"),
         (("{before}", "{before}"), "given twice"),
         (("{before}", "{before}/"), "given twice"),
         (("{before}", "{again}", "--fail-if", "idle lost > +1pp"), "has no figure `lost`"),
-        (("published:kirova-2019",), "no run is given"),
         (("{before}", "published:nobody-1900"), "known papers are"),
         (("{before}", "{again}", "--by", "load"), "within one run"),
         (("{before}", "--by", "load"), "the one level `idle`"),

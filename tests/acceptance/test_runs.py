@@ -90,6 +90,22 @@ def test_xdg_state_home_comes_first_and_without_any_home_one_line_says_so(three,
     assert len(done.stderr.splitlines()) == 1 and "/dev/null/home" in done.stderr
 
 
+def test_where_no_run_is_kept_that_is_said(three, tmp_path):
+    one = three.listed()[0]["path"]
+    none = three.environment | {"XDG_STATE_HOME": str(tmp_path)}
+    assert three.run("runs", environment=none, status=0).stdout == f"no runs in {tmp_path}/tompion/runs\n"
+    for arguments, number in [
+        (["report"], 1),
+        (["compare"], 2),
+        (["compare", one], 1),
+        (["compare", "published:kirova-2019"], 1),
+        (["compare", "--by", "load"], 1),
+    ]:
+        done = three.run(*arguments, environment=none, status=1)
+        told = f"tompion: @{number}: there is no such run; {tmp_path}/tompion/runs holds none\n"
+        assert done.stderr == told, arguments
+
+
 def test_a_directory_that_others_may_write_to_is_refused(kept):
     kept.runs.chmod(0o777)
     for arguments in (CHECK, ["runs"], ["report", "@1"], ["runs", "--keep", "1", "--prune", "--yes"]):

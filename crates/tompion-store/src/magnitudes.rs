@@ -143,7 +143,7 @@ mod tests {
         let error = check_value("x", &json!([-1e300]), OF_RUN)
             .unwrap_err()
             .to_string();
-        assert_eq!(error, "x[0] is -1e300, at most 1e100");
+        assert_eq!(error, "x[0] is -1e+300, at most 1e100");
         assert!(check_value("x", &json!(1e99), OF_RUN).is_ok());
         assert!(check_value("x", &json!(i64::MIN), OF_RUN).is_err());
         assert!(check_value("x", &json!(u64::MAX), OF_RUN).is_err());

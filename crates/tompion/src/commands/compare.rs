@@ -44,10 +44,6 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         .map(String::as_str)
         .partition(|r| r.starts_with(PUBLISHED));
     let sides = sides(&runs, options.by.as_deref())?;
-    anyhow::ensure!(
-        sides.len() > 1 || !published.is_empty(),
-        "one run alone: give another run, published:NAME, or --by FACTOR"
-    );
     let settings = Settings {
         figures: Some(options.figures.clone()).filter(|f| !f.is_empty()),
         level: options.level,
@@ -171,7 +167,6 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
         };
         return Ok(Side::of_levels(&Run::open_tidied(Path::new(run))?, by)?);
     }
-    anyhow::ensure!(!runs.is_empty(), "no run is given, only published results");
     let mut seen = HashSet::new();
     let mut open = |name: &str| {
         let run = Run::open_tidied(Path::new(name))?;
