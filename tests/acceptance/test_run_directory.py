@@ -11,12 +11,13 @@ from conftest import TOMPION, tompion
 SHORT = ("--loads", "idle", "--duration", "1s", "--methods", "rdtsc,usleep", "--blocks", "2")
 
 
-def at_once(number, *arguments, cwd):
+def at_once(number, *arguments, cwd=None, env=None):
     """The results of several programs started together."""
     running = [
         subprocess.Popen(
             [TOMPION, *map(str, arguments)],
             cwd=cwd,
+            env=env,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -43,9 +44,9 @@ def test_of_checks_on_one_directory_one_goes_on(tmp_path):
 
 
 def test_checks_that_begin_in_the_same_second_get_their_own_directories(tmp_path):
-    ended = at_once(4, "check", *SHORT, "--quiet", cwd=tmp_path)
+    ended = at_once(4, "check", *SHORT, "--quiet", env=os.environ | {"XDG_STATE_HOME": str(tmp_path)})
     assert [status for _, status in ended] == [0] * 4, ended
-    runs = list(tmp_path.iterdir())
+    runs = list((tmp_path / "tompion/runs").iterdir())
     assert len(runs) == 4
     for run in runs:
         assert ended_in_order(run)

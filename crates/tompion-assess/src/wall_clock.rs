@@ -46,7 +46,7 @@ enum Standing<'a> {
     LeavesAlone(&'a TimeKeeper),
     /// Nothing keeps it.
     Unkept,
-    /// Nothing shows that keeps it, and the kernel may not be asked.
+    /// Nothing is seen that keeps it, and the kernel may not be asked.
     Unknown,
 }
 
@@ -146,7 +146,7 @@ impl Standing<'_> {
             }
             Self::Unkept => "Nothing keeps the wall clock in step".to_owned(),
             Self::Unknown => {
-                "Nothing shows that keeps the wall clock in step, and the kernel does not say"
+                "Nothing is seen that keeps the wall clock in step, and the kernel does not say whether it is"
                     .to_owned()
             }
         }

@@ -136,7 +136,7 @@ fn each_standing_is_named_and_only_the_keepers_own_bound_is_one() {
             vec![],
             None,
             None,
-            "Nothing shows that keeps the wall clock in step, and the kernel does not say",
+            "Nothing is seen that keeps the wall clock in step, and the kernel does not say whether it is",
             None,
         ),
         (
