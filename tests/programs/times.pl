@@ -30,7 +30,9 @@ for (1 .. 20000) {
 }
 my ($before, $day, $after) = (clock_gettime(CLOCK_REALTIME), time, clock_gettime(CLOCK_REALTIME));
 check($before - $bound <= $day && $day <= $after + $bound, "time is $day, not in $before..$after");
-check(abs(CORE::time() - $day) <= 1, "the core's time is not that of Time::HiRes");
+# The core's is the kernel's of the last tick; however long the program is held up in between.
+my ($early, $core, $late) = (time, CORE::time(), time);
+check(int($early - 0.1) <= $core && $core <= $late, "the core's time is $core, not in $early..$late");
 check(tv_interval([gettimeofday]) < 10, "gettimeofday");
 
 slept('sleep', 0.003, sub { sleep(0.003) });
