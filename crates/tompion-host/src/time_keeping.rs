@@ -10,6 +10,7 @@ mod keepers;
 mod mode6;
 mod processes;
 mod references;
+mod source;
 #[cfg(test)]
 mod tests;
 

@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Ask;
+use super::source::Source;
 
 /// Where it listens unless `cmdport` says otherwise.
 const PORT: u16 = 323;
@@ -36,15 +37,6 @@ pub struct Tracking {
     pub ahead_s: f64,
     pub root_delay_s: f64,
     pub root_dispersion_s: f64,
-}
-
-/// One source.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// Its address; four letters of a reference clock.
-    pub name: String,
-    pub is_reference_clock: bool,
-    pub state: &'static str,
 }
 
 /// What chronyd says; nothing where it does not answer, or in another way than it should.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Ask;
+use super::source::Source;
 
 const PORT: u16 = 123;
 /// No leap warning, version 2, mode 6.
@@ -28,14 +29,6 @@ pub struct Tracking {
     pub root_delay_s: f64,
     /// As of its last correction, and grown since then.
     pub root_dispersion_s: f64,
-}
-
-/// One source.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    pub name: String,
-    pub is_reference_clock: bool,
-    pub state: &'static str,
 }
 
 /// What ntpd says; nothing where it does not answer, as it may be told not to.

@@ -57,9 +57,28 @@ impl Processes {
     /// others as in `-gx`.
     pub fn has_option(&self, name: &str, letter: char) -> bool {
         self.arguments(name).flatten().any(|argument| {
-            argument
-                .strip_prefix('-')
-                .is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
+            // A value may stand behind its letter, as in `-c/etc/ntp.conf`.
+            let is_letters = |text: &str| text.bytes().all(|b| b.is_ascii_alphabetic());
+            let letters = argument.strip_prefix('-').filter(|text| is_letters(text));
+            letters.is_some_and(|letters| letters.contains(letter))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_a_letter_and_not_one_of_a_path() {
+        let has = |argument: &str| {
+            let process = Process {
+                name: "ntpd".to_owned(),
+                arguments: vec!["/usr/sbin/ntpd".to_owned(), argument.to_owned()],
+            };
+            Processes(vec![process]).has_option("ntpd", 'x')
+        };
+        assert!(has("-x") && has("-gx"));
+        assert!(!has("-c/etc/x.conf") && !has("--panicgate-x") && !has("x") && !has("-g"));
     }
 }

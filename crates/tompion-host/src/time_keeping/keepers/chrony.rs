@@ -44,19 +44,7 @@ fn found(here: &Here<'_>) -> Option<TimeKeeper> {
             .filter(|t| t.in_step)
             .map(|t| nanoseconds(t.ahead_s)),
         stratum: tracking.filter(|t| t.in_step).map(|t| t.stratum.into()),
-        sources: sources.into_iter().map(source).collect(),
+        sources: sources.into_iter().map(TimeSource::from).collect(),
         note: note.map(str::to_owned),
     })
-}
-
-fn source(source: cmdmon::Source) -> TimeSource {
-    let kind = match source.is_reference_clock {
-        true => "reference clock",
-        false => "server",
-    };
-    TimeSource {
-        name: source.name,
-        kind: kind.to_owned(),
-        state: source.state.to_owned(),
-    }
 }

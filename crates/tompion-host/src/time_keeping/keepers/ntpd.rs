@@ -59,19 +59,7 @@ pub(super) fn described(
             .map(|t| bound_ns(t.ahead_s, t.root_dispersion_s, t.root_delay_s)),
         offset_ns: followed.as_ref().map(|t| nanoseconds(t.ahead_s)),
         stratum: followed.as_ref().map(|t| t.stratum),
-        sources: sources.into_iter().map(source).collect(),
+        sources: sources.into_iter().map(TimeSource::from).collect(),
         note: silent.then(|| "it does not answer on its port".to_owned()),
     })
-}
-
-fn source(source: mode6::Source) -> TimeSource {
-    let kind = match source.is_reference_clock {
-        true => "reference clock",
-        false => "server",
-    };
-    TimeSource {
-        name: source.name,
-        kind: kind.to_owned(),
-        state: source.state.to_owned(),
-    }
 }
