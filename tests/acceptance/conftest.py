@@ -275,6 +275,7 @@ SLEEPING = {
     "test_both_forms_keep_long_periods_and_tell_their_figures",
     # A paced sender that is not held up.
     "test_iperf3_paced_udp",
+    "test_a_peer_takes_datagrams_and_files",
     # On a busy machine no two CPUs may run at once for long enough to compare their counters,
     # and the library says so, rightly, where the test expects the program's streams alone.
     "test_status_and_streams_are_the_programs",

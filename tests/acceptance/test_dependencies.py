@@ -45,8 +45,8 @@ def test_expressions_of_licences_are_understood(expression, enough):
 @pytest.fixture(scope="module")
 def packages():
     """Name, version and licences of all that is compiled for one target that Tompion runs on,
-    for tests too; others need no download."""
-    command = ["cargo", "tree", "--locked", "--offline", "--workspace", "--all-features"]
+    for tests too. On a new machine some that nothing here compiles are fetched for it."""
+    command = ["cargo", "tree", "--locked", "--workspace", "--all-features"]
     shape = ["--edges", "normal,build,dev", "--prefix", "none", "--no-dedupe", "--format", "{p}|{l}"]
     target = ["--target", DENY["graph"]["targets"][0]]
     done = subprocess.run([*command, *shape, *target], cwd=ROOT, capture_output=True, text=True)
