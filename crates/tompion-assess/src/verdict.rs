@@ -23,7 +23,8 @@ pub mod remedies;
 
 pub use assessment::*;
 pub use basis::{LEVEL, SMALLEST_RATIO};
-pub use choose::verdicts;
+pub use choose::{needed_cells, verdicts};
+pub use judge::ERROR;
 pub use profile::{Limit, Profile, profiles};
 
 use tompion_model::Cell;

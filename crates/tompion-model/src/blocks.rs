@@ -1,6 +1,7 @@
 //! The blocks of a cell under one view.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use tompion_stats::{
     BlockQuantile, BlockRange, Distribution, MeanDistribution, WithinBlock, block_quantile,
@@ -9,19 +10,59 @@ use tompion_stats::{
 
 use crate::{Summary, format_ns};
 
+/// The values of one block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// How many there are of each.
+    pub distribution: Distribution,
+    /// How they follow one another; `None` where their order is not known.
+    pub within: Option<WithinBlock>,
+    /// They themselves in time order; `None` where that is not known or they are too many to be kept.
+    pub in_order: Option<Arc<[i64]>>,
+}
+
+impl Block {
+    /// Values that are not kept themselves.
+    pub fn counted(distribution: Distribution, within: Option<WithinBlock>) -> Self {
+        Self {
+            distribution,
+            within,
+            in_order: None,
+        }
+    }
+}
+
 /// Values of a cell in picoseconds, one distribution a block, and how the values of each block
 /// follow one another.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
     distributions: Vec<Distribution>,
     within: Vec<Option<WithinBlock>>,
+    in_order: Vec<Option<Arc<[i64]>>>,
 }
 
 impl Blocks {
-    /// Adds a block; `within` is `None` where the order of its values is not known.
-    pub fn push(&mut self, (distribution, within): (Distribution, Option<WithinBlock>)) {
-        self.distributions.push(distribution);
-        self.within.push(within);
+    /// Adds a block.
+    pub fn push(&mut self, block: Block) {
+        self.distributions.push(block.distribution);
+        self.within.push(block.within);
+        self.in_order.push(block.in_order);
+    }
+
+    /// The same without the first blocks.
+    #[must_use]
+    pub fn after(&self, first: usize) -> Self {
+        let first = first.min(self.len());
+        Self {
+            distributions: self.distributions[first..].to_vec(),
+            within: self.within[first..].to_vec(),
+            in_order: self.in_order[first..].to_vec(),
+        }
+    }
+
+    /// The values of each block in time order; `None` where these of one are not kept.
+    pub fn in_order(&self) -> Option<Vec<&[i64]>> {
+        self.in_order.iter().map(Option::as_deref).collect()
     }
 
     /// Replaces the distributions by such of the same values, and gives the old ones.
@@ -102,7 +143,11 @@ impl FromIterator<Vec<i64>> for Blocks {
         for values in blocks {
             let distribution = Distribution::from_slice(&values);
             let within = WithinBlock::of(&values, &distribution);
-            all.push((distribution, within));
+            all.push(Block {
+                distribution,
+                within,
+                in_order: Some(values.into()),
+            });
         }
         all
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tompion_stats::{Distribution, MANY_DISTINCT};
 
 use crate::filled::EXACT;
-use crate::{Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, View};
+use crate::{Block, Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, View};
 
 /// Distinct values that all distributions of a run keep together, about: 128 MiB.
 const MOST_KEPT: usize = 1 << 23;
@@ -20,6 +20,13 @@ const LEAST_EACH: usize = 1 << 12;
 
 /// Missed periods of a run that stand for a value each; those of later trials are counted in bins.
 const MOST_EXACT: u64 = 1 << 25;
+
+/// Values of a block that are kept in their order, for what asks how late ones follow one another.
+/// Of more the distribution says enough.
+const MOST_IN_ORDER: usize = 1 << 17;
+
+/// Of all cells together: 32 MiB.
+const MOST_IN_ORDER_OF_ALL: usize = 1 << 22;
 
 /// Everything a run knows about one cell. Where a block, or all of them together, have very
 /// many distinct values, those within 2^-12 of one another are kept as their mean
@@ -112,31 +119,38 @@ impl Cell {
         measurement: &Measurement,
         most: usize,
         most_exact: u64,
-    ) -> usize {
-        let mut kept = 0;
-        let mut of = |view| {
+        most_in_order: usize,
+    ) -> Kept {
+        let mut kept = Kept::default();
+        let mut of = |view, most_in_order| {
             // How values follow one another is said by them all.
-            let (distribution, within) = data.block(view, most_exact);
-            let found = distribution.bounded(most);
-            kept += found.pairs().len();
-            (found, within)
+            let block = data.block(view, most_exact, most_in_order);
+            let distribution = block.distribution.bounded(most);
+            kept.distinct += distribution.pairs().len();
+            kept.in_order += block.in_order.as_ref().map_or(0, |values| values.len());
+            Block {
+                distribution,
+                ..block
+            }
         };
-        let measured = of(View::Measured);
+        let fills = measurement.period_ns.filter(|_| data.misses_periods());
+        // What is judged is kept in its order: with missed periods filled in, where there are any.
+        let measured = of(View::Measured, if fills.is_some() { 0 } else { most_in_order });
         // What is the same is neither counted nor kept twice.
         self.undisturbed_blocks.push(match data.is_disturbed() {
-            true => of(View::Undisturbed),
+            true => of(View::Undisturbed, 0),
             false => measured.clone(),
         });
         if let Some(period) = measurement.period_ns {
             let period_ps = period as i64 * 1000;
-            self.filled_blocks.push(match data.misses_periods() {
-                true => of(View::Filled { period_ps }),
-                false => measured.clone(),
+            self.filled_blocks.push(match fills {
+                Some(_) => of(View::Filled { period_ps }, most_in_order),
+                None => measured.clone(),
             });
         }
         self.blocks.push(measured);
-        let batched = of(View::Batched);
-        if !batched.0.is_empty() {
+        let batched = of(View::Batched, 0);
+        if !batched.distribution.is_empty() {
             self.batched_blocks.push(batched);
         }
         self.measurements.push(measurement.clone());
@@ -166,6 +180,15 @@ impl Cell {
     }
 }
 
+/// What a trial adds to the memory of a cell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    /// Distinct values of all distributions.
+    distinct: usize,
+    /// Values kept in their order.
+    in_order: usize,
+}
+
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.fold((0.0, 0u32), |(s, n), v| (s + v, n + 1));
     (n > 0).then(|| sum / f64::from(n))
@@ -183,6 +206,8 @@ pub struct Cells {
     most: usize,
     /// Missed periods that still stand for a value each.
     exact: u64,
+    /// Values that may still be kept in their order.
+    in_order: usize,
 }
 
 impl Default for Cells {
@@ -193,6 +218,7 @@ impl Default for Cells {
             room: MOST_KEPT,
             most: MANY_DISTINCT,
             exact: MOST_EXACT,
+            in_order: MOST_IN_ORDER_OF_ALL,
         }
     }
 }
@@ -227,7 +253,10 @@ impl Cells {
     fn take(&mut self, key: &Factors, data: &TrialData, measurement: &Measurement) -> &mut Cell {
         let cell = self.cells.entry(key.clone());
         let cell = cell.or_insert_with(|| Cell::empty(key.clone()));
-        self.kept += cell.add(data, measurement, self.most, self.exact);
+        let most_in_order = MOST_IN_ORDER.min(self.in_order);
+        let kept = cell.add(data, measurement, self.most, self.exact, most_in_order);
+        self.kept += kept.distinct;
+        self.in_order -= kept.in_order;
         let missed = data.missed_periods();
         if missed <= EXACT {
             self.exact = self.exact.saturating_sub(missed);

@@ -32,7 +32,7 @@ mod table_ref;
 mod time_keeping;
 mod trial;
 
-pub use blocks::{Blocks, range_in_words};
+pub use blocks::{Block, Blocks, range_in_words};
 pub use cells::{Cell, Cells};
 pub use clock_reading::ClockReading;
 pub use environment::*;

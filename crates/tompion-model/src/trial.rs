@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tompion_stats::{Bins, Distribution, WithinBlock};
 
+use crate::Block;
+
 use crate::filled::{EXACT, filled, filled_in_bins};
 use crate::{
     Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
@@ -307,18 +309,22 @@ impl TrialData {
 
     /// The same, and how the values follow one another; `None` where they are too few for that,
     /// or some are known by number alone. `most_exact` missed periods, and four million at most,
-    /// stand for a value each.
-    pub fn block(&self, view: View, most_exact: u64) -> (Distribution, Option<WithinBlock>) {
-        let (kept, within) = match self.in_order(view, most_exact.min(EXACT)) {
-            Ok(values) => {
-                let distribution = Distribution::from_slice(&values);
-                let within = WithinBlock::of(&values, &distribution);
-                (distribution, within)
-            }
-            Err(distribution) => (distribution, None),
-        };
+    /// stand for a value each; `most_in_order` values are kept in their order.
+    pub fn block(&self, view: View, most_exact: u64, most_in_order: usize) -> Block {
         let all_kept = self.bins.is_none() || view == View::Batched;
-        (self.with_bins(kept, view), within.filter(|_| all_kept))
+        match self.in_order(view, most_exact.min(EXACT)) {
+            Ok(values) => {
+                let kept = Distribution::from_slice(&values);
+                let within = WithinBlock::of(&values, &kept).filter(|_| all_kept);
+                let is_kept = all_kept && values.len() <= most_in_order;
+                Block {
+                    distribution: self.with_bins(kept, view),
+                    within,
+                    in_order: is_kept.then(|| values.into()),
+                }
+            }
+            Err(kept) => Block::counted(self.with_bins(kept, view), None),
+        }
     }
 
     /// The values under one view in time order; `None` where some are known by number alone.
@@ -424,9 +430,11 @@ impl TrialData {
             ..TrialSummary::default()
         };
         for (name, view) in self.views(period_ns) {
-            let (values, within) = self.block(view, EXACT);
+            let block = self.block(view, EXACT, 0);
+            let values = block.distribution;
             // Of the sets that runs are compared by.
-            let within = within.filter(|_| ["measured", "missed_filled"].contains(&name));
+            let is_compared = ["measured", "missed_filled"].contains(&name);
+            let within = block.within.filter(|_| is_compared);
             *summary.by_name(name).expect("a view of ours") =
                 Summary::of_trial(&values, within.as_ref());
             with(name, &values);

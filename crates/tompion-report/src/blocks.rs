@@ -400,8 +400,11 @@ pub(crate) struct Judgement {
 pub(crate) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "✓ pass",
-        Outcome::Fail => "✗ fail",
+        Outcome::WithRemedy => "+ with remedy",
+        Outcome::NearLimit => "~ near limit",
         Outcome::Inconclusive => "? inconclusive",
+        Outcome::NotMeasured => "- not measured",
+        Outcome::Fail => "✗ FAIL",
     }
 }
 

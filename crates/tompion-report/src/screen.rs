@@ -86,7 +86,7 @@ impl Screen {
                     let text = self.wrapped(&text, "  ", "    ");
                     self.line(&match outcome {
                         Outcome::Pass => self.paint.good(&text),
-                        Outcome::Fail | Outcome::Inconclusive => self.paint.warn(&text),
+                        _ => self.paint.warn(&text),
                     });
                 }
             }

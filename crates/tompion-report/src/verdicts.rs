@@ -35,11 +35,7 @@ pub(crate) fn by_load<'a>(
 /// The method a profile was judged with and why, without the platform and placement.
 pub(crate) fn judged_with(p: &ProfileVerdict) -> Option<String> {
     let here = p.method.clone()?.without(factor::PLATFORM);
-    let method = factors_in_words(&here.without(factor::PLACEMENT));
-    Some(match &p.chosen {
-        Some(why) => format!("{method} ({why})"),
-        None => method,
-    })
+    Some(factors_in_words(&here.without(factor::PLACEMENT)))
 }
 
 /// The verdicts of a run that holds several platforms or placements.
@@ -285,6 +281,8 @@ mod tests {
         LoadVerdict {
             load: "idle".into(),
             outcome: Outcome::Inconclusive,
+            as_it_is: Outcome::Inconclusive,
+            remedy: None,
             limit_ns: 12_000.0,
             quantile,
             estimate_ns: 503.0,
@@ -323,8 +321,8 @@ mod tests {
             requirement: String::new(),
             source: String::new(),
             outcome,
+            as_it_is: outcome,
             method: None,
-            chosen: None,
             missed_filled: false,
             by_load: vec![verdict(0.99, 500, 0)],
         };

@@ -98,6 +98,28 @@ impl LimitTest {
         by_number.min(self.p_exceeded)
     }
 
+    /// How many samples it takes at least to show at an error of `error` that the limit is kept, if no more
+    /// come to lie beyond it; `None` where so many are beyond that it may well be exceeded.
+    pub fn samples_needed(&self, error: f64) -> Option<u64> {
+        if self.beyond as f64 >= self.share * self.samples as f64 && self.beyond > 0 {
+            return None;
+        }
+        let is_enough = |samples: u64| Self { samples, ..*self }.p_kept() <= error;
+        let mut high = self.samples.max(1);
+        while !is_enough(high) {
+            high = high.checked_mul(2)?;
+        }
+        let mut low = self.beyond;
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            match is_enough(middle) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        Some(high)
+    }
+
     /// As many independent samples as say as much, and those of them beyond the limit.
     fn as_independent(&self) -> (f64, f64) {
         let of = |count: u64| count as f64 / self.clustering;

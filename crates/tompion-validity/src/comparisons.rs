@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tompion_assess::compare::{
     Figure, Judgement, Replicates, Required, Settings, Side, Verdict, compare,
 };
-use tompion_model::{Blocks, Design, Environment, Factors, RunHeader, factor};
+use tompion_model::{Block, Blocks, Design, Environment, Factors, RunHeader, factor};
 
 use crate::noise::Noise;
 use crate::table::{Bound, Counted};
@@ -213,7 +213,7 @@ fn parted(series: &Blocks, how: How, times: f64, seed: u64) -> [Replicates; 2] {
         let mut joined = Blocks::default();
         for (at, (block, within)) in series.iter().zip(series.within()).enumerate() {
             if order[at] == second {
-                joined.push((block.clone(), within.clone()));
+                joined.push(Block::counted(block.clone(), within.clone()));
             }
         }
         joined
@@ -266,7 +266,7 @@ fn slower(blocks: Blocks, times: f64) -> Blocks {
         let pairs = block.pairs().iter();
         let slower = pairs.map(|(value, count)| ((*value as f64 * times).round() as i64, *count));
         let slower = tompion_stats::Distribution::from_pairs(slower.collect::<BTreeMap<_, _>>());
-        all.push((slower, within.clone()));
+        all.push(Block::counted(slower, within.clone()));
     }
     all
 }

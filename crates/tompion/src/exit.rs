@@ -24,8 +24,8 @@ pub type Result = anyhow::Result<u8>;
 pub fn of_outcomes(outcomes: impl IntoIterator<Item = Outcome>) -> u8 {
     match outcomes.into_iter().max() {
         Some(Outcome::Fail) => FAILED,
-        Some(Outcome::Inconclusive) => INCONCLUSIVE,
-        Some(Outcome::Pass) | None => 0,
+        Some(Outcome::NearLimit | Outcome::Inconclusive | Outcome::NotMeasured) => INCONCLUSIVE,
+        Some(Outcome::Pass | Outcome::WithRemedy) | None => 0,
     }
 }
 

@@ -327,7 +327,7 @@ fn order(run: &Run, trial: &Trial) -> Result<Option<Order>> {
     if let (Some(order), true) = (stated, run.summaries_are_checked()) {
         return Ok(Some(order));
     }
-    let within = run.data(trial)?.block(view(trial), u64::MAX).1;
+    let within = run.data(trial)?.block(view(trial), u64::MAX, 0).within;
     Ok(within.as_ref().map(Order::of))
 }
 

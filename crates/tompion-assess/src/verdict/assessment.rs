@@ -3,16 +3,51 @@
 use serde::Serialize;
 use tompion_model::Factors;
 
-/// The outcome of holding a measured quantile against a limit.
+/// The outcome of holding a measured quantile against a limit, the better first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The whole interval lies within the limit.
+    /// The limit is kept.
     Pass,
-    /// The interval spans the limit, or there are too few samples.
+    /// It is kept with a remedy.
+    WithRemedy,
+    /// The quantile is shown to lie within a quarter of the limit, on neither side.
+    NearLimit,
+    /// Nothing is shown yet.
     Inconclusive,
-    /// The whole interval lies beyond the limit.
+    /// Nothing that could tell was measured.
+    NotMeasured,
+    /// The limit is exceeded.
     Fail,
+}
+
+impl Outcome {
+    /// All of them, the better first.
+    pub const ALL: [Self; 6] = [
+        Self::Pass,
+        Self::WithRemedy,
+        Self::NearLimit,
+        Self::Inconclusive,
+        Self::NotMeasured,
+        Self::Fail,
+    ];
+
+    /// What it is called.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::WithRemedy => "with remedy",
+            Self::NearLimit => "near limit",
+            Self::Inconclusive => "inconclusive",
+            Self::NotMeasured => "not measured",
+            Self::Fail => "FAIL",
+        }
+    }
+
+    /// Whether it says yes or no.
+    pub fn is_decided(self) -> bool {
+        matches!(self, Self::Pass | Self::WithRemedy | Self::Fail)
+    }
 }
 
 /// What a run means.
@@ -46,17 +81,16 @@ pub struct ProfileVerdict {
     pub requirement: String,
     /// Where the limit comes from.
     pub source: String,
-    /// Judged with the best method over every load that was measured.
+    /// The worst over the loads; a load on which a remedy helps counts as such.
     pub outcome: Outcome,
-    /// The method judged (factors without the load).
+    /// The same without remedies.
+    pub as_it_is: Outcome,
+    /// The sleep judged as it is (factors without the load).
     pub method: Option<Factors>,
-    /// Why that one of several, for example `the best of 4`.
-    pub chosen: Option<String>,
     /// Whether its quantiles have the missed periods filled in, as those of every
     /// method on a periodic grid.
     pub missed_filled: bool,
-    /// The judgement of that method under each load; empty when the run holds
-    /// nothing to judge.
+    /// The judgement under each load; empty when the run holds nothing to judge.
     pub by_load: Vec<LoadVerdict>,
 }
 
@@ -67,6 +101,11 @@ pub struct LoadVerdict {
     pub load: String,
     /// The outcome under this load.
     pub outcome: Outcome,
+    /// The outcome of the sleep as it is, which the figures below are of.
+    pub as_it_is: Outcome,
+    /// The remedy that was judged in its place, where it does not pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Remedied>,
     /// The limit, in nanoseconds.
     pub limit_ns: f64,
     /// The quantile judged, 0 to 1.
@@ -87,6 +126,25 @@ pub struct LoadVerdict {
     /// Samples it rests on; values filled in for missed periods do not count.
     pub samples: u64,
     /// How many more samples it needs before it can be judged (0: enough).
+    pub samples_missing: u64,
+    /// Why it is inconclusive, when it is.
+    pub reason: Option<String>,
+}
+
+/// A use with a remedy under one load. Which remedy is judged was decided by other blocks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remedied {
+    /// The remedy, for example `hybrid sleep`.
+    pub name: String,
+    /// What waits (factors without load and target).
+    pub method: Factors,
+    /// Whether it keeps the limit.
+    pub outcome: Outcome,
+    /// Its quantile, in nanoseconds.
+    pub estimate_ns: f64,
+    /// Samples it rests on.
+    pub samples: u64,
+    /// How many more it needs at least (0: enough).
     pub samples_missing: u64,
     /// Why it is inconclusive, when it is.
     pub reason: Option<String>,

@@ -1,11 +1,16 @@
-//! Which method and which target a profile is judged by.
+//! Which sleeps a profile is judged by: the one that programs have, and under each load on which that
+//! does not do, with a remedy.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use tompion_model::{Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
-use crate::verdict::judge::judge;
-use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, basis};
+use crate::verdict::judge::{ERROR, Part, judge, late_at_first};
+use crate::verdict::remedies::Remedy;
+use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, Remedied, basis};
+
+/// A use is judged at a target within this factor of its period.
+const AT_ITS_PERIOD: f64 = 2.0;
 
 /// One verdict a profile, in their order, for each platform and placement of several by
 /// itself.
@@ -81,240 +86,290 @@ fn scenes(cells: &[Cell]) -> Vec<Scene<'_>> {
 
 fn verdict(cells: &[&Cell], profile: &Profile) -> ProfileVerdict {
     let field = Field::new(cells, profile);
-    let (best, note) = field.best(profile);
-    let mut requirement = profile.requirement();
-    if let Some(note) = note {
-        requirement = format!("{requirement} ({note})");
-    }
+    let mut by_load: Vec<LoadVerdict> = field.loads.iter().filter_map(|l| field.pair(l)).collect();
+    by_load.sort_by_key(|l| (l.load != "idle", l.load.clone()));
+    let worst = |of: fn(&LoadVerdict) -> Outcome| {
+        let worst = by_load.iter().map(of).max();
+        match by_load.len() < field.loads.len() {
+            true => worst.max(Some(Outcome::NotMeasured)),
+            false => worst,
+        }
+        .unwrap_or(Outcome::NotMeasured)
+    };
+    let is_filled = |cell: &&Cell| !cell.filled_blocks.have_no_values();
     ProfileVerdict {
         name: profile.name.clone(),
         title: profile.title.clone(),
         platform: None,
         placement: None,
-        requirement,
+        requirement: field.requirement(),
         source: profile.source.clone(),
-        outcome: best.as_ref().map_or(Outcome::Inconclusive, |c| c.outcome),
-        method: best.as_ref().map(|c| c.method.clone()),
-        chosen: best.as_ref().and_then(|c| c.chosen.clone()),
-        missed_filled: best.as_ref().is_some_and(|c| c.missed_filled),
-        by_load: best.map(|c| c.by_load).unwrap_or_default(),
+        outcome: worst(|l| l.outcome),
+        as_it_is: worst(|l| l.as_it_is),
+        missed_filled: field.judged_as_it_is().any(|cell| is_filled(&cell)),
+        method: field.method(),
+        by_load,
     }
+}
+
+/// The cells, by their factors, whose further samples can decide what is still open for these profiles
+/// once `planned` blocks are done. All cells are of one place.
+pub fn needed_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTreeSet<Factors> {
+    let cells: Vec<&Cell> = cells.iter().collect();
+    let of_profile = |profile| needed(&cells, profile, planned);
+    profiles.iter().flat_map(of_profile).collect()
+}
+
+fn needed(cells: &[&Cell], profile: &Profile, planned: usize) -> BTreeSet<Factors> {
+    let field = Field {
+        planned,
+        ..Field::new(cells, profile)
+    };
+    let open = |load: &&str| {
+        let Some(as_it_is) = field.judged_at(&field.as_it_is, load) else {
+            return Vec::new();
+        };
+        let whole = Part::whole(field.planned);
+        let found = judge(as_it_is, profile.quantile, profile.limit_ns(), whole);
+        let mut needed = Vec::new();
+        let decided = |o: Outcome| matches!(o, Outcome::Pass | Outcome::Fail);
+        let is_open = |o: Option<Outcome>| !o.is_some_and(decided);
+        if is_open(found.as_ref().map(|v| v.outcome)) {
+            needed.push(as_it_is.factors.clone());
+        }
+        let few_late = late_at_first(as_it_is, profile.limit_ns())
+            .is_some_and(|late| late <= 1.0 - profile.quantile);
+        if found.is_none_or(|v| v.outcome != Outcome::Pass)
+            && !few_late
+            && let Some((_, cell, part)) = field.remedy(load)
+        {
+            let found = judge(cell, profile.quantile, profile.limit_ns(), part);
+            if is_open(found.map(|v| v.outcome)) {
+                needed.push(cell.factors.clone());
+            }
+        }
+        needed
+    };
+    field.loads.iter().flat_map(open).collect()
 }
 
 /// The cells that could serve a profile.
 struct Field<'a> {
-    cells: &'a [&'a Cell],
-    loads: BTreeSet<&'a str>,
-    /// Cell numbers by method (factors without the load).
-    methods: BTreeMap<Factors, Vec<usize>>,
-    /// Whether these are methods on a periodic grid.
-    on_grid: bool,
+    profile: &'a Profile,
+    cells: Vec<&'a Cell>,
+    loads: Vec<&'a str>,
+    /// The sleep that programs have, without load and target.
+    as_it_is: Option<Factors>,
+    /// What can take its place, what costs least first.
+    remedies: Vec<(&'static Remedy, Factors)>,
+    /// Blocks of the run.
+    planned: usize,
 }
 
 impl<'a> Field<'a> {
-    fn new(cells: &'a [&'a Cell], profile: &Profile) -> Self {
-        let mut field = Self {
-            cells,
-            loads: BTreeSet::new(),
-            methods: BTreeMap::new(),
-            on_grid: false,
-        };
-        for (i, cell) in cells.iter().enumerate() {
-            if cell.factors.level(factor::PROBE) == profile.probe && basis::samples(cell) > 0 {
-                field.loads.insert(cell.factors.level(factor::LOAD));
-                let method = cell.factors.clone().without(factor::LOAD);
-                field.methods.entry(method).or_default().push(i);
+    fn new(cells: &[&'a Cell], profile: &'a Profile) -> Self {
+        let of_probe = |c: &&&Cell| c.factors.level(factor::PROBE) == profile.probe;
+        let mut found: Vec<&Cell> = cells.iter().filter(of_probe).copied().collect();
+        found.retain(|c| basis::samples(c) > 0);
+        let mut loads: Vec<&str> = Vec::new();
+        let mut ways: Vec<Factors> = Vec::new();
+        for cell in &found {
+            let load = cell.factors.level(factor::LOAD);
+            if !loads.contains(&load) {
+                loads.push(load);
+            }
+            let way = way(cell);
+            if !ways.contains(&way) {
+                ways.push(way);
             }
         }
-        // Only methods measured under every load can be compared; when there is
-        // none, the others stay, and their loads that are missing tell.
-        let all = field.loads.len();
-        if field.methods.values().any(|m| m.len() == all) {
-            field.methods.retain(|_, m| m.len() == all);
-        }
-        // Profiles pace periodically. A relative sleep counts each wait from a
-        // new beginning, so the periods that it misses never show: beside a
-        // method that counts them it would win by what it does not see.
-        let on_grid = |m: &Vec<usize>| m.iter().all(|&i| cells[i].missed_periods.is_some());
-        field.on_grid = field.methods.values().any(on_grid);
-        if field.on_grid {
-            field.methods.retain(|_, m| on_grid(m));
-        }
-        field
-    }
-
-    /// The best candidate at the target nearest to the profile's period. If that
-    /// target was sampled too little, one further away may pass in its stead,
-    /// and the note says so.
-    fn best(&self, profile: &Profile) -> (Option<Candidate>, Option<String>) {
-        let by_target = self.by_target();
-        // Each further target that is looked at is a further choice.
-        let nearest_first = targets(&by_target, profile).into_iter().enumerate();
-        let mut at_targets = nearest_first.filter_map(|(before, target)| {
-            let best = self.best_at(&by_target[target], profile, before + 1)?;
-            Some((target, best))
+        let as_it_is = ways.iter().min_by_key(|w| how_unusual(w)).cloned();
+        let remedies = ways.iter().filter_map(|w| {
+            let before = as_it_is.as_ref()?;
+            Some((Remedy::of(before, w)?, w.clone()))
         });
-        let Some((target, nearest)) = at_targets.next() else {
-            return (None, None);
-        };
-        let relative = (!self.on_grid).then(|| {
-            "by relative sleeps, which do not see the periods they miss; no method with absolute deadlines was measured"
-                .to_owned()
+        let mut remedies: Vec<_> = remedies.collect();
+        remedies.sort_by_key(|(remedy, _)| remedy.place());
+        Self {
+            profile,
+            planned: found.iter().map(|c| c.blocks.len()).max().unwrap_or(0),
+            cells: found,
+            loads,
+            as_it_is,
+            remedies,
+        }
+    }
+
+    /// The cell of a way of waiting at the period of the profile: the nearest within a factor of
+    /// two, and measured alone rather than in company.
+    fn judged_at(&self, way_of: &Option<Factors>, load: &str) -> Option<&'a Cell> {
+        let here = self.of(way_of.as_ref()?, load);
+        let near = here.filter_map(|(cell, ns)| {
+            let times = (ns as f64 / self.profile.period_ns).ln().abs();
+            (times <= AT_ITS_PERIOD.ln() + 1e-9).then_some((cell, times))
         });
-        let noted = |note: Option<String>| match (note, relative) {
-            (Some(a), Some(b)) => Some(format!("{a}; {b}")),
-            (a, b) => a.or(b),
+        let nearest = near.min_by(|a, b| {
+            let company = |c: &Cell| c.factors.get(factor::COMPANY).is_some();
+            let first = a.1.total_cmp(&b.1);
+            first.then(company(a.0).cmp(&company(b.0)))
+        });
+        nearest.map(|(cell, _)| cell)
+    }
+
+    /// The cells of a way of waiting under a load, with their targets in nanoseconds.
+    fn of(&self, way_of: &Factors, load: &str) -> impl Iterator<Item = (&'a Cell, u64)> {
+        let here = move |c: &&&Cell| c.factors.level(factor::LOAD) == load && way(c) == *way_of;
+        let with_target =
+            |c: &'a Cell| Some((c, parse_duration_ns(c.factors.level(factor::TARGET)).ok()?));
+        self.cells.iter().filter(here).filter_map(move |c| with_target(c))
+    }
+
+    /// One use under one load; `None` where nothing was measured that could tell.
+    fn pair(&self, load: &str) -> Option<LoadVerdict> {
+        let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
+        let as_it_is = self.judged_at(&self.as_it_is, load);
+        let as_it_is = as_it_is.and_then(|c| judge(c, quantile, limit_ns, Part::whole(self.planned)));
+        let as_it_is = as_it_is.or_else(|| self.too_slow_at_longer(load));
+        let remedied = || {
+            let (remedy, cell, part) = self.remedy(load)?;
+            Some((remedy, cell, judge(cell, quantile, limit_ns, part)?))
         };
-        let starved = nearest.outcome == Outcome::Inconclusive
-            && nearest.by_load.iter().any(|l| l.samples_missing > 0);
-        if starved
-            && let Some((other, passing)) = at_targets.find(|(_, c)| c.outcome == Outcome::Pass)
-        {
-            let note = format!(
-                "judged at {}; too few samples at {}",
-                level_in_words(other),
-                level_in_words(target)
-            );
-            return (Some(passing), noted(Some(note)));
+        match as_it_is {
+            Some(verdict) if verdict.outcome == Outcome::Pass => Some(verdict),
+            Some(verdict) => Some(match remedied() {
+                Some((remedy, cell, found)) => verdict.remedied(remedy, way(cell), &found),
+                None => verdict,
+            }),
+            None => {
+                let (remedy, cell, found) = remedied()?;
+                let not_measured = LoadVerdict {
+                    outcome: Outcome::NotMeasured,
+                    as_it_is: Outcome::NotMeasured,
+                    ..found.clone()
+                };
+                Some(not_measured.remedied(remedy, way(cell), &found))
+            }
         }
-        let unseen = self.loads.len() - nearest.by_load.len();
-        let note = (unseen > 0).then(|| format!("not measured under {unseen} of the loads"));
-        (Some(nearest), noted(note))
     }
 
-    /// Methods with their cells, by target.
-    fn by_target(&self) -> ByTarget<'_> {
-        let mut all = ByTarget::new();
-        for (method, cells) in &self.methods {
-            let here = all.entry(method.level(factor::TARGET)).or_default();
-            here.push((method, cells));
-        }
-        all
+    /// The verdict where even at a longer period sleeps come later than may be: at a shorter one they
+    /// cannot be in time.
+    fn too_slow_at_longer(&self, load: &str) -> Option<LoadVerdict> {
+        let longer = self.of(self.as_it_is.as_ref()?, load);
+        let longer = longer.filter(|(_, ns)| *ns as f64 > self.profile.period_ns);
+        let (cell, _) = longer.min_by_key(|(_, ns)| *ns)?;
+        let part = Part::whole(self.planned);
+        let found = judge(cell, self.profile.quantile, self.profile.limit_ns(), part)?;
+        let target = level_in_words(cell.factors.level(factor::TARGET)).to_owned();
+        (found.outcome == Outcome::Fail).then(|| LoadVerdict {
+            reason: Some(format!("that late at {target} already, the shortest period slept")),
+            ..found
+        })
     }
 
-    /// Of these, which have one target; `targets` is how many have been looked at with this one.
-    fn best_at(
-        &self,
-        methods: &[(&Factors, &Vec<usize>)],
-        profile: &Profile,
-        targets: usize,
-    ) -> Option<Candidate> {
-        let tried = methods.len() * targets;
-        let all: Vec<Candidate> = methods
-            .iter()
-            .filter_map(|(method, cells)| self.candidate(method, cells, profile, tried))
-            .collect();
-        let (tried, passing) = (
-            all.len(),
-            all.iter().filter(|c| c.outcome == Outcome::Pass).count(),
-        );
-        let mut best = all.into_iter().min_by(Candidate::compare)?;
-        best.chosen = match (tried, passing) {
-            (1, _) => None,
-            (_, 0) => Some(format!("the best of {tried}")),
-            (_, 1) => Some(format!("the only one of {tried} that passes")),
-            (_, n) => Some(format!(
-                "of {n} that pass, the one that burns least CPU time"
-            )),
+    /// The remedy to judge under a load, its cell, and the blocks to judge it by. Of several one is
+    /// taken by the first block, and judged by the others.
+    fn remedy(&self, load: &str) -> Option<(&'static Remedy, &'a Cell, Part)> {
+        let limit_ns = self.profile.limit_ns();
+        let here = self.remedies.iter().filter_map(|(remedy, way)| {
+            let cell = self.judged_at(&Some(way.clone()), load)?;
+            Some((*remedy, cell, late_at_first(cell, limit_ns)?))
+        });
+        let here: Vec<_> = here.collect();
+        let may_be_late = 1.0 - self.profile.quantile;
+        let cheapest = here.iter().find(|(_, _, late)| *late <= may_be_late);
+        let best = || here.iter().min_by(|a, b| a.2.total_cmp(&b.2));
+        let &(remedy, cell, _) = cheapest.or_else(best)?;
+        let part = match (here.len(), self.planned) {
+            (1, _) => Part::whole(self.planned),
+            // There are no other blocks.
+            (n, 0..=1) => Part {
+                error: ERROR / n as f64,
+                ..Part::whole(self.planned)
+            },
+            _ => Part {
+                skipped: 1,
+                ..Part::whole(self.planned)
+            },
         };
-        Some(best)
+        Some((remedy, cell, part))
     }
 
-    fn candidate(
-        &self,
-        method: &Factors,
-        cells: &[usize],
-        profile: &Profile,
-        tried: usize,
-    ) -> Option<Candidate> {
-        let limit = profile.limit_ns();
-        let mut by_load: Vec<LoadVerdict> = cells
-            .iter()
-            .filter_map(|&i| judge(self.cells[i], profile.quantile, limit, tried))
-            .collect();
-        by_load.sort_by_key(|l| (l.load != "idle", l.load.clone()));
-        let mut outcome = by_load.iter().map(|l| l.outcome).max()?;
-        if by_load.len() < self.loads.len() {
-            outcome = outcome.max(Outcome::Inconclusive);
+    /// The cells that are judged as they are.
+    fn judged_as_it_is(&self) -> impl Iterator<Item = &'a Cell> {
+        let judged = |load: &&str| self.judged_at(&self.as_it_is, load);
+        self.loads.iter().filter_map(judged)
+    }
+
+    /// The sleep that is judged as it is, at its target.
+    fn method(&self) -> Option<Factors> {
+        let cell = self.judged_as_it_is().next();
+        cell.map(|c| c.factors.clone().without(factor::LOAD))
+    }
+
+    fn requirement(&self) -> String {
+        let requirement = self.profile.requirement();
+        let relative = |c: &Cell| c.missed_periods.is_none();
+        match self.judged_as_it_is().any(relative) {
+            true => format!(
+                "{requirement} (by relative sleeps, which do not see the periods they miss; no \
+                 method with absolute deadlines was measured)"
+            ),
+            false => requirement,
         }
-        let worst = by_load
-            .iter()
-            .map(|l| l.high_ns.unwrap_or(l.estimate_ns) / limit)
-            .fold(f64::NEG_INFINITY, f64::max);
-        let cpu_ns = cells
-            .iter()
-            .filter_map(|&i| self.cells[i].cpu_per_operation_ns())
-            .reduce(f64::max);
-        let missed_filled = |&i: &usize| !self.cells[i].filled_blocks.have_no_values();
-        Some(Candidate {
-            method: method.clone(),
-            chosen: None,
-            missed_filled: cells.iter().any(missed_filled),
+    }
+}
+
+/// How a cell waits, whatever the load and the target.
+fn way(cell: &Cell) -> Factors {
+    let factors = cell.factors.clone();
+    factors
+        .without(factor::LOAD)
+        .without(factor::TARGET)
+        .without(factor::COMPANY)
+}
+
+/// The place of a way of waiting among those that programs have: a sleep to absolute deadlines with
+/// the slack and the policy that threads start with comes first.
+fn how_unusual(way: &Factors) -> (u8, bool, bool, bool, bool, Option<u8>, Factors) {
+    let row = basis::method(way);
+    let kind = match row.map(|r| r.way) {
+        Some(Way::Sleeps) => 0,
+        Some(Way::SleepsThenSpins) => 1,
+        Some(_) => 2,
+        None => 3,
+    };
+    let is_usual = |level: Option<&str>, usual| level.is_none_or(|level| level == usual);
+    (
+        kind,
+        !row.is_some_and(|r| r.has_grid),
+        !is_usual(way.get(factor::SLACK), "default"),
+        !is_usual(way.get(factor::POLICY), "other"),
+        !row.is_some_and(|r| r.has_slack),
+        row.and_then(|r| r.usual),
+        way.clone(),
+    )
+}
+
+impl LoadVerdict {
+    /// The same where the remedy has been judged, too.
+    fn remedied(self, remedy: &'static Remedy, method: Factors, found: &Self) -> Self {
+        let outcome = match found.outcome {
+            Outcome::Pass => Outcome::WithRemedy,
+            _ => self.outcome,
+        };
+        Self {
             outcome,
-            by_load,
-            worst,
-            cpu_ns,
-        })
-    }
-}
-
-/// Methods with the numbers of their cells, by target.
-type ByTarget<'a> = BTreeMap<&'a str, Vec<(&'a Factors, &'a Vec<usize>)>>;
-
-/// Targets from the nearest to the period to the farthest, on a logarithmic
-/// scale; of two equally far the shorter first, those without a length last.
-fn targets<'a>(all: &ByTarget<'a>, profile: &Profile) -> Vec<&'a str> {
-    let names = all.keys().copied();
-    let mut targets: Vec<(f64, u64, &str)> = names
-        .map(|name| match parse_duration_ns(name) {
-            Ok(ns) => ((ns as f64 / profile.period_ns).ln().abs(), ns, name),
-            Err(_) => (f64::INFINITY, u64::MAX, name),
-        })
-        .collect();
-    targets.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(b.2)));
-    targets.into_iter().map(|t| t.2).collect()
-}
-
-/// A method with its judgement under each load.
-struct Candidate {
-    method: Factors,
-    /// Why it is the one to judge; `None` where there is no other.
-    chosen: Option<String>,
-    missed_filled: bool,
-    outcome: Outcome,
-    by_load: Vec<LoadVerdict>,
-    /// Largest upper end over the loads, relative to the limit.
-    worst: f64,
-    /// Largest CPU time per operation over the loads.
-    cpu_ns: Option<f64>,
-}
-
-impl Candidate {
-    /// The better of two first. Among methods that pass, being better than the
-    /// limit is worth less than leaving the CPU to others.
-    fn compare(&self, other: &Self) -> std::cmp::Ordering {
-        let price = |c: &Self| match c.outcome {
-            Outcome::Pass => (c.keeps_a_cpu(), c.cpu_class()),
-            Outcome::Inconclusive | Outcome::Fail => (false, 0),
-        };
-        self.outcome
-            .cmp(&other.outcome)
-            .then_with(|| price(self).cmp(&price(other)))
-            .then_with(|| self.worst.total_cmp(&other.worst))
-            .then_with(|| self.method.cmp(&other.method))
-    }
-
-    /// Whether it keeps a CPU to itself while it waits.
-    fn keeps_a_cpu(&self) -> bool {
-        basis::way(&self.method) == Some(Way::Spins)
-    }
-
-    /// CPU time to the nearest power of two: smaller differences decide nothing.
-    fn cpu_class(&self) -> i64 {
-        match self.cpu_ns {
-            Some(ns) if ns > 0.0 => ns.log2().round() as i64,
-            Some(_) => i64::MIN,
-            None => i64::MAX,
+            remedy: Some(Remedied {
+                name: remedy.name.to_owned(),
+                method,
+                outcome: found.outcome,
+                estimate_ns: found.estimate_ns,
+                samples: found.samples,
+                samples_missing: found.samples_missing,
+                reason: found.reason.clone(),
+            }),
+            ..self
         }
     }
 }

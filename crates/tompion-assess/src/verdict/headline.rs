@@ -19,21 +19,19 @@ pub fn headline(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> String {
         let members = entries.iter().filter(|e| e.1 == outcome);
         members.map(|e| e.0.clone()).collect()
     };
-    let (good, undecided, bad) = (
-        having(Outcome::Pass),
-        having(Outcome::Inconclusive),
-        having(Outcome::Fail),
-    );
-    let mut clauses = Vec::new();
-    if !good.is_empty() {
-        clauses.push(format!("good for {}", list(&good)));
-    }
-    if !bad.is_empty() {
-        clauses.push(format!("not for {}", list(&bad)));
-    }
-    if !undecided.is_empty() {
-        clauses.push(format!("inconclusive: {}", list(&undecided)));
-    }
+    let clauses = [
+        (Outcome::Pass, "good for"),
+        (Outcome::WithRemedy, "with a remedy for"),
+        (Outcome::Fail, "not for"),
+        (Outcome::NearLimit, "near the limit:"),
+        (Outcome::Inconclusive, "inconclusive:"),
+        (Outcome::NotMeasured, "not measured:"),
+    ];
+    let clauses = clauses.into_iter().filter_map(|(outcome, words)| {
+        let found = having(outcome);
+        (!found.is_empty()).then(|| format!("{words} {}", list(&found)))
+    });
+    let clauses: Vec<String> = clauses.collect();
     let only_idle = verdicts
         .iter()
         .flat_map(|v| &v.by_load)
@@ -101,7 +99,7 @@ fn entries(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> Vec<(String, Ou
 fn joined(group: &str, members: &[(&str, Outcome)]) -> Vec<(String, Outcome)> {
     // Whatever is met below a demand that is met, the range says it all.
     let orderly = members.is_sorted_by_key(|m| m.1);
-    [Outcome::Pass, Outcome::Inconclusive, Outcome::Fail]
+    Outcome::ALL
         .into_iter()
         .filter_map(|outcome| {
             let rates: Vec<String> = members
@@ -134,7 +132,7 @@ fn list(items: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::verdict::{LoadVerdict, profiles};
-    use Outcome::{Fail, Inconclusive, Pass};
+    use Outcome::{Fail, Inconclusive, NearLimit, Pass, WithRemedy};
 
     /// The headline for outcomes in the order of the data file: pacing at 300M,
     /// 1G, 10G, 100G, scheduler, audio, control, VoIP, game.
@@ -150,12 +148,14 @@ mod tests {
                 requirement: p.requirement(),
                 source: p.source.clone(),
                 outcome,
+                as_it_is: outcome,
                 method: None,
-                chosen: None,
                 missed_filled: false,
                 by_load: vec![LoadVerdict {
                     load: load.to_owned(),
                     outcome,
+                    as_it_is: outcome,
+                    remedy: None,
                     limit_ns: p.limit_ns(),
                     quantile: p.quantile,
                     estimate_ns: 1.0,
@@ -206,10 +206,10 @@ mod tests {
 
     #[test]
     fn no_combination_of_outcomes_makes_the_line_long() {
-        let three = [Pass, Inconclusive, Fail];
-        let longest = (0..3usize.pow(9))
+        let four = [Pass, WithRemedy, NearLimit, Fail];
+        let longest = (0..4usize.pow(9))
             .map(|code| {
-                let outcomes = std::array::from_fn(|i| three[code / 3usize.pow(i as u32) % 3]);
+                let outcomes = std::array::from_fn(|i| four[code / 4usize.pow(i as u32) % 4]);
                 line(outcomes, "idle").chars().count()
             })
             .max();

@@ -1,37 +1,76 @@
 //! One cell's quantile compared with one limit.
+//!
+//! Where the samples are there in their order, the number beyond the limit decides, looked at after each
+//! block ([`LimitTest`], [`LimitWatch`]); of runs that kept bins alone, the interval over blocks.
 
-use tompion_model::{Cell, factor};
-use tompion_stats::{BlockQuantile, NoInterval, interval_samples_needed};
+use tompion_model::{Blocks, Cell, factor, format_ns};
+use tompion_stats::{
+    BlockQuantile, Distribution, Limit, LimitTest, LimitWatch, NoInterval, interval_samples_needed,
+};
 
 use crate::verdict::basis::{self, LEVEL};
 use crate::verdict::profile::quantile_name;
 use crate::verdict::{LoadVerdict, Outcome};
 
+/// How often each of the two answers may be wrong: that a limit is kept, that it is exceeded.
+pub const ERROR: f64 = 0.025;
+
+/// A quantile that is shown to lie within this factor of the limit, either way, is near it.
+const NEAR: f64 = 1.25;
+
+/// Which blocks are judged, and at what error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// Blocks of the run.
+    pub planned: usize,
+    /// Those at the beginning by which it was chosen what is judged.
+    pub skipped: usize,
+    /// How often each answer may be wrong.
+    pub error: f64,
+}
+
+impl Part {
+    /// All of `planned` blocks.
+    pub fn whole(planned: usize) -> Self {
+        Self {
+            planned,
+            skipped: 0,
+            error: ERROR,
+        }
+    }
+}
+
 /// Holds the `quantile` of a cell against `limit_ns`; `None` when it has no samples.
-///
-/// The method of the cell is one of `methods` from which the best is taken. It passes only by an
-/// interval at the level of Bonferroni for so many: one that passes by chance would be taken.
-pub fn judge(cell: &Cell, quantile: f64, limit_ns: f64, methods: usize) -> Option<LoadVerdict> {
-    let blocks = basis::blocks(cell);
+pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Option<LoadVerdict> {
+    let blocks = basis::blocks(cell).after(part.skipped);
     let found = blocks.quantile(quantile, LEVEL)?;
-    let corrected = 1.0 - (1.0 - LEVEL) / methods.max(1) as f64;
-    let upper_ps = match methods {
-        0 | 1 => found.interval,
-        _ => blocks.quantile(quantile, corrected)?.interval,
+    let limit_ps = limit_ns * 1e3;
+    let taken = cell.blocks.iter().skip(part.skipped);
+    let samples = taken.map(Distribution::len).sum();
+    let decision = match blocks.in_order() {
+        Some(values) => by_number(&values, quantile, limit_ps, part, samples),
+        None => by_interval(&blocks, &found, quantile, limit_ps, part.error, samples),
     };
-    let samples = basis::samples(cell);
-    let missing = interval_samples_needed(quantile).saturating_sub(samples);
-    let (outcome, reason) = decide(
-        &found,
-        upper_ps.map(|i| i.high),
-        quantile,
-        limit_ns * 1e3,
-        missing,
-    );
+    // Blocks of many samples must not outvote the others, which the printed figure heeds.
+    let agrees = match decision.outcome {
+        Outcome::Pass => found.value <= limit_ps,
+        Outcome::Fail => found.value > limit_ps,
+        _ => true,
+    };
+    let decision = match agrees {
+        true => decision,
+        false => Decision {
+            outcome: Outcome::Inconclusive,
+            missing: 0,
+            reason: Some("blocks with few samples say otherwise than those with many".to_owned()),
+        },
+    };
     let interval_ns = found.interval.ok().map(|i| i.scaled(1e-3));
     Some(LoadVerdict {
         load: cell.factors.level(factor::LOAD).to_owned(),
-        outcome,
+        outcome: decision.outcome,
+        as_it_is: decision.outcome,
+        remedy: None,
         limit_ns,
         quantile,
         estimate_ns: found.value / 1e3,
@@ -40,23 +79,126 @@ pub fn judge(cell: &Cell, quantile: f64, limit_ns: f64, methods: usize) -> Optio
         blocks_low_ns: found.range.map(|r| r.low / 1e3),
         blocks_high_ns: found.range.map(|r| r.high / 1e3),
         samples,
-        samples_missing: if outcome == Outcome::Fail { 0 } else { missing },
-        reason,
+        samples_missing: decision.missing,
+        reason: decision.reason,
     })
 }
 
-/// `upper` is the end of the interval that a method has to pass by; all in picoseconds.
-fn decide(
+/// The share of the values of the first block that lie beyond a limit in nanoseconds.
+pub(super) fn late_at_first(cell: &Cell, limit_ns: f64) -> Option<f64> {
+    let first = basis::blocks(cell).first().filter(|b| !b.is_empty())?;
+    Some(first.count_above(whole(limit_ns * 1e3)) as f64 / first.len() as f64)
+}
+
+struct Decision {
+    outcome: Outcome,
+    missing: u64,
+    reason: Option<String>,
+}
+
+impl Decision {
+    fn clear(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            missing: 0,
+            reason: None,
+        }
+    }
+}
+
+/// The largest whole number of picoseconds that keeps a limit.
+fn whole(limit_ps: f64) -> i64 {
+    limit_ps.floor().clamp(i64::MIN as f64, i64::MAX as f64) as i64
+}
+
+/// By the samples beyond the limit, looked at after each block; values are those of the blocks to judge by.
+fn by_number(
+    values: &[&[i64]],
+    quantile: f64,
+    limit_ps: f64,
+    part: Part,
+    taken: u64,
+) -> Decision {
+    let planned = part.planned.saturating_sub(part.skipped).max(1);
+    let all: Vec<i64> = values.concat();
+    let limit = whole(limit_ps);
+    let mut watch = LimitWatch::new(part.error, 1.0);
+    let mut seen = 0;
+    for (i, block) in values.iter().enumerate() {
+        seen += block.len();
+        let done = (i + 1) as f64 / planned as f64;
+        // While no more are late than may be, only the last look can tell anything.
+        let may_decide = done >= 1.0 - 1e-9 || has_many_late(&all[..seen], limit, quantile);
+        let test = may_decide.then(|| LimitTest::of(&all[..seen], limit, quantile));
+        match test.flatten().map(|test| watch.look(&test, done)) {
+            Some(Limit::Kept) => return Decision::clear(Outcome::Pass),
+            Some(Limit::Exceeded) => return Decision::clear(Outcome::Fail),
+            Some(Limit::Open) | None => {}
+        }
+    }
+    let Some(test) = LimitTest::of(&all, limit, quantile) else {
+        let name = quantile_name(quantile);
+        return Decision {
+            outcome: Outcome::Inconclusive,
+            missing: interval_free_samples(quantile, part.error),
+            reason: Some(format!("too few samples for the {name}")),
+        };
+    };
+    let exceeds = |times: f64| LimitTest::of(&all, whole(limit_ps * times), quantile);
+    let near = exceeds(1.0 / NEAR).is_some_and(|t| t.p_exceeded() <= part.error)
+        && exceeds(NEAR).is_some_and(|t| t.p_kept() <= part.error);
+    if near {
+        let [low, high] = [limit_ps / NEAR, limit_ps * NEAR].map(|ps| format_ns(ps / 1e3));
+        return Decision {
+            outcome: Outcome::NearLimit,
+            missing: 0,
+            reason: Some(format!("between {low} and {high}")),
+        };
+    }
+    let name = quantile_name(quantile);
+    // Filled in values are none that were taken.
+    let missing = test.samples_needed(part.error).map_or(0, |needed| {
+        let in_all = (u128::from(taken) * u128::from(needed)).div_ceil(u128::from(test.samples));
+        u64::try_from(in_all).map_or(u64::MAX, |n| n.saturating_sub(taken).max(1))
+    });
+    let reason = match missing {
+        0 => format!("so near the limit that so few samples do not decide the {name}"),
+        1 => format!("too few samples: {name} needs 1 more sample"),
+        n => format!("too few samples: {name} needs {n} more samples"),
+    };
+    Decision {
+        outcome: Outcome::Inconclusive,
+        missing,
+        reason: Some(reason),
+    }
+}
+
+/// Samples of which none is late that show a limit to be kept.
+fn interval_free_samples(quantile: f64, error: f64) -> u64 {
+    (error.ln() / quantile.ln()).ceil() as u64
+}
+
+fn has_many_late(values: &[i64], limit: i64, quantile: f64) -> bool {
+    let late = values.iter().filter(|v| **v > limit).count();
+    late as f64 > (1.0 - quantile) * values.len() as f64
+}
+
+/// By the interval over blocks, of runs whose samples are known by number alone.
+fn by_interval(
+    blocks: &Blocks,
     found: &BlockQuantile,
-    upper: Result<f64, NoInterval>,
     quantile: f64,
     limit: f64,
-    missing: u64,
-) -> (Outcome, Option<String>) {
+    error: f64,
+    samples: u64,
+) -> Decision {
     // Fewer samples will do to fail than to pass: those that came late were seen.
     if found.low.is_some_and(|low| low > limit) {
-        return (Outcome::Fail, None);
+        return Decision::clear(Outcome::Fail);
     }
+    let missing = interval_samples_needed(quantile).saturating_sub(samples);
+    let upper = blocks.quantile(quantile, 1.0 - 2.0 * error);
+    let upper = upper.map_or(found.interval, |found| found.interval);
     let reason = match (found.interval, upper) {
         (Err(why @ NoInterval::Blocks { .. }), _) => why.to_string(),
         _ if missing > 0 => {
@@ -65,182 +207,18 @@ fn decide(
             format!("too few samples: {name} needs {missing} more {more}")
         }
         (Err(why), _) | (Ok(_), Err(why)) => why.to_string(),
-        (Ok(_), Ok(upper)) if upper <= limit => return (Outcome::Pass, None),
+        (Ok(_), Ok(upper)) if upper.high <= limit => return Decision::clear(Outcome::Pass),
         (Ok(interval), Ok(_)) if interval.high > limit => {
             "the 95 % interval spans the limit".to_owned()
         }
-        _ => "so close to the limit that one of several methods may pass by chance".to_owned(),
+        _ => "so close to the limit that one of several remedies may pass by chance".to_owned(),
     };
-    (Outcome::Inconclusive, Some(reason))
+    Decision {
+        outcome: Outcome::Inconclusive,
+        missing,
+        reason: Some(reason),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::verdict::planted::{Planted, ramp_ns};
-    use proptest::prelude::*;
-    use tompion_model::Blocks;
-
-    fn judged(cell: &Cell, limit_ns: f64) -> LoadVerdict {
-        judge(cell, 0.99, limit_ns, 1).unwrap()
-    }
-
-    #[test]
-    fn a_planted_quantile_passes_above_and_fails_below() {
-        // 0..=100 µs in every block: the p99 is 99 µs, and 99 to 100 µs is what so many samples say.
-        let block = ramp_ns(100_000, 101).repeat(40);
-        let cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &block);
-        let pass = judged(&cell, 100_000.0);
-        assert_eq!(
-            (pass.outcome, pass.samples, pass.samples_missing),
-            (Outcome::Pass, 32_320, 0)
-        );
-        assert!((pass.estimate_ns - 99_000.0).abs() < 1.0);
-        let fail = judged(&cell, 98_999.0);
-        assert_eq!((fail.outcome, fail.reason), (Outcome::Fail, None));
-        assert_eq!(judged(&cell, 99_500.0).outcome, Outcome::Inconclusive);
-    }
-
-    #[test]
-    fn the_best_of_many_methods_has_to_pass_by_more() {
-        let mut state = 1u64;
-        let mut noise = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 40) as i64
-        };
-        let noisy: Vec<Vec<i64>> = (0..8)
-            .map(|_| (0..4_000).map(|_| noise()).collect())
-            .collect();
-        let cell = Planted::wake_up("usleep", "100us", "idle").each_block(&noisy);
-        let limit_ns = judged(&cell, 1e9).high_ns.unwrap();
-        let of = |methods| judge(&cell, 0.99, limit_ns, methods).unwrap();
-        assert_eq!(of(1).outcome, Outcome::Pass);
-        assert_eq!(of(50).outcome, Outcome::Inconclusive);
-        assert!(of(50).reason.unwrap().contains("several methods"));
-    }
-
-    #[test]
-    fn an_interval_across_the_limit_is_inconclusive() {
-        let quiet = vec![10_000; 100];
-        let loud = vec![90_000; 100];
-        let halves: Vec<_> = (0..8)
-            .map(|i| if i % 2 == 0 { &quiet } else { &loud })
-            .collect();
-        let cell = Planted::wake_up("usleep", "100us", "idle").each_block(halves);
-        let v = judge(&cell, 0.5, 50_000.0, 1).unwrap();
-        assert_eq!(v.outcome, Outcome::Inconclusive);
-        assert!(v.low_ns.unwrap() <= 50_000.0 && v.high_ns.unwrap() > 50_000.0);
-        assert_eq!(v.reason.unwrap(), "the 95 % interval spans the limit");
-    }
-
-    #[test]
-    fn too_few_samples_say_exactly_how_many_more() {
-        let with =
-            |n: usize| Planted::wake_up("usleep", "100us", "idle").blocks(8, &vec![5_000; n]);
-        let short = judged(&with(3_749), 12_000.0);
-        assert_eq!(
-            (short.outcome, short.samples, short.samples_missing),
-            (Outcome::Inconclusive, 29_992, 8)
-        );
-        assert_eq!(
-            short.reason.unwrap(),
-            "too few samples: p99 needs 8 more samples"
-        );
-        assert_eq!(judged(&with(3_750), 12_000.0).outcome, Outcome::Pass);
-    }
-
-    #[test]
-    fn five_blocks_never_decide() {
-        for value in [1_000, 1_000_000] {
-            let cell = Planted::wake_up("usleep", "100us", "idle").blocks(5, &vec![value; 500]);
-            let v = judged(&cell, 12_000.0);
-            assert_eq!(v.outcome, Outcome::Inconclusive);
-            assert_eq!(
-                v.reason.unwrap(),
-                "5 blocks; an interval over blocks needs at least 6"
-            );
-        }
-    }
-
-    #[test]
-    fn a_clear_failure_needs_no_full_sample() {
-        let late = Planted::wake_up("usleep", "100us", "idle").blocks(8, &[60_000; 10]);
-        let v = judged(&late, 12_000.0);
-        assert_eq!(
-            (v.outcome, v.samples, v.samples_missing),
-            (Outcome::Fail, 80, 0)
-        );
-        // One late sample of ten in each of eight blocks: 8 of 80 beyond a limit
-        // that one in a hundred may exceed has a probability of 3e-6.
-        let mut block = vec![5_000; 9];
-        block.push(60_000);
-        let some = Planted::wake_up("usleep", "100us", "idle").blocks(8, &block);
-        assert_eq!(judged(&some, 12_000.0).outcome, Outcome::Fail);
-        // A single late sample proves nothing.
-        let mut blocks = vec![vec![5_000; 10]; 8];
-        blocks[3][0] = 60_000;
-        let one = Planted::wake_up("usleep", "100us", "idle").each_block(&blocks);
-        assert_eq!(judged(&one, 12_000.0).outcome, Outcome::Inconclusive);
-    }
-
-    #[test]
-    fn filled_in_values_count_for_the_quantile_but_not_as_samples() {
-        let mut cell = Planted::wake_up("timerfd", "100us", "idle").blocks(8, &vec![5_000; 50]);
-        let mut filled = vec![5_000_000; 50];
-        filled.extend(vec![300_000_000; 10]);
-        cell.filled_blocks = Blocks::from_iter(vec![filled; 8]);
-        let v = judged(&cell, 12_000.0);
-        assert_eq!((v.outcome, v.samples), (Outcome::Fail, 400));
-    }
-
-    #[test]
-    fn a_cell_without_samples_is_not_judged() {
-        let cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &[]);
-        assert!(judge(&cell, 0.99, 1.0, 1).is_none());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn longer_latencies_never_improve_the_outcome(
-            blocks in prop::collection::vec(prop::collection::vec(1_000i64..30_000, 20..70), 5..9),
-            by in 1.0f64..3.0,
-        ) {
-            let longer: Vec<Vec<i64>> = blocks.iter()
-                .map(|b| b.iter().map(|v| (*v as f64 * by) as i64).collect())
-                .collect();
-            let cell = |b: &[Vec<i64>]| Planted::wake_up("usleep", "100us", "idle").each_block(b);
-            let before = judged(&cell(&blocks), 20_000.0).outcome;
-            let after = judged(&cell(&longer), 20_000.0).outcome;
-            prop_assert!(after >= before, "{before:?} became {after:?}");
-        }
-
-        #[test]
-        fn a_larger_limit_never_worsens_the_outcome(
-            blocks in prop::collection::vec(prop::collection::vec(1_000i64..30_000, 20..70), 5..9),
-            limit in 5_000.0f64..30_000.0,
-            more in 0.0f64..20_000.0,
-        ) {
-            let cell = Planted::wake_up("usleep", "100us", "idle").each_block(&blocks);
-            prop_assert!(judged(&cell, limit + more).outcome <= judged(&cell, limit).outcome);
-        }
-
-        #[test]
-        fn spreading_a_block_out_never_turns_fail_into_pass(
-            centre in 1_000i64..30_000,
-            spread in 0i64..10_000,
-            wider in 0i64..10_000,
-        ) {
-            let cell = |spread: i64| {
-                let block: Vec<i64> = (0..60).map(|i| centre + spread * (i % 3 - 1)).collect();
-                Planted::wake_up("usleep", "100us", "idle").blocks(8, &block)
-            };
-            let narrow = judged(&cell(spread), 20_000.0).outcome;
-            let wide = judged(&cell(spread + wider), 20_000.0).outcome;
-            prop_assert!(!(narrow == Outcome::Fail && wide == Outcome::Pass));
-        }
-    }
-}
+mod tests;

@@ -1,4 +1,8 @@
-//! The words for remedies that more than one command tries.
+//! The remedies that verdicts may take in place of the sleep as it is, and the words for them.
+
+use tompion_model::{Factors, Way, factor};
+
+use crate::verdict::basis;
 
 /// How a remedy is applied, and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,3 +24,86 @@ pub const HYBRID_SLEEP: Words = Words {
     how: "tompion_time::sleep::Sleeper::new(Policy::hybrid()), then sleep(duration) or sleep_until_ns(deadline)",
     price: "it spins over the last microseconds of each sleep",
 };
+
+/// Spinning to the deadline in place of a sleep.
+pub const SPINNING: Words = Words {
+    how: "read the clock in a loop until the deadline, for example by tompion_time::sleep::Policy::spin()",
+    price: "it keeps a CPU to itself",
+};
+
+/// A real-time policy for the sleeping thread.
+pub const REAL_TIME: Words = Words {
+    how: "sched_setscheduler(0, SCHED_FIFO, &param) in the sleeping thread",
+    price: "it needs CAP_SYS_NICE, and a loop that never sleeps keeps others from its CPU",
+};
+
+/// What a program can do in place of sleeping as it does.
+#[derive(Debug)]
+pub struct Remedy {
+    /// What it is called in verdicts: `with slack 1 ns`.
+    pub name: &'static str,
+    /// How it is applied, and what it costs.
+    pub words: Words,
+    /// Whether what has the second factors is what has the first, with this remedy. Load and target
+    /// are not among them.
+    applies: fn(&Factors, &Factors) -> bool,
+}
+
+impl PartialEq for Remedy {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// All of them, what costs least first.
+pub static REMEDIES: [Remedy; 4] = [
+    Remedy {
+        name: "slack 1 ns",
+        words: TIMER_SLACK,
+        applies: |before, after| {
+            after.get(factor::SLACK) == Some("1ns")
+                && *after == before.clone().with(factor::SLACK, "1ns")
+        },
+    },
+    Remedy {
+        name: "hybrid sleep",
+        words: HYBRID_SLEEP,
+        applies: |before, after| is_way(after, Way::SleepsThenSpins) && rest(before) == rest(after),
+    },
+    Remedy {
+        name: "real-time policy",
+        words: REAL_TIME,
+        applies: |before, after| {
+            let policy = |f: &Factors| f.clone().without(factor::POLICY);
+            before.level(factor::POLICY) == "other"
+                && !["other", "idle", "batch"].contains(&after.level(factor::POLICY))
+                && policy(before) == policy(after)
+        },
+    },
+    Remedy {
+        name: "spinning",
+        words: SPINNING,
+        applies: |before, after| is_way(after, Way::Spins) && rest(before) == rest(after),
+    },
+];
+
+impl Remedy {
+    /// Its place in the list: what costs less comes first.
+    pub(super) fn place(&self) -> Option<usize> {
+        REMEDIES.iter().position(|r| r == self)
+    }
+
+    /// What `after` is to `before`, both without load and target.
+    pub(super) fn of(before: &Factors, after: &Factors) -> Option<&'static Self> {
+        REMEDIES.iter().find(|r| (r.applies)(before, after))
+    }
+}
+
+fn is_way(factors: &Factors, way: Way) -> bool {
+    basis::way(factors) == Some(way)
+}
+
+/// What stays as it is where another method waits.
+fn rest(factors: &Factors) -> Factors {
+    factors.clone().without(factor::METHOD).without(factor::SLACK)
+}

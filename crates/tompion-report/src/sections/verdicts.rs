@@ -133,16 +133,12 @@ fn by_load(profiles: &[ProfileVerdict], missed: bool) -> Table {
         let judged = judged.map(|v| v.map_or(Entry::None, |v| judgement(v, filled)));
         let entries = [Entry::Text(p.requirement.clone()), overall(p)];
         let method = p.method.as_ref().map(|method| {
-            let why = p
-                .chosen
-                .as_ref()
-                .map_or_else(String::new, |why| format!(" ({why})"));
             let filled = if p.missed_filled {
                 ", corrected for coordinated omission"
             } else {
                 ""
             };
-            format!("judged with {}{why}{filled}", factors_in_words(method))
+            format!("judged with {}{filled}", factors_in_words(method))
         });
         let notes = [p.name.clone(), p.requirement.clone()];
         let notes = notes.into_iter().chain(method).chain([p.source.clone()]);

@@ -158,3 +158,29 @@ fn a_limit_is_kept_only_after_the_time_that_rare_pauses_need() {
     let mut watch = LimitWatch::new(0.025, 0.6);
     assert_eq!(watch.look(&late, 0.1), Limit::Exceeded);
 }
+
+#[test]
+fn as_many_samples_are_needed_as_binomial_tables_say() {
+    // None, one and two beyond, as often in the literature: 0.999^3688 = 0.02497.
+    for (q, beyond, needed) in [
+        (0.999, 0, 3688),
+        (0.999, 1, 5570),
+        (0.999, 2, 7223),
+        (0.99, 0, 368),
+        (0.99, 1, 555),
+        (0.99, 2, 720),
+    ] {
+        // Apart from one another, so that none is a cluster.
+        let mut values = vec![1i64; 8_000];
+        (0..beyond).for_each(|i| values[1_000 + 3_000 * i] = 100);
+        let test = LimitTest::of(&values, 50, q).unwrap();
+        assert_eq!(test.samples_needed(0.025), Some(needed), "{q} {beyond}");
+        let fewer = LimitTest::of(&values[..values.len() / 8], 50, q).unwrap();
+        if beyond == 0 {
+            assert_eq!(fewer.samples_needed(0.025), Some(needed));
+        }
+    }
+    let late = vec![100i64; 100];
+    let test = LimitTest::of(&late, 50, 0.99).unwrap();
+    assert_eq!(test.samples_needed(0.025), None);
+}

@@ -202,7 +202,7 @@ pub(super) fn badge(outcome: Outcome) -> Markup {
     let class = match outcome {
         Outcome::Pass => "pass",
         Outcome::Fail => "fail",
-        Outcome::Inconclusive => "open",
+        _ => "open",
     };
     let (sign, word) = word(outcome).split_once(' ').unwrap_or_default();
     markup! { span class={ "badge " (class) } { span aria-hidden="true" { (sign) } " " (word) } }

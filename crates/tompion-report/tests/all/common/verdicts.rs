@@ -9,6 +9,8 @@ pub fn verdict(load: &str, outcome: Outcome, estimate_ns: f64) -> LoadVerdict {
     LoadVerdict {
         load: load.into(),
         outcome,
+        as_it_is: outcome,
+        remedy: None,
         limit_ns: 12_000.0,
         quantile: 0.99,
         estimate_ns,
@@ -41,7 +43,7 @@ pub fn assessment() -> Assessment {
         source: "Kirova 2019, eq. 1: R = 8 * MTU / T, MTU 1500 bytes, T = 12 µs".into(),
         outcome: outcomes.into_iter().max().unwrap(),
         method: Some(method.clone()),
-        chosen: Some("of 3 that pass, the one that burns least CPU time".into()),
+        as_it_is: outcomes.into_iter().max().unwrap(),
         missed_filled: true,
         by_load: vec![
             verdict("idle", outcomes[0], 140.0),
