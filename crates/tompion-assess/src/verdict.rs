@@ -16,6 +16,7 @@ mod clocks;
 mod findings;
 mod headline;
 mod judge;
+mod lateness;
 #[cfg(test)]
 mod planted;
 mod profile;
@@ -25,7 +26,8 @@ pub use assessment::*;
 pub use basis::{LEVEL, SMALLEST_RATIO};
 pub use choose::{needed_cells, verdicts};
 pub use judge::ERROR;
-pub use profile::{Limit, Profile, profiles};
+pub use lateness::{LateUnder, Lateness, LatenessRow, lateness};
+pub use profile::{Limit, Profile, profiles, quantile_name};
 
 use tompion_model::Cell;
 

@@ -10,6 +10,7 @@ tompion_model::entries! {
     /// Every load, in the order in which they are shown and joined.
     pub(crate) static ALL: [Load] =
         idle,
+        busy,
         cpu,
         io,
         hd,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tompion_stats::{Distribution, MANY_DISTINCT};
 
 use crate::filled::EXACT;
-use crate::{Block, Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, View};
+use crate::{Block, Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, TrialDraft, View};
 
 /// Distinct values that all distributions of a run keep together, about: 128 MiB.
 const MOST_KEPT: usize = 1 << 23;
@@ -238,9 +238,27 @@ impl Cells {
 
     /// Adds a trial with its samples; trials are added in the order of execution.
     pub fn add(&mut self, trial: &Trial, data: &TrialData) {
-        let cell = self.take(&trial.factors, data, &trial.measurement);
-        cell.loads.extend(trial.load.clone());
-        if let Some(missed) = trial.summary.missed_periods {
+        let missed = trial.summary.missed_periods;
+        self.add_one(&trial.factors, &trial.measurement, trial.load.as_ref(), missed, data);
+    }
+
+    /// The same of a trial that is being saved.
+    pub fn add_draft(&mut self, trial: &TrialDraft, data: &TrialData) {
+        let missed = trial.missed_periods;
+        self.add_one(&trial.factors, &trial.measurement, trial.load.as_ref(), missed, data);
+    }
+
+    fn add_one(
+        &mut self,
+        factors: &Factors,
+        measurement: &Measurement,
+        load: Option<&LoadEvidence>,
+        missed: Option<u64>,
+        data: &TrialData,
+    ) {
+        let cell = self.take(factors, data, measurement);
+        cell.loads.extend(load.cloned());
+        if let Some(missed) = missed {
             *cell.missed_periods.get_or_insert(0) += missed;
         }
         while self.kept > self.room && self.most > LEAST_EACH {
@@ -262,6 +280,11 @@ impl Cells {
             self.exact = self.exact.saturating_sub(missed);
         }
         cell
+    }
+
+    /// All cells so far.
+    pub fn so_far(&self) -> Vec<Cell> {
+        self.cells.values().cloned().collect()
     }
 
     /// All cells.

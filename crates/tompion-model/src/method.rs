@@ -35,6 +35,8 @@ pub enum InCheck {
     Once,
     /// At every target.
     EveryTarget,
+    /// At every target, and where a check measures no more than its verdicts take.
+    Always,
 }
 
 /// A method of a probe, as lists, help and reports show it.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod among;
+mod answer;
 mod blocks;
 mod causes;
 mod ccdf;
@@ -43,6 +44,7 @@ mod time_lost;
 mod timer_events;
 mod verdicts;
 
+pub use answer::{LINES, answer};
 pub use data::ReportData;
 pub use documents::*;
 pub use environment::environment_text;

@@ -9,7 +9,7 @@ use crate::blocks::{Block, Content, Item, Media, shown, word};
 use crate::data::ReportData;
 use crate::figures::plain;
 use crate::sections::SECTIONS;
-use paint::Paint;
+pub(crate) use paint::Paint;
 
 /// Columns for the longest name of a method and one number beside it.
 const NARROWEST: usize = 40;
@@ -198,7 +198,7 @@ impl Screen {
     }
 }
 
-fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
+pub(crate) fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(first)
         .subsequent_indent(rest);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_assess::verdict::{LoadVerdict, ProfileVerdict};
+use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict};
 use tompion_model::{Cell, factor, format_ns, range_in_words};
 use tompion_stats::{BlockRange, Interval};
 
@@ -210,6 +210,22 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
     })
 }
 
+/// How long a run of the same would take to have the samples that open verdicts need; nothing where
+/// samples are not what is missing.
+pub(crate) fn longer(data: &ReportData) -> Option<String> {
+    let all = data.assessment().profiles.iter().flat_map(|p| &p.by_load);
+    let as_it_is = all.clone().map(|l| (l.as_it_is, l.samples, l.samples_missing));
+    let remedies = all.filter_map(|l| l.remedy.as_ref());
+    let remedies = remedies.map(|r| (r.outcome, r.samples, r.samples_missing));
+    let open = as_it_is.chain(remedies).filter(|(o, ..)| *o == Outcome::Inconclusive);
+    let times = open
+        .filter(|(_, samples, missing)| *samples > 0 && *missing > 0)
+        .map(|(_, samples, missing)| (samples + missing) as f64 / samples as f64)
+        .reduce(f64::max)?;
+    let ns = run_length_ns(data)?;
+    Some(format!("--duration {}", round_duration(ns * times)))
+}
+
 /// The part of a run that would do.
 struct FewCells {
     /// What asks for it alone.
@@ -275,7 +291,6 @@ fn round_duration(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_assess::verdict::Outcome;
 
     fn verdict(quantile: f64, samples: u64, samples_missing: u64) -> LoadVerdict {
         LoadVerdict {

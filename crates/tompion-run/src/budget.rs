@@ -27,6 +27,8 @@ pub struct Budget {
     turns: u32,
     /// Weights of the timed trials left.
     weight_left: f64,
+    /// What is left to each cell of its own weight, 0 to 1; all of it where nobody says.
+    shares: Vec<f64>,
     /// By load.
     sides: Vec<Side>,
 }
@@ -115,6 +117,7 @@ impl Budget {
                     .iter()
                     .filter_map(PlannedCell::timed_weight)
                     .sum::<f64>(),
+            shares: vec![1.0; plan.cells.len()],
             sides: (0..plan.loads.len()).map(|l| Side::new(plan, l)).collect(),
         }
     }
@@ -154,11 +157,27 @@ impl Budget {
         fair.max(self.end().saturating_sub(seconds(others)))
     }
 
-    /// The time that a trial of `cell` gets.
-    pub fn time_for(&self, cell: &PlannedCell, now: Duration) -> Duration {
+    /// Gives each cell this share of its weight in the blocks that are left.
+    pub fn share_anew(&mut self, plan: &Plan, shares: &[f64], blocks_left: u32) {
+        for (kept, share) in self.shares.iter_mut().zip(shares) {
+            *kept = share.clamp(0.0, 1.0);
+        }
+        let each = plan.cells.iter().zip(&self.shares);
+        let of_block: f64 = each
+            .filter_map(|(cell, share)| Some(cell.timed_weight()? * share))
+            .sum();
+        self.weight_left = of_block * f64::from(blocks_left);
+    }
+
+    /// The time that a trial of the `cell` at this place in the plan gets.
+    pub fn time_for(&self, index: usize, cell: &PlannedCell, now: Duration) -> Duration {
         let Some(weight) = cell.timed_weight() else {
             return self.longest_read;
         };
+        let weight = weight * self.shares[index];
+        if weight <= 0.0 {
+            return cell.least_time();
+        }
         let left = (self.began + self.duration).saturating_sub(now);
         let needed: f64 = self.sides.iter().map(Side::left).sum();
         let to_share = (left.as_secs_f64() - needed).max(0.0);
@@ -173,9 +192,9 @@ impl Budget {
         side.switch_length.add(took.as_secs_f64());
     }
 
-    /// A trial of `cell` took `whole`, saving included, having been `given` some
+    /// A trial of the `cell` at this place in the plan took `whole`, saving included, having been `given` some
     /// time to measure.
-    pub fn spent(&mut self, cell: &PlannedCell, whole: Duration, given: Duration) {
+    pub fn spent(&mut self, index: usize, cell: &PlannedCell, whole: Duration, given: Duration) {
         let side = &mut self.sides[cell.load];
         if cell.timed_weight().is_none() {
             side.reads_left = side.reads_left.saturating_sub(1);
@@ -185,7 +204,7 @@ impl Budget {
             side.least_left = (side.least_left - cell.least_time().as_secs_f64()).max(0.0);
             side.timed_overhead
                 .add(whole.saturating_sub(given).as_secs_f64());
-            self.weight_left -= cell.weight;
+            self.weight_left -= cell.weight * self.shares[index];
         }
     }
 }

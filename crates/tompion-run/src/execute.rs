@@ -10,6 +10,7 @@ use tompion_model::{Factors, Status, note_kind};
 use tompion_probe::Limits;
 use tompion_store::RunWriter;
 
+use crate::attention::{Attention, Even, Guides};
 use crate::budget::Budget;
 use crate::clock_watch::{ClockWatch, since};
 use crate::fit::{as_option, in_words};
@@ -55,27 +56,32 @@ pub fn execute(
     stop: &Arc<AtomicBool>,
     progress: impl FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
-    execute_by_turns(plan, bench, writer, &mut Nothing, stop, progress)
+    execute_guided(plan, bench, writer, Guides::default(), stop, progress)
 }
 
-/// The same, with something outside that is set to the plan's levels by turns, before halves of
-/// blocks.
+/// The same, with somebody who says where time is needed, or with something outside that is set to the
+/// plan's levels by turns, before halves of blocks.
 ///
 /// That it cannot be set is an error as any other; how it is left is noted in the run.
-pub fn execute_by_turns(
+pub fn execute_guided(
     plan: &Plan,
     bench: &mut impl Bench,
     writer: &mut RunWriter,
-    switch: &mut dyn Switch,
+    guides: Guides<'_>,
     stop: &Arc<AtomicBool>,
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
     let before = bench.throttling();
+    let mut nothing = Nothing;
+    let switch = guides.switch.unwrap_or(&mut nothing);
+    let mut even = Even;
+    let attention = guides.attention.unwrap_or(&mut even);
     for note in switch.notes() {
         writer.note(note_kind::SWITCH, note);
     }
     let clocks = ClockWatch::begin(bench, writer);
-    let result = trials(plan, bench, writer, switch, stop, &clocks, &mut progress);
+    let watched = Watched { stop, clocks: &clocks };
+    let result = trials(plan, bench, writer, switch, attention, watched, &mut progress);
     if !plan.levels().is_empty() {
         writer.note(note_kind::SWITCH, switch.leave());
     }
@@ -98,13 +104,20 @@ pub fn execute_by_turns(
     }
 }
 
+/// What is looked at all the while.
+#[derive(Clone, Copy)]
+struct Watched<'a> {
+    stop: &'a Arc<AtomicBool>,
+    clocks: &'a ClockWatch,
+}
+
 fn trials(
     plan: &Plan,
     bench: &mut impl Bench,
     writer: &mut RunWriter,
     switch: &mut dyn Switch,
-    stop: &Arc<AtomicBool>,
-    clocks: &ClockWatch,
+    attention: &mut dyn Attention,
+    Watched { stop, clocks }: Watched<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Status, Error> {
     let began = bench.now();
@@ -115,11 +128,15 @@ fn trials(
         done: 0,
         dropped: 0,
         writer,
+        attention,
         stop,
         progress,
     };
     let mut status = Status::Complete;
     for block in 0..plan.blocks {
+        if block > 0 {
+            run.attend(plan.blocks - block);
+        }
         let mut halves: VecDeque<Half> = plan.halves(block).into();
         while let Some(half) = halves.pop_front() {
             let later = halves.iter().flat_map(|h| h.turns.iter().map(|t| t.0));
@@ -160,7 +177,7 @@ enum Turn {
 }
 
 /// A plan being carried out.
-struct Run<'a> {
+struct Run<'a, 'b> {
     plan: &'a Plan,
     began: Duration,
     budget: Budget,
@@ -168,11 +185,18 @@ struct Run<'a> {
     /// Trials of this block that its end left no time for.
     dropped: usize,
     writer: &'a mut RunWriter,
+    attention: &'a mut (dyn Attention + 'b),
     stop: &'a Arc<AtomicBool>,
     progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
+    /// Shares the time of the blocks that are left by what is still needed.
+    fn attend(&mut self, blocks_left: u32) {
+        let shares = self.attention.shares(&self.plan.cells);
+        self.budget.share_anew(self.plan, &shares, blocks_left);
+    }
+
     /// One half of a block, or a block that has none; false where a signal ended it. `later` are
     /// the loads that have turns in this block after it.
     fn half(
@@ -269,7 +293,7 @@ impl Run<'_> {
             if !is_first && (trial_began >= until || trial_began + mean > until) {
                 return Ok(Turn::Over(cells[measured..].to_vec()));
             }
-            let time = self.budget.time_for(cell, trial_began);
+            let time = self.budget.time_for(index, cell, trial_began);
             let trial = with_proof(bench, cell, time, ROWS, self.stop);
             let stopped = self.stop.load(Ordering::Relaxed);
             let trials = match trial {
@@ -295,6 +319,7 @@ impl Run<'_> {
             }
             for trial in trials {
                 let (draft, data) = trial.into_draft(block, self.began);
+                self.attention.saw(&draft, &data);
                 self.writer.save(draft, &data)?;
                 self.done += 1;
             }
@@ -302,7 +327,7 @@ impl Run<'_> {
                 return Ok(Turn::Stopped);
             }
             let now = bench.now();
-            self.budget.spent(cell, now - trial_began, time);
+            self.budget.spent(index, cell, now - trial_began, time);
             (self.progress)(Progress {
                 done: self.done,
                 total: self.plan.trials(),

@@ -2,6 +2,7 @@
 //! on and off around each trial, everything saved as it comes.
 #![forbid(unsafe_code)]
 
+mod attention;
 mod bench;
 mod budget;
 mod clock_watch;
@@ -21,9 +22,10 @@ mod space;
 mod switch;
 mod totals;
 
+pub use attention::{Attention, Guides};
 pub use bench::{Bench, Trial};
 pub use clocks::Clocks;
-pub use execute::{Progress, execute, execute_by_turns};
+pub use execute::{Progress, execute, execute_guided};
 pub use live::Live;
 pub use machine::{Machine, MachineSettings};
 pub use observe::Observe;

@@ -17,7 +17,7 @@ use tompion_probe::{MeasuringThread, ThreadSettings};
 use tompion_store::{Directory, RunWriter};
 
 use crate::space::{require_space, require_space_for_loads};
-use crate::{Bench, Error, MachineSettings, Plan, Progress, Switch, execute, execute_by_turns};
+use crate::{Bench, Error, Guides, MachineSettings, Plan, Progress, execute, execute_guided};
 
 pub use destination::Destination;
 
@@ -99,19 +99,19 @@ impl<M: Bench> Session<M> {
         execute(plan, &mut self.machine, &mut self.writer, stop, progress)
     }
 
-    /// The same for a plan of [`Plan::by_turns`], whose levels `switch` sets.
+    /// The same with guides, for example for a plan of [`Plan::by_turns`].
     ///
     /// # Errors
-    /// Those of [`execute_by_turns`]; what was measured before is saved.
-    pub fn execute_by_turns(
+    /// Those of [`execute_guided`]; what was measured before is saved.
+    pub fn execute_guided(
         &mut self,
         plan: &Plan,
-        switch: &mut dyn Switch,
+        guides: Guides<'_>,
         stop: &Arc<AtomicBool>,
         progress: impl FnMut(Progress<'_>),
     ) -> Result<Status, Error> {
         let (machine, writer) = (&mut self.machine, &mut self.writer);
-        execute_by_turns(plan, machine, writer, switch, stop, progress)
+        execute_guided(plan, machine, writer, guides, stop, progress)
     }
 
     /// The machine and the run, for who measures slice by slice ([`crate::Live`]).

@@ -154,20 +154,21 @@ fn needed(cells: &[&Cell], profile: &Profile, planned: usize) -> BTreeSet<Factor
 }
 
 /// The cells that could serve a profile.
-struct Field<'a> {
+pub(super) struct Field<'a> {
     profile: &'a Profile,
     cells: Vec<&'a Cell>,
-    loads: Vec<&'a str>,
+    /// The loads, in the order of the run.
+    pub loads: Vec<&'a str>,
     /// The sleep that programs have, without load and target.
-    as_it_is: Option<Factors>,
+    pub as_it_is: Option<Factors>,
     /// What can take its place, what costs least first.
-    remedies: Vec<(&'static Remedy, Factors)>,
+    pub remedies: Vec<(&'static Remedy, Factors)>,
     /// Blocks of the run.
     planned: usize,
 }
 
 impl<'a> Field<'a> {
-    fn new(cells: &[&'a Cell], profile: &'a Profile) -> Self {
+    pub fn new(cells: &[&'a Cell], profile: &'a Profile) -> Self {
         let of_probe = |c: &&&Cell| c.factors.level(factor::PROBE) == profile.probe;
         let mut found: Vec<&Cell> = cells.iter().filter(of_probe).copied().collect();
         found.retain(|c| basis::samples(c) > 0);
@@ -217,7 +218,7 @@ impl<'a> Field<'a> {
     }
 
     /// The cells of a way of waiting under a load, with their targets in nanoseconds.
-    fn of(&self, way_of: &Factors, load: &str) -> impl Iterator<Item = (&'a Cell, u64)> {
+    pub fn of(&self, way_of: &Factors, load: &str) -> impl Iterator<Item = (&'a Cell, u64)> {
         let here = move |c: &&&Cell| c.factors.level(factor::LOAD) == load && way(c) == *way_of;
         let with_target =
             |c: &'a Cell| Some((c, parse_duration_ns(c.factors.level(factor::TARGET)).ok()?));

@@ -100,7 +100,7 @@ impl Profile {
 }
 
 /// `p99`, `p99.9`, `median`.
-pub(crate) fn quantile_name(q: f64) -> String {
+pub fn quantile_name(q: f64) -> String {
     if q == 0.5 {
         return "median".to_owned();
     }

@@ -19,7 +19,7 @@ pub(super) static ENTRY: Load = Load {
     name: "cpu",
     about: "100 threads computing square roots, as in Kirova 2019; threads=N, level=PERCENT CPU \
             utilisation (then one thread per CPU) in each period=TIME (10ms), cpus=LIST",
-    in_check: InCheck::Quick,
+    in_check: InCheck::No,
     parse: Parse::Options(&[THREADS_OPTION, LEVEL, PERIOD], parse),
 };
 
@@ -30,7 +30,7 @@ const PERIOD: Opt = ("period", "period=TIME");
 const THREADS: u32 = 100;
 /// Period in which a thread is busy for a part: that of a program which works a hundred
 /// times a second.
-const PERIOD_NS: u64 = 10_000_000;
+pub(super) const PERIOD_NS: u64 = 10_000_000;
 /// Periods with a level: below, reading the CPU time would be the load; above, trials
 /// would see the load on or off.
 const PERIODS_NS: std::ops::RangeInclusive<u64> = 100_000..=10_000_000_000;
@@ -99,6 +99,11 @@ fn parse(options: &Options<'_>) -> Parsed {
             }),
         })),
     }
+}
+
+/// One thread a CPU, each busy for a part of every period, in percent.
+pub(super) fn at_level(percent: u32, period_ns: u64) -> Plan {
+    plan(None, Some(Level { percent, period_ns }))
 }
 
 fn plan(threads: Option<u32>, level: Option<Level>) -> Plan {

@@ -5,9 +5,10 @@
 
 use std::time::Duration;
 
+use tompion_model::Sample;
 use tompion_time::os::{self, ClockId};
 
-use crate::wake_up::{Method, measure};
+use crate::wake_up::{Method, WARM_UP, measure};
 use crate::{Error, Limits, MeasuringThread, Outcome, ThreadSettings};
 
 /// How long the threads have to get ready before the first target.
@@ -25,6 +26,20 @@ pub struct Sleeper {
     pub target_ns: u64,
     /// How its thread is set up.
     pub thread: ThreadSettings,
+    /// As many threads do this, each a part of the period after the one before it.
+    pub threads: u32,
+}
+
+impl Sleeper {
+    fn threads(&self) -> u32 {
+        self.threads.max(1)
+    }
+
+    /// How long after the first thread the one at this place begins.
+    fn phase_ns(&self, place: u32) -> u64 {
+        let part = u128::from(self.target_ns) * u128::from(place) / u128::from(self.threads());
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
 }
 
 /// Threads that sleep at once; kept from trial to trial, since a new one waits long beside a
@@ -35,7 +50,8 @@ pub struct Company {
 }
 
 impl Company {
-    /// Measures all sleepers at once: the outcome of each.
+    /// Measures all sleepers at once: the outcome of each, with the samples of all its threads in the order of
+    /// time.
     ///
     /// # Errors
     /// What the system refused.
@@ -44,36 +60,80 @@ impl Company {
         sleepers: &[Sleeper],
         limits: &Limits,
     ) -> Result<Vec<Outcome>, Error> {
-        while self.threads.len() < sleepers.len() {
+        let of_sleeper = |s| (0..Sleeper::threads(s)).map(move |place| (s, place));
+        let each: Vec<(&Sleeper, u32)> = sleepers.iter().flat_map(of_sleeper).collect();
+        while self.threads.len() < each.len() {
             self.threads.push(MeasuringThread::start()?);
         }
-        let limits = Limits {
-            rows: (limits.rows / sleepers.len().max(1)).max(FEWEST_ROWS),
-            ..limits.clone()
-        };
+        let rows = (limits.rows / each.len().max(1)).max(FEWEST_ROWS);
         let start_ns = os::now_ns(ClockId::Monotonic) + READY.as_nanos() as u64;
-        let begin = |(sleeper, thread): (&Sleeper, &MeasuringThread)| {
-            let (method, target_ns, limits) = (sleeper.method, sleeper.target_ns, limits.clone());
+        let begin = |(&(sleeper, place), thread): (&(&Sleeper, u32), &MeasuringThread)| {
+            let (method, target_ns) = (sleeper.method, sleeper.target_ns);
+            let phase_ns = sleeper.phase_ns(place);
+            let share = limits.samples.div_ceil(u64::from(sleeper.threads()));
+            let limits = Limits {
+                rows,
+                // Samples of several threads are put in order, for which all have to be kept.
+                samples: match sleeper.threads() {
+                    1 => limits.samples,
+                    _ => share.min(rows as u64 - WARM_UP),
+                },
+                time_ns: limits.time_ns.saturating_sub(phase_ns),
+                ..limits.clone()
+            };
             thread.begin(sleeper.thread, move || {
-                os::sleep_until_ns(start_ns);
+                os::sleep_until_ns(start_ns.saturating_add(phase_ns));
                 measure(method, target_ns, &limits)
             })
         };
-        let running = sleepers.iter().zip(&self.threads).map(begin);
+        let running = each.iter().zip(&self.threads).map(begin);
         let running = running.collect::<Result<Vec<_>, Error>>()?;
         // All are waited for, whatever becomes of one.
         let ended = running
             .into_iter()
             .map(|r| r.recv().map_err(|_| Error::Panicked)?);
         let ended: Vec<Result<Outcome, Error>> = ended.collect();
-        ended.into_iter().collect()
+        let mut ended = ended.into_iter();
+        let of_sleeper = |sleeper: &Sleeper| {
+            let threads = ended.by_ref().take(sleeper.threads() as usize);
+            let threads = threads.collect::<Result<Vec<Outcome>, Error>>()?;
+            Ok(in_order(threads, limits.samples).expect("one thread at least"))
+        };
+        sleepers.iter().map(of_sleeper).collect()
     }
+}
+
+/// What threads that did the same found, as one outcome; `None` of none.
+fn in_order(threads: Vec<Outcome>, wanted: u64) -> Option<Outcome> {
+    let began_ns = threads.iter().map(|t| t.began_ns).min()?;
+    let n = threads.len() as f64;
+    let mut threads = threads.into_iter();
+    let mut all = threads.next()?;
+    let later = |samples: &mut Vec<Sample>, by_ns: u64| {
+        samples.iter_mut().for_each(|s| s.at_ns += by_ns);
+    };
+    later(&mut all.data.samples, all.began_ns - began_ns);
+    all.began_ns = began_ns;
+    all.measurement.wanted_samples = wanted;
+    let measured = &mut all.measurement;
+    measured.cpu_per_operation_ns = measured.cpu_per_operation_ns.map(|ns| ns / n);
+    for mut thread in threads {
+        later(&mut thread.data.samples, thread.began_ns - began_ns);
+        all.data.samples.append(&mut thread.data.samples);
+        all.missed_periods = all.missed_periods.zip(thread.missed_periods).map(|(a, b)| a + b);
+        let of = &thread.measurement;
+        let both = measured.cpu_per_operation_ns.zip(of.cpu_per_operation_ns);
+        measured.cpu_per_operation_ns = both.map(|(sum, ns)| sum + ns / n);
+        measured.ended_by_time |= of.ended_by_time;
+        measured.memory_locked &= of.memory_locked;
+    }
+    all.data.samples.sort_by_key(|s| s.at_ns);
+    Some(all)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wake_up::WARM_UP;
 
     const MS: u64 = 1_000_000;
 
@@ -82,7 +142,46 @@ mod tests {
             method: method.parse().unwrap(),
             target_ns,
             thread: ThreadSettings::default(),
+            threads: 1,
         }
+    }
+
+    #[test]
+    fn threads_that_do_the_same_make_one_outcome_in_the_order_of_time() {
+        let sleepers = [
+            Sleeper {
+                threads: 8,
+                ..sleeper("clock-nanosleep-abs", 20 * MS)
+            },
+            sleeper("usleep", 3 * MS),
+        ];
+        let limits = Limits {
+            samples: 1000,
+            time_ns: 400 * MS,
+            least_samples: 0,
+            patience_ns: 0,
+            rows: 1 << 16,
+            granularity: false,
+            stop: Default::default(),
+        };
+        let found = Company::default().measure(&sleepers, &limits).unwrap();
+        let [all, alone] = &found[..] else {
+            panic!("two outcomes")
+        };
+        let samples = &all.data.samples;
+        assert!(samples.is_sorted_by_key(|s| s.at_ns));
+        // Some 19 of each, woken in or missed.
+        let periods = samples.len() as u64 + all.missed_periods.unwrap();
+        assert!((8 * 14..=8 * 20).contains(&periods), "{periods}");
+        assert_eq!(samples.iter().filter(|s| s.mark.is_left_out()).count(), 8 * 3);
+        assert!(alone.data.samples.len() > 20);
+        // They wake at phases of their own: in each 20 ms eight times, 2.5 ms apart.
+        let phases: std::collections::BTreeSet<u64> = samples
+            .iter()
+            .map(|s| s.at_ns.saturating_sub(s.value_ps as u64 / 1000))
+            .map(|ns| (ns + MS) % (20 * MS) / (5 * MS / 2))
+            .collect();
+        assert_eq!(phases.len(), 8, "{phases:?}");
     }
 
     #[test]

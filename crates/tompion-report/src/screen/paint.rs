@@ -2,7 +2,7 @@
 
 /// Adds ANSI sequences, or nothing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paint {
+pub(crate) struct Paint {
     /// Whether the reader wants them.
     pub color: bool,
 }
@@ -17,7 +17,7 @@ impl Paint {
     }
 
     /// Headings and the verdict.
-    pub(super) fn bold(self, text: &str) -> String {
+    pub(crate) fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
@@ -27,12 +27,12 @@ impl Paint {
     }
 
     /// What must not be overlooked.
-    pub(super) fn warn(self, text: &str) -> String {
+    pub(crate) fn warn(self, text: &str) -> String {
         self.with("1;33", text)
     }
 
     /// A passed check.
-    pub(super) fn good(self, text: &str) -> String {
+    pub(crate) fn good(self, text: &str) -> String {
         self.with("32", text)
     }
 

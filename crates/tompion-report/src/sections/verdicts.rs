@@ -34,8 +34,10 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let missed = data.shown().any(|s| missed_any(&s));
     let mut blocks = vec![
         Content::Lead(
-            "Each use is judged by one quantile with its 95 % interval over blocks: it passes when the whole interval keeps the limit, \
-             fails when the whole interval exceeds it, and is inconclusive otherwise. \
+            "Each use is judged at its own period, by the number of samples that come later than its limit: it passes where so few show \
+             that the quantile keeps the limit, fails where so many show that it does not (each wrong in at most 2.5 % of runs), and is \
+             inconclusive otherwise. It is judged as it is, by the kernel's sleep to absolute deadlines; where that does not do, with a \
+             remedy, which is chosen by the first block and judged by the others. \
              With absolute deadlines the quantile counts the periods that a late wake-up missed (coordinated omission); the tables \
              further down show it as a column of its own."
                 .to_owned(),

@@ -56,7 +56,11 @@ fn run(
     let directory = tempfile::tempdir().unwrap();
     let plan = plan();
     let mut w = writer(directory.path(), &plan);
-    let result = execute_by_turns(&plan, bench, &mut w, switch, &Arc::default(), |_| ());
+    let guides = Guides {
+        switch: Some(switch),
+        attention: None,
+    };
+    let result = execute_guided(&plan, bench, &mut w, guides, &Arc::default(), |_| ());
     let read = Run::open(directory.path()).unwrap();
     (result, read, directory, plan)
 }

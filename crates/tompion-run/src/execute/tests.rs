@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use tompion_model::{
-    Environment, Mark, Measurement, RunHeader, Sample, Storage, Throttling, TrialData,
+    Environment, Mark, Measurement, RunHeader, Sample, Storage, Throttling, TrialData, TrialDraft,
 };
 use tompion_probe::Outcome;
 use tompion_probe::timer_events::Found;
@@ -224,6 +224,58 @@ fn the_time_asked_for_is_kept_whatever_trials_cost() {
         (0.8..=1.1).contains(&took),
         "took {took} of the time asked for"
     );
+}
+
+/// Wants one cell and nothing of the others, from the second block on.
+struct One(usize, Vec<String>);
+
+impl Attention for One {
+    fn saw(&mut self, trial: &TrialDraft, data: &TrialData) {
+        assert_eq!(data.samples.len(), 1);
+        self.1.push(trial.factors.to_string());
+    }
+
+    fn shares(&mut self, cells: &[PlannedCell]) -> Vec<f64> {
+        let share = |i| f64::from(u8::from(i == self.0));
+        (0..cells.len()).map(share).collect()
+    }
+}
+
+#[test]
+fn time_goes_where_it_is_still_needed() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = Plan::new(&options()).unwrap();
+    let wanted = plan.cells.iter().position(|c| c.timed_weight().is_some());
+    let wanted = wanted.expect("a cell whose trials last as long as they are given");
+    let carried_out = |guides: Guides<'_>, name: &str| {
+        let mut bench = Planted::new();
+        let began = bench.now;
+        let mut w = writer(&directory.path().join(name), &plan);
+        let done = execute_guided(&plan, &mut bench, &mut w, guides, &Arc::default(), |_| ());
+        assert_eq!(done.unwrap(), Status::Complete);
+        (bench.now - began, bench)
+    };
+    let (even_took, even) = carried_out(Guides::default(), "even");
+    let mut one = One(wanted, Vec::new());
+    let guides = Guides {
+        attention: Some(&mut one),
+        ..Guides::default()
+    };
+    let (took, bench) = carried_out(guides, "one");
+    // All are measured in each block all the same, and it sees them all.
+    assert_eq!(bench.measured, even.measured);
+    assert_eq!(one.1.len(), plan.trials());
+    // What was given last: the whole rest to one, the least to the others.
+    for (i, cell) in plan.cells.iter().enumerate() {
+        let of = |bench: &Planted| bench.given[&cell.factors.to_string()];
+        if i == wanted {
+            assert!(of(&bench) > 2 * of(&even), "{:?} {:?}", of(&bench), of(&even));
+        } else if cell.timed_weight().is_some() {
+            assert_eq!(of(&bench), cell.least_time(), "{}", cell.factors);
+        }
+    }
+    let ratio = took.as_secs_f64() / even_took.as_secs_f64();
+    assert!((0.9..=1.1).contains(&ratio), "{took:?} {even_took:?}");
 }
 
 #[test]

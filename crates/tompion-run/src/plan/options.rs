@@ -98,7 +98,9 @@ impl PlanOptions {
     /// Every cell beside one load under one policy.
     pub(super) fn cells(&self, load: usize, spec: &LoadSpec, policy: Policy) -> Vec<PlannedCell> {
         let context = self.context(load, spec, policy);
-        let cells = self.probes.iter().flat_map(|selection| {
+        let has_rest = self.loads.iter().any(LoadSpec::is_idle);
+        let is_here = |s: &&Selection| !s.at_rest || !has_rest || spec.is_idle();
+        let cells = self.probes.iter().filter(is_here).flat_map(|selection| {
             let cells = selection.cells(&context);
             match self.observe.as_slice() {
                 _ if selection.probe.is_always_observed => cells,

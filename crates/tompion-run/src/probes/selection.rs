@@ -23,6 +23,10 @@ pub struct Selection {
     pub values: Values,
     /// Share of the run's time relative to what its cells ask for.
     pub weight: f64,
+    /// Share of the run's time that each cell has, whatever it asks for.
+    pub share: Option<f64>,
+    /// Whether it is measured at rest alone, where the run has loads besides.
+    pub at_rest: bool,
 }
 
 /// Values of parameters by name, as texts that are known to be right.
@@ -74,6 +78,8 @@ impl Selection {
             probe,
             values: Values(values),
             weight: 1.0,
+            share: None,
+            at_rest: false,
         })
     }
 
@@ -81,6 +87,24 @@ impl Selection {
     #[must_use]
     pub fn weighing(self, weight: f64) -> Self {
         Self { weight, ..self }
+    }
+
+    /// The same with cells that each have this share of the run's time.
+    #[must_use]
+    pub fn sharing(self, share: f64) -> Self {
+        Self {
+            share: Some(share),
+            ..self
+        }
+    }
+
+    /// The same, measured at rest alone where the run has loads besides.
+    #[must_use]
+    pub fn at_rest(self) -> Self {
+        Self {
+            at_rest: true,
+            ..self
+        }
     }
 
     /// No more cells than this has it for one load and one policy: as many as its values can be
@@ -93,7 +117,8 @@ impl Selection {
     /// Its cells for one load and one policy.
     pub(crate) fn cells(&self, context: &Context<'_>) -> Vec<PlannedCell> {
         let mut cells = (self.probe.cells)(&self.values, context);
-        cells.iter_mut().for_each(|cell| cell.weight *= self.weight);
+        let weight = |cell: &PlannedCell| self.share.unwrap_or(cell.weight) * self.weight;
+        cells.iter_mut().for_each(|cell| cell.weight = weight(cell));
         cells
     }
 

@@ -74,6 +74,17 @@ pub(super) static ENTRY: Probe = Probe {
                  many timers sleeps; `company` in their names says how many threads",
             )
         },
+        Parameter {
+            in_plan: InPlan::Preset("1"),
+            ..Parameter::new(
+                "sleepers",
+                "N",
+                Form::Count,
+                Preset::Text("1"),
+                "Measure each cell with so many threads at once, which wake up in turn at equal \
+                 distances within the period",
+            )
+        },
     ],
     available: |values| {
         let methods = values.parsed::<Method>("methods");
@@ -103,14 +114,23 @@ fn cells(values: &Values, context: &Context<'_>) -> Vec<PlannedCell> {
             }));
         }
     }
-    match values.is_set("at-once") && cells.len() > 1 {
-        true => vec![at_once(&cells, context)],
-        false => cells,
+    let threads = u32::try_from(values.count("sleepers")).unwrap_or(u32::MAX);
+    let threads = threads.min(MOST_SLEEPERS);
+    match values.is_set("at-once") {
+        true if cells.len() > 1 || threads > 1 => vec![at_once(&cells, threads, context)],
+        _ if threads > 1 => {
+            let alone = |cell: &PlannedCell| at_once(std::slice::from_ref(cell), threads, context);
+            cells.iter().map(alone).collect()
+        }
+        _ => cells,
     }
 }
 
-/// All of them as one cell, whose trials are measured at once.
-fn at_once(cells: &[PlannedCell], context: &Context<'_>) -> PlannedCell {
+/// Threads that one cell may have.
+const MOST_SLEEPERS: u32 = 256;
+
+/// All of them as one cell, whose trials are measured at once, each by so many threads.
+fn at_once(cells: &[PlannedCell], threads: u32, context: &Context<'_>) -> PlannedCell {
     let member = |cell: &PlannedCell| {
         let probe: &dyn std::any::Any = &*cell.probe;
         let WakeUp { method, target_ns } = *probe.downcast_ref().expect("a cell of this probe");
@@ -120,11 +140,15 @@ fn at_once(cells: &[PlannedCell], context: &Context<'_>) -> PlannedCell {
                 method,
                 target_ns,
                 thread: cell.thread,
+                threads,
             },
         }
     };
-    let company = cells.len().to_string();
-    let key = context.key(wake_up::NAME, "").without(factor::METHOD);
+    let company = (cells.len() * threads as usize).to_string();
+    let key = match cells {
+        [one] => one.factors.clone(),
+        _ => context.key(wake_up::NAME, "").without(factor::METHOD),
+    };
     PlannedCell {
         samples: cells.iter().map(|c| c.samples).max().unwrap_or(1),
         weight: cells.iter().map(|c| c.weight).fold(1.0, f64::max),
@@ -181,7 +205,7 @@ impl Probing for AtOnce {
                 method: m.sleeper.method,
                 target_ns: m.sleeper.target_ns,
             };
-            alone.bytes(room)
+            alone.bytes(room).saturating_mul(m.sleeper.threads.into())
         };
         self.members.iter().map(one).fold(0, u64::saturating_add)
     }

@@ -14,7 +14,7 @@ use super::values::{
     MethodName, Nanoseconds, method_names, nanoseconds, offering, profile_names, samples,
 };
 
-/// What to measure; defaults take a minute and a half.
+/// What to measure; defaults take a minute and a quarter.
 #[derive(Args, Debug)]
 #[command(
     after_help = "\
@@ -24,7 +24,7 @@ Examples:
   tompion check --loads idle,cpu,io --targets 100us,1ms,10ms --duration 4m
   tompion check --methods usleep,tompion-hybrid --loads idle,stress-ng:cpu=4
   tompion check --policy fifo:50 --cpu 1
-  tompion check --require audio-48k-64 --require voip && echo fit
+  tompion check --require audio-48k-64:remedy --require voip && echo fit
   tompion check --profiles ours.toml --require drum-machine
   tompion check --json > check.json
 
@@ -46,17 +46,22 @@ Exit status:
   130  interrupted; results so far are kept and reported",
     mut_arg("targets", |arg| with_default(arg, &usual_targets())),
     mut_arg("loads", |arg| with_default(arg, &usual_loads_in_words())),
-    mut_arg("duration", |arg| with_default(arg, "80s; 18s with --quick")),
-    mut_arg("blocks", |arg| with_default(arg, "8; 6 with --quick"))
+    mut_arg("duration", |arg| with_default(arg, "68s; 16s with --quick; 80s with --all")),
+    mut_arg("blocks", |arg| with_default(arg, "6; 8 with --all"))
 )]
 pub struct CheckOptions {
-    /// A first look in at most 30 s: loads idle and cpu, target 100us, 6 blocks
+    /// A first look in at most 20 s: loads idle and busy, 4 s of stalls
     #[arg(long)]
     pub quick: bool,
 
+    /// Measure every clock, sleep and timer mechanism at 100us and 1ms, not only what the verdicts take; takes
+    /// longer [default with --methods, --targets, --slack, --samples and --wake-samples]
+    #[arg(long)]
+    pub all: bool,
+
     /// Read-cost and wake-up methods to measure, comma-separated; see `tompion list`. If
     /// given, only these are measured, and the timer-events and stalls probes are left out
-    /// [default: all]
+    /// [default: those that the verdicts take; all with --all]
     #[arg(
         long,
         value_name = "METHOD",
@@ -74,12 +79,8 @@ pub struct CheckOptions {
     /// Timer slack values to measure with, comma-separated: a time, or `default` for the slack
     /// that Tompion was started with. Slack affects the kernel's sleeps, ppoll and epoll under
     /// SCHED_OTHER, but not timerfd or tompion-hybrid
-    #[arg(
-        long,
-        value_name = "SLACK",
-        value_delimiter = ',',
-        default_value = "default,1ns"
-    )]
+    /// [default: default,1ns]
+    #[arg(long, value_name = "SLACK", value_delimiter = ',')]
     pub slack: Vec<Slack>,
 
     /// Read-cost samples per method when idle, over all blocks; a tenth as many under each
@@ -89,11 +90,12 @@ pub struct CheckOptions {
 
     /// Maximum number of wake-up samples per cell (one combination of method, target, slack
     /// and load), over all blocks
-    #[arg(long, value_name = "N", default_value = "100000", value_parser = samples)]
-    pub wake_samples: String,
+    /// [default: 100000]
+    #[arg(long, value_name = "N", value_parser = samples)]
+    pub wake_samples: Option<String>,
 
-    /// Require this application profile (see `tompion list`): exit with 2 if it fails, 3 if it
-    /// is inconclusive; may be repeated
+    /// Require this application profile (see `tompion list`) as it is, or with a remedy as
+    /// PROFILE:remedy: exit with 2 if it fails, 3 if it is inconclusive; may be repeated
     #[arg(
         long,
         value_name = "PROFILE",
@@ -101,6 +103,10 @@ pub struct CheckOptions {
         hide_possible_values = true
     )]
     pub require: Vec<String>,
+
+    /// Print the whole report, not only the answer on one screen
+    #[arg(long)]
+    pub verbose: bool,
 
     /// Judge by the profiles in this TOML file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
@@ -132,7 +138,7 @@ fn usual_loads_in_words() -> String {
 
 /// The targets with the methods measured at each, for the help.
 fn usual_targets() -> String {
-    let closely = |m: &wake_up::Method| m.row().in_check == MethodInCheck::EveryTarget;
+    let closely = |m: &wake_up::Method| m.row().in_check >= MethodInCheck::EveryTarget;
     let closely = wake_up::Method::all().filter(closely);
     let closely: Vec<String> = closely.map(|m| m.to_string()).collect();
     format!(

@@ -64,6 +64,10 @@ pub struct ReportOptions {
     #[arg(long)]
     pub redact: bool,
 
+    /// Print the answer on one screen, as `tompion check` does, not the whole report
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    pub screen: bool,
+
     /// Judge by the profiles in this TOML file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
     pub profiles: Option<PathBuf>,

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
+use tompion_assess::verdict::Profile;
 use tompion_model::{InCheck, format_duration};
 use tompion_model::{InvalidValue, Unavailable};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
-use tompion_run::probes::{Place, Probe, Selection};
+use tompion_run::probes::{Place, Probe, Selection, Slack};
 use tompion_run::{Plan, PlanOptions};
 
+mod decisions;
+
 use super::profiles::{profiles_in, require_known};
-use super::report::Judged;
+use super::report::{Judged, Shape};
 use super::session::{Promises, carry_out, plan_of_nothing};
 use crate::cli::{CheckOptions, MethodName};
 use crate::exit;
@@ -28,13 +31,15 @@ const STALL: &str = "1us";
 /// Share of its busy loop in the run's time, relative to a wake-up cell of 1 ms.
 const STALL_WEIGHT: f64 = 1.5;
 
+use decisions::{Decisions, selections};
+
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
     let Some(profiles) = profiles_in(options.profiles.as_deref())? else {
         return Ok(exit::ERROR);
     };
     require_known(&profiles, &options.require)?;
-    let wanted = plan_options(options)?;
+    let wanted = plan_options(options, &profiles)?;
     let is_judged = wanted.probes.iter().any(|s| s.probe.name == wake_up::NAME);
     if let (Some(profile), false) = (options.require.first(), is_judged) {
         anyhow::bail!(
@@ -45,24 +50,52 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     }
     let plan = Plan::new(&wanted)?;
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
+    let mut decisions = Decisions::new(&profiles, plan.blocks);
     let promises = Promises {
         judged: Judged {
             profiles: &profiles,
             required: &required,
         },
         load_bytes: Some(LOAD_BYTES),
+        shape: match options.verbose {
+            true => Shape::Whole,
+            false => Shape::Screen,
+        },
+        attention: match is_whole(options) {
+            true => None,
+            false => Some(&mut decisions),
+        },
     };
     carry_out(&plan, &options.run, promises)
 }
 
-fn plan_options(options: &CheckOptions) -> anyhow::Result<PlanOptions> {
-    let quick = options.quick;
+/// Whether everything is measured, and not only what the verdicts take: whoever names methods or targets
+/// wants these.
+fn is_whole(options: &CheckOptions) -> bool {
+    let counts = [&options.samples, &options.wake_samples];
+    options.all
+        || !options.methods.is_empty()
+        || !options.targets.is_empty()
+        || !options.slack.is_empty()
+        || counts.into_iter().any(Option::is_some)
+}
+
+fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<PlanOptions> {
+    let (quick, whole) = (options.quick, is_whole(options));
     let loads = CheckOptions::usual_loads(quick);
-    // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
-    let duration = Duration::from_secs(if quick { 18 } else { 80 });
-    let blocks = if quick { 6 } else { 8 };
+    let duration = Duration::from_secs(match (quick, whole) {
+        // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
+        (true, true) => 18,
+        (true, false) => 16,
+        (false, true) => 80,
+        (false, false) => 68,
+    });
+    let blocks = if whole && !quick { 8 } else { 6 };
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);
-    let probes = probes(options, nothing.blocks)?;
+    let probes = match whole {
+        true => probes(options, nothing.blocks)?,
+        false => selections(profiles, quick, nothing.blocks)?,
+    };
     Ok(PlanOptions { probes, ..nothing })
 }
 
@@ -81,7 +114,10 @@ fn probes(options: &CheckOptions, blocks: u32) -> anyhow::Result<Vec<Selection>>
         wakes.extend(wake_up::Method::all().filter(|m| m.row().in_check >= InCheck::Once));
         wakes.retain(|m| is_here(m.available()));
     }
-    let mut slacks = options.slack.clone();
+    let mut slacks = match options.slack.is_empty() {
+        true => vec![Slack::Default, Slack::Ns(1)],
+        false => options.slack.clone(),
+    };
     slacks.retain(|s| is_here(s.available()));
     // Whoever named one gets no other.
     wakes.iter().try_for_each(|m| m.available())?;
@@ -97,7 +133,10 @@ fn probes(options: &CheckOptions, blocks: u32) -> anyhow::Result<Vec<Selection>>
             ("methods", texts(&methods)),
             ("targets", targets),
             ("slack", texts(&slacks)),
-            ("samples", texts(&[&options.wake_samples])),
+            (
+                "samples",
+                texts(&[options.wake_samples.as_deref().unwrap_or("100000")]),
+            ),
         ];
         probes.push(selection(wake_up::NAME, given)?);
     }
@@ -140,7 +179,7 @@ fn targets(
     options: &CheckOptions,
     methods: &[wake_up::Method],
 ) -> Vec<(Vec<String>, Vec<wake_up::Method>)> {
-    let closely = |m: &&wake_up::Method| m.row().in_check == InCheck::EveryTarget;
+    let closely = |m: &&wake_up::Method| m.row().in_check >= InCheck::EveryTarget;
     let closely = methods.iter().filter(closely).copied().collect();
     let all = methods.to_vec();
     let given = options.targets.iter().map(|t| format_duration(t.0));

@@ -18,7 +18,7 @@ use tompion_platforms::platform::Presence;
 use tompion_run::Destination;
 use tompion_store::Run;
 
-use super::report::{self, Judged, Page};
+use super::report::{self, Judged, Page, Shape};
 use super::run_names::run_named;
 use super::session::header;
 use crate::cli::{
@@ -153,6 +153,7 @@ fn run(options: &LabRunOptions) -> exit::Result {
         &Page::InRun,
         options.output,
         Judged::default(),
+        Shape::Whole,
     )?;
     if ending.interrupted {
         exit::complain(&go_on(&directory));

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use toml::de::{DeTable, DeValue};
-use tompion_assess::verdict::{Limit, Profile, profiles as built_in};
-use tompion_model::unknown_name;
+use tompion_assess::verdict::{
+    Limit, LoadVerdict, Outcome, Profile, ProfileVerdict, profiles as built_in, quantile_name,
+};
+use tompion_model::{format_ns, unknown_name};
 use tompion_platforms::keys::{Source, Table, lines, text};
 use tompion_run::probes::PROBES;
 
@@ -50,6 +52,65 @@ pub fn profiles_in(file: Option<&Path>) -> anyhow::Result<Option<Vec<Profile>>> 
     }
 }
 
+/// What `--require` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Required<'a> {
+    /// The name of the profile.
+    pub profile: &'a str,
+    /// Whether it may pass with a remedy: `NAME:remedy`.
+    pub with_remedy: bool,
+}
+
+impl<'a> Required<'a> {
+    /// By the value of the option.
+    pub fn of(text: &'a str) -> Self {
+        let without = text.strip_suffix(":remedy");
+        Self {
+            profile: without.unwrap_or(text),
+            with_remedy: without.is_some(),
+        }
+    }
+
+    /// How it stands by a verdict.
+    pub fn outcome(self, verdict: &ProfileVerdict) -> Outcome {
+        match self.with_remedy {
+            true => verdict.outcome,
+            false => verdict.as_it_is,
+        }
+    }
+
+    /// The same in a line: the load that decides, its figure and the reason.
+    pub fn in_a_line(self, verdict: &ProfileVerdict) -> String {
+        let outcome = self.outcome(verdict);
+        let of = |l: &LoadVerdict| match self.with_remedy {
+            true => l.outcome,
+            false => l.as_it_is,
+        };
+        let deciding = verdict.by_load.iter().find(|l| of(l) == outcome);
+        let what = format!("{}{}", verdict.name, verdict.place());
+        let Some(load) = deciding else {
+            return format!("{what}: {}: not measured under every load", outcome.in_words());
+        };
+        let (estimate_ns, reason) = match (&load.remedy, self.with_remedy) {
+            (Some(remedy), true) => (remedy.estimate_ns, &remedy.reason),
+            _ => (load.estimate_ns, &load.reason),
+        };
+        let with = match (&load.remedy, self.with_remedy) {
+            (Some(remedy), true) => format!(" with {}", remedy.name),
+            _ => String::new(),
+        };
+        let why = reason.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+        format!(
+            "{what}: {}: {} {} under {}{with}, limit {}{why}",
+            outcome.in_words(),
+            quantile_name(load.quantile),
+            format_ns(estimate_ns),
+            load.load,
+            format_ns(load.limit_ns),
+        )
+    }
+}
+
 /// Refuses names that none of the profiles has.
 ///
 /// # Errors
@@ -58,6 +119,7 @@ pub fn require_known(profiles: &[Profile], names: &[String]) -> anyhow::Result<(
     let known = || profiles.iter().map(|profile| profile.name.as_str());
     let unknown = names
         .iter()
+        .map(|name| Required::of(name).profile)
         .find(|name| known().all(|known| known != *name));
     match unknown {
         Some(name) => anyhow::bail!(

@@ -12,7 +12,7 @@ use tompion_run::Observe;
 use tompion_run::probes::PROBES;
 use tompion_store::{Directory, Run, RunWriter, write_whole};
 
-use super::profiles::profiles_in;
+use super::profiles::{Required, profiles_in};
 use super::run_names::run_named;
 use crate::cli::ReportOptions;
 use crate::exit;
@@ -85,6 +85,10 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         &page,
         options.output,
         Judged::by(&profiles),
+        match options.screen {
+            true => Shape::Screen,
+            false => Shape::Whole,
+        },
         !options.redact,
     )
 }
@@ -196,8 +200,14 @@ fn refuse_others(directory: &Directory, names: &BTreeSet<&str>) -> anyhow::Resul
 /// Writes the page of a run, prints what was chosen and returns the exit
 /// status for the required profiles. Where the page cannot be written the rest
 /// is printed all the same before the error.
-pub fn make(run: &Run, page: &Page, output: OutputOptions, judged: Judged<'_>) -> exit::Result {
-    told(run, page, output, judged, true)
+pub fn make(
+    run: &Run,
+    page: &Page,
+    output: OutputOptions,
+    judged: Judged<'_>,
+    shape: Shape,
+) -> exit::Result {
+    told(run, page, output, judged, shape, true)
 }
 
 /// The same, where wished without the places of run and page.
@@ -206,6 +216,7 @@ fn told(
     page: &Page,
     output: OutputOptions,
     judged: Judged<'_>,
+    shape: Shape,
     with_places: bool,
 ) -> exit::Result {
     let directory = run.directory();
@@ -229,13 +240,17 @@ fn told(
     if output.json {
         print_json(&tompion_report::json(&data))?;
     } else if !output.quiet {
-        let mut text = summary(&data);
+        let mut text = match shape {
+            Shape::Screen => screen(&data),
+            Shape::Whole => summary(&data),
+        };
         if let (Some(file), true, true) = (&file, written.is_ok(), with_places) {
             text.push_str(&format!("\nReport: {}", file.display()));
         }
         if with_places {
             text.push_str(&format!("\nRun:    {}", directory.path().display()));
         }
+        text.push_str(&required_lines(&data, judged.required));
         print(&format!("{text}\n"))?;
     }
     match (written, page) {
@@ -251,13 +266,38 @@ fn told(
 /// The exit status for the required profiles.
 fn status_of(data: &ReportData, required: &[&str]) -> u8 {
     let assessment = data.assessment();
-    exit::of_outcomes(
-        assessment
-            .profiles
-            .iter()
-            .filter(|p| required.contains(&p.name.as_str()))
-            .map(|p| p.outcome),
-    )
+    exit::of_outcomes(required.iter().flat_map(|text| {
+        let required = Required::of(text);
+        let judged = assessment.profiles.iter();
+        let judged = judged.filter(move |p| p.name == required.profile);
+        judged.map(move |p| required.outcome(p))
+    }))
+}
+
+/// A line for each required profile.
+fn required_lines(data: &ReportData, required: &[&str]) -> String {
+    let lines = required.iter().flat_map(|text| {
+        let required = Required::of(text);
+        let judged = data.assessment().profiles.iter();
+        let judged = judged.filter(move |p| p.name == required.profile);
+        judged.map(move |p| format!("\n{}", required.in_a_line(p)))
+    });
+    lines.collect()
+}
+
+/// How much a terminal is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// The answer, on one screen.
+    Screen,
+    /// Everything.
+    #[default]
+    Whole,
+}
+
+fn screen(data: &ReportData) -> String {
+    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    tompion_report::answer(data, terminal_width(), color)
 }
 
 fn summary(data: &ReportData) -> String {

@@ -9,25 +9,29 @@ use tompion_load::LoadSpec;
 use tompion_model::{Design, RunHeader, Status};
 use tompion_run::session::{self, SETTLE};
 use tompion_run::{
-    Destination, Error, Plan, PlanOptions, Session, SessionSettings, Switch, TimeSetting,
+    Attention, Destination, Error, Guides, Plan, PlanOptions, Session, SessionSettings, TimeSetting,
 };
 use tompion_store::{Directory, Run};
 
 use super::progress::ProgressLine;
-use super::report::{self, Judged, Page};
+use super::report::{self, Judged, Page, Shape};
 use super::writing::{BESIDE_TRIALS, require_few_writes};
 use crate::cli::RunOptions;
 use crate::exit;
 use crate::machine::Machine;
 
 /// What has to be promised before a run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default)]
 pub struct Promises<'a> {
     /// What the run is judged by.
     pub judged: Judged<'a>,
     /// The most that loads may write over the whole run, in bytes; absent for as much as
     /// its time takes.
     pub load_bytes: Option<u64>,
+    /// How much of the report is printed.
+    pub shape: Shape,
+    /// Who says which cells need more of the time.
+    pub attention: Option<&'a mut dyn Attention>,
 }
 
 /// A plan of nothing yet, as the options of the run say; for a command to fill in.
@@ -78,14 +82,18 @@ pub fn carry_out_and(
         require_few_writes(&plan.loads, plan.duration, most)?;
     }
     let stop = crate::stop::on_signals()?;
-    let (directory, result) = carried_out(plan, options, &stop, None)?;
+    let guides = Guides {
+        attention: promises.attention,
+        ..Guides::default()
+    };
+    let (directory, result) = carried_out(plan, options, &stop, guides)?;
     let Some(directory) = directory else {
         return Ok(result.map(|_| 0)?);
     };
 
     let told = Run::open_in(&directory).map(|run| {
         let then = then(&run);
-        let reported = report::make(&run, &Page::InRun, options.output, promises.judged);
+        let reported = report::make(&run, &Page::InRun, options.output, promises.judged, promises.shape);
         (then, reported)
     });
     // What ended the run comes before what it did to the report.
@@ -100,13 +108,13 @@ pub fn carry_out_and(
     })
 }
 
-/// Carries out a plan where the options say, its levels set by `switch` where it has any. Returns the
+/// Carries out a plan where the options say, with these guides. Returns the
 /// run's directory, absent where nothing was measured, and how the run ended.
 pub(super) fn carried_out(
     plan: &Plan,
     options: &RunOptions,
     stop: &Arc<AtomicBool>,
-    switch: Option<&mut dyn Switch>,
+    guides: Guides<'_>,
 ) -> anyhow::Result<(Option<Directory>, Result<Status, Error>)> {
     let destination = Destination::of(options.out.clone())?;
     let load_dir = options.load_dir.as_deref();
@@ -126,10 +134,7 @@ pub(super) fn carried_out(
     };
     let mut session = Session::begin(&settings, Machine::new)?;
     let progress = ProgressLine::new(plan, options.output.quiet);
-    let result = match switch {
-        Some(switch) => session.execute_by_turns(plan, switch, stop, |p| progress.show(&p)),
-        None => session.execute(plan, stop, |p| progress.show(&p)),
-    };
+    let result = session.execute_guided(plan, guides, stop, |p| progress.show(&p));
     progress.clear();
     // Loads end before anything is made of the run.
     let directory = match result {

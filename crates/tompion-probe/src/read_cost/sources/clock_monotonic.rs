@@ -1,6 +1,6 @@
 //! `CLOCK_MONOTONIC` through the C library and the vDSO.
 
-use tompion_model::MethodRow;
+use tompion_model::{InCheck, MethodRow};
 use tompion_time::os::ClockId;
 
 use super::{CLOCK, Vdso, measured};
@@ -11,6 +11,7 @@ pub(super) static ENTRY: Reading = Reading {
         name: "clock-monotonic",
         about: "clock_gettime(CLOCK_MONOTONIC)",
         usual: Some(0),
+        in_check: InCheck::Always,
         ..CLOCK
     },
     is_available: || true,

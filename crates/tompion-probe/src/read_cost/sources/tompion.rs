@@ -1,6 +1,6 @@
 //! Tompion's own clock.
 
-use tompion_model::{MethodRow, Way};
+use tompion_model::{InCheck, MethodRow, Way};
 use tompion_time::Instant;
 
 use super::{CLOCK, measured};
@@ -12,6 +12,7 @@ pub(super) static ENTRY: Reading = Reading {
         about: "Tompion's clock: the counter converted to nanoseconds",
         way: Way::OwnClock,
         usual: Some(2),
+        in_check: InCheck::Always,
         ..CLOCK
     },
     is_available: || true,

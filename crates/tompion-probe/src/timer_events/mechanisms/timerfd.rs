@@ -13,7 +13,7 @@ pub(super) static ENTRY: Firing = Firing {
         about: "read(2) of a timerfd",
         // The kernel gives timers none.
         has_slack: false,
-        in_check: InCheck::Once,
+        in_check: InCheck::Always,
         ..EVENTS
     },
     spin_budget: None,

@@ -1,6 +1,6 @@
 //! Reading the clock until it is time.
 
-use tompion_model::{MethodRow, Way};
+use tompion_model::{InCheck, MethodRow, Way};
 
 use super::{SLEEP, monotonic};
 use crate::wake_up::{Waiter, Waiting, run};
@@ -12,6 +12,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         way: Way::Spins,
         has_grid: true,
         has_slack: false,
+        in_check: InCheck::Always,
         ..SLEEP
     },
     available: || Ok(()),

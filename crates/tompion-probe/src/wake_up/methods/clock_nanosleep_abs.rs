@@ -12,7 +12,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         name: "clock-nanosleep-abs",
         about: "clock_nanosleep(2) to an absolute time, on a grid",
         has_grid: true,
-        in_check: InCheck::EveryTarget,
+        in_check: InCheck::Always,
         usual: Some(3),
         ..SLEEP
     },

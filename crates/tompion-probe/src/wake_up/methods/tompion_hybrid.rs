@@ -14,7 +14,7 @@ pub(super) static ENTRY: Waiting = Waiting {
         has_grid: true,
         // It sets its own.
         has_slack: false,
-        in_check: InCheck::EveryTarget,
+        in_check: InCheck::Always,
         usual: Some(0),
         ..SLEEP
     },

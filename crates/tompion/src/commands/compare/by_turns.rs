@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tompion_model::{Status, factor, format_duration};
-use tompion_run::Switch;
+use tompion_run::{Guides, Switch};
 use tompion_store::Run;
 use tompion_time::os;
 
 use crate::cli::{self, CompareOptions, Measurement};
-use crate::commands::report::{self, Judged, Page};
+use crate::commands::report::{self, Judged, Page, Shape};
 use crate::commands::{measure, session};
 use crate::exit;
 use crate::output::{OutputOptions, print};
@@ -39,7 +39,11 @@ pub fn compare_by_turns(
         failed: false,
     };
     let stop = crate::stop::in_order()?;
-    let (directory, result) = session::carried_out(&plan, &what.run, &stop, Some(&mut commands))?;
+    let guides = Guides {
+        switch: Some(&mut commands),
+        attention: None,
+    };
+    let (directory, result) = session::carried_out(&plan, &what.run, &stop, guides)?;
     let Some(directory) = directory else {
         return match result {
             Err(error) => Err(anyhow::anyhow!("{error}. {}", commands.left)),
@@ -54,7 +58,7 @@ pub fn compare_by_turns(
             json: false,
             quiet: true,
         };
-        report::make(run, &Page::InRun, page_alone, Judged::default())?;
+        report::make(run, &Page::InRun, page_alone, Judged::default(), Shape::Whole)?;
     }
     let kept = || format!("What was measured is in {place}. {}", commands.left);
     match result {
