@@ -247,9 +247,18 @@ def test_a_run_stands_beside_published_figures(runs):
     assert "virtualbox" in text and "half interquartile range" in text
 
 
-def test_the_terminal_form_says_it_in_words(runs):
-    done = tompion("compare", runs["before"], runs["slow"], "--within-run", "--fail-if", "usleep p90 > +1us")
-    assert done.returncode == 2
+def test_the_terminal_form_says_it_in_words(tmp_path):
+    # On a busy machine two runs may differ by more than what is planted: another two then.
+    attempts(terminal_form, tmp_path)
+
+
+def terminal_form(directory):
+    directory.mkdir()
+    usual = ("--blocks", "8", "--duration", "4s")
+    before = record(directory / "before", *usual)
+    slow = record(directory / "slow", *usual, slack_ns=PLANTED_NS)
+    done = tompion("compare", before, slow, "--within-run", "--fail-if", "usleep p90 > +1us")
+    assert done.returncode == 2, done.stdout
     assert "clock timer slack ns" in done.stdout and "✗ fail" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines()), done.stdout
     assert "These two runs differ in the" in " ".join(done.stdout.split())

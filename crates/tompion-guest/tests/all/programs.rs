@@ -76,14 +76,15 @@ fn clock_reads_finds_slow_reads_and_steps_back() {
     for key in &rates {
         assert!(slow.number(key) <= 50_000.0, "{}", slow.text);
         assert!(slow.number(key) >= 5_000.0, "{}", slow.text);
-        assert!(plain.number(key) >= 250_000.0, "{}", plain.text);
+        let times = plain.number(key) / slow.number(key);
+        assert!(times >= 1.5, "{times}: {} {}", plain.text, slow.text);
     }
     assert_eq!(plain.number("monotonic_backward"), 0.0);
     assert_eq!(plain.number("monotonic_backward_ns"), 0.0);
 
     let back = run("MEDDLE_BACK_NS", "1000000");
     let spoiled = (back.number("monotonic_reads") / 1000.0).floor();
-    assert!(spoiled >= 100.0, "{}", back.text);
+    assert!(spoiled >= 20.0, "{}", back.text);
     // Save those before which the program had lost its CPU for a millisecond.
     let found = back.number("monotonic_backward");
     assert!((0.8 * spoiled..=spoiled).contains(&found), "{}", back.text);
