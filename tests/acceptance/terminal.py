@@ -18,6 +18,28 @@ from xml.sax.saxutils import escape
 
 import pyte
 
+from conftest import TOMPION
+
+
+def in_terminal(columns, *arguments):
+    """What the program writes to a terminal so wide."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.execve(TOMPION, ["tompion", *map(str, arguments)], os.environ | {"TERM": "xterm"})
+    written = b""
+    while True:
+        try:
+            some = os.read(terminal, 1 << 16)
+        except OSError:
+            break
+        if not some:
+            break
+        written += some
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return written.decode()
+
 
 class Terminal:
     """Runs a command on a pseudo-terminal; `screen` is what a user would see."""

@@ -1,19 +1,16 @@
 """What goes where: the page, standard output, the terminal."""
 
-import fcntl
 import json
 import os
-import pty
 import re
 import stat
-import struct
 import subprocess
-import termios
 import threading
 
 import pytest
 
 from conftest import TOMPION, planted, tompion
+from terminal import in_terminal
 
 SMALL = ("--loads", "idle", "--methods", "usleep,timerfd,rdtsc", "--targets", "100us")
 
@@ -29,26 +26,6 @@ def run(tmp_path_factory):
         check=0,
     )
     return directory
-
-
-def in_terminal(columns, *arguments):
-    """What the program writes to a terminal so wide."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        os.execve(TOMPION, ["tompion", *map(str, arguments)], os.environ | {"TERM": "xterm"})
-    written = b""
-    while True:
-        try:
-            some = os.read(terminal, 1 << 16)
-        except OSError:
-            break
-        if not some:
-            break
-        written += some
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    return written.decode()
 
 
 def bare(text):

@@ -6,7 +6,7 @@ use tompion_assess::verdict::{
     LateUnder, Lateness, LatenessRow, LoadVerdict, Outcome, ProfileVerdict, lateness,
 };
 use tompion_assess::wall_clock::wall_clock;
-use tompion_model::{Environment, factor, format_duration, format_ns};
+use tompion_model::{Environment, factor, format_duration, format_ns, level_in_words};
 
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
@@ -17,6 +17,9 @@ use crate::verdicts;
 
 /// Lines that it has at most.
 pub const LINES: usize = 40;
+
+/// Lines that follow it: where page and run lie.
+const PLACES: usize = 3;
 
 /// Loads that have a column; further ones are in the report.
 const MOST_LOADS: usize = 3;
@@ -95,8 +98,12 @@ impl<'a> Answer<'a> {
         }
         lines.extend(self.late(&paint));
         lines.extend(self.fit(&paint));
-        lines.extend(self.to_do(width, LINES.saturating_sub(lines.len() + 4), &paint));
+        lines.extend(self.to_do(width, LINES.saturating_sub(lines.len() + 3 + PLACES), &paint));
         lines.push(String::new());
+        if self.lateness.is_some() {
+            let text = "Late by: how late a sleep ends at a random moment; missed periods count.";
+            lines.push(paint.dim(text));
+        }
         lines.push(self.decided());
         lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
@@ -145,15 +152,15 @@ impl<'a> Answer<'a> {
         if clock_is_off {
             clauses.push("the clock is not synchronised".to_owned());
         }
-        let of_load = |load: &String| {
-            let all_or = match fit(load) {
-                k if k == n => "all uses".to_owned(),
-                k => format!("{k} of {n} uses"),
-            };
-            format!("{all_or} {}", under(load))
+        let of_load = |(i, load): (usize, &String)| {
+            let uses = if i == 0 { " uses" } else { "" };
+            format!("{} of {n}{uses} {}", fit(load), under(load))
         };
-        let fits: Vec<String> = self.loads.iter().map(of_load).collect();
+        let fits: Vec<String> = self.loads.iter().enumerate().map(of_load).collect();
         clauses.push(format!("fit for {}", fits.join(", ")));
+        if self.loads == ["idle"] {
+            clauses.push("measured at rest only".to_owned());
+        }
         let fit_in_all = self.loads.iter().all(|load| fit(load) == n);
         let fit_in_none = self.loads.iter().all(|load| fit(load) == 0);
         let word = match (fit_in_all, fit_in_none) {
@@ -208,7 +215,7 @@ impl<'a> Answer<'a> {
         let title = format!(
             "Late by, {} ({} period)",
             quantile_name(lateness.quantile),
-            format_duration(lateness.period_ns)
+            level_in_words(&format_duration(lateness.period_ns))
         );
         let mut lines = vec![String::new(), self.heading(&title, "", paint)];
         for row in &lateness.rows {
@@ -217,7 +224,7 @@ impl<'a> Answer<'a> {
                 let under = at.and_then(|i| row.by_load[i]);
                 under.map_or_else(|| "-".to_owned(), |u| late_in_words(&u))
             });
-            lines.push(table_row(&format!("  {}", row.name), cells, ""));
+            lines.push(table_row(&row.name, cells, ""));
         }
         lines
     }
@@ -244,7 +251,7 @@ impl<'a> Answer<'a> {
             });
             let title = p.title.strip_prefix("a ").unwrap_or(&p.title);
             let limit = limit.unwrap_or_default();
-            lines.push(table_row(&format!("  {}", plain(title)), cells, &limit));
+            lines.push(table_row(&plain(title), cells, &limit));
         }
         lines
     }
@@ -311,7 +318,9 @@ impl<'a> Answer<'a> {
 fn under(load: &str) -> String {
     match load {
         "idle" => "at rest".to_owned(),
-        load => format!("under load `{load}`"),
+        // A state, not a thing that loads.
+        "busy" => "busy".to_owned(),
+        load => format!("under {} load", plain(load)),
     }
 }
 
@@ -377,7 +386,15 @@ fn steps(data: &ReportData, lateness: Option<&Lateness>) -> Vec<Step> {
         let now = off.map_or_else(|| "no bound".to_owned(), |off| format!("at most {off}"));
         Some(Step {
             remedy: None,
-            what: remedy.steps.join(", then "),
+            what: match &remedy.steps[..] {
+                [] => remedy.what.clone(),
+                [one] => one.clone(),
+                [one, two] => format!("{one}, then {two}"),
+                [one, two, more @ ..] => format!(
+                    "{one}, then {two}; {} more steps: tompion env",
+                    more.len()
+                ),
+            },
             effect: format!("{}; clock error now: {now}", remedy.what),
         })
     });

@@ -10,7 +10,7 @@ use crate::truth::{Shape, Truth};
 pub struct Outcomes {
     /// Draws.
     pub draws: u64,
-    /// Verdicts that were "pass".
+    /// Verdicts that were "pass", as it is or with a remedy.
     pub passed: u64,
     /// Verdicts that were "fail".
     pub failed: u64,
@@ -20,7 +20,7 @@ impl Outcomes {
     /// One more verdict.
     pub fn add(&mut self, outcome: Outcome) {
         self.draws += 1;
-        self.passed += u64::from(outcome == Outcome::Pass);
+        self.passed += u64::from(matches!(outcome, Outcome::Pass | Outcome::WithRemedy));
         self.failed += u64::from(outcome == Outcome::Fail);
     }
 }
@@ -28,18 +28,20 @@ impl Outcomes {
 /// The verdict of a profile on methods whose `q`-quantile is truly `true_ps`, and `times` the limit, by
 /// the same code as a report.
 pub fn verdict(true_ps: f64, methods: &[Blocks], q: f64, times: f64) -> Outcome {
-    // Methods with absolute deadlines, which are judged.
-    const NAMES: [&str; 5] = [
-        "clock-nanosleep-abs",
-        "timerfd",
-        "busy-wait",
-        "tompion-hybrid",
-        "ppoll",
+    // The sleep as it is, and its remedies.
+    const NAMES: [(&str, &str, &str); 5] = [
+        ("clock-nanosleep-abs", "default", "other"),
+        ("clock-nanosleep-abs", "1ns", "other"),
+        ("tompion-hybrid", "default", "other"),
+        ("clock-nanosleep-abs", "default", "fifo:50"),
+        ("busy-wait", "default", "other"),
     ];
-    let cell = |(blocks, method): (&Blocks, &str)| Cell {
+    let cell = |(blocks, (method, slack, policy)): (&Blocks, (&str, &str, &str))| Cell {
         factors: Factors::new()
             .with(factor::PROBE, "wake-up")
             .with(factor::METHOD, method)
+            .with(factor::SLACK, slack)
+            .with(factor::POLICY, policy)
             .with(factor::TARGET, "100us")
             .with(factor::LOAD, "idle"),
         measurements: vec![Measurement::default(); blocks.len()],

@@ -22,7 +22,7 @@ impl Paint {
     }
 
     /// Side remarks.
-    pub(super) fn dim(self, text: &str) -> String {
+    pub(crate) fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 

@@ -1,0 +1,106 @@
+"""The answer of `tompion check`: on one screen, for nine uses, at each one's own period."""
+
+import json
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from conftest import TOMPION, planted, tompion
+from terminal import in_terminal
+
+USES = ["packet pacing at 300 Mbit/s", "packet pacing at 100 Gbit/s", "12 µs packet scheduler",
+        "audio (64 frames)", "1 kHz control loop", "VoIP", "128 Hz game server"]
+WORDS = ("pass", "near limit", "FAIL", "inconclusive", "not measured")
+
+
+def screen_of(text):
+    return re.sub("\x1b\\[[0-9;]*[A-Za-z]", "", text).rstrip("\n").splitlines()
+
+
+def require_one_screen(text, columns):
+    lines = screen_of(text)
+    assert len(lines) <= 40, f"{len(lines)} lines\n{text}"
+    assert max(map(len, lines[:-2])) <= columns, text
+    assert "Can you trust time here?" in text
+    for use in USES:
+        [line] = [line for line in lines if line.startswith(use)]
+        cells = line[27:]
+        assert any(word in cells for word in WORDS) or "with " in cells, line
+    assert "Report:" in lines[-2] and "Run:" in lines[-1], text
+
+
+@pytest.mark.parametrize("loads", ["idle", "idle,busy", "idle,busy,network", "idle,busy,network,io,hd"])
+def test_it_fits_on_a_screen_whatever_the_loads(tmp_path, loads):
+    done = subprocess.run([planted(), "check", "--loads", loads, "--seed", "1", "--out", tmp_path / "r"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    require_one_screen(done.stdout, 100)
+    again = tompion("report", tmp_path / "r", "--screen", check=0)
+    assert screen_of(again.stdout)[:-2] == screen_of(done.stdout)[:-2]
+    shown = loads.split(",")[:3]
+    assert all(load in done.stdout for load in shown)
+    assert ("more loads are in the report" in done.stdout) == (loads.count(",") > 2)
+
+
+def test_no_line_is_lost_at_80_columns(tmp_path):
+    tompion_run = subprocess.run([planted(), "check", "--quick", "--seed", "1", "--quiet", "--out", tmp_path / "r"],
+                                 timeout=60)
+    assert tompion_run.returncode == 0
+    for columns in (80, 100):
+        text = in_terminal(columns, "report", tmp_path / "r", "--screen")
+        require_one_screen(text, columns)
+    # No meaning by colour alone, and the same words in a pipe.
+    plain = tompion("report", tmp_path / "r", "--screen", check=0).stdout
+    assert "\x1b" not in plain
+
+
+def test_each_use_is_judged_at_its_own_period(tmp_path):
+    done = subprocess.run([planted(), "check", "--seed", "1", "--json", "--out", tmp_path / "r"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    profiles = {p["name"]: p for p in json.loads(done.stdout)["assessment"]["profiles"]}
+    targets = {name: (p["method"] or {}).get("target") for name, p in profiles.items()}
+    assert targets["voip"] == "20ms" and targets["game-128hz"] == "7812500ns"
+    assert targets["control-1khz"] == targets["audio-48k-64"] == "1ms"
+    assert targets["pacing-300m"] == "40us" and targets["pacing-1g"] == "12us"
+    for p in profiles.values():
+        assert {load["load"] for load in p["by_load"]} == {"idle", "busy", "network"}, p["name"]
+    # As it is, 10 Gbit/s fails by the shortest period that is slept.
+    reason = profiles["pacing-10g"]["by_load"][0]["reason"]
+    assert "the shortest period slept" in reason
+
+
+def test_a_required_use_has_a_line_of_its_own_at_the_end(tmp_path):
+    def judged(*required, status):
+        out = tmp_path / "-".join(required).replace(":", "_")
+        options = [option for name in required for option in ("--require", name)]
+        done = subprocess.run([planted(), "check", "--quick", "--seed", "1", "--out", out, *options],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, (done.stdout, done.stderr)
+        return done.stdout.rstrip("\n").splitlines()
+
+    lines = judged("pacing-1g", status=2)
+    assert lines[-1].startswith("pacing-1g: FAIL: p99 ") and "limit 12.0 µs" in lines[-1]
+    lines = judged("voip", "pacing-100g", status=2)
+    assert lines[-2].startswith("voip: ") and lines[-1].startswith("pacing-100g: FAIL")
+    done = tompion("check", "--require", "vopi:remedy", check=1)
+    assert "did you mean `voip`" in done.stderr
+
+
+@pytest.mark.parametrize("options, longest_s", [(["--quick"], 20), ([], 75)], ids=["quick", "default"])
+def test_from_command_to_page_it_takes_no_longer_than_promised(tmp_path, options, longest_s):
+    began = time.monotonic()
+    done = subprocess.run([TOMPION, "check", *options, "--out", tmp_path / "r"],
+                          capture_output=True, text=True, timeout=300)
+    took = time.monotonic() - began
+    print(f"{took:.1f} s, load {os.getloadavg()[0]:.1f}")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "quiet in a pipe"
+    require_one_screen(done.stdout, 100)
+    size = sum(f.stat().st_size for f in (tmp_path / "r").rglob("*") if f.is_file())
+    assert size <= 200e6
+    # A busy machine takes longer for what follows the measurement.
+    assert took <= longest_s + 5
