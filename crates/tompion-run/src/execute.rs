@@ -134,9 +134,7 @@ fn trials(
     };
     let mut status = Status::Complete;
     for block in 0..plan.blocks {
-        if block > 0 {
-            run.attend(plan.blocks - block);
-        }
+        run.attend(plan.blocks - block);
         let mut halves: VecDeque<Half> = plan.halves(block).into();
         while let Some(half) = halves.pop_front() {
             let later = halves.iter().flat_map(|h| h.turns.iter().map(|t| t.0));

@@ -226,7 +226,7 @@ fn the_time_asked_for_is_kept_whatever_trials_cost() {
     );
 }
 
-/// Wants one cell and nothing of the others, from the second block on.
+/// Wants one cell and nothing of the others.
 struct One(usize, Vec<String>);
 
 impl Attention for One {

@@ -88,7 +88,7 @@ fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<
         (true, true) => 18,
         (true, false) => 16,
         (false, true) => 80,
-        (false, false) => 68,
+        (false, false) => 70,
     });
     let blocks = if whole && !quick { 8 } else { 6 };
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);

@@ -1,7 +1,7 @@
 //! What a check measures so that each use can be judged at its own period, and where its time goes.
 
 use tompion_assess::verdict::{ERROR, Profile, needed_cells};
-use tompion_model::{Cells, InCheck, TrialData, TrialDraft, Way, format_duration};
+use tompion_model::{Cells, InCheck, TrialData, TrialDraft, Way, factor, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::Selection;
 use tompion_run::{Attention, PlannedCell};
@@ -10,12 +10,17 @@ use super::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
 /// Seconds that the samples of one sleep may take beside one load; where a single sleeper needs longer,
 /// several wake up in turn.
-const AT_MOST_S: f64 = 4.6;
+const AT_MOST_S: f64 = 3.5;
 
-/// What company may move a quantile by, in nanoseconds: it wakes CPUs from idling, by some 20 us of a
-/// sleep. It has to be small beside the limit.
+/// What company may move a quantile by, in nanoseconds: it wakes CPUs from idling. It has to be small beside
+/// the limit. A few sleepers with long periods do so less.
 const COMPANY_NS: f64 = 20_000.0;
+const FEW_NS: f64 = 10_000.0;
 const SMALL: f64 = 0.02;
+const FEW: f64 = 4.0;
+
+/// The seconds that a few are worth having for.
+const LONG_S: f64 = 2.0;
 
 /// Shorter periods are not slept, only spun.
 const SHORTEST_SLEEP_NS: f64 = 10_000.0;
@@ -25,9 +30,6 @@ const SHORT_NS: f64 = 100_000.0;
 
 /// Seconds that a sleep at a short period gets.
 const SHORT_S: f64 = 0.12;
-
-/// Seconds of the remedies that are measured for the figures, unless they are needed for a verdict.
-const REMEDY_S: f64 = 1.3;
 
 /// Seconds of timer events, and of stalls at rest: rare pauses do not show in less.
 const EVENTS_S: f64 = 0.4;
@@ -42,6 +44,9 @@ const READINGS: u64 = 60_000;
 
 /// Share of its time that a cell keeps which no open verdict needs: enough for a median.
 const NOT_NEEDED: f64 = 0.15;
+
+/// Share of its time that a remedy gets in the first block, which shows where one is needed.
+const AT_FIRST: f64 = 0.4;
 
 /// What is measured for these profiles, with its shares of the time in seconds for each load.
 pub fn selections(
@@ -158,11 +163,10 @@ fn sleeps(period: &Period) -> anyhow::Result<Vec<Selection>> {
         let needed_s = period.samples * period.ns / 1e9;
         let sleepers = sleepers(period);
         let seconds = (needed_s / f64::from(sleepers)).clamp(SHORT_S, AT_MOST_S);
-        // In company only what is far from its limit is measured, where remedies matter little.
-        let remedies = sleepers == 1 || seconds <= REMEDY_S;
         let mut found = vec![sleeping(&sleep, "default", sleepers, seconds)?];
-        if remedies {
-            found.push(sleeping(&sleep, "1ns", sleepers, seconds.min(REMEDY_S))?);
+        // What takes a crowd is so far from its limit that remedies matter little.
+        if f64::from(sleepers) <= FEW {
+            found.push(sleeping(&sleep, "1ns", sleepers, seconds)?);
             found.push(sleeping(&hybrid, "default", sleepers, seconds)?);
         }
         found
@@ -173,11 +177,13 @@ fn sleeps(period: &Period) -> anyhow::Result<Vec<Selection>> {
 /// How many wake up in turn at a period, so that its samples come within the time.
 fn sleepers(period: &Period) -> u32 {
     let alone_s = period.samples * period.ns / 1e9;
-    let may_have_company = period.limit_ns * SMALL >= COMPANY_NS;
-    match may_have_company && alone_s > AT_MOST_S {
-        true => (alone_s / AT_MOST_S).ceil().min(64.0) as u32,
-        false => 1,
-    }
+    let bearable_ns = period.limit_ns * SMALL;
+    let wanted = match alone_s {
+        s if s > AT_MOST_S && bearable_ns >= COMPANY_NS => (s / AT_MOST_S).ceil().min(64.0),
+        s if s > LONG_S && bearable_ns >= FEW_NS => FEW,
+        _ => 1.0,
+    };
+    wanted as u32
 }
 
 /// Gives the time to the cells by which open verdicts can still be closed.
@@ -200,7 +206,7 @@ impl<'a> Decisions<'a> {
 
 impl Attention for Decisions<'_> {
     fn saw(&mut self, trial: &TrialDraft, data: &TrialData) {
-        let probe = trial.factors.level(tompion_model::factor::PROBE);
+        let probe = trial.factors.level(factor::PROBE);
         if self.profiles.iter().any(|p| p.probe == probe) {
             self.cells.add_draft(trial, data);
         }
@@ -208,6 +214,10 @@ impl Attention for Decisions<'_> {
 
     fn shares(&mut self, cells: &[PlannedCell]) -> Vec<f64> {
         let seen = self.cells.so_far();
+        if seen.is_empty() {
+            let at_first = |cell: &PlannedCell| if is_remedy(cell) { AT_FIRST } else { 1.0 };
+            return cells.iter().map(at_first).collect();
+        }
         let needed = needed_cells(&seen, self.profiles, self.planned);
         let share = |cell: &PlannedCell| {
             let is_judged = seen.iter().any(|s| s.factors == cell.factors);
@@ -218,6 +228,17 @@ impl Attention for Decisions<'_> {
         };
         cells.iter().map(share).collect()
     }
+}
+
+/// Whether a cell is a sleep with a remedy.
+fn is_remedy(cell: &PlannedCell) -> bool {
+    let level = |name| cell.factors.level(name);
+    if level(factor::PROBE) != wake_up::NAME {
+        return false;
+    }
+    let way = level(factor::METHOD).parse::<wake_up::Method>();
+    let is_sleep = way.is_ok_and(|m| m.row().way == Way::Sleeps);
+    !is_sleep || ![None, Some("default")].contains(&cell.factors.get(factor::SLACK))
 }
 
 #[cfg(test)]
