@@ -180,6 +180,8 @@ CONCURRENT = {
     "test_kills": "all",
     "test_writers": "all",
     "test_snapshots": "all",
+    # In virtual time.
+    "test_parts": ["planted"],
     "test_extensions": "all",
     "test_one_list": "all",
     # Endings, and effects planted far above what others take: where one takes the CPU

@@ -78,6 +78,10 @@ RECORD = {
         "evidence": [{"name": "x", "missing": "/home/zqtom: denied"}], "steal_is_accounted": False,
         "own_cpu_share": 0.0, "marked": []}, "zqtom"),
     "finding of another version": (("trials", 0, "findings", "zqprobe"), {"zqkey": "zqvalue"}, "zqvalue"),
+    "another program": (("trials", 0, "cpu_use"), {
+        "watched_ns": 100, "cpus": 1, "programs_ns": 50, "most": [{"name": "zqother", "cpu_time_ns": 50}]}, "zqother"),
+    "another program before": (("cpu_use_before",), {
+        "watched_ns": 100, "cpus": 1, "programs_ns": 50, "most": [{"name": "zqbefore", "cpu_time_ns": 50}]}, "zqbefore"),
     "process in a finding": (("trials", 0, "findings", "stalls", "causes", 0, "by"), "zqproc[77]", "zqproc"),
     "peer of a load in the list": (("trials", 0, "load", "load"), "network:peer=zqpeer:9000", "zqpeer"),
     "start of the run": (("started_at",), "2026-11-24T10:12:33Z zqstart", "zqstart"),

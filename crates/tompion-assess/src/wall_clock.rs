@@ -2,6 +2,7 @@
 //! help. Pure: it goes by what was read of the machine.
 
 mod remedy;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 use tompion_model::{Environment, Synchronisation, TimeKeeper};
 
 pub use remedy::Remedy;
+pub use steps::{Step, steps};
 
 /// How the wall clock is kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]

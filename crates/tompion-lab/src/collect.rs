@@ -164,6 +164,7 @@ mod tests {
                 load: None,
                 findings: Findings::default(),
                 observation: None,
+                cpu_use: None,
                 storage: Storage::Complete,
                 missed_periods: Some(25),
             };

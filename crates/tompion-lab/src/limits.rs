@@ -140,6 +140,7 @@ mod tests {
             load: None,
             findings: Default::default(),
             observation: None,
+            cpu_use: None,
             summary: Default::default(),
         }
     }

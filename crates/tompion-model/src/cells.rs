@@ -332,6 +332,7 @@ mod tests {
             load: None,
             findings: Default::default(),
             observation: None,
+            cpu_use: None,
             summary: TrialSummary::default(),
         };
         cells.add(&trial, &data);

@@ -10,6 +10,7 @@
 mod blocks;
 mod cells;
 mod clock_reading;
+mod cpu_use;
 mod entries;
 mod environment;
 mod factors;
@@ -35,6 +36,7 @@ mod trial;
 pub use blocks::{Block, Blocks, range_in_words};
 pub use cells::{Cell, Cells};
 pub use clock_reading::ClockReading;
+pub use cpu_use::{CpuUse, ProgramUse};
 pub use environment::*;
 pub use factors::{Factors, factor};
 pub use filled::filling_work;

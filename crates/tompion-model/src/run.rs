@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ClockReading, Environment, Factors, FileRef, Note, Trial};
+use crate::{ClockReading, CpuUse, Environment, Factors, FileRef, Note, Trial};
 
 /// Version of the format written; readers take older ones and refuse newer ones.
 pub const SCHEMA_VERSION: u64 = 2;
@@ -131,6 +131,10 @@ pub struct RunRecord {
     /// What a CPU quota did during the run; absent without one, and in a run
     /// that was not ended in order.
     pub throttling: Option<Throttling>,
+    /// Who else used the CPUs right before the first trial; absent where nobody looked, and in
+    /// runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_use_before: Option<CpuUse>,
     /// What was known at the start.
     #[serde(flatten)]
     pub header: RunHeader,

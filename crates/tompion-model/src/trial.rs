@@ -10,7 +10,7 @@ use crate::Block;
 
 use crate::filled::{EXACT, filled, filled_in_bins};
 use crate::{
-    Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
+    CpuUse, Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
     TrialSummary, stall_parts, table,
 };
 
@@ -48,6 +48,10 @@ pub struct Trial {
     /// What was watched beside the measurement; absent in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
+    /// Who else used the CPUs, from a look before the trial to one after it; absent where none
+    /// were taken, and in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_use: Option<CpuUse>,
     /// Derived from the samples.
     pub summary: TrialSummary,
 }
@@ -107,6 +111,8 @@ pub struct TrialDraft {
     pub findings: Findings,
     /// What was watched beside the measurement.
     pub observation: Option<Observation>,
+    /// Who else used the CPUs meanwhile.
+    pub cpu_use: Option<CpuUse>,
     /// Whether `TrialData` holds every sample.
     pub storage: Storage,
     /// Grid periods missed before unmarked samples; absent without a grid.
@@ -247,6 +253,7 @@ impl From<Trial> for TrialDraft {
             findings: trial.findings,
             started_at: trial.started_at,
             observation: trial.observation,
+            cpu_use: trial.cpu_use,
             storage: trial.storage,
             missed_periods: trial.summary.missed_periods,
         }

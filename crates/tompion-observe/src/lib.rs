@@ -10,9 +10,11 @@ pub mod fuzz;
 mod kept;
 pub mod marks;
 pub mod observer;
+mod programs;
 pub mod steal;
 mod sys;
 
 pub use counters::ThreadCounters;
 pub use observer::{Observations, Observer};
+pub use programs::Programs;
 pub use steal::is_accounted as steal_is_accounted;

@@ -228,6 +228,13 @@ pub(crate) fn user_hz() -> u64 {
     u64::try_from(hz).ok().filter(|hz| *hz > 0).unwrap_or(100)
 }
 
+/// CPUs that are online.
+pub(crate) fn cpus_online() -> u32 {
+    // SAFETY: takes a number only.
+    let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u32::try_from(cpus).ok().filter(|n| *n > 0).unwrap_or(1)
+}
+
 /// State of the kernel's clock: its rate against the hardware's in units of
 /// 2^-16 ppm, and the phase it still corrects, in ns. Absent where a sandbox
 /// forbids the question.

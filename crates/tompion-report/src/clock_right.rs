@@ -1,20 +1,11 @@
 //! Is the clock right: what the kernel says of its synchronisation, how the clocks
 //! drifted against one another during the run, and whether the wall clock was set.
 
-use tompion_assess::wall_clock::{WallClock, wall_clock};
+use tompion_assess::wall_clock::{Step, WallClock, steps, wall_clock};
 use tompion_model::{ClockReading, Synchronisation, TimeKeeper, TimeKeeping, format_ns};
 
 use crate::data::ReportData;
 use crate::figures::{count, plural, real, signed_ns};
-
-/// A step of the wall clock between two readings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Step {
-    /// By how much, in nanoseconds; negative when it was set back.
-    pub ns: i64,
-    /// It happened between these times of the run, in nanoseconds.
-    pub between_ns: (u64, u64),
-}
 
 /// How one clock went against another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,21 +116,6 @@ fn counter_rate(
         unevenness_ns: (points.len() > 2).then(|| points.iter().map(beside).fold(0.0, f64::max)),
         read_within_ns: within as f64,
     })
-}
-
-/// Slewing moves wall clock and monotonic clock alike: a change of their difference
-/// beyond what reading them takes is a step.
-fn steps(readings: &[ClockReading]) -> Vec<Step> {
-    let apart = |r: &ClockReading| r.realtime_ns - r.monotonic_ns;
-    let step = |pair: &[ClockReading]| {
-        let [a, b] = pair else { return None };
-        let ns = apart(b) - apart(a);
-        (ns.unsigned_abs() > a.within_ns + b.within_ns).then_some(Step {
-            ns,
-            between_ns: (a.at_ns, b.at_ns),
-        })
-    };
-    readings.windows(2).filter_map(step).collect()
 }
 
 impl Clocks {

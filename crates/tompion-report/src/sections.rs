@@ -16,6 +16,7 @@ tompion_model::entries! {
         platforms,
         factors,
         verdicts,
+        parts,
         hurts,
         advice,
         among,

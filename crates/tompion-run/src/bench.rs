@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tompion_model::{
-    Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft, utc_of_unix_ns,
+    CpuUse, Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft, utc_of_unix_ns,
 };
 use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
@@ -22,6 +22,11 @@ pub trait Bench {
     /// What the reader of a run must know of this machine.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Who else used the CPUs right before; absent where nobody looked.
+    fn cpu_use_before(&self) -> Option<CpuUse> {
+        None
     }
 
     /// Something outside was changed, and has yet to settle.
@@ -70,6 +75,8 @@ pub struct Trial {
     pub stalls: Option<Stalls>,
     /// What was watched beside it.
     pub observation: Option<Observation>,
+    /// Who else used the CPUs meanwhile.
+    pub cpu_use: Option<CpuUse>,
 }
 
 impl Trial {
@@ -85,6 +92,7 @@ impl Trial {
             load: self.load,
             findings: self.stalls.map(Into::into).unwrap_or_default(),
             observation: self.observation,
+            cpu_use: self.cpu_use,
             storage: self.outcome.storage,
             missed_periods: self.outcome.missed_periods,
         };

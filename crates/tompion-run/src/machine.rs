@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec};
-use tompion_model::{Throttling, factor};
+use tompion_model::{CpuUse, Throttling, factor};
+use tompion_observe::Programs;
 use tompion_observe::events::Keeper;
 use tompion_probe::timer_events::{self, Found};
 use tompion_probe::wake_up::{Company, Sleeper};
@@ -20,7 +21,7 @@ use tompion_time::{Clock, Policy, Rate, Source};
 
 use self::observed::{Observed, Turns};
 use self::since::{Since, Turn};
-use crate::probes::{AtOnce, Member, Stalls, Way};
+use crate::probes::{AtOnce, Member, OnThread, Stalls, Way};
 use crate::{Bench, Clocks, Error, Observe, PlannedCell, PlannedSearch, Trial};
 
 /// How often counters are read while a trial goes on.
@@ -57,6 +58,8 @@ pub struct Machine {
     /// Between trials that record all events of the CPUs.
     keeper: Option<Keeper>,
     controller: Controller,
+    programs: Programs,
+    cpu_use_before: Option<CpuUse>,
 }
 
 struct Load {
@@ -82,6 +85,8 @@ impl Machine {
             planned_load_time: settings.planned_load_time,
             measured_cpu: settings.measured_cpu,
         };
+        let mut programs = Programs::new();
+        programs.begin();
         let loads = loads
             .iter()
             .map(|spec| {
@@ -105,6 +110,7 @@ impl Machine {
         // The counter serves as bracket even where the kernel distrusts it as a
         // clock: brackets are short.
         let rate = Rate::measure(CALIBRATION).map(|m| m.1);
+        let cpu_use_before = programs.end();
         Ok(Self {
             began: Instant::now(),
             began_ns: os::now_ns(ClockId::Monotonic),
@@ -116,6 +122,8 @@ impl Machine {
             keeper: None,
             // After the loads have started, so that none inherits it.
             controller: Controller::raise(),
+            programs,
+            cpu_use_before,
         })
     }
 }
@@ -146,6 +154,10 @@ impl Bench for Machine {
         } else {
             vec![slow.to_owned()]
         }
+    }
+
+    fn cpu_use_before(&self) -> Option<CpuUse> {
+        self.cpu_use_before.clone()
     }
 
     fn disturbed(&mut self) {
@@ -216,11 +228,28 @@ impl Bench for Machine {
     }
 
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
-        let probe = match cell.probe.way() {
-            Way::OnThread(probe) => probe,
-            Way::Loops(stalls) => return self.stall_trials(cell, stalls, limits),
-            Way::Sleepers(sleepers) => return self.sleeper_trials(cell, sleepers, limits),
-        };
+        self.programs.begin();
+        let mut trials = match cell.probe.way() {
+            Way::OnThread(probe) => self.thread_trial(cell, probe, limits),
+            Way::Loops(stalls) => self.stall_trials(cell, stalls, limits),
+            Way::Sleepers(sleepers) => self.sleeper_trials(cell, sleepers, limits),
+        }?;
+        let cpu_use = self.programs.end();
+        for trial in &mut trials {
+            trial.cpu_use.clone_from(&cpu_use);
+        }
+        Ok(trials)
+    }
+}
+
+impl Machine {
+    /// One cell on the measuring thread.
+    fn thread_trial(
+        &mut self,
+        cell: &PlannedCell,
+        probe: OnThread,
+        limits: &Limits,
+    ) -> Result<Vec<Trial>, Error> {
         let named = |source| Error::Probe {
             cell: cell.factors.to_string(),
             source,
@@ -287,11 +316,10 @@ impl Bench for Machine {
             load: since.evidence(&mut load.process, &mut load.turn)?,
             stalls: None,
             observation,
+            cpu_use: None,
         }])
     }
-}
 
-impl Machine {
     /// Several sleepers at once, each of them a trial; nothing is watched beside them.
     fn sleeper_trials(
         &mut self,
@@ -330,6 +358,7 @@ impl Machine {
                 load: evidence.clone(),
                 stalls: None,
                 observation: None,
+                cpu_use: None,
             }
         };
         Ok(at_once.members.iter().zip(measured).map(trial).collect())
@@ -383,6 +412,7 @@ impl Machine {
             load: evidence.clone(),
             stalls: Some(m.stalls),
             observation: Some(m.observation),
+            cpu_use: None,
         };
         Ok(measured.into_iter().map(trial).collect())
     }

@@ -74,6 +74,7 @@ impl<M: Bench> Session<M> {
             }
         };
         machine.guards().into_iter().for_each(|g| writer.guard(g));
+        writer.cpu_use_before(machine.cpu_use_before());
         machine
             .notes()
             .into_iter()

@@ -24,6 +24,7 @@ pub(super) fn check(record: &RunRecord) -> Result<(), Fault> {
     let whole = [
         ("environment", value(&record.header.environment)),
         ("throttling", value(&record.throttling)),
+        ("cpu_use_before", value(&record.cpu_use_before)),
         ("clock_readings", value(&record.clock_readings)),
         ("platforms", value(&record.platforms)),
     ];

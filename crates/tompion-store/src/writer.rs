@@ -14,7 +14,7 @@ use super::{RUN_FILE, SAMPLES, gather, limits, magnitudes, run_json, trial_files
 use crate::error::Fault;
 use crate::{Error, Result, Run};
 use tompion_model::{
-    ClockReading, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, SideTables,
+    ClockReading, CpuUse, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, SideTables,
     Status, Throttling, Trial, TrialData, TrialDraft, factor, note_kind, now_utc, table,
 };
 
@@ -105,6 +105,7 @@ impl RunWriter {
             finished_at: None,
             notes: Vec::new(),
             throttling: None,
+            cpu_use_before: None,
             header,
             files: Vec::new(),
             trials: Vec::new(),
@@ -131,6 +132,7 @@ impl RunWriter {
         let to = &mut writer.record;
         to.notes.clone_from(&record.notes);
         to.throttling.clone_from(&record.throttling);
+        to.cpu_use_before.clone_from(&record.cpu_use_before);
         to.clock_readings.clone_from(&record.clock_readings);
         to.holds.clone_from(&record.holds);
         to.platforms.clone_from(&record.platforms);
@@ -243,6 +245,7 @@ impl RunWriter {
             load: draft.load,
             findings: draft.findings,
             observation: draft.observation,
+            cpu_use: draft.cpu_use,
         };
         trial_files::write(&self.directory, &mut trial, data)?;
         self.histograms = self.histograms.take().and_then(|mut all| {
@@ -402,6 +405,11 @@ impl RunWriter {
     /// States what a CPU quota did during the run.
     pub fn throttling(&mut self, throttling: Option<Throttling>) {
         self.record.throttling = throttling;
+    }
+
+    /// States who else used the CPUs right before the run.
+    pub fn cpu_use_before(&mut self, cpu_use: Option<CpuUse>) {
+        self.record.cpu_use_before = cpu_use;
     }
 
     /// Adds a reading of the clocks.

@@ -96,6 +96,7 @@ fn write_run(directory: &std::path::Path) {
             load: None,
             findings: tompion_model::Findings::default(),
             observation: None,
+            cpu_use: None,
             storage: outcome.storage,
             missed_periods: outcome.missed_periods,
         };

@@ -164,6 +164,7 @@ impl Bench for Planted {
             load: None,
             stalls: None,
             observation: None,
+            cpu_use: None,
         }])
     }
 }

@@ -1,6 +1,6 @@
 //! Slices of one cell as one trial.
 
-use tompion_model::{EvidenceItem, LoadEvidence, Observation, ObservedReason};
+use tompion_model::{CpuUse, EvidenceItem, LoadEvidence, Observation, ObservedReason};
 
 use crate::Trial;
 
@@ -30,6 +30,14 @@ pub(super) fn join(trial: &mut Trial, slice: Trial) {
     trial.outcome.missed_periods = sum(trial.outcome.missed_periods, slice.outcome.missed_periods);
     match (&mut trial.load, slice.load) {
         (Some(all), Some(one)) => join_load(all, one),
+        (all, one) => *all = all.take().or(one),
+    }
+    match (&mut trial.cpu_use, slice.cpu_use) {
+        (Some(all), Some(one)) => {
+            all.add(&one);
+            // Of many slices as many names as of one.
+            all.most.truncate(CpuUse::MOST);
+        }
         (all, one) => *all = all.take().or(one),
     }
     match (&mut trial.observation, slice.observation) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use tompion_cause::Cause;
 use tompion_load::LoadError;
 use tompion_model::{
-    CauseTotal, Environment, EvidenceItem, LoadEvidence, Mark, Measurement, Observation,
+    CauseTotal, CpuUse, Environment, EvidenceItem, LoadEvidence, Mark, Measurement, Observation,
     ObservedReason, RunHeader, Sample, SideTables, StallPart, Stalls, Storage, TrialData,
     stall_parts,
 };
@@ -156,6 +156,12 @@ impl Bench for Planted {
                 }],
                 ..Observation::default()
             }),
+            cpu_use: Some(CpuUse {
+                watched_ns: 1_000,
+                cpus: 2,
+                programs_ns: 100 * self.slices,
+                ..CpuUse::default()
+            }),
         }])
     }
 }
@@ -239,6 +245,9 @@ fn slices_become_trials_of_ten_seconds_with_their_own_times() {
     assert_eq!(observed.evidence.len(), 1);
     assert_eq!(observed.evidence[0].missing.as_deref(), Some("gone"));
     assert_eq!((observed.marked.len(), observed.marked[0].samples), (1, 10));
+    let cpu_use = trials[0].cpu_use.as_ref().unwrap();
+    // 100 times the sum of 1 to 10.
+    assert_eq!((cpu_use.watched_ns, cpu_use.programs_ns), (10_000, 5_500));
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub(crate) fn draft(block: u32) -> TrialDraft {
         started_at: None,
         findings: Findings::default(),
         observation: None,
+        cpu_use: None,
         storage: Storage::Complete,
         missed_periods: Some(72),
     }

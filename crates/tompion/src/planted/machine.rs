@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use tompion_cause::Cause;
 use tompion_load::LoadSpec;
 use tompion_model::{
-    CauseTotal, LoadEvidence, Mark, Measurement, Recorder, Sample, StallPart, Stalls, Throttling,
+    CauseTotal, CpuUse, LoadEvidence, Mark, Measurement, ProgramUse, Recorder, Sample, StallPart, Stalls, Throttling,
     factor, stall_parts,
 };
 use tompion_probe::timer_events::Found;
@@ -31,6 +31,8 @@ const DRIFT: &str = "PLANTED_DRIFT";
 const BEGINS: &str = "PLANTED_BEGINS_S";
 /// A file that holds by what factor all is slower, now.
 const FACTOR: &str = "PLANTED_FACTOR_FILE";
+/// The name of another program that keeps one of two CPUs busy.
+const OTHER: &str = "PLANTED_OTHER";
 /// How long a load takes to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -251,6 +253,24 @@ fn planted_number(name: &str, usual: f64) -> f64 {
     std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
 }
 
+/// What others took of two CPUs in so much time.
+fn other_programs(time: Duration) -> CpuUse {
+    let watched_ns = time.as_nanos() as u64;
+    let program = |name| ProgramUse {
+        name,
+        cpu_time_ns: watched_ns,
+    };
+    let most: Vec<ProgramUse> = std::env::var(OTHER).ok().map(program).into_iter().collect();
+    CpuUse {
+        watched_ns,
+        cpus: 2,
+        programs_ns: most.iter().map(|p| p.cpu_time_ns).sum(),
+        kernel_threads_ns: Some(0),
+        stolen_ns: None,
+        most,
+    }
+}
+
 impl Bench for Machine {
     fn guards(&self) -> Vec<String> {
         vec!["Nothing was measured: all values are planted.".to_owned()]
@@ -344,6 +364,7 @@ impl Bench for Machine {
             load: load.clone(),
             stalls,
             observation: None,
+            cpu_use: Some(other_programs(ended - started)),
         };
         Ok(found.into_iter().map(trial).collect())
     }

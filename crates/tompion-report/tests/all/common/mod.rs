@@ -79,6 +79,7 @@ pub fn draft(factors: Factors, block: u32) -> TrialDraft {
         load,
         findings: tompion_model::Findings::default(),
         observation: None,
+        cpu_use: None,
         storage: Storage::Complete,
         missed_periods: None,
     }

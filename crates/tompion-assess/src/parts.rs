@@ -1,0 +1,29 @@
+//! Who takes the time: whether the clock is right, what the host takes, what the kernel costs,
+//! and what else goes on here. Pure: it goes by what a run recorded.
+
+mod clock;
+mod disturbed;
+mod here;
+mod host;
+mod kernel;
+mod part;
+mod seen;
+mod taken;
+mod words;
+
+pub use disturbed::{Beyond, by_other_programs};
+pub use part::{Part, SENTENCE, State};
+pub use seen::Seen;
+
+/// Says of each part of a machine how it stands: clock, host, kernel, and what else goes on here.
+pub fn parts(seen: &Seen<'_>) -> [Part; 4] {
+    [
+        clock::part(seen),
+        host::part(seen),
+        kernel::part(seen),
+        here::part(seen),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! What the host takes: steal, and pauses that nothing within the machine explains.
+
+use tompion_cause::Cause;
+use tompion_model::{Stalls, format_ns};
+
+use super::part::{Part, State};
+use super::seen::{Seen, WORTH_SAYING};
+use super::taken::Taken;
+use super::words::percent;
+
+/// From these shares of the time on.
+const MUCH: f64 = 0.01;
+const TOO_MUCH: f64 = 0.05;
+/// From this length on a pause is worth a warning: no control loop bears it.
+const LONG_NS: u64 = 1_000_000;
+/// The loosest use, VoIP, has this much time: pauses that are longer and take 1 % of it are for
+/// none.
+const TOO_LONG_NS: u64 = 5_000_000;
+
+/// Causes that lie below the kernel: the hypervisor's, by its own word and by what is missing, and
+/// the firmware's.
+const BELOW: [Cause; 3] = [Cause::Stolen, Cause::Unseen, Cause::Smi];
+
+pub(super) fn part(seen: &Seen<'_>) -> Part {
+    let mut clauses = Vec::new();
+    let mut details = Vec::new();
+    let (at_rest, stalls) = seen.stalls();
+    let taken = Taken::by(&stalls, &BELOW);
+    let cpu_use = seen.cpu_use();
+    let accounted = seen.steal_is_accounted();
+    let is_guest = seen.environment.virtualization.hypervisor.is_some();
+    if taken.watched_ns > 0 {
+        let state = match (taken.share(), taken.longest_ns) {
+            (share, _) if share >= TOO_MUCH => State::Fail,
+            (share, longest) if share >= MUCH && longest >= TOO_LONG_NS => State::Fail,
+            (share, longest) if share >= MUCH || longest >= LONG_NS => State::Warn,
+            _ => State::Ok,
+        };
+        let longest = match taken.longest_ns {
+            0 => String::new(),
+            ns => format!(", longest {}", format_ns(ns as f64)),
+        };
+        let beside = if at_rest { "" } else { " beside load" };
+        let watched = format_ns(taken.watched_ns as f64);
+        let share = percent(taken.share());
+        clauses.push((state, format!("took {share}{longest}, in {watched}{beside}")));
+        clauses.extend(unexplained(&stalls, seen, is_guest));
+        clauses.extend(within_interrupt(&stalls, is_guest));
+    }
+    // By the kernel's own count, over loads too: a host takes more from a machine that wants more.
+    let stolen = cpu_use.as_ref().and_then(|u| Some(u.share(u.stolen_ns?)));
+    let stolen = stolen.filter(|share| *share > 0.0 || accounted == Some(true));
+    if let Some(share) = stolen {
+        let state = match share {
+            s if s >= TOO_MUCH => State::Fail,
+            s if s >= MUCH => State::Warn,
+            _ => State::Ok,
+        };
+        let clause = format!("steal {} over all trials", percent(share));
+        match state == State::Ok && taken.watched_ns > 0 {
+            true => details.push(format!(
+                "By the kernel's count, steal took {} of the CPUs' time over all trials.",
+                percent(share)
+            )),
+            false => clauses.push((state, clause)),
+        }
+    }
+    let is_measured = !clauses.is_empty();
+    if taken.watched_ns == 0 {
+        let state = if is_measured { State::Ok } else { State::NotMeasured };
+        clauses.push((state, "pauses were not looked for".to_owned()));
+    }
+    match (is_guest, accounted) {
+        (false, _) if is_measured => {
+            clauses.push((State::Ok, "no hypervisor seen".to_owned()));
+        }
+        (true, Some(true)) => clauses.push((State::Ok, "steal accounted".to_owned())),
+        (true, Some(false)) => clauses.push((State::Ok, "steal not accounted".to_owned())),
+        _ => {}
+    }
+    details.extend(by_cause(&stalls));
+    if let Some(how) = &seen.environment.virtualization.emulated {
+        details.push(format!("The processor is imitated by {how}."));
+    }
+    let mut part = Part::of("Host", clauses, details);
+    if !is_measured {
+        part.state = State::NotMeasured;
+    }
+    part
+}
+
+/// A long pause of a busy loop of which nothing is known, where nobody else ran who could have
+/// caused it: then it came from outside.
+fn unexplained(stalls: &[&Stalls], seen: &Seen<'_>, is_guest: bool) -> Option<(State, String)> {
+    let unknown = Taken::by(stalls, &[Cause::Unknown]);
+    let others = seen.cpu_use().map(|u| u.share(u.programs_ns));
+    let is_alone = others.is_some_and(|share| share <= WORTH_SAYING);
+    let is_it = is_guest && is_alone && unknown.longest_ns >= LONG_NS;
+    is_it.then(|| {
+        let longest = format_ns(unknown.longest_ns as f64);
+        let share = percent(unknown.share());
+        (State::Warn, format!("{share} unexplained, longest {longest}"))
+    })
+}
+
+/// No handler of an interrupt takes so long by itself.
+const LONG_HANDLER_NS: u64 = 10_000_000;
+
+/// A pause that fell into a handler is told as the handler's.
+fn within_interrupt(stalls: &[&Stalls], is_guest: bool) -> Option<(State, String)> {
+    let handlers = [Cause::Tick, Cause::HardInterrupt, Cause::Softirq];
+    let longest_ns = Taken::by(stalls, &handlers).longest_ns;
+    let longest = format_ns(longest_ns as f64);
+    (is_guest && longest_ns >= LONG_HANDLER_NS).then(|| {
+        let clause = format!("an interrupt of {longest}, most likely the host's");
+        (State::Warn, clause)
+    })
+}
+
+/// What each cause took.
+fn by_cause(stalls: &[&Stalls]) -> Vec<String> {
+    let words = [
+        (Cause::Stolen, "Steal, by the hypervisor's own account,"),
+        (Cause::Unseen, "Pauses in which nothing happened within the machine"),
+        (Cause::Smi, "Interrupts of the firmware"),
+    ];
+    let sentence = |(cause, what): (Cause, &str)| Taken::by(stalls, &[cause]).sentence(what);
+    words.into_iter().filter_map(sentence).collect()
+}
