@@ -6,9 +6,10 @@ import re
 import subprocess
 import time
 
+import jsonschema
 import pytest
 
-from conftest import TOMPION, planted, tompion
+from conftest import ROOT, TOMPION, planted, tompion
 from terminal import in_terminal
 
 USES = ["packet pacing at 300 Mbit/s", "packet pacing at 100 Gbit/s", "12 µs packet scheduler",
@@ -104,3 +105,21 @@ def test_from_command_to_page_it_takes_no_longer_than_promised(tmp_path, options
     assert size <= 200e6
     # A busy machine takes longer for what follows the measurement.
     assert took <= longest_s + 5
+
+
+def test_the_answer_for_machines_is_small_and_keeps_its_schema(tmp_path):
+    schema = json.loads((ROOT / "schema" / "verdict.schema.json").read_text())
+    subprocess.run([planted(), "check", "--seed", "1", "--quiet", "--out", tmp_path / "r"], check=True, timeout=60)
+    text = tompion("report", tmp_path / "r", "--format", "verdict-json", check=0).stdout
+    assert len(text) < 10_000
+    answer = json.loads(text)
+    jsonschema.validate(answer, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({key: value for key, value in answer.items() if key != "uses"}, schema)
+    assert len(answer["uses"]) == 9 and len(answer["parts"]) == 4
+    screen = tompion("report", tmp_path / "r", "--screen", check=0).stdout
+    assert f"{answer['trusted']}: " in screen
+    # The same figures as the report's own.
+    profiles = json.loads(tompion("report", tmp_path / "r", "--json", check=0).stdout)["assessment"]["profiles"]
+    for use, profile in zip(answer["uses"], profiles, strict=True):
+        assert (use["name"], use["outcome"]) == (profile["name"], profile["outcome"])

@@ -120,7 +120,7 @@ def test_without_rights_a_policy_is_refused_and_slow_switching_noted(tmp_path):
     refused = as_nobody("check", *SHORT, "--policy", "fifo:10", "--out", "r")
     assert refused.returncode == 1 and refused.stderr.count("not permitted") == 1
     assert [p.name for p in place.iterdir()] == ["tompion"]
-    done = as_nobody("check", *SHORT, "--out", "r")
+    done = as_nobody("check", *SHORT, "--verbose", "--out", "r")
     assert done.returncode == 0, done.stderr
     said = "controlling thread could not be made real-time"
     assert said in " ".join(done.stdout.split())

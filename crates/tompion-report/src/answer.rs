@@ -2,6 +2,7 @@
 //!
 //! At most [`LINES`] lines; none is lost at 80 columns.
 
+use tompion_assess::parts::{Part, Seen, parts};
 use tompion_assess::verdict::{
     LateUnder, Lateness, LatenessRow, LoadVerdict, Outcome, ProfileVerdict, lateness,
 };
@@ -36,7 +37,7 @@ pub fn answer(data: &ReportData, width: usize, color: bool) -> String {
 }
 
 /// What is said, before it is laid out.
-struct Answer<'a> {
+pub(crate) struct Answer<'a> {
     data: &'a ReportData,
     /// The loads shown, in reading order.
     loads: Vec<String>,
@@ -54,7 +55,7 @@ struct Step {
 }
 
 impl<'a> Answer<'a> {
-    fn of(data: &'a ReportData) -> Self {
+    pub(crate) fn of(data: &'a ReportData) -> Self {
         let profiles = &data.assessment().profiles;
         let mut loads = verdicts::loads(profiles);
         if loads.is_empty() {
@@ -133,7 +134,7 @@ impl<'a> Answer<'a> {
     }
 
     /// One word, and the reasons.
-    fn verdict(&self) -> (&'static str, String) {
+    pub(crate) fn verdict(&self) -> (&'static str, String) {
         let profiles = &self.data.assessment().profiles;
         if profiles.iter().all(|p| p.by_load.is_empty()) {
             return ("NOT KNOWN", "no sleep was measured at the period of a use".to_owned());
@@ -192,19 +193,14 @@ impl<'a> Answer<'a> {
 
     /// Clock, host, kernel, and what else goes on here.
     fn parts(&self, width: usize) -> Vec<String> {
-        let clock = wall_clock(&self.data.record().header.environment);
-        let row = |name: &str, state: &str, sentence: &str| {
-            cut(&format!("{name:<10}{state:<14}{}", plain(sentence)), width)
+        let Some(seen) = Seen::of_run(self.data.record()) else {
+            return Vec::new();
         };
-        let clock = clock.map(|clock| {
-            let state = match clock.in_step {
-                Some(true) => "ok",
-                Some(false) => "FAIL",
-                None => "not measured",
-            };
-            row("Clock", state, &clock.answer)
-        });
-        clock.into_iter().collect()
+        let row = |part: &Part| {
+            let (name, state) = (part.name, part.state.word());
+            cut(&format!("{name:<8}{state:<6}{}", plain(&part.sentence)), width)
+        };
+        parts(&seen).iter().map(row).collect()
     }
 
     /// How late sleeps are, as they are and with remedies.
@@ -318,9 +314,7 @@ impl<'a> Answer<'a> {
 fn under(load: &str) -> String {
     match load {
         "idle" => "at rest".to_owned(),
-        // A state, not a thing that loads.
-        "busy" => "busy".to_owned(),
-        load => format!("under {} load", plain(load)),
+        load => format!("under load {}", plain(load)),
     }
 }
 

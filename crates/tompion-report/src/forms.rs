@@ -10,6 +10,7 @@ tompion_model::entries! {
         csv,
         run,
         json,
+        verdict_json,
         png,
         svg,
 }
@@ -18,6 +19,7 @@ pub use self::csv::csv;
 pub use self::html::html;
 pub use self::json::{JSON_VERSION, json};
 pub use self::md::markdown;
+pub use self::verdict_json::verdict_schema;
 
 /// An entry in the list of forms.
 #[derive(Debug)]

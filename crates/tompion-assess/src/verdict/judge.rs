@@ -15,6 +15,10 @@ use crate::verdict::{LoadVerdict, Outcome};
 /// How often each of the two answers may be wrong: that a limit is kept, that it is exceeded.
 pub const ERROR: f64 = 0.025;
 
+/// The number of late samples decides from this quantile on: where more of them may be late, they do not fall into
+/// clusters that could be counted.
+const LEAST_QUANTILE: f64 = 0.8;
+
 /// A quantile that is shown to lie within this factor of the limit, either way, is near it.
 const NEAR: f64 = 1.25;
 
@@ -47,7 +51,8 @@ pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Op
     let limit_ps = limit_ns * 1e3;
     let taken = cell.blocks.iter().skip(part.skipped);
     let samples = taken.map(Distribution::len).sum();
-    let decision = match blocks.in_order() {
+    let ordered = blocks.in_order().filter(|_| quantile >= LEAST_QUANTILE);
+    let decision = match ordered {
         Some(values) => by_number(&values, quantile, limit_ps, part, samples),
         None => by_interval(&blocks, &found, quantile, limit_ps, part.error, samples),
     };

@@ -35,9 +35,19 @@ fn what_lies_far_on_both_sides_is_inconclusive() {
         .map(|i| if i % 2 == 0 { &quiet } else { &loud })
         .collect();
     let cell = Planted::wake_up("usleep", "100us", "idle").each_block(halves);
-    let v = judge(&cell, 0.5, 50_000.0, Part::whole(8)).unwrap();
-    assert_eq!(v.outcome, Outcome::Inconclusive);
-    assert!(v.reason.unwrap().starts_with("so near the limit"));
+    for quantile in [0.5, 0.8] {
+        let v = judge(&cell, quantile, 50_000.0, Part::whole(8)).unwrap();
+        assert_eq!(v.outcome, Outcome::Inconclusive, "{quantile}");
+        assert!(v.reason.is_some());
+    }
+}
+
+#[test]
+fn a_median_that_is_always_late_fails() {
+    let block = ramp_ns(100_000, 101).repeat(40);
+    let cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &block);
+    let of = |limit_ns| judge(&cell, 0.5, limit_ns, Part::whole(8)).unwrap().outcome;
+    assert_eq!((of(1_000.0), of(90_000.0)), (Outcome::Fail, Outcome::Pass));
 }
 
 #[test]
