@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use tompion_stats::{Distribution, MANY_DISTINCT};
 
 use crate::filled::EXACT;
-use crate::{Block, Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, TrialDraft, View};
+use crate::{
+    Block, Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, TrialDraft, View,
+};
 
 /// Distinct values that all distributions of a run keep together, about: 128 MiB.
 const MOST_KEPT: usize = 1 << 23;
@@ -135,7 +137,10 @@ impl Cell {
         };
         let fills = measurement.period_ns.filter(|_| data.misses_periods());
         // What is judged is kept in its order: with missed periods filled in, where there are any.
-        let measured = of(View::Measured, if fills.is_some() { 0 } else { most_in_order });
+        let measured = of(
+            View::Measured,
+            if fills.is_some() { 0 } else { most_in_order },
+        );
         // What is the same is neither counted nor kept twice.
         self.undisturbed_blocks.push(match data.is_disturbed() {
             true => of(View::Undisturbed, 0),
@@ -239,13 +244,25 @@ impl Cells {
     /// Adds a trial with its samples; trials are added in the order of execution.
     pub fn add(&mut self, trial: &Trial, data: &TrialData) {
         let missed = trial.summary.missed_periods;
-        self.add_one(&trial.factors, &trial.measurement, trial.load.as_ref(), missed, data);
+        self.add_one(
+            &trial.factors,
+            &trial.measurement,
+            trial.load.as_ref(),
+            missed,
+            data,
+        );
     }
 
     /// The same of a trial that is being saved.
     pub fn add_draft(&mut self, trial: &TrialDraft, data: &TrialData) {
         let missed = trial.missed_periods;
-        self.add_one(&trial.factors, &trial.measurement, trial.load.as_ref(), missed, data);
+        self.add_one(
+            &trial.factors,
+            &trial.measurement,
+            trial.load.as_ref(),
+            missed,
+            data,
+        );
     }
 
     fn add_one(

@@ -108,11 +108,19 @@ mod tests {
         std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
         let busy = ["-c", "while :; do :; done"];
         if is_own {
-            let child = Command::new(shell).args(busy).spawn().unwrap();
-            return Hog(child.id().to_string());
+            let mut child = Command::new(shell).args(busy).spawn().unwrap();
+            let id = child.id().to_string();
+            // Waited for, so that nothing is left of it once it is killed.
+            std::thread::spawn(move || child.wait());
+            return Hog(id);
         }
         // The shell in between ends at once, and somebody else becomes the parent.
-        let script = format!("{} {} '{}' >&2 & echo $!", shell.display(), busy[0], busy[1]);
+        let script = format!(
+            "{} {} '{}' >&2 & echo $!",
+            shell.display(),
+            busy[0],
+            busy[1]
+        );
         let told = Command::new("sh").args(["-c", &script]).output().unwrap();
         Hog(String::from_utf8(told.stdout).unwrap().trim().to_owned())
     }

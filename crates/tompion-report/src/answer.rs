@@ -99,14 +99,21 @@ impl<'a> Answer<'a> {
         }
         lines.extend(self.late(&paint));
         lines.extend(self.fit(&paint));
-        lines.extend(self.to_do(width, LINES.saturating_sub(lines.len() + 3 + PLACES), &paint));
+        lines.extend(self.to_do(
+            width,
+            LINES.saturating_sub(lines.len() + 3 + PLACES),
+            &paint,
+        ));
         lines.push(String::new());
         if self.lateness.is_some() {
             let text = "Late by: how late a sleep ends at a random moment; missed periods count.";
             lines.push(paint.dim(text));
         }
         lines.push(self.decided());
-        lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+        lines
+            .into_iter()
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
     }
 
     /// Which machine, and how it was measured.
@@ -137,14 +144,16 @@ impl<'a> Answer<'a> {
     pub(crate) fn verdict(&self) -> (&'static str, String) {
         let profiles = &self.data.assessment().profiles;
         if profiles.iter().all(|p| p.by_load.is_empty()) {
-            return ("NOT KNOWN", "no sleep was measured at the period of a use".to_owned());
+            return (
+                "NOT KNOWN",
+                "no sleep was measured at the period of a use".to_owned(),
+            );
         }
         let clock = wall_clock(&self.data.record().header.environment);
         let clock_is_off = clock.is_some_and(|c| c.in_step == Some(false));
         let count = |load: &str, which: fn(Outcome) -> bool| {
-            let under = |p: &&ProfileVerdict| {
-                p.by_load.iter().any(|l| l.load == load && which(l.outcome))
-            };
+            let under =
+                |p: &&ProfileVerdict| p.by_load.iter().any(|l| l.load == load && which(l.outcome));
             profiles.iter().filter(under).count()
         };
         let fit = |load: &str| count(load, |o| matches!(o, Outcome::Pass | Outcome::WithRemedy));
@@ -186,7 +195,9 @@ impl<'a> Answer<'a> {
             alerts.push(format!("CPU QUOTA: {sentence}"));
         }
         let short = |text: &String| cut(&plain(text), 2 * width - 4);
-        let wrapped = alerts.iter().map(|text| wrap(&short(text), width, "", "  "));
+        let wrapped = alerts
+            .iter()
+            .map(|text| wrap(&short(text), width, "", "  "));
         let lines = wrapped.collect::<Vec<_>>().join("\n");
         lines.lines().map(str::to_owned).collect()
     }
@@ -198,7 +209,10 @@ impl<'a> Answer<'a> {
         };
         let row = |part: &Part| {
             let (name, state) = (part.name, part.state.word());
-            cut(&format!("{name:<8}{state:<6}{}", plain(&part.sentence)), width)
+            cut(
+                &format!("{name:<8}{state:<6}{}", plain(&part.sentence)),
+                width,
+            )
         };
         parts(&seen).iter().map(row).collect()
     }
@@ -242,9 +256,10 @@ impl<'a> Answer<'a> {
                     |l| self.in_words(l),
                 )
             });
-            let limit = p.by_load.first().map(|l| {
-                format!("{:<6} {}", quantile_name(l.quantile), format_ns(l.limit_ns))
-            });
+            let limit = p
+                .by_load
+                .first()
+                .map(|l| format!("{:<6} {}", quantile_name(l.quantile), format_ns(l.limit_ns)));
             let title = p.title.strip_prefix("a ").unwrap_or(&p.title);
             let limit = limit.unwrap_or_default();
             lines.push(table_row(&plain(title), cells, &limit));
@@ -277,7 +292,10 @@ impl<'a> Answer<'a> {
             let both = [what, effect].join("\n");
             let both: Vec<String> = both.lines().map(str::to_owned).collect();
             if lines.len() + both.len() > room {
-                lines.push(format!("     ... {} more in the report", self.advice.len() - i));
+                lines.push(format!(
+                    "     ... {} more in the report",
+                    self.advice.len() - i
+                ));
                 break;
             }
             lines.extend(both);
@@ -296,8 +314,12 @@ impl<'a> Answer<'a> {
             0 => String::new(),
             n => format!(" {n} more loads are in the report."),
         };
-        let missing = verdicts::longer(self.data).map(|longer| format!(" For the others: {longer}."));
-        format!("Decided {decided} of {all}.{}{more}", missing.unwrap_or_default())
+        let missing =
+            verdicts::longer(self.data).map(|longer| format!(" For the others: {longer}."));
+        format!(
+            "Decided {decided} of {all}.{}{more}",
+            missing.unwrap_or_default()
+        )
     }
 
     fn shown(&self) -> impl Iterator<Item = &String> {
@@ -384,10 +406,9 @@ fn steps(data: &ReportData, lateness: Option<&Lateness>) -> Vec<Step> {
                 [] => remedy.what.clone(),
                 [one] => one.clone(),
                 [one, two] => format!("{one}, then {two}"),
-                [one, two, more @ ..] => format!(
-                    "{one}, then {two}; {} more steps: tompion env",
-                    more.len()
-                ),
+                [one, two, more @ ..] => {
+                    format!("{one}, then {two}; {} more steps: tompion env", more.len())
+                }
             },
             effect: format!("{}; clock error now: {now}", remedy.what),
         })
@@ -403,11 +424,14 @@ fn steps(data: &ReportData, lateness: Option<&Lateness>) -> Vec<Step> {
         let helps = |row: &&LatenessRow| {
             row.by_load.iter().flatten().any(|u| u.helps) || is_taken(&row.name)
         };
-        lateness.rows[1..].iter().filter(helps).map(move |row| Step {
-            remedy: Some(row.name.clone()),
-            what: format!("{}: {}", row.name, row.how.unwrap_or_default()),
-            effect: effect(lateness, before, row),
-        })
+        lateness.rows[1..]
+            .iter()
+            .filter(helps)
+            .map(move |row| Step {
+                remedy: Some(row.name.clone()),
+                what: format!("{}: {}", row.name, row.how.unwrap_or_default()),
+                effect: effect(lateness, before, row),
+            })
     });
     clock.into_iter().chain(remedies).collect()
 }

@@ -214,10 +214,14 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
 /// samples are not what is missing.
 pub(crate) fn longer(data: &ReportData) -> Option<String> {
     let all = data.assessment().profiles.iter().flat_map(|p| &p.by_load);
-    let as_it_is = all.clone().map(|l| (l.as_it_is, l.samples, l.samples_missing));
+    let as_it_is = all
+        .clone()
+        .map(|l| (l.as_it_is, l.samples, l.samples_missing));
     let remedies = all.filter_map(|l| l.remedy.as_ref());
     let remedies = remedies.map(|r| (r.outcome, r.samples, r.samples_missing));
-    let open = as_it_is.chain(remedies).filter(|(o, ..)| *o == Outcome::Inconclusive);
+    let open = as_it_is
+        .chain(remedies)
+        .filter(|(o, ..)| *o == Outcome::Inconclusive);
     let times = open
         .filter(|(_, samples, missing)| *samples > 0 && *missing > 0)
         .map(|(_, samples, missing)| (samples + missing) as f64 / samples as f64)

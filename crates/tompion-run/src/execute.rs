@@ -80,8 +80,19 @@ pub fn execute_guided(
         writer.note(note_kind::SWITCH, note);
     }
     let clocks = ClockWatch::begin(bench, writer);
-    let watched = Watched { stop, clocks: &clocks };
-    let result = trials(plan, bench, writer, switch, attention, watched, &mut progress);
+    let watched = Watched {
+        stop,
+        clocks: &clocks,
+    };
+    let result = trials(
+        plan,
+        bench,
+        writer,
+        switch,
+        attention,
+        watched,
+        &mut progress,
+    );
     if !plan.levels().is_empty() {
         writer.note(note_kind::SWITCH, switch.leave());
     }

@@ -222,14 +222,18 @@ impl<'a> Field<'a> {
         let here = move |c: &&&Cell| c.factors.level(factor::LOAD) == load && way(c) == *way_of;
         let with_target =
             |c: &'a Cell| Some((c, parse_duration_ns(c.factors.level(factor::TARGET)).ok()?));
-        self.cells.iter().filter(here).filter_map(move |c| with_target(c))
+        self.cells
+            .iter()
+            .filter(here)
+            .filter_map(move |c| with_target(c))
     }
 
     /// One use under one load; `None` where nothing was measured that could tell.
     fn pair(&self, load: &str) -> Option<LoadVerdict> {
         let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
         let as_it_is = self.judged_at(&self.as_it_is, load);
-        let as_it_is = as_it_is.and_then(|c| judge(c, quantile, limit_ns, Part::whole(self.planned)));
+        let as_it_is =
+            as_it_is.and_then(|c| judge(c, quantile, limit_ns, Part::whole(self.planned)));
         let as_it_is = as_it_is.or_else(|| self.too_slow_at_longer(load));
         let remedied = || {
             let (remedy, cell, part) = self.remedy(load)?;
@@ -263,7 +267,9 @@ impl<'a> Field<'a> {
         let found = judge(cell, self.profile.quantile, self.profile.limit_ns(), part)?;
         let target = level_in_words(cell.factors.level(factor::TARGET)).to_owned();
         (found.outcome == Outcome::Fail).then(|| LoadVerdict {
-            reason: Some(format!("that late at {target} already, the shortest period slept")),
+            reason: Some(format!(
+                "that late at {target} already, the shortest period slept"
+            )),
             ..found
         })
     }

@@ -117,13 +117,7 @@ fn whole(limit_ps: f64) -> i64 {
 }
 
 /// By the samples beyond the limit, looked at after each block; values are those of the blocks to judge by.
-fn by_number(
-    values: &[&[i64]],
-    quantile: f64,
-    limit_ps: f64,
-    part: Part,
-    taken: u64,
-) -> Decision {
+fn by_number(values: &[&[i64]], quantile: f64, limit_ps: f64, part: Part, taken: u64) -> Decision {
     let planned = part.planned.saturating_sub(part.skipped).max(1);
     let all: Vec<i64> = values.concat();
     let limit = whole(limit_ps);

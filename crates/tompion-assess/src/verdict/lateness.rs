@@ -74,13 +74,20 @@ pub fn lateness(cells: &[Cell]) -> Option<Lateness> {
         let far = |ns: &u64| (*ns as f64 / PERIOD_NS).ln().abs();
         far(a).total_cmp(&far(b))
     })?;
-    let at = |way, load: &str| field.of(way, load).find(|(_, ns)| *ns == period_ns).map(|f| f.0);
+    let at = |way, load: &str| {
+        field
+            .of(way, load)
+            .find(|(_, ns)| *ns == period_ns)
+            .map(|f| f.0)
+    };
     let under = |way, load: &&str| {
         let cell = at(way, load)?;
         let before = at(as_it_is, load);
-        let compared = before.filter(|b| b.factors != cell.factors).and_then(|before| {
-            Comparison::of(basis::blocks(before), basis::blocks(cell), QUANTILE)
-        });
+        let compared = before
+            .filter(|b| b.factors != cell.factors)
+            .and_then(|before| {
+                Comparison::of(basis::blocks(before), basis::blocks(cell), QUANTILE)
+            });
         let supported = basis::samples(cell) as f64 * (1.0 - QUANTILE) >= 1.0 - 1e-6;
         Some(LateUnder {
             late_ns: basis::quantile_ns(basis::blocks(cell), QUANTILE).filter(|_| supported),
@@ -98,7 +105,10 @@ pub fn lateness(cells: &[Cell]) -> Option<Lateness> {
         by_load: field.loads.iter().map(|load| under(way, load)).collect(),
     };
     let first = row(None, as_it_is);
-    let others = field.remedies.iter().map(|(remedy, way)| row(Some(remedy), way));
+    let others = field
+        .remedies
+        .iter()
+        .map(|(remedy, way)| row(Some(remedy), way));
     let mut rows: Vec<LatenessRow> = std::iter::once(first).chain(others).collect();
     rows.retain(|row| row.by_load.iter().any(Option::is_some));
     Some(Lateness {

@@ -105,5 +105,8 @@ fn is_way(factors: &Factors, way: Way) -> bool {
 
 /// What stays as it is where another method waits.
 fn rest(factors: &Factors) -> Factors {
-    factors.clone().without(factor::METHOD).without(factor::SLACK)
+    factors
+        .clone()
+        .without(factor::METHOD)
+        .without(factor::SLACK)
 }

@@ -38,7 +38,9 @@ pub(super) fn used(before: &Look, after: &Look) -> CpuUse {
         let ns = u128::from(ticks) * 1_000_000_000 / u128::from(after.tick_hz.max(1));
         u64::try_from(ns).unwrap_or(u64::MAX)
     };
-    let all = programs.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
+    let all = programs
+        .values()
+        .fold(0, |sum: u64, n| sum.saturating_add(*n));
     let mut most: Vec<(String, u64)> = programs.into_iter().filter(|p| p.1 > 0).collect();
     most.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
     most.truncate(CpuUse::MOST);
@@ -87,7 +89,11 @@ fn own(before: &Look, after: &Look) -> BTreeSet<i32> {
             break;
         };
         at = parent;
-        if after.processes.get(&at).is_some_and(|p| p.name.starts_with(OURS)) {
+        if after
+            .processes
+            .get(&at)
+            .is_some_and(|p| p.name.starts_with(OURS))
+        {
             top = at;
         }
     }
@@ -140,7 +146,8 @@ mod tests {
 
     fn most(found: &CpuUse) -> Vec<(&str, u64)> {
         let most = found.most.iter();
-        most.map(|p| (p.name.as_str(), p.cpu_time_ns / MS)).collect()
+        most.map(|p| (p.name.as_str(), p.cpu_time_ns / MS))
+            .collect()
     }
 
     #[test]
@@ -196,7 +203,10 @@ mod tests {
                 (61, "cc1", 60, 300, 0),
             ],
         );
-        let after = look(1_000, &[(50, "tompion", 1, 9, 0), (60, "make", 1, 2, 1_380)]);
+        let after = look(
+            1_000,
+            &[(50, "tompion", 1, 9, 0), (60, "make", 1, 2, 1_380)],
+        );
         let found = used(&before, &after);
         assert_eq!(most(&found), [("children of make", 800), ("make", 10)]);
         assert_eq!(found.kernel_threads_ns, None, "none are seen");
@@ -213,7 +223,12 @@ mod tests {
     #[test]
     fn three_names_are_kept_and_all_time_counts() {
         let of = |ticks: u64| {
-            let rows = [(60, "a", 1, ticks, 0), (61, "b", 1, 2 * ticks, 0), (62, "c", 1, 3 * ticks, 0), (63, "d", 1, 4 * ticks, 0)];
+            let rows = [
+                (60, "a", 1, ticks, 0),
+                (61, "b", 1, 2 * ticks, 0),
+                (62, "c", 1, 3 * ticks, 0),
+                (63, "d", 1, 4 * ticks, 0),
+            ];
             look(ticks * 10, &rows)
         };
         let found = used(&of(0), &of(10));

@@ -120,7 +120,10 @@ fn in_order(threads: Vec<Outcome>, wanted: u64) -> Option<Outcome> {
     for mut thread in threads {
         later(&mut thread.data.samples, thread.began_ns - began_ns);
         all.data.samples.append(&mut thread.data.samples);
-        all.missed_periods = all.missed_periods.zip(thread.missed_periods).map(|(a, b)| a + b);
+        all.missed_periods = all
+            .missed_periods
+            .zip(thread.missed_periods)
+            .map(|(a, b)| a + b);
         let of = &thread.measurement;
         let both = measured.cpu_per_operation_ns.zip(of.cpu_per_operation_ns);
         measured.cpu_per_operation_ns = both.map(|(sum, ns)| sum + ns / n);
@@ -173,7 +176,10 @@ mod tests {
         // Some 19 of each, woken in or missed.
         let periods = samples.len() as u64 + all.missed_periods.unwrap();
         assert!((8 * 14..=8 * 20).contains(&periods), "{periods}");
-        assert_eq!(samples.iter().filter(|s| s.mark.is_left_out()).count(), 8 * 3);
+        assert_eq!(
+            samples.iter().filter(|s| s.mark.is_left_out()).count(),
+            8 * 3
+        );
         assert!(alone.data.samples.len() > 20);
         // They wake at phases of their own: in each 20 ms eight times, 2.5 ms apart.
         let phases: std::collections::BTreeSet<u64> = samples

@@ -270,7 +270,12 @@ fn time_goes_where_it_is_still_needed() {
     for (i, cell) in plan.cells.iter().enumerate() {
         let of = |bench: &Planted| bench.given[&cell.factors.to_string()];
         if i == wanted {
-            assert!(of(&bench) > 2 * of(&even), "{:?} {:?}", of(&bench), of(&even));
+            assert!(
+                of(&bench) > 2 * of(&even),
+                "{:?} {:?}",
+                of(&bench),
+                of(&even)
+            );
         } else if cell.timed_weight().is_some() {
             assert_eq!(of(&bench), cell.least_time(), "{}", cell.factors);
         }

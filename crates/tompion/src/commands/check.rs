@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use tompion_assess::verdict::Profile;
-use tompion_model::{InCheck, format_duration};
-use tompion_model::{InvalidValue, Unavailable};
+use tompion_model::{InCheck, Unavailable, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
-use tompion_run::probes::{Place, Probe, Selection, Slack};
+use tompion_run::probes::{Selection, Slack};
 use tompion_run::{Plan, PlanOptions};
 
 mod decisions;
+mod selection;
+
+use decisions::{Decisions, selections};
+use selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
 use super::profiles::{profiles_in, require_known};
 use super::report::{Judged, Shape};
@@ -17,21 +20,12 @@ use super::session::{Promises, carry_out, plan_of_nothing};
 use crate::cli::{CheckOptions, MethodName};
 use crate::exit;
 
-/// The period of the timer events that a check looks at.
-const EVENT_PERIOD: &str = "100us";
-/// As many over all blocks as Adamczyk 2015 took.
-const EVENT_COUNT: u64 = 4_500;
-
 /// What the loads may write; with the samples of a default run (some 60 MB) a check stays
 /// below 200 MB.
 const LOAD_BYTES: u64 = 140_000_000;
 
-/// Iterations of the busy loop that count as stalls.
-const STALL: &str = "1us";
 /// Share of its busy loop in the run's time, relative to a wake-up cell of 1 ms.
 const STALL_WEIGHT: f64 = 1.5;
-
-use decisions::{Decisions, selections};
 
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
@@ -190,15 +184,4 @@ fn targets(
     };
     targets.retain(|(_, methods)| !methods.is_empty());
     targets
-}
-
-fn selection<const N: usize>(
-    probe: &str,
-    given: [(&str, Vec<String>); N],
-) -> Result<Selection, InvalidValue> {
-    Selection::new(Probe::named(probe), Place::CommandLine, given)
-}
-
-fn texts(values: &[impl ToString]) -> Vec<String> {
-    values.iter().map(ToString::to_string).collect()
 }

@@ -89,7 +89,10 @@ impl<'a> Required<'a> {
         let deciding = verdict.by_load.iter().find(|l| of(l) == outcome);
         let what = format!("{}{}", verdict.name, verdict.place());
         let Some(load) = deciding else {
-            return format!("{what}: {}: not measured under every load", outcome.in_words());
+            return format!(
+                "{what}: {}: not measured under every load",
+                outcome.in_words()
+            );
         };
         let (estimate_ns, reason) = match (&load.remedy, self.with_remedy) {
             (Some(remedy), true) => (remedy.estimate_ns, &remedy.reason),
@@ -99,7 +102,9 @@ impl<'a> Required<'a> {
             (Some(remedy), true) => format!(" with {}", remedy.name),
             _ => String::new(),
         };
-        let why = reason.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+        let why = reason
+            .as_ref()
+            .map_or_else(String::new, |why| format!(" ({why})"));
         format!(
             "{what}: {}: {} {} under {}{with}, limit {}{why}",
             outcome.in_words(),

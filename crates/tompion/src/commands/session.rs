@@ -93,7 +93,13 @@ pub fn carry_out_and(
 
     let told = Run::open_in(&directory).map(|run| {
         let then = then(&run);
-        let reported = report::make(&run, &Page::InRun, options.output, promises.judged, promises.shape);
+        let reported = report::make(
+            &run,
+            &Page::InRun,
+            options.output,
+            promises.judged,
+            promises.shape,
+        );
         (then, reported)
     });
     // What ended the run comes before what it did to the report.

@@ -75,7 +75,10 @@ fn what_costs_least_and_helps_is_the_remedy() {
         verdict_of("control-1khz", &all)
     };
     let v = of(60_000);
-    assert_eq!((v.outcome, v.as_it_is), (Outcome::WithRemedy, Outcome::Fail));
+    assert_eq!(
+        (v.outcome, v.as_it_is),
+        (Outcome::WithRemedy, Outcome::Fail)
+    );
     assert_eq!(remedy_of(&v), ("slack 1 ns", Outcome::Pass));
     assert_eq!(remedy_of(&of(140_000)), ("hybrid sleep", Outcome::Pass));
     // The figure stays that of the sleep as it is.
@@ -145,7 +148,11 @@ fn a_use_is_judged_at_its_own_period_or_not_at_all() {
     assert_eq!(audio.method.unwrap().level(factor::TARGET), "1ms");
     for name in ["voip", "game-128hz", "pacing-300m"] {
         let v = verdict_of(name, &cells);
-        assert_eq!((v.outcome, v.by_load.len()), (Outcome::NotMeasured, 0), "{name}");
+        assert_eq!(
+            (v.outcome, v.by_load.len()),
+            (Outcome::NotMeasured, 0),
+            "{name}"
+        );
         assert!(v.method.is_none());
     }
 }
@@ -158,9 +165,15 @@ fn what_is_too_slow_at_a_longer_period_fails_at_a_shorter_one() {
         steady("busy-wait", "1200ns", "idle", 60),
     ];
     let v = verdict_of("pacing-10g", &cells);
-    assert_eq!((v.outcome, v.as_it_is), (Outcome::WithRemedy, Outcome::Fail));
+    assert_eq!(
+        (v.outcome, v.as_it_is),
+        (Outcome::WithRemedy, Outcome::Fail)
+    );
     let reason = v.by_load[0].reason.as_deref().unwrap();
-    assert_eq!(reason, "that late at 12 \u{b5}s already, the shortest period slept");
+    assert_eq!(
+        reason,
+        "that late at 12 \u{b5}s already, the shortest period slept"
+    );
     // In time at the longer one says nothing of the shorter.
     let v = verdict_of("pacing-10g", &[slacked("default", "12us", 1_000)]);
     assert_eq!(v.outcome, Outcome::NotMeasured);

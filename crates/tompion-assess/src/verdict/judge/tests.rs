@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::verdict::planted::{Planted, ramp_ns};
 use proptest::prelude::*;
@@ -75,9 +74,8 @@ fn too_few_samples_say_exactly_how_many_more() {
 #[test]
 fn blocks_that_chose_what_is_judged_do_not_count() {
     let mut blocks = vec![vec![5_000; 60]; 8];
-    let cell = |blocks: &Vec<Vec<i64>>| {
-        Planted::wake_up("usleep", "100us", "idle").each_block(blocks)
-    };
+    let cell =
+        |blocks: &Vec<Vec<i64>>| Planted::wake_up("usleep", "100us", "idle").each_block(blocks);
     let part = Part {
         skipped: 1,
         ..Part::whole(8)

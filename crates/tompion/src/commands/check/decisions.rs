@@ -6,7 +6,7 @@ use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::Selection;
 use tompion_run::{Attention, PlannedCell};
 
-use super::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
+use super::selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
 /// Seconds that the samples of one sleep may take beside one load; where a single sleeper needs longer,
 /// several wake up in turn.
@@ -78,7 +78,8 @@ fn reads(blocks: u32) -> anyhow::Result<Selection> {
 }
 
 fn events(blocks: u32) -> anyhow::Result<Option<Selection>> {
-    let always = timer_events::Method::all().filter(|m| is_always(m.row()) && m.available().is_ok());
+    let always =
+        timer_events::Method::all().filter(|m| is_always(m.row()) && m.available().is_ok());
     let methods: Vec<_> = always.collect();
     if methods.is_empty() {
         return Ok(None);
@@ -92,7 +93,9 @@ fn events(blocks: u32) -> anyhow::Result<Option<Selection>> {
         ("events", texts(&[events])),
         ("no-search", texts(&[true])),
     ];
-    Ok(Some(selection(timer_events::NAME, given)?.sharing(EVENTS_S)))
+    Ok(Some(
+        selection(timer_events::NAME, given)?.sharing(EVENTS_S),
+    ))
 }
 
 /// A period at which uses are judged.
@@ -142,9 +145,9 @@ fn sleeps(period: &Period) -> anyhow::Result<Vec<Selection>> {
             ("slack", texts(&[slack])),
             ("sleepers", texts(&[sleepers])),
         ];
-        Ok::<_, anyhow::Error>((!methods.is_empty()).then_some(
-            selection(wake_up::NAME, given)?.sharing(seconds),
-        ))
+        Ok::<_, anyhow::Error>(
+            (!methods.is_empty()).then_some(selection(wake_up::NAME, given)?.sharing(seconds)),
+        )
     };
     let (sleep, hybrid, spin) = (
         here(Way::Sleeps),

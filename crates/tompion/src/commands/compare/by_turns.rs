@@ -58,7 +58,13 @@ pub fn compare_by_turns(
             json: false,
             quiet: true,
         };
-        report::make(run, &Page::InRun, page_alone, Judged::default(), Shape::Whole)?;
+        report::make(
+            run,
+            &Page::InRun,
+            page_alone,
+            Judged::default(),
+            Shape::Whole,
+        )?;
     }
     let kept = || format!("What was measured is in {place}. {}", commands.left);
     match result {

@@ -14,7 +14,11 @@ fn one_period_serves_those_slightly_longer() {
     );
     // Control has the smaller limit of the two at 1 ms, and both judge the p99.9.
     assert_eq!(found[4].limit_ns, 100_000.0);
-    assert!((4_000.0..4_100.0).contains(&found[4].samples), "{:?}", found[4]);
+    assert!(
+        (4_000.0..4_100.0).contains(&found[4].samples),
+        "{:?}",
+        found[4]
+    );
     // A scheduler's p99.9 at the period of pacing, whose p99 takes less.
     assert!(found[2].samples > 4_000.0);
 }
