@@ -34,7 +34,7 @@ def test_a_required_profile_that_is_undecided_gives_status_3(tmp_path):
 
 def test_a_required_profile_that_passes_gives_status_0(tmp_path):
     done = tompion(
-        *("check", "--loads", "idle", "--duration", "30s", "--quiet", "--out", tmp_path / "r"),
+        *("check", "--loads", "idle", "--duration", "400s", "--quiet", "--out", tmp_path / "r"),
         *("--methods", "clock-nanosleep-abs", "--targets", "20ms", "--blocks", 64),
         *("--require", "voip"),
         program=planted(),

@@ -78,9 +78,9 @@ struct PartJson {
 struct UseJson {
     /// Its name for `--require`.
     name: String,
-    /// Where, of several platforms or placements; empty else.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    place: String,
+    /// Where, of several platforms or placements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
     /// The worst outcome over the loads.
     outcome: &'static str,
     /// The same without remedies.
@@ -158,7 +158,7 @@ impl VerdictJson {
         let all = &data.assessment().profiles;
         let uses = all.iter().take(MOST_USES).map(|p| UseJson {
             name: p.name.clone(),
-            place: p.place(),
+            place: Some(p.place().trim().to_owned()).filter(|place| !place.is_empty()),
             outcome: word(p.outcome),
             as_it_is: word(p.as_it_is),
             by_load: p
