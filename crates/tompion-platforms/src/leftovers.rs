@@ -7,6 +7,7 @@
 
 mod cgroups;
 mod home;
+mod tree;
 mod workspace;
 
 use std::fs;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tompion_model::Unavailable;
+use tompion_model::{Unavailable, shortened};
 
 use rustix::mount::UnmountFlags;
 use serde::{Deserialize, Serialize};
@@ -363,10 +364,8 @@ pub fn run(command: &[String]) -> Result<(), Unavailable> {
     let done = process::ask(command, REMOVAL).map_err(|why| format!("{program}: {why}"))?;
     match done.success {
         true => Ok(()),
-        false => Err(String::from_utf8_lossy(&done.stderr)
-            .trim()
-            .replace('\n', " ")
-            .into()),
+        // Another machine's words, it may be.
+        false => Err(shortened(String::from_utf8_lossy(&done.stderr).trim()).into()),
     }
 }
 
@@ -387,10 +386,7 @@ pub fn remove_directory(path: &Path) -> io::Result<()> {
         rustix::mount::unmount(point, UnmountFlags::DETACH)
             .map_err(|e| io::Error::other(format!("{} is mounted there: {e}", point.display())))?;
     }
-    match fs::remove_dir_all(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
+    tree::remove(path)
 }
 
 #[cfg(test)]

@@ -94,8 +94,10 @@ impl Run {
     /// # Errors
     /// As there.
     pub fn open_in(directory: &Directory) -> Result<Self> {
+        /// Whoever owns a directory can replace a file for ever.
+        const ATTEMPTS: u32 = 20;
         let mut identity = identity(directory);
-        loop {
+        for _ in 1..ATTEMPTS {
             let opened = Self::open_once(directory, identity);
             // Whoever writes the run may have ended it meanwhile, and taken away what was listed.
             let now = self::identity(directory);
@@ -104,6 +106,24 @@ impl Run {
             }
             identity = now;
         }
+        Self::open_once(directory, identity)
+    }
+
+    /// The bytes of the `run.json` that the record is from.
+    ///
+    /// # Errors
+    /// A run that was finished or went on since it was opened, and whatever the system refuses.
+    pub fn description(&self) -> Result<Vec<u8>> {
+        let bytes = run_json::bytes(self.directory())?;
+        match identity(self.directory()) == self.identity {
+            true => Ok(bytes),
+            false => Err(self.went_on()),
+        }
+    }
+
+    fn went_on(&self) -> Error {
+        let why = "the run went on or was finished while it was read; read it again";
+        Error::invalid(self.path(), why)
     }
 
     fn open_once(directory: &Directory, identity: Option<Identity>) -> Result<Self> {
@@ -285,11 +305,20 @@ impl Run {
         self.tables.data(trial).and_then(checked).map_err(|error| {
             match identity(self.directory()) == self.identity {
                 true => error,
-                false => Error::invalid(
-                    self.path(),
-                    "the run went on or was finished while it was read; read it again",
-                ),
+                false => self.went_on(),
             }
+        })
+    }
+
+    /// How many values a trial's side tables hold, by what their files announce: so much of them is
+    /// in memory once [`Run::data`] has read them.
+    ///
+    /// # Errors
+    /// Damage of a file.
+    pub fn side_values(&self, trial: &Trial) -> Result<u64> {
+        side_tables(trial).try_fold(0, |sum: u64, (_, at)| {
+            let columns = self.tables.file(at)?.side_columns()?.len() as u64;
+            Ok(sum.saturating_add(at.rows.saturating_mul(columns)))
         })
     }
 

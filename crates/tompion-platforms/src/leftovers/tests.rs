@@ -199,3 +199,13 @@ fn a_place_that_somebody_else_has_taken_is_passed_over() {
         assert_eq!(free, Some(&bases[2]));
     }
 }
+
+#[test]
+fn what_another_machine_says_of_a_removal_is_one_plain_line() {
+    let script = r"printf '\033]0;mine\007\033[2J\rno\nroom'; head -c 500000 /dev/zero | tr '\0' y";
+    let script = format!("{{ {script}; }} >&2; exit 3");
+    let why = run(&["sh".to_owned(), "-c".to_owned(), script]).unwrap_err();
+    let why = why.to_string();
+    assert!(why.contains("no room") && why.len() < 500, "{}", why.len());
+    assert!(!why.chars().any(char::is_control), "{why:?}");
+}
