@@ -209,3 +209,26 @@ fn what_another_machine_says_of_a_removal_is_one_plain_line() {
     assert!(why.contains("no room") && why.len() < 500, "{}", why.len());
     assert!(!why.chars().any(char::is_control), "{why:?}");
 }
+
+#[test]
+fn a_journal_that_is_a_pipe_or_a_link_is_none_and_not_waited_for() {
+    let base = tempfile::tempdir().unwrap();
+    fs::set_permissions(
+        base.path(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o700),
+    )
+    .unwrap();
+    let lab = |name: &str| {
+        let directory = base.path().join(name);
+        fs::create_dir(&directory).unwrap();
+        directory.join(JOURNAL)
+    };
+    let private = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, lab("999999998-1"), fifo, private, 0).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", lab("999999999-1")).unwrap();
+    // Their directories' names tell whose they were.
+    let cleaning = clean_below(base.path(), Way::Remove).unwrap();
+    assert_eq!(cleaning.found.len(), 2, "{cleaning:?}");
+    assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+}

@@ -1017,31 +1017,3 @@ fn a_run_goes_on_after_the_trials_that_are_to_stay() {
         "{error}"
     );
 }
-
-/// Whoever owns a directory can have a new `run.json` in it at every moment.
-#[test]
-fn a_run_json_that_is_replaced_without_end_is_read_all_the_same() {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    let place = tempfile::tempdir().unwrap();
-    let run = place.path().join("run");
-    save(&run, 1).finish(Status::Complete).unwrap();
-    let text = fs::read(run.join("run.json")).unwrap();
-    let over = AtomicBool::new(false);
-    thread::scope(|all| {
-        for name in ["a", "b", "c"] {
-            let (text, run, over) = (&text, &run, &over);
-            let new = place.path().join(name);
-            all.spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    fs::write(&new, text).unwrap();
-                    fs::rename(&new, run.join("run.json")).unwrap();
-                }
-            });
-        }
-        let began = Instant::now();
-        // One attempt takes less than a millisecond.
-        let opened = (0..50).all(|_| Run::open(&run).is_ok());
-        over.store(true, Ordering::Relaxed);
-        assert!(opened && began.elapsed() < Duration::from_secs(20));
-    });
-}
