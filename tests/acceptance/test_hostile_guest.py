@@ -161,8 +161,8 @@ def values_without_end(honest):
 
     key = json.loads(tarfile.open(fileobj=io.BytesIO(honest.archive)).extractfile("run.json").read())
     rows = 1 << 16
-    columns = {f"c{i}": pyarrow.array([""] * rows) for i in range(400)}
-    columns["pad"] = pyarrow.array([os.urandom(12_500_000).hex()] + [""] * (rows - 1))
+    columns = {f"c{i}": pyarrow.array([""] * rows) for i in range(80)}
+    columns["pad"] = pyarrow.array([os.urandom(1_000_000).hex()] + [""] * (rows - 1))
     trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(10), value_ps=numpy.zeros(10, numpy.int64),
                   side_tables={"x": pyarrow.table(columns)})
     return framed(of_directory(write_run(honest.at / "values", [trial], finished=False)))
@@ -241,7 +241,7 @@ def attacks(honest):
             archive(("run.json", b'{"schema_version": 2, "notes": ' + b"[" * 50_000, {})), "."),
         "rows without end": (sends(pages_of_zeros(honest, "rows", (1 << 20) + 1)), "a trial of 1048577 rows"),
         "a text in every row": (sends(text_in_every_row(honest)), "20000000000 bytes of text"),
-        "values without end": (sends(values_without_end(honest)), "tables of 26279936 values"),
+        "values without end": (sends(values_without_end(honest)), "tables of 5308416 values"),
         "periods missed without end": (sends(missed_without_end(honest)), "536870912 missed periods"),
         "a number that the run cannot add up": (
             sends(honest.changed("number", number_without_end)), "duration_ns is 2305843009213693952, at most"),
