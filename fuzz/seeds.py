@@ -7,6 +7,7 @@ harm. `make fuzz` finds more by itself; what is worth keeping of that is copied 
 
 import io
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -638,8 +639,59 @@ def logs():
     put("interval-log", "comments", short("one\ntwo\r#three\n\n") + struct.pack("<I", 0))
 
 
+def daemons():
+    """Answers of time keepers, as crates/tompion-host/src/time_keeping/tests.rs has recorded them: how
+    each is made, its length, its bytes."""
+    def raw(content, how=1):
+        return struct.pack("<BH", how, len(content)) + content
+
+    def right(content):
+        return raw(content, 2)
+
+    recorded = {}
+    tests = (ROOT / "crates/tompion-host/src/time_keeping/tests.rs").read_text()
+    for name, text in re.findall(r'^const (\w+): &str = "\\?(.*?)";$', tests, re.MULTILINE | re.DOTALL):
+        if not re.search(r"[^0-9a-f\s\\]", text):
+            recorded[name] = bytes.fromhex(re.sub(r"[\s\\]", "", text))
+    tracking, sources = recorded["TRACKING"], recorded["N_SOURCES"]
+    selected, unreachable = recorded["SELECTED"], recorded["UNREACHABLE"]
+    put("chronyd", "recorded", raw(tracking) + raw(sources) + raw(selected) + raw(unreachable))
+    put("chronyd", "early", raw(recorded["TRACKING_EARLY"]))
+    put("chronyd", "cut", raw(tracking[:90]))
+    put("chronyd", "another-sequence", raw(tracking[:16] + b"tomq" + tracking[20:]))
+    put("chronyd", "silent", b"\0\0\0")
+    floats = bytes.fromhex("7fffffff") + bytes(20) + bytes.fromhex("7effffff81000000")
+    put("chronyd", "large-numbers", right(tracking[28:64] + floats))
+    sources_without_end = right(tracking[28:]) + right(b"\xff" * 4)
+    letters = selected[28:28 + 16].replace(b"\xc0\0\2\1", b"\x1b[2J") + selected[28 + 16:]
+    reference = bytearray(letters)
+    reference[16:18], reference[26:28] = b"\0\1", b"\0\2"
+    ipv6, unresolved = bytearray(selected[28:]), bytearray(selected[28:])
+    ipv6[16:18], unresolved[16:18] = b"\0\2", b"\0\0"
+    put("chronyd", "sources", sources_without_end + b"".join(map(right, (reference, ipv6, unresolved))))
+    put("chronyd", "sources-without-end", sources_without_end + 20 * right(selected[28:]))
+
+    system, status = recorded["NTP_SYSTEM"], recorded["NTP_STATUS"]
+    put("ntpd", "recorded", raw(system) + raw(status) + raw(recorded["NTP_UNREACHABLE"])
+        + raw(recorded["NTP_SELECTED"]))
+    put("ntpd", "cut", raw(system[:150]))
+    put("ntpd", "another-sequence", raw(system[:2] + b"tp" + system[4:]))
+    put("ntpd", "silent", b"\0\0\0")
+    variables = "version=\"ntpd 4.2.8\",leap={0},stratum={1},rootdelay={1},rootdisp={1},offset={1},reftime={2},clock={3}"
+    for name, values in {
+        "large-numbers": ("0", "1e308", "0x0.0", "0xffffffff.ffffffff"), "no-numbers": ("x", "NaN", "0x", "inf"),
+        "negative": ("0", "-1e308", "0xffffffff.0", "0x0.0"), "not-in-step": ("3", "16", "0x+1.+1", "0x1.1"),
+    }.items():
+        put("ntpd", name, right(variables.format(*values).encode()))
+    known = right(variables.format("0", "1", "0x0.0", "0x0.0").encode())
+    hostile = "srcadr=\x1b[2J\n\u202e(x),reach=0x0".encode()
+    put("ntpd", "sources", known + right(bytes.fromhex("000106000002040000030000")) + right(hostile)
+        + right(b"srcadr=127.127.1.1," + b"x" * 900) + right(b""))
+    put("ntpd", "sources-without-end", known + right(bytes(range(200)) * 2) + 20 * right(b"srcadr=a"))
+
+
 def main():
-    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, journals, logs):
+    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs):
         write()
     for place in sorted(CORPUS.iterdir()):
         sizes = [f.stat().st_size for f in place.iterdir()]

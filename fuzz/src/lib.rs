@@ -6,6 +6,7 @@
 //! something is found. Never a part of the program.
 #![forbid(unsafe_code)]
 
+mod daemons;
 mod frames;
 mod input;
 mod run_files;

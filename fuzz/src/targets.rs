@@ -18,6 +18,8 @@ tompion_model::entries! {
         elf,
         ld_cache,
         peer,
+        chronyd,
+        ntpd,
         journal_advise,
         journal_lab,
         interval_log,

@@ -130,6 +130,44 @@ def elsewhere(record):
     record["trials"][0]["factors"]["load"] = "cpu"
 
 
+def number_without_end(record):
+    record["trials"][0]["duration_ns"] = 2**61
+
+
+def notes_without_end(record):
+    record["notes"] = [{"kind": "x", "text": f"\x1b{number}"} for number in range(1500)]
+
+
+def missed_without_end(honest):
+    """A run of one trial before whose samples more periods were missed than a whole run may have."""
+    import numpy
+    from run_generator import Trial, write_run
+
+    key = json.loads(tarfile.open(fileobj=io.BytesIO(honest.archive)).extractfile("run.json").read())
+    rows = 4096
+    trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(rows), value_ps=numpy.zeros(rows, numpy.int64),
+                  missed=numpy.full(rows, 1 << 17, numpy.uint32), period_ns=1000)
+    # The generator would fill them in one by one.
+    trial.values = lambda: {"measured": numpy.zeros(rows, numpy.int64)}
+    trial.missed_periods = lambda: rows << 17
+    return framed(of_directory(write_run(honest.at / "missed", [trial], finished=False)))
+
+
+def values_without_end(honest):
+    """A run of one trial with a table of empty texts that a long one makes look honest."""
+    import numpy
+    import pyarrow
+    from run_generator import Trial, write_run
+
+    key = json.loads(tarfile.open(fileobj=io.BytesIO(honest.archive)).extractfile("run.json").read())
+    rows = 1 << 16
+    columns = {f"c{i}": pyarrow.array([""] * rows) for i in range(80)}
+    columns["pad"] = pyarrow.array([os.urandom(1_000_000).hex()] + [""] * (rows - 1))
+    trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(10), value_ps=numpy.zeros(10, numpy.int64),
+                  side_tables={"x": pyarrow.table(columns)})
+    return framed(of_directory(write_run(honest.at / "values", [trial], finished=False)))
+
+
 def pages_of_zeros(honest, name, rows, side_columns=0):
     """A run of one trial with as many rows, which hardly take a byte each."""
     import numpy
@@ -203,6 +241,10 @@ def attacks(honest):
             archive(("run.json", b'{"schema_version": 2, "notes": ' + b"[" * 50_000, {})), "."),
         "rows without end": (sends(pages_of_zeros(honest, "rows", (1 << 20) + 1)), "a trial of 1048577 rows"),
         "a text in every row": (sends(text_in_every_row(honest)), "20000000000 bytes of text"),
+        "values without end": (sends(values_without_end(honest)), "tables of 5308416 values"),
+        "periods missed without end": (sends(missed_without_end(honest)), "536870912 missed periods"),
+        "a number that the run cannot add up": (
+            sends(honest.changed("number", number_without_end)), "duration_ns is 2305843009213693952, at most"),
         "columns without end": (sends(pages_of_zeros(honest, "columns", 10, 5000)), "5000 columns"),
     }
 
@@ -236,3 +278,24 @@ def test_whatever_an_instance_sends_costs_its_own_cell(instance, tmp_path):
     assert most_kb < MOST_KB, most_kb
     assert tompion("report", out, "--json", check=0).stdout
     assert not (tmp_path / "x.parquet").exists() and left(out) == []
+
+
+def test_notes_without_end_keep_no_lab_waiting(instance):
+    honest = Honest(instance)
+    payload = honest.at / "notes"
+    scripts = []
+    for number in range(12):
+        def change(record, number=number):
+            notes_without_end(record)
+            for note in record["notes"]:
+                note["text"] += f" of {number}"
+
+        result = honest.changed(f"notes-{number}", change)
+        payload = honest.at / f"noted-{number}"
+        payload.write_bytes(result)
+        scripts.append(f"exec cat {payload}\n")
+    status, words, _, out = instance.run(scripts, "run")
+    assert status == 0, words
+    assert all(len(entry["notes"]) <= 16 for entry in ledger(out))
+    assert len(record(out)["notes"]) < 16 * 12 + 20
+    assert (out / "lab.jsonl").stat().st_size < 100_000

@@ -15,6 +15,8 @@ mod container;
 mod cpu_time;
 mod cpuid;
 mod cpus;
+#[doc(hidden)]
+pub mod fuzz;
 mod hypervisor;
 mod kernel;
 mod machine;
@@ -46,7 +48,7 @@ pub fn detect() -> Environment {
         &Root::real(),
         &SystemCalls::made(),
         cpuid::native(),
-        &Loopback,
+        &Loopback::default(),
     )
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct Place<'a> {
     pub replicate: u32,
     /// From the beginning of the lab's run to that of the cell, in nanoseconds.
     pub began_ns: u64,
+    /// How many results the lab has at most, and how many keys these have.
+    pub results: u64,
+    pub keys: u64,
 }
 
 /// What a cell brought beside its trials.
@@ -64,16 +67,19 @@ fn take(
     let run = Run::open(unpacked.path()).map_err(|e| wrong(&e))?;
     let record = run.record();
     limits::check_trials(&record.trials, wanted, length).map_err(Failure::Result)?;
+    let share = limits::share(place.results, place.keys, record.trials.len());
     for trial in &record.trials {
+        let values = run.side_values(trial).map_err(|e| wrong(&e))?;
+        limits::check_values(values).map_err(Failure::Result)?;
         let data = run.data(trial).map_err(|e| wrong(&e))?;
         limits::check_tables(&data).map_err(Failure::Result)?;
-        let saved = writer.save(draft(trial, place), &data);
+        let saved = writer.save_share(draft(trial, place), &data, share);
         saved.map_err(Failure::Saving)?;
     }
     Ok(Collected {
         trials: record.trials.len() as u32,
         environment: record.header.environment.clone(),
-        notes: record.notes.clone(),
+        notes: limits::notes(&record.notes),
     })
 }
 
@@ -184,6 +190,8 @@ mod tests {
         placement: Some("beside-one"),
         replicate: 3,
         began_ns: 1_000,
+        results: 10,
+        keys: 20,
     };
 
     #[test]
@@ -254,5 +262,104 @@ mod tests {
             panic!("taken");
         };
         assert!(why.contains("99"), "{why}");
+    }
+
+    /// A cell whose two trials somebody has made others of.
+    fn hostile(d: &Path, change: impl Fn(&mut TrialDraft, &mut TrialData)) -> Vec<u8> {
+        let honest = d.join("honest");
+        cell(&honest);
+        let run = Run::open(&honest).unwrap();
+        let from = d.join("hostile");
+        let mut writer = RunWriter::create_apart(&from, header("instance")).unwrap();
+        for trial in &run.record().trials {
+            let (mut draft, mut data) = (trial.clone().into(), run.data(trial).unwrap());
+            change(&mut draft, &mut data);
+            writer.save(draft, &data).unwrap();
+        }
+        (0..1_500)
+            .for_each(|i| writer.note(note_kind::REMARK, format!("\u{1b}{i}{}", "x".repeat(20))));
+        writer.finish(Status::Complete).unwrap();
+        archive::pack(&from).unwrap()
+    }
+
+    /// What was taken of a hostile cell that comes before an honest one, and whether the lab's run
+    /// can be read.
+    fn beside_an_honest_one(
+        change: impl Fn(&mut TrialDraft, &mut TrialData),
+    ) -> Result<Collected, String> {
+        let d = tempfile::tempdir().unwrap();
+        let bytes = hostile(d.path(), change);
+        let lab = d.path().join("lab");
+        let mut writer = RunWriter::create(&lab, header("lab")).unwrap();
+        let taken = collect(bytes, &wanted(), d.path(), &PLACE, &mut writer);
+        for number in 0..4 {
+            let from = d.path().join(format!("honest-{number}"));
+            cell(&from);
+            let bytes = archive::pack(&from).unwrap();
+            let honest = collect(bytes, &wanted(), d.path(), &PLACE, &mut writer);
+            assert!(honest.is_ok());
+        }
+        writer.finish(Status::Complete).unwrap();
+        let run = Run::open(&lab).expect("the lab's run is read");
+        run.cells(|_, _| ()).expect("its samples are");
+        taken.map_err(|failure| match failure {
+            Failure::Result(why) => why,
+            Failure::Saving(error) => error.to_string(),
+        })
+    }
+
+    #[test]
+    fn no_result_makes_the_labs_run_unreadable() {
+        let table = |rows: usize, columns: usize| {
+            let column = |i: usize| tompion_model::Column {
+                name: format!("c{i}"),
+                values: tompion_model::Values::Int64(vec![Some(0); rows]),
+            };
+            tompion_model::SideTable::new((0..columns).map(column).collect()).unwrap()
+        };
+        assert!(beside_an_honest_one(|_, _| ()).is_ok());
+        type Change = fn(&mut TrialDraft, &mut TrialData);
+        let changes: [(&str, Change); 4] = [
+            ("duration_ns is 2305843009213693951, at most", |draft, _| {
+                draft.duration_ns = (1 << 61) - 1;
+            }),
+            ("started_ns is ", |draft, _| draft.started_ns = 1 << 60),
+            ("wanted_samples is ", |draft, _| {
+                draft.measurement.wanted_samples = 1 << 61;
+            }),
+            ("20971520 missed periods in ", |_, data| {
+                let first = data.samples[0];
+                data.samples = vec![
+                    Sample {
+                        missed: 1 << 17,
+                        ..first
+                    };
+                    160
+                ];
+            }),
+        ];
+        for (why, change) in changes {
+            let told = beside_an_honest_one(change).err().unwrap_or_default();
+            assert!(told.contains(why) && !told.contains('\n'), "{why}: {told}");
+        }
+        let told = beside_an_honest_one(|_, data| {
+            data.tables.insert("x".to_owned(), table(1 << 15, 200));
+        });
+        let told = told.err().unwrap_or_default();
+        assert!(told.contains("tables of 6553600 values, at most"), "{told}");
+    }
+
+    #[test]
+    fn of_a_cells_notes_a_few_are_taken_in_a_line_each() {
+        let Ok(collected) = beside_an_honest_one(|_, _| ()) else {
+            panic!("refused");
+        };
+        assert_eq!(collected.notes.len(), 16);
+        assert!(
+            collected
+                .notes
+                .iter()
+                .all(|note| note.text.starts_with(' '))
+        );
     }
 }

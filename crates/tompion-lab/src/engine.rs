@@ -34,6 +34,8 @@ pub use progress::{Ending, Progress};
 #[derive(Debug)]
 pub struct Lab {
     plan: LabPlan,
+    /// How many results it has, and keys in these.
+    results: (u64, u64),
     seed: u64,
     ledger: Ledger,
     writer: RunWriter,
@@ -92,6 +94,7 @@ impl Lab {
         let writer = RunWriter::create(directory, header)?;
         let ledger = Ledger::create(writer.directory(), text, seed, checksum(program))?;
         Ok(Self {
+            results: plan.results(),
             plan,
             seed,
             ledger,
@@ -121,7 +124,9 @@ impl Lab {
                 true => Error::Request(format!("{e}; put the file back, or begin the lab anew")),
                 false => e.into(),
             })?;
+        ledger.require_of(&plan)?;
         Ok(Self {
+            results: plan.results(),
             plan,
             seed: ledger.head.seed,
             writer,
@@ -338,6 +343,8 @@ impl Lab {
                 guest: (number > 1).then_some(number),
                 replicate,
                 began_ns,
+                results: self.results.0,
+                keys: self.results.1,
             };
             let bytes = output.stdout;
             let why = match collect::collect(bytes, &keys, scratch, &place, &mut self.writer) {
@@ -375,6 +382,8 @@ impl Lab {
                 self.writer.platforms(records);
             }
         }
+        // Some of their words are an instance's.
+        let notes = notes.iter().map(|note| limits::reason(note)).collect();
         Ok(Ok(Saved { beside, notes }))
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tompion_store::Directory;
 
-use crate::{Error, LabCell};
+use crate::{Error, LabCell, LabPlan};
 
 /// Name of the file in the lab's directory.
 pub const LEDGER: &str = "lab.jsonl";
@@ -185,6 +185,27 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Refuses lines about cells that a plan does not have.
+    ///
+    /// # Errors
+    /// In one line.
+    pub fn require_of(&self, plan: &LabPlan) -> Result<(), Error> {
+        let has = |(replicate, cell): &(u32, LabCell)| {
+            *replicate < plan.replicates
+                && cell.platform < plan.platforms.len()
+                && cell.placement < plan.placements.len()
+                && cell.load < plan.loads.len()
+                && cell.probe < plan.probes.len()
+        };
+        match self.entries.keys().all(has) {
+            true => Ok(()),
+            false => Err(Error::Request(format!(
+                "{}: names a cell that its plan does not have; the lab cannot go on",
+                self.path.display()
+            ))),
+        }
+    }
+
     /// Writes down how a cell ended. That one failed is known for this sitting at least,
     /// whatever the disk holds: the next one measures it again in any case.
     ///
@@ -332,5 +353,42 @@ mod tests {
         file.unwrap().set_len(MOST_BYTES + 2).unwrap();
         let error = Ledger::open(&elsewhere).unwrap_err().to_string();
         assert!(error.contains("longer than 64 MiB"), "{error}");
+    }
+
+    #[test]
+    fn a_cell_that_the_plan_does_not_have_is_refused() {
+        let plan = "replicates = 2\n[[platforms]]\nkind = \"host\"\n[[probes]]\nkind = \"wake-up\"\n\
+                    methods = [\"usleep\"]\ntargets = [\"1ms\"]\n";
+        let plan = LabPlan::parse(plan).unwrap();
+        let own = Entry {
+            platform: 0,
+            ..entry(1, 1, None)
+        };
+        let change = |change: fn(&mut Entry)| {
+            let mut entry = own.clone();
+            change(&mut entry);
+            entry
+        };
+        for (line, fits) in [
+            (own.clone(), true),
+            (change(|e| e.replicate = 2), false),
+            (change(|e| e.platform = 1), false),
+            (change(|e| e.placement = usize::MAX), false),
+            (change(|e| e.load = 7), false),
+            (change(|e| e.probe = 1), false),
+        ] {
+            let d = tempfile::tempdir().unwrap();
+            let lab = Directory::open(d.path()).unwrap();
+            let mut ledger = Ledger::create(&lab, "", 5, None).unwrap();
+            ledger.add(line.clone()).unwrap();
+            drop(ledger);
+            let found = Ledger::open(&lab).unwrap().require_of(&plan);
+            assert_eq!(found.is_ok(), fits, "{line:?}");
+            let told = found.map_or_else(|e| e.to_string(), |()| String::new());
+            assert!(
+                fits || told.contains("a cell that its plan does not have"),
+                "{told}"
+            );
+        }
     }
 }

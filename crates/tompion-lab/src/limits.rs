@@ -4,9 +4,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tompion_model::printable;
-use tompion_model::{Factors, Trial, TrialData, factor, stall_parts, table};
-use tompion_store::RUN_FILE;
+use tompion_model::{Factors, Note, Trial, TrialData, factor, shortened, stall_parts, table};
+use tompion_store::{RUN_FILE, Share};
 
 /// Bytes of `run.json`, beside those for each trial. Honest ones have some 10,000; a reader may
 /// take a hundred times as much memory, and the lab's own run keeps it all.
@@ -22,18 +21,34 @@ const BYTES_OF_ROW: u64 = 8;
 /// The most of them.
 const MOST_BESIDE: u64 = 1 << 21;
 
-/// Characters of the reason that is kept for a failed cell, which may be an instance's words.
-const REASON: usize = 400;
+/// Values of a trial's other tables together, whatever the length of the result: they are in memory
+/// at once, and take up to 50 bytes each.
+const VALUES_BESIDE: u64 = 1 << 22;
+/// Trials that a result has of a key at most, which differ by their CPU.
+const TRIALS_OF_KEY: u64 = 64;
+/// Trials of a run at most.
+const TRIALS: u64 = 1 << 20;
+/// Notes of a cell; honest ones have a handful. The lab keeps them all to its end.
+const NOTES: usize = 16;
 
-/// A reason in one line of bounded length, which controls no terminal.
+/// A reason in one line of bounded length, which controls no terminal: it may be an instance's words.
 pub(crate) fn reason(why: &str) -> String {
-    let why = printable(why);
-    let mut left = why.chars();
-    let mut kept: String = left.by_ref().take(REASON).collect();
-    if left.next().is_some() {
-        kept.push_str(" ...");
+    shortened(why)
+}
+
+/// The first notes of a cell, each in one line of bounded length.
+pub(crate) fn notes(notes: &[Note]) -> Vec<Note> {
+    let shown = |note: &Note| Note::new(&shortened(&note.kind), shortened(&note.text));
+    notes.iter().take(NOTES).map(shown).collect()
+}
+
+/// What one trial of a result of `trials` may take of the run of a lab that has so many results
+/// with so many keys in all.
+pub(crate) fn share(results: u64, keys: u64, trials: usize) -> Share {
+    Share {
+        of: results.saturating_mul(trials.max(1) as u64),
+        trials: keys.saturating_mul(TRIALS_OF_KEY).min(TRIALS),
     }
-    kept
 }
 
 /// Refuses a longer description than the `trials` of a cell need, before it is read.
@@ -54,6 +69,11 @@ pub(crate) fn check_description(directory: &Path, trials: usize) -> Result<(), S
 pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> Result<(), String> {
     if trials.is_empty() {
         return Err("its result holds no trial".to_owned());
+    }
+    let most = (wanted.len() as u64).saturating_mul(TRIALS_OF_KEY);
+    if trials.len() as u64 > most {
+        let found = trials.len();
+        return Err(format!("its result has {found} trials, at most {most}"));
     }
     let mut taken = HashSet::new();
     for trial in trials {
@@ -85,6 +105,16 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
         }
     }
     Ok(())
+}
+
+/// Refuses more values beside a trial's samples than are taken into memory.
+pub(crate) fn check_values(values: u64) -> Result<(), String> {
+    match values > VALUES_BESIDE {
+        true => Err(format!(
+            "its result has a trial with tables of {values} values, at most {VALUES_BESIDE}"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Refuses stalls in other columns than ours: in the lab's run they could not stand beside those
@@ -148,7 +178,7 @@ mod tests {
     #[test]
     fn a_reason_is_one_short_line_of_what_can_be_shown() {
         assert_eq!(reason("it is\n\u{1b}[31mred"), "it is  [31mred");
-        assert_eq!(reason(&"\0".repeat(1 << 20)), " ".repeat(REASON) + " ...");
+        assert_eq!(reason(&"\0".repeat(1 << 20)), " ".repeat(400) + " ...");
     }
 
     #[test]

@@ -146,6 +146,20 @@ impl LabPlan {
         let cells = plan.map(|plan| plan.cells).unwrap_or_default();
         cells.into_iter().map(|cell| cell.factors).collect()
     }
+
+    /// How many results all replicates have together, one of each guest that measures, and how many
+    /// keys these.
+    pub(crate) fn results(&self) -> (u64, u64) {
+        let guests: usize = self.placements.iter().map(PlacementPlan::measuring).sum();
+        let times = u64::from(self.replicates) * (self.platforms.len() * guests) as u64;
+        let pairs = (0..self.loads.len())
+            .flat_map(|load| (0..self.probes.len()).map(move |probe| (load, probe)));
+        let keys: usize = pairs
+            .map(|(load, probe)| self.keys(load, probe).len())
+            .sum();
+        let probes = (self.loads.len() * self.probes.len()) as u64;
+        (times * probes, times.saturating_mul(keys as u64))
+    }
 }
 
 fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {

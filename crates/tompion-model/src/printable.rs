@@ -21,9 +21,37 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The most characters of [`shortened`].
+const SHORT: usize = 400;
+
+/// The same text, printable, and cut off where it is longer than anybody wants to read in one line:
+/// for words of programs and machines that may say anything.
+pub fn shortened(text: &str) -> String {
+    // No more is looked at than is kept.
+    let mut left = text.chars();
+    let kept: String = left.by_ref().take(SHORT).collect();
+    let mut kept = printable(&kept).into_owned();
+    if left.next().is_some() {
+        kept.push_str(" ...");
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_shortened_is_one_plain_line() {
+        assert_eq!(shortened("as it is"), "as it is");
+        let long = format!("\u{1b}[2J\nx{}", "y".repeat(1 << 20));
+        let short = shortened(&long);
+        assert!(
+            short.starts_with(" [2J x") && short.ends_with("y ..."),
+            "{short}"
+        );
+        assert_eq!(short.chars().count(), SHORT + 4);
+    }
 
     #[test]
     fn controls_become_spaces_and_all_else_stays() {

@@ -7,17 +7,19 @@
 
 mod cgroups;
 mod home;
+mod tree;
 mod workspace;
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tompion_model::Unavailable;
+use tompion_model::{Unavailable, shortened};
 
+use rustix::fs::OFlags;
 use rustix::mount::UnmountFlags;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,8 @@ pub use workspace::Workspace;
 /// What the names of everything that a lab makes begin with.
 const PREFIX: &str = "tompion-lab";
 const JOURNAL: &str = "journal";
+/// The longest that is read of one: some hundred thousand instances.
+const MOST_BYTES: u64 = 64 << 20;
 /// What a command takes at most that removes something, by ssh too.
 const REMOVAL: Duration = Duration::from_secs(60);
 
@@ -211,7 +215,7 @@ fn trust(base: &Path) -> Result<(), Error> {
 /// Who made a directory, and what else. A last line that was cut off names nothing that
 /// was made.
 fn read_journal(directory: &Path) -> (Option<Owner>, Vec<Made>) {
-    let text = fs::read_to_string(directory.join(JOURNAL)).unwrap_or_default();
+    let text = text_of(&directory.join(JOURNAL)).unwrap_or_default();
     let mut lines = text.lines();
     let first = lines
         .next()
@@ -227,6 +231,20 @@ fn read_journal(directory: &Path) -> (Option<Owner>, Vec<Made>) {
     });
     let made = lines.filter_map(|line| serde_json::from_str(line).ok());
     (owner, made.collect())
+}
+
+/// What a regular file says: no pipe is waited for, and a file without end has an end.
+fn text_of(path: &Path) -> io::Result<String> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = fs::File::options()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    let mut text = String::new();
+    if file.metadata()?.is_file() {
+        file.take(MOST_BYTES).read_to_string(&mut text)?;
+    }
+    Ok(text)
 }
 
 fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut Vec<Leftover>) {
@@ -363,10 +381,8 @@ pub fn run(command: &[String]) -> Result<(), Unavailable> {
     let done = process::ask(command, REMOVAL).map_err(|why| format!("{program}: {why}"))?;
     match done.success {
         true => Ok(()),
-        false => Err(String::from_utf8_lossy(&done.stderr)
-            .trim()
-            .replace('\n', " ")
-            .into()),
+        // Another machine's words, it may be.
+        false => Err(shortened(String::from_utf8_lossy(&done.stderr).trim()).into()),
     }
 }
 
@@ -387,10 +403,7 @@ pub fn remove_directory(path: &Path) -> io::Result<()> {
         rustix::mount::unmount(point, UnmountFlags::DETACH)
             .map_err(|e| io::Error::other(format!("{} is mounted there: {e}", point.display())))?;
     }
-    match fs::remove_dir_all(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
+    tree::remove(path)
 }
 
 #[cfg(test)]

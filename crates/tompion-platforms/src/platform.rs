@@ -120,6 +120,21 @@ pub enum Presence {
     NotAsked,
 }
 
+impl Presence {
+    /// The same in lines of bounded length that control no terminal: programs and other machines
+    /// may have answered anything.
+    pub fn shortened(self) -> Self {
+        let short = tompion_model::shortened;
+        match self {
+            Self::Present(versions) => {
+                Self::Present(versions.iter().map(|version| short(version)).collect())
+            }
+            Self::Absent(why) => Self::Absent(short(&why)),
+            Self::NotAsked => Self::NotAsked,
+        }
+    }
+}
+
 /// What is run in an instance.
 pub struct Task<'a> {
     /// The program: this file of the machine that the lab runs on.
@@ -292,5 +307,25 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.starts_with("/no/such: No such file"), "{error}");
+    }
+
+    #[test]
+    fn what_a_machine_says_it_is_is_one_plain_line() {
+        let hostile = format!("Linux \u{1b}[2J{}", "r".repeat(1 << 20));
+        let shown = [
+            Presence::Present(vec![hostile.clone()]).shortened(),
+            Presence::Absent(hostile).shortened(),
+        ];
+        for presence in shown {
+            let told = match presence {
+                Presence::Present(versions) => versions.concat(),
+                Presence::Absent(why) => why,
+                Presence::NotAsked => panic!("it was asked"),
+            };
+            assert!(
+                told.starts_with("Linux  [2Jrr") && told.len() < 500,
+                "{told}"
+            );
+        }
     }
 }

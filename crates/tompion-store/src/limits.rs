@@ -79,6 +79,15 @@ pub(super) const OF_FILLING: RowLimit = RowLimit {
 };
 
 impl RowLimit {
+    /// One of so many equal shares of it.
+    pub(super) fn share(&self, of: u64) -> Self {
+        Self {
+            what: "its share of a run",
+            free: self.free / of.max(1),
+            ..*self
+        }
+    }
+
     pub(super) fn check(&self, rows: u64, bytes: u64) -> Result<(), Fault> {
         let Self {
             what,

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use serde_json::{Number, Value};
-use tompion_model::{RunRecord, Sample, StallPart, TrialData, stall_parts};
+use tompion_model::{RunRecord, Sample, StallPart, Trial, TrialData, stall_parts};
 
 use crate::error::Fault;
 
@@ -33,14 +33,17 @@ pub(super) fn check(record: &RunRecord) -> Result<(), Fault> {
     }
     // Added up over a search's runs.
     check_value("holds", &value(&record.holds), of_trial(1 << 16))?;
-    let most = of_trial(record.trials.len());
-    for (i, trial) in record.trials.iter().enumerate() {
-        let mut trial = value(trial);
-        // Rows of tables have a limit of their own.
-        trial.as_object_mut().and_then(|t| t.remove("tables"));
-        check_value(&format!("trial {i}"), &trial, most)?;
-    }
-    Ok(())
+    let trials = record.trials.iter().enumerate();
+    let mut each = trials.map(|(i, trial)| (format!("trial {i}"), trial));
+    each.try_for_each(|(name, trial)| check_trial(&name, trial, record.trials.len()))
+}
+
+/// Says which whole number of one of so many trials is too large; `name` is what it is called.
+pub(super) fn check_trial(name: &str, trial: &Trial, trials: usize) -> Result<(), Fault> {
+    let mut trial = value(trial);
+    // Rows of tables have a limit of their own.
+    trial.as_object_mut().and_then(|t| t.remove("tables"));
+    check_value(name, &trial, of_trial(trials))
 }
 
 /// Says what of a trial's tables counts or lasts more than a run's sums can hold.

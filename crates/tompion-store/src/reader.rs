@@ -50,6 +50,27 @@ fn identity(directory: &Directory) -> Option<Identity> {
     Some((found.st_ino, found.st_ctime, found.st_ctime_nsec as i64))
 }
 
+/// What comes of reading while nothing is replaced: whoever writes a run may end it meanwhile, and
+/// take away what was listed. Of a directory in which that never stops, what the last attempt gives:
+/// its owner can replace a file for ever.
+fn settled<T>(
+    look: impl Fn() -> Option<Identity>,
+    mut read: impl FnMut(Option<Identity>) -> T,
+) -> T {
+    const ATTEMPTS: u32 = 20;
+    let mut identity = look();
+    let mut attempt = 1;
+    loop {
+        let found = read(identity);
+        let now = look();
+        if now == identity || attempt == ATTEMPTS {
+            return found;
+        }
+        identity = now;
+        attempt += 1;
+    }
+}
+
 impl Run {
     /// Opens a run of this format version or an older one, and checks that its files are
     /// whole. Trials saved after the last checkpoint of a run that died are taken from
@@ -94,16 +115,25 @@ impl Run {
     /// # Errors
     /// As there.
     pub fn open_in(directory: &Directory) -> Result<Self> {
-        let mut identity = identity(directory);
-        loop {
-            let opened = Self::open_once(directory, identity);
-            // Whoever writes the run may have ended it meanwhile, and taken away what was listed.
-            let now = self::identity(directory);
-            if now == identity {
-                return opened;
-            }
-            identity = now;
+        let look = || identity(directory);
+        settled(look, |identity| Self::open_once(directory, identity))
+    }
+
+    /// The bytes of the `run.json` that the record is from.
+    ///
+    /// # Errors
+    /// A run that was finished or went on since it was opened, and whatever the system refuses.
+    pub fn description(&self) -> Result<Vec<u8>> {
+        let bytes = run_json::bytes(self.directory())?;
+        match identity(self.directory()) == self.identity {
+            true => Ok(bytes),
+            false => Err(self.went_on()),
         }
+    }
+
+    fn went_on(&self) -> Error {
+        let why = "the run went on or was finished while it was read; read it again";
+        Error::invalid(self.path(), why)
     }
 
     fn open_once(directory: &Directory, identity: Option<Identity>) -> Result<Self> {
@@ -285,11 +315,20 @@ impl Run {
         self.tables.data(trial).and_then(checked).map_err(|error| {
             match identity(self.directory()) == self.identity {
                 true => error,
-                false => Error::invalid(
-                    self.path(),
-                    "the run went on or was finished while it was read; read it again",
-                ),
+                false => self.went_on(),
             }
+        })
+    }
+
+    /// How many values a trial's side tables hold, by what their files announce: so much of them is
+    /// in memory once [`Run::data`] has read them.
+    ///
+    /// # Errors
+    /// Damage of a file.
+    pub fn side_values(&self, trial: &Trial) -> Result<u64> {
+        side_tables(trial).try_fold(0, |sum: u64, (_, at)| {
+            let columns = self.tables.file(at)?.side_columns()?.len() as u64;
+            Ok(sum.saturating_add(at.rows.saturating_mul(columns)))
         })
     }
 
@@ -528,6 +567,27 @@ fn check_bytes(directory: &Directory, file: &FileRef) -> Result<()> {
         false => {
             let why = "does not match its checksum; the run is damaged";
             Err(Error::invalid(&path, why))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_run_json_that_is_replaced_without_end_keeps_nobody_waiting() {
+        for (changes, attempts) in [(0, 1), (1, 2), (5, 6), (u64::MAX, 20)] {
+            let looks = Cell::new(0);
+            let look = || {
+                looks.set(looks.get() + 1);
+                Some((looks.get().min(changes.saturating_add(1)), 0, 0))
+            };
+            let mut read = 0;
+            settled(look, |_| read += 1);
+            assert_eq!(read, attempts, "{changes}");
         }
     }
 }

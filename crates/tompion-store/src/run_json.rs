@@ -95,6 +95,11 @@ pub(super) fn read(directory: &Directory) -> Result<(RunRecord, u64)> {
     Ok((record, version))
 }
 
+/// All of the file, as it is.
+pub(super) fn bytes(directory: &Directory) -> Result<Vec<u8>> {
+    read_text(directory, &directory.path().join(RUN_FILE)).map(String::into_bytes)
+}
+
 fn read_text(directory: &Directory, path: &Path) -> Result<String> {
     let file = directory.read(RUN_FILE).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {

@@ -151,7 +151,11 @@ impl UserRuns {
         directory.require_own()?;
         let names = directory.names();
         for name in names.map_err(Error::io(&self.path, "reading"))? {
-            if name.starts_with(REMOVED) {
+            // Nothing else is called so by us.
+            if name
+                .strip_prefix(REMOVED)
+                .is_some_and(|run| age(run).is_some())
+            {
                 let left = self.path.join(name);
                 fs::remove_dir_all(&left).map_err(Error::io(&left, "removing"))?;
             }
@@ -192,6 +196,7 @@ pub fn bytes_of(directory: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
@@ -308,7 +313,11 @@ mod tests {
         assert!(outside.join("kept").exists());
         assert_eq!(names(&runs), ["20261124-184654"]);
         fs::create_dir(runs.path.join(".removed-20261124-184653")).unwrap();
+        // What is somebody else's stays, and is in nobody's way.
+        let other = OsString::from_vec(b".removed-\xff".to_vec());
+        fs::create_dir(runs.path.join(other)).unwrap();
+        fs::write(runs.path.join(".removed-mine"), "").unwrap();
         runs.remove_leftovers().unwrap();
-        assert_eq!(fs::read_dir(&runs.path).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&runs.path).unwrap().count(), 3);
     }
 }

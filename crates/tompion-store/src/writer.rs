@@ -10,6 +10,7 @@ use super::leftovers::Turn;
 use super::parquet_file::ParquetFile;
 use super::reader::Tables;
 use super::reserve::Reserve;
+use super::share::{self, Share};
 use super::{RUN_FILE, SAMPLES, gather, limits, magnitudes, run_json, trial_files};
 use crate::error::Fault;
 use crate::{Error, Result, Run};
@@ -255,6 +256,26 @@ impl RunWriter {
         });
         self.record.trials.push(trial);
         Ok(self.record.trials.last().expect("just pushed"))
+    }
+
+    /// The same of a trial that somebody else has measured, which may hold no more than its share of
+    /// what the run may: else nobody could read the run.
+    ///
+    /// # Errors
+    /// As [`RunWriter::save`], and [`Error::Invalid`] of what has more; then nothing is saved.
+    pub fn save_share(
+        &mut self,
+        draft: TrialDraft,
+        data: &TrialData,
+        share: Share,
+    ) -> Result<&Trial> {
+        self.save(draft, data)?;
+        let saved = self.record.trials.len() - 1;
+        if let Err(why) = share::check(&self.directory, &self.record.trials[saved], data, share)? {
+            self.take_back(saved)?;
+            return Err(Error::invalid(self.directory.path(), why.to_string()));
+        }
+        Ok(&self.record.trials[saved])
     }
 
     /// Whether a reader would take such a trial.

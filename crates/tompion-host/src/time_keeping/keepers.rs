@@ -22,9 +22,13 @@ const MOST_SOURCES: u32 = 16;
 /// far the source may be off, and half of the way there and back.
 fn bound_ns(ahead_s: f64, root_dispersion_s: f64, root_delay_s: f64) -> u64 {
     let distance_s = ahead_s.abs() + root_dispersion_s.max(0.0) + root_delay_s.abs() / 2.0;
-    (distance_s * 1e9).ceil() as u64
+    ((distance_s * 1e9).ceil() as u64).min(MOST_NS)
 }
 
 fn nanoseconds(seconds: f64) -> i64 {
-    (seconds * 1e9).round() as i64
+    let most = MOST_NS as i64;
+    ((seconds * 1e9).round() as i64).clamp(-most, most)
 }
+
+/// A daemon may say anything, and a run holds no larger number: 146 years.
+const MOST_NS: u64 = 1 << 62;

@@ -253,6 +253,38 @@ fn answers_cut_short_or_of_others_are_none() {
     }
 }
 
+/// Else a daemon could spoil every run: none holds a larger number.
+#[test]
+fn whatever_a_daemon_says_fits_into_a_run() {
+    const MOST: u64 = 1 << 62;
+    // Chrony's largest numbers, of both signs, in place of its correction.
+    for float in ["7effffff", "7f000000"] {
+        let tracking = TRACKING.replace("df4db23f", float);
+        assert_ne!(tracking, TRACKING);
+        let found = Tree::new().found(&Recorded::chrony(&tracking), None);
+        let chrony = only(&found.keepers);
+        assert_eq!(chrony.error_at_most_ns, Some(MOST), "{float}");
+        assert_eq!(chrony.offset_ns.map(i64::unsigned_abs), Some(MOST));
+    }
+    // `offset=0.013121` of ntpsec's, as long.
+    let large = NTP_SYSTEM.replace("302e303133313231", "2d31653330372020");
+    assert_ne!(large, NTP_SYSTEM);
+    let recorded = Recorded::default().with(NTP, [2, 0], &large);
+    let found = Tree::new().found(&recorded, None);
+    let ntpd = only(&found.keepers);
+    assert_eq!(ntpd.error_at_most_ns, Some(MOST));
+    assert_eq!(ntpd.offset_ns.map(i64::unsigned_abs), Some(MOST));
+    let tree = Tree::new()
+        .process(301, "systemd-timesyn", "/lib/systemd/systemd-timesyncd")
+        .file("run/systemd/timesync/synchronized", "")
+        .file(
+            "etc/systemd/timesyncd.conf",
+            "[Time]\nRootDistanceMaxSec=inf\n",
+        );
+    let found = tree.found(&Recorded::default(), Some(&synchronised(i64::MAX)));
+    assert_eq!(only(&found.keepers).error_at_most_ns, Some(MOST));
+}
+
 #[test]
 fn ntpsec_in_step_tells_its_sources_and_a_bound() {
     let tree = Tree::new().process(

@@ -1,6 +1,6 @@
 //! The platforms as the run's record has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use tompion_model::{Environment, PlatformRecord};
 
@@ -82,14 +82,11 @@ pub(super) fn another_clock(
 
 /// What instances of each platform noted, each note once.
 pub(super) fn noted(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
-    let mut all: Vec<(usize, &String)> = Vec::new();
-    for entry in ledger.entries() {
-        for note in &entry.notes {
-            if !all.contains(&(entry.platform, note)) {
-                all.push((entry.platform, note));
-            }
-        }
-    }
+    let mut seen = HashSet::new();
+    let notes = ledger
+        .entries()
+        .flat_map(|entry| entry.notes.iter().map(|note| (entry.platform, note)));
+    let mut all: Vec<(usize, &String)> = notes.filter(|note| seen.insert(*note)).collect();
     all.sort_by_key(|(platform, _)| *platform);
     let named = all.into_iter().filter_map(|(platform, note)| {
         let level = plan.platforms.get(platform)?.level();

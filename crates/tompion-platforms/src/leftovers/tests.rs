@@ -199,3 +199,36 @@ fn a_place_that_somebody_else_has_taken_is_passed_over() {
         assert_eq!(free, Some(&bases[2]));
     }
 }
+
+#[test]
+fn what_another_machine_says_of_a_removal_is_one_plain_line() {
+    let script = r"printf '\033]0;mine\007\033[2J\rno\nroom'; head -c 500000 /dev/zero | tr '\0' y";
+    let script = format!("{{ {script}; }} >&2; exit 3");
+    let why = run(&["sh".to_owned(), "-c".to_owned(), script]).unwrap_err();
+    let why = why.to_string();
+    assert!(why.contains("no room") && why.len() < 500, "{}", why.len());
+    assert!(!why.chars().any(char::is_control), "{why:?}");
+}
+
+#[test]
+fn a_journal_that_is_a_pipe_or_a_link_is_none_and_not_waited_for() {
+    let base = tempfile::tempdir().unwrap();
+    fs::set_permissions(
+        base.path(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o700),
+    )
+    .unwrap();
+    let lab = |name: &str| {
+        let directory = base.path().join(name);
+        fs::create_dir(&directory).unwrap();
+        directory.join(JOURNAL)
+    };
+    let private = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, lab("999999998-1"), fifo, private, 0).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", lab("999999999-1")).unwrap();
+    // Their directories' names tell whose they were.
+    let cleaning = clean_below(base.path(), Way::Remove).unwrap();
+    assert_eq!(cleaning.found.len(), 2, "{cleaning:?}");
+    assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+}

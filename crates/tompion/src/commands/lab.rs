@@ -238,7 +238,7 @@ fn platforms(options: &LabPlatformsOptions) -> exit::Result {
     let all: Vec<(PlatformPlan, Presence)> = tompion_platforms::usual()
         .into_iter()
         .map(|plan| {
-            let presence = plan.platform().presence(&program);
+            let presence = plan.platform().presence(&program).shortened();
             (plan, presence)
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use tompion_model::{TimeKeeper, TimeSource};
 
-use super::{Here, Keeper, MOST_SOURCES};
+use super::{Here, Keeper, MOST_NS, MOST_SOURCES};
 
 /// As the kernel cuts it.
 const PROGRAM: &str = "systemd-timesyn";
@@ -42,7 +42,9 @@ fn found(here: &Here<'_>) -> Option<TimeKeeper> {
         keeps: running,
         tells_kernel: true,
         in_step: running.then_some(has_set),
-        error_at_most_ns: grown_ns.zip(distance_ns).map(|(a, b)| a.saturating_add(b)),
+        error_at_most_ns: grown_ns
+            .zip(distance_ns)
+            .map(|(a, b)| a.saturating_add(b).min(MOST_NS)),
         offset_ns: None,
         stratum: None,
         sources: sources(&settings),

@@ -118,10 +118,11 @@ pub fn cleaning(cleaning: &Cleaning, dry_run: bool) -> String {
         );
     }
     for found in &cleaning.found {
+        let what = tompion_model::printable(&found.what);
         let _ = match (&found.problem, dry_run) {
-            (Some(why), _) => writeln!(text, "cannot remove {}: {why}", found.what),
-            (None, true) => writeln!(text, "would remove {}", found.what),
-            (None, false) => writeln!(text, "removed {}", found.what),
+            (Some(why), _) => writeln!(text, "cannot remove {what}: {why}"),
+            (None, true) => writeln!(text, "would remove {what}"),
+            (None, false) => writeln!(text, "removed {what}"),
         };
     }
     if cleaning.found.is_empty() {
