@@ -218,6 +218,23 @@ def test_two_runs_of_what_wanders_are_not_said_to_differ(tmp_path, name, seed):
     assert all(gate["judgement"] == "inconclusive" for gate in found["gates"]) and done.returncode == 3
 
 
+@pytest.mark.parametrize("name", ["independent", "trend of 3 %", "AR(0.9)"])
+def test_a_row_shows_the_interval_that_a_gate_is_judged_by(tmp_path, name):
+    blocks = blocks_of(name, blocks=16)
+    a = write_run(tmp_path / "a", trials(blocks[:8]))
+    b = write_run(tmp_path / "b", trials(blocks[8:]), started_at="2026-01-02T03:04:20Z")
+    gates = ("--fail-if", "usleep median > +50%", "--fail-if", "usleep p99 > +1ms")
+    found = json.loads(tompion("compare", a, b, "--json", "--within-run", *gates).stdout)
+    rows = {row["figure"]: row for row in found["comparisons"]}
+    for gate, (figure, interval) in zip(found["gates"], [("median", "ratio"), ("p99", "shift")], strict=True):
+        row = rows[figure]
+        assert gate["judgement"] == "pass" and gate["change"] == row[interval]
+        assert gate["change_interval"] == row[f"{interval}_interval"]
+        assert "with 95 % confidence and drift allowed for, between" in row["sentence"]
+    text = " ".join(tompion("compare", a, b, "--within-run", *gates).stdout.split())
+    assert "interval of this comparison alone, which allows for drift;" in text
+
+
 def test_a_gate_does_not_pass_by_what_a_trend_hides(tmp_path):
     """All becomes faster by 2 % a block; the second run is 30 % slower, and looks 11 % slower."""
     rng = np.random.default_rng(9)

@@ -60,6 +60,15 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
+/// From one ratio to another; one alone where no digit differs.
+pub(crate) fn times_to_times([low, high]: [f64; 2]) -> String {
+    let (low, high) = (times(low), times(high));
+    match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    }
+}
+
 /// A share of 1 as a percentage; what would round to nothing says so.
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {

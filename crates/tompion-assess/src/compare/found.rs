@@ -55,7 +55,8 @@ pub enum Basis {
 pub struct Found {
     /// How much larger the second is, in the figure's unit, with its interval.
     pub shift: f64,
-    /// Interval of the shift at confidence 1 - level.
+    /// Interval of the shift at confidence 1 - level: of the permutation test alone, or, once a
+    /// comparison is settled, with drift allowed for.
     pub interval: Interval,
     /// How many times larger, with its interval; `None` where a figure is not above 0.
     pub ratio: Option<(f64, Interval)>,
@@ -100,15 +101,16 @@ impl Found {
         self.drift.is_some_and(|d| d.drift == Drift::Within)
     }
 
-    /// What comes of it at `level`, where the permutation test alone has `p_plain`, adjusted.
+    /// What comes of it at `level`, where the permutation test alone has `p_plain`, adjusted. Its
+    /// intervals allow for drift, as those do that gates are judged by.
     pub(crate) fn settled(self, p_plain: f64, level: f64) -> Verdict {
         let differs = self.p_adjusted <= level;
+        let wide = self.allowing_for_drift();
         match self.drift {
             Some(allowing) if !differs && (self.drifts_within() || p_plain <= level) => {
-                Verdict::Drifts(allowing.drift, self.allowing_for_drift())
+                Verdict::Drifts(allowing.drift, wide)
             }
-            _ if self.drifts_within() => Verdict::Found(self.allowing_for_drift()),
-            _ => Verdict::Found(self),
+            _ => Verdict::Found(wide),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use tompion_model::{Blocks, Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_probe::wake_up;
+use tompion_stats::BlockRange;
 
 use crate::verdict::Advice;
-use crate::verdict::basis::{self, Comparison, name, sentence, times, under};
+use crate::verdict::basis::{self, Comparison, name, sentence, times, times_to_times, under};
 use crate::verdict::clocks::{self, SYSCALL};
 use crate::verdict::remedies::{HYBRID_SLEEP, TIMER_SLACK};
 
@@ -205,11 +206,16 @@ impl Remedy {
             }
         };
         let text = if c.is_notably_larger() {
-            let gain = times(c.ratio);
-            format!("{took} ({gain} times lower, block by block)")
+            let gain = so_many_times(c.ratio, c.ratio_range, ("lower", "higher"));
+            format!("{took} ({gain}, block by block)")
         } else if c.is_notably_smaller() {
-            let loss = times(1.0 / c.ratio);
-            format!("{subject} did not help: {it_took} ({loss} times higher)")
+            let turned = |r: BlockRange| BlockRange {
+                low: 1.0 / r.high,
+                high: 1.0 / r.low,
+            };
+            let range = c.ratio_range.map(turned);
+            let loss = so_many_times(1.0 / c.ratio, range, ("higher", "lower"));
+            format!("{subject} did not help: {it_took} ({loss}, block by block)")
         } else if c.interval.is_none() {
             format!("{took}, but one block cannot show an effect beyond noise")
         } else if c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0) {
@@ -228,6 +234,7 @@ impl Remedy {
             gain: c.ratio,
             gain_low: c.interval.map(|i| i.low),
             gain_high: c.interval.map(|i| i.high),
+            gain_range: c.ratio_range.map(|r| [r.low, r.high]),
             effective: c.is_notably_larger(),
         })
     }
@@ -242,6 +249,20 @@ impl Remedy {
             ),
             _ => self.price.to_owned(),
         }
+    }
+}
+
+/// `13.0 times lower`; where blocks disagree from which of theirs to which: `19.1 to 956 times lower`,
+/// `from 2.00 times higher to 956 times lower`.
+fn so_many_times(ratio: f64, range: Option<BlockRange>, (way, other): (&str, &str)) -> String {
+    match range {
+        Some(BlockRange { low, high }) if low < 1.0 => format!(
+            "from {} times {other} to {} times {way}",
+            times(1.0 / low),
+            times(high)
+        ),
+        Some(range) => format!("{} times {way}", times_to_times(range)),
+        None => format!("{} times {way}", times(ratio)),
     }
 }
 

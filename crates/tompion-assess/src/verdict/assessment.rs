@@ -161,6 +161,8 @@ pub struct Finding {
     /// of a system call, of a counter read, or periods per wake-up. For a clock
     /// that stepped backwards: how often it did.
     pub ratio: f64,
+    /// Where blocks disagree: from which of their multiples to which. The sentence states these.
+    pub ratio_range: Option<[f64; 2]>,
 }
 
 /// A remedy whose effect this very run measured.
@@ -187,6 +189,8 @@ pub struct Advice {
     pub gain_low: Option<f64>,
     /// Upper end of the gain's 95 % interval.
     pub gain_high: Option<f64>,
+    /// Where blocks disagree: from which block's before / after to which.
+    pub gain_range: Option<[f64; 2]>,
     /// Whether the interval lies above 1 and the gain is at least 1.2; advice
     /// without effect says so.
     pub effective: bool,

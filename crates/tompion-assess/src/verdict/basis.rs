@@ -62,6 +62,9 @@ pub struct Comparison {
     pub ratio: f64,
     /// Interval of the ratio; `None` below two pairs.
     pub interval: Option<Interval>,
+    /// Where blocks of a side disagree: from which pair of blocks' `a / b` to which. One number would
+    /// stand for none of them.
+    pub ratio_range: Option<BlockRange>,
 }
 
 impl Comparison {
@@ -76,13 +79,16 @@ impl Comparison {
             .collect();
         let paired = ratio_interval(&pairs, LEVEL);
         let ratio = paired.map_or(a_ns / b_ns, |p| p.0);
+        let (a_range, b_range) = (range_ns(a, q), range_ns(b, q));
+        let disagree = a_range.is_some() || b_range.is_some();
         (a_ns > 0.0 && b_ns > 0.0).then_some(Self {
             a_ns,
             b_ns,
-            a_range: range_ns(a, q),
-            b_range: range_ns(b, q),
+            a_range,
+            b_range,
             ratio,
             interval: paired.map(|p| p.1),
+            ratio_range: disagree.then(|| range_of_ratios(&pairs)).flatten(),
         })
     }
 
@@ -99,6 +105,14 @@ impl Comparison {
     /// Whether blocks of one side disagree.
     pub fn has_ranges(&self) -> bool {
         self.a_range.is_some() || self.b_range.is_some()
+    }
+
+    /// `ratio` as a multiple for a sentence; where blocks disagree, from which of theirs to which.
+    pub fn times_in_words(&self, ratio: f64) -> String {
+        match self.ratio_range {
+            Some(range) => format!("{} (blocks)", times_to_times(range)),
+            None => times(ratio),
+        }
     }
 
     /// The ratio of the two quantiles, which the reader can check.
@@ -126,6 +140,25 @@ impl Comparison {
 
 fn or_range(ns: f64, range: Option<BlockRange>) -> String {
     range.map_or_else(|| format_ns(ns), range_in_words)
+}
+
+/// The smallest and the largest `a / b`; `None` below two pairs.
+fn range_of_ratios(pairs: &[(f64, f64)]) -> Option<BlockRange> {
+    let positive = pairs.iter().filter(|(a, b)| *a > 0.0 && *b > 0.0);
+    let ratios: Vec<f64> = positive.map(|(a, b)| a / b).collect();
+    (ratios.len() > 1).then(|| BlockRange {
+        low: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+        high: ratios.iter().copied().fold(0.0, f64::max),
+    })
+}
+
+/// `19.1 to 956`, or one number where no digit differs.
+pub fn times_to_times(range: BlockRange) -> String {
+    let (low, high) = (times(range.low), times(range.high));
+    match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    }
 }
 
 /// A cell for a sentence: `usleep (100 µs, timer slack 1 ns)`. The load and the
@@ -209,5 +242,27 @@ mod tests {
         assert!((c.ratio - 2.0).abs() < 1e-12 && c.interval.is_none() && !c.is_larger());
         assert!(Comparison::of(&Blocks::default(), &d(1), 0.5).is_none());
         assert!(Comparison::of(&d(0), &d(1), 0.5).is_none());
+    }
+
+    #[test]
+    fn a_ratio_of_blocks_that_disagree_is_a_range() {
+        let blocks = |of: [i64; 6]| Blocks::from_iter(of.map(|v| vec![v; 100]));
+        let steady = blocks([1000; 6]);
+        let moody = blocks([9000, 9000, 3000, 9000, 9000, 18_000]);
+        let c = Comparison::of(&moody, &steady, 0.5).unwrap();
+        assert!(c.a_range.is_some() && c.b_range.is_none());
+        let BlockRange { low, high } = c.ratio_range.unwrap();
+        assert!((low - 3.0).abs() < 1e-9 && (high - 18.0).abs() < 1e-9);
+        assert_eq!(c.times_in_words(c.ratio), "3.00 to 18.0 (blocks)");
+        // Of both the same: what they differ in is no range of moods.
+        let slower = blocks([18_000, 18_000, 6000, 18_000, 18_000, 36_000]);
+        let c = Comparison::of(&slower, &moody, 0.5).unwrap();
+        assert_eq!(c.times_in_words(c.ratio), "2.00 (blocks)");
+        // Blocks that agree.
+        let c = Comparison::of(&steady, &steady, 0.5).unwrap();
+        assert_eq!((c.ratio_range, &*c.times_in_words(1.0)), (None, "1.00"));
+        // Of one block there is no range.
+        let c = Comparison::of(&moody, &Blocks::from_iter([vec![9; 100]]), 0.5).unwrap();
+        assert!(c.a_range.is_some() && c.ratio_range.is_none());
     }
 }

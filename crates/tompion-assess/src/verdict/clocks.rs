@@ -2,6 +2,7 @@
 
 use tompion_model::{Blocks, Cell, MethodRow, Way, factor, format_ns};
 use tompion_probe::{method, read_cost};
+use tompion_stats::BlockRange;
 
 use crate::verdict::Finding;
 use crate::verdict::basis::{self, Comparison, times};
@@ -68,7 +69,13 @@ pub fn findings(cells: &[Cell]) -> Vec<Candidate> {
     all
 }
 
-fn candidate(cause: &str, wrong: bool, sentence: String, cell: &Cell, ratio: f64) -> Candidate {
+fn candidate(
+    cause: &str,
+    wrong: bool,
+    sentence: String,
+    cell: &Cell,
+    (ratio, range): (f64, Option<BlockRange>),
+) -> Candidate {
     Candidate {
         cause: cause.to_owned(),
         wrong,
@@ -76,6 +83,7 @@ fn candidate(cause: &str, wrong: bool, sentence: String, cell: &Cell, ratio: f64
             sentence,
             cell: cell.factors.clone(),
             ratio,
+            ratio_range: range.map(|r| [r.low, r.high]),
         },
     }
 }
@@ -100,7 +108,7 @@ fn backward_steps(cells: &[Cell]) -> Vec<Candidate> {
                     "The clock {clock} ran backwards {often} {}: times taken from it can be negative.",
                     basis::under(cell.factors.level(factor::LOAD))
                 );
-                candidate(&format!("backwards {clock}"), true, text, cell, steps as f64)
+                candidate(&format!("backwards {clock}"), true, text, cell, (steps as f64, None))
             })
         })
         .collect()
@@ -115,11 +123,18 @@ fn trapped_counter(cells: &[Cell]) -> Option<Candidate> {
         "Reading the counter ({}) costs {}, {} times a system call ({}): the hypervisor intercepts it.",
         counter.factors.level(factor::METHOD),
         c.a_in_words(),
-        times(c.ratio),
+        c.times_in_words(c.ratio),
         c.b_in_words(),
     );
-    c.is_larger()
-        .then(|| candidate("trapped counter", false, text, counter, c.ratio))
+    c.is_larger().then(|| {
+        candidate(
+            "trapped counter",
+            false,
+            text,
+            counter,
+            (c.ratio, c.ratio_range),
+        )
+    })
 }
 
 /// The first of the usual clocks that costs far more than the counter.
@@ -134,11 +149,17 @@ fn slow_clock(cells: &[Cell]) -> Option<Candidate> {
         let text = format!(
             "Reading {clock} costs {}, {} times {} ({}): it leaves the vDSO or traps.",
             c.a_in_words(),
-            times(c.ratio),
+            c.times_in_words(c.ratio),
             counter.factors.level(factor::METHOD),
             c.b_in_words(),
         );
-        Some(candidate("slow clock", false, text, cell, c.ratio))
+        Some(candidate(
+            "slow clock",
+            false,
+            text,
+            cell,
+            (c.ratio, c.ratio_range),
+        ))
     })
 }
 
@@ -154,9 +175,13 @@ fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
             let unit_ns = units.map(|g| g.common_step_ns).reduce(f64::min)?;
             let cost_ns = basis::quantile_ns(&cell.blocks, 0.5).filter(|ns| *ns > 0.0)?;
             let ratio = unit_ns / cost_ns;
-            let range = basis::range_ns(&cell.blocks, 0.5).filter(|costs| costs.low > 0.0);
+            let costs = basis::range_ns(&cell.blocks, 0.5).filter(|costs| costs.low > 0.0);
+            let range = costs.map(|costs| BlockRange {
+                low: unit_ns / costs.high,
+                high: unit_ns / costs.low,
+            });
             let multiple = match range {
-                Some(costs) => format!("{} to {} (blocks)", times(unit_ns / costs.high), times(unit_ns / costs.low)),
+                Some(range) => format!("{} (blocks)", basis::times_to_times(range)),
                 None => times(ratio),
             };
             let clock = cell.factors.level(factor::METHOD);
@@ -164,7 +189,7 @@ fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
                 "The clock {clock} advances in steps of {}, {multiple} times the cost of reading it: shorter times look alike.",
                 format_ns(unit_ns),
             );
-            (ratio > COARSE).then(|| candidate("coarse steps", false, text, cell, ratio))
+            (ratio > COARSE).then(|| candidate("coarse steps", false, text, cell, (ratio, range)))
         })
         .collect()
 }
@@ -260,13 +285,16 @@ mod tests {
             reads("rdtsc", 2_400),
             of_two_kinds("clock-monotonic", 2_400_000),
         ];
-        insta::assert_snapshot!(told(&clock)[0].sentence, @"Reading clock-monotonic costs 240 µs to 2.40 ms (blocks), 551 times rdtsc (2.45 µs): it leaves the vDSO or traps.");
+        insta::assert_snapshot!(told(&clock)[0].sentence, @"Reading clock-monotonic costs 240 µs to 2.40 ms (blocks), 95.2 to 1000 (blocks) times rdtsc (2.45 µs): it leaves the vDSO or traps.");
         let counter = [of_two_kinds("rdtsc", 180_000), reads(SYSCALL, 1_500)];
         let says = |cells: &[Cell], words: &str| {
             let sentence = &told(cells)[0].sentence;
             assert!(sentence.contains(words), "{sentence}");
         };
-        says(&counter, "(rdtsc) costs 18.0 µs to 180 µs (blocks), ");
+        says(
+            &counter,
+            "(rdtsc) costs 18.0 µs to 180 µs (blocks), 11.5 to 118 (blocks) times a system call",
+        );
         let coarse = with_steps(of_two_kinds("clock-monotonic", 500), 50_000.0, 0);
         says(
             &[coarse],

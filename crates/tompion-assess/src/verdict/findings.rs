@@ -88,7 +88,7 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
                 under(load),
                 quantity_name(cell.factors.level(factor::PROBE)),
                 name(&cell.factors),
-                times(c.whole_ratio()),
+                c.times_in_words(c.whole_ratio()),
             );
             Some(Candidate {
                 cause: format!("{load} {}", kind(&cell.factors)),
@@ -97,6 +97,7 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
                     sentence: format!("{}.", sentence(&text)),
                     cell: cell.factors.clone(),
                     ratio: c.whole_ratio(),
+                    ratio_range: c.ratio_range.map(|r| [r.low, r.high]),
                 },
             })
         })
@@ -131,6 +132,7 @@ fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
                     sentence: format!("{}.", sentence(&text)),
                     cell: cell.factors.clone(),
                     ratio: periods,
+                    ratio_range: None,
                 },
             })
         })
@@ -188,6 +190,24 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!((found[0].ratio - 65.0).abs() < 0.1, "{}", found[0].ratio);
         insta::assert_snapshot!(found[0].sentence, @"Under cpu load the p99 wake-up latency of usleep (100 µs) grows from 62.4 µs to 4.06 ms (65.0 times).");
+    }
+
+    #[test]
+    fn blocks_that_disagree_are_told_by_their_range_and_so_is_their_multiple() {
+        // Seven blocks beside the load, one that it left alone.
+        let latency = |block: i64| if block == 3 { 120_000 } else { 3_900_000 };
+        let block = |b: i64| -> Vec<i64> { (0..200).map(|i| latency(b) + i % 7).collect() };
+        let loaded = Planted::wake_up("usleep", "100us", "cpu").slack("default");
+        let rest = Planted::wake_up("usleep", "100us", "idle").slack("default");
+        let cells = [
+            rest.blocks(8, &[60_000; 200]),
+            loaded.each_block((0..8).map(block)),
+        ];
+        let found = findings(&cells).remove(0);
+        insta::assert_snapshot!(found.sentence, @"Under cpu load the p99 wake-up latency of usleep (100 µs) is 120 µs to 3.90 ms (blocks), at rest 60.0 µs (2.00 to 65.0 (blocks) times).");
+        let [low, high] = found.ratio_range.unwrap();
+        assert!((low - 2.0).abs() < 1e-3 && (high - 65.0).abs() < 1e-3);
+        assert!(found.ratio <= high && found.ratio >= low);
     }
 
     #[test]

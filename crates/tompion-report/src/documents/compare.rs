@@ -104,7 +104,7 @@ fn head<'a>(view: &CompareView, all: &Comparison) -> Vec<Block<'a>> {
     let how = format!(
         "Replicates are {replicates}. A, B: {own}; change: the middle of all \
          differences between {}, which need not be that of the two, with the {} interval of this \
-         comparison alone; A < B: share of {} in which B is the larger; p: \
+         comparison alone{}; A < B: share of {} in which B is the larger; p: \
          by permutation of {replicates}{}, adjusted by Holm's method within each probe, method \
          and load; 2 of 6 there: replicates that there are, of those needed.{}",
         if all.paired {
@@ -113,6 +113,11 @@ fn head<'a>(view: &CompareView, all: &Comparison) -> Vec<Block<'a>> {
             replicates
         },
         words::confidence(all.level),
+        if all.paired {
+            ""
+        } else {
+            ", which allows for drift"
+        },
         match (all.paired, all.of_runs) {
             (true, _) => "blocks",
             (false, true) => "pairs of runs",

@@ -6,7 +6,7 @@ use tompion_stats::BlockRange;
 use super::{Machine, Section};
 use crate::blocks::{Block, Content, Item, Items, Media};
 use crate::data::ReportData;
-use crate::figures::times;
+use crate::figures::{times, times_to_times};
 
 pub(super) static ENTRY: Section = Section {
     name: "advice",
@@ -25,9 +25,12 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let advice = data.assessment().advice.iter().enumerate();
     let items: Vec<Item> = advice
         .map(|(i, a)| {
-            let interval = match (a.gain_low, a.gain_high) {
-                (Some(low), Some(high)) => format!(" [{}, {}]", times(low), times(high)),
-                _ => String::new(),
+            let gain = match (a.gain_range, a.gain_low, a.gain_high) {
+                (Some(range), ..) => format!("{} (blocks)", times_to_times(range)),
+                (None, Some(low), Some(high)) => {
+                    format!("{} [{}, {}]", times(a.gain), times(low), times(high))
+                }
+                _ => times(a.gain),
             };
             let noise = if a.effective {
                 ""
@@ -45,7 +48,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
                 how: Some(a.how.clone()),
                 more: vec![
                     ("Cost", a.price.clone()),
-                    ("Gain", format!("{}{interval}{noise}", times(a.gain))),
+                    ("Gain", format!("{gain}{noise}")),
                 ],
                 media: if i < ON_SCREEN {
                     Media::ALL

@@ -6,7 +6,7 @@ use tompion_model::format_ns;
 use super::{Machine, Section};
 use crate::blocks::{Block, Column, Content, Entry, Item, Items, Media, Row, Table};
 use crate::data::ReportData;
-use crate::figures::{count, percent, times};
+use crate::figures::{count, percent, times, times_to_times};
 use crate::grid::factors_in_words;
 use crate::time_lost::{Kind, Lost, ranked};
 
@@ -65,7 +65,7 @@ fn findings(data: &ReportData) -> Block<'_> {
     let findings = data.assessment().findings.iter().enumerate();
     let items: Vec<Item> = findings
         .map(|(i, f)| Item {
-            figure: times(f.ratio),
+            figure: f.ratio_range.map_or_else(|| times(f.ratio), times_to_times),
             sure: true,
             text: f.sentence.clone(),
             how: None,

@@ -35,7 +35,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let mut blocks = vec![
         Content::Lead(
             "Each use is judged at its own period, by the number of samples that come later than its limit: it passes where so few show \
-             that the quantile keeps the limit, fails where so many show that it does not (each wrong in at most 2.5 % of runs), and is \
+             that the quantile keeps the limit, fails where so many show that it does not (each wrong in at most 5 % of runs), and is \
              inconclusive otherwise. It is judged as it is, by the kernel's sleep to absolute deadlines; where that does not do, with a \
              remedy, which is chosen by the first block and judged by the others. \
              With absolute deadlines the quantile counts the periods that a late wake-up missed (coordinated omission); the tables \

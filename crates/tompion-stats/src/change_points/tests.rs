@@ -266,3 +266,115 @@ fn a_latency_and_a_rate_that_is_its_reciprocal_change_alike() {
     assert!((a.p - b.p).abs() <= 1e-6 * a.p, "{} {}", a.p, b.p);
     assert!((a.ratio.unwrap() * b.ratio.unwrap() - 1.0).abs() < 1e-9);
 }
+
+/// p of the best jumps of a series as the table has it, before it is adjusted.
+fn raw_p(series: &[f64]) -> f64 {
+    let evidence = evidence(series).unwrap();
+    levels::p(evidence.ln_ratio, series.len()).0
+}
+
+/// Levels far apart, each of so many figures that scatter by 1, before figures that scatter
+/// by 1 and jump by 2.2 in their middle.
+fn before_a_small_jump(far: &[(usize, f64)], n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let mut noise = Noise::new(seed);
+    let mut all = Vec::new();
+    for &(length, level) in far {
+        all.extend((0..length).map(|_| level + noise.normal()));
+    }
+    let small = |i: usize| if i < n / 2 { 0.0 } else { 2.2 };
+    let part: Vec<f64> = (0..n).map(|i| small(i) + noise.normal()).collect();
+    all.extend(&part);
+    (all, part)
+}
+
+#[test]
+fn a_part_is_tested_at_its_share_of_the_level() {
+    // One jump leaves two parts, two at once leave three.
+    let one: &[(usize, f64)] = &[(30, 1000.0)];
+    let two: &[(usize, f64)] = &[(16, 1000.0), (16, -1000.0)];
+    for far in [one, two] {
+        let parts = 1.0 + far.len() as f64;
+        let (mut told, mut withheld) = (0, 0);
+        for seed in 0..100 {
+            let (all, part) = before_a_small_jump(far, 40, seed);
+            let p = raw_p(&part);
+            let found = look(&all, Figures::Signed);
+            let from = all.len() - part.len();
+            // Where the small one is found together with the others it is in no part.
+            let first = raw_p(&all);
+            let within: Vec<f64> = found
+                .iter()
+                .filter(|f| f.index > from)
+                .map(|f| f.p)
+                .collect();
+            if far.len() == 1 && within.len() == 1 && within[0] == first {
+                continue;
+            }
+            let expected = (p * parts).max(first);
+            if expected <= 0.05 {
+                assert!(within.contains(&expected), "{seed} {p} {found:?}");
+                told += 1;
+            } else {
+                assert!(within.is_empty(), "{seed} {p} {found:?}");
+                withheld += u32::from(p <= 0.05);
+            }
+        }
+        // Both were to be seen.
+        assert!(told >= 10 && withheld >= 3, "{told} {withheld}");
+    }
+}
+
+#[test]
+fn the_whole_of_a_long_series_has_four_fifths_of_the_level() {
+    for (n, share) in [(78, 1.0), (79, 1.0), (80, 0.8), (120, 0.8), (240, 0.8)] {
+        let figures: Vec<f64> = (0..n)
+            .map(|i| f64::from(i32::from(i >= n / 2)) + 0.3 * f64::from(i * 7 % 5 - 2))
+            .collect();
+        let found = look(&figures, Figures::Signed);
+        let f = found.iter().find(|f| f.index == n as usize / 2).unwrap();
+        assert_eq!(f.p, raw_p(&figures) * (1.0 / share), "{n}");
+    }
+    // A p between four fifths of the level and all of it is none.
+    let decided = |n: usize| {
+        let mut between = 0;
+        for seed in 0..400 {
+            let figures = stepped(&mut Noise::new(seed), n, 0.12);
+            let p = raw_p(&figures);
+            if p > 0.04 && p <= 0.05 {
+                between += 1;
+                let found = look(&figures, Figures::Signed);
+                assert_eq!(found.is_empty(), n >= HALVED, "{seed} {p} {found:?}");
+            }
+        }
+        between
+    };
+    assert!(decided(79) >= 2 && decided(80) >= 2);
+}
+
+#[test]
+fn a_jump_between_unrest_is_seen_in_the_middle_half() {
+    // Waves at both ends make all of it look like wander; the jump in the middle is in neither half.
+    for (n, seed) in [(163, 1), (163, 2), (160, 3)] {
+        let mut noise = Noise::new(seed);
+        let figures: Vec<f64> = (0..n)
+            .map(|i| {
+                let calm = (n / 4..n / 4 + n / 2).contains(&i);
+                let wave = 5.0 * (0.3 * i as f64).sin();
+                let level = if i < n / 2 { 0.0 } else { 4.0 };
+                level + if calm { 0.0 } else { wave } + noise.normal()
+            })
+            .collect();
+        assert!(raw_p(&figures) > 0.04, "the whole shows it");
+        for half in [&figures[..n / 2], &figures[n - n / 2..]] {
+            assert!(15.0 * raw_p(half) > 0.05, "a half shows something");
+        }
+        let found = look(&figures, Figures::Signed);
+        let [f] = found[..] else {
+            panic!("{n} {found:?}")
+        };
+        assert!(f.index.abs_diff(n / 2) <= 1, "{f:?}");
+        // Three halves share a fifth of the level.
+        let middle = &figures[n / 4..n / 4 + n / 2];
+        assert!((f.p / raw_p(middle) / 15.0 - 1.0).abs() < 1e-9, "{f:?}");
+    }
+}

@@ -222,6 +222,50 @@ fn intervals_cover_where_there_is_a_tail() {
     }
 }
 
+/// The quantiles of an exponential distribution at so many equal distances, in disorder.
+fn exponential_scores(n: usize) -> Vec<f64> {
+    let place = |i: usize| (i * 7919) % n;
+    (0..n)
+        .map(|i| -((place(i) as f64 + 0.5) / n as f64).ln())
+        .collect()
+}
+
+/// How far twice the logarithm of the likelihood falls from its top where the quantile that is exceeded
+/// with probability `p` lies `x` above the threshold: the best of all shapes and all shares of samples
+/// above the threshold, of which `excesses` of `n` are a binomial draw.
+fn fall(excesses: &[f64], n: usize, x: f64, p: f64) -> f64 {
+    let (k, n) = (excesses.len() as f64, n as f64);
+    let binomial = |share: f64| k * share.ln() + (n - k) * (1.0 - share).ln();
+    let error = (k * (1.0 - k / n)).sqrt() / n;
+    let mut best = f64::MIN;
+    for share in (-40..=40).map(|by| k / n + error * f64::from(by) / 12.0) {
+        for shape in (-50..=200).map(|s| f64::from(s) / 100.0) {
+            let scale = x / pareto::growth(shape, (share / p).ln());
+            let tail = Pareto { shape, scale };
+            best = best.max(tail.ln_likelihood(excesses) + binomial(share));
+        }
+    }
+    let top = Pareto::likeliest(excesses).ln_likelihood(excesses) + binomial(k / n);
+    2.0 * (top - best)
+}
+
+#[test]
+fn how_many_samples_lie_above_the_threshold_is_as_uncertain_as_a_binomial_share() {
+    // Close above the threshold, where that counts most.
+    let values = exponential_scores(1000);
+    let excesses = TailSeries::of(&values).excesses().unwrap();
+    assert_eq!(excesses.sizes.len(), 100);
+    for p in [0.03, 0.01] {
+        let e = extrapolate(&values, 1.0 - p, 0.95).unwrap();
+        let as_far_as = crate::student::student_half_width(0.95, 98.0).powi(2);
+        for end in [e.interval.low, e.interval.high] {
+            let fallen = fall(&excesses.sizes, 1000, end - e.threshold, p) / as_far_as;
+            println!("{p} {end}: {fallen}");
+            assert!((fallen - 1.0).abs() < 0.08, "{p} {end}: {fallen}");
+        }
+    }
+}
+
 #[test]
 fn clusters_and_other_causes_have_no_tail() {
     for truth in [Truth::Autoregressive, Truth::Clusters] {

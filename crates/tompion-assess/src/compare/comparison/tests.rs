@@ -1,8 +1,8 @@
 use super::*;
 use crate::compare::Drift;
-use crate::compare::{Replicate, Replicates};
+use crate::compare::{Gate, Replicate, Replicates};
 use tompion_model::{Design as Ordering, Environment, Order, RunHeader, Summary};
-use tompion_stats::{Distribution, WithinBlock};
+use tompion_stats::{Design, Distribution, Interval, Outcome, WithinBlock, compare_replicates};
 
 /// A side with one cell; each figure is a trial of 200 equal values.
 pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
@@ -367,4 +367,89 @@ fn what_would_have_been_found_stands_beside_no_difference() {
     };
     let f = found(&compare(&sides, &paired).unwrap().rows[0]);
     assert_eq!(f.detectable_ratio, Some(1.0));
+}
+
+#[test]
+fn a_row_shows_the_interval_that_gates_are_judged_by() {
+    // Nothing differs; a fall hides a difference; a climb looks like one; a step beside a climb.
+    let falling = |from: i32, times: f64| -> [f64; 8] {
+        std::array::from_fn(|i| times * SLOW[i] * 0.98f64.powi(from + i as i32))
+    };
+    let [before, after] = climbing(false);
+    let pairs = [
+        [side("a", &SLOW), side("b", &SLOW.map(|v| 1.02 * v))],
+        [side("a", &falling(0, 1.0)), side("b", &falling(8, 1.25))],
+        [before.clone(), after],
+        [before, side("b", &SLOW.map(|v| 4.0 * v))],
+    ];
+    let mut kinds = Vec::new();
+    for sides in pairs {
+        let settings = Settings {
+            within_run: true,
+            ..Settings::usual()
+        };
+        let row = compare(&sides, &settings).unwrap().rows[0].clone();
+        let (kind, f) = match row.verdict {
+            Verdict::Found(f) if row.differs(0.05) => ("differs", f),
+            Verdict::Found(f) => ("no difference", f),
+            Verdict::Drifts(_, f) => ("drifts", f),
+            ref other => panic!("{other:?}"),
+        };
+        kinds.push(kind);
+        let judged = |gate: &str| {
+            let gate: Gate = gate.parse().unwrap();
+            gate.judge(&sides, &settings).unwrap()[0].change.unwrap()
+        };
+        let (ratio, interval) = f.ratio.unwrap();
+        assert_eq!(
+            judged("usleep median > +20%"),
+            (ratio, interval.low, interval.high)
+        );
+        let Interval { low, high, .. } = f.interval;
+        assert_eq!(judged("usleep median > +20ns"), (f.shift, low, high));
+        // It is wider than what the exact test alone leaves, which a trend may shift at will.
+        let figures = |side: &Side| -> Vec<f64> {
+            let cell = side.cells.values().next().unwrap();
+            let of = |trial| Figure::Median.of(trial).unwrap();
+            cell.trials.iter().map(of).collect()
+        };
+        let (a, b) = (figures(&sides[0]), figures(&sides[1]));
+        let plain = compare_replicates(&a, &b, Design::Independent, 0.05, 1).unwrap();
+        let Outcome::Decided(plain) = plain else {
+            panic!("{plain:?}");
+        };
+        assert!(low <= plain.interval.low && high >= plain.interval.high);
+        assert!(
+            high - low > 1.2 * (plain.interval.high - plain.interval.low),
+            "{kind} {f:?} {plain:?}"
+        );
+    }
+    assert_eq!(
+        kinds,
+        ["no difference", "no difference", "drifts", "differs"]
+    );
+    // Taken by turns nothing is allowed for.
+    let paired = Settings {
+        paired: true,
+        ..Settings::usual()
+    };
+    let sides = [side("a", &SLOW), side("b", &SLOW.map(|v| v + 1.0))];
+    let f = found(&compare(&sides, &paired).unwrap().rows[0]);
+    assert!((f.interval.low - 1.0).abs() < 1e-9 && (f.interval.high - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn more_rows_than_anybody_reads_are_refused_at_once() {
+    // Two figures of 317 sides two by two are more than a hundred thousand.
+    let sides: Vec<Side> = (0..317).map(|i| side(&i.to_string(), &SLOW)).collect();
+    let error = compare(&sides, &Settings::usual()).unwrap_err().to_string();
+    assert!(
+        error.contains("more than 100000 comparisons, of 317 sides"),
+        "{error}"
+    );
+    let one = Settings {
+        figures: Some(vec![Figure::Median]),
+        ..Settings::usual()
+    };
+    assert!(compare(&sides[..20], &one).is_ok());
 }

@@ -81,6 +81,47 @@ fn blocks_that_disagree_are_told_by_their_range() {
     assert_eq!(told[1].before_range_ns, None);
 }
 
+#[test]
+fn a_gain_of_blocks_that_disagree_is_told_by_its_range() {
+    // Seven blocks of 3.9 ms and one of 78 us; what helps all but that one is told of it, too.
+    let steady = |slack: &str, ns: i64| {
+        Planted::wake_up("usleep", "100us", "idle")
+            .slack(slack)
+            .each_block((0..8).map(|_| (0..100).map(|i| ns + i % 7).collect::<Vec<i64>>()))
+    };
+    let cases = [
+        (39_000, "(2.00 to 100 times lower, block by block)."),
+        (
+            97_500,
+            "(from 1.25 times higher to 40.0 times lower, block by block).",
+        ),
+    ];
+    for (ns, words) in cases {
+        let told = advice(&[of_two_kinds("default", 3_900_000), steady("1ns", ns)]).remove(0);
+        assert!(told.effective && told.sentence.ends_with(words), "{told:?}");
+        let [low, high] = told.gain_range.unwrap();
+        assert!((low * ns as f64 / 78_000.0 - 1.0).abs() < 1e-3);
+        assert!((high * ns as f64 / 3_900_000.0 - 1.0).abs() < 1e-3);
+        // The number that machines have always had lies within it, and is in no sentence.
+        assert!(low < told.gain && told.gain < high);
+    }
+    let worse = advice(&[steady("default", 39_000), of_two_kinds("1ns", 3_900_000)]).remove(0);
+    assert!(
+        worse
+            .sentence
+            .ends_with("(2.00 to 100 times higher, block by block)."),
+        "{worse:?}"
+    );
+    let agreeing = advice(&[steady("default", 39_000), steady("1ns", 3_900)]).remove(0);
+    assert_eq!(agreeing.gain_range, None);
+    assert!(
+        agreeing
+            .sentence
+            .ends_with("(10.0 times lower, block by block)."),
+        "{agreeing:?}"
+    );
+}
+
 /// Slack does not act on a timerfd, whose cells have no such factor.
 #[test]
 fn the_hybrid_sleep_is_held_against_a_timerfd_too() {

@@ -85,20 +85,20 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
         ),
         Verdict::Drifts(why, found) => format!(
             "Whether the {what} differs is not decidable: {}. From {first} to {second} the change \
-             is, {} and drift allowed for, between {}.",
+             is, {}, between {}.",
             drift(row.figure, found, *why),
-            surely(all.level),
+            surely(all.level, true),
             between(row.figure, found),
         ),
         Verdict::Found(found) if found.p_adjusted <= all.level && rests_on_two_runs(all, found) => {
             format!(
                 "These two runs differ in the {what}: {} with {second} against {} with {first}; the \
-                 change is {}{}, {} between {}.",
+                 change is {}{}, {}, between {}.",
                 own(row.figure, row.values.1),
                 own(row.figure, row.values.0),
                 change(row.figure, found.shift),
                 times(found),
-                surely(all.level),
+                surely(all.level, found.drift.is_some()),
                 between(row.figure, found),
             )
         }
@@ -113,19 +113,19 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
             };
             format!(
                 "The {what} is {way} with {second}: {} against {} with {first}; the change is {}{}, \
-                 {} between {}.",
+                 {}, between {}.",
                 own(row.figure, row.values.1),
                 own(row.figure, row.values.0),
                 change(row.figure, found.shift),
                 times(found),
-                surely(all.level),
+                surely(all.level, found.drift.is_some()),
                 between(row.figure, found),
             )
         }
         Verdict::Found(found) => format!(
             "No difference was found in the {what}: from {first} to {second} the change is, {}, \
              between {}{}.",
-            surely(all.level),
+            surely(all.level, found.drift.is_some()),
             between(row.figure, found),
             match detectable(row.figure, found) {
                 Some(least) => format!("; one of {least} would have been found in 80 % of cases"),
@@ -193,8 +193,12 @@ pub(crate) fn confidence(level: f64) -> String {
     format!("{digits} %")
 }
 
-fn surely(level: f64) -> String {
-    format!("with {} confidence", confidence(level))
+fn surely(level: f64, allows_for_drift: bool) -> String {
+    let and = match allows_for_drift {
+        true => " and drift allowed for",
+        false => "",
+    };
+    format!("with {} confidence{and}", confidence(level))
 }
 
 /// The ends of the interval: relative ones where there are.

@@ -65,11 +65,13 @@ pub fn assessment() -> Assessment {
                 sentence: "Under load cpu the p99 of usleep at 100 µs is 412× that when idle: 26.1 ms instead of 63.4 µs.".into(),
                 cell: key("wake-up", "usleep", "cpu").with(factor::TARGET, "100us"),
                 ratio: 412.0,
+                ratio_range: None,
             },
             Finding {
                 sentence: "A real system call costs 12× a read of the counter.".into(),
                 cell: key("read-cost", "syscall-clock-monotonic", "idle"),
                 ratio: 12.0,
+                ratio_range: None,
             },
         ],
         advice: vec![
@@ -84,6 +86,7 @@ pub fn assessment() -> Assessment {
                 gain: 13.5,
                 gain_low: Some(13.1),
                 gain_high: Some(13.9),
+                gain_range: None,
                 effective: true,
             },
             Advice {
@@ -97,6 +100,7 @@ pub fn assessment() -> Assessment {
                 gain: 0.996,
                 gain_low: Some(0.97),
                 gain_high: Some(1.02),
+                gain_range: None,
                 effective: false,
             },
         ],

@@ -59,7 +59,7 @@ fn a_difference_is_told_with_its_interval() {
     assert_eq!(
         told(0.05, row(Figure::Median, found(0.01, ratio))),
         "These two runs differ in the median of the wake-up latency of usleep, idle: 97.6 µs with \
-         B against 42.1 µs with A; the change is +358 µs (5.68×), with 95 % confidence \
+         B against 42.1 µs with A; the change is +358 µs (5.68×), with 95 % confidence, \
          between +91.0 % and 17.7×."
     );
     let Verdict::Found(mut of_runs) = found(0.01, ratio) else {
@@ -69,7 +69,7 @@ fn a_difference_is_told_with_its_interval() {
     assert_eq!(
         told(0.05, row(Figure::Median, Verdict::Found(of_runs))),
         "The median of the wake-up latency of usleep, idle is longer with B: 97.6 µs \
-         against 42.1 µs with A; the change is +358 µs (5.68×), with 95 % confidence \
+         against 42.1 µs with A; the change is +358 µs (5.68×), with 95 % confidence, \
          between +91.0 % and 17.7×."
     );
 }
