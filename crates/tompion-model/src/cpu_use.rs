@@ -71,7 +71,9 @@ impl CpuUse {
         self.stolen_ns = sum(self.stolen_ns, other.stolen_ns);
         for one in other.most.iter().take(Self::MOST) {
             match self.most.iter_mut().find(|known| known.name == one.name) {
-                Some(known) => known.cpu_time_ns = known.cpu_time_ns.saturating_add(one.cpu_time_ns),
+                Some(known) => {
+                    known.cpu_time_ns = known.cpu_time_ns.saturating_add(one.cpu_time_ns)
+                }
                 None => self.most.push(one.clone()),
             }
         }
@@ -124,10 +126,17 @@ mod tests {
         let mut all = CpuUse::default();
         for i in 0..1_000 {
             let name = format!("p{i}");
-            all.add(&of(10, 7, &[("hog", 5), (&name, 2), ("a", 0), ("fourth", 0)]));
+            all.add(&of(
+                10,
+                7,
+                &[("hog", 5), (&name, 2), ("a", 0), ("fourth", 0)],
+            ));
         }
         assert_eq!((all.most.len(), all.programs_ns), (CpuUse::ADDED, 7_000));
-        assert_eq!((all.most[0].name.as_str(), all.most[0].cpu_time_ns), ("hog", 5_000));
+        assert_eq!(
+            (all.most[0].name.as_str(), all.most[0].cpu_time_ns),
+            ("hog", 5_000)
+        );
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tompion_model::{
-    CpuUse, Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft, utc_of_unix_ns,
+    CpuUse, Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft,
+    utc_of_unix_ns,
 };
 use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};

@@ -14,8 +14,9 @@ use super::{RUN_FILE, SAMPLES, gather, limits, magnitudes, run_json, trial_files
 use crate::error::Fault;
 use crate::{Error, Result, Run};
 use tompion_model::{
-    ClockReading, CpuUse, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, SideTables,
-    Status, Throttling, Trial, TrialData, TrialDraft, factor, note_kind, now_utc, table,
+    ClockReading, CpuUse, Hold, Note, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION,
+    SideTables, Status, Throttling, Trial, TrialData, TrialDraft, factor, note_kind, now_utc,
+    table,
 };
 
 /// Writes a run directory so that a crash loses at most the trial under way.

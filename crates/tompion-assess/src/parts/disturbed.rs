@@ -47,8 +47,7 @@ impl Beyond {
         // A hair of tolerance, so that one of 1000 may lie beyond a p99.9.
         let exceeds = |beyond: u64, of: u64| beyond as f64 > of as f64 * (1.0 - quantile) + 1e-6;
         let rest = self.values - self.disturbed;
-        exceeds(self.beyond, self.values)
-            && !exceeds(self.beyond - self.beyond_disturbed, rest)
+        exceeds(self.beyond, self.values) && !exceeds(self.beyond - self.beyond_disturbed, rest)
     }
 }
 
@@ -61,7 +60,10 @@ fn counted(value_ps: i64, limit_ps: i64, (missed, period_ps): (u64, i64)) -> (u6
         false => 0,
     };
     let values = missed + 1;
-    (values, u64::try_from(beyond).unwrap_or(u64::MAX).min(values))
+    (
+        values,
+        u64::try_from(beyond).unwrap_or(u64::MAX).min(values),
+    )
 }
 
 #[cfg(test)]

@@ -24,18 +24,29 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     clauses.extend(quota.clone());
     match (&others, share) {
         (Some(cpu_use), Some(share)) => {
-            let seen_here = if cpu_use.sees_all() { "" } else { " seen from here" };
+            let seen_here = if cpu_use.sees_all() {
+                ""
+            } else {
+                " seen from here"
+            };
             let of = percent(share);
             clauses.push(match share > WORTH_SAYING {
-                true => (State::Warn, format!("other programs{seen_here} {of}{}", names(cpu_use))),
+                true => (
+                    State::Warn,
+                    format!("other programs{seen_here} {of}{}", names(cpu_use)),
+                ),
                 false => (State::Ok, format!("other programs{seen_here} {of}")),
             });
             if !cpu_use.sees_all() {
-                let sentence = "Programs outside this container, or of other users, are not seen from here.";
+                let sentence =
+                    "Programs outside this container, or of other users, are not seen from here.";
                 details.push(sentence.to_owned());
             }
         }
-        _ => clauses.push((State::NotMeasured, "other programs were not watched".to_owned())),
+        _ => clauses.push((
+            State::NotMeasured,
+            "other programs were not watched".to_owned(),
+        )),
     }
     if quota.is_none() {
         clauses.push(match seen.environment.cgroup.version {

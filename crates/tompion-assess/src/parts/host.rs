@@ -43,7 +43,10 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
         let beside = if at_rest { "" } else { " beside load" };
         let watched = format_ns(taken.watched_ns as f64);
         let share = percent(taken.share());
-        clauses.push((state, format!("took {share}{longest}, in {watched}{beside}")));
+        clauses.push((
+            state,
+            format!("took {share}{longest}, in {watched}{beside}"),
+        ));
         clauses.extend(unexplained(&stalls, seen, is_guest));
         clauses.extend(within_interrupt(&stalls, is_guest));
     }
@@ -67,7 +70,11 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     }
     let is_measured = !clauses.is_empty();
     if taken.watched_ns == 0 {
-        let state = if is_measured { State::Ok } else { State::NotMeasured };
+        let state = if is_measured {
+            State::Ok
+        } else {
+            State::NotMeasured
+        };
         clauses.push((state, "pauses were not looked for".to_owned()));
     }
     match (is_guest, accounted) {
@@ -99,7 +106,10 @@ fn unexplained(stalls: &[&Stalls], seen: &Seen<'_>, is_guest: bool) -> Option<(S
     is_it.then(|| {
         let longest = format_ns(unknown.longest_ns as f64);
         let share = percent(unknown.share());
-        (State::Warn, format!("{share} unexplained, longest {longest}"))
+        (
+            State::Warn,
+            format!("{share} unexplained, longest {longest}"),
+        )
     })
 }
 
@@ -121,7 +131,10 @@ fn within_interrupt(stalls: &[&Stalls], is_guest: bool) -> Option<(State, String
 fn by_cause(stalls: &[&Stalls]) -> Vec<String> {
     let words = [
         (Cause::Stolen, "Steal, by the hypervisor's own account,"),
-        (Cause::Unseen, "Pauses in which nothing happened within the machine"),
+        (
+            Cause::Unseen,
+            "Pauses in which nothing happened within the machine",
+        ),
         (Cause::Smi, "Interrupts of the firmware"),
     ];
     let sentence = |(cause, what): (Cause, &str)| Taken::by(stalls, &[cause]).sentence(what);

@@ -56,7 +56,10 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     if let Some(name) = clocksource {
         clauses.push(match () {
             () if is_in(&SLOW) => (State::Warn, format!("clocksource {name}, read slowly")),
-            () if is_in(&COARSE) => (State::Fail, format!("clocksource {name}, as coarse as the tick")),
+            () if is_in(&COARSE) => (
+                State::Fail,
+                format!("clocksource {name}, as coarse as the tick"),
+            ),
             () => (State::Ok, format!("clocksource {name}")),
         });
     }
@@ -75,8 +78,14 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     let (_, stalls) = seen.stalls();
     let costs: [(&[Cause], &str); 3] = [
         (&[Cause::Tick], "The kernel's tick"),
-        (&[Cause::HardInterrupt, Cause::Softirq], "Interrupts and what follows them"),
-        (&[Cause::PageFault, Cause::Migration], "Page faults and moves between CPUs"),
+        (
+            &[Cause::HardInterrupt, Cause::Softirq],
+            "Interrupts and what follows them",
+        ),
+        (
+            &[Cause::PageFault, Cause::Migration],
+            "Page faults and moves between CPUs",
+        ),
     ];
     let sentence = |(causes, what): (&[Cause], &str)| Taken::by(&stalls, causes).sentence(what);
     details.extend(costs.into_iter().filter_map(sentence));

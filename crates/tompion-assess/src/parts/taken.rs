@@ -38,7 +38,8 @@ impl Taken {
     pub(super) fn sentence(self, what: &str) -> Option<String> {
         let share = percent(self.share());
         let longest = format_ns(self.longest_ns as f64);
-        (self.ns > 0)
-            .then(|| format!("{what} took {share} of a busy loop's time, at most {longest} at once."))
+        (self.ns > 0).then(|| {
+            format!("{what} took {share} of a busy loop's time, at most {longest} at once.")
+        })
     }
 }

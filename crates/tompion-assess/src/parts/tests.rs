@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use tompion_cause::Cause;
 use tompion_model::{
     CauseTotal, Cgroup, ClockReading, CpuUse, Environment, Factors, Granularity, Observation,
-    PlatformRecord, ProgramUse, Stalls, Synchronisation, Throttling, TimeKeeper, TimeKeeping, Trial,
-    factor,
+    PlatformRecord, ProgramUse, Stalls, Synchronisation, Throttling, TimeKeeper, TimeKeeping,
+    Trial, factor,
 };
 
 use super::*;
@@ -168,7 +168,10 @@ fn a_clock_that_nothing_keeps_is_the_clock() {
     assert_eq!(machine.states(), [Fail, OK, OK, OK]);
     let [clock, ..] = machine.parts();
     insta::assert_snapshot!(clock.sentence, @"not synchronised; nothing keeps the wall clock in step");
-    assert!(clock.details[0].starts_with("What would help: "), "{clock:?}");
+    assert!(
+        clock.details[0].starts_with("What would help: "),
+        "{clock:?}"
+    );
 }
 
 #[test]
@@ -177,7 +180,10 @@ fn a_clock_that_is_set_or_runs_backwards_is_the_clock() {
     machine.clock_readings[1].realtime_ns += 16_000_000_000;
     assert_eq!(machine.states(), [Fail, OK, OK, OK]);
     let sentence = &machine.parts()[0].sentence;
-    assert!(sentence.starts_with("set by +16.0 s during the run; chrony"), "{sentence}");
+    assert!(
+        sentence.starts_with("set by +16.0 s during the run; chrony"),
+        "{sentence}"
+    );
     let mut machine = Machine::fine();
     machine.trials[0].factors = Factors::new().with(factor::METHOD, "rdtsc");
     machine.trials[0].measurement.granularity = Some(Granularity {
@@ -188,7 +194,10 @@ fn a_clock_that_is_set_or_runs_backwards_is_the_clock() {
     });
     let [clock, ..] = machine.parts();
     assert_eq!(clock.state, Fail);
-    assert!(clock.sentence.starts_with("rdtsc ran backwards 3 times"), "{clock:?}");
+    assert!(
+        clock.sentence.starts_with("rdtsc ran backwards 3 times"),
+        "{clock:?}"
+    );
 }
 
 #[test]
@@ -227,7 +236,11 @@ fn an_interrupt_of_many_milliseconds_is_most_likely_the_hosts() {
     let [_, host, ..] = machine.parts();
     insta::assert_snapshot!(host.sentence, @"took 0 %, in 20.0 s; an interrupt of 37.0 ms, most likely the host's");
     machine.environment.virtualization.hypervisor = None;
-    assert_eq!(machine.states(), [OK; 4], "without a host it is the machine's own");
+    assert_eq!(
+        machine.states(),
+        [OK; 4],
+        "without a host it is the machine's own"
+    );
 }
 
 #[test]
@@ -270,9 +283,15 @@ fn slack_and_slow_clocksources_are_the_kernel() {
     assert_eq!(state, Warn);
     assert_eq!(of(|e| e.clock.timer_slack_ns = Some(50_000_000)).0, Fail);
     let (state, sentence) = of(|e| e.clock.clocksource = Some("hpet".to_owned()));
-    assert!(sentence.starts_with("clocksource hpet, read slowly; "), "{sentence}");
+    assert!(
+        sentence.starts_with("clocksource hpet, read slowly; "),
+        "{sentence}"
+    );
     assert_eq!(state, Warn);
-    assert_eq!(of(|e| e.clock.clocksource = Some("jiffies".to_owned())).0, Fail);
+    assert_eq!(
+        of(|e| e.clock.clocksource = Some("jiffies".to_owned())).0,
+        Fail
+    );
     let real_time = of(|e| {
         e.clock.timer_slack_ns = Some(50_000);
         e.scheduling.policy = Some("fifo".to_owned());
@@ -301,7 +320,8 @@ fn two_compilers_are_here_and_the_host_has_no_more_than_its_steal() {
     Here    warn          other programs 95 %, of which cc1 62 %, cc1plus 32 %; no CPU limit
     ");
     let here = &machine.parts()[3];
-    let preempted = "Others who had the CPU took 65 % of a busy loop's time, at most 24.0 ms at once.";
+    let preempted =
+        "Others who had the CPU took 65 % of a busy loop's time, at most 24.0 ms at once.";
     assert!(here.details.iter().any(|d| d == preempted), "{here:?}");
 }
 
@@ -332,7 +352,11 @@ fn a_quota_that_is_used_up_is_throttling_here() {
 #[test]
 fn in_a_container_only_what_is_seen_counts_and_the_words_say_so() {
     let mut machine = Machine::fine();
-    machine.trials[0].cpu_use.as_mut().unwrap().kernel_threads_ns = None;
+    machine.trials[0]
+        .cpu_use
+        .as_mut()
+        .unwrap()
+        .kernel_threads_ns = None;
     machine.environment.scheduling.allowed_cpus = Some("1".to_owned());
     let here = &machine.parts()[3];
     insta::assert_snapshot!(here.sentence, @"other programs seen from here 0.4 %; no CPU limit; may use 1 of 2 CPUs");
@@ -345,7 +369,11 @@ fn trials_that_were_measured_at_once_are_counted_once() {
     machine.trials = vec![trial("idle", &[]), trial("idle", &[]), trial("cpu", &[])];
     machine.trials[2].cpu_use = Some(cpu_use(20 * SECOND, &[("cc1", 40 * SECOND)]));
     let here = &machine.parts()[3];
-    assert!(here.sentence.starts_with("other programs 50 %, of which cc1 50 %;"), "{here:?}");
+    assert!(
+        here.sentence
+            .starts_with("other programs 50 %, of which cc1 50 %;"),
+        "{here:?}"
+    );
     assert!(here.details[1].contains("in 40.0 s"), "{here:?}");
 }
 

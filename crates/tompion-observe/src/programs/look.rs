@@ -134,7 +134,10 @@ mod tests {
     fn steal_is_the_eighth_of_all_cpus() {
         let stat = b"cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         assert_eq!(stolen(stat), Some(88));
-        assert_eq!(stolen(b"cpu  1 2 3 4 5 6 7\ncpu0 1 2 3 4 5 6 7 8 9 10\n"), None);
+        assert_eq!(
+            stolen(b"cpu  1 2 3 4 5 6 7\ncpu0 1 2 3 4 5 6 7 8 9 10\n"),
+            None
+        );
         assert_eq!(stolen(b"intr 5"), None);
     }
 

@@ -38,7 +38,10 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         rows.extend(platform.map(Row::heading));
         rows.extend(parts.iter().map(|part| {
             let state = part.state.word().to_owned();
-            Row::new(part.name, vec![Entry::Text(state), Entry::Text(part.sentence.clone())])
+            Row::new(
+                part.name,
+                vec![Entry::Text(state), Entry::Text(part.sentence.clone())],
+            )
         }));
     }
     let table = Table {
@@ -65,7 +68,11 @@ fn in_full<'a>(found: &[(Option<&str>, [Part; 4])]) -> Content<'a> {
         let on = platform.map_or_else(String::new, |name| format!(" on {name}"));
         for part in parts {
             let name = part.name;
-            lines.extend(part.details.iter().map(|detail| format!("{name}{on}: {detail}")));
+            lines.extend(
+                part.details
+                    .iter()
+                    .map(|detail| format!("{name}{on}: {detail}")),
+            );
         }
     }
     Content::Fold {

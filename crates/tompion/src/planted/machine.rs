@@ -10,8 +10,8 @@ use rand_chacha::ChaCha8Rng;
 use tompion_cause::Cause;
 use tompion_load::LoadSpec;
 use tompion_model::{
-    CauseTotal, CpuUse, LoadEvidence, Mark, Measurement, ProgramUse, Recorder, Sample, StallPart, Stalls, Throttling,
-    factor, stall_parts,
+    CauseTotal, CpuUse, LoadEvidence, Mark, Measurement, ProgramUse, Recorder, Sample, StallPart,
+    Stalls, Throttling, factor, stall_parts,
 };
 use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
