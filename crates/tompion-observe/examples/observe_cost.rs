@@ -1,4 +1,4 @@
-//! Prints what observing costs here: reading a thread's counters, the observer's
+//! Prints what observing costs here: reading a thread's counters, looking at all programs, the observer's
 //! own CPU share, records a second, and what recording takes from a thread that
 //! switches often.
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::{Spinner, a_cpu, own_tid, pin_to};
 use tompion_observe::events::{self, CpuEvents};
 use tompion_observe::observer::Settings;
-use tompion_observe::{Observer, ThreadCounters};
+use tompion_observe::{Observer, Programs, ThreadCounters};
 
 /// How often each way takes its turn, and how many sleeps a turn has.
 const BLOCKS: usize = 8;
@@ -41,6 +41,18 @@ fn main() {
         );
     }
     drop(child);
+    let twice = median((0..200).map(|_| {
+        let mut programs = Programs::new();
+        timed(|| {
+            programs.begin();
+            std::hint::black_box(programs.end());
+        })
+    }));
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_process = |e: &std::fs::DirEntry| e.file_name().to_string_lossy().parse::<u32>().is_ok();
+    let processes = entries.filter(is_process).count();
+    let us = twice as f64 / 2e3;
+    println!("one look at all programs: {us:.0} us (median), {processes} processes");
 
     println!("a sleep of 100 us, observed in several ways in turn (ns):");
     let of = |cpu_events, thread_switches, page_faults| {

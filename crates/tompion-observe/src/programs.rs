@@ -87,67 +87,101 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::process::Command;
+    use std::path::{Path, PathBuf};
+    use std::process::{Child, Command};
 
     use super::*;
 
-    /// Ended with the test, however that ends.
-    struct Hog(String);
+    /// A busy loop by a shell of this name, ended with the test however that ends.
+    struct Hog {
+        pid: String,
+        child: Option<Child>,
+    }
 
-    impl Drop for Hog {
-        fn drop(&mut self) {
-            let _ = Command::new("kill").arg(&self.0).status();
+    impl Hog {
+        /// A child of the test.
+        fn own(directory: &Path, name: &str) -> Self {
+            let child = Command::new(shell(directory, name)).args(BUSY).spawn();
+            let child = child.unwrap();
+            Self {
+                pid: child.id().to_string(),
+                child: Some(child),
+            }
+        }
+
+        /// Nobody's child here: the shell in between ends at once.
+        fn stranger(directory: &Path, name: &str) -> Self {
+            let shell = shell(directory, name);
+            let [option, busy] = BUSY;
+            let script = format!(
+                "{} {option} '{busy}' >/dev/null 2>&1 & echo $!",
+                shell.display()
+            );
+            let told = Command::new("sh").args(["-c", &script]).output().unwrap();
+            Self {
+                pid: String::from_utf8(told.stdout).unwrap().trim().to_owned(),
+                child: None,
+            }
         }
     }
 
-    /// A busy loop by a shell of this name; started so that it is nobody's child here, or as a
-    /// child of the test.
-    fn hog(directory: &Path, name: &str, is_own: bool) -> Hog {
+    impl Drop for Hog {
+        fn drop(&mut self) {
+            let _ = Command::new("kill").arg(&self.pid).status();
+            let _ = self.child.as_mut().map(Child::wait);
+        }
+    }
+
+    const BUSY: [&str; 2] = ["-c", "while :; do :; done"];
+
+    fn shell(directory: &Path, name: &str) -> PathBuf {
         let shell = directory.join(name);
         std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
-        let busy = ["-c", "while :; do :; done"];
-        if is_own {
-            let mut child = Command::new(shell).args(busy).spawn().unwrap();
-            let id = child.id().to_string();
-            // Waited for, so that nothing is left of it once it is killed.
-            std::thread::spawn(move || child.wait());
-            return Hog(id);
-        }
-        // The shell in between ends at once, and somebody else becomes the parent.
-        let script = format!(
-            "{} {} '{}' >&2 & echo $!",
-            shell.display(),
-            busy[0],
-            busy[1]
-        );
-        let told = Command::new("sh").args(["-c", &script]).output().unwrap();
-        Hog(String::from_utf8(told.stdout).unwrap().trim().to_owned())
+        shell
     }
 
     #[test]
     fn own_children_are_left_out_and_strangers_are_named() {
         let directory = tempfile::tempdir().unwrap();
-        let _own = hog(directory.path(), "hogofours", true);
-        let _other = hog(directory.path(), "hogofothers", false);
-        let mut programs = Programs::new();
-        programs.begin();
-        let mut all = CpuUse::default();
+        let _own = Hog::own(directory.path(), "hogofours");
+        let _other = Hog::stranger(directory.path(), "hogofothers");
+        // On a busy machine others take more.
+        let look = || {
+            let mut look = Look::now().unwrap();
+            let own = look.own;
+            let is_of_test = |id: &i32, p: &mut look::Process| *id == own || is_hog(p);
+            look.processes.retain(is_of_test);
+            look
+        };
+        let before = look();
         let began = Instant::now();
         let of = |all: &CpuUse, name: &str| {
-            let named = all.most.iter().filter(|p| p.name == name);
-            named.map(|p| p.cpu_time_ns).sum::<u64>()
+            let named = all.most.iter().find(|p| p.name == name);
+            named.map_or(0, |p| p.cpu_time_ns)
         };
-        // On a busy machine it gets its turn late.
-        while of(&all, "hogofothers") < 100_000_000 {
-            assert!(began.elapsed() < Duration::from_secs(60), "{all:?}");
+        let mut found = CpuUse::default();
+        while of(&found, "hogofothers") < 100_000_000 {
+            assert!(began.elapsed() < Duration::from_secs(60), "{found:?}");
             std::thread::sleep(Duration::from_millis(200));
-            let found = programs.end();
-            all.add(&found.expect("a look in 200 ms is not too much"));
+            found = used::used(&before, &look());
         }
-        assert!(all.programs_ns >= of(&all, "hogofothers"));
-        assert_eq!(of(&all, "hogofours"), 0, "{all:?}");
-        assert!(all.watched_ns >= 200_000_000 && all.cpus > 0);
+        assert_eq!(found.most.len(), 1, "{found:?}");
+        assert_eq!(found.programs_ns, of(&found, "hogofothers"));
+        assert!(found.watched_ns >= 200_000_000 && found.cpus > 0);
+    }
+
+    fn is_hog(process: &look::Process) -> bool {
+        process.name.starts_with("hogof")
+    }
+
+    #[test]
+    fn a_look_after_the_first_tells_of_the_time_between() {
+        let mut programs = Programs::new();
+        programs.begin();
+        std::thread::sleep(Duration::from_millis(30));
+        let found = programs.end().unwrap();
+        assert!(found.watched_ns >= 30_000_000 && found.cpus > 0);
+        assert!(found.most.len() <= CpuUse::MOST);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use tempfile::TempDir;
 use tompion_assess::verdict::assess;
-use tompion_model::{Note, RunRecord, json_schema, note_kind};
+use tompion_model::{CpuUse, Note, ProgramUse, RunRecord, json_schema, note_kind};
 use tompion_report::{FORMS, Make, ReportData, Vocabulary, redacted, terminal};
 use tompion_store::Run;
 
@@ -110,9 +110,19 @@ fn wordy(record: &RunRecord) -> RunRecord {
     record.header = measured.header.clone();
     record.platforms.clone_from(&measured.platforms);
     record.clock_readings.clone_from(&measured.clock_readings);
+    let other = ProgramUse {
+        name: "x".to_owned(),
+        cpu_time_ns: 1,
+    };
+    let cpu_use = Some(CpuUse {
+        most: vec![other],
+        ..CpuUse::default()
+    });
+    record.cpu_use_before.clone_from(&cpu_use);
     for (trial, model) in record.trials.iter_mut().zip(&measured.trials) {
         trial.load.clone_from(&model.load);
         trial.observation.clone_from(&model.observation);
+        trial.cpu_use.clone_from(&cpu_use);
         trial.measurement = model.measurement.clone();
         trial.factors = trial
             .factors

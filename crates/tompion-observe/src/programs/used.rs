@@ -12,6 +12,7 @@ const OURS: &str = "tompion";
 /// Who used the CPUs from one look to the next.
 pub(super) fn used(before: &Look, after: &Look) -> CpuUse {
     let own = own(before, after);
+    let used_before = used_before(before, after);
     let mut programs: BTreeMap<String, u64> = BTreeMap::new();
     let mut kernel = None;
     for (id, process) in &after.processes {
@@ -27,8 +28,7 @@ pub(super) fn used(before: &Look, after: &Look) -> CpuUse {
         *programs.entry(process.name.clone()).or_default() += ran;
         // What ended meanwhile and was waited for; part of it was used before.
         let ended = process.ended.saturating_sub(known.map_or(0, |p| p.ended));
-        let counted = gone(before, after, *id).fold(0, |sum: u64, p| sum + p.own + p.ended);
-        let children = ended.saturating_sub(counted);
+        let children = ended.saturating_sub(used_before.get(id).copied().unwrap_or(0));
         if children > 0 {
             let name = format!("children of {}", process.name);
             *programs.entry(name).or_default() += children;
@@ -67,15 +67,30 @@ fn same<'l>(look: &'l Look, id: i32, process: &Process) -> Option<&'l Process> {
     (found.started == process.started).then_some(found)
 }
 
-/// Children of `id` that had begun before the first look and had ended by the second.
-fn gone<'l>(before: &'l Look, after: &'l Look, id: i32) -> impl Iterator<Item = &'l Process> {
-    let of = move |(_, process): &(&i32, &Process)| process.parent == id;
-    before
-        .processes
-        .iter()
-        .filter(of)
-        .filter(|(child, process)| same(after, **child, process).is_none())
-        .map(|(_, process)| process)
+/// What had been used before the first look by processes that ended by the second, by who has
+/// it among what its ended children used: the nearest above that lives on.
+fn used_before(before: &Look, after: &Look) -> BTreeMap<i32, u64> {
+    let lives_on = |id: i32| {
+        let process = before.processes.get(&id)?;
+        same(after, id, process)
+    };
+    let mut found: BTreeMap<i32, u64> = BTreeMap::new();
+    for (id, process) in &before.processes {
+        if lives_on(*id).is_some() {
+            continue;
+        }
+        let mut above = process.parent;
+        // In a loop of parents nobody is.
+        for _ in 0..before.processes.len() {
+            match before.processes.get(&above) {
+                Some(next) if lives_on(above).is_none() => above = next.parent,
+                _ => break,
+            }
+        }
+        let used = found.entry(above).or_default();
+        *used = used.saturating_add(process.own.saturating_add(process.ended));
+    }
+    found
 }
 
 /// Processes of Tompion in either look: this one, those above it that are Tompion's, and all that
@@ -210,6 +225,26 @@ mod tests {
         let found = used(&before, &after);
         assert_eq!(most(&found), [("children of make", 800), ("make", 10)]);
         assert_eq!(found.kernel_threads_ns, None, "none are seen");
+    }
+
+    #[test]
+    fn of_a_whole_tree_that_ended_only_what_is_new_counts() {
+        let before = look(
+            0,
+            &[
+                (50, "tompion", 1, 0, 0),
+                (60, "bash", 1, 0, 70),
+                (61, "cargo", 60, 10, 500),
+                (62, "rustc", 61, 4_000, 30),
+            ],
+        );
+        // All of it, and 25 ticks since.
+        let ended = 70 + 510 + 4_030 + 25;
+        let after = look(
+            1_000,
+            &[(50, "tompion", 1, 0, 0), (60, "bash", 1, 0, ended)],
+        );
+        assert_eq!(most(&used(&before, &after)), [("children of bash", 250)]);
     }
 
     #[test]
