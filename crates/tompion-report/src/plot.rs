@@ -67,7 +67,10 @@ fn canvas(
     let told = tools.told.into_inner();
     let told = match told.is_empty() {
         true => String::new(),
-        false => format!(r#" data-told="{}""#, escape(&serde_json::json!(told).to_string())),
+        false => format!(
+            r#" data-told="{}""#,
+            escape(&serde_json::json!(told).to_string())
+        ),
     };
     Ok(format!(
         r#"<svg class="plot {class}" viewBox="0 0 {width} {height}" role="img" aria-label="{}" data-frames="{}"{told}>{body}</svg>"#,

@@ -69,21 +69,15 @@ pub(crate) enum Question {
 
 impl Question {
     /// All of them in the order of the page.
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Fit,
-        Self::Lost,
-        Self::Late,
-        Self::Clock,
-        Self::Trust,
-    ];
+    pub(crate) const ALL: [Self; 5] = [Self::Fit, Self::Lost, Self::Late, Self::Clock, Self::Trust];
 
     /// The question.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Fit => "What is it fit for?",
-            Self::Lost => "What takes the time, and what helps?",
-            Self::Late => "How late is a sleeping thread?",
-            Self::Clock => "Is the clock right, and what does it cost?",
+            Self::Lost => "What takes time, and what helps?",
+            Self::Late => "How late are sleeps?",
+            Self::Clock => "What do clocks tell, and cost?",
             Self::Trust => "What do these figures rest on?",
         }
     }

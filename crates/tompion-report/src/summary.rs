@@ -95,17 +95,25 @@ impl Verdicts<'_> {
     /// which it then has the first. How many are left out comes second.
     pub(crate) fn table(&self) -> (Table, usize) {
         if self.places.len() > COLUMNS {
-            let rows = self.places.iter().take(ROWS).map(|(place, cells)| {
-                Row::new(place.clone(), cells.iter().map(entry).collect())
-            });
+            let rows =
+                self.places.iter().take(ROWS).map(|(place, cells)| {
+                    Row::new(place.clone(), cells.iter().map(entry).collect())
+                });
             let columns = self.uses.iter().map(|p| Column::words(p.name.clone()));
-            let table = Table::of(crate::figures::capital(self.by), columns.collect(), rows.collect());
+            let table = Table::of(
+                crate::figures::capital(self.by),
+                columns.collect(),
+                rows.collect(),
+            );
             return (table, self.places.len().saturating_sub(ROWS));
         }
         let row = |(i, p): (usize, &&ProfileVerdict)| {
             let limit = Entry::from(p.by_load.first().map(limit));
             let entries = self.places.iter().map(|(_, cells)| entry(&cells[i]));
-            Row::new(p.title.clone(), [limit].into_iter().chain(entries).collect())
+            Row::new(
+                p.title.clone(),
+                [limit].into_iter().chain(entries).collect(),
+            )
         };
         let places = self.places.iter().map(|(place, _)| Column::words(place));
         let columns = [Column::words("limit")].into_iter().chain(places);
@@ -144,7 +152,10 @@ impl Verdicts<'_> {
                 .into();
             keys.push(key(Sign::Bar, limits::sign(Outcome::Pass).1, "limit"));
             Figure {
-                label: format!("Lateness by {} with the limit of each use: {title}", self.by),
+                label: format!(
+                    "Lateness by {} with the limit of each use: {title}",
+                    self.by
+                ),
                 title,
                 draw: Box::new(move |label| limits::draw(&names, &panels, &values, label)),
                 keys,
@@ -195,6 +206,9 @@ fn mark(cell: &Cell<'_>, name: &str, place: &str) -> Option<Mark> {
         limit_ns: v.limit_ns,
         late_ns: v.supported_estimate_ns().filter(|ns| ns.is_finite()),
         interval_ns: v.supported_estimate_ns().and(v.low_ns.zip(v.high_ns)),
-        told: format!("{name}, {place}: {value}, limit {}: {verdict}", format_ns(v.limit_ns)),
+        told: format!(
+            "{name}, {place}: {value}, limit {}: {verdict}",
+            format_ns(v.limit_ns)
+        ),
     })
 }

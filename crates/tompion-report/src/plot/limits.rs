@@ -13,7 +13,7 @@ use super::theme::{Ink, Look};
 use super::{Drawn, Failure, canvas};
 use crate::blocks::Sign;
 
-const WIDTH: i32 = 700;
+const WIDTH: i32 = 680;
 /// Room for the names at the left.
 const LEFT: i32 = 204;
 const ROW: i32 = 24;
@@ -102,7 +102,11 @@ pub(crate) fn draw(names: &[String], panels: &[Panel], values: &Range<f64>, labe
             }
             let style = text(Ink::Title, 12, HPos::Center, VPos::Bottom);
             let middle = u((LEFT + WIDTH) / 2);
-            root.draw_text("how late a thread wakes up", &style, (middle, u(height - 3)))?;
+            root.draw_text(
+                "how late a thread wakes up",
+                &style,
+                (middle, u(height - 3)),
+            )?;
             Ok(())
         },
     )
@@ -191,7 +195,10 @@ where
     plot.draw(&PathElement::new(bar, Ink::Median(look).color()))?;
     let line = Ink::Line(look).color();
     if let Some((low, high)) = mark.interval_ns {
-        plot.draw(&PathElement::new(vec![(edge(low), y), (edge(high), y)], line))?;
+        plot.draw(&PathElement::new(
+            vec![(edge(low), y), (edge(high), y)],
+            line,
+        ))?;
     }
     let Some(late) = mark.late_ns else {
         let (left, middle) = plot.map_coordinate(&(values.start, y));

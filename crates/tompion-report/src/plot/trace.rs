@@ -100,7 +100,11 @@ fn one(
     };
     let x = Axis {
         labels: 8,
-        name: if is_last { "measuring time, blocks end to end" } else { "" },
+        name: if is_last {
+            "measuring time, blocks end to end"
+        } else {
+            ""
+        },
         lines: false,
         room: if is_last { 38 } else { 0 },
         ..Axis::linear(0.0..seconds, "s", &tick)

@@ -54,7 +54,9 @@ fn parts(data: &ReportData) -> Vec<(String, String)> {
         ("Clock", clocks(data).answer()),
     ];
     let known = rows.into_iter().filter(|(_, value)| !value.is_empty());
-    known.map(|(label, value)| (label.to_owned(), value)).collect()
+    known
+        .map(|(label, value)| (label.to_owned(), value))
+        .collect()
 }
 
 /// For example `KVM guest, Firecracker, 2 CPUs AMD EPYC, 4.00 GiB`.
@@ -62,12 +64,21 @@ fn machine(e: &Environment) -> String {
     let (machine, virtual_) = (&e.machine, &e.virtualization);
     let cpus = machine.cpus_online.map(|n| {
         let cpus = plural(u64::from(n), "CPU", "CPUs");
-        format!("{n} {cpus} {}", machine.cpu_model.as_deref().unwrap_or_default())
+        format!(
+            "{n} {cpus} {}",
+            machine.cpu_model.as_deref().unwrap_or_default()
+        )
     });
     let all = [
-        virtual_.hypervisor.as_ref().map(|name| format!("{name} guest")),
+        virtual_
+            .hypervisor
+            .as_ref()
+            .map(|name| format!("{name} guest")),
         virtual_.machine_monitor.clone(),
-        e.container.kind.as_ref().map(|kind| format!("{kind} container")),
+        e.container
+            .kind
+            .as_ref()
+            .map(|kind| format!("{kind} container")),
         cpus.map(|cpus| cpus.trim_end().to_owned()),
         machine.memory_bytes.map(memory),
     ];
@@ -78,10 +89,18 @@ fn machine(e: &Environment) -> String {
 fn kernel(e: &Environment) -> String {
     let kernel = &e.kernel;
     let all = [
-        kernel.release.as_ref().map(|release| format!("Linux {release}")),
+        kernel
+            .release
+            .as_ref()
+            .map(|release| format!("Linux {release}")),
         kernel.tick_rate_hz.map(|hz| format!("{hz} Hz tick")),
-        kernel.preemption.as_ref().map(|how| format!("preemption {how}")),
-        e.clock.timer_slack_ns.map(|ns| format!("timer slack {}", format_ns(ns as f64))),
+        kernel
+            .preemption
+            .as_ref()
+            .map(|how| format!("preemption {how}")),
+        e.clock
+            .timer_slack_ns
+            .map(|ns| format!("timer slack {}", format_ns(ns as f64))),
     ];
     all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -128,7 +147,7 @@ fn causes(data: &ReportData) -> Vec<Block<'_>> {
     if lost.is_empty() {
         let none = match data.shown().any(|s| s.view.stalls.is_some()) {
             true => "Nothing took a ten-thousandth of the time of a busy loop.",
-            false => "No busy loop was watched in this run: `tompion measure stalls` does that.",
+            false => "No busy loop was watched in this run; tompion measure stalls does that.",
         };
         return vec![Content::Text(none.to_owned()).into()];
     }
@@ -162,10 +181,13 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
         more: Vec::new(),
         media: Media::PAGE,
     };
-    let clock = clocks(data).wall_clock.and_then(|c| c.remedy).map(|remedy| {
-        let steps: Vec<String> = remedy.steps.into_iter().take(STEPS).collect();
-        item("clock".to_owned(), remedy.what, steps.join("\n"))
-    });
+    let clock = clocks(data)
+        .wall_clock
+        .and_then(|c| c.remedy)
+        .map(|remedy| {
+            let steps: Vec<String> = remedy.steps.into_iter().take(STEPS).collect();
+            item("clock".to_owned(), remedy.what, steps.join("\n"))
+        });
     let advice = &data.assessment().advice;
     let helped = advice.iter().filter(|a| a.effective).map(|a| {
         item(
@@ -177,7 +199,7 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
     let items: Vec<Item> = clock.into_iter().chain(helped).take(MOST).collect();
     if items.is_empty() {
         let none = match advice.is_empty() {
-            true => "This run tried no remedy: `tompion advise` does that.",
+            true => "This run tried no remedy; tompion advise does that.",
             false => "Nothing that this run tried helped beyond noise.",
         };
         return vec![Content::Text(none.to_owned()).into()];
@@ -191,8 +213,16 @@ fn measured(data: &ReportData) -> Vec<Block<'_>> {
     let header = &record.header;
     let mut all = facts(record);
     let ends = record.trials.iter().map(|t| t.started_ns + t.duration_ns);
-    all.extend(ends.max().filter(|ns| *ns > 0).map(|ns| format_ns(ns as f64)));
-    let mut loads: Vec<&str> = data.cells().iter().map(|c| c.factors.level(factor::LOAD)).collect();
+    all.extend(
+        ends.max()
+            .filter(|ns| *ns > 0)
+            .map(|ns| format_ns(ns as f64)),
+    );
+    let mut loads: Vec<&str> = data
+        .cells()
+        .iter()
+        .map(|c| c.factors.level(factor::LOAD))
+        .collect();
     sort_loads(&mut loads);
     loads.dedup();
     loads.retain(|load| !load.is_empty());

@@ -304,7 +304,11 @@ fn a_dozen_platforms_have_plots_of_their_own() {
     let xml = as_xml(&page);
     let document = Document::parse(&xml).unwrap();
     let ccdfs = plots(&document, "ccdf");
-    assert_eq!(ccdfs.len(), 4 * 3, "each method under each load, four platforms in each");
+    assert_eq!(
+        ccdfs.len(),
+        4 * 3,
+        "each method under each load, four platforms in each"
+    );
     // Panels over time fill sheets, and none is lost.
     let over_time = plots(&document, "time");
     let high = |p: &roxmltree::Node<'_, '_>| -> f64 {

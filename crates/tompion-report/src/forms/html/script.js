@@ -108,8 +108,11 @@
     if (!frame.y.unit || frame.y.unit === "-") return text ? [row(null, text)] : [];
     // Bars have their height, clouds from where to where they go here.
     const bars = [...svg.querySelectorAll("path.f")].flatMap((p) => heights(p, at.x)).filter((h) => within(frame, [at.x, h]));
-    const cloud = [...svg.querySelectorAll("path.p, path.r")].flatMap(pointsOf)
-      .filter((p) => Math.abs(p[0] - at.x) <= 3 && within(frame, p)).map((p) => p[1]);
+    // The column of samples that is nearest, since a cloud is thinned.
+    const points = [...svg.querySelectorAll("path.p, path.r")].flatMap(pointsOf)
+      .filter((p) => Math.abs(p[0] - at.x) <= 12 && within(frame, p));
+    const near = points.reduce((least, p) => Math.min(least, Math.abs(p[0] - at.x)), 12) + 3;
+    const cloud = points.filter((p) => Math.abs(p[0] - at.x) <= near).map((p) => p[1]);
     let value = y(at.y);
     if (bars.length) value = y(Math.min(...bars));
     else if (svg.querySelector("path.f")) value = "none";
