@@ -114,6 +114,10 @@ impl<'a> Content<'a> {
             Self::Part { blocks, .. } | Self::Fold { blocks, .. } => {
                 blocks.into_iter().for_each(|b| b.content.figures(out));
             }
+            Self::Cards(cards) => {
+                let blocks = cards.into_iter().flat_map(|(_, blocks)| blocks);
+                blocks.for_each(|b| b.content.figures(out));
+            }
             _ => {}
         }
     }
