@@ -189,7 +189,7 @@ def test_a_section_of_the_report_is_in_every_form(extended, tmp_path):
     extended("measure", "read-cost", "--duration", "1s", "--blocks", "2", "--out", run)
     assert "The longest samples" in extended("report", run)
     page = (run / "report.html").read_text()
-    assert '<section id="longest"><h2>The longest samples</h2>' in page
+    assert '<details class="section" id="longest"><summary><h3>The longest samples</h3>' in page
     assert 'aria-label="The longest samples: a bar each, the longest first"' in page
     assert "## The longest samples" in extended("report", run, "--format", "md")
     table, figures = json.loads(extended("report", run, "--json"))["longest"]

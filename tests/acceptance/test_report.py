@@ -93,7 +93,6 @@ def test_a_dozen_platforms_do_not_overlap(platforms, browser, width):  # noqa: F
     # The reader may have a plot for each platform.
     part = page.locator("#wake-up-100us")
     part.locator("select").select_option("platform")
-    assert part.locator("svg.ccdf").count() == 12
     titles = part.locator("figure h4").all_inner_texts()
     assert any("site-11" in t for t in titles), titles
     assert page.evaluate(OVERLAPS) == []
@@ -134,7 +133,8 @@ def test_each_use_has_one_row_for_all_platforms(platforms, browser, tmp_path):  
     tompion("report", platforms, "--format", "html", "--out", tmp_path / "page.html", check=0)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto((tmp_path / "page.html").as_uri())
-    section = page.locator("section", has=page.get_by_text("Is time good enough here?"))
+    section = page.locator("#uses")
+    section.locator("> summary").click()
     tables = section.locator("table.profiles:visible")
     heads = [t.strip() for i in range(tables.count()) for t in tables.nth(i).locator("thead th").all_inner_texts()]
     assert sorted(set(heads) - {"Use"}) == names, heads

@@ -114,6 +114,10 @@ impl<'a> Content<'a> {
             Self::Part { blocks, .. } | Self::Fold { blocks, .. } => {
                 blocks.into_iter().for_each(|b| b.content.figures(out));
             }
+            Self::Cards(cards) => {
+                let blocks = cards.into_iter().flat_map(|(_, blocks)| blocks);
+                blocks.for_each(|b| b.content.figures(out));
+            }
             _ => {}
         }
     }
@@ -446,12 +450,27 @@ impl Figure<'_> {
     }
 }
 
+/// What a plot draws of a cell or a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A line.
+    Line,
+    /// Dots.
+    Dot,
+    /// A cross.
+    Cross,
+    /// The outline of a square on its corner.
+    Diamond,
+    /// A short upright line.
+    Bar,
+}
+
 /// One line of a legend.
 pub(crate) struct Key {
     /// How it looks.
     pub look: Look,
-    /// Whether it is drawn as dots, not as a line.
-    pub dots: bool,
+    /// What is drawn.
+    pub sign: Sign,
     /// What it is.
     pub label: String,
     /// A value beside it.
@@ -463,12 +482,22 @@ pub(crate) struct Key {
 impl Key {
     /// Classes of the style sheet.
     pub(crate) fn classes(&self) -> String {
-        let kind = if self.dots { "e" } else { "l" };
+        let kind = match self.sign {
+            Sign::Dot => "e",
+            Sign::Line | Sign::Cross | Sign::Diamond => "l",
+            Sign::Bar => "n",
+        };
         format!("{kind} {}", self.look.classes())
     }
 
     /// Its sign, 30 by 10 units.
     pub(crate) fn path(&self) -> &'static str {
-        if self.dots { "M15 5h0" } else { "M1 5H29" }
+        match self.sign {
+            Sign::Line => "M1 5H29",
+            Sign::Dot => "M15 5h0",
+            Sign::Cross => "M11 1L19 9M19 1L11 9",
+            Sign::Diamond => "M15 1L19 5L15 9L11 5L15 1",
+            Sign::Bar => "M15 0V10",
+        }
     }
 }

@@ -36,6 +36,7 @@ pub struct ReportData {
     assessment: Assessment,
     evidence: Evidence,
     changes: Vec<Looked>,
+    sha256: String,
 }
 
 /// What is shown of one cell, computed once.
@@ -282,6 +283,7 @@ impl ReportData {
             assessment,
             evidence,
             changes,
+            sha256: run.sha256().to_owned(),
         })
     }
 
@@ -298,6 +300,11 @@ impl ReportData {
     /// The run's description.
     pub fn record(&self) -> &RunRecord {
         &self.record
+    }
+
+    /// SHA-256 of the `run.json` that all of it is from.
+    pub(crate) fn sha256(&self) -> &str {
+        &self.sha256
     }
 
     /// Where levels changed, series by series.

@@ -99,6 +99,11 @@ pub(crate) fn groups(environment: &Environment) -> Vec<Group> {
     groups
 }
 
+/// So much memory, for example `4.00 GiB`.
+pub(crate) fn memory(bytes: u64) -> String {
+    number("memory_bytes", bytes as f64, true)
+}
+
 /// Whether something in the machine's description says that it is emulated, in
 /// whatever field.
 pub(crate) fn emulation(environment: &Environment) -> Option<String> {

@@ -86,7 +86,9 @@ impl<'a> Grid<'a> {
 
     /// A name for anchors, unique within a report.
     pub(crate) fn anchor(&self) -> String {
-        let mut raw = format!("{}-{}", self.probe.name, self.target.unwrap_or_default());
+        // The name alone is that of the section.
+        let target = self.target.unwrap_or("all");
+        let mut raw = format!("{}-{target}", self.probe.name);
         if let Some(number) = self.of_load {
             raw = format!("{raw}-{number}");
         }

@@ -39,6 +39,7 @@ mod sections;
 mod series;
 mod side_by_side;
 mod stalls;
+mod summary;
 mod tails;
 mod time_lost;
 mod timer_events;

@@ -9,6 +9,7 @@ pub(crate) mod curves;
 pub(crate) mod differences;
 mod frame;
 pub(crate) mod histogram;
+pub(crate) mod limits;
 mod panels;
 pub(crate) mod range_plot;
 mod theme;
@@ -17,6 +18,8 @@ pub(crate) mod trace;
 
 /// Rules for what plots name: the only ones that files of single plots need.
 pub(crate) const STYLE: &str = include_str!("plot/plot.css");
+
+use std::cell::RefCell;
 
 use plotters::drawing::IntoDrawingArea;
 
@@ -33,6 +36,16 @@ struct Tools {
     frames: Frames,
     /// Names the cell that is being drawn.
     tag: Tag,
+    /// For each frame what stands in it, row by row from the top; empty where lines have names.
+    told: RefCell<Vec<Vec<String>>>,
+}
+
+impl Tools {
+    /// What stands in the frame that is drawn now: a text for each of its rows, which are of one
+    /// height.
+    fn tell(&self, rows: Vec<String>) {
+        self.told.borrow_mut().push(rows);
+    }
 }
 
 /// Runs `draw` on an empty canvas and wraps the result; `label` says in words
@@ -51,8 +64,16 @@ fn canvas(
         draw(&root, &tools)?;
         root.present()?;
     }
+    let told = tools.told.into_inner();
+    let told = match told.is_empty() {
+        true => String::new(),
+        false => format!(
+            r#" data-told="{}""#,
+            escape(&serde_json::json!(told).to_string())
+        ),
+    };
     Ok(format!(
-        r#"<svg class="plot {class}" viewBox="0 0 {width} {height}" role="img" aria-label="{}" data-frames="{}">{body}</svg>"#,
+        r#"<svg class="plot {class}" viewBox="0 0 {width} {height}" role="img" aria-label="{}" data-frames="{}"{told}>{body}</svg>"#,
         escape(label),
         escape(&tools.frames.into_attribute()),
     ))

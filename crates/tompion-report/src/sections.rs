@@ -13,6 +13,7 @@ tompion_model::entries! {
     /// others from the last to the first, since what it prints last is what one sees.
     pub(crate) static SECTIONS: [Section] =
         opening,
+        summary,
         platforms,
         factors,
         verdicts,
@@ -41,14 +42,57 @@ pub(crate) struct Section {
     pub name: &'static str,
     /// Its heading; empty for the opening.
     pub title: &'static str,
-    /// What it is called in a table of contents.
-    pub contents: &'static str,
+    /// What a reader asks to whom it is an answer; nothing where it stands on a page's first
+    /// sheet.
+    pub question: Option<Question>,
     /// The probe whose measurements it shows, where it does.
     pub probe: Option<&'static Probe>,
     /// What people read; nothing where a run has nothing of the kind.
     pub blocks: for<'a> fn(&'a ReportData) -> Vec<Block<'a>>,
     /// What machines read.
     pub machine: Machine,
+}
+
+/// What a reader asks. Below its first sheet a page has the sections by these, folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// What the machine is good for.
+    Fit,
+    /// What takes the time.
+    Lost,
+    /// How late sleeping threads are.
+    Late,
+    /// What clocks tell, and cost.
+    Clock,
+    /// What the figures rest on.
+    Trust,
+}
+
+impl Question {
+    /// All of them in the order of the page.
+    pub(crate) const ALL: [Self; 5] = [Self::Fit, Self::Lost, Self::Late, Self::Clock, Self::Trust];
+
+    /// The question.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Fit => "What is it fit for?",
+            Self::Lost => "What takes time, and what helps?",
+            Self::Late => "How late are sleeps?",
+            Self::Clock => "What do clocks tell, and cost?",
+            Self::Trust => "What do these figures rest on?",
+        }
+    }
+
+    /// Its anchor on the page.
+    pub(crate) fn anchor(self) -> &'static str {
+        match self {
+            Self::Fit => "q-fit",
+            Self::Lost => "q-lost",
+            Self::Late => "q-late",
+            Self::Clock => "q-clock",
+            Self::Trust => "q-trust",
+        }
+    }
 }
 
 /// What a section says to machines.

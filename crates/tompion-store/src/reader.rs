@@ -23,6 +23,8 @@ use tompion_model::{
 /// A run read from its directory.
 pub struct Run {
     record: RunRecord,
+    /// SHA-256 of the `run.json` that the record is from.
+    sha256: String,
     tables: Tables,
     /// What is changed in a trial's tables before they are shown.
     edit: Option<DataEdit>,
@@ -137,10 +139,11 @@ impl Run {
     }
 
     fn open_once(directory: &Directory, identity: Option<Identity>) -> Result<Self> {
-        let (record, version) = run_json::read(directory)?;
+        let (record, version, sha256) = run_json::read_with_sha256(directory)?;
         let mut run = Self {
             tables: Tables::open(directory, version, &record.files)?,
             record,
+            sha256,
             edit: None,
             identity,
             bytes: 0,
@@ -268,6 +271,12 @@ impl Run {
     /// What `run.json` holds, recovered trials included.
     pub fn record(&self) -> &RunRecord {
         &self.record
+    }
+
+    /// SHA-256 of its `run.json`, in hexadecimal digits. The checksums of all tables stand in that
+    /// file, so it names the run with its samples.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
     }
 
     /// The same run with a record that `record` changed, and tables of trials that `data`

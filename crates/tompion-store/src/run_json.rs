@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
 use super::column::hexadecimal;
 use super::directory::Directory;
@@ -49,40 +50,54 @@ pub(super) fn write(directory: &Directory, record: &RunRecord) -> Result<()> {
 pub(super) fn read(directory: &Directory) -> Result<(RunRecord, u64)> {
     let path = directory.path().join(RUN_FILE);
     let text = read_text(directory, &path)?;
-    let damaged = |why: &str| Error::invalid(&path, format!("{why}; the run is damaged"));
+    parsed(&path, &text)
+}
+
+/// The same with the SHA-256 of the file, in hexadecimal digits.
+pub(super) fn read_with_sha256(directory: &Directory) -> Result<(RunRecord, u64, String)> {
+    let path = directory.path().join(RUN_FILE);
+    let text = read_text(directory, &path)?;
+    let (record, version) = parsed(&path, &text)?;
+    let digest = Sha256::digest(text.as_bytes());
+    let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((record, version, sha256))
+}
+
+fn parsed(path: &Path, text: &str) -> Result<(RunRecord, u64)> {
+    let damaged = |why: &str| Error::invalid(path, format!("{why}; the run is damaged"));
     /// All that versions have in common.
     #[derive(Deserialize)]
     struct Version {
         #[serde(default)]
         schema_version: serde_json::Value,
     }
-    let is_sealed = sealed(&text).is_some();
-    let checked = check(&text);
+    let is_sealed = sealed(text).is_some();
+    let checked = check(text);
     // Damage first: what follows may come of it.
     if is_sealed && let Err(why) = &checked {
         return Err(damaged(&why.to_string()));
     }
     let version: Version =
-        serde_json::from_str(&text).map_err(|e| damaged(&format!("not valid JSON ({e})")))?;
+        serde_json::from_str(text).map_err(|e| damaged(&format!("not valid JSON ({e})")))?;
     let version = version.schema_version.as_u64().filter(|v| *v > 0);
     let version = version.ok_or_else(|| {
         let why = "has no schema_version, which is a whole number from 1; not a run of tompion";
-        Error::invalid(&path, why)
+        Error::invalid(path, why)
     })?;
     let text = match version {
-        1 => printable_json(&text),
+        1 => printable_json(text),
         SCHEMA_VERSION => {
             checked.map_err(|why| damaged(&why.to_string()))?;
-            printable_json(&text)
+            printable_json(text)
         }
-        _ => text.as_str().into(),
+        _ => text.into(),
     };
     let record = match version {
         1 => version_1::record(&text),
         SCHEMA_VERSION => serde_json::from_str(&text),
         found => {
             return Err(Error::NewerVersion {
-                path,
+                path: path.to_path_buf(),
                 found,
                 supported: SCHEMA_VERSION,
             });

@@ -9,7 +9,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use super::{Form, Make};
 use crate::blocks::{Block, Content, Figure, Item, Items, Key, Layout, Media, shown};
 use crate::data::ReportData;
-use crate::sections::{SECTIONS, Section};
+use crate::figures::{count, plural};
+use crate::sections::{Question, SECTIONS, Section};
 
 pub(super) static ENTRY: Form = Form {
     name: "html",
@@ -30,11 +31,17 @@ pub fn html(data: &ReportData) -> String {
     } else {
         format!("Tompion report: {host}")
     };
-    let sections: Vec<(&Section, Vec<Block<'_>>)> = SECTIONS
+    let sections: Vec<Said<'_>> = SECTIONS
         .iter()
         .map(|s| (*s, (s.blocks)(data)))
         .filter(|(_, blocks)| shown(blocks, Media::PAGE).next().is_some())
         .collect();
+    let under = |question: Option<Question>| {
+        let of = move |(section, _): &&Said<'_>| section.question == question;
+        sections.iter().filter(of).collect::<Vec<_>>()
+    };
+    let questions = Question::ALL.map(|question| (question, under(Some(question))));
+    let questions: Vec<_> = questions.iter().filter(|q| !q.1.is_empty()).collect();
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
@@ -49,10 +56,17 @@ pub fn html(data: &ReportData) -> String {
             }
             body {
                 nav aria-label="Contents" {
-                    @for (s, _) in &sections { a href={ "#" (s.name) } { (s.contents) } }
+                    a href="#sheet" { "Summary" }
+                    @for (q, _) in &questions { a href={ "#" (q.anchor()) } { (q.title()) } }
                 }
                 main {
-                    @for (s, blocks) in &sections { (section(s, blocks)) }
+                    div.sheet id="sheet" { @for said in under(None) { (on_sheet(said)) } }
+                    @for (q, sections) in &questions {
+                        section.question id=(q.anchor()) {
+                            h2 { (q.title()) }
+                            @for said in sections { (folded(said)) }
+                        }
+                    }
                 }
                 script type="application/json" id="cells" { (PreEscaped(cells(data))) }
                 script { (PreEscaped(SCRIPT)) }
@@ -71,16 +85,67 @@ fn cells(data: &ReportData) -> String {
         .replace('&', "\\u0026")
 }
 
-fn section(section: &Section, blocks: &[Block<'_>]) -> Markup {
-    if section.title.is_empty() {
-        return markup! {
+/// A section with what it says.
+type Said<'a> = (&'static Section, Vec<Block<'a>>);
+
+/// What stands on the first sheet; only there are titles of cards next to the page's own.
+fn on_sheet((section, blocks): &Said<'_>) -> Markup {
+    let contents = shown(blocks, Media::PAGE);
+    let contents = contents.map(|content| match content {
+        Content::Cards(cards) => markup! {
+            div.groups {
+                @for (title, blocks) in cards { div.card { h2.minor { (title) } (each(blocks)) } }
+            }
+        },
+        content => block(content),
+    });
+    markup! {
+        @if section.title.is_empty() {
             header id=(section.name) {
                 p.brand { "Tompion" span { " timing report" } }
-                (each(blocks))
+                @for content in contents { (content) }
             }
-        };
+        } @else {
+            section id=(section.name) aria-label=(section.title) {
+                @for content in contents { (content) }
+            }
+        }
     }
-    markup! { section id=(section.name) { h2 { (section.title) } (each(blocks)) } }
+}
+
+/// A section under its question, folded, with how much there is to unfold.
+fn folded((section, blocks): &Said<'_>) -> Markup {
+    let inside = inside(blocks);
+    markup! {
+        details.section id=(section.name) {
+            summary {
+                h3 { (section.title) }
+                @if !inside.is_empty() { span.inside { (inside) } }
+            }
+            (each(blocks))
+        }
+    }
+}
+
+/// For example `3 tables, 12 plots`.
+fn inside(blocks: &[Block<'_>]) -> String {
+    fn add(blocks: &[Block<'_>], tables: &mut u64, plots: &mut u64) {
+        for content in shown(blocks, Media::PAGE) {
+            match content {
+                Content::Table(_) => *tables += 1,
+                Content::Figures(_, figures) => *plots += figures.len() as u64,
+                Content::Part { blocks, .. } | Content::Fold { blocks, .. } => {
+                    add(blocks, tables, plots);
+                }
+                _ => {}
+            }
+        }
+    }
+    let (mut tables, mut plots) = (0, 0);
+    add(blocks, &mut tables, &mut plots);
+    let of = |n: u64, one, many| (n > 0).then(|| format!("{} {}", count(n), plural(n, one, many)));
+    let all = [of(tables, "table", "tables"), of(plots, "plot", "plots")];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn each(blocks: &[Block<'_>]) -> Markup {

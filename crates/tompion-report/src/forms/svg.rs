@@ -206,7 +206,7 @@ mod tests {
     fn long_names_stay_within_the_picture() {
         let key = |i: usize| Key {
             look: crate::plot::Look::of(i, 0),
-            dots: false,
+            sign: crate::blocks::Sign::Line,
             label: format!("{i}-{}", "clock-nanosleep-abs, periodic, ".repeat(i + 1)),
             value: Some("12.3 µs".into()),
             series: None,

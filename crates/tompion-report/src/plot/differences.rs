@@ -50,7 +50,9 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, label: &str) -> Drawn {
     rows.draw(panels.len(), what, label, |area, tools, i, _| {
         let panel = &panels[i];
         let axis = axis(panel.values);
-        Cloud::heading(area, (&panel.title, &extent(panel.values, &axis)), LABELS)?;
+        let extent = extent(panel.values, &axis);
+        Cloud::heading(area, (&panel.title, &extent), LABELS)?;
+        tools.tell(vec![format!("{}: {extent}", panel.title)]);
         let y = Axis {
             room: LABELS,
             ..Axis::linear(axis.clone(), "us", &us_tick)

@@ -51,6 +51,7 @@ pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &st
             room: 58,
             ..Axis::log(&(FOOT..*most), "count", &|_| String::new())
         };
+        tools.tell(vec!["iterations".to_owned()]);
         let chart = tools.frames.draw(root, &style, x, y)?;
         let area = chart.plotting_area();
         let decades = most.log10().round() as i32;

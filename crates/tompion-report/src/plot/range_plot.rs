@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
+use tompion_model::format_ns;
 
 use super::axes::{decades, span, text, time_tick};
 use super::frame::{Axis, Style, u};
@@ -66,6 +67,7 @@ pub(crate) fn draw(panel: &Panel, values: &Range<f64>, what: &str, label: &str) 
                 room: LEFT,
                 ..Axis::linear(f64::from(rows)..0.0, "", &|_| String::new())
             };
+            tools.tell(panel.rungs.iter().map(told).collect());
             let chart = tools.frames.draw(root, &style, x, y)?;
             let area = chart.plotting_area();
             let edge = |v: f64| v.clamp(values.start, values.end);
@@ -92,6 +94,18 @@ pub(crate) fn draw(panel: &Panel, values: &Range<f64>, what: &str, label: &str) 
             }
             Ok(())
         },
+    )
+}
+
+/// A line in words.
+fn told(rung: &Rung) -> String {
+    let p99 = rung.p99.as_ref().map(|p99| format!(", p99 {p99}"));
+    format!(
+        "{}: median {}{}, largest {}",
+        rung.label,
+        rung.median,
+        p99.unwrap_or_default(),
+        format_ns(rung.max_ns)
     )
 }
 

@@ -31,6 +31,15 @@ impl Look {
         }
     }
 
+    /// The hue of this method, and the dashes of this line among those of a plot, so that each
+    /// can be told from the others without colour.
+    pub(crate) fn of_line(method: usize, line: usize) -> Self {
+        Self {
+            hue: (method % HUES) as u8,
+            dash: (line % DASHES) as u8,
+        }
+    }
+
     /// Classes of the style sheet.
     pub(crate) fn classes(self) -> String {
         format!("c{} d{}", self.hue, self.dash)

@@ -49,6 +49,7 @@ pub(crate) fn draw(panels: &[Panel<'_>], columns: usize, what: &str, label: &str
         let panel = &panels[i];
         let indent = if first { LEFT } else { 0 };
         Cloud::heading(area, (&panel.title, &panel.figure), indent)?;
+        tools.tell(vec![format!("{}: {}", panel.title, panel.figure)]);
         let tick = |ns: &f64| if first { time_tick(ns) } else { String::new() };
         let y = Axis {
             room: indent,

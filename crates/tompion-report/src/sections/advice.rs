@@ -3,7 +3,7 @@
 use tompion_model::{format_ns, range_in_words};
 use tompion_stats::BlockRange;
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Item, Items, Media};
 use crate::data::ReportData;
 use crate::figures::{times, times_to_times};
@@ -11,7 +11,7 @@ use crate::figures::{times, times_to_times};
 pub(super) static ENTRY: Section = Section {
     name: "advice",
     title: "Advice, tested in this run",
-    contents: "Advice",
+    question: Some(Question::Lost),
     probe: None,
     blocks,
     // Machines find it in the assessment.

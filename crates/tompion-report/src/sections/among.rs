@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 use tompion_model::format_ns;
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::among::{Among, Panel, among};
 use crate::blocks::{
-    Block, Column, Content, Entry, Figure, Key, Label, Layout, Media, Row, Style, Table,
+    Block, Column, Content, Entry, Figure, Key, Label, Layout, Media, Row, Sign, Style, Table,
 };
 use crate::data::ReportData;
 use crate::plot;
@@ -14,7 +14,7 @@ use crate::plot;
 pub(super) static ENTRY: Section = Section {
     name: "among",
     title: "Among published machines",
-    contents: "Among others",
+    question: Some(Question::Fit),
     probe: None,
     blocks,
     machine: Machine::Keys(keys),
@@ -62,7 +62,7 @@ fn figures<'a>(panels: &[Panel]) -> Vec<Figure<'a>> {
     let figure = |panel: &Panel| -> Figure<'a> {
         let key = |(own, words): (bool, &str)| Key {
             look: plot::range_plot::look(own),
-            dots: false,
+            sign: Sign::Line,
             label: words.to_owned(),
             value: None,
             series: None,

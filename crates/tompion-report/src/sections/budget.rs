@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tompion_model::format_ns;
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Column, Content, Entry, Label, Media, Row, Style, Table};
 use crate::data::ReportData;
 use crate::figures::NONE;
@@ -14,7 +14,7 @@ use crate::precision::interval;
 pub(super) static ENTRY: Section = Section {
     name: "budget",
     title: "Packet budget",
-    contents: "Packet budget",
+    question: Some(Question::Fit),
     probe: None,
     blocks,
     machine: Machine::Keys(keys),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tompion_model::format_ns;
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Media};
 use crate::changes::{Change, LEVEL, LONG_NS, Looked, Quantity};
 use crate::data::ReportData;
@@ -13,7 +13,7 @@ use crate::grid::factors_in_words;
 pub(super) static ENTRY: Section = Section {
     name: "changes",
     title: "Did it change on the way?",
-    contents: "Changes",
+    question: Some(Question::Trust),
     probe: None,
     blocks,
     machine: Machine::Keys(keys),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Media};
 use crate::clock_right::{CounterRate, clocks};
 use crate::data::ReportData;
@@ -10,7 +10,7 @@ use crate::data::ReportData;
 pub(super) static ENTRY: Section = Section {
     name: "clock",
     title: "Is the clock right?",
-    contents: "Clock",
+    question: Some(Question::Clock),
     probe: None,
     blocks,
     machine: Machine::Keys(keys),

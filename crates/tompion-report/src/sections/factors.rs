@@ -3,7 +3,7 @@
 use tompion_assess::factors::{FactorRun, FactorSettings, analyse};
 use tompion_model::factor;
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Media};
 use crate::data::ReportData;
 use crate::factors;
@@ -11,7 +11,7 @@ use crate::factors;
 pub(super) static ENTRY: Section = Section {
     name: "factors",
     title: "Factors",
-    contents: "Factors",
+    question: Some(Question::Fit),
     probe: None,
     blocks,
     machine: Machine::Blocks,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tompion_model::format_ns;
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Column, Content, Entry, Item, Items, Media, Row, Table};
 use crate::data::ReportData;
 use crate::figures::{count, percent, times, times_to_times};
@@ -13,7 +13,7 @@ use crate::time_lost::{Kind, Lost, ranked};
 pub(super) static ENTRY: Section = Section {
     name: "hurts",
     title: "What hurts",
-    contents: "What hurts",
+    question: Some(Question::Lost),
     probe: None,
     blocks,
     machine: Machine::Keys(keys),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Media};
 use crate::data::ReportData;
 use crate::limitations::limitations;
@@ -10,7 +10,7 @@ use crate::limitations::limitations;
 pub(super) static ENTRY: Section = Section {
     name: "limits",
     title: "Limitations",
-    contents: "Limitations",
+    question: Some(Question::Trust),
     probe: None,
     blocks,
     machine: Machine::Keys(keys),

@@ -1,6 +1,6 @@
 //! The proof that each load ran.
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Column, Content, Entry, Media, Row, Table};
 use crate::data::ReportData;
 use crate::figures::{count, real};
@@ -10,7 +10,7 @@ use crate::loads::{LoadSummary, summaries};
 pub(super) static ENTRY: Section = Section {
     name: "loads",
     title: "Did the loads run?",
-    contents: "Loads",
+    question: Some(Question::Trust),
     probe: None,
     blocks,
     // Machines find it with each cell.

@@ -15,7 +15,7 @@ use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 pub(super) static ENTRY: Section = Section {
     name: "verdict",
     title: "",
-    contents: "Verdict",
+    question: None,
     probe: None,
     blocks,
     machine: Machine::Keys(keys),
@@ -32,18 +32,23 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
         blocks.push(Content::Alert("CPU quota", sentence).into());
     }
-    blocks.push(Content::Facts(facts(record)).on(Media::NOT_SCREEN));
+    // A page has them where it says how it was measured.
+    blocks.push(Content::Facts(facts(record)).on(Media::TEXT));
     let notes = record.notes.iter();
     blocks.extend(notes.map(|note| Content::Text(note.text.clone()).into()));
     blocks.push(match sizes(data) {
         Some(sizes) => Content::Note(sizes).on(Media::SCREEN),
         None => Content::Text("No samples were taken.".to_owned()).on(Media::SCREEN),
     });
+    blocks
+}
+
+/// The figures that people ask for first.
+pub(super) fn tiles(data: &ReportData) -> Vec<Tile> {
     let probes = SECTIONS.iter().filter_map(|s| s.probe);
     let mut tiles: Vec<Tile> = probes.flat_map(|probe| (probe.tiles)(data)).collect();
     tiles.push(samples(data));
-    blocks.push(Content::Tiles(tiles).on(Media::PAGE));
-    blocks
+    tiles
 }
 
 /// The answer in sentences, and why it is no verdict where it is none.
@@ -103,7 +108,7 @@ pub(super) fn name(s: &Shown<'_>) -> String {
 }
 
 /// Where, when and how it was measured.
-fn facts(record: &RunRecord) -> Vec<String> {
+pub(super) fn facts(record: &RunRecord) -> Vec<String> {
     let header = &record.header;
     let mut facts = vec![
         header.environment.hostname.clone(),

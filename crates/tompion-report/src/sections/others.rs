@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tompion_model::factor;
 
-use super::{Machine, Section, measured, probe, probe_title};
+use super::{Machine, Question, Section, measured, probe, probe_title};
 use crate::blocks::{Block, Content};
 use crate::data::ReportData;
 use crate::grid::ProbeWords;
@@ -12,7 +12,7 @@ use crate::grid::ProbeWords;
 pub(super) static ENTRY: Section = Section {
     name: "others",
     title: "Other measurements",
-    contents: "Others",
+    question: Some(Question::Late),
     probe: None,
     blocks,
     // Machines find them in the cells.

@@ -1,6 +1,6 @@
 //! The platforms of a lab: by their medians, and by the statistics of Perneel 2015.
 
-use super::{Machine, Section, probe_title};
+use super::{Machine, Question, Section, probe_title};
 use crate::blocks::{Block, Column, Content, Entry, Media, Row, Table};
 use crate::data::ReportData;
 use crate::platforms::{HEADS, legend, of_report, tables};
@@ -9,7 +9,7 @@ use crate::side_by_side;
 pub(super) static ENTRY: Section = Section {
     name: "platforms",
     title: "Platforms",
-    contents: "Platforms",
+    question: Some(Question::Fit),
     probe: None,
     blocks,
     machine: Machine::Blocks,

@@ -4,7 +4,7 @@ use crate::grid::ProbeWords;
 use tompion_model::factor;
 use tompion_probe::read_cost;
 
-use super::{Machine, Probe, Section, measured, opening};
+use super::{Machine, Probe, Question, Section, measured, opening};
 use crate::blocks::{Block, Tile};
 use crate::data::{CellView, ReportData, Shown};
 use crate::grid::{factors_in_words, sort_loads};
@@ -12,7 +12,7 @@ use crate::grid::{factors_in_words, sort_loads};
 pub(super) static ENTRY: Section = Section {
     name: "read-cost",
     title: "Read cost",
-    contents: "Read cost",
+    question: Some(Question::Clock),
     probe: Some(&Probe {
         words: PROBE,
         outcome,

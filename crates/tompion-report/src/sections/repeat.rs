@@ -1,6 +1,6 @@
 //! How to repeat the run, and the sources of what it measures.
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Media};
 use crate::data::ReportData;
 use crate::figures::shell_words;
@@ -8,7 +8,7 @@ use crate::figures::shell_words;
 pub(super) static ENTRY: Section = Section {
     name: "again",
     title: "Run it again",
-    contents: "Run it again",
+    question: Some(Question::Trust),
     probe: None,
     blocks,
     // Machines find it in the header.

@@ -9,20 +9,21 @@ use tompion_model::{CauseTotal, format_ns};
 
 use super::measured::distributions::heading;
 use super::measured::{introduction, short, statistics};
-use super::{Machine, Probe, Section, measured};
-use crate::blocks::{Block, Column, Content, Entry, Figure, Key, Layout, Media, Row, Style, Table};
+use super::{Machine, Probe, Question, Section, measured};
+use crate::blocks::{Block, Column, Content, Entry, Figure, Layout, Media, Row, Style, Table};
 use crate::causes::by_name;
 use crate::data::{ReportData, Shown};
 use crate::disturbed::cause_in_words;
 use crate::figures::{capital, count, percent, plural};
 use crate::grid::{Grid, grids};
+use crate::plot::trace::Band;
 use crate::plot::{Look, histogram, trace};
 use crate::stalls::{StallsView, cause_and_by, ranked, sentences};
 
 pub(super) static ENTRY: Section = Section {
     name: "stalls",
     title: "Stalls",
-    contents: "Stalls",
+    question: Some(Question::Lost),
     probe: Some(&Probe {
         words: PROBE,
         outcome,
@@ -39,8 +40,8 @@ const PROBE: ProbeWords<'static> = ProbeWords {
     target: "target",
 };
 
-/// Causes that have a hue of their own; the rest share the last.
-const HUES: usize = 7;
+/// Causes that have a band of their own over time; the rest share the last.
+const BANDS: usize = 7;
 
 /// Causes of a load that a terminal shows.
 const ON_SCREEN: usize = 8;
@@ -134,7 +135,7 @@ fn part<'a>(grid: &Grid<'a>, tick_hz: Option<u32>) -> Block<'a> {
         Content::Figures(Layout::SideBySide, lengths(grid, &all)),
         Content::Heading("Stalls over time".to_owned()),
         Content::Lead(
-            "Each stall at its beginning, coloured by the cause of its greatest part. The data are thinned cause by cause: \
+            "Each stall at its beginning, in the band of the cause of its greatest part. The data are thinned cause by cause: \
              each column of time shows the shortest and the longest stall with the range between them, and a few others."
                 .to_owned(),
         ),
@@ -228,38 +229,28 @@ fn lengths<'a>(grid: &Grid<'a>, all: &[One<'a>]) -> Vec<Figure<'a>> {
 /// One trace a load; all share the axis of lengths and the colours of causes.
 fn over_time<'a>(grid: &Grid<'a>, all: &[One<'a>]) -> Vec<Figure<'a>> {
     let range = trace::range(all.iter().flat_map(|o| &o.stalls.traces));
-    let ranked: Rc<[Cause]> = ranked(all.iter().map(|o| o.stalls)).into();
-    let look = |ranked: &[Cause], cause: Cause| {
-        let rank = ranked.iter().position(|c| *c == cause);
-        Look::of(rank.unwrap_or(HUES).min(HUES), 0)
-    };
-    let (own, rest) = ranked.split_at(ranked.len().min(HUES));
-    let keys = |one: &One<'_>| -> Vec<Key> {
+    let ranked: Vec<Cause> = ranked(all.iter().map(|o| o.stalls));
+    let (own, rest) = ranked.split_at(ranked.len().min(BANDS));
+    let bands = |one: &One<'_>| -> Vec<Band> {
         let drawn = |c: &&Cause| one.stalls.traces.iter().any(|t| t.by_cause.contains_key(c));
-        let key = |look, label| Key {
-            look,
-            dots: true,
-            label,
-            value: None,
-            series: None,
+        let band = |look, causes: Vec<Cause>| {
+            let names: Vec<&str> = causes.iter().map(|c| cause_in_words(*c)).collect();
+            let name = names.join(", ");
+            Band { name, look, causes }
         };
-        let named = own.iter().filter(drawn);
-        let mut keys: Vec<Key> = named
-            .map(|c| key(look(&ranked, *c), cause_in_words(*c).to_owned()))
+        let named = own.iter().enumerate().filter(|(_, c)| drawn(c));
+        let mut bands: Vec<Band> = named
+            .map(|(rank, c)| band(Look::of(rank, 0), vec![*c]))
             .collect();
-        let words: Vec<&str> = rest
-            .iter()
-            .filter(drawn)
-            .map(|c| cause_in_words(*c))
-            .collect();
-        if !words.is_empty() {
-            keys.push(key(Look::of(HUES, 0), words.join(", ")));
+        let others: Vec<Cause> = rest.iter().filter(drawn).copied().collect();
+        if !others.is_empty() {
+            bands.push(band(Look::of(BANDS, 0), others));
         }
-        keys
+        bands
     };
     let seen = |one: &&One<'_>| one.stalls.traces.iter().any(|t| !t.by_cause.is_empty());
     let figure = |one: &One<'a>| {
-        let (traces, range, ranked) = (&one.stalls.traces, range.clone(), Rc::clone(&ranked));
+        let (traces, range, bands) = (&one.stalls.traces, range.clone(), bands(one));
         Figure {
             title: one.name.clone(),
             label: format!(
@@ -267,10 +258,8 @@ fn over_time<'a>(grid: &Grid<'a>, all: &[One<'a>]) -> Vec<Figure<'a>> {
                 grid.title(),
                 one.name
             ),
-            draw: Box::new(move |label| {
-                trace::draw(traces, &range, |cause| look(&ranked, cause), label)
-            }),
-            keys: keys(one),
+            draw: Box::new(move |label| trace::draw(traces, &range, &bands, label)),
+            keys: Vec::new(),
             values: None,
             notes: Vec::new(),
             wide: true,

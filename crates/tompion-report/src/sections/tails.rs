@@ -3,7 +3,7 @@
 use tompion_model::format_ns;
 use tompion_stats::Extrapolation;
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Column, Content, Entry, Label, Media, Row, Table};
 use crate::data::{ReportData, Shown};
 use crate::figures::{NONE, quantile_name, real};
@@ -13,7 +13,7 @@ use crate::tails::{QUANTILES, Tail};
 pub(super) static ENTRY: Section = Section {
     name: "tails",
     title: "Beyond the samples: extrapolated",
-    contents: "Extrapolated",
+    question: Some(Question::Late),
     probe: None,
     blocks,
     // Machines find them in the cells.

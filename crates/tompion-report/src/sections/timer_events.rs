@@ -6,11 +6,12 @@ use tompion_model::{Hold, factor, format_ns, level_in_words};
 use tompion_probe::timer_events;
 
 use super::measured::distributions::{
-    OverTime, ccdfs_of, columns as columns_of, each_method, heading, panel_title,
+    OverTime, ccdfs_of, columns as columns_of, each_method, first_open, heading, in_plots, looks,
+    panel_title,
 };
 use super::measured::{self, Of, below_loads, introduction, short, statistics};
-use super::{Machine, Probe, Section, opening};
-use crate::blocks::{Block, Column, Content, Figure, Key, Layout, Media, Row, Table};
+use super::{Machine, Probe, Question, Section, opening};
+use crate::blocks::{Block, Column, Content, Figure, Key, Layout, Media, Row, Sign, Table};
 use crate::data::{ReportData, Shown};
 use crate::figures::{percent, us};
 use crate::grid::{Grid, Row as GridRow, grids, load_title, variant};
@@ -23,7 +24,7 @@ use crate::timer_events::{TimerEvents, columns, missed_share};
 pub(super) static ENTRY: Section = Section {
     name: "timer-events",
     title: "Timer events",
-    contents: "Timer events",
+    question: Some(Question::Late),
     probe: Some(&Probe {
         words: PROBE,
         outcome,
@@ -126,7 +127,7 @@ fn intervals<'a>(grid: &Grid<'a>, explain: bool) -> Vec<Block<'a>> {
         blocks,
     };
     blocks.push(fold("Difference from d over time", differences).on(Media::PAGE));
-    let stability = vec![Content::Figures(Layout::Two, stability(grid)).into()];
+    let stability = stability(grid);
     blocks.push(fold("MTIE and TDEV", stability).on(Media::PAGE));
     blocks
 }
@@ -178,56 +179,64 @@ fn without(rows: &[GridRow<'_>]) -> Option<String> {
 }
 
 /// MTIE and TDEV over tau, side by side for each load.
-fn stability<'a>(grid: &Grid<'a>) -> Vec<Figure<'a>> {
+fn stability<'a>(grid: &Grid<'a>) -> Vec<Block<'a>> {
     type Of = fn(&TimerEvents) -> Vec<(u64, f64)>;
     let kinds: [(&'static str, Of); 2] = [("MTIE", TimerEvents::mtie), ("TDEV", TimerEvents::tdev)];
     let axes = kinds.map(|(_, of)| {
         let loads = 0..grid.loads.len();
-        let all: Vec<_> = loads.flat_map(|l| drawn(grid, l, of)).collect();
+        let all: Vec<_> = loads.flat_map(|l| drawn(&grid.rows, l, of)).collect();
         ranges(all.iter().map(|c| &c.1))
     });
-    let mut figures = Vec::new();
-    for (i, load) in grid.loads.iter().enumerate() {
-        for ((name, of), axes) in kinds.into_iter().zip(axes.clone()) {
-            let (labels, lines): (Vec<String>, Vec<Curve>) = drawn(grid, i, of).into_iter().unzip();
-            if lines.is_empty() {
-                continue;
+    let groups = in_plots(&grid.rows);
+    first_open(Layout::Two, &groups, |rows, number| {
+        let mut figures = Vec::new();
+        for (i, load) in grid.loads.iter().enumerate() {
+            for ((name, of), axes) in kinds.into_iter().zip(axes.clone()) {
+                let (labels, lines): (Vec<String>, Vec<Curve>) =
+                    drawn(rows, i, of).into_iter().unzip();
+                if lines.is_empty() {
+                    continue;
+                }
+                let key = |(label, curve): (String, &Curve)| Key {
+                    look: curve.look,
+                    sign: Sign::Line,
+                    label,
+                    value: None,
+                    series: Some(curve.series),
+                };
+                let mut title = format!("{name}, {}", heading(load).to_lowercase());
+                if groups.len() > 1 {
+                    title = format!("{title}, {} of {}", number + 1, groups.len());
+                }
+                figures.push(Figure {
+                    title,
+                    label: format!(
+                        "{} under {}: {name} over the observation interval, one line a mechanism",
+                        grid.title(),
+                        load_title(load)
+                    ),
+                    keys: labels.into_iter().zip(&lines).map(key).collect(),
+                    draw: Box::new(move |label| curves::draw(&lines, &axes, name, label)),
+                    values: None,
+                    notes: Vec::new(),
+                    wide: false,
+                });
             }
-            let key = |(label, curve): (String, &Curve)| Key {
-                look: curve.look,
-                dots: false,
-                label,
-                value: None,
-                series: Some(curve.series),
-            };
-            figures.push(Figure {
-                title: format!("{name}, {}", heading(load).to_lowercase()),
-                label: format!(
-                    "{} under {}: {name} over the observation interval, one line a mechanism",
-                    grid.title(),
-                    load_title(load)
-                ),
-                keys: labels.into_iter().zip(&lines).map(key).collect(),
-                draw: Box::new(move |label| curves::draw(&lines, &axes, name, label)),
-                values: None,
-                notes: Vec::new(),
-                wide: false,
-            });
         }
-    }
-    figures
+        figures
+    })
 }
 
+/// The lines of these rows under a load.
 fn drawn(
-    grid: &Grid<'_>,
+    rows: &[GridRow<'_>],
     load: usize,
     of: fn(&TimerEvents) -> Vec<(u64, f64)>,
 ) -> Vec<(String, Curve)> {
-    let curve = |row: &GridRow<'_>| {
+    let curve = |(row, look): (&GridRow<'_>, Look)| {
         let shown = row.by_load[load].as_ref()?;
         let (timer, series) = (shown.view.timer.as_ref()?, shown.series);
         let points: Vec<(f64, f64)> = of(timer).into_iter().map(|(t, v)| (t as f64, v)).collect();
-        let look = Look::of(row.method_index, row.variant_index);
         let curve = Curve {
             series,
             look,
@@ -235,7 +244,7 @@ fn drawn(
         };
         (!curve.points.is_empty()).then(|| (row.label(), curve))
     };
-    grid.rows.iter().filter_map(curve).collect()
+    rows.iter().zip(looks(rows)).filter_map(curve).collect()
 }
 
 /// What the searches found.

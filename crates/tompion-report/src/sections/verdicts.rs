@@ -4,17 +4,20 @@ use tompion_assess::verdict::{LoadVerdict, ProfileVerdict};
 use tompion_model::{factor, format_ns};
 use tompion_probe::wake_up;
 
-use super::{Machine, Section};
-use crate::blocks::{Block, Column, Content, Entry, Judgement, Label, Media, Row, Style, Table};
+use super::{Machine, Question, Section};
+use crate::blocks::{
+    Block, Column, Content, Entry, Judgement, Label, Layout, Media, Row, Style, Table,
+};
 use crate::data::{ReportData, Shown};
 use crate::figures::count;
 use crate::grid::{factors_in_words, load_title};
+use crate::summary;
 use crate::verdicts::{self, ByPlace, Judged, OfUse};
 
 pub(super) static ENTRY: Section = Section {
     name: "uses",
     title: "Is time good enough here?",
-    contents: "Uses",
+    question: Some(Question::Fit),
     probe: None,
     blocks,
     // Machines find it in the assessment.
@@ -68,6 +71,12 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             profiles.iter().map(of_use).collect()
         }
     };
+    // Those of the first loads stand on a page's first sheet.
+    let pictures = summary::verdicts(data).map(|found| found.pictures());
+    let further: Vec<_> = pictures.into_iter().flatten().skip(1).collect();
+    if !further.is_empty() {
+        blocks.push(Content::Figures(Layout::Below, further).on(Media::PAGE));
+    }
     if judged {
         let notes = lines
             .into_iter()

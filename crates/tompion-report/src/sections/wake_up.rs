@@ -5,7 +5,7 @@ use tompion_model::{factor, format_ns};
 use tompion_probe::wake_up;
 
 use super::read_cost::at_rest;
-use super::{Machine, Probe, Section, measured};
+use super::{Machine, Probe, Question, Section, measured};
 use crate::blocks::{Block, Tile};
 use crate::data::{ReportData, Shown};
 use crate::grid::factors_in_words;
@@ -13,7 +13,7 @@ use crate::grid::factors_in_words;
 pub(super) static ENTRY: Section = Section {
     name: "wake-up",
     title: "Wake-up latency",
-    contents: "Wake-up latency",
+    question: Some(Question::Late),
     probe: Some(&Probe {
         words: PROBE,
         // The verdict is about it.

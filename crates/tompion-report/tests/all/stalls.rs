@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::page::{as_xml, check_page, class, paths, plots};
+use crate::common::page::{as_xml, check_page, paths, plots};
 use crate::common::{header, nothing, run_of, run_with, stalls_key, stalls_trial, tick_and_hog};
 use roxmltree::Document;
 use serde_json::json;
@@ -227,15 +227,16 @@ fn lengths_and_times_are_drawn_for_each_load() {
     }
     let traces = plots(&document, "trace");
     assert_eq!(traces.len(), 2);
-    // Ticks have a colour of their own, the hog another.
-    let colours = |i: usize| {
-        let dots = traces[i]
-            .descendants()
-            .filter(|n| class(n).starts_with("p "));
-        dots.map(|n| class(&n).to_owned())
-            .collect::<std::collections::BTreeSet<_>>()
+    // Ticks have a band of their own, the hog another.
+    let bands = |i: usize| -> Vec<String> {
+        let told = traces[i].attribute("data-told").unwrap();
+        let told: Vec<Vec<String>> = serde_json::from_str(told).unwrap();
+        told.concat()
     };
-    assert!(!colours(0).contains("p c0") && colours(1).contains("p c0"));
+    let has = |i: usize, cause: &str| bands(i).iter().any(|band| band == cause);
+    for (i, hog) in [(0, false), (1, true)] {
+        assert!(has(i, "tick") && has(i, "preempted") == hog, "{:?}", bands(i));
+    }
     for width in [40, 64, 80, 100] {
         for line in terminal(&report, width, false).lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");

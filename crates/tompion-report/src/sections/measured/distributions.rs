@@ -2,16 +2,59 @@
 
 use std::rc::Rc;
 
-use crate::blocks::{Block, Content, Figure, Key, Layout, Media};
-use crate::figures::{NONE, count, ns};
+use crate::blocks::{Block, Content, Figure, Key, Layout, Media, Sign};
+use crate::figures::{NONE, count, ns, plural};
 use crate::grid::{Grid, Row, load_title};
 use crate::plot::ccdf::{Curve, ranges};
 use crate::plot::time_series::{PANELS_PER_ROW, Panel};
 use crate::plot::{Drawn, Look, ccdf, characters, time_series};
 
-/// Lines that an eye can follow in one plot; with more rows each method has plots of
-/// its own.
-const MOST_LINES: usize = 16;
+/// Lines that an eye can follow in one plot.
+const MOST_LINES: usize = 4;
+
+/// Rows in groups that a plot has room for, in their order: the variants of a method together
+/// where they fit.
+pub(in crate::sections) fn in_plots<'g, 'a>(rows: &'g [Row<'a>]) -> Vec<&'g [Row<'a>]> {
+    let mut groups = Vec::new();
+    let (mut from, mut to) = (0, 0);
+    for method in rows.chunk_by(|a, b| a.method_index == b.method_index) {
+        if to - from + method.len() > MOST_LINES {
+            groups.push(&rows[from..to]);
+            from = to;
+        }
+        to += method.len();
+        while to - from > MOST_LINES {
+            groups.push(&rows[from..from + MOST_LINES]);
+            from += MOST_LINES;
+        }
+    }
+    groups.push(&rows[from..to]);
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+/// Plots of groups of rows: those of the first stand open, of further ones folded.
+pub(in crate::sections) fn first_open<'a>(
+    layout: Layout,
+    groups: &[&[Row<'a>]],
+    of: impl Fn(&[Row<'a>], usize) -> Vec<Figure<'a>>,
+) -> Vec<Block<'a>> {
+    let mut all = groups.iter().enumerate().map(|(i, rows)| of(rows, i));
+    let first = all.next().unwrap_or_default();
+    let further: Vec<Figure<'a>> = all.flatten().collect();
+    let mut blocks = vec![Content::Figures(layout, first).on(Media::PAGE)];
+    if !further.is_empty() {
+        let n: usize = groups.iter().skip(1).map(|rows| rows.len()).sum();
+        let what = plural(n as u64, "method or variant", "methods and variants");
+        let fold = Content::Fold {
+            title: format!("Another {n} {what}"),
+            open: false,
+            blocks: vec![Content::Figures(layout, further).into()],
+        };
+        blocks.push(fold.on(Media::PAGE));
+    }
+    blocks
+}
 
 /// The load as a heading.
 pub(in crate::sections) fn heading(load: &str) -> String {
@@ -41,70 +84,81 @@ pub(in crate::sections) fn ccdfs_of<'a>(
                     All loads share their axes.";
         blocks.push(Content::Lead(lead.to_owned()).on(Media::PAGE));
     }
-    let figures = curves(grid, what);
-    blocks.push(Content::Figures(Layout::SideBySide, figures).on(Media::PAGE));
+    // All share their axes, so that they compare at a glance.
+    let axes = Rc::new(ranges(grid.cells().map(|s| s.view.ccdf.as_slice())));
+    let groups = in_plots(&grid.rows);
+    let of = |rows: &[Row<'a>], i| curves(grid, rows, (i, groups.len()), &axes, what);
+    blocks.extend(first_open(Layout::SideBySide, &groups, of));
     blocks
 }
 
-/// One plot a load, or a load and method; all share their axes, so that they compare at a
-/// glance.
-fn curves<'a>(grid: &Grid<'a>, what: &str) -> Vec<Figure<'a>> {
-    let steps = grid.cells().map(|s| s.view.ccdf.as_slice());
-    let axes = Rc::new(ranges(steps));
-    let by_method = grid.rows.len() > MOST_LINES;
-    let groups: Vec<&[Row<'a>]> = match by_method {
-        true => grid
-            .rows
-            .chunk_by(|a, b| a.method_index == b.method_index)
-            .collect(),
-        false => vec![&grid.rows],
+/// The axes of values and of shares.
+type Axes = (std::ops::Range<f64>, std::ops::Range<f64>);
+
+/// How these lines of a plot look: those of one method by their variants.
+pub(in crate::sections) fn looks(rows: &[Row<'_>]) -> Vec<Look> {
+    let alone = rows.iter().all(|r| r.method_index == rows[0].method_index);
+    let hue = |r: &Row<'_>| match alone {
+        true => r.variant_index,
+        false => r.method_index,
     };
+    let rows = rows.iter().enumerate();
+    rows.map(|(i, r)| Look::of_line(hue(r), i)).collect()
+}
+
+/// One plot a load of these rows, group `number` of `all`.
+fn curves<'a>(
+    grid: &Grid<'a>,
+    rows: &[Row<'a>],
+    (number, all): (usize, usize),
+    axes: &Rc<Axes>,
+    what: &str,
+) -> Vec<Figure<'a>> {
     let mut figures = Vec::new();
-    for rows in groups {
-        for (i, load) in grid.loads.iter().enumerate() {
-            let look = |row: &Row<'_>| match by_method {
-                true => Look::of(row.variant_index, 0),
-                false => Look::of(row.method_index, row.variant_index),
-            };
-            let lines: Vec<(Curve<'a>, String)> = rows
-                .iter()
-                .filter_map(|r| Some((curve(r, i, look(r))?, r.label())))
-                .collect();
-            if lines.is_empty() {
-                continue;
-            }
-            let (curves, labels): (Vec<Curve<'a>>, Vec<String>) = lines.into_iter().unzip();
-            let method = if by_method { rows[0].method } else { "" };
-            let (title, of) = match method {
-                "" => (heading(load), "one line a method".to_owned()),
-                m => (
-                    format!("{m}, {}", heading(load).to_lowercase()),
-                    format!("{m}, one line a variant"),
-                ),
-            };
-            let key = |(c, label): (&Curve<'_>, String)| Key {
-                look: c.look,
-                dots: false,
-                label,
-                value: Some(ns(c.mean_ns)),
-                series: Some(c.series),
-            };
-            let keys = curves.iter().zip(labels).map(key).collect();
-            let (axes, what) = (Rc::clone(&axes), what.to_owned());
-            figures.push(Figure {
-                title,
-                label: format!(
-                    "{} under {}: share of samples at or above each value, {of}",
-                    grid.title(),
-                    load_title(load)
-                ),
-                draw: Box::new(move |label| ccdf::draw(&curves, &axes, &what, label)),
-                keys,
-                values: Some("mean"),
-                notes: Vec::new(),
-                wide: false,
-            });
+    let alone = rows.iter().all(|r| r.method == rows[0].method);
+    for (i, load) in grid.loads.iter().enumerate() {
+        let lines: Vec<(Curve<'a>, String)> = rows
+            .iter()
+            .zip(looks(rows))
+            .filter_map(|(r, look)| Some((curve(r, i, look)?, r.label())))
+            .collect();
+        if lines.is_empty() {
+            continue;
         }
+        let (curves, labels): (Vec<Curve<'a>>, Vec<String>) = lines.into_iter().unzip();
+        let method = if alone && all > 1 { rows[0].method } else { "" };
+        let (mut title, of) = match method {
+            "" => (heading(load), "one line a method".to_owned()),
+            m => (
+                format!("{m}, {}", heading(load).to_lowercase()),
+                format!("{m}, one line a variant"),
+            ),
+        };
+        if all > 1 {
+            title = format!("{title}, {} of {all}", number + 1);
+        }
+        let key = |(c, label): (&Curve<'_>, String)| Key {
+            look: c.look,
+            sign: Sign::Line,
+            label,
+            value: Some(ns(c.mean_ns)),
+            series: Some(c.series),
+        };
+        let keys = curves.iter().zip(labels).map(key).collect();
+        let (axes, what) = (Rc::clone(axes), what.to_owned());
+        figures.push(Figure {
+            title,
+            label: format!(
+                "{} under {}: share of samples at or above each value, {of}",
+                grid.title(),
+                load_title(load)
+            ),
+            draw: Box::new(move |label| ccdf::draw(&curves, &axes, &what, label)),
+            keys,
+            values: Some("mean"),
+            notes: Vec::new(),
+            wide: false,
+        });
     }
     figures
 }

@@ -1,0 +1,237 @@
+//! The first sheet of a page below its answer, for those to whom one sends it: the machine,
+//! verdicts with a picture, who takes the time, what to do, and how it was measured.
+
+use tompion_model::{Environment, factor, format_ns};
+
+use super::opening::{facts, tiles};
+use super::{Machine, Section};
+use crate::blocks::{Block, Column, Content, Entry, Item, Items, Layout, Media, Row, Table};
+use crate::clock_right::clocks;
+use crate::data::ReportData;
+use crate::environment::memory;
+use crate::figures::{percent, plural, shell_words};
+use crate::grid::sort_loads;
+use crate::summary::{PANELS, verdicts};
+use crate::time_lost::{Kind, Lost, ranked};
+
+pub(super) static ENTRY: Section = Section {
+    name: "summary",
+    title: "Summary",
+    question: None,
+    probe: None,
+    blocks,
+    // What it says stands in the other sections, too.
+    machine: Machine::Keys(|_, _| {}),
+};
+
+/// Causes, and pieces of advice, that a sheet has room for.
+const MOST: usize = 4;
+
+/// Steps of a remedy that a sheet has room for.
+const STEPS: usize = 2;
+
+fn blocks(data: &ReportData) -> Vec<Block<'_>> {
+    let mut cards: Vec<(String, Vec<Block<'_>>)> = Vec::new();
+    cards.extend(fit(data));
+    cards.push(("Who takes the time".to_owned(), causes(data)));
+    cards.push(("How it was measured".to_owned(), measured(data)));
+    cards.push(("What to do".to_owned(), remedies(data)));
+    let contents = [
+        Content::Pairs(parts(data)),
+        Content::Tiles(tiles(data)),
+        Content::Cards(cards),
+    ];
+    contents.map(|content| content.on(Media::PAGE)).into()
+}
+
+/// What the machine is, part by part: a row with an answer for each.
+fn parts(data: &ReportData) -> Vec<(String, String)> {
+    let environment = &data.record().header.environment;
+    let rows = [
+        ("Machine", machine(environment)),
+        ("Kernel", kernel(environment)),
+        ("Clocksource", clocksource(environment)),
+        ("Clock", clocks(data).answer()),
+    ];
+    let known = rows.into_iter().filter(|(_, value)| !value.is_empty());
+    known
+        .map(|(label, value)| (label.to_owned(), value))
+        .collect()
+}
+
+/// For example `KVM guest, Firecracker, 2 CPUs AMD EPYC, 4.00 GiB`.
+fn machine(e: &Environment) -> String {
+    let (machine, virtual_) = (&e.machine, &e.virtualization);
+    let cpus = machine.cpus_online.map(|n| {
+        let cpus = plural(u64::from(n), "CPU", "CPUs");
+        format!(
+            "{n} {cpus} {}",
+            machine.cpu_model.as_deref().unwrap_or_default()
+        )
+    });
+    let all = [
+        virtual_
+            .hypervisor
+            .as_ref()
+            .map(|name| format!("{name} guest")),
+        virtual_.machine_monitor.clone(),
+        e.container
+            .kind
+            .as_ref()
+            .map(|kind| format!("{kind} container")),
+        cpus.map(|cpus| cpus.trim_end().to_owned()),
+        machine.memory_bytes.map(memory),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// For example `Linux 6.18.0, 250 Hz tick, voluntary preemption`.
+fn kernel(e: &Environment) -> String {
+    let kernel = &e.kernel;
+    let all = [
+        kernel
+            .release
+            .as_ref()
+            .map(|release| format!("Linux {release}")),
+        kernel.tick_rate_hz.map(|hz| format!("{hz} Hz tick")),
+        kernel
+            .preemption
+            .as_ref()
+            .map(|how| format!("preemption {how}")),
+        e.clock
+            .timer_slack_ns
+            .map(|ns| format!("timer slack {}", format_ns(ns as f64))),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// For example `tsc (of tsc, kvm-clock)`.
+fn clocksource(e: &Environment) -> String {
+    let of = match e.clock.clocksources_available.as_slice() {
+        [] | [_] => String::new(),
+        several => format!(" (of {})", several.join(", ")),
+    };
+    let name = e.clock.clocksource.as_ref();
+    name.map_or_else(String::new, |name| format!("{name}{of}"))
+}
+
+/// The verdicts as a table, and as a picture.
+fn fit(data: &ReportData) -> Vec<(String, Vec<Block<'_>>)> {
+    let Some(found) = verdicts(data) else {
+        return Vec::new();
+    };
+    let (table, left_out) = found.table();
+    let mut first = vec![Content::Table(table).into()];
+    if left_out > 0 {
+        let text = format!("Another {left_out} below, under “Is time good enough here?”.");
+        first.push(Content::Note(text).into());
+    }
+    let mut pictures = found.pictures();
+    let further = pictures.len().saturating_sub(1);
+    pictures.truncate(1);
+    let mut second = vec![Content::Figures(Layout::Below, pictures).into()];
+    if further > 0 {
+        let text = format!("The first {PANELS}; others below, under “Is time good enough here?”.");
+        second.push(Content::Note(text).into());
+    }
+    vec![
+        ("Fit for".to_owned(), first),
+        ("How late, and how late it may be".to_owned(), second),
+    ]
+}
+
+/// What took most of the time of a busy loop.
+fn causes(data: &ReportData) -> Vec<Block<'_>> {
+    let all = ranked(data);
+    let lost: Vec<&Lost> = all.iter().filter(|l| l.kind == Kind::Running).collect();
+    if lost.is_empty() {
+        let none = match data.shown().any(|s| s.view.stalls.is_some()) {
+            true => "Nothing took a ten-thousandth of the time of a busy loop.",
+            false => "No busy loop was watched in this run; tompion measure stalls does that.",
+        };
+        return vec![Content::Text(none.to_owned()).into()];
+    }
+    let row = |l: &&Lost| {
+        let entries = vec![
+            Entry::Text(l.load.clone()),
+            Entry::Text(percent(l.share)),
+            Entry::Text(format_ns(l.longest_ns)),
+            Entry::Text(format_ns(l.watched_ns)),
+        ];
+        Row::new(l.what.clone(), entries)
+    };
+    let table = Table::of(
+        "Of a busy loop’s time",
+        [Column::words("load")]
+            .into_iter()
+            .chain(Column::all(["share", "longest", "in"]))
+            .collect(),
+        lost.iter().take(MOST).map(row).collect(),
+    );
+    vec![Content::Table(table).into()]
+}
+
+/// What would help: the clock's remedy, and what helped in this run.
+fn remedies(data: &ReportData) -> Vec<Block<'_>> {
+    let item = |figure: String, text: String, how: String| Item {
+        figure,
+        sure: true,
+        text,
+        how: Some(how),
+        more: Vec::new(),
+        media: Media::PAGE,
+    };
+    let clock = clocks(data)
+        .wall_clock
+        .and_then(|c| c.remedy)
+        .map(|remedy| {
+            let steps: Vec<String> = remedy.steps.into_iter().take(STEPS).collect();
+            item("clock".to_owned(), remedy.what, steps.join("\n"))
+        });
+    let advice = &data.assessment().advice;
+    let helped = advice.iter().filter(|a| a.effective).map(|a| {
+        item(
+            format!("{} → {}", format_ns(a.before_ns), format_ns(a.after_ns)),
+            a.sentence.clone(),
+            a.how.clone(),
+        )
+    });
+    let items: Vec<Item> = clock.into_iter().chain(helped).take(MOST).collect();
+    if items.is_empty() {
+        let none = match advice.is_empty() {
+            true => "This run tried no remedy; tompion advise does that.",
+            false => "Nothing that this run tried helped beyond noise.",
+        };
+        return vec![Content::Text(none.to_owned()).into()];
+    }
+    vec![Content::Items(Items::Ranked, items).into()]
+}
+
+/// When, how long, how, and the names by which the run is known.
+fn measured(data: &ReportData) -> Vec<Block<'_>> {
+    let record = data.record();
+    let header = &record.header;
+    let mut all = facts(record);
+    let ends = record.trials.iter().map(|t| t.started_ns + t.duration_ns);
+    all.extend(
+        ends.max()
+            .filter(|ns| *ns > 0)
+            .map(|ns| format_ns(ns as f64)),
+    );
+    let mut loads: Vec<&str> = data
+        .cells()
+        .iter()
+        .map(|c| c.factors.level(factor::LOAD))
+        .collect();
+    sort_loads(&mut loads);
+    loads.dedup();
+    loads.retain(|load| !load.is_empty());
+    if !loads.is_empty() {
+        all.push(format!("loads {}", loads.join(", ")));
+    }
+    all.push(format!("seed {}", header.design.seed));
+    all.push(shell_words(&header.command_line));
+    all.extend(record.run_id.as_ref().map(|id| format!("run {id}")));
+    all.push(format!("SHA-256 of run.json {}", data.sha256()));
+    vec![Content::Facts(all).into()]
+}
