@@ -73,7 +73,7 @@ pub(crate) fn sign(outcome: Outcome) -> (Sign, Look) {
     match outcome {
         Outcome::Pass => (Sign::Dot, Look::of(1, 0)),
         Outcome::Fail => (Sign::Cross, Look::of(0, 0)),
-        Outcome::Inconclusive => (Sign::Diamond, Look::of(3, 0)),
+        _ => (Sign::Diamond, Look::of(3, 0)),
     }
 }
 

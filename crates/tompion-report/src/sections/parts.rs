@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 use tompion_assess::parts::{Part, Seen, parts};
 
-use super::{Machine, Section};
+use super::{Machine, Question, Section};
 use crate::blocks::{Block, Column, Content, Entry, Media, Row, Table};
 use crate::data::ReportData;
 
 pub(super) static ENTRY: Section = Section {
     name: "parts",
     title: "Who takes the time",
-    contents: "Who takes it",
+    question: Some(Question::Lost),
     probe: None,
     blocks,
     machine: Machine::Keys(keys),

@@ -1,6 +1,7 @@
 //! The first sheet of a page below its answer, for those to whom one sends it: the machine,
 //! verdicts with a picture, who takes the time, what to do, and how it was measured.
 
+use tompion_assess::parts::{Seen, parts as four};
 use tompion_model::{Environment, factor, format_ns};
 
 use super::opening::{facts, tiles};
@@ -47,12 +48,22 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 /// What the machine is, part by part: a row with an answer for each.
 fn parts(data: &ReportData) -> Vec<(String, String)> {
     let environment = &data.record().header.environment;
-    let rows = [
+    let mut rows = vec![
         ("Machine", machine(environment)),
         ("Kernel", kernel(environment)),
         ("Clocksource", clocksource(environment)),
-        ("Clock", clocks(data).answer()),
     ];
+    match Seen::of_run(data.record()) {
+        Some(seen) => rows.extend(four(&seen).map(|part| {
+            let name = match part.name {
+                "Kernel" => "Kernel costs",
+                "Host" => "Host takes",
+                name => name,
+            };
+            (name, format!("{}: {}", part.state.word(), part.sentence))
+        })),
+        None => rows.push(("Clock", clocks(data).answer())),
+    }
     let known = rows.into_iter().filter(|(_, value)| !value.is_empty());
     known
         .map(|(label, value)| (label.to_owned(), value))
