@@ -44,6 +44,16 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             )
         }));
     }
+    // A terminal has no room for a table with sentences.
+    let in_words = |(platform, part): (Option<&str>, &Part)| {
+        let place = platform.map_or_else(String::new, |p| format!(" on {p}"));
+        let value = format!("{}: {}", part.state.word(), part.sentence);
+        (format!("{}{place}", part.name), value)
+    };
+    let all = found
+        .iter()
+        .flat_map(|(platform, parts)| parts.iter().map(|part| (*platform, part)));
+    let pairs: Vec<(String, String)> = all.map(in_words).collect();
     let table = Table {
         by: "platform",
         ..Table::of(
@@ -56,7 +66,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
                 A state is ok, warn, FAIL or not measured.";
     vec![
         Content::Lead(lead.to_owned()).on(Media::PAGE),
-        Content::Table(table).into(),
+        Content::Pairs(pairs).on(Media::SCREEN),
+        Content::Table(table).on(Media::NOT_SCREEN),
         in_full(&found).on(Media::NOT_SCREEN),
     ]
 }
