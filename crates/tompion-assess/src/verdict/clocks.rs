@@ -285,7 +285,7 @@ mod tests {
             reads("rdtsc", 2_400),
             of_two_kinds("clock-monotonic", 2_400_000),
         ];
-        insta::assert_snapshot!(told(&clock)[0].sentence, @"Reading clock-monotonic costs 240 µs to 2.40 ms (blocks), 95.2 to 1000 (blocks) times rdtsc (2.45 µs): it leaves the vDSO or traps.");
+        insta::assert_snapshot!(told(&clock)[0].sentence, @"Reading clock-monotonic costs 240 µs to 2.40 ms (blocks), 96.2 to 1000 (blocks) times rdtsc (2.45 µs): it leaves the vDSO or traps.");
         let counter = [of_two_kinds("rdtsc", 180_000), reads(SYSCALL, 1_500)];
         let says = |cells: &[Cell], words: &str| {
             let sentence = &told(cells)[0].sentence;
@@ -293,7 +293,7 @@ mod tests {
         };
         says(
             &counter,
-            "(rdtsc) costs 18.0 µs to 180 µs (blocks), 11.5 to 118 (blocks) times a system call",
+            "(rdtsc) costs 18.0 µs to 180 µs (blocks), 11.5 to 120 (blocks) times a system call",
         );
         let coarse = with_steps(of_two_kinds("clock-monotonic", 500), 50_000.0, 0);
         says(

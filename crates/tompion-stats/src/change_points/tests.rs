@@ -238,6 +238,13 @@ fn p_is_read_between_the_rows_and_the_columns() {
     let at = |n, ratio| levels::p(ratio, n);
     assert_eq!(at(60, -100.0), (1.0, 1.0));
     assert!(at(60, 100.0).0 < 1e-15 && at(60, 100.0).1 > 0.0);
+    // Of 5 % in the rows of 60 and 90; between them, linear in the logarithm of the length.
+    let part = (75.0f64 / 60.0).ln() / 1.5f64.ln();
+    for (n, part) in [(60, 0.0), (75, part), (90, 1.0)] {
+        let (first, both) = (0.84 + part * (0.96 - 0.84), 2.94 + part * (3.18 - 2.94));
+        assert!((at(n, first).0 - 0.05).abs() < 1e-9, "{n}");
+        assert!((at(n, both).1 - 0.05).abs() < 1e-9, "{n}");
+    }
     for n in [16, 17, 23, 60, 75, 239, 240, 500] {
         let mut before = (1.0, 1.0);
         for step in -50..120 {

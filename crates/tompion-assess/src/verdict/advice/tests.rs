@@ -61,7 +61,7 @@ fn blocks_that_disagree_are_told_by_their_range() {
         ],
     ];
     let told = pairs.map(|cells| advice(&cells).remove(0));
-    insta::assert_snapshot!(told[0].sentence, @"With a timer slack of 1 ns the median wake-up latency of usleep (100 µs) at rest was 78.0 µs to 3.90 ms (blocks) before and 4.08 µs after (586 times lower, block by block).");
+    insta::assert_snapshot!(told[0].sentence, @"With a timer slack of 1 ns the median wake-up latency of usleep (100 µs) at rest was 78.0 µs to 3.90 ms (blocks) before and 4.08 µs after (19.3 to 975 times lower, block by block).");
     let says = |at: usize, words: &str| {
         let sentence = &told[at].sentence;
         assert!(sentence.contains(words), "{sentence}");
@@ -117,7 +117,7 @@ fn a_gain_of_blocks_that_disagree_is_told_by_its_range() {
     assert!(
         agreeing
             .sentence
-            .ends_with("(10.0 times lower, block by block)."),
+            .ends_with("(9.99 times lower, block by block)."),
         "{agreeing:?}"
     );
 }
