@@ -235,7 +235,11 @@ fn lengths_and_times_are_drawn_for_each_load() {
     };
     let has = |i: usize, cause: &str| bands(i).iter().any(|band| band == cause);
     for (i, hog) in [(0, false), (1, true)] {
-        assert!(has(i, "tick") && has(i, "preempted") == hog, "{:?}", bands(i));
+        assert!(
+            has(i, "tick") && has(i, "preempted") == hog,
+            "{:?}",
+            bands(i)
+        );
     }
     for width in [40, 64, 80, 100] {
         for line in terminal(&report, width, false).lines() {
