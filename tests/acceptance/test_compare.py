@@ -259,7 +259,7 @@ def terminal_form(directory):
     slow = record(directory / "slow", *usual, slack_ns=PLANTED_NS)
     done = tompion("compare", before, slow, "--within-run", "--fail-if", "usleep p90 > +1us")
     assert done.returncode == 2, done.stdout
-    assert "clock timer slack ns" in done.stdout and "✗ fail" in done.stdout
+    assert "clock timer slack ns" in done.stdout and "✗ FAIL" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines()), done.stdout
     assert "These two runs differ in the" in " ".join(done.stdout.split())
 

@@ -194,7 +194,7 @@ def test_of_what_wanders_nothing_false_is_printed(tmp_path, name, seed):
         # Where the median has no interval the reason stands below its table.
         why = cell["measured"]["over_blocks"]["median_ns"]["no_interval"]
         assert why is None or f"no 95 % interval: {why}" in text, form
-        assert "Not for VoIP" not in text and "Fit for" not in text, form
+        assert "Not for VoIP" not in text and "Good for" not in text, form
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -33,6 +33,7 @@ OTHERWISE = {
     ("crates/tompion-assess/src/compare/environment.rs", "clock"): "a part of the environment",
     ("crates/tompion-load/src/spec/values.rs", "others"): "the CPUs of neighbours",
     ("crates/tompion-report/src/documents/program.rs", "stalls"): "the heading of a column",
+    ("crates/tompion-report/src/plot/limits.rs", "limits"): "a kind of plot",
     ("crates/tompion-report/src/among.rs", "host"): "the platforms of a published table",
     ("crates/tompion-report/src/grid.rs", "cpu"): "the loads of a published table",
 }

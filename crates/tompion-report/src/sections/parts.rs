@@ -64,16 +64,18 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     };
     let lead = "Whether the clock is right; what the host takes from this machine; what the kernel's settings cost; and what else runs here. \
                 A state is ok, warn, FAIL or not measured.";
-    vec![
+    let mut blocks = vec![
         Content::Lead(lead.to_owned()).on(Media::PAGE),
         Content::Pairs(pairs).on(Media::SCREEN),
         Content::Table(table).on(Media::NOT_SCREEN),
-        in_full(&found).on(Media::NOT_SCREEN),
-    ]
+    ];
+    let in_full = in_full(&found);
+    blocks.extend(in_full.map(|content| content.on(Media::NOT_SCREEN)));
+    blocks
 }
 
 /// What the sentences have no room for.
-fn in_full<'a>(found: &[(Option<&str>, [Part; 4])]) -> Content<'a> {
+fn in_full<'a>(found: &[(Option<&str>, [Part; 4])]) -> Option<Content<'a>> {
     let mut lines = Vec::new();
     for (platform, parts) in found {
         let on = platform.map_or_else(String::new, |name| format!(" on {name}"));
@@ -86,11 +88,11 @@ fn in_full<'a>(found: &[(Option<&str>, [Part; 4])]) -> Content<'a> {
             );
         }
     }
-    Content::Fold {
+    (!lines.is_empty()).then(|| Content::Fold {
         title: "In full".to_owned(),
         open: false,
         blocks: vec![Content::List(lines).into()],
-    }
+    })
 }
 
 fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
