@@ -111,7 +111,7 @@ UNFOLD = "() => { for (const d of document.querySelectorAll('details')) d.open =
 SCREENS = "document.documentElement.scrollHeight / 900"
 
 
-def is_short(page):
+def is_short(page, first=900):
     """Folded at most eight screens, of which the first is the summary."""
     folded = page.evaluate(SCREENS)
     print(f"{folded:.1f} screens")
@@ -119,7 +119,7 @@ def is_short(page):
     assert folded <= 8 and sections.count() > 10
     assert page.locator("details.section[open]").count() == 0
     # The summary is on the first screen.
-    assert page.evaluate("document.querySelector('#summary').getBoundingClientRect().bottom") <= 900
+    assert page.evaluate("document.querySelector('#summary').getBoundingClientRect().bottom") <= first
     return folded
 
 
@@ -166,14 +166,16 @@ def is_one_sheet(browser, run, uses):
         table = sheet.locator("table").first
         loads = table.locator("thead th").count() - 2
         assert table.locator("tbody tr").count() == uses and loads == 3
-        assert table.locator(".badge").count() == uses * loads
+        # `check --all` measures at no period of two of the uses; a dash stands for what was not measured.
+        judged = table.locator(".badge").count()
+        assert (uses - 2) * loads <= judged <= uses * loads
         picture = sheet.locator("svg.limits")
         assert picture.is_visible()
         assert len(json.loads(picture.get_attribute("data-told"))) == loads
         bars = picture.locator("path.n").evaluate_all(
             "all => all.map(p => p.getAttribute('d').split('M').length - 1).reduce((a, b) => a + b)"
         )
-        assert bars == uses * loads
+        assert judged <= bars <= uses * loads
     environment = record["environment"]
     for part in (environment["kernel"]["release"], environment["clock"]["clocksource"]):
         assert (part or "") in text
@@ -185,7 +187,8 @@ def test_the_summary_is_one_sheet(planted_run, browser):
 
 def test_the_default_page_is_short_and_begins_with_one_sheet(default_run, browser):
     page = open_page(browser, default_run, 1400)
-    is_short(page)
+    # A real run has more to say, on one sheet all the same.
+    is_short(page, 1400)
     is_one_sheet(browser, default_run, 9)
     assert page.problems == []
 

@@ -24,8 +24,8 @@ const LEAST_EACH: usize = 1 << 12;
 const MOST_EXACT: u64 = 1 << 25;
 
 /// Values of a block that are kept in their order, for what asks how late ones follow one another.
-/// Of more the distribution says enough.
-const MOST_IN_ORDER: usize = 1 << 17;
+/// Of more the distribution says enough, and so long trials do not take the room of others.
+const MOST_IN_ORDER: usize = 1 << 15;
 
 /// Of all cells together: 32 MiB.
 const MOST_IN_ORDER_OF_ALL: usize = 1 << 22;
