@@ -7,11 +7,11 @@ use tompion_assess::verdict::{
     LateUnder, Lateness, LatenessRow, LoadVerdict, Outcome, ProfileVerdict, lateness,
 };
 use tompion_assess::wall_clock::wall_clock;
-use tompion_model::{Environment, factor, format_duration, format_ns, level_in_words};
+use tompion_model::{Environment, format_duration, format_ns, level_in_words};
 
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
-use crate::grid::sort_loads;
+use crate::grid::all_loads;
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
@@ -59,10 +59,7 @@ impl<'a> Answer<'a> {
         let profiles = &data.assessment().profiles;
         let mut loads = verdicts::loads(profiles);
         if loads.is_empty() {
-            let all = data.cells().iter().map(|c| c.factors.level(factor::LOAD));
-            loads = all.collect();
-            sort_loads(&mut loads);
-            loads.dedup();
+            loads = all_loads(data);
         }
         let loads = loads.into_iter().map(str::to_owned).collect();
         let lateness = match data.record().platforms.is_empty() {

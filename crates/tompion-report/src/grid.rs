@@ -156,6 +156,15 @@ fn method_rank(probe: &str, method: &str) -> usize {
     place.unwrap_or(usize::MAX)
 }
 
+/// The loads of a run, each once, in the order in which they are shown.
+pub(crate) fn all_loads(data: &ReportData) -> Vec<&str> {
+    let all = data.cells().iter().map(|c| c.factors.level(factor::LOAD));
+    let mut loads: Vec<&str> = all.collect();
+    sort_loads(&mut loads);
+    loads.dedup();
+    loads
+}
+
 /// Loads in the order of the list of them; others follow by name.
 pub(crate) fn sort_loads(loads: &mut [&str]) {
     let place = |level: &str| tompion_load::loads().position(|l| l.name == level);

@@ -9,7 +9,7 @@ use crate::blocks::{Block, Content, Media, Tile};
 use crate::data::{ReportData, Shown};
 use crate::environment::emulation;
 use crate::figures::{count, plural};
-use crate::grid::{sort_loads, variant};
+use crate::grid::{all_loads, variant};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 
 pub(super) static ENTRY: Section = Section {
@@ -66,13 +66,7 @@ fn answer(data: &ReportData) -> (Vec<String>, Option<String>) {
 
 /// A sentence for each probe and load.
 fn measured(data: &ReportData) -> Vec<String> {
-    let mut loads: Vec<&str> = data
-        .cells()
-        .iter()
-        .map(|c| c.factors.level(factor::LOAD))
-        .collect();
-    sort_loads(&mut loads);
-    loads.dedup();
+    let loads = all_loads(data);
     let mut sentences = Vec::new();
     for probe in SECTIONS.iter().filter_map(|s| s.probe) {
         for load in &loads {

@@ -2,7 +2,7 @@
 //! verdicts with a picture, who takes the time, what to do, and how it was measured.
 
 use tompion_assess::parts::{Seen, parts as four};
-use tompion_model::{Environment, factor, format_ns};
+use tompion_model::{Environment, format_ns};
 
 use super::opening::{facts, tiles};
 use super::{Machine, Section};
@@ -11,7 +11,7 @@ use crate::clock_right::clocks;
 use crate::data::ReportData;
 use crate::environment::memory;
 use crate::figures::{percent, plural, shell_words};
-use crate::grid::sort_loads;
+use crate::grid::all_loads;
 use crate::summary::{PANELS, verdicts};
 use crate::time_lost::{Kind, Lost, ranked};
 
@@ -229,13 +229,7 @@ fn measured(data: &ReportData) -> Vec<Block<'_>> {
             .filter(|ns| *ns > 0)
             .map(|ns| format_ns(ns as f64)),
     );
-    let mut loads: Vec<&str> = data
-        .cells()
-        .iter()
-        .map(|c| c.factors.level(factor::LOAD))
-        .collect();
-    sort_loads(&mut loads);
-    loads.dedup();
+    let mut loads = all_loads(data);
     loads.retain(|load| !load.is_empty());
     if !loads.is_empty() {
         all.push(format!("loads {}", loads.join(", ")));
