@@ -361,6 +361,8 @@ FULL = {
     # Minutes of making and measuring: test_millions_of_distinct_values and test_lab have less.
     "test_a_run_of_a_hundred_million_rows_is_read",
     "test_a_lab_of_two_hundred_cells_is_measured_and_read",
+    # Seventy-five seconds: the quick one shows the same way from command to page.
+    "test_from_command_to_page_it_takes_no_longer_than_promised[default]",
     # That a true effect is found, and none where there is none, is seen in virtual time.
     "test_a_neighbour_that_is_stopped_and_continued_takes_its_share_of_the_cpu",
 }
