@@ -2,7 +2,6 @@
 //! and what else goes on here. Pure: it goes by what a run recorded.
 
 mod clock;
-mod disturbed;
 mod here;
 mod host;
 mod kernel;
@@ -11,7 +10,6 @@ mod seen;
 mod taken;
 mod words;
 
-pub use disturbed::{Beyond, by_other_programs};
 pub use part::{Part, SENTENCE, State};
 pub use seen::Seen;
 

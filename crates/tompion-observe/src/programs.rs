@@ -1,7 +1,7 @@
 //! Who else uses the CPUs: the CPU time of all programs that are seen, read before and after a
 //! trial.
 //!
-//! A look reads `/proc/PID/stat` of every process and the first line of `/proc/stat`: some 15 us
+//! A look reads `/proc/PID/stat` of every process and the first line of `/proc/stat`: some 14 us
 //! a process, on the controlling thread, before the first and after the last time stamp of a
 //! trial. Where there are so many processes that looking would take more than 2 % of the time,
 //! trials are left without.

@@ -52,10 +52,9 @@ pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Op
     let taken = cell.blocks.iter().skip(part.skipped);
     let samples = taken.map(Distribution::len).sum();
     let ordered = blocks.in_order().filter(|_| quantile >= LEAST_QUANTILE);
-    let decision = match ordered {
-        Some(values) => by_number(&values, quantile, limit_ps, part, samples),
-        None => by_interval(&blocks, &found, quantile, limit_ps, part.error, samples),
-    };
+    let decision = ordered
+        .and_then(|values| by_number(&values, quantile, limit_ps, part, samples))
+        .unwrap_or_else(|| by_interval(&blocks, &found, quantile, limit_ps, part.error, samples));
     // Blocks of many samples must not outvote the others, which the printed figure heeds.
     let agrees = match decision.outcome {
         Outcome::Pass => found.value <= limit_ps,
@@ -116,8 +115,15 @@ fn whole(limit_ps: f64) -> i64 {
     limit_ps.floor().clamp(i64::MIN as f64, i64::MAX as f64) as i64
 }
 
-/// By the samples beyond the limit, looked at after each block; values are those of the blocks to judge by.
-fn by_number(values: &[&[i64]], quantile: f64, limit_ps: f64, part: Part, taken: u64) -> Decision {
+/// By the samples beyond the limit, looked at after each block; values are those of the blocks to judge by. `None`
+/// without any.
+fn by_number(
+    values: &[&[i64]],
+    quantile: f64,
+    limit_ps: f64,
+    part: Part,
+    taken: u64,
+) -> Option<Decision> {
     let planned = part.planned.saturating_sub(part.skipped).max(1);
     let all: Vec<i64> = values.concat();
     let limit = whole(limit_ps);
@@ -130,29 +136,22 @@ fn by_number(values: &[&[i64]], quantile: f64, limit_ps: f64, part: Part, taken:
         let may_decide = done >= 1.0 - 1e-9 || has_many_late(&all[..seen], limit, quantile);
         let test = may_decide.then(|| LimitTest::of(&all[..seen], limit, quantile));
         match test.flatten().map(|test| watch.look(&test, done)) {
-            Some(Limit::Kept) => return Decision::clear(Outcome::Pass),
-            Some(Limit::Exceeded) => return Decision::clear(Outcome::Fail),
+            Some(Limit::Kept) => return Some(Decision::clear(Outcome::Pass)),
+            Some(Limit::Exceeded) => return Some(Decision::clear(Outcome::Fail)),
             Some(Limit::Open) | None => {}
         }
     }
-    let Some(test) = LimitTest::of(&all, limit, quantile) else {
-        let name = quantile_name(quantile);
-        return Decision {
-            outcome: Outcome::Inconclusive,
-            missing: interval_free_samples(quantile, part.error),
-            reason: Some(format!("too few samples for the {name}")),
-        };
-    };
+    let test = LimitTest::of(&all, limit, quantile)?;
     let exceeds = |times: f64| LimitTest::of(&all, whole(limit_ps * times), quantile);
     let near = exceeds(1.0 / NEAR).is_some_and(|t| t.p_exceeded() <= part.error)
         && exceeds(NEAR).is_some_and(|t| t.p_kept() <= part.error);
     if near {
         let [low, high] = [limit_ps / NEAR, limit_ps * NEAR].map(|ps| format_ns(ps / 1e3));
-        return Decision {
+        return Some(Decision {
             outcome: Outcome::NearLimit,
             missing: 0,
             reason: Some(format!("between {low} and {high}")),
-        };
+        });
     }
     let name = quantile_name(quantile);
     // Filled in values are none that were taken.
@@ -165,16 +164,11 @@ fn by_number(values: &[&[i64]], quantile: f64, limit_ps: f64, part: Part, taken:
         1 => format!("too few samples: {name} needs 1 more sample"),
         n => format!("too few samples: {name} needs {n} more samples"),
     };
-    Decision {
+    Some(Decision {
         outcome: Outcome::Inconclusive,
         missing,
         reason: Some(reason),
-    }
-}
-
-/// Samples of which none is late that show a limit to be kept.
-fn interval_free_samples(quantile: f64, error: f64) -> u64 {
-    (error.ln() / quantile.ln()).ceil() as u64
+    })
 }
 
 fn has_many_late(values: &[i64], limit: i64, quantile: f64) -> bool {

@@ -140,6 +140,19 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    /// Of a trial of 400 ms.
+    fn limits() -> Limits {
+        Limits {
+            samples: 1000,
+            time_ns: 400 * MS,
+            least_samples: 0,
+            patience_ns: 0,
+            rows: 1 << 16,
+            granularity: false,
+            stop: Default::default(),
+        }
+    }
+
     fn sleeper(method: &str, target_ns: u64) -> Sleeper {
         Sleeper {
             method: method.parse().unwrap(),
@@ -158,15 +171,7 @@ mod tests {
             },
             sleeper("usleep", 3 * MS),
         ];
-        let limits = Limits {
-            samples: 1000,
-            time_ns: 400 * MS,
-            least_samples: 0,
-            patience_ns: 0,
-            rows: 1 << 16,
-            granularity: false,
-            stop: Default::default(),
-        };
+        let limits = limits();
         let found = Company::default().measure(&sleepers, &limits).unwrap();
         let [all, alone] = &found[..] else {
             panic!("two outcomes")
@@ -200,15 +205,7 @@ mod tests {
             sleeper("usleep", 3 * MS),
             sleeper("clock-nanosleep-abs", 20 * MS),
         ];
-        let limits = Limits {
-            samples: 1000,
-            time_ns: 400 * MS,
-            least_samples: 0,
-            patience_ns: 0,
-            rows: 1 << 16,
-            granularity: false,
-            stop: Default::default(),
-        };
+        let limits = limits();
         let mut company = Company::default();
         // The second time by the same threads.
         for _ in 0..2 {
