@@ -7,9 +7,12 @@ import subprocess
 import time
 
 import jsonschema
+import numpy as np
 import pytest
 
 from conftest import ROOT, TOMPION, planted, tompion
+from known_series import trials
+from run_generator import write_run
 from terminal import in_terminal
 
 USES = ["packet pacing at 300 Mbit/s", "packet pacing at 100 Gbit/s", "12 µs packet scheduler",
@@ -123,3 +126,30 @@ def test_the_answer_for_machines_is_small_and_keeps_its_schema(tmp_path):
     profiles = json.loads(tompion("report", tmp_path / "r", "--json", check=0).stdout)["assessment"]["profiles"]
     for use, profile in zip(answer["uses"], profiles, strict=True):
         assert (use["name"], use["outcome"]) == (profile["name"], profile["outcome"])
+
+
+
+def test_each_remedy_that_a_verdict_takes_is_numbered_and_listed(tmp_path):
+    """A sleep that does not do at three periods, and three remedies that do."""
+    us = 1_000_000
+    cells = [
+        ("clock-nanosleep-abs", "default", "12us", 50), ("busy-wait", None, "12us", 2),
+        ("clock-nanosleep-abs", "default", "1ms", 150), ("clock-nanosleep-abs", "1ns", "1ms", 60),
+        ("clock-nanosleep-abs", "default", "7812500ns", 900), ("tompion-hybrid", None, "7812500ns", 30),
+    ]
+    blocks = [np.arange(1_000) % 7 for _ in range(6)]
+    written = []
+    for method, slack, target, level in cells:
+        factors = {"probe": "wake-up", "method": method, "target": target, "load": "idle"}
+        factors |= {"timer-slack": slack} if slack else {}
+        written += trials([values * 1000 + level * us for values in blocks], factors)
+    run = write_run(tmp_path / "run", written)
+    for columns in (80, 100):
+        lines = screen_of(in_terminal(columns, "report", run, "--screen"))
+        assert len(lines) <= 40 and max(map(len, lines[:-2])) <= columns
+        steps = {line.split()[0]: line for line in lines if re.match(r"  [1-9]  ", line)}
+        for use, remedy in [("packet pacing at 1 Gbit/s", "spinning"), ("1 kHz control loop", "slack 1 ns"),
+                            ("128 Hz game server", "hybrid sleep")]:
+            [line] = [line for line in lines if line.startswith(use)]
+            number = re.search(r"with ([1-9])\b", line)[1]
+            assert remedy in steps[number], (line, steps)

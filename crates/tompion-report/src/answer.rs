@@ -3,6 +3,7 @@
 //! At most [`LINES`] lines; none is lost at 80 columns.
 
 use tompion_assess::parts::{Part, Seen, parts};
+use tompion_assess::verdict::remedies::REMEDIES;
 use tompion_assess::verdict::{
     LateUnder, Lateness, LatenessRow, LoadVerdict, Outcome, ProfileVerdict, lateness,
 };
@@ -282,21 +283,23 @@ impl<'a> Answer<'a> {
             return Vec::new();
         }
         let mut lines = vec![String::new(), paint.bold("Do now")];
-        for (i, step) in self.advice.iter().enumerate() {
+        let numbered = |(i, step): (usize, &Step)| {
             let first = format!("  {}  ", i + 1);
             let what = wrap(&plain(&step.what), width, &first, "     ");
             let effect = wrap(&plain(&step.effect), width, "     ", "     ");
-            let both = [what, effect].join("\n");
-            let both: Vec<String> = both.lines().map(str::to_owned).collect();
-            if lines.len() + both.len() > room {
-                lines.push(format!(
-                    "     ... {} more in the report",
-                    self.advice.len() - i
-                ));
-                break;
-            }
-            lines.extend(both);
+            [what, effect].join("\n")
+        };
+        let whole: Vec<String> = self.advice.iter().enumerate().map(numbered).collect();
+        let whole: Vec<&str> = whole.iter().flat_map(|step| step.lines()).collect();
+        if lines.len() + whole.len() <= room {
+            lines.extend(whole.into_iter().map(str::to_owned));
+            return lines;
         }
+        // Verdicts name them by number: each has a line at least.
+        let short =
+            |(i, step): (usize, &Step)| cut(&format!("  {}  {}", i + 1, plain(&step.what)), width);
+        lines.extend(self.advice.iter().enumerate().map(short));
+        lines.push("     What they gain and cost: tompion report".to_owned());
         lines
     }
 
@@ -430,7 +433,21 @@ fn steps(data: &ReportData, lateness: Option<&Lateness>) -> Vec<Step> {
                 effect: effect(lateness, before, row),
             })
     });
-    clock.into_iter().chain(remedies).collect()
+    let mut steps: Vec<Step> = clock.into_iter().chain(remedies).collect();
+    // Those of periods that the table of lateness does not have.
+    for remedy in REMEDIES.iter().filter(|r| is_taken(r.name)) {
+        if !steps
+            .iter()
+            .any(|s| s.remedy.as_deref() == Some(remedy.name))
+        {
+            steps.push(Step {
+                remedy: Some(remedy.name.to_owned()),
+                what: format!("{}: {}", remedy.name, remedy.words.how),
+                effect: format!("costs: {}", remedy.words.price),
+            });
+        }
+    }
+    steps
 }
 
 /// What a remedy was shown to do under each load, and what it costs.
