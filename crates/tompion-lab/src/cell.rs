@@ -107,6 +107,7 @@ impl CellJob {
                 plan.design(),
                 tool,
                 vec!["tompion".to_owned(), CELL_ARG.to_owned()],
+                tompion_host::detect(),
             ),
             loads: &plan.loads,
             load_directory: Some(place.path().to_path_buf()),

@@ -461,6 +461,10 @@ pub(crate) enum Sign {
     Cross,
     /// The outline of a square on its corner.
     Diamond,
+    /// The outline of a square.
+    Square,
+    /// A plus.
+    Plus,
     /// A short upright line.
     Bar,
 }
@@ -484,7 +488,7 @@ impl Key {
     pub(crate) fn classes(&self) -> String {
         let kind = match self.sign {
             Sign::Dot => "e",
-            Sign::Line | Sign::Cross | Sign::Diamond => "l",
+            Sign::Line | Sign::Cross | Sign::Diamond | Sign::Square | Sign::Plus => "l",
             Sign::Bar => "n",
         };
         format!("{kind} {}", self.look.classes())
@@ -497,6 +501,8 @@ impl Key {
             Sign::Dot => "M15 5h0",
             Sign::Cross => "M11 1L19 9M19 1L11 9",
             Sign::Diamond => "M15 1L19 5L15 9L11 5L15 1",
+            Sign::Square => "M11 1H19V9H11V1",
+            Sign::Plus => "M10 5H20M15 0V10",
             Sign::Bar => "M15 0V10",
         }
     }

@@ -19,6 +19,15 @@ pub(crate) const PANELS: usize = 4;
 /// Columns of verdicts that stand beside a picture; more are rows.
 const COLUMNS: usize = 4;
 
+/// What a picture has a sign for.
+const SIGNS: [Outcome; 5] = [
+    Outcome::Pass,
+    Outcome::WithRemedy,
+    Outcome::NearLimit,
+    Outcome::Inconclusive,
+    Outcome::Fail,
+];
+
 /// Rows of a sheet.
 const ROWS: usize = 14;
 
@@ -146,10 +155,16 @@ impl Verdicts<'_> {
                 let (_, words) = word(outcome).split_once(' ').unwrap_or_default();
                 (sign, look, words)
             };
-            let mut keys: Vec<Key> = [Outcome::Pass, Outcome::Inconclusive, Outcome::Fail]
+            let shown = |outcome: &Outcome| {
+                let mut marks = panels.iter().flat_map(|p: &Panel| p.marks.iter().flatten());
+                marks.any(|m| m.outcome == *outcome)
+            };
+            let mut keys: Vec<Key> = SIGNS
+                .into_iter()
+                .filter(shown)
                 .map(verdict)
                 .map(|(sign, look, words)| key(sign, look, words))
-                .into();
+                .collect();
             keys.push(key(Sign::Bar, limits::sign(Outcome::Pass).1, "limit"));
             Figure {
                 label: format!(
@@ -195,7 +210,9 @@ fn entry(cell: &Option<Cell<'_>>) -> Entry {
 
 fn mark(cell: &Cell<'_>, name: &str, place: &str) -> Option<Mark> {
     let v = cell.judged?;
-    let value = match Judged::of(v) {
+    let judged = Judged::of(v);
+    let beyond = matches!(judged, Judged::Beyond(..)) && cell.outcome == Outcome::Fail;
+    let value = match judged {
         Judged::Value(quantile, value) => format!("{quantile} {value}"),
         Judged::Beyond(quantile, limit) => format!("{quantile} > {limit}"),
         Judged::TooFew(_) => "too few samples".to_owned(),
@@ -205,6 +222,7 @@ fn mark(cell: &Cell<'_>, name: &str, place: &str) -> Option<Mark> {
         outcome: cell.outcome,
         limit_ns: v.limit_ns,
         late_ns: v.supported_estimate_ns().filter(|ns| ns.is_finite()),
+        beyond,
         interval_ns: v.supported_estimate_ns().and(v.low_ns.zip(v.high_ns)),
         told: format!(
             "{name}, {place}: {value}, limit {}: {verdict}",

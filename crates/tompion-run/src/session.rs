@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tompion_load::{LoadSpec, USUAL_WRITE_BYTES, write_budget};
-use tompion_model::{Design, RunHeader, Status, note_kind, now_utc};
+use tompion_model::{Design, Environment, RunHeader, Status, note_kind, now_utc};
 use tompion_probe::{MeasuringThread, ThreadSettings};
 use tompion_store::{Directory, RunWriter};
 
@@ -212,14 +212,20 @@ fn try_threads(plan: &Plan) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is known of every run beforehand. `tool` is the program with its version.
-pub fn header(design: Design, tool: &str, command_line: Vec<String>) -> RunHeader {
+/// What is known of every run beforehand. `tool` is the program with its version, `environment`
+/// the machine as it is now.
+pub fn header(
+    design: Design,
+    tool: &str,
+    command_line: Vec<String>,
+    environment: Environment,
+) -> RunHeader {
     RunHeader {
         command_line,
         tool: tool.to_owned(),
         started_at: now_utc(),
         design,
-        environment: tompion_host::detect(),
+        environment,
         guards: vec![
             "A fresh thread measures beside each load; every trial sets its policy and slack \
              afresh."

@@ -16,6 +16,8 @@ mod machine;
 mod output;
 #[path = "planted/places.rs"]
 mod places;
+#[path = "planted/plants.rs"]
+mod plants;
 mod stop;
 
 use std::process::ExitCode;

@@ -26,6 +26,9 @@ const BESIDE: (i32, i32) = (20, 26);
 /// Characters of a name that fit at the left: 7.2 units each, of size 12 in a common face.
 const NAME: usize = 27;
 
+/// From a limit to the sign of what lies somewhere beyond it.
+const BEYOND: i32 = 8;
+
 /// A label below the axis with what parts it from the next.
 const LABEL: f64 = 46.0;
 
@@ -47,6 +50,8 @@ pub(crate) struct Mark {
     pub limit_ns: f64,
     /// How late it is; nothing where samples do not tell.
     pub late_ns: Option<f64>,
+    /// Later than the limit, but by how much is not known.
+    pub beyond: bool,
     /// From where to where that may be.
     pub interval_ns: Option<(f64, f64)>,
     /// All of it in words.
@@ -72,8 +77,10 @@ pub(crate) fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> Range<f64> {
 pub(crate) fn sign(outcome: Outcome) -> (Sign, Look) {
     match outcome {
         Outcome::Pass => (Sign::Dot, Look::of(1, 0)),
+        Outcome::WithRemedy => (Sign::Plus, Look::of(2, 0)),
+        Outcome::NearLimit => (Sign::Square, Look::of(3, 0)),
+        Outcome::Inconclusive | Outcome::NotMeasured => (Sign::Diamond, Look::of(3, 0)),
         Outcome::Fail => (Sign::Cross, Look::of(0, 0)),
-        _ => (Sign::Diamond, Look::of(3, 0)),
     }
 }
 
@@ -200,24 +207,40 @@ where
             line,
         ))?;
     }
-    let Some(late) = mark.late_ns else {
-        let (left, middle) = plot.map_coordinate(&(values.start, y));
-        let (base, top) = area.get_base_pixel();
-        let style = text(Ink::Label, 11, HPos::Left, VPos::Center);
-        area.draw_text("not known", &style, (left - base + u(3), middle - top))?;
-        return Ok(());
+    let (base, top) = area.get_base_pixel();
+    let Some(late) = mark.late_ns.or(mark.beyond.then_some(mark.limit_ns)) else {
+        // On the side of the limit that has more room.
+        let middle = (values.start * values.end).sqrt();
+        let (end, side, away) = match limit < middle {
+            true => (values.end, HPos::Right, -3),
+            false => (values.start, HPos::Left, 3),
+        };
+        let (x, y) = plot.map_coordinate(&(end, y));
+        let style = text(Ink::Label, 11, side, VPos::Center);
+        let at = (x - base + u(away), y - top);
+        return Ok(area.draw_text("not known", &style, at)?);
     };
     if sign == Sign::Dot {
         let dot = Circle::new((edge(late), y), 1, Ink::End(look).color());
         return plot.draw(&dot);
     }
     let (x, y) = plot.map_coordinate(&(edge(late), y));
-    let (base, top) = area.get_base_pixel();
-    let at = |dx: i32, dy: i32| (x - base + u(dx), y - top + u(dy));
-    let strokes = match sign {
+    // Beside the limit, with an arrow onwards.
+    let away = match mark.late_ns {
+        Some(_) => 0,
+        None => BEYOND,
+    };
+    let at = |dx: i32, dy: i32| (x - base + u(dx + away), y - top + u(dy));
+    let mut strokes = match sign {
         Sign::Cross => vec![vec![at(-4, -4), at(4, 4)], vec![at(4, -4), at(-4, 4)]],
+        Sign::Plus => vec![vec![at(-5, 0), at(5, 0)], vec![at(0, -5), at(0, 5)]],
+        Sign::Square => vec![vec![at(-4, -4), at(4, -4), at(4, 4), at(-4, 4), at(-4, -4)]],
         _ => vec![vec![at(0, -5), at(5, 0), at(0, 5), at(-5, 0), at(0, -5)]],
     };
+    if away > 0 {
+        strokes.push(vec![at(7, 0), at(14, 0)]);
+        strokes.push(vec![at(11, -3), at(14, 0), at(11, 3)]);
+    }
     for stroke in strokes {
         area.draw(&PathElement::new(stroke, line))?;
     }
@@ -241,6 +264,7 @@ mod tests {
             outcome,
             limit_ns: 5e6,
             late_ns: Some(late_ns),
+            beyond: false,
             interval_ns: Some((late_ns * 0.9, late_ns * 1.1)),
             told: format!("late by {late_ns}"),
         })
@@ -248,7 +272,13 @@ mod tests {
 
     #[test]
     fn each_verdict_has_a_sign_of_its_own_and_each_use_its_limit() {
-        let outcomes = [Outcome::Pass, Outcome::Inconclusive, Outcome::Fail];
+        let outcomes = [
+            Outcome::Pass,
+            Outcome::WithRemedy,
+            Outcome::NearLimit,
+            Outcome::Inconclusive,
+            Outcome::Fail,
+        ];
         let marks = outcomes.map(|o| mark(o, 2e5));
         let panel = |title: &str| Panel {
             title: title.into(),
@@ -257,14 +287,45 @@ mod tests {
         let panels = [panel("idle"), panel("cpu:level=70")];
         let values = range(panels.iter());
         assert_eq!(values, 1e5..1e7);
-        let names = ["VoIP", "audio", "a use of a very, very long name"].map(str::to_owned);
+        let names = [
+            "VoIP",
+            "audio",
+            "a use of a very, very long name",
+            "game",
+            "pacing",
+        ];
+        let names = names.map(str::to_owned);
         let drawn = draw(&names, &panels, &values, "what").expect("it can be drawn");
         let count = |what: &str| drawn.matches(what).count();
         // Limits of a row are one path each, since their verdicts differ.
-        assert_eq!(count(r#"<path class="n "#), 6);
+        assert_eq!(count(r#"<path class="n "#), 10);
         assert_eq!(count(r#"<path class="e "#), 2, "a dot for what passes");
         assert!(drawn.contains("late by 200000") && drawn.contains("a use of a very, very long…"));
         let signs = outcomes.map(|o| format!("{:?}", sign(o).0));
-        assert_eq!(signs, ["Dot", "Diamond", "Cross"]);
+        assert_eq!(signs, ["Dot", "Plus", "Square", "Diamond", "Cross"]);
+    }
+
+    #[test]
+    fn what_lies_somewhere_beyond_its_limit_is_drawn_beyond_it() {
+        let known = mark(Outcome::Fail, 6e6).expect("a mark");
+        let drawn = |late_ns, beyond| {
+            let mark = Mark {
+                late_ns,
+                beyond,
+                interval_ns: None,
+                ..known.clone()
+            };
+            let panel = Panel {
+                title: "idle".into(),
+                marks: vec![Some(mark)],
+            };
+            let values = 1e5..1e8;
+            draw(&["VoIP".to_owned()], &[panel], &values, "what").expect("it can be drawn")
+        };
+        let strokes = |svg: &str| svg.matches(r#"<path class="l "#).count();
+        let (unknown, beyond) = (drawn(None, false), drawn(None, true));
+        assert!(unknown.contains("not known") && !beyond.contains("not known"));
+        assert_eq!(strokes(&unknown), 0);
+        assert!(strokes(&beyond) > 0, "{beyond}");
     }
 }

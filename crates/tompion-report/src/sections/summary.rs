@@ -39,8 +39,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     cards.push(("What to do".to_owned(), remedies(data)));
     let contents = [
         Content::Pairs(parts(data)),
-        Content::Tiles(tiles(data)),
         Content::Cards(cards),
+        Content::Tiles(tiles(data)),
     ];
     contents.map(|content| content.on(Media::PAGE)).into()
 }
@@ -96,7 +96,7 @@ fn machine(e: &Environment) -> String {
     all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// For example `Linux 6.18.0, 250 Hz tick, voluntary preemption`.
+/// For example `Linux 6.18.0, 250 Hz tick, preemption voluntary`.
 fn kernel(e: &Environment) -> String {
     let kernel = &e.kernel;
     let all = [
@@ -109,9 +109,6 @@ fn kernel(e: &Environment) -> String {
             .preemption
             .as_ref()
             .map(|how| format!("preemption {how}")),
-        e.clock
-            .timer_slack_ns
-            .map(|ns| format!("timer slack {}", format_ns(ns as f64))),
     ];
     all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

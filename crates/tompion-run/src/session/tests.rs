@@ -11,7 +11,12 @@ use crate::plan::tests::options;
 fn settings(plan: &Plan, directory: &Path) -> SessionSettings<'static> {
     SessionSettings {
         destination: Destination::Named(directory.to_path_buf()),
-        header: header(plan.design(), "a collector", Vec::new()),
+        header: header(
+            plan.design(),
+            "a collector",
+            Vec::new(),
+            Environment::default(),
+        ),
         loads: &[],
         load_directory: None,
         load_time: plan.duration,

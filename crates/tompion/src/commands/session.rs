@@ -159,7 +159,7 @@ pub fn require_cpus(option: &str, cpus: &[u32]) -> anyhow::Result<()> {
 pub(super) fn header(design: Design) -> RunHeader {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let tool = concat!("tompion ", env!("CARGO_PKG_VERSION"));
-    session::header(design, tool, words.collect())
+    session::header(design, tool, words.collect(), crate::machine::environment())
 }
 
 /// How long each load may be on: the whole run, for all that is known beforehand.

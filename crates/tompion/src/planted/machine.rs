@@ -10,13 +10,16 @@ use rand_chacha::ChaCha8Rng;
 use tompion_cause::Cause;
 use tompion_load::LoadSpec;
 use tompion_model::{
-    CauseTotal, CpuUse, LoadEvidence, Mark, Measurement, ProgramUse, Recorder, Sample, StallPart,
-    Stalls, Throttling, factor, stall_parts,
+    CauseTotal, CpuUse, LoadEvidence, Mark, Measurement, Recorder, Sample, StallPart, Stalls,
+    Throttling, factor, stall_parts,
 };
 use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
 use tompion_run::probes::{ReadCost, TimerEvents, WakeUp, Way};
 use tompion_run::{Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSearch, Trial};
+
+pub use crate::plants::environment;
+use crate::plants::{Plants, number};
 
 /// The most samples of a trial: what is planted has no more in it.
 const MOST: u64 = 1000;
@@ -31,8 +34,6 @@ const DRIFT: &str = "PLANTED_DRIFT";
 const BEGINS: &str = "PLANTED_BEGINS_S";
 /// A file that holds by what factor all is slower, now.
 const FACTOR: &str = "PLANTED_FACTOR_FILE";
-/// The name of another program that keeps one of two CPUs busy.
-const OTHER: &str = "PLANTED_OTHER";
 /// How long a load takes to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -43,6 +44,7 @@ pub struct Machine {
     on: Option<(usize, Duration)>,
     step_s: i64,
     drift: f64,
+    plants: Plants,
     /// Always the same series.
     random: ChaCha8Rng,
 }
@@ -51,11 +53,12 @@ impl Machine {
     /// One with these loads, all of them off.
     pub fn new(loads: &[LoadSpec], _: &MachineSettings) -> Result<Self, Error> {
         Ok(Self {
-            now: Duration::from_secs_f64(planted_number(BEGINS, 1.0)),
+            now: Duration::from_secs_f64(number(BEGINS, 1.0)),
             loads: loads.to_vec(),
             on: None,
             step_s: std::env::var(STEP).map_or(0, |s| s.parse().expect("seconds")),
-            drift: planted_number(DRIFT, 0.0),
+            drift: number(DRIFT, 0.0),
+            plants: Plants::named(),
             random: ChaCha8Rng::seed_from_u64(0),
         })
     }
@@ -81,23 +84,30 @@ impl Machine {
         ((usual * 1000 + jitter) * factor).cast_signed()
     }
 
-    /// So many samples, `every` nanoseconds apart.
-    fn samples(&mut self, wanted: u64, every: u64, usual: u64, limits: &Limits) -> (Recorder, u64) {
+    /// So many samples, `every` nanoseconds apart; `asleep` until what they measure.
+    fn samples(
+        &mut self,
+        wanted: u64,
+        (every, usual): (u64, u64),
+        asleep: bool,
+        limits: &Limits,
+    ) -> (Recorder, u64) {
         let fit = limits.time_ns / (every + usual).max(1);
         let count = wanted.min(fit).clamp(WARM_UP, MOST);
         let mut recorder = Recorder::new(MOST as usize + 64, None);
         for i in 0..WARM_UP + count {
-            let value_ps = self.value_ps(usual);
+            let at_ns = i * (every + usual);
+            let due = self.now + Duration::from_nanos(at_ns + every);
+            let waited = self.plants.waited(i).filter(|_| asleep);
+            let (waited_ns, disturbed) = waited.unwrap_or((0, Mark::None));
+            let held_up_ns = self.plants.paused_ns(due) + waited_ns;
+            let value_ps = self.value_ps(usual) + (held_up_ns * 1000).cast_signed();
             recorder.push(Sample {
-                at_ns: i * (every + usual),
+                at_ns,
                 value_ps,
                 n: 1,
                 missed: 0,
-                mark: if i < WARM_UP {
-                    Mark::WarmUp
-                } else {
-                    Mark::None
-                },
+                mark: if i < WARM_UP { Mark::WarmUp } else { disturbed },
             });
         }
         (recorder, count)
@@ -123,30 +133,47 @@ impl Machine {
         })
     }
 
-    /// A loop whose only stalls are ten of the kernel's, 20 us each.
+    /// A loop with ten stalls of the kernel's, 20 us each, and what else is planted.
     fn stalls(&mut self, cpu: Option<u32>, threshold_ns: u64, time_ns: u64) -> (Outcome, Stalls) {
         const COUNT: u64 = 10;
         const NS: u64 = 20_000;
-        let cause = Cause::ALL[0];
-        let mut recorder = Recorder::new(64, None);
+        let own = (1..=COUNT).map(|i| (i * time_ns / (COUNT + 1), NS, Cause::ALL[0], None));
+        let mut all = self.plants.stalls(self.now, time_ns);
+        all.extend(own);
+        all.sort_by_key(|(at, ..)| *at);
+        let mut recorder = Recorder::new(all.len() + 64, None);
         let mut parts = Vec::new();
-        for i in 1..=COUNT {
-            let at_ns = i * time_ns / (COUNT + 1);
+        let mut causes: Vec<CauseTotal> = Vec::new();
+        for (at_ns, ns, cause, by) in &all {
+            let (at_ns, ns, cause) = (*at_ns, *ns, *cause);
             recorder.push(Sample {
                 at_ns,
-                value_ps: (NS * 1000).cast_signed(),
+                value_ps: (ns * 1000).cast_signed(),
                 n: 1,
                 missed: 0,
                 mark: Mark::None,
             });
             parts.push(StallPart {
                 at_ns,
-                ns: NS,
+                ns,
                 cause,
-                by: None,
+                by: by.clone(),
                 source: None,
                 because: "planted".to_owned(),
             });
+            match causes.iter_mut().find(|c| c.cause == cause) {
+                Some(total) => {
+                    total.ns += ns;
+                    total.parts += 1;
+                }
+                None => causes.push(CauseTotal {
+                    cause,
+                    by: by.clone(),
+                    ns,
+                    parts: 1,
+                    longest_ns: ns,
+                }),
+            }
         }
         let (mut data, storage) = recorder.finish();
         data.tables
@@ -172,16 +199,10 @@ impl Machine {
             wall_ns: time_ns,
             observed_ns: time_ns,
             own_ns: 0,
-            stalls: COUNT,
-            lost_ns: COUNT * NS,
+            stalls: all.len() as u64,
+            lost_ns: causes.iter().map(|c| c.ns).sum(),
             rows_lost: 0,
-            causes: vec![CauseTotal {
-                cause,
-                by: None,
-                ns: COUNT * NS,
-                parts: COUNT,
-                longest_ns: NS,
-            }],
+            causes,
         };
         (outcome, stalls)
     }
@@ -209,11 +230,13 @@ impl Machine {
             // Sleeps, and what probes of later versions do.
             let sleep: Option<&WakeUp> = probe.downcast_ref();
             let every = sleep.map_or(1_000_000, |s| s.target_ns);
+            let slack = cell.factors.level(factor::SLACK);
+            let late_ns = self.plants.sleep_ns(slack == "default");
             let grid = sleep.filter(|s| s.method.row().has_grid);
             let grid = grid.map(|s| s.target_ns);
-            (every, slow(55_000 * busy), grid, limits.time_ns)
+            (every, slow(late_ns * busy), grid, limits.time_ns)
         };
-        let (mut recorder, count) = self.samples(limits.samples, every, usual, limits);
+        let (mut recorder, count) = self.samples(limits.samples, (every, usual), !is_read, limits);
         if is_read {
             for i in 0..10 {
                 let value_ps = self.value_ps(usual);
@@ -248,32 +271,13 @@ impl Machine {
     }
 }
 
-/// A number that a test plants.
-fn planted_number(name: &str, usual: f64) -> f64 {
-    std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
-}
-
-/// What others took of two CPUs in so much time.
-fn other_programs(time: Duration) -> CpuUse {
-    let watched_ns = time.as_nanos() as u64;
-    let program = |name| ProgramUse {
-        name,
-        cpu_time_ns: watched_ns,
-    };
-    let most: Vec<ProgramUse> = std::env::var(OTHER).ok().map(program).into_iter().collect();
-    CpuUse {
-        watched_ns,
-        cpus: 2,
-        programs_ns: most.iter().map(|p| p.cpu_time_ns).sum(),
-        kernel_threads_ns: Some(0),
-        stolen_ns: None,
-        most,
-    }
-}
-
 impl Bench for Machine {
     fn guards(&self) -> Vec<String> {
         vec!["Nothing was measured: all values are planted.".to_owned()]
+    }
+
+    fn cpu_use_before(&self) -> Option<CpuUse> {
+        Some(self.plants.other_programs(Duration::from_secs(1)))
     }
 
     fn now(&mut self) -> Duration {
@@ -364,7 +368,7 @@ impl Bench for Machine {
             load: load.clone(),
             stalls,
             observation: None,
-            cpu_use: Some(other_programs(ended - started)),
+            cpu_use: Some(self.plants.other_programs(ended - started)),
         };
         Ok(found.into_iter().map(trial).collect())
     }

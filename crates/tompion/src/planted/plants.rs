@@ -1,0 +1,129 @@
+//! What a test plants in the machine, by environment variables.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tompion_cause::{Cause, Source};
+use tompion_model::{CpuUse, Environment, Mark, ProgramUse};
+
+/// A file of JSON whose keys take the place of those of the real machine's description.
+const ENVIRONMENT: &str = "PLANTED_ENVIRONMENT";
+/// The name of another program that keeps one of two CPUs busy.
+const OTHER: &str = "PLANTED_OTHER";
+/// So long the host stops all of the machine, in milliseconds, once in `PAUSED_EACH`.
+const PAUSE: &str = "PLANTED_PAUSE_MS";
+/// How late a sleep usually ends, in nanoseconds.
+const SLEEP: &str = "PLANTED_SLEEP_NS";
+/// How much later one ends with the default slack, in nanoseconds.
+const SLACK: &str = "PLANTED_SLACK_NS";
+
+const PAUSED_EACH: Duration = Duration::from_millis(1500);
+
+/// A sleep waits for a neighbour once in so many times, for so many nanoseconds.
+const WAITS: u64 = 20;
+const WAITS_NS: u64 = 4_000_000;
+
+/// What is planted.
+pub struct Plants {
+    pause_ns: u64,
+    sleep_ns: u64,
+    slack_ns: u64,
+    other: Option<String>,
+}
+
+impl Plants {
+    /// By the environment variables.
+    pub fn named() -> Self {
+        Self {
+            pause_ns: (number(PAUSE, 0.0) * 1e6) as u64,
+            sleep_ns: number(SLEEP, 55_000.0) as u64,
+            slack_ns: number(SLACK, 0.0) as u64,
+            other: std::env::var(OTHER).ok(),
+        }
+    }
+
+    /// How late a sleep usually ends.
+    pub fn sleep_ns(&self, default_slack: bool) -> u64 {
+        let slack_ns = if default_slack { self.slack_ns } else { 0 };
+        self.sleep_ns + slack_ns
+    }
+
+    /// What the host adds to a moment of the machine's time, in nanoseconds.
+    pub fn paused_ns(&self, at: Duration) -> u64 {
+        let within = (at.as_nanos() % PAUSED_EACH.as_nanos()) as u64;
+        self.pause_ns.saturating_sub(within)
+    }
+
+    /// What a neighbour adds to the `i`th sleep, with the mark that it then has.
+    pub fn waited(&self, i: u64) -> Option<(u64, Mark)> {
+        let waits = self.other.is_some() && i % WAITS == 0;
+        waits.then_some((WAITS_NS, Mark::Disturbed(Cause::Preempted, Source::Event)))
+    }
+
+    /// Stalls of a loop besides the kernel's own: when, how long, why and by whom.
+    pub fn stalls(&self, begins: Duration, time_ns: u64) -> Vec<(u64, u64, Cause, Option<String>)> {
+        let mut found = Vec::new();
+        let every = PAUSED_EACH.as_nanos() as u64;
+        let first = every - (begins.as_nanos() % PAUSED_EACH.as_nanos()) as u64;
+        if self.pause_ns > 0 {
+            let times = (first..time_ns).step_by(every as usize);
+            let pause = |at| (at, self.pause_ns, Cause::Unseen, None);
+            found.extend(times.map(pause));
+        }
+        if let Some(name) = &self.other {
+            // Of a slice's length, half of the time.
+            let times = (2 * WAITS_NS..time_ns).step_by(2 * WAITS_NS as usize);
+            let slice = |at| (at, WAITS_NS, Cause::Preempted, Some(name.clone()));
+            found.extend(times.map(slice));
+        }
+        found.sort_by_key(|(at, ..)| *at);
+        found
+    }
+
+    /// What others took of two CPUs in so much time.
+    pub fn other_programs(&self, time: Duration) -> CpuUse {
+        let watched_ns = time.as_nanos() as u64;
+        let program = |name: &String| ProgramUse {
+            name: name.clone(),
+            cpu_time_ns: watched_ns,
+        };
+        let most: Vec<ProgramUse> = self.other.iter().map(program).collect();
+        CpuUse {
+            watched_ns,
+            cpus: 2,
+            programs_ns: most.iter().map(|p| p.cpu_time_ns).sum(),
+            kernel_threads_ns: Some(0),
+            stolen_ns: None,
+            most,
+        }
+    }
+}
+
+/// The real machine's description with what is planted in it.
+pub fn environment() -> Environment {
+    let real = tompion_host::detect();
+    let Ok(file) = std::env::var(ENVIRONMENT) else {
+        return real;
+    };
+    let planted = std::fs::read_to_string(file).expect("the planted environment");
+    let planted = serde_json::from_str(&planted).expect("JSON");
+    let mut all = serde_json::to_value(real).expect("a description");
+    overlay(&mut all, planted);
+    serde_json::from_value(all).expect("a description with what is planted")
+}
+
+fn overlay(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                overlay(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
+}
+
+/// A number that a test plants.
+pub fn number(name: &str, usual: f64) -> f64 {
+    std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
+}
