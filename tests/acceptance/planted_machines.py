@@ -52,7 +52,7 @@ NO_KEEPER = {
     "synchronisation": {"synchronised": False, "status": ["UNSYNC"], "maximum_error_ns": 16_000_000_000,
                         "estimated_error_ns": 16_000_000_000, "offset_ns": 0},
 }
-SLEEP = {"PLANTED_SLEEP_NS": "4000"}
+SLEEP = {"PLANTED_SLEEP_NS": "4000", "PLANTED_SAMPLES": "20000"}
 # What is planted, by the part that is to name it: environment variables, and the machine.
 MACHINES = {
     "nothing": (None, SLEEP, WELL),

@@ -21,8 +21,8 @@ use tompion_run::{Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSea
 pub use crate::plants::environment;
 use crate::plants::{Plants, number};
 
-/// The most samples of a trial: what is planted has no more in it.
-const MOST: u64 = 1000;
+/// The most samples of a trial, 1000 unless told: what is planted has no more in it.
+const MOST: &str = "PLANTED_SAMPLES";
 /// Rows at the start of a trial that are warm-up.
 const WARM_UP: u64 = 5;
 /// By how many seconds the time of day is set once the machine has run for `STEP_AFTER`.
@@ -45,6 +45,7 @@ pub struct Machine {
     step_s: i64,
     drift: f64,
     plants: Plants,
+    most: u64,
     /// Always the same series.
     random: ChaCha8Rng,
 }
@@ -59,6 +60,7 @@ impl Machine {
             step_s: std::env::var(STEP).map_or(0, |s| s.parse().expect("seconds")),
             drift: number(DRIFT, 0.0),
             plants: Plants::named(),
+            most: number(MOST, 1000.0) as u64,
             random: ChaCha8Rng::seed_from_u64(0),
         })
     }
@@ -93,8 +95,8 @@ impl Machine {
         limits: &Limits,
     ) -> (Recorder, u64) {
         let fit = limits.time_ns / (every + usual).max(1);
-        let count = wanted.min(fit).clamp(WARM_UP, MOST);
-        let mut recorder = Recorder::new(MOST as usize + 64, None);
+        let count = wanted.min(fit).clamp(WARM_UP, self.most);
+        let mut recorder = Recorder::new(self.most as usize + 64, None);
         for i in 0..WARM_UP + count {
             let at_ns = i * (every + usual);
             let due = self.now + Duration::from_nanos(at_ns + every);
