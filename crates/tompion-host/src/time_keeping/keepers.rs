@@ -11,6 +11,7 @@ tompion_model::entries! {
         timesyncd,
         linuxptp,
         hyper_v,
+        virtualbox,
         vmware,
         xen,
 }

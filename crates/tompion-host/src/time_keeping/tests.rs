@@ -431,6 +431,22 @@ fn hypervisors_that_set_the_clock_are_told_apart() {
     );
     assert!(found.references[0].of_host);
 
+    let virtualbox = |arguments: &str| {
+        let tree = Tree::new().process(6, "VBoxService", arguments);
+        let found = tree.silent();
+        (only(&found).name.clone(), only(&found).keeps)
+    };
+    assert_eq!(
+        [
+            virtualbox("/usr/sbin/VBoxService\0--pidfile\0/run/vbox.pid"),
+            virtualbox("/usr/sbin/VBoxService\0--disable-timesync"),
+        ],
+        [
+            ("VirtualBox".to_owned(), true),
+            ("VirtualBox".to_owned(), false)
+        ]
+    );
+
     let xen = Tree::new().file("sys/hypervisor/type", "xen\n");
     assert_eq!(
         (only(&xen.silent()).name.as_str(), only(&xen.silent()).keeps),
