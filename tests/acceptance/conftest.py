@@ -310,6 +310,7 @@ FULL = {
     "test_a_method_is_listed_measured_and_reported",
     "test_a_load_runs_beside_a_measurement_and_is_proved",
     "test_a_platform_is_found_measured_and_told",
+    "test_a_keeper_of_the_clock_is_found_where_it_runs",
     "test_a_form_of_the_report_is_offered_and_made",
     "test_a_section_of_the_report_is_in_every_form",
     "test_a_probe_is_offered_everywhere",

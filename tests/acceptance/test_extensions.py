@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 from conftest import ROOT
@@ -88,6 +89,16 @@ def test_a_method_is_listed_measured_and_reported(extended, tmp_path):
     assert "futex-wait" in page
     report = json.loads(extended("report", run, "--json"))
     assert "futex-wait" in json.dumps(report)
+
+
+def test_a_keeper_of_the_clock_is_found_where_it_runs(extended):
+    command = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'htpdate'); print(flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE) as running:
+        running.stdout.readline()
+        keepers = json.loads(extended("env", "--json"))["time_keeping"]["keepers"]
+        running.kill()
+    [found] = [keeper for keeper in keepers if keeper["name"] == "htpdate"]
+    assert found["running"] and found["keeps"] and "whole seconds" in found["note"]
 
 
 def test_a_probe_is_offered_everywhere(extended):

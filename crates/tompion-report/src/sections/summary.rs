@@ -34,9 +34,9 @@ const STEPS: usize = 2;
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let mut cards: Vec<(String, Vec<Block<'_>>)> = Vec::new();
     cards.extend(fit(data));
+    cards.push(("What to do".to_owned(), remedies(data)));
     cards.push(("Who takes the time".to_owned(), causes(data)));
     cards.push(("How it was measured".to_owned(), measured(data)));
-    cards.push(("What to do".to_owned(), remedies(data)));
     let contents = [
         Content::Pairs(parts(data)),
         Content::Cards(cards),
