@@ -120,6 +120,9 @@ CONCURRENT = {
     "test_dependencies": "all",
     "test_sanitizers": "all",
     "test_architecture": "all",
+    "test_make": "all",
+    # In virtual time.
+    "test_planted_machines": "all",
     "test_hostile_runs": "all",
     "test_known_series": "all",
     "test_hostile_guest": "all",
