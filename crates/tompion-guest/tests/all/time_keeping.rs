@@ -26,12 +26,13 @@ mod long {
     const NOBODY: &str = "192.0.2.3";
 
     /// The host's programs that the script uses.
-    const TOOLS: [&str; 5] = [
+    const TOOLS: [&str; 6] = [
         "/bin/sh",
         "/bin/sleep",
         "/bin/date",
         "/bin/cat",
         "/bin/mkdir",
+        "/bin/chmod",
     ];
 
     /// What is asked in each standing: the whole, the text for people, the advice, and how far
@@ -62,7 +63,8 @@ in_step() {
     done
     cat /chrony.log >&2
 }
-mkdir /run /var /var/lib
+mkdir /run /run/chrony /var /var/lib /var/lib/chrony
+chmod 750 /run/chrony
 look unkept
 
 echo "server $NOBODY iburst" >/chrony.conf
