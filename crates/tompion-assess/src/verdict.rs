@@ -17,6 +17,7 @@ mod findings;
 mod headline;
 mod judge;
 mod lateness;
+mod others;
 #[cfg(test)]
 mod planted;
 mod profile;

@@ -310,8 +310,10 @@ mod tests {
             blocks_low_ns: None,
             blocks_high_ns: None,
             samples,
+            watched_ns: 1_000_000,
             samples_missing,
             reason: None,
+            fails_beside_others: false,
         }
     }
 

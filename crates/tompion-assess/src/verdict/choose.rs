@@ -266,12 +266,16 @@ impl<'a> Field<'a> {
         let part = Part::whole(self.planned);
         let found = judge(cell, self.profile.quantile, self.profile.limit_ns(), part)?;
         let target = level_in_words(cell.factors.level(factor::TARGET)).to_owned();
-        (found.outcome == Outcome::Fail).then(|| LoadVerdict {
-            reason: Some(format!(
-                "that late at {target} already, the shortest period slept"
-            )),
-            ..found
-        })
+        match found.outcome {
+            Outcome::Fail => Some(LoadVerdict {
+                reason: Some(format!(
+                    "that late at {target} already, the shortest period slept"
+                )),
+                ..found
+            }),
+            // Nobody knows whether it would be that late without them.
+            _ => Some(found).filter(|f| f.fails_beside_others),
+        }
     }
 
     /// The remedy to judge under a load, its cell, and the blocks to judge it by. Of several one is
@@ -373,6 +377,7 @@ impl LoadVerdict {
                 outcome: found.outcome,
                 estimate_ns: found.estimate_ns,
                 samples: found.samples,
+                watched_ns: found.watched_ns,
                 samples_missing: found.samples_missing,
                 reason: found.reason.clone(),
             }),

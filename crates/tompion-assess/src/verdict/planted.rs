@@ -80,8 +80,12 @@ impl Planted {
             undisturbed_blocks: Blocks::default(),
             filled_blocks: Blocks::default(),
             batched_blocks: Blocks::default(),
+            quiet_blocks: Blocks::default(),
             missed_periods,
             loads: Vec::new(),
+            durations_ns: Vec::new(),
+            cpu_use: None,
+            watched: true,
         }
     }
 }
