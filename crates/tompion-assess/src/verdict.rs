@@ -13,6 +13,7 @@ mod basis;
 mod candidate;
 mod choose;
 mod clocks;
+pub mod company;
 mod findings;
 mod headline;
 mod judge;

@@ -1,5 +1,6 @@
 //! What a check measures so that each use can be judged at its own period, and where its time goes.
 
+use tompion_assess::verdict::company::may_have_company;
 use tompion_assess::verdict::{ERROR, Profile, needed_cells};
 use tompion_model::{Cells, InCheck, TrialData, TrialDraft, Way, factor, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
@@ -11,12 +12,6 @@ use super::selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 /// Seconds that the samples of one sleep may take beside one load; where a single sleeper needs longer,
 /// several wake up in turn.
 const AT_MOST_S: f64 = 3.5;
-
-/// What company may move a quantile by, in nanoseconds: it wakes CPUs from idling. It has to be small beside
-/// the limit. On a virtual machine with two CPUs, 24 sleepers took the p99 of a sleep of 20 ms from 194 to
-/// 159 us, and 4 of them that of 7.8 ms from 239 to 132 us or from 184 to 156.
-const COMPANY_NS: f64 = 100_000.0;
-const SMALL: f64 = 0.02;
 
 /// Shorter periods are not slept, only spun.
 const SHORTEST_SLEEP_NS: f64 = 10_000.0;
@@ -176,8 +171,7 @@ fn sleeps(period: &Period) -> anyhow::Result<Vec<Selection>> {
 /// How many wake up in turn at a period, so that its samples come within the time.
 fn sleepers(period: &Period) -> u32 {
     let alone_s = period.samples * period.ns / 1e9;
-    let may_have_company = period.limit_ns * SMALL >= COMPANY_NS;
-    match may_have_company && alone_s > AT_MOST_S {
+    match may_have_company(period.limit_ns) && alone_s > AT_MOST_S {
         true => (alone_s / AT_MOST_S).ceil().min(64.0) as u32,
         false => 1,
     }
