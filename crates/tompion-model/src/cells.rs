@@ -56,6 +56,8 @@ pub struct Cell {
     pub measurements: Vec<Measurement>,
     /// Proof that the load ran, one entry a block; empty at rest.
     pub loads: Vec<LoadEvidence>,
+    /// The block in which it was measured first.
+    pub first_block: usize,
     /// How long was measured, one entry a block, in nanoseconds.
     pub durations_ns: Vec<u64>,
     /// CPU time of other programs meanwhile; absent where nobody looked.
@@ -110,6 +112,7 @@ impl Cell {
             quiet_blocks: Blocks::default(),
             measurements: Vec::new(),
             loads: Vec::new(),
+            first_block: usize::MAX,
             durations_ns: Vec::new(),
             cpu_use: None,
             watched: true,
@@ -218,6 +221,7 @@ impl Cell {
 
 /// What is known of a trial besides its samples.
 struct Meanwhile<'a> {
+    block: u32,
     load: Option<&'a LoadEvidence>,
     duration_ns: u64,
     cpu_use: Option<&'a CpuUse>,
@@ -284,6 +288,7 @@ impl Cells {
     /// Adds a trial with its samples; trials are added in the order of execution.
     pub fn add(&mut self, trial: &Trial, data: &TrialData) {
         let meanwhile = Meanwhile {
+            block: trial.block,
             load: trial.load.as_ref(),
             duration_ns: trial.duration_ns,
             cpu_use: trial.cpu_use.as_ref(),
@@ -296,6 +301,7 @@ impl Cells {
     /// The same of a trial that is being saved.
     pub fn add_draft(&mut self, trial: &TrialDraft, data: &TrialData) {
         let meanwhile = Meanwhile {
+            block: trial.block,
             load: trial.load.as_ref(),
             duration_ns: trial.duration_ns,
             cpu_use: trial.cpu_use.as_ref(),
@@ -314,6 +320,7 @@ impl Cells {
     ) {
         let cell = self.take(factors, data, measurement);
         cell.loads.extend(meanwhile.load.cloned());
+        cell.first_block = cell.first_block.min(meanwhile.block as usize);
         cell.durations_ns.push(meanwhile.duration_ns);
         cell.watched &= meanwhile.is_watched;
         if let Some(found) = meanwhile.cpu_use {

@@ -52,6 +52,7 @@ pub fn verdict(true_ps: f64, methods: &[Blocks], q: f64, times: f64) -> Outcome 
         missed_periods: Some(0),
         quiet_blocks: Blocks::default(),
         loads: Vec::new(),
+        first_block: 0,
         durations_ns: Vec::new(),
         cpu_use: None,
         watched: true,

@@ -83,6 +83,7 @@ impl Planted {
             quiet_blocks: Blocks::default(),
             missed_periods,
             loads: Vec::new(),
+            first_block: 0,
             durations_ns: Vec::new(),
             cpu_use: None,
             watched: true,
