@@ -6,6 +6,7 @@ mod here;
 mod host;
 mod kernel;
 mod part;
+pub(crate) mod programs;
 mod seen;
 mod taken;
 mod words;

@@ -13,10 +13,12 @@ mod basis;
 mod candidate;
 mod choose;
 mod clocks;
+pub mod company;
 mod findings;
 mod headline;
 mod judge;
 mod lateness;
+mod others;
 #[cfg(test)]
 mod planted;
 mod profile;
@@ -24,7 +26,7 @@ pub mod remedies;
 
 pub use assessment::*;
 pub use basis::{LEVEL, SMALLEST_RATIO};
-pub use choose::{needed_cells, verdicts};
+pub use choose::{late_cells, needed_cells, verdicts};
 pub use judge::ERROR;
 pub use lateness::{LateUnder, Lateness, LatenessRow, lateness};
 pub use profile::{Limit, Profile, profiles, quantile_name};

@@ -6,7 +6,8 @@ use tompion_stats::{Distribution, MANY_DISTINCT};
 
 use crate::filled::EXACT;
 use crate::{
-    Block, Blocks, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData, TrialDraft, View,
+    Block, Blocks, CpuUse, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData,
+    TrialDraft, View, factor,
 };
 
 /// Distinct values that all distributions of a run keep together, about: 128 MiB.
@@ -46,12 +47,23 @@ pub struct Cell {
     pub filled_blocks: Blocks,
     /// Values of operations timed in batches; empty where none were taken.
     pub batched_blocks: Blocks,
+    /// At rest, values with missed periods filled in (where there is a grid) without the samples that other programs held
+    /// up; empty beside a load, whose own programs do that.
+    pub quiet_blocks: Blocks,
     /// Grid periods missed before samples that count, over all blocks; absent without a grid.
     pub missed_periods: Option<u64>,
     /// How the values came about, one entry a block.
     pub measurements: Vec<Measurement>,
     /// Proof that the load ran, one entry a block; empty at rest.
     pub loads: Vec<LoadEvidence>,
+    /// The block in which it was measured first.
+    pub first_block: usize,
+    /// How long was measured, one entry a block, in nanoseconds.
+    pub durations_ns: Vec<u64>,
+    /// CPU time of other programs meanwhile; absent where nobody looked.
+    pub cpu_use: Option<CpuUse>,
+    /// Whether something watched, in every block, what held samples up.
+    pub watched: bool,
 }
 
 impl Cell {
@@ -97,9 +109,19 @@ impl Cell {
             filled_blocks: Blocks::default(),
             batched_blocks: Blocks::default(),
             missed_periods: None,
+            quiet_blocks: Blocks::default(),
             measurements: Vec::new(),
             loads: Vec::new(),
+            first_block: usize::MAX,
+            durations_ns: Vec::new(),
+            cpu_use: None,
+            watched: true,
         }
+    }
+
+    /// Whether its load is none.
+    pub fn is_at_rest(&self) -> bool {
+        matches!(self.factors.level(factor::LOAD), "" | "idle")
     }
 
     /// Whether values of a block were taken together.
@@ -109,6 +131,7 @@ impl Cell {
             &self.undisturbed_blocks,
             &self.filled_blocks,
             &self.batched_blocks,
+            &self.quiet_blocks,
         ];
         lists.into_iter().flatten().any(Distribution::is_coarse)
     }
@@ -146,12 +169,19 @@ impl Cell {
             true => of(View::Undisturbed, 0),
             false => measured.clone(),
         });
-        if let Some(period) = measurement.period_ns {
-            let period_ps = period as i64 * 1000;
-            self.filled_blocks.push(match fills {
-                Some(_) => of(View::Filled { period_ps }, most_in_order),
-                None => measured.clone(),
+        let period_ps = measurement.period_ns.map(|period| period as i64 * 1000);
+        let filled = period_ps.map(|period_ps| match fills {
+            Some(_) => of(View::Filled { period_ps }, most_in_order),
+            None => measured.clone(),
+        });
+        if self.is_at_rest() {
+            self.quiet_blocks.push(match data.is_held_up_by_others() {
+                true => of(View::Quiet { period_ps }, most_in_order),
+                false => filled.as_ref().unwrap_or(&measured).clone(),
             });
+        }
+        if let Some(filled) = filled {
+            self.filled_blocks.push(filled);
         }
         self.blocks.push(measured);
         let batched = of(View::Batched, 0);
@@ -167,22 +197,36 @@ impl Cell {
         let bounded: Vec<Distribution> = self.blocks.iter().map(|b| b.bounded(most)).collect();
         let mut kept: usize = bounded.iter().map(|b| b.pairs().len()).sum();
         let whole = self.blocks.replace(bounded);
+        let mut known: Vec<(Distribution, Distribution)> =
+            whole.into_iter().zip(self.blocks.iter().cloned()).collect();
         for list in [
             &mut self.undisturbed_blocks,
             &mut self.filled_blocks,
             &mut self.batched_blocks,
+            &mut self.quiet_blocks,
         ] {
             for one in list.distributions_mut() {
-                if let Some(i) = whole.iter().position(|b| b.shares_memory(one)) {
-                    *one = self.blocks[i].clone();
+                if let Some((_, bounded)) = known.iter().find(|(old, _)| old.shares_memory(one)) {
+                    *one = bounded.clone();
                 } else {
-                    *one = one.bounded(most);
-                    kept += one.pairs().len();
+                    let bounded = one.bounded(most);
+                    kept += bounded.pairs().len();
+                    known.push((std::mem::replace(one, bounded.clone()), bounded));
                 }
             }
         }
         kept
     }
+}
+
+/// What is known of a trial besides its samples.
+struct Meanwhile<'a> {
+    block: u32,
+    load: Option<&'a LoadEvidence>,
+    duration_ns: u64,
+    cpu_use: Option<&'a CpuUse>,
+    is_watched: bool,
+    missed_periods: Option<u64>,
 }
 
 /// What a trial adds to the memory of a cell.
@@ -243,39 +287,46 @@ impl Cells {
 
     /// Adds a trial with its samples; trials are added in the order of execution.
     pub fn add(&mut self, trial: &Trial, data: &TrialData) {
-        let missed = trial.summary.missed_periods;
-        self.add_one(
-            &trial.factors,
-            &trial.measurement,
-            trial.load.as_ref(),
-            missed,
-            data,
-        );
+        let meanwhile = Meanwhile {
+            block: trial.block,
+            load: trial.load.as_ref(),
+            duration_ns: trial.duration_ns,
+            cpu_use: trial.cpu_use.as_ref(),
+            is_watched: trial.observation.is_some(),
+            missed_periods: trial.summary.missed_periods,
+        };
+        self.add_one(&trial.factors, &trial.measurement, meanwhile, data);
     }
 
     /// The same of a trial that is being saved.
     pub fn add_draft(&mut self, trial: &TrialDraft, data: &TrialData) {
-        let missed = trial.missed_periods;
-        self.add_one(
-            &trial.factors,
-            &trial.measurement,
-            trial.load.as_ref(),
-            missed,
-            data,
-        );
+        let meanwhile = Meanwhile {
+            block: trial.block,
+            load: trial.load.as_ref(),
+            duration_ns: trial.duration_ns,
+            cpu_use: trial.cpu_use.as_ref(),
+            is_watched: trial.observation.is_some(),
+            missed_periods: trial.missed_periods,
+        };
+        self.add_one(&trial.factors, &trial.measurement, meanwhile, data);
     }
 
     fn add_one(
         &mut self,
         factors: &Factors,
         measurement: &Measurement,
-        load: Option<&LoadEvidence>,
-        missed: Option<u64>,
+        meanwhile: Meanwhile<'_>,
         data: &TrialData,
     ) {
         let cell = self.take(factors, data, measurement);
-        cell.loads.extend(load.cloned());
-        if let Some(missed) = missed {
+        cell.loads.extend(meanwhile.load.cloned());
+        cell.first_block = cell.first_block.min(meanwhile.block as usize);
+        cell.durations_ns.push(meanwhile.duration_ns);
+        cell.watched &= meanwhile.is_watched;
+        if let Some(found) = meanwhile.cpu_use {
+            cell.cpu_use.get_or_insert_default().add(found);
+        }
+        if let Some(missed) = meanwhile.missed_periods {
             *cell.missed_periods.get_or_insert(0) += missed;
         }
         while self.kept > self.room && self.most > LEAST_EACH {
@@ -368,6 +419,50 @@ mod tests {
         assert!(cell.blocks[0].pairs().len() < 1_000);
         assert!(cell.filled_blocks[0].shares_memory(&cell.blocks[0]));
         assert_eq!(cell.blocks[1].pairs().len(), 1_000);
+    }
+
+    #[test]
+    fn what_others_held_up_is_left_out_of_the_quiet_blocks_with_the_periods_it_missed() {
+        let preempted = Mark::Disturbed(Cause::Preempted, Source::Event);
+        let sample = |value_ps, missed, mark| Sample {
+            value_ps,
+            n: 1,
+            missed,
+            mark,
+            ..Sample::default()
+        };
+        let data = TrialData {
+            samples: vec![
+                sample(5, 0, Mark::WarmUp),
+                sample(10, 0, Mark::None),
+                sample(1_000_100, 1, Mark::Disturbed(Cause::Tick, Source::Event)),
+                sample(3_000_000, 2, preempted),
+            ],
+            ..TrialData::default()
+        };
+        let quiet = |load: &str, period_ns| {
+            let mut cells = Cells::default();
+            let trial = TrialDraft {
+                factors: Factors::new().with(factor::LOAD, load),
+                duration_ns: 7,
+                measurement: Measurement {
+                    period_ns,
+                    ..Measurement::default()
+                },
+                ..TrialDraft::default()
+            };
+            cells.add_draft(&trial, &data);
+            cells.add_draft(&trial, &data);
+            let [cell] = &cells.into_vec()[..] else {
+                panic!("one cell")
+            };
+            assert_eq!((&cell.durations_ns[..], cell.watched), (&[7, 7][..], false));
+            let in_order = cell.quiet_blocks.in_order().unwrap();
+            in_order.first().map(|values| values.to_vec())
+        };
+        assert_eq!(quiet("idle", Some(1_000)).unwrap(), [10, 1_000_100, 100]);
+        assert_eq!(quiet("idle", None).unwrap(), [10, 1_000_100]);
+        assert_eq!(quiet("cpu", Some(1_000)), None);
     }
 
     #[test]

@@ -49,6 +49,12 @@ impl Mark {
         matches!(self, Mark::Disturbed(..))
     }
 
+    /// Whether another program than Tompion had the CPU, which has a mark of its own for itself. Beside a load, that may
+    /// have been the load.
+    pub fn is_held_up_by_others(self) -> bool {
+        matches!(self, Mark::Disturbed(Cause::Preempted, _))
+    }
+
     /// The name in the `mark` column; none for an ordinary sample. A reason known
     /// from polled counters alone says so: its time is a window's.
     pub fn name(self) -> Option<Cow<'static, str>> {

@@ -278,6 +278,12 @@ pub enum View {
         /// The grid's period in picoseconds.
         period_ps: i64,
     },
+    /// The same, where there is a grid, or those as measured, without the samples that other programs held up. Those that
+    /// are kept in bins alone count.
+    Quiet {
+        /// The grid's period in picoseconds; absent without one.
+        period_ps: Option<i64>,
+    },
     /// Operations timed in batches.
     Batched,
 }
@@ -346,17 +352,24 @@ impl TrialData {
         let chosen = self.samples.iter().filter(|s| {
             let counts = match view {
                 View::Undisturbed => s.mark == Mark::None,
+                View::Quiet { .. } => !s.mark.is_left_out() && !s.mark.is_held_up_by_others(),
                 _ => !s.mark.is_left_out(),
             };
             counts && ((s.n == 1) != (view == View::Batched))
         });
         match view {
-            View::Measured | View::Undisturbed | View::Batched => {
+            View::Measured
+            | View::Undisturbed
+            | View::Batched
+            | View::Quiet { period_ps: None } => {
                 let mut values = Vec::with_capacity(self.samples.len());
                 values.extend(chosen.map(|s| s.value_ps));
                 Ok(values)
             }
-            View::Filled { period_ps } => filled(chosen.clone(), period_ps, most)
+            View::Filled { period_ps }
+            | View::Quiet {
+                period_ps: Some(period_ps),
+            } => filled(chosen.clone(), period_ps, most)
                 .ok_or_else(|| filled_in_bins(chosen, period_ps)),
         }
     }
@@ -366,7 +379,10 @@ impl TrialData {
         if view != View::Batched {
             parts.extend(self.bins.iter().map(Bins::distribution));
         }
-        if matches!(view, View::Filled { .. }) {
+        if matches!(
+            view,
+            View::Filled { .. } | View::Quiet { period_ps: Some(_) }
+        ) {
             parts.extend(self.filled_bins.iter().map(Bins::distribution));
         }
         Distribution::merged(&parts)
@@ -375,6 +391,11 @@ impl TrialData {
     /// Whether anything disturbed a sample: where not, the undisturbed values are all that count.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.samples.iter().any(|s| s.mark.is_disturbed())
+    }
+
+    /// Whether another program held a sample up.
+    pub(crate) fn is_held_up_by_others(&self) -> bool {
+        self.samples.iter().any(|s| s.mark.is_held_up_by_others())
     }
 
     /// Periods missed before samples that count.

@@ -30,6 +30,15 @@ impl Policy {
     pub fn is_real_time(self) -> bool {
         self != Self::Other
     }
+
+    /// Whether a thread may take it on here.
+    pub fn is_available(self) -> bool {
+        let settings = ThreadSettings {
+            policy: self,
+            ..ThreadSettings::default()
+        };
+        MeasuringThread::start().is_ok_and(|thread| thread.run(settings, || Ok(())).is_ok())
+    }
 }
 
 impl fmt::Display for Policy {

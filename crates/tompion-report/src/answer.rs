@@ -97,17 +97,16 @@ impl<'a> Answer<'a> {
         }
         lines.extend(self.late(&paint));
         lines.extend(self.fit(&paint));
-        lines.extend(self.to_do(
-            width,
-            LINES.saturating_sub(lines.len() + 3 + PLACES),
-            &paint,
-        ));
-        lines.push(String::new());
+        let mut last = vec![String::new()];
         if self.lateness.is_some() {
             let text = "Late by: how late a sleep ends at a random moment; missed periods count.";
-            lines.push(paint.dim(text));
+            last.push(paint.dim(text));
         }
-        lines.push(self.decided());
+        let decided = wrap(&self.decided(), width, "", "  ");
+        last.extend(decided.lines().map(str::to_owned));
+        let room = LINES.saturating_sub(lines.len() + last.len() + PLACES);
+        lines.extend(self.to_do(width, room, &paint));
+        lines.extend(last);
         lines
             .into_iter()
             .map(|line| line.trim_end().to_owned() + "\n")
@@ -299,11 +298,13 @@ impl<'a> Answer<'a> {
         let short =
             |(i, step): (usize, &Step)| cut(&format!("  {}  {}", i + 1, plain(&step.what)), width);
         lines.extend(self.advice.iter().enumerate().map(short));
-        lines.push("     What they gain and cost: tompion report".to_owned());
+        if lines.len() < room {
+            lines.push("     What they gain and cost: tompion report".to_owned());
+        }
         lines
     }
 
-    /// How many verdicts there are, and what would bring the others.
+    /// How many verdicts there are, over how long passes were watched, and what would bring the others.
     fn decided(&self) -> String {
         let profiles = &self.data.assessment().profiles;
         let all = profiles.len() * self.loads.len();
@@ -314,10 +315,13 @@ impl<'a> Answer<'a> {
             0 => String::new(),
             n => format!(" {n} more loads are in the report."),
         };
+        let watched = verdicts::all_watched(profiles)
+            .map(|watched| format!("; passes were watched for {watched}"));
         let missing =
             verdicts::longer(self.data).map(|longer| format!(" For the others: {longer}."));
         format!(
-            "Decided {decided} of {all}.{}{more}",
+            "Decided {decided} of {all}{}.{}{more}",
+            watched.unwrap_or_default(),
             missing.unwrap_or_default()
         )
     }

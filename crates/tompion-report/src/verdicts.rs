@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict};
+use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict, company};
 use tompion_model::{Cell, factor, format_ns, range_in_words};
 use tompion_stats::{BlockRange, Interval};
 
@@ -32,10 +32,49 @@ pub(crate) fn by_load<'a>(
         .map(|load| profile.by_load.iter().find(|v| v.load == **load))
 }
 
-/// The method a profile was judged with and why, without the platform and placement.
+/// The method a profile was judged with, without the platform and placement, and whether alone or in company.
 pub(crate) fn judged_with(p: &ProfileVerdict) -> Option<String> {
-    let here = p.method.clone()?.without(factor::PLATFORM);
-    Some(factors_in_words(&here.without(factor::PLACEMENT)))
+    method(p, true)
+}
+
+fn method(p: &ProfileVerdict, says_alone: bool) -> Option<String> {
+    let method = p.method.as_ref()?;
+    let is_said = says_alone || method.get(factor::COMPANY).is_some();
+    let places = [factor::PLATFORM, factor::PLACEMENT, factor::COMPANY];
+    let here = places
+        .iter()
+        .fold(method.clone(), |method, place| method.without(place));
+    let limit_ns = p.by_load.first().map(|l| l.limit_ns).filter(|_| is_said);
+    let how = limit_ns.map(|limit_ns| company::in_words(method, limit_ns));
+    let words = [Some(factors_in_words(&here)), how];
+    Some(words.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// Over how long a use that passes was watched; nothing for other outcomes.
+pub(crate) fn watched(v: &LoadVerdict) -> Option<String> {
+    let (ns, samples) = v.passed_over()?;
+    let with = v
+        .remedy
+        .as_ref()
+        .filter(|_| v.outcome == Outcome::WithRemedy);
+    let with = with.map_or_else(String::new, |remedy| format!("with {}, ", remedy.name));
+    let noun = plural(samples, "sample", "samples");
+    Some(format!(
+        "{with}watched for {}, {} {noun}",
+        format_ns(ns as f64),
+        count(samples)
+    ))
+}
+
+/// The shortest and the longest time that uses which pass were watched; nothing where none passes.
+pub(crate) fn all_watched(profiles: &[ProfileVerdict]) -> Option<String> {
+    let of_all = profiles.iter().flat_map(|p| &p.by_load);
+    let passed: Vec<u64> = of_all.filter_map(|v| Some(v.passed_over()?.0)).collect();
+    let ends = [passed.iter().min()?, passed.iter().max()?].map(|ns| format_ns(*ns as f64));
+    Some(match ends {
+        [least, most] if least == most => least,
+        [least, most] => format!("{least} to {most}"),
+    })
 }
 
 /// The verdicts of a run that holds several platforms or placements.
@@ -67,7 +106,7 @@ impl<'a> OfUse<'a> {
     pub(crate) fn judged_with(&self, places: &[String]) -> Option<String> {
         let mut methods: Vec<(String, Vec<&str>)> = Vec::new();
         for (place, p) in places.iter().zip(&self.at) {
-            let Some(method) = p.and_then(judged_with) else {
+            let Some(method) = p.and_then(|p| method(p, false)) else {
                 continue;
             };
             match methods.iter_mut().find(|(known, _)| *known == method) {
@@ -294,6 +333,8 @@ fn round_duration(ns: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tompion_assess::verdict::Remedied;
+
     use super::*;
 
     fn verdict(quantile: f64, samples: u64, samples_missing: u64) -> LoadVerdict {
@@ -310,8 +351,10 @@ mod tests {
             blocks_low_ns: None,
             blocks_high_ns: None,
             samples,
+            watched_ns: 1_000_000,
             samples_missing,
             reason: None,
+            fails_beside_others: false,
         }
     }
 
@@ -328,6 +371,55 @@ mod tests {
             judged(0.99, 368, 0),
             Judged::Value("p99".into(), "503 ns".into())
         );
+    }
+
+    #[test]
+    fn a_pass_says_over_how_long() {
+        let of = |outcome, watched_ns| LoadVerdict {
+            outcome,
+            watched_ns,
+            ..verdict(0.99, 4_060, 0)
+        };
+        let pass = of(Outcome::Pass, 18_000_000_000);
+        let words = "watched for 18.0 s, 4\u{202f}060 samples";
+        assert_eq!(watched(&pass).unwrap(), words);
+        assert_eq!(watched(&of(Outcome::Fail, 5)), None);
+        let remedied = LoadVerdict {
+            remedy: Some(Remedied {
+                name: "slack 1 ns".into(),
+                method: tompion_model::Factors::new(),
+                outcome: Outcome::Pass,
+                estimate_ns: 1.0,
+                samples: 1,
+                watched_ns: 700_000_000,
+                samples_missing: 0,
+                reason: None,
+            }),
+            ..of(Outcome::WithRemedy, 5)
+        };
+        let words = "with slack 1 ns, watched for 700 ms, 1 sample";
+        assert_eq!(watched(&remedied).unwrap(), words);
+        let profile = |by_load| ProfileVerdict {
+            name: String::new(),
+            title: String::new(),
+            platform: None,
+            placement: None,
+            requirement: String::new(),
+            source: String::new(),
+            outcome: Outcome::Fail,
+            as_it_is: Outcome::Fail,
+            method: None,
+            missed_filled: false,
+            by_load,
+        };
+        let fails = of(Outcome::Fail, 5);
+        let all = [
+            profile(vec![fails.clone(), remedied]),
+            profile(vec![pass.clone()]),
+        ];
+        assert_eq!(all_watched(&all).unwrap(), "700 ms to 18.0 s");
+        assert_eq!(all_watched(&[profile(vec![pass])]).unwrap(), "18.0 s");
+        assert_eq!(all_watched(&[profile(vec![fails])]), None);
     }
 
     #[test]

@@ -10,18 +10,19 @@ pub trait Attention {
     fn saw(&mut self, trial: &TrialDraft, data: &TrialData);
 
     /// How much of its share of the time each cell gets from now on, 0 to 1, in the order of `cells`. One that
-    /// gets little has the least time that is worth making a trial for.
+    /// gets little has the least time that is worth making a trial for; an optional one that gets nothing has no trial.
     fn shares(&mut self, cells: &[PlannedCell]) -> Vec<f64>;
 }
 
-/// Nobody who would say: each cell has what it asks for.
+/// Nobody who would say: each cell has what it asks for, but for those that are optional.
 pub(crate) struct Even;
 
 impl Attention for Even {
     fn saw(&mut self, _: &TrialDraft, _: &TrialData) {}
 
     fn shares(&mut self, cells: &[PlannedCell]) -> Vec<f64> {
-        vec![1.0; cells.len()]
+        let asked = |cell: &PlannedCell| if cell.is_optional { 0.0 } else { 1.0 };
+        cells.iter().map(asked).collect()
     }
 }
 

@@ -16,9 +16,12 @@ const SHORTEST_READ: Duration = Duration::from_millis(10);
 const READ_GUESS: f64 = 0.03;
 const SWITCH_GUESS: f64 = 0.02;
 
+/// Of what is left to share, trials that are to last for some time have this part at most.
+const MOST_LASTING: f64 = 0.5;
+
 /// Shares the run's time among the trials left. Read-cost trials take what they
-/// need; every timed trial gets the least that makes it worth while, and a
-/// share by its weight of what is left.
+/// need; every timed trial gets the least that makes it worth while, those that are to last for some time that,
+/// and the others a share by their weight of what is left.
 pub struct Budget {
     began: Duration,
     duration: Duration,
@@ -27,7 +30,10 @@ pub struct Budget {
     turns: u32,
     /// Weights of the timed trials left.
     weight_left: f64,
-    /// What is left to each cell of its own weight, 0 to 1; all of it where nobody says.
+    /// What trials left that are to last for some time take beyond the least, in seconds.
+    lasting_left: f64,
+    /// What is left to each cell of its own weight, 0 to 1; where nobody says, all of it, and nothing to what is
+    /// optional.
     shares: Vec<f64>,
     /// By load.
     sides: Vec<Side>,
@@ -56,13 +62,13 @@ struct Side {
 
 impl Side {
     fn new(plan: &Plan, load: usize) -> Self {
-        let cells = || plan.of_half().iter().filter(|c| c.load == load);
-        let turns = plan.blocks.saturating_mul(plan.halves_of_a_block() as u32);
+        let cells = || {
+            let here = plan.of_half().iter().filter(|c| c.load == load);
+            here.filter(|c| !c.is_optional)
+        };
         let timed = cells().filter(|c| c.timed_weight().is_some()).count() as u32;
-        let reads = cells().count() as u32 - timed;
         let timed_cells = cells().filter(|c| c.timed_weight().is_some());
         let overhead: f64 = timed_cells.map(|c| c.probe.overhead().as_secs_f64()).sum();
-        let least = cells().map(|c| c.least_time().as_secs_f64()).sum::<f64>();
         // Nothing has to settle where nothing is ever switched.
         let settle = if plan.is_at_rest_throughout() {
             0.0
@@ -70,18 +76,33 @@ impl Side {
             plan.settle.as_secs_f64()
         };
         Self {
-            reads,
-            timed,
-            least,
-            switches_left: turns,
-            reads_left: reads * turns,
-            timed_left: timed * turns,
-            least_left: least * f64::from(turns),
+            reads: 0,
+            timed: 0,
+            least: 0.0,
+            switches_left: plan.blocks.saturating_mul(plan.halves_of_a_block() as u32),
+            reads_left: 0,
+            timed_left: 0,
+            least_left: 0.0,
             switch_length: Mean::starting_at(settle + SWITCH_GUESS),
             read_length: Mean::starting_at(READ_GUESS),
             timed_overhead: Mean::starting_at(overhead / f64::from(timed.max(1))),
             seen: false,
         }
+    }
+
+    /// These cells have a trial in each of the turns left.
+    fn take<'a>(&mut self, cells: impl Iterator<Item = &'a PlannedCell>, turns: u32) {
+        (self.reads, self.timed, self.least) = (0, 0, 0.0);
+        for cell in cells {
+            match cell.timed_weight() {
+                Some(_) => self.timed += 1,
+                None => self.reads += 1,
+            }
+            self.least += cell.least_time().as_secs_f64();
+        }
+        self.reads_left = self.reads.saturating_mul(turns);
+        self.timed_left = self.timed.saturating_mul(turns);
+        self.least_left = self.least * f64::from(turns);
     }
 
     /// What one turn takes at least, in seconds.
@@ -105,21 +126,46 @@ impl Budget {
     /// The budget of a run that begins `now`.
     pub fn new(plan: &Plan, now: Duration) -> Self {
         let trials = u32::try_from(plan.trials()).unwrap_or(u32::MAX);
-        Self {
+        let asked = |cell: &PlannedCell| if cell.is_optional { 0.0 } else { 1.0 };
+        let mut budget = Self {
             began: now,
             duration: plan.duration,
             // Twice its share, since others need less than theirs.
             turns: plan.halves_of_a_block() as u32,
             longest_read: (plan.duration / trials.max(1) * 2).clamp(SHORTEST_READ, LONGEST_READ),
-            weight_left: f64::from(plan.blocks)
-                * plan
-                    .cells
-                    .iter()
-                    .filter_map(PlannedCell::timed_weight)
-                    .sum::<f64>(),
-            shares: vec![1.0; plan.cells.len()],
+            weight_left: 0.0,
+            lasting_left: 0.0,
+            shares: plan.cells.iter().map(asked).collect(),
             sides: (0..plan.loads.len()).map(|l| Side::new(plan, l)).collect(),
+        };
+        budget.count(plan, plan.blocks);
+        budget
+    }
+
+    /// Counts what is left to do in so many blocks.
+    fn count(&mut self, plan: &Plan, blocks: u32) {
+        let each = plan.cells.iter().zip(&self.shares);
+        let weights = each.filter_map(|(cell, share)| Some(cell.timed_weight()? * share));
+        self.weight_left = weights.sum::<f64>() * f64::from(blocks);
+        let is_made = |(index, cell): &(usize, &PlannedCell)| self.is_made(*index, cell);
+        let made = plan.cells.iter().enumerate().filter(is_made);
+        let lasting = made.filter_map(|(_, cell)| Some(cell.lasting_beyond()?.as_secs_f64()));
+        self.lasting_left = lasting.sum::<f64>() * f64::from(blocks);
+        let mut sides = std::mem::take(&mut self.sides);
+        for (load, side) in sides.iter_mut().enumerate() {
+            let half = plan.of_half().iter().enumerate();
+            let here = half.filter(|(i, c)| c.load == load && self.is_made(*i, c));
+            side.take(
+                here.map(|(_, cell)| cell),
+                self.turns.saturating_mul(blocks),
+            );
         }
+        self.sides = sides;
+    }
+
+    /// Whether the `cell` at this place in the plan has a trial in this block.
+    pub fn is_made(&self, index: usize, cell: &PlannedCell) -> bool {
+        !cell.is_optional || self.shares[index] > 0.0
     }
 
     /// When the run has to be over, even within a block.
@@ -162,11 +208,7 @@ impl Budget {
         for (kept, share) in self.shares.iter_mut().zip(shares) {
             *kept = share.clamp(0.0, 1.0);
         }
-        let each = plan.cells.iter().zip(&self.shares);
-        let of_block: f64 = each
-            .filter_map(|(cell, share)| Some(cell.timed_weight()? * share))
-            .sum();
-        self.weight_left = of_block * f64::from(blocks_left);
+        self.count(plan, blocks_left);
     }
 
     /// The time that a trial of the `cell` at this place in the plan gets.
@@ -175,13 +217,19 @@ impl Budget {
             return self.longest_read;
         };
         let weight = weight * self.shares[index];
-        if weight <= 0.0 {
+        let beyond = cell.lasting_beyond().map(|beyond| beyond.as_secs_f64());
+        if weight <= 0.0 && beyond.is_none() {
             return cell.least_time();
         }
         let left = (self.began + self.duration).saturating_sub(now);
         let needed: f64 = self.sides.iter().map(Side::left).sum();
         let to_share = (left.as_secs_f64() - needed).max(0.0);
-        cell.least_time() + seconds(to_share * weight / self.weight_left.max(weight))
+        let lasting = self.lasting_left.min(to_share * MOST_LASTING);
+        cell.least_time()
+            + seconds(match beyond {
+                Some(beyond) => lasting * beyond / self.lasting_left.max(beyond),
+                None => (to_share - lasting) * weight / self.weight_left.max(weight),
+            })
     }
 
     /// A load was switched on, after what is outside where its half began with it.
@@ -205,6 +253,8 @@ impl Budget {
             side.timed_overhead
                 .add(whole.saturating_sub(given).as_secs_f64());
             self.weight_left -= cell.weight * self.shares[index];
+            let beyond = cell.lasting_beyond().unwrap_or_default();
+            self.lasting_left = (self.lasting_left - beyond.as_secs_f64()).max(0.0);
         }
     }
 }

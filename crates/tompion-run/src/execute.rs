@@ -293,6 +293,8 @@ impl Run<'_, '_> {
         is_due: bool,
     ) -> Result<Turn, Error> {
         let turn_began = bench.now();
+        let is_made = |&index: &usize| self.budget.is_made(index, &self.plan.cells[index]);
+        let cells: Vec<usize> = cells.iter().copied().filter(is_made).collect();
         for (measured, &index) in cells.iter().enumerate() {
             let cell = &self.plan.cells[index];
             let trial_began = bench.now();
@@ -330,7 +332,7 @@ impl Run<'_, '_> {
                 let (draft, data) = trial.into_draft(block, self.began);
                 self.attention.saw(&draft, &data);
                 self.writer.save(draft, &data)?;
-                self.done += 1;
+                self.done += usize::from(!cell.is_optional);
             }
             if stopped {
                 return Ok(Turn::Stopped);

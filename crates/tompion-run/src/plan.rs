@@ -121,13 +121,18 @@ impl Plan {
             order: self.order_in_words().to_owned(),
             seed: self.seed,
             blocks: self.blocks,
-            cells: self.cells.iter().map(PlannedCell::trials).sum::<usize>() as u32,
+            cells: self.trials_of_block() as u32,
         }
     }
 
-    /// Trials in all.
+    /// Trials in all, without those that somebody may ask for.
     pub fn trials(&self) -> usize {
-        self.cells.iter().map(PlannedCell::trials).sum::<usize>() * self.blocks as usize
+        self.trials_of_block() * self.blocks as usize
+    }
+
+    fn trials_of_block(&self) -> usize {
+        let cells = self.cells.iter().filter(|c| !c.is_optional);
+        cells.map(PlannedCell::trials).sum()
     }
 }
 

@@ -16,7 +16,8 @@ const REMOVED: &str = ".removed-";
 /// Beginning of a directory that a lab at work has in its run's, where others may be mounted.
 const SCRATCH: &str = "scratch-";
 
-/// How deep files lie below a run's directory: in it, or in one directory of it.
+/// How deep in a run's directory files are counted: its own are the first level. A lab at work keeps those of its
+/// instances in directories of a directory there.
 const DEPTH: u32 = 4;
 
 /// The user's directory for runs: `tompion/runs` in his state directory by the XDG Base Directory
@@ -180,7 +181,7 @@ fn age(name: &str) -> Option<Age> {
     is_second.then(|| (second.to_owned(), number))
 }
 
-/// Bytes of the files in a directory, and in those of it; links are not followed.
+/// Bytes of the files in a directory, and in three levels of directories below it; links are not followed.
 pub fn bytes_of(directory: &Path) -> u64 {
     fn below(directory: &Path, depth: u32) -> u64 {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -281,6 +282,18 @@ mod tests {
         let others = fs::Permissions::from_mode(0o777);
         fs::set_permissions(&runs.path, others).unwrap();
         assert!(matches!(runs.list(), Err(Error::NotOwn { .. })));
+    }
+
+    #[test]
+    fn files_are_counted_four_levels_deep() {
+        let place = tempfile::tempdir().unwrap();
+        let mut directory = place.path().to_owned();
+        for level in 1..=5 {
+            fs::write(directory.join("file"), "x").unwrap();
+            assert_eq!(bytes_of(place.path()), level.min(u64::from(DEPTH)));
+            directory.push("within");
+            fs::create_dir(&directory).unwrap();
+        }
     }
 
     #[test]

@@ -50,7 +50,12 @@ pub fn verdict(true_ps: f64, methods: &[Blocks], q: f64, times: f64) -> Outcome 
         filled_blocks: blocks.clone(),
         batched_blocks: Blocks::default(),
         missed_periods: Some(0),
+        quiet_blocks: Blocks::default(),
         loads: Vec::new(),
+        first_block: 0,
+        durations_ns: Vec::new(),
+        cpu_use: None,
+        watched: true,
     };
     let cells: Vec<Cell> = methods.iter().zip(NAMES).map(cell).collect();
     let profile = Profile {

@@ -4,14 +4,11 @@ use tompion_cause::Cause;
 use tompion_model::{CpuUse, format_ns};
 
 use super::part::{Part, State};
-use super::seen::{Seen, WORTH_SAYING};
+use super::programs::{WORTH_SAYING, named};
+use super::seen::Seen;
 use super::taken::Taken;
 use super::words::{percent, set_ns};
 
-/// A name stands beside it from this share on.
-const NAMED: f64 = 0.01;
-/// Longer names are cut short; the kernel's own have 15 bytes.
-const NAME: usize = 20;
 /// Throttled in more than this share of the periods, no high quantile is left alone.
 const OFTEN: f64 = 0.01;
 
@@ -126,23 +123,7 @@ fn count(list: &str) -> Option<u64> {
 
 /// `, of which cc1 41 %, make 12 %`.
 fn names(cpu_use: &CpuUse) -> String {
-    let named = cpu_use.most.iter().take(CpuUse::MOST);
-    let named = named.map(|p| (&p.name, cpu_use.share(p.cpu_time_ns)));
-    let named = named.filter(|(_, share)| *share >= NAMED);
-    let named: Vec<String> = named
-        .map(|(name, share)| format!("{} {}", short(name), percent(share)))
-        .collect();
-    match named.is_empty() {
-        true => String::new(),
-        false => format!(", of which {}", named.join(", ")),
-    }
-}
-
-fn short(name: &str) -> String {
-    match name.chars().count() > NAME {
-        true => name.chars().take(NAME - 1).chain(['\u{2026}']).collect(),
-        false => name.to_owned(),
-    }
+    named(cpu_use).map_or_else(String::new, |named| format!(", of which {named}"))
 }
 
 /// For people who want to know all of it.

@@ -4,7 +4,8 @@ use tompion_cause::Cause;
 use tompion_model::{Stalls, format_ns};
 
 use super::part::{Part, State};
-use super::seen::{Seen, WORTH_SAYING};
+use super::programs::WORTH_SAYING;
+use super::seen::Seen;
 use super::taken::Taken;
 use super::words::percent;
 

@@ -4,9 +4,6 @@ use tompion_model::{
     ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling, Trial, factor,
 };
 
-/// From this share of the CPUs' time on, other programs are named.
-pub(super) const WORTH_SAYING: f64 = 0.05;
-
 /// What a run recorded of one machine.
 #[derive(Clone, Debug)]
 pub struct Seen<'r> {

@@ -125,10 +125,15 @@ pub struct LoadVerdict {
     pub blocks_high_ns: Option<f64>,
     /// Samples it rests on; values filled in for missed periods do not count.
     pub samples: u64,
+    /// How long was measured for these, in nanoseconds.
+    pub watched_ns: u64,
     /// How many more samples it needs before it can be judged (0: enough).
     pub samples_missing: u64,
     /// Why it is inconclusive, when it is.
     pub reason: Option<String>,
+    /// Whether it is so because it fails only where other programs ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fails_beside_others: bool,
 }
 
 /// A use with a remedy under one load. Which remedy is judged was decided by other blocks.
@@ -144,6 +149,8 @@ pub struct Remedied {
     pub estimate_ns: f64,
     /// Samples it rests on.
     pub samples: u64,
+    /// How long was measured for these, in nanoseconds.
+    pub watched_ns: u64,
     /// How many more it needs at least (0: enough).
     pub samples_missing: u64,
     /// Why it is inconclusive, when it is.
@@ -197,6 +204,16 @@ pub struct Advice {
 }
 
 impl LoadVerdict {
+    /// How long was measured for a use that passes, as it is or with its remedy, in nanoseconds, and by how many samples;
+    /// `None` for other outcomes.
+    pub fn passed_over(&self) -> Option<(u64, u64)> {
+        match (self.outcome, &self.remedy) {
+            (Outcome::Pass, _) => Some((self.watched_ns, self.samples)),
+            (Outcome::WithRemedy, Some(remedy)) => Some((remedy.watched_ns, remedy.samples)),
+            _ => None,
+        }
+    }
+
     /// The estimate where the samples support it: at least one is expected
     /// beyond the quantile, and they suffice to judge it.
     pub fn supported_estimate_ns(&self) -> Option<f64> {

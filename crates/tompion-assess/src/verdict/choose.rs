@@ -120,6 +120,31 @@ pub fn needed_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTr
     profiles.iter().flat_map(of_profile).collect()
 }
 
+/// The sleeps as they are, by their factors, by which one of these profiles fails, or may once `planned` blocks are done:
+/// those for which a remedy is worth measuring. All cells are of one place.
+pub fn late_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTreeSet<Factors> {
+    let cells: Vec<&Cell> = cells.iter().collect();
+    let of_profile = |profile| {
+        let field = Field {
+            planned,
+            ..Field::new(&cells, profile)
+        };
+        let late = |load: &&str| {
+            let cell = field.judged_at(&field.as_it_is, load)?;
+            let part = field.whole(cell);
+            let found = judge(cell, profile.quantile, profile.limit_ns(), part);
+            let is_late = match found.map(|v| v.outcome) {
+                Some(Outcome::Pass) => false,
+                Some(Outcome::Fail) => true,
+                _ => !field.has_few_late(cell),
+            };
+            is_late.then(|| cell.factors.clone())
+        };
+        field.loads.iter().filter_map(late).collect::<Vec<_>>()
+    };
+    profiles.iter().flat_map(of_profile).collect()
+}
+
 fn needed(cells: &[&Cell], profile: &Profile, planned: usize) -> BTreeSet<Factors> {
     let field = Field {
         planned,
@@ -129,7 +154,7 @@ fn needed(cells: &[&Cell], profile: &Profile, planned: usize) -> BTreeSet<Factor
         let Some(as_it_is) = field.judged_at(&field.as_it_is, load) else {
             return Vec::new();
         };
-        let whole = Part::whole(field.planned);
+        let whole = field.whole(as_it_is);
         let found = judge(as_it_is, profile.quantile, profile.limit_ns(), whole);
         let mut needed = Vec::new();
         let decided = |o: Outcome| matches!(o, Outcome::Pass | Outcome::Fail);
@@ -137,10 +162,8 @@ fn needed(cells: &[&Cell], profile: &Profile, planned: usize) -> BTreeSet<Factor
         if is_open(found.as_ref().map(|v| v.outcome)) {
             needed.push(as_it_is.factors.clone());
         }
-        let few_late = late_at_first(as_it_is, profile.limit_ns())
-            .is_some_and(|late| late <= 1.0 - profile.quantile);
         if found.is_none_or(|v| v.outcome != Outcome::Pass)
-            && !few_late
+            && !field.has_few_late(as_it_is)
             && let Some((_, cell, part)) = field.remedy(load)
         {
             let found = judge(cell, profile.quantile, profile.limit_ns(), part);
@@ -193,12 +216,27 @@ impl<'a> Field<'a> {
         remedies.sort_by_key(|(remedy, _)| remedy.place());
         Self {
             profile,
-            planned: found.iter().map(|c| c.blocks.len()).max().unwrap_or(0),
+            planned: found
+                .iter()
+                .map(|c| c.first_block + c.blocks.len())
+                .max()
+                .unwrap_or(0),
             cells: found,
             loads,
             as_it_is,
             remedies,
         }
+    }
+
+    /// All blocks of a cell: it may be measured from a later one on.
+    fn whole(&self, cell: &Cell) -> Part {
+        Part::whole(self.planned.saturating_sub(cell.first_block))
+    }
+
+    /// Whether no more samples than may of the first block are late.
+    fn has_few_late(&self, cell: &Cell) -> bool {
+        let late = late_at_first(cell, self.profile.limit_ns());
+        late.is_some_and(|late| late <= 1.0 - self.profile.quantile)
     }
 
     /// The cell of a way of waiting at the period of the profile: the nearest within a factor of
@@ -232,8 +270,7 @@ impl<'a> Field<'a> {
     fn pair(&self, load: &str) -> Option<LoadVerdict> {
         let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
         let as_it_is = self.judged_at(&self.as_it_is, load);
-        let as_it_is =
-            as_it_is.and_then(|c| judge(c, quantile, limit_ns, Part::whole(self.planned)));
+        let as_it_is = as_it_is.and_then(|c| judge(c, quantile, limit_ns, self.whole(c)));
         let as_it_is = as_it_is.or_else(|| self.too_slow_at_longer(load));
         let remedied = || {
             let (remedy, cell, part) = self.remedy(load)?;
@@ -263,15 +300,19 @@ impl<'a> Field<'a> {
         let longer = self.of(self.as_it_is.as_ref()?, load);
         let longer = longer.filter(|(_, ns)| *ns as f64 > self.profile.period_ns);
         let (cell, _) = longer.min_by_key(|(_, ns)| *ns)?;
-        let part = Part::whole(self.planned);
+        let part = self.whole(cell);
         let found = judge(cell, self.profile.quantile, self.profile.limit_ns(), part)?;
         let target = level_in_words(cell.factors.level(factor::TARGET)).to_owned();
-        (found.outcome == Outcome::Fail).then(|| LoadVerdict {
-            reason: Some(format!(
-                "that late at {target} already, the shortest period slept"
-            )),
-            ..found
-        })
+        match found.outcome {
+            Outcome::Fail => Some(LoadVerdict {
+                reason: Some(format!(
+                    "that late at {target} already, the shortest period slept"
+                )),
+                ..found
+            }),
+            // Nobody knows whether it would be that late without them.
+            _ => Some(found).filter(|f| f.fails_beside_others),
+        }
     }
 
     /// The remedy to judge under a load, its cell, and the blocks to judge it by. Of several one is
@@ -287,16 +328,17 @@ impl<'a> Field<'a> {
         let cheapest = here.iter().find(|(_, _, late)| *late <= may_be_late);
         let best = || here.iter().min_by(|a, b| a.2.total_cmp(&b.2));
         let &(remedy, cell, _) = cheapest.or_else(best)?;
-        let part = match (here.len(), self.planned) {
-            (1, _) => Part::whole(self.planned),
+        let whole = self.whole(cell);
+        let part = match (here.len(), whole.planned) {
+            (1, _) => whole,
             // There are no other blocks.
             (n, 0..=1) => Part {
                 error: ERROR / n as f64,
-                ..Part::whole(self.planned)
+                ..whole
             },
             _ => Part {
                 skipped: 1,
-                ..Part::whole(self.planned)
+                ..whole
             },
         };
         Some((remedy, cell, part))
@@ -373,6 +415,7 @@ impl LoadVerdict {
                 outcome: found.outcome,
                 estimate_ns: found.estimate_ns,
                 samples: found.samples,
+                watched_ns: found.watched_ns,
                 samples_missing: found.samples_missing,
                 reason: found.reason.clone(),
             }),

@@ -164,8 +164,10 @@ mod tests {
                     blocks_low_ns: None,
                     blocks_high_ns: None,
                     samples: 1,
+                    watched_ns: 1,
                     samples_missing: 0,
                     reason: None,
+                    fails_beside_others: false,
                 }],
             })
             .collect();

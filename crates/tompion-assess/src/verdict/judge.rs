@@ -9,6 +9,7 @@ use tompion_stats::{
 };
 
 use crate::verdict::basis::{self, LEVEL};
+use crate::verdict::others::{Others, others};
 use crate::verdict::profile::quantile_name;
 use crate::verdict::{LoadVerdict, Outcome};
 
@@ -46,28 +47,40 @@ impl Part {
 
 /// Holds the `quantile` of a cell against `limit_ns`; `None` when it has no samples.
 pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Option<LoadVerdict> {
-    let blocks = basis::blocks(cell).after(part.skipped);
-    let found = blocks.quantile(quantile, LEVEL)?;
     let limit_ps = limit_ns * 1e3;
-    let taken = cell.blocks.iter().skip(part.skipped);
-    let samples = taken.map(Distribution::len).sum();
-    let ordered = blocks.in_order().filter(|_| quantile >= LEAST_QUANTILE);
-    let decision = ordered
-        .and_then(|values| by_number(&values, quantile, limit_ps, part, samples))
-        .unwrap_or_else(|| by_interval(&blocks, &found, quantile, limit_ps, part.error, samples));
-    // Blocks of many samples must not outvote the others, which the printed figure heeds.
-    let agrees = match decision.outcome {
-        Outcome::Pass => found.value <= limit_ps,
-        Outcome::Fail => found.value > limit_ps,
-        _ => true,
+    let counted = |blocks: &[Distribution]| {
+        let counted = blocks.iter().skip(part.skipped);
+        counted.map(Distribution::len).sum()
     };
-    let decision = match agrees {
-        true => decision,
-        false => Decision {
-            outcome: Outcome::Inconclusive,
-            missing: 0,
-            reason: Some("blocks with few samples say otherwise than those with many".to_owned()),
-        },
+    let samples = counted(&cell.blocks);
+    let blocks = basis::blocks(cell).after(part.skipped);
+    let (found, decision) = decide(&blocks, quantile, limit_ps, part, samples)?;
+    let mut fails_beside_others = false;
+    let decision = match decision.outcome {
+        Outcome::Fail => {
+            let quiet = || {
+                let blocks = cell.quiet_blocks.after(part.skipped);
+                let samples = counted(&cell.quiet_blocks);
+                let decided = decide(&blocks, quantile, limit_ps, part, samples);
+                decided.map(|(_, decision)| decision.outcome)
+            };
+            match others(cell, quiet) {
+                Others::Nothing => decision,
+                Others::Unseen(reason) => Decision {
+                    reason: Some(reason),
+                    ..decision
+                },
+                Others::Alone(reason) => {
+                    fails_beside_others = true;
+                    Decision {
+                        outcome: Outcome::Inconclusive,
+                        missing: 0,
+                        reason: Some(reason),
+                    }
+                }
+            }
+        }
+        _ => decision,
     };
     let interval_ns = found.interval.ok().map(|i| i.scaled(1e-3));
     Some(LoadVerdict {
@@ -83,9 +96,41 @@ pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Op
         blocks_low_ns: found.range.map(|r| r.low / 1e3),
         blocks_high_ns: found.range.map(|r| r.high / 1e3),
         samples,
+        watched_ns: cell.durations_ns.iter().skip(part.skipped).sum(),
         samples_missing: decision.missing,
         reason: decision.reason,
+        fails_beside_others,
     })
+}
+
+/// The quantile of blocks, of which `samples` were taken, and what it is decided to be; `None` without samples.
+fn decide(
+    blocks: &Blocks,
+    quantile: f64,
+    limit_ps: f64,
+    part: Part,
+    samples: u64,
+) -> Option<(BlockQuantile, Decision)> {
+    let found = blocks.quantile(quantile, LEVEL)?;
+    let ordered = blocks.in_order().filter(|_| quantile >= LEAST_QUANTILE);
+    let decision = ordered
+        .and_then(|values| by_number(&values, quantile, limit_ps, part, samples))
+        .unwrap_or_else(|| by_interval(blocks, &found, quantile, limit_ps, part.error, samples));
+    // Blocks of many samples must not outvote the others, which the printed figure heeds.
+    let agrees = match decision.outcome {
+        Outcome::Pass => found.value <= limit_ps,
+        Outcome::Fail => found.value > limit_ps,
+        _ => true,
+    };
+    let decision = match agrees {
+        true => decision,
+        false => Decision {
+            outcome: Outcome::Inconclusive,
+            missing: 0,
+            reason: Some("blocks with few samples say otherwise than those with many".to_owned()),
+        },
+    };
+    Some((found, decision))
 }
 
 /// The share of the values of the first block that lie beyond a limit in nanoseconds.

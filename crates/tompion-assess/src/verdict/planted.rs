@@ -80,8 +80,13 @@ impl Planted {
             undisturbed_blocks: Blocks::default(),
             filled_blocks: Blocks::default(),
             batched_blocks: Blocks::default(),
+            quiet_blocks: Blocks::default(),
             missed_periods,
             loads: Vec::new(),
+            first_block: 0,
+            durations_ns: Vec::new(),
+            cpu_use: None,
+            watched: true,
         }
     }
 }

@@ -74,10 +74,13 @@ pub static REMEDIES: [Remedy; 4] = [
         name: "real-time policy",
         words: REAL_TIME,
         applies: |before, after| {
-            let policy = |f: &Factors| f.clone().without(factor::POLICY);
-            before.level(factor::POLICY) == "other"
-                && !["other", "idle", "batch"].contains(&after.level(factor::POLICY))
-                && policy(before) == policy(after)
+            // Real-time threads have no slack.
+            let others = |f: &Factors| f.clone().without(factor::POLICY).without(factor::SLACK);
+            let is_other = |f: &Factors| ["", "other"].contains(&f.level(factor::POLICY));
+            is_other(before)
+                && !is_other(after)
+                && !["idle", "batch"].contains(&after.level(factor::POLICY))
+                && others(before) == others(after)
         },
     },
     Remedy {

@@ -105,8 +105,14 @@ struct UnderJson {
     late_ns: f64,
     /// What it may be, in nanoseconds.
     limit_ns: f64,
-    /// Samples.
+    /// Samples as it is.
     samples: u64,
+    /// Of a use that passes, as it is or with its remedy: for how long that was measured, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watched_ns: Option<u64>,
+    /// By how many samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watched_samples: Option<u64>,
 }
 
 /// How late sleeps are at one period.
@@ -176,6 +182,8 @@ impl VerdictJson {
                     late_ns: l.estimate_ns,
                     limit_ns: l.limit_ns,
                     samples: l.samples,
+                    watched_ns: l.passed_over().map(|(ns, _)| ns),
+                    watched_samples: l.passed_over().map(|(_, samples)| samples),
                 })
                 .collect(),
         });

@@ -10,7 +10,7 @@ use crate::blocks::{
 };
 use crate::data::{ReportData, Shown};
 use crate::figures::count;
-use crate::grid::{factors_in_words, load_title};
+use crate::grid::load_title;
 use crate::summary;
 use crate::verdicts::{self, ByPlace, Judged, OfUse};
 
@@ -143,13 +143,13 @@ fn by_load(profiles: &[ProfileVerdict], missed: bool) -> Table {
         let judged = verdicts::by_load(p, &loads);
         let judged = judged.map(|v| v.map_or(Entry::None, |v| judgement(v, filled)));
         let entries = [Entry::Text(p.requirement.clone()), overall(p)];
-        let method = p.method.as_ref().map(|method| {
+        let method = verdicts::judged_with(p).map(|method| {
             let filled = if p.missed_filled {
                 ", corrected for coordinated omission"
             } else {
                 ""
             };
-            format!("judged with {}{filled}", factors_in_words(method))
+            format!("judged with {method}{filled}")
         });
         let notes = [p.name.clone(), p.requirement.clone()];
         let notes = notes.into_iter().chain(method).chain([p.source.clone()]);
@@ -192,6 +192,7 @@ fn judgement(v: &LoadVerdict, filled: bool) -> Entry {
         Judged::Beyond(quantile, limit) => format!("{quantile}{mark} > {limit}"),
         Judged::TooFew(missing) => format!("too few samples\n({} more)", count(missing)),
     };
+    notes.extend(verdicts::watched(v));
     notes.extend(v.reason.clone());
     Entry::Verdict(Judgement {
         outcome: v.outcome,

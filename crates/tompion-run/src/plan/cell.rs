@@ -27,9 +27,18 @@ pub struct PlannedCell {
     /// Share of the run's time relative to other timed cells, beyond the least
     /// that each one needs.
     pub weight: f64,
+    /// How long a trial lasts where the run's time allows it; absent for what gets a share by its weight.
+    pub lasting: Option<Duration>,
+    /// Whether it is measured only in blocks for which somebody asks for it.
+    pub is_optional: bool,
 }
 
 impl PlannedCell {
+    /// What a trial that is to last so long takes beyond the least.
+    pub fn lasting_beyond(&self) -> Option<Duration> {
+        Some(self.lasting?.saturating_sub(self.least_time()))
+    }
+
     /// The least time that a timed trial is worth making for: its warm-up and a
     /// few samples, however long they sleep. Zero for read cost.
     pub fn least_time(&self) -> Duration {

@@ -99,9 +99,18 @@ impl PlanOptions {
     pub(super) fn cells(&self, load: usize, spec: &LoadSpec, policy: Policy) -> Vec<PlannedCell> {
         let context = self.context(load, spec, policy);
         let has_rest = self.loads.iter().any(LoadSpec::is_idle);
-        let is_here = |s: &&Selection| !s.at_rest || !has_rest || spec.is_idle();
+        // What has a policy of its own stands beside the usual one alone.
+        let has_usual = self.policies == [Policy::Other];
+        let is_here = |s: &&Selection| {
+            (!s.at_rest || !has_rest || spec.is_idle()) && (s.policy.is_none() || has_usual)
+        };
         let cells = self.probes.iter().filter(is_here).flat_map(|selection| {
-            let cells = selection.cells(&context);
+            let mut cells = selection.cells(&context);
+            let lasting = selection.lasting.map(|share| {
+                let ns = self.duration.as_nanos() as f64 * share / f64::from(self.blocks.max(1));
+                Duration::from_nanos(ns as u64)
+            });
+            cells.iter_mut().for_each(|cell| cell.lasting = lasting);
             match self.observe.as_slice() {
                 _ if selection.probe.is_always_observed => cells,
                 [] => cells,

@@ -104,6 +104,8 @@ impl Context<'_> {
             observe: Observe::default(),
             samples: 1,
             weight: 1.0,
+            lasting: None,
+            is_optional: false,
         }
     }
 

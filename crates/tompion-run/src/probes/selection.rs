@@ -7,6 +7,7 @@ use tompion_model::InvalidValue;
 
 use serde::{Deserialize, Serialize};
 use tompion_model::parse_duration_ns;
+use tompion_probe::Policy;
 
 use super::parameter::cpus;
 use super::{Context, InPlan, Parameter, Preset, Probe};
@@ -27,6 +28,12 @@ pub struct Selection {
     pub share: Option<f64>,
     /// Whether it is measured at rest alone, where the run has loads besides.
     pub at_rest: bool,
+    /// Share of the run's time, 0 to 1, that each cell has before the others.
+    pub lasting: Option<f64>,
+    /// Whether it is measured only in blocks for which somebody asks for it.
+    pub is_optional: bool,
+    /// The policy of its threads, in place of the run's, where that is the usual one alone.
+    pub policy: Option<Policy>,
 }
 
 /// Values of parameters by name, as texts that are known to be right.
@@ -80,6 +87,9 @@ impl Selection {
             weight: 1.0,
             share: None,
             at_rest: false,
+            lasting: None,
+            is_optional: false,
+            policy: None,
         })
     }
 
@@ -107,6 +117,33 @@ impl Selection {
         }
     }
 
+    /// The same with cells that each have this share of the run's time, before the others.
+    #[must_use]
+    pub fn lasting(self, share: f64) -> Self {
+        Self {
+            lasting: Some(share),
+            ..self
+        }
+    }
+
+    /// The same, measured only in blocks for which somebody asks for it.
+    #[must_use]
+    pub fn optional(self) -> Self {
+        Self {
+            is_optional: true,
+            ..self
+        }
+    }
+
+    /// The same under this policy.
+    #[must_use]
+    pub fn under(self, policy: Policy) -> Self {
+        Self {
+            policy: Some(policy),
+            ..self
+        }
+    }
+
     /// No more cells than this has it for one load and one policy: as many as its values can be
     /// combined in ways.
     pub fn most_cells(&self) -> usize {
@@ -116,9 +153,18 @@ impl Selection {
 
     /// Its cells for one load and one policy.
     pub(crate) fn cells(&self, context: &Context<'_>) -> Vec<PlannedCell> {
-        let mut cells = (self.probe.cells)(&self.values, context);
-        let weight = |cell: &PlannedCell| self.share.unwrap_or(cell.weight) * self.weight;
-        cells.iter_mut().for_each(|cell| cell.weight = weight(cell));
+        let context = Context {
+            policy: self.policy.unwrap_or(context.policy),
+            ..*context
+        };
+        let mut cells = (self.probe.cells)(&self.values, &context);
+        for cell in &mut cells {
+            cell.weight = match self.lasting {
+                Some(_) => 0.0,
+                None => self.share.unwrap_or(cell.weight) * self.weight,
+            };
+            cell.is_optional = self.is_optional;
+        }
         cells
     }
 

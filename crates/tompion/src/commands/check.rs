@@ -11,7 +11,7 @@ use tompion_run::{Plan, PlanOptions};
 mod decisions;
 mod selection;
 
-use decisions::{Decisions, selections};
+use decisions::{Decisions, QUICK_RUN_S, RUN_S, selections};
 use selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
 use super::profiles::{profiles_in, require_known};
@@ -44,7 +44,7 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     }
     let plan = Plan::new(&wanted)?;
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
-    let mut decisions = Decisions::new(&profiles, plan.blocks);
+    let mut decisions = Decisions::new(&profiles, options.quick, plan.blocks, plan.duration);
     let promises = Promises {
         judged: Judged {
             profiles: &profiles,
@@ -80,9 +80,9 @@ fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<
     let duration = Duration::from_secs(match (quick, whole) {
         // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
         (true, true) => 18,
-        (true, false) => 16,
+        (true, false) => QUICK_RUN_S,
         (false, true) => 80,
-        (false, false) => 70,
+        (false, false) => RUN_S,
     });
     let blocks = if whole && !quick { 8 } else { 6 };
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);

@@ -19,6 +19,7 @@ pub fn verdict(load: &str, outcome: Outcome, estimate_ns: f64) -> LoadVerdict {
         blocks_low_ns: None,
         blocks_high_ns: None,
         samples: 16_000,
+        watched_ns: 18_000_000_000,
         samples_missing: if outcome == Outcome::Inconclusive {
             2_400
         } else {
@@ -26,6 +27,7 @@ pub fn verdict(load: &str, outcome: Outcome, estimate_ns: f64) -> LoadVerdict {
         },
         reason: (outcome == Outcome::Inconclusive)
             .then(|| "the interval spans the limit".to_owned()),
+        fails_beside_others: false,
     }
 }
 

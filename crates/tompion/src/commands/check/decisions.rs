@@ -1,8 +1,11 @@
 //! What a check measures so that each use can be judged at its own period, and where its time goes.
 
-use tompion_assess::verdict::{ERROR, Profile, needed_cells};
-use tompion_model::{Cells, InCheck, TrialData, TrialDraft, Way, factor, format_duration};
-use tompion_probe::{read_cost, stalls, timer_events, wake_up};
+use std::time::Duration;
+
+use tompion_assess::verdict::company::may_have_company;
+use tompion_assess::verdict::{ERROR, Profile, late_cells, needed_cells};
+use tompion_model::{Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration};
+use tompion_probe::{Policy, read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::Selection;
 use tompion_run::{Attention, PlannedCell};
 
@@ -11,12 +14,7 @@ use super::selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 /// Seconds that the samples of one sleep may take beside one load; where a single sleeper needs longer,
 /// several wake up in turn.
 const AT_MOST_S: f64 = 3.5;
-
-/// What company may move a quantile by, in nanoseconds: it wakes CPUs from idling. It has to be small beside
-/// the limit. On a virtual machine with two CPUs, 24 sleepers took the p99 of a sleep of 20 ms from 194 to
-/// 159 us, and 4 of them that of 7.8 ms from 239 to 132 us or from 184 to 156.
-const COMPANY_NS: f64 = 100_000.0;
-const SMALL: f64 = 0.02;
+const QUICK_AT_MOST_S: f64 = 1.5;
 
 /// Shorter periods are not slept, only spun.
 const SHORTEST_SLEEP_NS: f64 = 10_000.0;
@@ -32,6 +30,11 @@ const EVENTS_S: f64 = 0.4;
 const STALLS_S: f64 = 20.0;
 const QUICK_STALLS_S: f64 = 4.0;
 
+/// Seconds of a run.
+pub const RUN_S: u64 = 70;
+/// Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
+pub const QUICK_RUN_S: u64 = 16;
+
 /// Periods within this factor are judged by one measurement.
 const SAME: f64 = 1.5;
 
@@ -41,8 +44,22 @@ const READINGS: u64 = 60_000;
 /// Share of its time that a cell keeps which no open verdict needs: enough for a median.
 const NOT_NEEDED: f64 = 0.15;
 
+/// The same where the time does not hold all that is needed: enough for a p99 of sleeps of a millisecond.
+const LITTLE: f64 = 0.05;
+
 /// Share of its time that a remedy gets in the first block, which shows where one is needed.
 const AT_FIRST: f64 = 0.4;
+
+/// What remains of a run's time beside stalls for what is measured: the rest goes into switching loads and saving.
+const MEASURING: f64 = 0.75;
+
+/// Where a sleep in company needs a remedy, it has this as well as timer slack.
+const REAL_TIME: Policy = Policy::Fifo(50);
+
+/// At longer periods remedies, whose warm-up alone takes long, begin once the first block shows where one is needed. As
+/// their own first block chooses among them, the blocks that judge have so many times as much to do.
+const LONG_NS: f64 = 5e6;
+const LATER: f64 = 1.5;
 
 /// What is measured for these profiles, with its shares of the time in seconds for each load.
 pub fn selections(
@@ -51,14 +68,22 @@ pub fn selections(
     blocks: u32,
 ) -> anyhow::Result<Vec<Selection>> {
     let mut found = vec![reads(blocks)?];
+    let at_most_s = if quick { QUICK_AT_MOST_S } else { AT_MOST_S };
     for period in periods(profiles) {
-        found.extend(sleeps(&period)?);
+        found.extend(sleeps(&period, at_most_s)?);
     }
     found.extend(events(blocks)?);
     let loop_ = selection(stalls::NAME, [("threshold", texts(&[STALL]))])?;
-    let seconds = if quick { QUICK_STALLS_S } else { STALLS_S };
-    found.push(loop_.sharing(seconds).at_rest());
+    found.push(loop_.lasting(stalls_share(quick)).at_rest());
     Ok(found)
+}
+
+/// Share of the time that stalls have.
+fn stalls_share(quick: bool) -> f64 {
+    match quick {
+        true => QUICK_STALLS_S / QUICK_RUN_S as f64,
+        false => STALLS_S / RUN_S as f64,
+    }
 }
 
 fn is_always(row: &tompion_model::MethodRow) -> bool {
@@ -127,8 +152,9 @@ fn periods(profiles: &[Profile]) -> Vec<Period> {
     found
 }
 
-/// The sleeps measured at a period: as it is, and with remedies.
-fn sleeps(period: &Period) -> anyhow::Result<Vec<Selection>> {
+/// The sleeps measured at a period: as it is, and with remedies. Of what one sleeper has no time for, several take the samples
+/// in `at_most_s` seconds.
+fn sleeps(period: &Period, at_most_s: f64) -> anyhow::Result<Vec<Selection>> {
     let target = texts(&[format_duration(period.ns.max(1.0).round() as u64)]);
     let here = |way: Way| {
         let all = wake_up::Method::all().filter(move |m| is_always(m.row()) && m.row().way == way);
@@ -160,25 +186,35 @@ fn sleeps(period: &Period) -> anyhow::Result<Vec<Selection>> {
         ]
     } else {
         let needed_s = period.samples * period.ns / 1e9;
-        let sleepers = sleepers(period);
-        let seconds = (needed_s / f64::from(sleepers)).clamp(SHORT_S, AT_MOST_S);
-        let mut found = vec![sleeping(&sleep, "default", sleepers, seconds)?];
-        // What may have company is so far from its limit that remedies matter little.
-        if sleepers == 1 {
-            found.push(sleeping(&sleep, "1ns", sleepers, seconds)?);
-            found.push(sleeping(&hybrid, "default", sleepers, seconds)?);
-        }
-        found
+        let n = sleepers(period, at_most_s);
+        let longest_s = if n == 1 { AT_MOST_S } else { at_most_s };
+        let seconds = (needed_s / f64::from(n)).clamp(SHORT_S, longest_s);
+        let remedy = |methods: &[wake_up::Method], slack| {
+            let is_dear = period.ns >= LONG_NS;
+            let times = if is_dear { LATER } else { 1.0 };
+            let found = sleeping(methods, slack, n, seconds * times)?;
+            Ok::<_, anyhow::Error>(found.map(|s| if is_dear { s.optional() } else { s }))
+        };
+        // Several that spin have no CPU for themselves; a real-time policy is for what is far from its limit as it is.
+        let other = match n {
+            1 => remedy(&hybrid, "default")?,
+            _ if REAL_TIME.is_available() => remedy(&sleep, "default")?.map(|s| s.under(REAL_TIME)),
+            _ => None,
+        };
+        vec![
+            sleeping(&sleep, "default", n, seconds)?,
+            remedy(&sleep, "1ns")?,
+            other,
+        ]
     };
     Ok(found.into_iter().flatten().collect())
 }
 
 /// How many wake up in turn at a period, so that its samples come within the time.
-fn sleepers(period: &Period) -> u32 {
+fn sleepers(period: &Period, at_most_s: f64) -> u32 {
     let alone_s = period.samples * period.ns / 1e9;
-    let may_have_company = period.limit_ns * SMALL >= COMPANY_NS;
-    match may_have_company && alone_s > AT_MOST_S {
-        true => (alone_s / AT_MOST_S).ceil().min(64.0) as u32,
+    match may_have_company(period.limit_ns) && alone_s > at_most_s {
+        true => (alone_s / at_most_s).ceil().min(64.0) as u32,
         false => 1,
     }
 }
@@ -187,17 +223,29 @@ fn sleepers(period: &Period) -> u32 {
 pub struct Decisions<'a> {
     profiles: &'a [Profile],
     planned: usize,
+    /// Seconds for sleeps, in all.
+    seconds: f64,
+    /// Blocks that have begun.
+    begun: usize,
     cells: Cells,
 }
 
 impl<'a> Decisions<'a> {
-    /// Of a run with so many blocks.
-    pub fn new(profiles: &'a [Profile], blocks: u32) -> Self {
+    /// Of a run with so many blocks, which takes so long.
+    pub fn new(profiles: &'a [Profile], quick: bool, blocks: u32, duration: Duration) -> Self {
         Self {
             profiles,
             planned: blocks as usize,
+            seconds: duration.as_secs_f64() * (1.0 - stalls_share(quick)) * MEASURING,
+            begun: 0,
             cells: Cells::default(),
         }
+    }
+
+    /// Seconds that are left for sleeps.
+    fn seconds_left(&self) -> f64 {
+        let blocks_left = self.planned.saturating_sub(self.begun);
+        self.seconds * blocks_left as f64 / self.planned.max(1) as f64
     }
 }
 
@@ -211,28 +259,89 @@ impl Attention for Decisions<'_> {
 
     fn shares(&mut self, cells: &[PlannedCell]) -> Vec<f64> {
         let seen = self.cells.so_far();
-        if seen.is_empty() {
-            let at_first = |cell: &PlannedCell| if is_remedy(cell) { AT_FIRST } else { 1.0 };
-            return cells.iter().map(at_first).collect();
-        }
         let needed = needed_cells(&seen, self.profiles, self.planned);
-        let share = |cell: &PlannedCell| {
-            let is_judged = seen.iter().any(|s| s.factors == cell.factors);
-            match !is_judged || needed.contains(&cell.factors) {
-                true => 1.0,
-                false => NOT_NEEDED,
+        let late = late_cells(&seen, self.profiles, self.planned);
+        let blocks_left = self.planned.saturating_sub(self.begun);
+        let claim = |cell: &PlannedCell| {
+            let known = seen.iter().find(|s| s.factors == cell.factors);
+            let is_of = |sleep: &Factors| {
+                let same = |name| sleep.level(name) == cell.factors.level(name);
+                [factor::TARGET, factor::LOAD, factor::COMPANY]
+                    .into_iter()
+                    .all(same)
+            };
+            match known {
+                _ if !is_sleep(cell) => Claim::Share(1.0),
+                Some(known) if needed.contains(&cell.factors) => {
+                    let taken_s = known.durations_ns.iter().sum::<u64>() as f64 / 1e9;
+                    Claim::Seconds((cell.weight - taken_s).max(0.0))
+                }
+                Some(_) => Claim::Little(NOT_NEEDED),
+                // One block chooses, others judge.
+                None if cell.is_optional && blocks_left >= 3 && late.iter().any(is_of) => {
+                    Claim::Seconds(cell.weight)
+                }
+                None if cell.is_optional => Claim::Share(0.0),
+                None if is_remedy(cell) => Claim::Little(AT_FIRST),
+                None => Claim::Seconds(cell.weight),
             }
         };
-        cells.iter().map(share).collect()
+        let claims: Vec<Claim> = cells.iter().map(claim).collect();
+        let shares = shared(cells, &claims, self.seconds_left());
+        self.begun += 1;
+        shares
     }
 }
 
-/// Whether a cell is a sleep with a remedy.
+/// What a cell asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Claim {
+    /// This share of its time.
+    Share(f64),
+    /// The same, and less where time is short: no verdict needs it.
+    Little(f64),
+    /// These seconds, of which a part decides nothing.
+    Seconds(f64),
+}
+
+/// The shares of cells that claim these, where there are so many seconds. Where they do not hold all, those that need least
+/// have what they need, and the others little: so some verdicts are reached, in place of none.
+fn shared(cells: &[PlannedCell], claims: &[Claim], seconds: f64) -> Vec<f64> {
+    let mut wanted: Vec<(usize, f64)> = Vec::new();
+    let mut others = 0.0;
+    for (i, (cell, claim)) in cells.iter().zip(claims).enumerate() {
+        match claim {
+            Claim::Seconds(needed) => wanted.push((i, *needed)),
+            Claim::Little(_) => others += cell.weight * LITTLE,
+            Claim::Share(_) => {}
+        }
+    }
+    wanted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let all: f64 = wanted.iter().map(|w| w.1).sum();
+    let is_short = all > seconds;
+    let mut left = seconds - others;
+    let mut has_it = vec![false; cells.len()];
+    for (i, needed) in wanted {
+        has_it[i] = !is_short || needed <= left;
+        left -= needed;
+    }
+    let share = |(i, claim): (usize, &Claim)| match claim {
+        Claim::Share(share) => *share,
+        Claim::Little(share) if is_short => share.min(LITTLE),
+        Claim::Little(share) => *share,
+        Claim::Seconds(_) if has_it[i] => 1.0,
+        Claim::Seconds(_) => LITTLE,
+    };
+    claims.iter().enumerate().map(share).collect()
+}
+
+fn is_sleep(cell: &PlannedCell) -> bool {
+    cell.factors.level(factor::PROBE) == wake_up::NAME
+}
+
+/// Whether a sleep is one with a remedy.
 fn is_remedy(cell: &PlannedCell) -> bool {
     let level = |name| cell.factors.level(name);
-    if level(factor::PROBE) != wake_up::NAME {
-        return false;
-    }
     let way = level(factor::METHOD).parse::<wake_up::Method>();
     let is_sleep = way.is_ok_and(|m| m.row().way == Way::Sleeps);
     !is_sleep || ![None, Some("default")].contains(&cell.factors.get(factor::SLACK))

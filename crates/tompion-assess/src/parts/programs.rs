@@ -1,0 +1,36 @@
+//! Which other programs took CPU time.
+
+use tompion_model::CpuUse;
+
+use super::words::percent;
+
+/// From this share of the CPUs' time on, other programs are named.
+pub(crate) const WORTH_SAYING: f64 = 0.05;
+
+/// A name stands beside it from this share on.
+const NAMED: f64 = 0.01;
+/// Longer names are cut short; the kernel's own have 15 bytes.
+const NAME: usize = 20;
+
+/// `cc1 41 %, make 12 %`; nothing where none took much.
+pub(crate) fn named(cpu_use: &CpuUse) -> Option<String> {
+    let most = cpu_use.most.iter().take(CpuUse::MOST);
+    let shares = most.map(|p| (&p.name, cpu_use.share(p.cpu_time_ns)));
+    let named = shares.filter(|(_, share)| *share >= NAMED);
+    let named: Vec<String> = named
+        .map(|(name, share)| format!("{} {}", short(name), percent(share)))
+        .collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
+/// The same, or what all of them took together.
+pub(crate) fn named_or_all(cpu_use: &CpuUse) -> String {
+    named(cpu_use).unwrap_or_else(|| percent(cpu_use.share(cpu_use.programs_ns)))
+}
+
+fn short(name: &str) -> String {
+    match name.chars().count() > NAME {
+        true => name.chars().take(NAME - 1).chain(['\u{2026}']).collect(),
+        false => name.to_owned(),
+    }
+}
