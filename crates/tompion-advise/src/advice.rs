@@ -33,6 +33,11 @@ pub struct Advice {
     pub target_ns: u64,
     /// Length of one trial, in nanoseconds.
     pub trial_ns: u64,
+    /// The quantile that remedies are judged and ranked by: that of the use asked for, or of most uses.
+    pub quantile: String,
+    /// The use asked for; absent where none was.
+    #[serde(rename = "use")]
+    pub for_use: Option<String>,
     /// Seed of the random order.
     pub seed: u64,
     /// Confidence level of the intervals, and of the whole family of tests.
@@ -48,15 +53,17 @@ pub struct Advice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It lowered the median or the 99th percentile, surely and notably.
+    /// It lowered the quantile of the uses, surely: the interval of the change leaves out zero, and is not
+    /// within 10 %.
     Helps,
-    /// It lowered one and raised the other.
+    /// It lowered that and raised the median, surely and notably.
     Mixed,
-    /// No effect here that is sure and notable.
+    /// The interval of the change at the quantile of the uses lies within 10 % on both sides.
     NoEffect,
-    /// It raised one of them, surely and notably.
+    /// It raised the quantile of the uses, surely.
     Harms,
-    /// There were too few pairs to tell, or an effect is likely and not sure.
+    /// Inconclusive: there were too few pairs to tell, or the interval rules out neither an effect nor none, or
+    /// an effect is likely and not sure among all that was tested.
     NotDecidable,
     /// It can be tried, and nothing is tried in a dry run.
     WouldBeTried,
@@ -95,7 +102,7 @@ pub struct KnobAdvice {
     pub pairs: usize,
     /// Pairs that it would take to decide.
     pub pairs_needed: Option<usize>,
-    /// Effects on the median and on the 99th percentile.
+    /// Effects on the median, and on the quantile of the uses.
     pub effects: Vec<Effect>,
     /// CPU time of one sleep or read without it, in nanoseconds.
     pub cpu_off_ns: Option<f64>,
@@ -116,26 +123,34 @@ pub struct KnobAdvice {
 /// The effect on one quantile, in nanoseconds; lower is better.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Effect {
-    /// `median` or `p99`.
+    /// `median`, `p99` or `p99.9`.
     pub quantile: String,
+    /// Whether the remedy is judged and ranked by it.
+    pub judged: bool,
     /// Median over the trials without the remedy.
     pub off_ns: f64,
     /// Median over the trials with it.
     pub on_ns: f64,
     /// Hodges-Lehmann estimate of the change, pair by pair: of the differences between
-    /// medians; of the ratios between 99th percentiles, applied to `off_ns`.
+    /// medians; of the ratios between other quantiles, applied to `off_ns`.
     pub change_ns: f64,
     /// Lower end of its interval.
     pub low_ns: f64,
     /// Upper end.
     pub high_ns: f64,
+    /// The change as a share of what it was without the remedy: -0.2 is a fifth less.
+    pub change_share: f64,
+    /// Lower end of its interval.
+    pub low_share: f64,
+    /// Upper end.
+    pub high_share: f64,
     /// p-value of the paired permutation test.
     pub p: f64,
     /// The same adjusted for all tests of the run (Holm).
     pub p_adjusted: f64,
     /// Whether the adjusted p-value reaches the level.
     pub sure: bool,
-    /// Whether it is sure and so large that a reader should hear of it.
+    /// Whether it is sure, and a sixth less or a fifth more at least.
     pub notable: bool,
 }
 

@@ -22,8 +22,8 @@ pub struct Setup {
 pub struct Figures {
     /// Median.
     pub median_ns: f64,
-    /// 99th percentile, periods missed on a grid filled in.
-    pub p99_ns: f64,
+    /// The quantile of the uses, periods missed on a grid filled in.
+    pub tail_ns: f64,
     /// CPU time of one sleep or read, where it is known.
     pub cpu_ns: Option<f64>,
     /// Samples behind them.

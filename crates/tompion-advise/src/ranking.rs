@@ -7,19 +7,24 @@ use tompion_model::format_duration;
 use crate::State;
 use crate::advice::{KnobAdvice, Status};
 use crate::candidate::Candidate;
-use crate::effect::{Judged, Pair, gain, judge, median, status};
+use crate::effect::{Judged, NO_EFFECT, Pair, gain, judge, judged_by, median, more_pairs, status};
+use crate::text::share;
 use crate::tried::Tried;
 
-/// Every candidate with what came of it, the best first. A pair of trials takes `a_pair`
+/// Longer trying is not advised, in seconds.
+const LONGEST: f64 = 86_400.0;
+
+/// Every candidate with what came of it at this quantile, the best first. A pair of trials takes `a_pair`
 /// where none was made.
 pub(crate) fn ranked(
     candidates: &[Candidate],
     tried: &[Tried<'_>],
+    quantile: f64,
     a_pair: Duration,
 ) -> Vec<KnobAdvice> {
     let counted: Vec<&Tried<'_>> = tried.iter().filter(|t| t.refused.is_none()).collect();
     let pairs: Vec<&[Pair]> = counted.iter().map(|t| t.pairs.as_slice()).collect();
-    let judged = judge(&pairs);
+    let judged = judge(&pairs, quantile);
     // What a block takes, for those that need more of them.
     let mean = |t: &&Tried<'_>| match u32::try_from(t.pairs.len()).unwrap_or(u32::MAX) {
         0 => a_pair,
@@ -98,19 +103,30 @@ impl KnobAdvice {
         self.effects = judged.effects;
         self.pairs_needed = judged.pairs_needed;
         if self.status == Status::NotDecidable {
+            let effect = judged_by(&self.effects);
             let needed = judged.pairs_needed;
-            // Twice as many where a result is near.
-            let pairs = needed.unwrap_or(2 * self.pairs);
-            let time = block * u32::try_from(pairs).unwrap_or(u32::MAX);
-            let seconds = time.as_secs_f64().ceil() as u64;
-            let option = format_duration(seconds * 1_000_000_000);
-            let longer = format!("; try --duration {option} or more");
-            self.reason = Some(match needed {
-                Some(need) => format!("it takes {need} pairs, there were {}{longer}", self.pairs),
-                None => {
-                    format!("an effect is likely, but not sure among all that was tested{longer}")
+            let times = effect.map_or(2.0, more_pairs);
+            let pairs = needed.map_or(times * self.pairs as f64, |need| need as f64);
+            let seconds = (block.as_secs_f64() * pairs).ceil();
+            let longer = match seconds <= LONGEST {
+                true => {
+                    let option = format_duration(seconds as u64 * 1_000_000_000);
+                    format!("try --duration {option} or more")
                 }
-            });
+                // Nobody waits so long, and the machine would not stay as it is.
+                false => "the machine is too uneven to tell in a day".to_owned(),
+            };
+            let why = match (needed, effect) {
+                (Some(need), _) => format!("it takes {need} pairs, there were {}", self.pairs),
+                (None, Some(e)) if e.low_share <= 0.0 && e.high_share >= 0.0 => format!(
+                    "the change of {} may be {}, which rules out neither an effect of {:.0} % nor none",
+                    e.quantile,
+                    share(e.low_share, e.change_share, e.high_share),
+                    100.0 * NO_EFFECT
+                ),
+                _ => "an effect is likely, but not sure among all that was tested".to_owned(),
+            };
+            self.reason = Some(format!("{why}; {longer}"));
         }
     }
 }

@@ -34,6 +34,7 @@ pub struct RealBench {
     began: Instant,
     rate: Option<Rate>,
     target_ns: u64,
+    quantile: f64,
     program: Option<ProgramRun>,
     stop: Arc<AtomicBool>,
     /// Beside a load its thread would wait long for each step.
@@ -42,9 +43,14 @@ pub struct RealBench {
 
 impl RealBench {
     /// Calibrates the clock, and makes the calling thread real-time where that is
-    /// allowed: start loads before. Wake-ups are `target_ns` apart; `program` is what the
-    /// preload library is tried with.
-    pub fn new(target_ns: u64, program: Option<ProgramRun>, stop: Arc<AtomicBool>) -> Self {
+    /// allowed: start loads before. Wake-ups are `target_ns` apart, and a trial brings this
+    /// `quantile` of them; `program` is what the preload library is tried with.
+    pub fn new(
+        target_ns: u64,
+        quantile: f64,
+        program: Option<ProgramRun>,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
         /// Brings the rate's error below one part per million.
         const CALIBRATION: Duration = Duration::from_millis(200);
         Clock::init(Policy::Auto);
@@ -52,6 +58,7 @@ impl RealBench {
             began: Instant::now(),
             rate: Rate::measure(CALIBRATION).map(|m| m.1),
             target_ns,
+            quantile,
             program,
             stop,
             _controller: Controller::raise(),
@@ -95,9 +102,12 @@ impl RealBench {
             Quantity::ProgramWakeUp => match self.program.clone() {
                 // Policy and slack of a program are those of the thread that starts it.
                 Some(program) => {
-                    let (preload, target_ns) = (setup.preload, self.target_ns);
-                    self.on_thread(setup, move || Ok(program.measure(preload, target_ns, time)))
-                        .and_then(|measured| measured)
+                    let (preload, quantile) = (setup.preload, self.quantile);
+                    let target_ns = self.target_ns;
+                    self.on_thread(setup, move || {
+                        Ok(program.measure(preload, target_ns, quantile, time))
+                    })
+                    .and_then(|measured| measured)
                 }
                 None => Err(BenchError::Refused("there is no program to try".to_owned())),
             },
@@ -124,7 +134,12 @@ impl RealBench {
             period_ps: target_ns as i64 * 1000,
         });
         let cpu_ns = outcome.measurement.cpu_per_operation_ns;
-        Ok(figures(&taken, &filled, cpu_ns, taken.len()))
+        Ok(figures(
+            &taken,
+            (&filled, self.quantile),
+            cpu_ns,
+            taken.len(),
+        ))
     }
 
     fn reads(&self, setup: &Setup, time: Duration) -> Measured {
@@ -139,7 +154,12 @@ impl RealBench {
         } else {
             &batches
         };
-        Ok(figures(median, &singles, None, singles.len()))
+        Ok(figures(
+            median,
+            (&singles, self.quantile),
+            None,
+            singles.len(),
+        ))
     }
 }
 
@@ -148,13 +168,13 @@ type Measured = Result<Option<Figures>, BenchError>;
 
 fn figures(
     median: &Distribution,
-    tail: &Distribution,
+    (tail, quantile): (&Distribution, f64),
     cpu_ns: Option<f64>,
     samples: u64,
 ) -> Option<Figures> {
     Some(Figures {
         median_ns: median.quantile(0.5)? / 1e3,
-        p99_ns: tail.quantile(0.99)? / 1e3,
+        tail_ns: tail.quantile(quantile)? / 1e3,
         cpu_ns,
         samples,
     })
@@ -225,7 +245,7 @@ mod tests {
     const TARGET_NS: u64 = 500_000;
 
     fn bench() -> RealBench {
-        RealBench::new(TARGET_NS, None, Arc::default())
+        RealBench::new(TARGET_NS, 0.99, None, Arc::default())
     }
 
     fn with_slack(ns: u64) -> Setup {
@@ -264,7 +284,7 @@ mod tests {
     #[test]
     fn a_stop_drops_the_trial() {
         let stop = Arc::new(AtomicBool::new(true));
-        let mut bench = RealBench::new(TARGET_NS, None, stop);
+        let mut bench = RealBench::new(TARGET_NS, 0.99, None, stop);
         let time = Duration::from_secs(60);
         let stopped = bench.trial(Quantity::WakeUp, &Setup::default(), time);
         assert!(matches!(stopped, Err(BenchError::Stopped)));

@@ -5,11 +5,13 @@ mod table;
 
 use std::fmt::Write;
 
+pub(crate) use numbers::share;
 use tompion_model::{format_duration, format_ns, level_in_words};
 
-use tompion_assess::verdict::SMALLEST_RATIO;
+use tompion_assess::verdict::{Outcome, SMALLEST_RATIO};
 
-use crate::advice::{Advice, KnobAdvice, Status};
+use crate::advice::{Advice, Effect, KnobAdvice, Status};
+use crate::effect::judged_by;
 
 /// Below this, columns would hold a letter or two.
 const NARROWEST: usize = 40;
@@ -34,7 +36,7 @@ impl Advice {
             self.how_to_apply(&mut out, width);
             listed(
                 &mut out,
-                "Could not be told",
+                &capital(Outcome::Inconclusive.in_words()),
                 self.with(Status::NotDecidable),
                 width,
             );
@@ -64,22 +66,47 @@ impl Advice {
     }
 
     fn conditions(&self) -> String {
-        let load = match self.load.as_str() {
+        format!(
+            "wake-ups {} apart, {}",
+            level_in_words(&format_duration(self.target_ns)),
+            self.beside()
+        )
+    }
+
+    /// The load, in words.
+    fn beside(&self) -> String {
+        match self.load.as_str() {
             "idle" => "at rest".to_owned(),
             load => format!("beside {load}"),
-        };
+        }
+    }
+
+    /// What a remedy is advised for: the figure, under which load, and what it gained.
+    fn shown(&self, effect: &Effect) -> String {
         format!(
-            "wake-ups {} apart, {load}",
-            level_in_words(&format_duration(self.target_ns))
+            "{} {} {}: {}",
+            effect.quantile,
+            numbers::from_to(effect.off_ns, effect.on_ns),
+            self.beside(),
+            share(effect.low_share, effect.change_share, effect.high_share)
         )
+    }
+
+    fn judged_by(&self) -> String {
+        let whose = match &self.for_use {
+            Some(name) => format!("that of the use {name}"),
+            None => "that of most uses".to_owned(),
+        };
+        format!("Judged by {}, {whose}.", self.quantile)
     }
 
     fn plan(&self) -> String {
         format!(
             "Nothing was tried or changed. {}, on and off in randomised pairs of trials \
-             of {} each.",
+             of {} each. {}",
             capital(&self.conditions()),
-            format_ns(self.trial_ns as f64)
+            format_ns(self.trial_ns as f64),
+            self.judged_by()
         )
     }
 
@@ -103,13 +130,14 @@ impl Advice {
         };
         format!(
             "{}: {} of {} remedies tried, each on and off in {range} of trials of {} in random \
-             order, in {} (seed {}).{early}",
+             order, in {} (seed {}). {}{early}",
             capital(&self.conditions()),
             pairs.len(),
             self.knobs.len(),
             format_ns(self.trial_ns as f64),
             seconds(self.seconds),
-            self.seed
+            self.seed,
+            self.judged_by()
         )
     }
 
@@ -175,6 +203,9 @@ impl Advice {
             );
             out.push_str(&wrap(&title, width, "", "   "));
             out.push('\n');
+            if let Some(effect) = judged_by(&knob.effects) {
+                field(out, "Shown", &self.shown(effect), width);
+            }
             self::apply(out, knob, width);
         }
     }

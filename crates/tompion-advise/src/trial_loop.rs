@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tompion_assess::verdict::LEVEL;
+use tompion_assess::verdict::{LEVEL, quantile_name};
 use tompion_host::Root;
 use tompion_model::now_utc;
 
@@ -23,6 +23,10 @@ pub struct TryOptions {
     pub duration: Duration,
     /// Distance of wake-ups, in nanoseconds.
     pub target_ns: u64,
+    /// The quantile that remedies are judged and ranked by, 0 to 1.
+    pub quantile: f64,
+    /// The use that asks for it and for the distance; absent where none was named.
+    pub for_use: Option<String>,
     /// How long a change of the machine settles before it is measured.
     pub settle: Duration,
     /// Seed of the random order.
@@ -60,7 +64,7 @@ pub enum TryError {
 /// Pairs for which there should be time: enough for a family of a dozen remedies, and
 /// as many again for what they show.
 const PAIRS: u32 = 20;
-/// Trials are never shorter: a few dozen sleeps.
+/// Trials are never shorter.
 const SHORTEST: Duration = Duration::from_millis(20);
 /// Nor longer: more pairs tell more than longer trials.
 const LONGEST: Duration = Duration::from_millis(100);
@@ -69,9 +73,15 @@ const LONGEST: Duration = Duration::from_millis(100);
 fn trial_length(options: &TryOptions, tried: usize) -> Duration {
     let trials = 2 * PAIRS * u32::try_from(tried.max(1)).unwrap_or(u32::MAX / 2 / PAIRS);
     // A third for what lies between trials.
-    let sleeps = Duration::from_nanos(options.target_ns.saturating_mul(40));
+    let sleeps = Duration::from_nanos(options.target_ns.saturating_mul(sleeps(options.quantile)));
     let length = (options.duration * 2 / 3 / trials).clamp(SHORTEST, LONGEST);
     length.max(sleeps)
+}
+
+/// Sleeps that a trial should have: a few dozen, and one beyond the quantile.
+fn sleeps(quantile: f64) -> u64 {
+    // 1 / (1 - 0.99) is a hair more than 100.
+    (1.0 / (1.0 - quantile)).round().max(40.0) as u64
 }
 
 /// What a pair takes as a rule: its trials, and a third of the time between them.
@@ -159,7 +169,7 @@ pub fn try_all(
         seconds,
         interrupted: interrupted(),
         trial_ns: length.as_nanos() as u64,
-        knobs: ranked(candidates, &tried, pair_length(length)),
+        knobs: ranked(candidates, &tried, options.quantile, pair_length(length)),
         left_alone,
         ..Advice::nothing(options)
     })
@@ -172,7 +182,7 @@ impl Advice {
         Self {
             dry_run: true,
             trial_ns: trial_length(options, would).as_nanos() as u64,
-            knobs: ranked(candidates, &[], Duration::ZERO),
+            knobs: ranked(candidates, &[], options.quantile, Duration::ZERO),
             ..Self::nothing(options)
         }
     }
@@ -189,6 +199,8 @@ impl Advice {
             load: options.load.clone(),
             target_ns: options.target_ns,
             trial_ns: 0,
+            quantile: quantile_name(options.quantile),
+            for_use: options.for_use.clone(),
             seed: options.seed,
             level: LEVEL,
             knobs: Vec::new(),

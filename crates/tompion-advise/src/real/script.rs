@@ -91,6 +91,7 @@ impl ProgramRun {
         &self,
         preload: bool,
         target_ns: u64,
+        quantile: f64,
         time: Duration,
     ) -> Result<Option<Figures>, BenchError> {
         let failed = |what: String| BenchError::Failed(format!("{}: {what}", self.script.program));
@@ -117,7 +118,7 @@ impl ProgramRun {
         let late = late.get(Self::WARM_UP..).unwrap_or_default();
         let samples = late.len() as u64;
         let late = Distribution::from_values(late.iter().map(|ns| ns.saturating_mul(1000)));
-        Ok(super::figures(&late, &late, None, samples))
+        Ok(super::figures(&late, (&late, quantile), None, samples))
     }
 }
 
@@ -133,7 +134,7 @@ mod tests {
                 preload: Vec::new(),
             };
             let time = Duration::from_millis(60);
-            let figures = run.measure(false, 1_000_000, time).unwrap();
+            let figures = run.measure(false, 1_000_000, 0.99, time).unwrap();
             let figures = figures.unwrap_or_else(|| panic!("{script:?}"));
             assert!(
                 figures.median_ns > 100.0 && figures.median_ns < 1e9,
@@ -153,7 +154,7 @@ mod tests {
             script,
             preload: Vec::new(),
         };
-        let told = run.measure(false, 1_000_000, Duration::from_millis(10));
+        let told = run.measure(false, 1_000_000, 0.99, Duration::from_millis(10));
         let told = told.unwrap_err().to_string();
         assert!(told.contains("sh: ") && told.contains("no sleep"), "{told}");
     }

@@ -46,14 +46,7 @@ pub fn change(change_ns: f64, low_ns: f64, high_ns: f64) -> String {
     sizes.sort_by(f64::total_cmp);
     let (unit, scale) = unit(sizes[1]);
     let digits = decimals(sizes[1] / scale);
-    let number = |ns: f64| {
-        let text = format!("{:+.digits$}", ns / scale);
-        // -0.0 and +0.0 are the same.
-        match text.trim_start_matches(['+', '-', '0', '.']).is_empty() {
-            true => text[1..].to_owned(),
-            false => text,
-        }
-    };
+    let number = |ns: f64| signed(ns / scale, digits);
     format!(
         "{} [{}, {}] {unit}",
         number(change_ns),
@@ -62,9 +55,34 @@ pub fn change(change_ns: f64, low_ns: f64, high_ns: f64) -> String {
     )
 }
 
+/// A change in per cent with its interval, for example `-20 % [-24, -17]`.
+pub fn share(low: f64, change: f64, high: f64) -> String {
+    let mut sizes = [change.abs(), low.abs(), high.abs()];
+    sizes.sort_by(f64::total_cmp);
+    let digits = usize::from(sizes[1] < 0.0995);
+    let number = |share: f64| signed(100.0 * share, digits);
+    format!("{} % [{}, {}]", number(change), number(low), number(high))
+}
+
+/// With its sign; -0.0 and +0.0 are the same.
+fn signed(number: f64, digits: usize) -> String {
+    let text = format!("{number:+.digits$}");
+    match text.trim_start_matches(['+', '-', '0', '.']).is_empty() {
+        true => text[1..].to_owned(),
+        false => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_have_a_sign_and_two_digits() {
+        assert_eq!(share(-0.241, -0.2, -0.168), "-20 % [-24, -17]");
+        assert_eq!(share(-0.021, 0.0004, 0.034), "0.0 % [-2.1, +3.4]");
+        assert_eq!(share(-0.386, -0.02, 0.85), "-2 % [-39, +85]");
+    }
 
     #[test]
     fn numbers_of_one_cell_share_a_unit_where_one_will_do() {

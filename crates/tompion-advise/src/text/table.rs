@@ -2,8 +2,11 @@
 
 use comfy_table::{Cell, ContentArrangement, LineStyle, Table, TableStyle};
 
-use super::numbers::{change, from_to};
+use tompion_assess::verdict::Outcome;
+
+use super::numbers::{change, from_to, share};
 use crate::advice::{Advice, Effect, KnobAdvice, Status};
+use crate::effect::NO_EFFECT;
 use crate::knob::Quantity;
 
 /// A rule below the headings is all the frame a table has.
@@ -20,7 +23,7 @@ pub(super) fn measured(out: &mut String, advice: &Advice, width: usize) {
         .load_style(STYLE)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width as u16)
-        .set_header(["", "Remedy", "Here", "Median", "99th percentile"]);
+        .set_header(["", "Remedy", "Here", &advice.quantile, "Median"]);
     for (rank, knob) in rows.into_iter().enumerate() {
         let rank = match knob.status {
             Status::Helps | Status::Mixed => (rank + 1).to_string(),
@@ -30,8 +33,8 @@ pub(super) fn measured(out: &mut String, advice: &Advice, width: usize) {
             Cell::new(rank),
             Cell::new(name(knob)),
             Cell::new(here(knob)),
-            Cell::new(cell(knob, "median")),
-            Cell::new(cell(knob, "p99")),
+            Cell::new(cell(knob, true)),
+            Cell::new(cell(knob, false)),
         ]);
     }
     out.push('\n');
@@ -42,8 +45,11 @@ pub(super) fn measured(out: &mut String, advice: &Advice, width: usize) {
     out.push_str(&super::wrap(
         &format!(
             "Each cell: without and with the remedy, and the change, pair by pair, with its {:.0} % \
-             interval. Lower is better. All tests together are one family (Holm).",
-            100.0 * advice.level
+             interval. Lower is better. \"Here\" goes by {}: \"no effect\" where the interval lies within \
+             {:.0} % on both sides. All tests together are one family (Holm).",
+            100.0 * advice.level,
+            advice.quantile,
+            100.0 * NO_EFFECT
         ),
         width,
         "",
@@ -66,24 +72,22 @@ fn name(knob: &KnobAdvice) -> String {
 fn here(knob: &KnobAdvice) -> &'static str {
     match knob.status {
         Status::Helps => "helps",
-        Status::Mixed => "helps,\nharms",
+        Status::Mixed => "helps,\nmedian\nworse",
         Status::Harms => "harms",
-        Status::NoEffect if knob.effects.iter().any(|e| e.sure) => "hardly\nany\neffect",
         Status::NoEffect => "no effect",
-        _ => "not sure",
+        _ => Outcome::Inconclusive.in_words(),
     }
 }
 
-fn cell(knob: &KnobAdvice, quantile: &str) -> String {
-    let effect: Option<&Effect> = knob.effects.iter().find(|e| e.quantile == quantile);
+/// The effect on the quantile that is judged, or on the median.
+fn cell(knob: &KnobAdvice, judged: bool) -> String {
+    let effect: Option<&Effect> = knob.effects.iter().find(|e| e.judged == judged);
+    let changed = |e: &Effect| match judged {
+        true => share(e.low_share, e.change_share, e.high_share),
+        false => change(e.change_ns, e.low_ns, e.high_ns),
+    };
     effect.map_or_else(
         || "too few pairs".to_owned(),
-        |e| {
-            format!(
-                "{}\n{}",
-                from_to(e.off_ns, e.on_ns),
-                change(e.change_ns, e.low_ns, e.high_ns)
-            )
-        },
+        |e| format!("{}\n{}", from_to(e.off_ns, e.on_ns), changed(e)),
     )
 }

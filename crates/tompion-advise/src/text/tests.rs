@@ -5,11 +5,15 @@ use crate::{Quantity, Reach};
 fn knob(name: &str, status: Status, change_ns: Option<f64>) -> KnobAdvice {
     let effect = |quantile: &str, change_ns: f64| Effect {
         quantile: quantile.to_owned(),
+        judged: quantile != "median",
         off_ns: 57_200.0,
         on_ns: 57_200.0 + change_ns,
         change_ns,
         low_ns: change_ns - 400.0,
         high_ns: change_ns + 300.0,
+        change_share: change_ns / 57_200.0,
+        low_share: (change_ns - 400.0) / 57_200.0,
+        high_share: (change_ns + 300.0) / 57_200.0,
         p: 0.001,
         p_adjusted: 0.02,
         sure: status == Status::Helps,
@@ -54,6 +58,8 @@ fn advice() -> Advice {
         load: "idle".to_owned(),
         target_ns: 500_000,
         trial_ns: 100_000_000,
+        quantile: "p99".to_owned(),
+        for_use: None,
         seed: 7,
         level: 0.95,
         knobs: vec![
@@ -84,6 +90,9 @@ fn what_helps_comes_with_effect_command_and_price_and_the_rest_with_its_reason()
     for part in [
         "57.2 to 8.1 µs",
         "-49.1 [-49.5, -48.8] µs",
+        "-86 % [-87, -85]",
+        "Judged by p99, that\nof most uses.",
+        "Shown   p99 57.2 to 8.1 µs at rest: -86 % [-87, -85]",
         "1. timer-slack: what timer-slack is (this process)",
         "Apply",
         "what it costs; CPU time per sleep 3.10 µs before, 60.0 µs after",
@@ -121,4 +130,24 @@ fn what_was_tried_in_part_is_said_with_the_part_that_was_not() {
     let text = advice.text(80);
     let want = "timer-slack: without 1 of 2 files: /b: Operation not permitted";
     assert!(text.contains(want), "{text}");
+}
+
+#[test]
+fn what_is_not_told_is_called_as_on_the_screen_with_its_interval() {
+    let mut advice = advice();
+    let wide = &mut advice.knobs[1];
+    wide.status = Status::NotDecidable;
+    wide.reason = Some("the change of p99 may be -2 % [-39, +85]".to_owned());
+    (wide.effects[1].low_share, wide.effects[1].high_share) = (-0.39, 0.85);
+    advice.for_use = Some("game-128hz".to_owned());
+    let text = advice.text(100);
+    let word = Outcome::Inconclusive.in_words();
+    let row = text.lines().find(|l| l.contains("mlock")).unwrap();
+    assert!(row.contains(word), "{text}");
+    assert!(text.contains("\nInconclusive\n"), "{text}");
+    assert!(text.contains("may be -2 % [-39, +85]"), "{text}");
+    assert!(
+        text.contains("Judged by p99, that of the use game-128hz."),
+        "{text}"
+    );
 }

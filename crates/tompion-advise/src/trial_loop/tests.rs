@@ -49,6 +49,8 @@ struct Planted<'a> {
     root: &'a Root,
     now: Duration,
     trials: u32,
+    /// How many times larger or smaller than usual tails of wake-ups are, at most.
+    tail_scatter: f64,
     /// Called before each trial with its number.
     each: Box<dyn FnMut(u32) + 'a>,
 }
@@ -59,6 +61,7 @@ impl<'a> Planted<'a> {
             root,
             now: Duration::ZERO,
             trials: 0,
+            tail_scatter: 1.0,
             each: Box::new(|_| {}),
         }
     }
@@ -110,7 +113,7 @@ impl Bench for Planted<'_> {
             median_ns * (1.0 + 0.01 * wave) + drift * f64::from(quantity == Quantity::WakeUp);
         Ok(Figures {
             median_ns,
-            p99_ns: median_ns * (1.5 + 0.1 * wave),
+            tail_ns: median_ns * (1.5 + 0.1 * wave) * self.tail_scatter.powf(2.0 * wave - 1.0),
             cpu_ns: Some(3e3),
             samples: 100,
         })
@@ -124,6 +127,8 @@ fn options(seconds: u64) -> TryOptions {
         settle: Duration::from_millis(10),
         seed: 11,
         load: "idle".to_owned(),
+        quantile: 0.99,
+        for_use: None,
         tool: "tompion test".to_owned(),
     }
 }
@@ -207,6 +212,59 @@ fn planted_effects_are_found_and_absent_ones_are_not() {
     assert_eq!(here.root.text(GOVERNOR).as_deref(), Some("powersave"));
     assert_eq!(here.root.text(CLOCKSOURCE).as_deref(), Some("hpet"));
     assert!(Leftover::find(&here.root).unwrap().is_none());
+}
+
+#[test]
+fn where_tails_scatter_what_has_no_effect_is_inconclusive_with_its_interval() {
+    let (_tree, here) = tree();
+    let mut all = candidates(&here);
+    bar_system(&mut all, "needs --system");
+    let mut bench = Planted::new(&here.root);
+    bench.tail_scatter = 6.0;
+    let stop = AtomicBool::new(false);
+    let advice = try_all(
+        &all,
+        &options(20),
+        &here.root,
+        None,
+        &mut bench,
+        &stop,
+        |_| {},
+    )
+    .unwrap();
+    let fifo = find(&advice, "sched-fifo");
+    let tail = fifo.effects.iter().find(|e| e.judged).unwrap();
+    assert_eq!(
+        (tail.quantile.as_str(), advice.quantile.as_str()),
+        ("p99", "p99")
+    );
+    assert!(tail.low_share < -0.1 && tail.high_share > 0.1, "{tail:?}");
+    assert_eq!(fifo.status, Status::NotDecidable);
+    let reason = fifo.reason.as_deref().unwrap();
+    let interval = crate::text::share(tail.low_share, tail.change_share, tail.high_share);
+    assert!(reason.contains(&interval), "{reason}");
+    assert!(reason.contains("try --duration"), "{reason}");
+    // The median, 50 us of slack aside, is as tight as before, and decides nothing.
+    let median = fifo.effects.iter().find(|e| !e.judged).unwrap();
+    assert!(
+        median.low_share > -0.1 && median.high_share < 0.1,
+        "{median:?}"
+    );
+    // Seven eighths less are seen all the same.
+    assert_eq!(status_of(&advice, "timer-slack"), Status::Helps);
+}
+
+#[test]
+fn a_trial_is_long_enough_for_the_quantile_of_its_use() {
+    let with = |quantile| TryOptions {
+        quantile,
+        duration: Duration::from_secs(1),
+        ..options(0)
+    };
+    let length = |quantile| trial_length(&with(quantile), 10);
+    assert_eq!(length(0.5), SHORTEST);
+    assert_eq!(length(0.99), 100 * Duration::from_micros(500));
+    assert_eq!(length(0.999), 1000 * Duration::from_micros(500));
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use tompion_load::LoadSpec;
 
-use super::values::{Nanoseconds, duration, load_names, nanoseconds, offering, seed};
+use super::values::{
+    Nanoseconds, duration, load_names, nanoseconds, offering, profile_names, seed,
+};
 use crate::output::OutputOptions;
 
 /// Try remedies one at a time on this machine, and measure what each does.
@@ -22,6 +24,7 @@ Examples:
   tompion advise --dry-run          what each remedy would change
   tompion advise --only timer-slack,sched-fifo --duration 10s
   tompion advise --load cpu --json  under CPU load, as JSON
+  tompion advise --use game-128hz   at the period and the quantile of a use
   sudo tompion advise --restore     undo what a killed run left changed
 
 Each remedy is switched on and off in randomised pairs of trials, and its
@@ -60,6 +63,17 @@ pub struct AdviseOptions {
     /// Interval between the measured wake-ups (the sleep target), at most 100ms
     #[arg(short, long, value_name = "TIME", value_parser = nanoseconds, default_value = "500us")]
     pub target: Nanoseconds,
+
+    /// The use to try remedies for: its period is the interval, and remedies are judged by its
+    /// quantile; see `tompion list` [default: p99, that of most uses]
+    #[arg(
+        long = "use",
+        value_name = "PROFILE",
+        conflicts_with = "target",
+        value_parser = offering::<String>(profile_names),
+        hide_possible_values = true
+    )]
+    pub for_use: Option<String>,
 
     /// Load during all trials; see `tompion list`
     #[arg(

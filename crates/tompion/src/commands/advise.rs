@@ -15,8 +15,10 @@ use tompion_advise::{
     Advice, Candidate, Journal, JournalError, RealBench, Surroundings, TryOptions, bar_system,
     candidates, try_all,
 };
+use tompion_assess::verdict::{Profile, QUANTILE_OF_MOST_USES, profiles};
 use tompion_host::Root;
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, write_budget};
+use tompion_model::unknown_name;
 use tompion_time::os;
 
 use crate::cli::AdviseOptions;
@@ -43,7 +45,9 @@ pub fn advise(options: &AdviseOptions) -> exit::Result {
     if options.restore {
         return leftover::restore(&root, options.output);
     }
-    let target = Duration::from_nanos(options.target.0);
+    let for_use = options.for_use.as_deref().map(named).transpose()?;
+    let target_ns = for_use.map_or(options.target.0, |p| p.period_ns.round() as u64);
+    let target = Duration::from_nanos(target_ns);
     if target.is_zero() || target > LONGEST_TARGET {
         bail!(
             "--target {}: wake-ups have to be more than 0 and at most 100 ms apart",
@@ -57,7 +61,7 @@ pub fn advise(options: &AdviseOptions) -> exit::Result {
     };
     let here = Surroundings::real(told);
     let mut all = chosen(candidates(&here), &options.only)?;
-    let how = try_options(options);
+    let how = try_options(options, for_use, target_ns);
     if options.dry_run {
         leftover::mention(&root)?;
         match (options.system, Journal::may_open(&root)) {
@@ -128,10 +132,23 @@ fn with_families(all: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
-fn try_options(options: &AdviseOptions) -> TryOptions {
+/// The use of that name.
+fn named(name: &str) -> anyhow::Result<&'static Profile> {
+    let all = profiles();
+    let known = all.iter().map(|p| p.name.as_str());
+    let found = all.iter().find(|p| p.name == name);
+    found.with_context(|| {
+        let known: Vec<&str> = known.collect();
+        format!("--use: {}", unknown_name("profile", name, known))
+    })
+}
+
+fn try_options(options: &AdviseOptions, for_use: Option<&Profile>, target_ns: u64) -> TryOptions {
     TryOptions {
         duration: options.duration,
-        target_ns: options.target.0,
+        target_ns,
+        quantile: for_use.map_or(QUANTILE_OF_MOST_USES, |p| p.quantile),
+        for_use: for_use.map(|p| p.name.clone()),
         settle: SETTLE,
         seed: options.seed.unwrap_or_else(|| {
             SystemTime::now()
@@ -158,7 +175,7 @@ fn measure(
         true => None,
         false => Some(Beside::start(&options.load, how.duration, scratch.path())?),
     };
-    let mut bench = RealBench::new(how.target_ns, program, Arc::clone(&stop));
+    let mut bench = RealBench::new(how.target_ns, how.quantile, program, Arc::clone(&stop));
     let line = progress::ProgressLine::new(how.duration, options.output.quiet);
     let advice = try_all(all, how, root, journal, &mut bench, &stop, |p| line.show(p));
     line.clear();
