@@ -32,6 +32,10 @@ const RAISED: [f64; 2] = [4.0, 16.0];
 /// That they scatter by more is believed where chance would bring it so seldom.
 const SELDOM: f64 = 0.05;
 
+/// Few counts scatter less by chance than they truly do: by no more than this times what would be there, in nine
+/// cases of ten (chi squared with PARTS - 1 degrees of freedom), so that it is taken for as much.
+const LOW: f64 = 2.833;
+
 /// What the samples beyond a limit say of a quantile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LimitTest {
@@ -173,7 +177,7 @@ fn clustering(late: &[usize], samples: usize) -> f64 {
     let scatter: f64 = parts.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / mean;
     let free = (PARTS - 1) as f64;
     match chi_squared_upper(scatter / within, free) < SELDOM {
-        true => within.max(scatter / free),
+        true => within.max(scatter / LOW),
         false => within,
     }
 }

@@ -3,6 +3,7 @@
 
 use tompion_stats::{Limit, LimitTest, LimitWatch};
 
+use crate::due::{DUE, Late};
 use crate::table::{Bound, Counted};
 use crate::truth::{Shape, Truth};
 
@@ -15,9 +16,6 @@ const KEPT_FROM: f64 = 0.6;
 
 /// True quantiles over the limit.
 pub const TIMES: [f64; 7] = [0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0];
-
-/// Rows promise something where so many clusters beyond the limit are due before one may pass.
-const DUE: f64 = 4.0;
 
 /// Wrong answers of all draws, at most.
 const WRONG: f64 = 0.05;
@@ -59,22 +57,17 @@ impl Row {
         let shape = Shape { blocks: 1, samples };
         let true_ps = truth.quantile_ps(q);
         let mut counts = [[0; 3]; TIMES.len()];
-        let (mut beyond, mut squares, mut stopped) = (0.0, 0.0, 0.0);
+        let (mut late, mut stopped) = (Late::default(), 0.0);
         for draw in 0..draws {
             let values = truth.values_ps(shape, seeds + draw);
-            let late = values.iter().filter(|v| **v as f64 > true_ps).count() as f64;
-            beyond += late;
-            squares += late * late;
+            late.add(values.iter().filter(|v| **v as f64 > true_ps).count() as u64);
             for (counts, times) in counts.iter_mut().zip(TIMES) {
                 let (answer, at) = watched(&values, (true_ps / times) as i64, q, how);
                 counts[answer as usize] += 1;
                 stopped += at;
             }
         }
-        let mean = beyond / draws as f64;
-        let scatter = (squares / draws as f64 - mean * mean) / mean;
-        let by_then = KEPT_FROM * samples as f64;
-        let due = ((1.0 - q) * by_then / scatter.max(1.0)).min(truth.pauses_due(by_then));
+        let due = late.clusters(truth, q, KEPT_FROM * samples as f64);
         let mut answers = counts.map(|c| {
             c.map(|times| Counted {
                 times,

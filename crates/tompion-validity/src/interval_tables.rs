@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use tompion_model::Blocks;
 
+use crate::due::{DUE, Late};
 use crate::intervals::{Counting, Row};
 use crate::table::{Bound, Counted, Part, in_threads, joined, missed};
 use crate::truth::{Shape, Truth};
@@ -16,12 +17,17 @@ const QUANTILES: [(&str, f64); 3] = [("median", 0.5), ("p99", 0.99), ("p99.9", 0
 /// are to be decided.
 const TIMES: [f64; 5] = [1.1, 1.5, 0.9, 0.5, 2.0];
 
+/// Wrong verdicts of all draws, at most.
+const WRONG: f64 = 0.05;
+
 /// Methods that are measured at once.
 const METHODS: [usize; 2] = [1, 5];
 
 /// One truth in one shape: intervals and verdicts of each quantile.
 struct Found {
     rows: Vec<Row>,
+    /// Clusters beyond a limit at each quantile that are due.
+    due: Vec<f64>,
     /// For each quantile, number of methods and limit.
     outcomes: Vec<[[Outcomes; TIMES.len()]; METHODS.len()]>,
 }
@@ -30,6 +36,7 @@ fn found(truth: Truth, shape: Shape, (draws, seeds): (u64, u64)) -> Found {
     let true_ps = QUANTILES.map(|(_, q)| truth.quantile_ps(q));
     let mut counting = QUANTILES.map(|(_, q)| Counting::new(truth, shape, q));
     let mut outcomes = vec![[[Outcomes::default(); TIMES.len()]; METHODS.len()]; QUANTILES.len()];
+    let mut late = [Late::default(); QUANTILES.len()];
     // Draws that follow one another serve as methods, each of them once.
     let mut drawn: Vec<Blocks> = Vec::new();
     let most = METHODS[METHODS.len() - 1];
@@ -38,6 +45,10 @@ fn found(truth: Truth, shape: Shape, (draws, seeds): (u64, u64)) -> Found {
         counting
             .iter_mut()
             .for_each(|c| c.add(&drawn[drawn.len() - 1]));
+        for (late, true_ps) in late.iter_mut().zip(true_ps) {
+            let blocks = drawn[drawn.len() - 1].iter();
+            late.add(blocks.map(|b| b.count_above(true_ps as i64)).sum());
+        }
         for ((outcomes, (_, q)), true_ps) in outcomes.iter_mut().zip(QUANTILES).zip(true_ps) {
             for (outcomes, methods) in outcomes.iter_mut().zip(METHODS) {
                 if !drawn.len().is_multiple_of(methods) {
@@ -53,7 +64,12 @@ fn found(truth: Truth, shape: Shape, (draws, seeds): (u64, u64)) -> Found {
             drawn.clear();
         }
     }
+    let samples = (shape.blocks * shape.samples) as f64;
+    let due = late.iter().zip(QUANTILES);
     Found {
+        due: due
+            .map(|(l, (_, q))| l.clusters(truth, q, samples))
+            .collect(),
         rows: counting.iter().map(Counting::row).collect(),
         outcomes,
     }
@@ -113,16 +129,18 @@ fn intervals(truths: &[Truth], found: &[Vec<Found>]) -> Part {
 
 fn verdicts(truths: &[Truth], shape: Shape, found: &[Vec<Found>]) -> Part {
     let mut text = format!(
-        "{:22} {:7} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11}\n",
-        "verdicts", "", "methods", "pass1.1", "pass1.5", "fail0.9", "pass0.5", "fail2"
+        "{:22} {:7} {:>6} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11}\n",
+        "verdicts", "", "due", "methods", "pass1.1", "pass1.5", "fail0.9", "pass0.5", "fail2"
     );
     let mut count = 0;
     for (truth, sets) in truths.iter().zip(found) {
         for (at, (name, q)) in QUANTILES.into_iter().enumerate() {
-            let wrong = Some(Bound::AtMost(0.025));
+            // Of the first set of seeds.
+            let due = sets[0].due[at];
+            let wrong = (due >= DUE).then_some(Bound::AtMost(WRONG));
             let right = is_to_decide(*truth, shape, q).then_some(Bound::AtLeast(0.95));
             for (place, methods) in METHODS.into_iter().enumerate() {
-                let _ = write!(text, "{:22} {name:7} {methods:>8}", truth.name());
+                let _ = write!(text, "{:22} {name:7} {due:>6.1} {methods:>8}", truth.name());
                 for (of_limit, (is_pass, bound)) in [
                     (true, wrong),
                     (true, wrong),

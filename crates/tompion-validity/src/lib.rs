@@ -9,6 +9,7 @@ pub mod comparison_tables;
 pub mod comparisons;
 pub mod decision_tables;
 pub mod decisions;
+pub mod due;
 pub mod interval_tables;
 pub mod intervals;
 #[path = "../../tompion-stats/src/test_noise.rs"]

@@ -184,3 +184,30 @@ fn as_many_samples_are_needed_as_binomial_tables_say() {
     let test = LimitTest::of(&late, 50, 0.99).unwrap();
     assert_eq!(test.samples_needed(0.025), None);
 }
+
+#[test]
+fn parts_that_scatter_may_truly_scatter_by_more_than_eight_of_them_show() {
+    // 800 late samples in eight parts of 10,000, three in five of them beyond the limit: no clusters.
+    let series = |counts: [usize; 8]| {
+        let mut values = vec![1; 80_000];
+        for (part, count) in counts.into_iter().enumerate() {
+            for i in 0..count {
+                let late = if i * 5 < count * 3 { 3 } else { 2 };
+                values[part * 10_000 + i * (10_000 / count)] = late;
+            }
+        }
+        LimitTest::of(&values, 2, 0.99).expect("values")
+    };
+    let even = series([100; 8]);
+    assert_eq!((even.beyond, even.clustering), (480, 1.0));
+    assert!(even.p_kept() < 1e-9);
+    // Their scatter, 22.9, would show that the limit is kept.
+    let uneven = series([160, 40, 120, 80, 40, 160, 80, 120]);
+    assert_eq!(uneven.beyond, 480);
+    let by_scatter = LimitTest {
+        clustering: 160.0 / 7.0,
+        ..uneven
+    };
+    assert!(by_scatter.p_kept() < 0.025);
+    assert!(uneven.p_kept() > 0.025, "{uneven:?}");
+}
