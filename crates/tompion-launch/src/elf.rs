@@ -1,15 +1,16 @@
 //! What an ELF file tells about how it is loaded and what it imports.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use object::Endianness;
 use object::elf::{self, FileHeader64};
-use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
 use object::read::{ReadCache, ReadRef, StringTable};
+
+use crate::bounded::{self, Allowance, Bounded};
 
 type Header = FileHeader64<Endianness>;
 
@@ -92,10 +93,17 @@ pub(crate) enum NotAnImage {
     Broken,
 }
 
-/// Reads the ELF file at `path`.
-pub(crate) fn read(path: &Path) -> Result<Image, NotAnImage> {
-    let file = File::open(path).map_err(NotAnImage::Unreadable)?;
-    let data = &ReadCache::new(file);
+/// Most bytes of program headers: as many as the kernel takes of a program.
+const MOST_HEADERS: usize = 64 << 10;
+
+/// Most bytes of a loader's path, likewise.
+const LONGEST_PATH: u64 = 4096;
+
+/// Reads the ELF file at `path`, and of it no more than `left` allows.
+pub(crate) fn read(path: &Path, left: &Allowance) -> Result<Image, NotAnImage> {
+    let file = bounded::open(path).map_err(NotAnImage::Unreadable)?;
+    let file = &ReadCache::new(file);
+    let data = Bounded { file, left };
     // Magic, class, byte order and machine stand at the same place in all.
     if data.read_bytes_at(0, 4) != Ok(&elf::ELFMAG) {
         return Err(NotAnImage::NotElf);
@@ -114,7 +122,7 @@ pub(crate) fn read(path: &Path) -> Result<Image, NotAnImage> {
     if !wide || machine != NATIVE || little != cfg!(target_endian = "little") {
         return Err(NotAnImage::Foreign(architecture(machine, wide)));
     }
-    parse(data).map_err(|_| NotAnImage::Broken)
+    parse(data).ok_or(NotAnImage::Broken)
 }
 
 /// The name of an architecture, for people.
@@ -131,21 +139,30 @@ fn architecture(machine: u16, wide: bool) -> String {
     format!("{}-bit {family}", if wide { 64 } else { 32 })
 }
 
-fn parse<'d>(data: impl ReadRef<'d>) -> object::Result<Image> {
-    let header = Header::parse(data)?;
-    let endian = header.endian()?;
-    let segments = header.program_headers(endian, data)?;
+fn parse<'d>(data: impl ReadRef<'d>) -> Option<Image> {
+    let header = Header::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, data).ok()?;
+    if size_of_val(segments) > MOST_HEADERS {
+        return None;
+    }
     let mut image = Image {
         shared: header.e_type(endian) == elf::ET_DYN,
         ..Image::default()
     };
+    // The kernel takes the first of these, the loader the last of those.
+    if let Some(segment) = of_kind(segments, endian, elf::PT_INTERP).next() {
+        if segment.p_filesz(endian) > LONGEST_PATH {
+            return None;
+        }
+        let path = segment.interpreter(endian, data).ok()??;
+        image.interpreter = Some(PathBuf::from(OsStr::from_bytes(path)));
+    }
+    if let Some(segment) = of_kind(segments, endian, elf::PT_DYNAMIC).last() {
+        let entries = segment.dynamic(endian, data).ok()??;
+        dynamic(&mut image, endian, data, segments, entries);
+    }
     for segment in segments {
-        if let Some(path) = segment.interpreter(endian, data)? {
-            image.interpreter = Some(PathBuf::from(OsStr::from_bytes(path)));
-        }
-        if let Some(entries) = segment.dynamic(endian, data)? {
-            dynamic(&mut image, endian, data, segments, entries);
-        }
         if let Ok(Some(mut notes)) = segment.notes(endian, data) {
             while let Ok(Some(note)) = notes.next() {
                 image.go |= note.name() == b"Go";
@@ -157,20 +174,45 @@ fn parse<'d>(data: impl ReadRef<'d>) -> object::Result<Image> {
         for name in [".note.go.buildid", ".go.buildinfo"] {
             image.go |= sections.section_by_name(endian, name.as_bytes()).is_some();
         }
-        if let Ok(symbols) = sections.symbols(endian, data, elf::SHT_DYNSYM)
-            && !symbols.is_empty()
-        {
-            let undefined: Vec<&[u8]> = symbols
-                .iter()
-                .filter(|s| s.is_undefined(endian))
-                .filter_map(|s| s.name(endian, symbols.strings()).ok())
-                .collect();
-            let imported = |f: &Replaced| undefined.contains(&f.name.as_bytes());
-            let names = REPLACED.iter().filter(|f| imported(f)).map(|f| f.name);
-            image.imports = Some(names.collect());
+        image.imports = imported(endian, data, &sections);
+    }
+    Some(image)
+}
+
+/// The program headers of a kind.
+fn of_kind<P: ProgramHeader<Endian = Endianness>>(
+    segments: &[P],
+    endian: Endianness,
+    kind: elf::ProgramType,
+) -> impl Iterator<Item = &P> {
+    segments.iter().filter(move |s| s.p_type(endian) == kind)
+}
+
+/// Those of [`REPLACED`] that are among the undefined symbols; `None` without symbols.
+fn imported<'d, R: ReadRef<'d>>(
+    endian: Endianness,
+    data: R,
+    sections: &SectionTable<'d, Header, R>,
+) -> Option<Vec<&'static str>> {
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).ok()?;
+    if symbols.is_empty() {
+        return None;
+    }
+    // Read once: symbols may have a long text each.
+    let strings = sections.section(symbols.string_section()).ok()?;
+    let strings = strings.data(endian, data).ok()?;
+    let mut is_imported = [false; REPLACED.len()];
+    for symbol in symbols.iter().filter(|s| s.is_undefined(endian)) {
+        let Some(name) = strings.get(symbol.st_name(endian) as usize..) else {
+            continue;
+        };
+        for (is_imported, function) in is_imported.iter_mut().zip(REPLACED) {
+            let after = name.strip_prefix(function.name.as_bytes());
+            *is_imported |= after.is_some_and(|after| after.first() == Some(&0));
         }
     }
-    Ok(image)
+    let names = REPLACED.iter().zip(is_imported).filter(|(_, is)| *is);
+    Some(names.map(|(function, _)| function.name).collect())
 }
 
 /// The strings of the dynamic segment, found as the loader finds them: by

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::bounded::Allowance;
 use crate::elf::{self, NotAnImage};
 use crate::ld_cache::Cache;
 
@@ -11,7 +12,7 @@ use crate::ld_cache::Cache;
 /// # Errors
 /// Why it is none for this machine.
 pub fn image(path: &Path) -> Result<usize, String> {
-    let image = elf::read(path).map_err(|e| match e {
+    let image = elf::read(path, &Allowance::new()).map_err(|e| match e {
         NotAnImage::Unreadable(e) => e.to_string(),
         NotAnImage::NotElf => "no ELF file".to_owned(),
         NotAnImage::Foreign(of) => of,

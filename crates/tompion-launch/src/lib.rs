@@ -11,6 +11,8 @@
 //! * [`Launch`]: replaces this process by the program.
 
 #[deny(unsafe_code)]
+mod bounded;
+#[deny(unsafe_code)]
 mod counters;
 #[deny(unsafe_code)]
 mod elf;

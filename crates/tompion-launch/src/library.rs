@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::bounded::Allowance;
 use crate::elf::{self, NATIVE_NAME, NotAnImage};
 use crate::error::Error;
 
@@ -27,7 +28,7 @@ impl Library {
             file: file.to_owned(),
             what,
         };
-        let image = match elf::read(file) {
+        let image = match elf::read(file, &Allowance::new()) {
             Ok(image) => image,
             Err(NotAnImage::Unreadable(why)) => {
                 return Err(bad(format!("the preload library cannot be read: {why}")));

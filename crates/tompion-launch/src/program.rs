@@ -1,11 +1,11 @@
 //! What a command comes to: the ELF file that runs in the end.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::bounded::{self, Allowance};
 use crate::elf::{self, Image, NATIVE_NAME, NotAnImage};
 use crate::error::{Error, Unreachable};
 use crate::{env_line, search, secure};
@@ -55,7 +55,7 @@ impl Program {
                 via: (file != command).then(|| file.clone()),
                 why,
             };
-            match elf::read(&file) {
+            match elf::read(&file, &Allowance::new()) {
                 Ok(image) => {
                     reachable(&file, &image).map_err(unreachable)?;
                     return Ok(Self {
@@ -108,9 +108,12 @@ impl Program {
     }
 
     /// Sanitizers' runtime libraries that the program needs and that must come
-    /// before all other libraries.
+    /// before all other libraries. A name with a separator of `LD_PRELOAD` would be
+    /// taken there for several.
     pub fn sanitizers(&self) -> impl Iterator<Item = &OsString> {
-        self.image.needed.iter().filter(|n| is_sanitizer(n))
+        let can_be_named = |n: &&OsString| !n.as_bytes().iter().any(|b| b" :".contains(b));
+        let needed = self.image.needed.iter();
+        needed.filter(|n| is_sanitizer(n)).filter(can_be_named)
     }
 }
 
@@ -172,7 +175,7 @@ impl Line {
 /// Reads how `file` begins; `None` if it is no text.
 fn first_line(file: &Path) -> Result<Option<Line>, Error> {
     let mut start = Vec::new();
-    File::open(file)
+    bounded::open(file)
         .and_then(|f| f.take(LINE_BYTES).read_to_end(&mut start))
         .map_err(|source| Error::Unreadable {
             file: file.to_owned(),

@@ -1,6 +1,6 @@
 //! `tompion preload`: a program, unmodified, with Tompion's clock and sleeps.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -10,6 +10,7 @@ use tompion_launch::{
     Comparison, Error, LIBRARIES_VARIABLE, Launch, Library, Program, REPLACED, SETTINGS_VARIABLE,
     Settings, compare_counters, imports,
 };
+use tompion_model::{printable, shortened};
 use tompion_time::Policy;
 
 use crate::cli::{PreloadOptions, PreloadPolicy};
@@ -106,7 +107,7 @@ programs, those of another C library or architecture, and set-user-ID programs.
 fn explanation(launch: &Launch<'_>, in_general: bool) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: &str| {
-        let _ = writeln!(text, "{name:<10}{value}");
+        let _ = writeln!(text, "{name:<10}{}", printable(value));
     };
     if in_general {
         row(
@@ -159,11 +160,14 @@ fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
             false if function.name == "time" && !launch.settings.always => time,
             false => clock,
         };
-        let names: Vec<String> = found.importers(function.name).map(file_name).collect();
-        let importers = match (in_general, names.is_empty()) {
+        let mut names = found
+            .importers(function.name)
+            .map(Path::as_os_str)
+            .peekable();
+        let importers = match (in_general, names.peek()) {
             (true, _) => String::new(),
-            (false, true) => "-".to_owned(),
-            (false, false) => names.join(", "),
+            (false, None) => "-".to_owned(),
+            (false, Some(_)) => file_names(names),
         };
         let line = format!("{:<18}{by:<41}{importers}", function.name);
         let _ = writeln!(text, "{}", line.trim_end());
@@ -176,17 +180,28 @@ fn replaced(launch: &Launch<'_>, in_general: bool) -> String {
     }
     text += "What is loaded later (modules, plug-ins) is reached too, but not listed here.\n";
     if !found.unknown.is_empty() {
-        let unknown: Vec<String> = found
-            .unknown
-            .iter()
-            .map(|u| file_name(Path::new(u)))
-            .collect();
-        let _ = writeln!(text, "Not found or not readable: {}", unknown.join(", "));
+        let names = file_names(found.unknown.iter().map(|u| u.as_os_str()));
+        let _ = writeln!(text, "Not found or not readable: {names}");
+    }
+    if found.is_cut {
+        text += "It needs more libraries, or larger ones, than are looked at.\n";
     }
     text
 }
 
-fn file_name(file: &Path) -> String {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    name.to_string_lossy().into_owned()
+/// The most names in a list.
+const MOST_NAMES: usize = 50;
+
+/// Names without their directories, which may come from strangers.
+fn file_names<'a>(files: impl Iterator<Item = &'a OsStr>) -> String {
+    let mut files = files.map(|file| {
+        let name = Path::new(file).file_name().unwrap_or(file);
+        shortened(&name.to_string_lossy())
+    });
+    let shown: Vec<String> = files.by_ref().take(MOST_NAMES).collect();
+    let more = match files.count() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    shown.join(", ") + &more
 }
