@@ -124,9 +124,68 @@ def test_the_answer_for_machines_is_small_and_keeps_its_schema(tmp_path):
     assert f"{answer['trusted']}: " in screen
     # The same figures as the report's own.
     profiles = json.loads(tompion("report", tmp_path / "r", "--json", check=0).stdout)["assessment"]["profiles"]
+    passes = []
     for use, profile in zip(answer["uses"], profiles, strict=True):
         assert (use["name"], use["outcome"]) == (profile["name"], profile["outcome"])
+        for under, judged in zip(use["by_load"], profile["by_load"], strict=True):
+            is_pass = under["outcome"] in ("pass", "with-remedy")
+            assert ("watched_ns" in under) == ("watched_samples" in under) == is_pass
+            if is_pass:
+                passed = judged["remedy"] if under["outcome"] == "with-remedy" else judged
+                assert (under["watched_ns"], under["watched_samples"]) == (passed["watched_ns"], passed["samples"])
+                passes.append(under["watched_ns"])
+    # The time of the trials whose samples were judged.
+    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    game = {"target": "7812500ns", "timer-slack": "default", "load": "idle"}
+    took = sum(t["duration_ns"] for t in record["trials"] if game.items() <= t["factors"].items())
+    assert took in passes and "passes were watched for" in screen
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert re.search(r"watched for \d+(\.\d+)? s, [\d\u202f]+ samples", page)
+    assert "in company, 24 sleepers at once, which is taken to move it by at most 100 µs (2 % of the limit)" in page
+    assert "clock-nanosleep-abs, 1 ms, alone" in page
+    whole = tompion("report", tmp_path / "r", check=0).stdout
+    assert "24 sleepers at once" in " ".join(whole.split())
 
+
+def stalls_s(record):
+    return sum(t["duration_ns"] for t in record["trials"] if t["factors"]["probe"] == "stalls") / 1e9
+
+
+@pytest.mark.parametrize("options, seconds", [(["--quick"], 4), ([], 20), (["--quick", "--duration", "8s"], 2)])
+def test_stalls_have_the_time_that_is_promised(tmp_path, options, seconds):
+    done = subprocess.run([planted(), "check", *options, "--seed", "1", "--out", tmp_path / "r"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    assert stalls_s(record) == pytest.approx(seconds, rel=0.05)
+    [host] = [line for line in done.stdout.splitlines() if line.startswith("Host")]
+    said = re.search(r"in ([\d.]+) s", host)
+    assert float(said[1]) == pytest.approx(seconds, rel=0.05)
+    if "--duration" not in options:
+        decided, of = map(int, re.search(r"Decided (\d+) of (\d+)", done.stdout).groups())
+        assert decided >= 0.6 * of, done.stdout
+
+
+def test_a_remedy_for_voip_is_measured_where_one_is_needed_and_in_the_same_time(tmp_path):
+    done = subprocess.run([planted(), "check", "--seed", "1", "--json", "--out", tmp_path / "r"], text=True,
+                          capture_output=True, timeout=60, env=os.environ | {"PLANTED_LATE_US": "9000"})
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    of_remedies = {t["factors"]["load"] for t in record["trials"] if t["factors"].get("target") == "20ms"
+                   and (t["factors"].get("timer-slack") == "1ns" or "policy" in t["factors"])}
+    assert of_remedies == {"busy", "network"}, "at rest it passes as it is"
+    [voip] = [p for p in json.loads(done.stdout)["assessment"]["profiles"] if p["name"] == "voip"]
+    by_load = {judged["load"]: judged for judged in voip["by_load"]}
+    assert by_load["idle"]["outcome"] == "pass"
+    remedied = [by_load[load] for load in ("busy", "network")]
+    assert all(judged["as_it_is"] == "fail" and judged["remedy"]["name"] for judged in remedied)
+    assert "with-remedy" in [judged["outcome"] for judged in remedied], remedied
+    screen = tompion("report", tmp_path / "r", "--screen", check=0).stdout
+    require_one_screen(screen, 100)
+    [line] = [line for line in screen.splitlines() if line.startswith("VoIP")]
+    assert re.search(r"with \d", line), line
+    ends = max(t["started_ns"] + t["duration_ns"] for t in record["trials"])
+    assert ends <= 71e9 and record["status"] == "complete"
 
 
 def test_each_remedy_that_a_verdict_takes_is_numbered_and_listed(tmp_path):

@@ -16,8 +16,8 @@ const SHORTEST_READ: Duration = Duration::from_millis(10);
 const READ_GUESS: f64 = 0.03;
 const SWITCH_GUESS: f64 = 0.02;
 
-/// Of what is left to share, trials that are to last for some time have this part at most.
-const MOST_LASTING: f64 = 0.5;
+/// Of what there is to share as a block begins, trials that are to last for some time have this part at most.
+const MOST_LASTING: f64 = 0.7;
 
 /// Shares the run's time among the trials left. Read-cost trials take what they
 /// need; every timed trial gets the least that makes it worth while, those that are to last for some time that,
@@ -32,6 +32,8 @@ pub struct Budget {
     weight_left: f64,
     /// What trials left that are to last for some time take beyond the least, in seconds.
     lasting_left: f64,
+    /// How much of that they have, 0 to 1.
+    lasting_share: f64,
     /// What is left to each cell of its own weight, 0 to 1; where nobody says, all of it, and nothing to what is
     /// optional.
     shares: Vec<f64>,
@@ -135,15 +137,16 @@ impl Budget {
             longest_read: (plan.duration / trials.max(1) * 2).clamp(SHORTEST_READ, LONGEST_READ),
             weight_left: 0.0,
             lasting_left: 0.0,
+            lasting_share: 1.0,
             shares: plan.cells.iter().map(asked).collect(),
             sides: (0..plan.loads.len()).map(|l| Side::new(plan, l)).collect(),
         };
-        budget.count(plan, plan.blocks);
+        budget.count(plan, plan.blocks, now);
         budget
     }
 
     /// Counts what is left to do in so many blocks.
-    fn count(&mut self, plan: &Plan, blocks: u32) {
+    fn count(&mut self, plan: &Plan, blocks: u32, now: Duration) {
         let each = plan.cells.iter().zip(&self.shares);
         let weights = each.filter_map(|(cell, share)| Some(cell.timed_weight()? * share));
         self.weight_left = weights.sum::<f64>() * f64::from(blocks);
@@ -161,6 +164,15 @@ impl Budget {
             );
         }
         self.sides = sides;
+        let most = self.to_share(now) * MOST_LASTING;
+        self.lasting_share = (most / self.lasting_left.max(f64::MIN_POSITIVE)).min(1.0);
+    }
+
+    /// What is left beyond the least that all trials left take, in seconds.
+    fn to_share(&self, now: Duration) -> f64 {
+        let left = (self.began + self.duration).saturating_sub(now);
+        let needed: f64 = self.sides.iter().map(Side::left).sum();
+        (left.as_secs_f64() - needed).max(0.0)
     }
 
     /// Whether the `cell` at this place in the plan has a trial in this block.
@@ -204,11 +216,11 @@ impl Budget {
     }
 
     /// Gives each cell this share of its weight in the blocks that are left.
-    pub fn share_anew(&mut self, plan: &Plan, shares: &[f64], blocks_left: u32) {
+    pub fn share_anew(&mut self, plan: &Plan, shares: &[f64], blocks_left: u32, now: Duration) {
         for (kept, share) in self.shares.iter_mut().zip(shares) {
             *kept = share.clamp(0.0, 1.0);
         }
-        self.count(plan, blocks_left);
+        self.count(plan, blocks_left, now);
     }
 
     /// The time that a trial of the `cell` at this place in the plan gets.
@@ -221,13 +233,11 @@ impl Budget {
         if weight <= 0.0 && beyond.is_none() {
             return cell.least_time();
         }
-        let left = (self.began + self.duration).saturating_sub(now);
-        let needed: f64 = self.sides.iter().map(Side::left).sum();
-        let to_share = (left.as_secs_f64() - needed).max(0.0);
-        let lasting = self.lasting_left.min(to_share * MOST_LASTING);
+        let to_share = self.to_share(now);
+        let lasting = (self.lasting_left * self.lasting_share).min(to_share);
         cell.least_time()
             + seconds(match beyond {
-                Some(beyond) => lasting * beyond / self.lasting_left.max(beyond),
+                Some(beyond) => (beyond * self.lasting_share).min(lasting),
                 None => (to_share - lasting) * weight / self.weight_left.max(weight),
             })
     }

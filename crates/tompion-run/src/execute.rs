@@ -145,7 +145,7 @@ fn trials(
     };
     let mut status = Status::Complete;
     for block in 0..plan.blocks {
-        run.attend(plan.blocks - block);
+        run.attend(plan.blocks - block, bench.now());
         let mut halves: VecDeque<Half> = plan.halves(block).into();
         while let Some(half) = halves.pop_front() {
             let later = halves.iter().flat_map(|h| h.turns.iter().map(|t| t.0));
@@ -201,9 +201,9 @@ struct Run<'a, 'b> {
 
 impl Run<'_, '_> {
     /// Shares the time of the blocks that are left by what is still needed.
-    fn attend(&mut self, blocks_left: u32) {
+    fn attend(&mut self, blocks_left: u32, now: Duration) {
         let shares = self.attention.shares(&self.plan.cells);
-        self.budget.share_anew(self.plan, &shares, blocks_left);
+        self.budget.share_anew(self.plan, &shares, blocks_left, now);
     }
 
     /// One half of a block, or a block that has none; false where a signal ended it. `later` are

@@ -230,6 +230,20 @@ fn the_time_asked_for_is_kept_whatever_trials_cost() {
 /// Wants one cell and nothing of the others.
 struct One(usize, Vec<String>);
 
+/// Asks for optional cells in the second half of the blocks.
+struct Later(u32);
+
+impl Attention for Later {
+    fn saw(&mut self, _: &TrialDraft, _: &TrialData) {}
+
+    fn shares(&mut self, cells: &[PlannedCell]) -> Vec<f64> {
+        self.0 += 1;
+        let asked = if self.0 > 2 { 1.0 } else { 0.0 };
+        let share = |cell: &PlannedCell| if cell.is_optional { asked } else { 1.0 };
+        cells.iter().map(share).collect()
+    }
+}
+
 impl Attention for One {
     fn saw(&mut self, trial: &TrialDraft, data: &TrialData) {
         assert_eq!(data.samples.len(), 1);
@@ -282,6 +296,72 @@ fn time_goes_where_it_is_still_needed() {
     }
     let ratio = took.as_secs_f64() / even_took.as_secs_f64();
     assert!((0.9..=1.1).contains(&ratio), "{took:?} {even_took:?}");
+}
+
+/// Carries out a plan on a planted bench; gives its trials, and how long it took.
+fn carried_out(plan: &Plan, guides: Guides<'_>) -> (Vec<tompion_model::Trial>, Planted, Duration) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Planted::new();
+    let began = bench.now;
+    let mut w = writer(&directory.path().join("run"), plan);
+    let told = |p: Progress<'_>| assert!(p.done <= p.total);
+    let done = execute_guided(plan, &mut bench, &mut w, guides, &Arc::default(), told);
+    assert_eq!(done.unwrap(), Status::Complete);
+    let run = Run::open(&directory.path().join("run")).unwrap();
+    let took = bench.now - began;
+    (run.record().trials.clone(), bench, took)
+}
+
+#[test]
+fn what_is_optional_is_measured_only_while_somebody_asks_for_it() {
+    let mut options = options();
+    let usual = Plan::new(&options).unwrap().trials();
+    options.probes.push(wake_up("timerfd", "1ms").optional());
+    let plan = Plan::new(&options).unwrap();
+    assert_eq!(plan.trials(), usual);
+    assert_eq!(plan.design().cells * plan.blocks, usual as u32);
+    let (trials, ..) = carried_out(&plan, Guides::default());
+    assert_eq!(trials.len(), usual);
+    let mut later = Later(0);
+    let guides = Guides {
+        attention: Some(&mut later),
+        ..Guides::default()
+    };
+    let (trials, _, took) = carried_out(&plan, guides);
+    let is_optional = |t: &&tompion_model::Trial| t.factors.level("method") == "timerfd";
+    let blocks: Vec<u32> = trials.iter().filter(is_optional).map(|t| t.block).collect();
+    // Beside two loads, in the blocks after the second.
+    assert_eq!(blocks, [2, 2, 3, 3]);
+    assert_eq!(trials.len(), usual + 4);
+    let ratio = took.as_secs_f64() / plan.duration.as_secs_f64();
+    assert!((0.8..=1.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn what_is_to_last_has_its_share_of_the_time_and_leaves_some_to_the_others() {
+    let given = |share: f64, seconds: u64| {
+        let loop_ = selection("stalls", &[("threshold", "1us")]).lasting(share);
+        let mut options = options();
+        options.probes.push(loop_.at_rest());
+        options.duration = Duration::from_secs(seconds);
+        let (trials, bench, took) = carried_out(&Plan::new(&options).unwrap(), Guides::default());
+        let loops = trials
+            .iter()
+            .filter(|t| t.factors.level("probe") == "stalls");
+        assert_eq!(loops.count(), 4, "at rest alone");
+        let ratio = took.as_secs_f64() / seconds as f64;
+        assert!((0.8..=1.1).contains(&ratio), "{ratio}");
+        let loops = bench
+            .given
+            .iter()
+            .find(|(name, _)| name.starts_with("stalls/"));
+        loops.unwrap().1.as_secs_f64() * 4.0
+    };
+    let quarter = given(0.25, 8);
+    assert!((quarter - 2.0).abs() < 0.01, "{quarter}");
+    assert!((given(0.1, 20) - 2.0).abs() < 0.01);
+    let most = given(0.95, 8);
+    assert!((3.5..5.6).contains(&most), "{most}");
 }
 
 #[test]

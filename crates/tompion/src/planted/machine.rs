@@ -34,6 +34,8 @@ const DRIFT: &str = "PLANTED_DRIFT";
 const BEGINS: &str = "PLANTED_BEGINS_S";
 /// A file that holds by what factor all is slower, now.
 const FACTOR: &str = "PLANTED_FACTOR_FILE";
+/// By how many microseconds sleeps as they are come late beside a load.
+const LATE: &str = "PLANTED_LATE_US";
 /// How long a load takes to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -230,13 +232,25 @@ impl Machine {
             )
         } else {
             // Sleeps, and what probes of later versions do.
-            let sleep: Option<&WakeUp> = probe.downcast_ref();
-            let every = sleep.map_or(1_000_000, |s| s.target_ns);
+            let alone: Option<&WakeUp> = probe.downcast_ref();
+            let alone = alone.map(|s| (s.method, s.target_ns, 1));
+            let in_company = match cell.probe.way() {
+                Way::Sleepers(at_once) => at_once.members.first().map(|m| m.sleeper),
+                _ => None,
+            };
+            let in_company = in_company.map(|s| (s.method, s.target_ns, s.threads.max(1)));
+            let sleep = alone.or(in_company);
+            let every = sleep.map_or(1_000_000, |(_, ns, threads)| ns / u64::from(threads));
+            let grid = sleep.filter(|(method, ..)| method.row().has_grid);
+            let grid = grid.map(|(_, ns, _)| ns);
             let slack = cell.factors.level(factor::SLACK);
             let late_ns = self.plants.sleep_ns(slack == "default");
-            let grid = sleep.filter(|s| s.method.row().has_grid);
-            let grid = grid.map(|s| s.target_ns);
-            (every, slow(late_ns * busy), grid, limits.time_ns)
+            let has_remedy = slack != "default" || cell.factors.get(factor::POLICY).is_some();
+            let usual = match number(LATE, 0.0) {
+                late_us if late_us > 0.0 && busy > 1 && !has_remedy => (late_us * 1e3) as u64,
+                _ => late_ns * busy,
+            };
+            (every, slow(usual), grid, limits.time_ns)
         };
         let (mut recorder, count) = self.samples(limits.samples, (every, usual), !is_read, limits);
         if is_read {

@@ -117,6 +117,71 @@ fn a_remedy_is_taken_by_the_first_block_and_judged_by_the_others() {
 }
 
 #[test]
+fn a_real_time_policy_is_known_by_the_factors_that_runs_have() {
+    let key = |slack: Option<&str>, policy: Option<&str>| {
+        let mut key = Planted::wake_up("clock-nanosleep-abs", "20ms", "busy")
+            .blocks(8, &[])
+            .factors
+            .without(factor::POLICY)
+            .with(factor::COMPANY, "24");
+        if let Some(slack) = slack {
+            key = key.with(factor::SLACK, slack);
+        }
+        if let Some(policy) = policy {
+            key = key.with(factor::POLICY, policy);
+        }
+        key
+    };
+    let cell = |factors, ns| Cell {
+        factors,
+        ..Planted::wake_up("clock-nanosleep-abs", "20ms", "busy").blocks(8, &[ns; 1_000])
+    };
+    let all = [
+        cell(key(Some("default"), None), 9_000_000),
+        cell(key(Some("1ns"), None), 8_000_000),
+        cell(key(None, Some("fifo:50")), 60_000),
+    ];
+    let v = verdict_of("voip", &all);
+    assert_eq!(
+        (v.outcome, v.as_it_is),
+        (Outcome::WithRemedy, Outcome::Fail)
+    );
+    assert_eq!(remedy_of(&v), ("real-time policy", Outcome::Pass));
+}
+
+#[test]
+fn a_remedy_that_began_with_a_later_block_is_judged_by_all_that_it_has() {
+    let begun = |first_block: usize, blocks: usize| {
+        let sleep = Planted::wake_up("clock-nanosleep-abs", "20ms", "busy").slack("1ns");
+        Cell {
+            first_block,
+            ..sleep.blocks(blocks, &[60_000; 1_000])
+        }
+    };
+    let of = |remedy: Cell| {
+        let late = Planted::wake_up("clock-nanosleep-abs", "20ms", "busy").slack("default");
+        let all = [late.blocks(8, &[9_000_000; 1_000]), remedy];
+        verdict_of("voip", &all).outcome
+    };
+    assert_eq!(of(begun(2, 6)), Outcome::WithRemedy);
+    // Of these a block is missing, in which it may have been late.
+    assert_eq!(of(begun(2, 5)), Outcome::Fail);
+}
+
+#[test]
+fn late_sleeps_are_those_for_which_a_remedy_is_worth_measuring() {
+    let all = [
+        slacked("default", "1ms", 150_000),
+        slacked("default", "20ms", 60_000),
+        steady("tompion-hybrid", "1ms", "idle", 300),
+    ];
+    let late = late_cells(&all, profiles(), 9);
+    let targets: Vec<&str> = late.iter().map(|f| f.level(factor::TARGET)).collect();
+    // At 1 ms the control loop fails; VoIP is open until all blocks are done, and none of it late.
+    assert_eq!(targets, ["1ms"]);
+}
+
+#[test]
 fn a_real_time_policy_is_a_remedy_and_spinning_the_last() {
     let fifo = |ns| {
         let mut cell = slacked("default", "1ms", ns);

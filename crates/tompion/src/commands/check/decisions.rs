@@ -1,5 +1,6 @@
 //! What a check measures so that each use can be judged at its own period, and where its time goes.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tompion_assess::verdict::company::may_have_company;
@@ -27,6 +28,7 @@ const SHORT_S: f64 = 0.12;
 
 /// Seconds of timer events, and of stalls at rest: rare pauses do not show in less.
 const EVENTS_S: f64 = 0.4;
+const QUICK_EVENTS_S: f64 = 0.2;
 const STALLS_S: f64 = 20.0;
 const QUICK_STALLS_S: f64 = 4.0;
 
@@ -45,7 +47,7 @@ const READINGS: u64 = 60_000;
 const NOT_NEEDED: f64 = 0.15;
 
 /// The same where the time does not hold all that is needed: enough for a p99 of sleeps of a millisecond.
-const LITTLE: f64 = 0.05;
+const LITTLE: f64 = 0.03;
 
 /// Share of its time that a remedy gets in the first block, which shows where one is needed.
 const AT_FIRST: f64 = 0.4;
@@ -70,9 +72,12 @@ pub fn selections(
     let mut found = vec![reads(blocks)?];
     let at_most_s = if quick { QUICK_AT_MOST_S } else { AT_MOST_S };
     for period in periods(profiles) {
-        found.extend(sleeps(&period, at_most_s)?);
+        found.extend(sleeps(&period, at_most_s, blocks)?);
     }
-    found.extend(events(blocks)?);
+    found.extend(events(
+        blocks,
+        if quick { QUICK_EVENTS_S } else { EVENTS_S },
+    )?);
     let loop_ = selection(stalls::NAME, [("threshold", texts(&[STALL]))])?;
     found.push(loop_.lasting(stalls_share(quick)).at_rest());
     Ok(found)
@@ -98,7 +103,7 @@ fn reads(blocks: u32) -> anyhow::Result<Selection> {
     Ok(selection(read_cost::NAME, given)?)
 }
 
-fn events(blocks: u32) -> anyhow::Result<Option<Selection>> {
+fn events(blocks: u32, seconds: f64) -> anyhow::Result<Option<Selection>> {
     let always =
         timer_events::Method::all().filter(|m| is_always(m.row()) && m.available().is_ok());
     let methods: Vec<_> = always.collect();
@@ -114,9 +119,7 @@ fn events(blocks: u32) -> anyhow::Result<Option<Selection>> {
         ("events", texts(&[events])),
         ("no-search", texts(&[true])),
     ];
-    Ok(Some(
-        selection(timer_events::NAME, given)?.sharing(EVENTS_S),
-    ))
+    Ok(Some(selection(timer_events::NAME, given)?.sharing(seconds)))
 }
 
 /// A period at which uses are judged.
@@ -154,7 +157,7 @@ fn periods(profiles: &[Profile]) -> Vec<Period> {
 
 /// The sleeps measured at a period: as it is, and with remedies. Of what one sleeper has no time for, several take the samples
 /// in `at_most_s` seconds.
-fn sleeps(period: &Period, at_most_s: f64) -> anyhow::Result<Vec<Selection>> {
+fn sleeps(period: &Period, at_most_s: f64, blocks: u32) -> anyhow::Result<Vec<Selection>> {
     let target = texts(&[format_duration(period.ns.max(1.0).round() as u64)]);
     let here = |way: Way| {
         let all = wake_up::Method::all().filter(move |m| is_always(m.row()) && m.row().way == way);
@@ -188,7 +191,8 @@ fn sleeps(period: &Period, at_most_s: f64) -> anyhow::Result<Vec<Selection>> {
         let needed_s = period.samples * period.ns / 1e9;
         let n = sleepers(period, at_most_s);
         let longest_s = if n == 1 { AT_MOST_S } else { at_most_s };
-        let seconds = (needed_s / f64::from(n)).clamp(SHORT_S, longest_s);
+        let warm_up_s = wake_up::WARM_UP as f64 * period.ns / 1e9 * f64::from(blocks);
+        let seconds = (needed_s / f64::from(n)).clamp(SHORT_S, longest_s) + warm_up_s;
         let remedy = |methods: &[wake_up::Method], slack| {
             let is_dear = period.ns >= LONG_NS;
             let times = if is_dear { LATER } else { 1.0 };
@@ -223,11 +227,18 @@ fn sleepers(period: &Period, at_most_s: f64) -> u32 {
 pub struct Decisions<'a> {
     profiles: &'a [Profile],
     planned: usize,
-    /// Seconds for sleeps, in all.
+    /// Seconds of the run, and those of them that stalls have.
     seconds: f64,
+    stalls_s: f64,
     /// Blocks that have begun.
     begun: usize,
+    /// Seconds from the beginning of the run to the end of the last trial, and of trials of stalls and of others.
+    elapsed_s: f64,
+    stalled_s: f64,
+    measured_s: f64,
     cells: Cells,
+    /// Cells that have had the time that they need.
+    chosen: BTreeSet<Factors>,
 }
 
 impl<'a> Decisions<'a> {
@@ -236,22 +247,37 @@ impl<'a> Decisions<'a> {
         Self {
             profiles,
             planned: blocks as usize,
-            seconds: duration.as_secs_f64() * (1.0 - stalls_share(quick)) * MEASURING,
+            seconds: duration.as_secs_f64(),
+            stalls_s: duration.as_secs_f64() * stalls_share(quick),
             begun: 0,
+            elapsed_s: 0.0,
+            stalled_s: 0.0,
+            measured_s: 0.0,
             cells: Cells::default(),
+            chosen: BTreeSet::new(),
         }
     }
 
-    /// Seconds that are left for sleeps.
+    /// Seconds that are left for what is no stalls, as far as measuring goes at the pace so far.
     fn seconds_left(&self) -> f64 {
-        let blocks_left = self.planned.saturating_sub(self.begun);
-        self.seconds * blocks_left as f64 / self.planned.max(1) as f64
+        let measuring = match self.measured_s > 0.0 {
+            true => self.measured_s / (self.elapsed_s - self.stalled_s).max(self.measured_s),
+            false => MEASURING,
+        };
+        let left = self.seconds - self.elapsed_s - (self.stalls_s - self.stalled_s).max(0.0);
+        left.max(0.0) * measuring
     }
 }
 
 impl Attention for Decisions<'_> {
     fn saw(&mut self, trial: &TrialDraft, data: &TrialData) {
         let probe = trial.factors.level(factor::PROBE);
+        let seconds = trial.duration_ns as f64 / 1e9;
+        self.elapsed_s = self.elapsed_s.max(trial.started_ns as f64 / 1e9 + seconds);
+        match probe == stalls::NAME {
+            true => self.stalled_s += seconds,
+            false => self.measured_s += seconds,
+        }
         if self.profiles.iter().any(|p| p.probe == probe) {
             self.cells.add_draft(trial, data);
         }
@@ -287,7 +313,19 @@ impl Attention for Decisions<'_> {
             }
         };
         let claims: Vec<Claim> = cells.iter().map(claim).collect();
-        let shares = shared(cells, &claims, self.seconds_left());
+        let shares = shared(
+            cells,
+            &claims,
+            self.seconds_left(),
+            blocks_left,
+            &self.chosen,
+        );
+        let has_time = |(i, claim): (usize, &Claim)| {
+            (matches!(claim, Claim::Seconds(_)) && shares[i] > LITTLE)
+                .then(|| cells[i].factors.clone())
+        };
+        self.chosen
+            .extend(claims.iter().enumerate().filter_map(has_time));
         self.begun += 1;
         shares
     }
@@ -305,8 +343,15 @@ enum Claim {
 }
 
 /// The shares of cells that claim these, where there are so many seconds. Where they do not hold all, those that need least
-/// have what they need, and the others little: so some verdicts are reached, in place of none.
-fn shared(cells: &[PlannedCell], claims: &[Claim], seconds: f64) -> Vec<f64> {
+/// have what they need, those that were `chosen` before first, and the others little: so some verdicts are reached, in place
+/// of none.
+fn shared(
+    cells: &[PlannedCell],
+    claims: &[Claim],
+    seconds: f64,
+    blocks_left: usize,
+    chosen: &BTreeSet<Factors>,
+) -> Vec<f64> {
     let mut wanted: Vec<(usize, f64)> = Vec::new();
     let mut others = 0.0;
     for (i, (cell, claim)) in cells.iter().zip(claims).enumerate() {
@@ -316,20 +361,28 @@ fn shared(cells: &[PlannedCell], claims: &[Claim], seconds: f64) -> Vec<f64> {
             Claim::Share(_) => {}
         }
     }
-    wanted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let is_new = |i: usize| !chosen.contains(&cells[i].factors);
+    wanted.sort_by(|a, b| is_new(a.0).cmp(&is_new(b.0)).then(a.1.total_cmp(&b.1)));
     let all: f64 = wanted.iter().map(|w| w.1).sum();
     let is_short = all > seconds;
     let mut left = seconds - others;
     let mut has_it = vec![false; cells.len()];
     for (i, needed) in wanted {
-        has_it[i] = !is_short || needed <= left;
+        // What was begun is gone on with: the time is a guess, and what it needs has some to spare.
+        has_it[i] = needed <= if is_new(i) { left } else { seconds };
         left -= needed;
     }
+    // Each trial has the least that is worth making it for before all are shared.
+    let beyond_least = |cell: &PlannedCell, seconds: f64| {
+        let least = cell.least_time().as_secs_f64() * blocks_left as f64;
+        ((seconds - least) / cell.weight).clamp(LITTLE, 1.0)
+    };
     let share = |(i, claim): (usize, &Claim)| match claim {
         Claim::Share(share) => *share,
         Claim::Little(share) if is_short => share.min(LITTLE),
         Claim::Little(share) => *share,
-        Claim::Seconds(_) if has_it[i] => 1.0,
+        Claim::Seconds(_) if !is_short => 1.0,
+        Claim::Seconds(seconds) if has_it[i] => beyond_least(&cells[i], *seconds),
         Claim::Seconds(_) => LITTLE,
     };
     claims.iter().enumerate().map(share).collect()
