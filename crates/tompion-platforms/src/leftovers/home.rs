@@ -24,13 +24,12 @@ pub(super) fn home(out: &Path, stem: &str) -> io::Result<Home> {
 }
 
 fn home_in(out: &Path, stem: &str, others: &[&Path]) -> io::Result<Home> {
-    // By now this is its name; nobody can change that where nobody else is above it.
-    let out = fs::canonicalize(out)?;
+    let (out, stranger) = named(out)?;
     let beside = |out: PathBuf, aside| Home {
         path: out.join(format!("scratch-{stem}")),
         aside,
     };
-    let Some(stranger) = stranger(&out)? else {
+    let Some(stranger) = stranger else {
         return Ok(beside(out, None));
     };
     let mut others = others.iter().filter_map(|other| {
@@ -49,6 +48,31 @@ fn home_in(out: &Path, stem: &str, others: &[&Path]) -> io::Result<Home> {
             other.display()
         )),
     })
+}
+
+/// How often a name is looked for that changes meanwhile.
+const TRIES: u32 = 1000;
+
+/// A directory's name without links, and who else could change it: where nobody can, it stays its name.
+fn named(out: &Path) -> io::Result<(PathBuf, Option<String>)> {
+    let id = |found: fs::Metadata| (found.dev(), found.ino());
+    let own = id(fs::metadata(out)?);
+    let look = || -> io::Result<_> {
+        let path = fs::canonicalize(out)?;
+        let stranger = stranger(&path)?;
+        // It may have been swapped for a link after it was opened: then that is no name of it.
+        let is_it = id(fs::symlink_metadata(&path)?) == own;
+        Ok(is_it.then_some((path, stranger)))
+    };
+    for _ in 0..TRIES {
+        match look() {
+            Ok(Some(found)) => return Ok(found),
+            Ok(None) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(io::Error::other("somebody renames it again and again"))
 }
 
 /// Who besides this user and root can have a path below `directory`, which has no link in it, lead
@@ -83,6 +107,40 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, chown};
 
     use super::*;
+
+    #[test]
+    fn a_directory_that_is_swapped_meanwhile_has_its_own_name_and_no_others() {
+        use std::os::fd::AsRawFd;
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir(path("run")).unwrap();
+        fs::create_dir(path("victim")).unwrap();
+        let opened = fs::File::open(path("run")).unwrap();
+        let lasting = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    fs::rename(path("run"), path("away")).unwrap();
+                    std::os::unix::fs::symlink(path("victim"), path("run")).unwrap();
+                    fs::remove_file(path("run")).unwrap();
+                    fs::rename(path("away"), path("run")).unwrap();
+                }
+            });
+            let found: Vec<_> = (0..2000).map(|_| named(&lasting)).collect();
+            stop.store(true, Ordering::Relaxed);
+            let real = fs::canonicalize(place.path()).unwrap();
+            for found in found {
+                let (name, _) = found.unwrap();
+                assert!(
+                    [real.join("run"), real.join("away")].contains(&name),
+                    "{name:?}"
+                );
+            }
+        });
+    }
 
     #[test]
     fn a_place_below_somebody_elses_directory_is_not_taken() {
