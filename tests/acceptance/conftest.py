@@ -121,6 +121,7 @@ CONCURRENT = {
     "test_sanitizers": "all",
     "test_architecture": "all",
     "test_hostile_runs": "all",
+    "test_hostile_programs": "all",
     "test_known_series": "all",
     "test_hostile_guest": "all",
     "test_security": "all",
