@@ -263,6 +263,26 @@ mod tests {
     }
 
     #[test]
+    fn the_interval_is_the_jackknifes() {
+        // By NumPy over all subsets, and SciPy's Student of 7 degrees of freedom.
+        let values = [3.0, 4.0, 4.5, 5.0, 7.0, 8.0, 8.5, 12.0];
+        let found = Maxima::of(&values, 0.95).unwrap().growth;
+        let interval = found.interval.unwrap();
+        for (got, want) in [
+            (found.ratio.unwrap(), 1.217_316_017_316_017_4),
+            (interval.low, 1.022_352_350_096_402),
+            (interval.high, 1.449_459_460_698_065),
+        ] {
+            assert!((got / want - 1.0).abs() < 1e-9, "{got} {want}");
+        }
+        // It would begin at 0.914; no expected maximum falls.
+        let far = Maxima::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 60.0], 0.95).unwrap();
+        let interval = far.growth.interval.unwrap();
+        assert_eq!(interval.low, 1.0);
+        assert!((interval.high / 3.598_671_936_340_508 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn ten_that_double_again_and_again_grow() {
         let doubling: Vec<f64> = (0..12).map(|i| 2f64.powi(i)).collect();
         let found = Maxima::of(&doubling, 0.95).unwrap();
