@@ -124,6 +124,7 @@ CONCURRENT = {
     # In virtual time.
     "test_planted_machines": "all",
     "test_hostile_runs": "all",
+    "test_hostile_programs": "all",
     "test_known_series": "all",
     "test_hostile_guest": "all",
     "test_security": "all",

@@ -15,10 +15,10 @@ use object::read::{ReadCache, ReadRef};
 const MOST: u64 = 128 << 20;
 
 /// What a file costs that is looked for, there or not: its share of the time.
-const OPENING: u64 = 1 << 10;
+const OPENING: u64 = 4 << 10;
 
 /// What a library costs that is looked for in the loader's cache and in directories.
-const LOOKING: u64 = 32 << 10;
+const LOOKING: u64 = 64 << 10;
 
 /// What a text costs besides its length: so much is read at once.
 const TEXT: u64 = 256;

@@ -99,6 +99,9 @@ const MOST_HEADERS: usize = 64 << 10;
 /// Most bytes of a loader's path, likewise.
 const LONGEST_PATH: u64 = 4096;
 
+/// Most bytes of notes in a segment; those of real programs take some hundreds.
+const LONGEST_NOTES: u64 = 16 << 10;
+
 /// Reads the ELF file at `path`, and of it no more than `left` allows.
 pub(crate) fn read(path: &Path, left: &Allowance) -> Result<Image, NotAnImage> {
     let file = bounded::open(path).map_err(NotAnImage::Unreadable)?;
@@ -162,7 +165,10 @@ fn parse<'d>(data: impl ReadRef<'d>) -> Option<Image> {
         let entries = segment.dynamic(endian, data).ok()??;
         dynamic(&mut image, endian, data, segments, entries);
     }
-    for segment in segments {
+    for segment in of_kind(segments, endian, elf::PT_NOTE) {
+        if segment.p_filesz(endian) > LONGEST_NOTES {
+            continue;
+        }
         if let Ok(Some(mut notes)) = segment.notes(endian, data) {
             while let Ok(Some(note)) = notes.next() {
                 image.go |= note.name() == b"Go";

@@ -204,17 +204,16 @@ fn replace(text: &[u8], name: &str, by: &[u8]) -> Vec<u8> {
     let tokens = [format!("${{{name}}}"), format!("${name}")];
     let mut rest = text;
     let mut result = Vec::new();
-    while let Some(first) = rest.first().filter(|_| result.len() <= LONGEST) {
-        match tokens.iter().find(|t| rest.starts_with(t.as_bytes())) {
-            Some(token) => {
-                result.extend(by);
-                rest = &rest[token.len()..];
-            }
-            None => {
-                result.push(*first);
-                rest = &rest[1..];
-            }
+    while !rest.is_empty() && result.len() <= LONGEST {
+        if let Some(token) = tokens.iter().find(|t| rest.starts_with(t.as_bytes())) {
+            result.extend(by);
+            rest = &rest[token.len()..];
+            continue;
         }
+        let next = rest[1..].iter().position(|b| *b == b'$');
+        let (plain, after) = rest.split_at(next.map_or(rest.len(), |at| at + 1));
+        result.extend(plain);
+        rest = after;
     }
     result
 }

@@ -110,17 +110,14 @@ fn growth(sorted: &[f64], level: f64) -> Growth {
     if n < LEAST_MAXIMA || sorted[0] <= 0.0 {
         return unknown(None, GrowthVerdict::TooFew);
     }
-    let ln_ratio = |values: &mut dyn ExactSizeIterator<Item = f64>| {
-        let (small, large) = expected_maxima(values, from);
-        (large / small).ln()
-    };
-    let whole = ln_ratio(&mut sorted.iter().copied());
-    let without = |left_out: usize| {
-        let mut rest: Vec<f64> = sorted.to_vec();
-        rest.remove(left_out);
-        ln_ratio(&mut rest.into_iter())
-    };
-    let parts: Vec<f64> = (0..n).map(without).collect();
+    let ln_ratio = |(small, large): (f64, f64)| (large / small).ln();
+    let whole = ln_ratio((
+        expected_maximum(sorted, from),
+        expected_maximum(sorted, 2 * from),
+    ));
+    let small = expected_maxima_without_each(sorted, from);
+    let large = expected_maxima_without_each(sorted, 2 * from);
+    let parts: Vec<f64> = small.into_iter().zip(large).map(ln_ratio).collect();
     let count = n as f64;
     let mean = parts.iter().sum::<f64>() / count;
     let squares: f64 = parts.iter().map(|p| (p - mean).powi(2)).sum();
@@ -150,24 +147,39 @@ fn growth(sorted: &[f64], level: f64) -> Growth {
     }
 }
 
-/// Mean maximum over all subsets of `m` and of `2 m` ascending values.
-fn expected_maxima(values: &mut dyn ExactSizeIterator<Item = f64>, m: usize) -> (f64, f64) {
-    let n = values.len();
-    // The i-th of n is the maximum of C(i, m - 1) subsets out of C(n, m); as shares, each
-    // from the one before, so that nothing overflows.
-    let shares = |m: usize| {
-        let mut share = (0..m).fold(1.0, |s, j| s * (m - j) as f64 / (n - j) as f64);
-        let mut shares = vec![0.0; n];
-        for (i, place) in shares.iter_mut().enumerate().skip(m - 1) {
-            *place = share;
-            share *= (i + 1) as f64 / (i + 2 - m) as f64;
-        }
-        shares
-    };
-    let (small, large) = (shares(m), shares(2 * m));
-    values.enumerate().fold((0.0, 0.0), |(a, b), (i, v)| {
-        (a + small[i] * v, b + large[i] * v)
-    })
+/// Mean maximum over all subsets of `m` of ascending values.
+fn expected_maximum(values: &[f64], m: usize) -> f64 {
+    let shares = shares(values.len(), m);
+    values.iter().zip(shares).map(|(v, share)| v * share).sum()
+}
+
+/// The same where each of the values is left out in turn, in one pass over all.
+fn expected_maxima_without_each(values: &[f64], m: usize) -> Vec<f64> {
+    let shares = shares(values.len() - 1, m);
+    // Those above the one that is left out are one place further down.
+    let mut above = vec![0.0; values.len()];
+    for i in (1..values.len()).rev() {
+        above[i - 1] = above[i] + shares[i - 1] * values[i];
+    }
+    let mut below = 0.0;
+    above.iter_mut().enumerate().for_each(|(i, sum)| {
+        *sum += below;
+        below += shares.get(i).unwrap_or(&0.0) * values[i];
+    });
+    above
+}
+
+/// The share of subsets of `m` of `n` ascending values in which each of them is the maximum: the
+/// i-th in C(i, m - 1) out of C(n, m). From the greatest down, so that nothing overflows and what
+/// is too small for a number counts for nothing.
+fn shares(n: usize, m: usize) -> Vec<f64> {
+    let mut shares = vec![0.0; n];
+    let mut share = m as f64 / n as f64;
+    for i in (m - 1..n).rev() {
+        shares[i] = share;
+        share *= (i + 1 - m) as f64 / i.max(1) as f64;
+    }
+    shares
 }
 
 #[cfg(test)]
@@ -190,13 +202,41 @@ mod tests {
     fn expected_maxima_are_those_of_all_subsets() {
         let values = [1.0, 2.0, 4.0, 4.5, 9.0, 20.0, 21.0];
         for m in 1..=3 {
-            let (small, large) = expected_maxima(&mut values.into_iter(), m);
-            assert!((small - listed(&values, m)).abs() < 1e-12, "{m}: {small}");
-            assert!(
-                (large - listed(&values, 2 * m)).abs() < 1e-12,
-                "{m}: {large}"
-            );
+            for m in [m, 2 * m] {
+                let expected = expected_maximum(&values, m);
+                assert!(
+                    (expected - listed(&values, m)).abs() < 1e-12,
+                    "{m}: {expected}"
+                );
+                let without = expected_maxima_without_each(&values, m);
+                for (left_out, expected) in without.into_iter().enumerate() {
+                    let mut rest = values.to_vec();
+                    rest.remove(left_out);
+                    let listed = listed(&rest, m);
+                    assert!(
+                        (expected - listed).abs() < 1e-12,
+                        "{m}: {expected} {listed}"
+                    );
+                }
+            }
         }
+    }
+
+    #[test]
+    fn very_many_replicates_take_a_moment_and_have_a_growth() {
+        // Of an exponential distribution the expected maximum of m values is the m-th harmonic
+        // number, about ln m + 0.5772.
+        let n = 1 << 20;
+        let quantile = |i: usize| -(1.0 - (i as f64 + 0.5) / n as f64).ln();
+        let values: Vec<f64> = (0..n).map(quantile).collect();
+        let began = std::time::Instant::now();
+        let growth = Maxima::of(&values, 0.95).unwrap().growth;
+        assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+        let expected = |m: usize| (m as f64).ln() + 0.5772;
+        let want = expected(n / 2) / expected(n / 4);
+        let ratio = growth.ratio.unwrap();
+        assert!((ratio - want).abs() < 0.01, "{ratio} {want}");
+        assert!(growth.interval.is_some(), "{growth:?}");
     }
 
     #[test]
@@ -220,6 +260,26 @@ mod tests {
         assert_eq!(zero.growth.verdict, GrowthVerdict::TooFew);
         assert_eq!(Maxima::of(&[], 0.95), None);
         assert_eq!(Maxima::of(&[1.0, f64::NAN], 0.95), None);
+    }
+
+    #[test]
+    fn the_interval_is_the_jackknifes() {
+        // By NumPy over all subsets, and SciPy's Student of 7 degrees of freedom.
+        let values = [3.0, 4.0, 4.5, 5.0, 7.0, 8.0, 8.5, 12.0];
+        let found = Maxima::of(&values, 0.95).unwrap().growth;
+        let interval = found.interval.unwrap();
+        for (got, want) in [
+            (found.ratio.unwrap(), 1.217_316_017_316_017_4),
+            (interval.low, 1.022_352_350_096_402),
+            (interval.high, 1.449_459_460_698_065),
+        ] {
+            assert!((got / want - 1.0).abs() < 1e-9, "{got} {want}");
+        }
+        // It would begin at 0.914; no expected maximum falls.
+        let far = Maxima::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 60.0], 0.95).unwrap();
+        let interval = far.growth.interval.unwrap();
+        assert_eq!(interval.low, 1.0);
+        assert!((interval.high / 3.598_671_936_340_508 - 1.0).abs() < 1e-9);
     }
 
     #[test]

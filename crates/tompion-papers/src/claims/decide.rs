@@ -13,6 +13,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 use tompion_model::{RunRecord, Trial};
 
 use crate::claims::{Finding, Machine, Source};
@@ -65,13 +67,11 @@ pub fn plan(paper: &str) -> &'static str {
 
 /// What `record` says of the claims that it has the cells for.
 pub fn decide(record: &RunRecord) -> Vec<Finding> {
+    let emulated = record.platforms.iter().filter(|p| p.emulated.is_some());
+    let emulated: HashSet<&str> = emulated.map(|p| &*p.level).collect();
     let is_emulated = |trial: &Trial| {
         let level = trial.factors.get(tompion_model::factor::PLATFORM);
-        let of_level = |level: &str| {
-            let mut known = record.platforms.iter().filter(|p| p.level == level);
-            known.any(|p| p.emulated.is_some())
-        };
-        level.is_some_and(of_level)
+        level.is_some_and(|level| emulated.contains(level))
     };
     let machine = &record.header.environment;
     if machine.virtualization.emulated.is_some() {

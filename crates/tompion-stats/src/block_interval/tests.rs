@@ -109,3 +109,45 @@ fn one_slow_block_widens_the_interval_of_the_median() {
     let wide = quantile(&blocks, 0.5).interval.unwrap();
     assert!(wide.high - wide.low > 3.0 * (narrow.high - narrow.low));
 }
+
+#[test]
+fn a_few_bursts_are_seen_by_either_sign() {
+    let with = |size: usize, places: &[(usize, usize)]| {
+        let mut blocks = noisy(8, 4000, 1);
+        for (block, at) in places {
+            let burst = &mut blocks[*block][*at..at + size];
+            burst.iter_mut().for_each(|value| *value *= 9);
+        }
+        quantile(&blocks, 0.99).interval
+    };
+    // One that makes the number beyond skewed, while that is known to a seventh.
+    assert_eq!(with(40, &[(2, 500)]), Err(NoInterval::Bursts));
+    // Thirteen, whose number is hardly skewed, and decides how many samples are beyond.
+    let places: Vec<_> = (0..13)
+        .map(|i| (i % 8, (i * 1_237 + 300) % 3_900))
+        .collect();
+    assert_eq!(with(24, &places), Err(NoInterval::Bursts));
+    assert!(with(2, &places).is_ok());
+}
+
+#[test]
+fn blocks_that_differ_among_themselves_have_the_freedom_of_blocks() {
+    // Medians of blocks scatter four times as much as samples within them explain.
+    let mut noise = Noise::new(8);
+    let mut covers = || {
+        let blocks: Vec<Vec<i64>> = (0..8)
+            .map(|_| {
+                let middle = 0.5 * noise.normal();
+                let mut value = |_| (1e6 * (middle + noise.normal())) as i64;
+                (0..100).map(&mut value).collect()
+            })
+            .collect();
+        Some(quantile(&blocks, 0.5).interval.ok()?.contains(0.0))
+    };
+    // Some blocks happen to look as if they drifted.
+    let printed: Vec<bool> = (0..2000).filter_map(|_| covers()).collect();
+    let holds = printed.iter().filter(|holds| **holds).count();
+    let share = holds as f64 / printed.len() as f64;
+    assert!(printed.len() > 1500, "{}", printed.len());
+    assert!((0.932..0.97).contains(&share), "{share}");
+}

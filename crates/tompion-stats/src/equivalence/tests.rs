@@ -24,10 +24,13 @@ fn both_tests_are_those_of_scipy() {
     near(e.interval.low, 1.000_341_795_469_516_6);
     near(e.interval.high, 1.030_316_941_975_680_1);
     assert_eq!((e.answer, e.interval.level), (Answer::Undecided, 0.9));
+    // exp(error (t.ppf(0.975, df) + t.ppf(0.8, df))), for pairs too.
+    near(e.detectable, 1.025_664_203_287_855_8);
     let e = of(Design::Paired, Margin::Within(0.03));
     near(e.p, 0.104_184_093_879_500_93);
     near(e.interval.low, 0.994_944_622_701_838_7);
     near(e.interval.high, 1.035_905_995_273_367);
+    near(e.detectable, 1.035_556_582_488_812_4);
     // The other side: against ln 0.97, a above b.
     let e = asked(&B, &A, Design::Paired, Margin::NoWorse(1.0 / 0.97 - 1.0));
     near(e.p, 0.003_052_334_850_495_048);

@@ -37,6 +37,25 @@ fn a_cluster_counts_as_many_as_are_in_it() {
 }
 
 #[test]
+fn clusters_at_any_time_are_no_slow_movement() {
+    // Thirty clusters of ten, wherever they fall: parts scatter ten times as much as single samples.
+    let mut noise = Noise::new(6);
+    let mut is_slow = || {
+        let mut late = vec![false; 30_000];
+        for _ in 0..30 {
+            let share = crate::tails::normal_upper(noise.normal());
+            let from = (share * 29_900.0) as usize;
+            late[from..from + 10].fill(true);
+        }
+        let late: Vec<usize> = (0..late.len()).filter(|i| late[*i]).collect();
+        // Clusters that touch are larger ones.
+        clustering(&late, 30_000) > 12.5
+    };
+    let share = (0..400).filter(|_| is_slow()).count() as f64 / 400.0;
+    assert!(share < 0.1, "{share}");
+}
+
+#[test]
 fn parts_of_which_less_than_half_is_late_show_nothing() {
     let late = |share: usize| -> Vec<usize> {
         let of_part = |part: usize| (0..share).map(move |at| part * 100 + at);
@@ -117,6 +136,10 @@ fn what_is_late_all_the_time_exceeds_a_limit() {
     // Most of the time, with clusters that are long.
     let values: Vec<i64> = (0..2_000).map(|i| i64::from(i % 100 < 70)).collect();
     assert!(of(&values, 0, 0.99).p_exceeded() < 1e-9);
+    // Of no more than a fifth, all: a look at the latest of them tells what eight parts cannot.
+    let mut noise = Noise::new(4);
+    let values: Vec<i64> = (0..2_000).map(|_| (1e3 * noise.normal()) as i64).collect();
+    assert!(of(&values, -10_000, 0.8).p_exceeded() < 1e-9);
     // One long pause alone does not.
     let mut values = vec![0; 2_000];
     values[300..500].fill(9);

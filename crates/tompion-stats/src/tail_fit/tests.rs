@@ -230,6 +230,17 @@ fn exponential_scores(n: usize) -> Vec<f64> {
         .collect()
 }
 
+#[test]
+fn the_quantile_is_that_of_the_distribution_beyond_all_samples() {
+    let values = exponential_scores(1000);
+    for beyond in [1e-3, 1e-4] {
+        let e = extrapolate(&values, 1.0 - beyond, 0.95).unwrap();
+        let truth = -f64::ln(beyond);
+        assert!((e.quantile / truth - 1.0).abs() < 0.05, "{e:?} {truth}");
+        assert!(e.interval.contains(e.quantile), "{e:?}");
+    }
+}
+
 /// How far twice the logarithm of the likelihood falls from its top where the quantile that is exceeded
 /// with probability `p` lies `x` above the threshold: the best of all shapes and all shares of samples
 /// above the threshold, of which `excesses` of `n` are a binomial draw.

@@ -299,3 +299,75 @@ fn one_platform_that_holds_10_us_beside_disk_reads_refutes() {
     assert_eq!(with(&[("host", "disk-read", 500.0, None)]), None);
     assert_eq!(with(&[("host", "idle", 500.0, Some(0.0))]), None);
 }
+
+#[test]
+fn what_a_stranger_measured_gives_no_figure_that_is_no_number() {
+    // Medians of nothing, deviations of nothing, targets of nothing, and the ends of numbers.
+    for ns in [0.0, f64::MIN_POSITIVE, f64::MAX] {
+        let figure = Some(ns);
+        let summary = Summary {
+            samples: 1_000_000,
+            min_ns: ns,
+            max_ns: ns,
+            mean_ns: ns,
+            median_ns: ns,
+            standard_deviation_ns: figure,
+            ..Summary::of_ps(&Distribution::from_values([0])).unwrap()
+        };
+        let replicate = Replicate {
+            measured: Some(summary.clone()),
+            undisturbed: Some(summary),
+            cpu_ns: figure,
+            missed: figure,
+            named: figure,
+        };
+        let mut run = Observed {
+            is_guest: true,
+            ..Observed::default()
+        };
+        for probe in ["wake-up", "read-cost", "timer-events", "stalls"] {
+            for method in ["busy-wait", "tompion-hybrid", "usleep"] {
+                for target in ["0ns", "10us", "20us"] {
+                    for load in ["idle", "cpu", "disk-read"] {
+                        let key = key(probe, method, target, load);
+                        let replicates = (0..10).map(|block| (block, replicate.clone()));
+                        run.cells.insert(key, replicates.collect());
+                    }
+                }
+            }
+        }
+        let found: Vec<_> = RULES.iter().filter_map(|(_, rule)| rule(&run)).collect();
+        assert!(ns == f64::MAX || !found.is_empty(), "{ns}");
+        let text = serde_json::to_string(&found).unwrap();
+        assert!(!text.contains("null"), "{text}");
+        let read: Vec<crate::claims::Finding> = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.len(), found.len());
+    }
+}
+
+#[test]
+fn many_trials_of_many_platforms_take_a_moment() {
+    let golden = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/golden/version-2.tar.gz"
+    );
+    let mut tar = std::process::Command::new("tar");
+    let packed = tar.args(["xzOf", golden, "version-2/run.json"]).output();
+    let mut record: tompion_model::RunRecord =
+        serde_json::from_slice(&packed.unwrap().stdout).unwrap();
+    let platform = |n: usize| tompion_model::PlatformRecord {
+        level: format!("p{n}"),
+        emulated: Some("qemu".to_owned()),
+        ..Default::default()
+    };
+    record.platforms = (0..100_000).map(platform).collect();
+    let first = record.trials[0].clone();
+    let trial = |n: usize| tompion_model::Trial {
+        factors: key("wake-up", "usleep", "1ms", "idle").with(factor::PLATFORM, format!("q{n}")),
+        ..first.clone()
+    };
+    record.trials = (0..30_000).map(trial).collect();
+    let began = std::time::Instant::now();
+    super::decide(&record);
+    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+}
