@@ -177,6 +177,9 @@ fn where_the_time_does_not_hold_all_the_cheapest_are_decided() {
     let shares = named(&cells, decisions.shares(&cells));
     let game = "busy clock-nanosleep-abs 7812500ns default";
     assert!(share_of(&shares, game) > 0.5);
+    // A remedy for which there is no time is not begun.
+    let remedy = "idle clock-nanosleep-abs 7812500ns 1ns";
+    assert_eq!(share_of(&shares, remedy), 0.0);
 }
 
 #[test]
