@@ -303,9 +303,9 @@ impl Attention for Decisions<'_> {
                     Claim::Seconds((cell.weight - taken_s).max(0.0))
                 }
                 Some(_) => Claim::Little(NOT_NEEDED),
-                // One block chooses, others judge.
+                // One block chooses, others judge: of two remedies one is gone on with.
                 None if cell.is_optional && blocks_left >= 3 && late.iter().any(is_of) => {
-                    Claim::Seconds(cell.weight)
+                    Claim::Seconds(cell.weight / 2.0)
                 }
                 None if cell.is_optional => Claim::Share(0.0),
                 None if is_remedy(cell) => Claim::Little(AT_FIRST),
