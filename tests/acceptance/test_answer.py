@@ -136,8 +136,8 @@ def test_the_answer_for_machines_is_small_and_keeps_its_schema(tmp_path):
                 passes.append(under["watched_ns"])
     # The time of the trials whose samples were judged.
     record = json.loads((tmp_path / "r" / "run.json").read_text())
-    game = {"target": "7812500ns", "timer-slack": "default", "load": "idle"}
-    took = sum(t["duration_ns"] for t in record["trials"] if game.items() <= t["factors"].items())
+    voip = {"target": "20ms", "timer-slack": "default", "load": "idle"}
+    took = sum(t["duration_ns"] for t in record["trials"] if voip.items() <= t["factors"].items())
     assert took in passes and "passes were watched for" in screen
     page = (tmp_path / "r" / "report.html").read_text()
     assert re.search(r"watched for \d+(\.\d+)? s, [\d\u202f]+ samples", page)
@@ -151,7 +151,7 @@ def stalls_s(record):
     return sum(t["duration_ns"] for t in record["trials"] if t["factors"]["probe"] == "stalls") / 1e9
 
 
-@pytest.mark.parametrize("options, seconds", [(["--quick"], 4), ([], 20), (["--quick", "--duration", "8s"], 2)])
+@pytest.mark.parametrize("options, seconds", [(["--quick"], 4), ([], 20), (["--quick", "--duration", "32s"], 8)])
 def test_stalls_have_the_time_that_is_promised(tmp_path, options, seconds):
     done = subprocess.run([planted(), "check", *options, "--seed", "1", "--out", tmp_path / "r"],
                           capture_output=True, text=True, timeout=60)
@@ -173,11 +173,12 @@ def test_a_remedy_for_voip_is_measured_where_one_is_needed_and_in_the_same_time(
     record = json.loads((tmp_path / "r" / "run.json").read_text())
     of_remedies = {t["factors"]["load"] for t in record["trials"] if t["factors"].get("target") == "20ms"
                    and (t["factors"].get("timer-slack") == "1ns" or "policy" in t["factors"])}
-    assert of_remedies == {"busy", "network"}, "at rest it passes as it is"
+    # At rest it passes as it is. Beside loads all is late here: the time need not hold all remedies.
+    assert of_remedies and "idle" not in of_remedies
     [voip] = [p for p in json.loads(done.stdout)["assessment"]["profiles"] if p["name"] == "voip"]
     by_load = {judged["load"]: judged for judged in voip["by_load"]}
     assert by_load["idle"]["outcome"] == "pass"
-    remedied = [by_load[load] for load in ("busy", "network")]
+    remedied = [by_load[load] for load in sorted(of_remedies)]
     assert all(judged["as_it_is"] == "fail" and judged["remedy"]["name"] for judged in remedied)
     assert "with-remedy" in [judged["outcome"] for judged in remedied], remedied
     screen = tompion("report", tmp_path / "r", "--screen", check=0).stdout

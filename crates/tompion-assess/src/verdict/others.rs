@@ -9,6 +9,9 @@ use tompion_model::{Cell, CpuUse};
 use crate::parts::programs::{WORTH_SAYING, named_or_all};
 use crate::verdict::Outcome;
 
+/// CPU time goes in ticks of up to 10 ms: of fewer than five nothing is to be said, in cells of short trials.
+const LEAST_NS: u64 = 50_000_000;
+
 /// What others have to do with a failure.
 pub(super) enum Others {
     /// Nothing that is known.
@@ -22,7 +25,8 @@ pub(super) enum Others {
 /// What others have to do with the failure of a cell; `without` judges it without the samples that they held up, where
 /// any are left.
 pub(super) fn others(cell: &Cell, without: impl FnOnce() -> Option<Outcome>) -> Others {
-    let took_much = |u: &&CpuUse| u.share(u.programs_ns) > WORTH_SAYING;
+    let took_much =
+        |u: &&CpuUse| u.share(u.programs_ns) > WORTH_SAYING && u.programs_ns >= LEAST_NS;
     let Some(cpu_use) = cell.cpu_use.as_ref().filter(took_much) else {
         return Others::Nothing;
     };

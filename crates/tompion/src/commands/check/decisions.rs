@@ -303,9 +303,9 @@ impl Attention for Decisions<'_> {
                     Claim::Seconds((cell.weight - taken_s).max(0.0))
                 }
                 Some(_) => Claim::Little(NOT_NEEDED),
-                // One block chooses, others judge.
+                // One block chooses, others judge: of two remedies one is gone on with.
                 None if cell.is_optional && blocks_left >= 3 && late.iter().any(is_of) => {
-                    Claim::Seconds(cell.weight)
+                    Claim::Seconds(cell.weight / 2.0)
                 }
                 None if cell.is_optional => Claim::Share(0.0),
                 None if is_remedy(cell) => Claim::Little(AT_FIRST),
@@ -375,7 +375,7 @@ fn shared(
     // Each trial has the least that is worth making it for before all are shared.
     let beyond_least = |cell: &PlannedCell, seconds: f64| {
         let least = cell.least_time().as_secs_f64() * blocks_left as f64;
-        ((seconds - least) / cell.weight).clamp(LITTLE, 1.0)
+        ((seconds - least) / cell.weight).clamp(2.0 * LITTLE, 1.0)
     };
     let share = |(i, claim): (usize, &Claim)| match claim {
         Claim::Share(share) => *share,
@@ -383,6 +383,7 @@ fn shared(
         Claim::Little(share) => *share,
         Claim::Seconds(_) if !is_short => 1.0,
         Claim::Seconds(seconds) if has_it[i] => beyond_least(&cells[i], *seconds),
+        Claim::Seconds(_) if cells[i].is_optional && is_new(i) => 0.0,
         Claim::Seconds(_) => LITTLE,
     };
     claims.iter().enumerate().map(share).collect()

@@ -175,8 +175,20 @@ fn where_the_time_does_not_hold_all_the_cheapest_are_decided() {
         decisions.saw(&draft, &data);
     }
     let shares = named(&cells, decisions.shares(&cells));
+    let remedy = "idle clock-nanosleep-abs 7812500ns 1ns";
+    assert!(share_of(&shares, remedy) > 0.2, "{shares:?}");
+    // What there is no time for has little, and a remedy none: it is not begun.
+    let claims = vec![Claim::Seconds(9.0); cells.len()];
+    let shares = named(&cells, shared(&cells, &claims, 1.0, 6, &BTreeSet::new()));
     let game = "busy clock-nanosleep-abs 7812500ns default";
-    assert!(share_of(&shares, game) > 0.5);
+    assert_eq!(
+        [game, remedy].map(|name| share_of(&shares, name)),
+        [LITTLE, 0.0]
+    );
+    // What was begun is gone on with.
+    let begun: BTreeSet<Factors> = cells.iter().map(|c| c.factors.clone()).collect();
+    let shares = shared(&cells, &claims, 9.0, 6, &begun);
+    assert!(shares.iter().all(|share| *share > LITTLE));
 }
 
 #[test]
