@@ -134,6 +134,10 @@ pub struct LabRunOptions {
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
 
+    /// Print the whole report, not only the answer on one screen
+    #[arg(long)]
+    pub verbose: bool,
+
     /// What measures.
     #[command(flatten)]
     pub program: ProgramOptions,
