@@ -122,7 +122,7 @@ pub struct LabRunOptions {
     pub out: Option<PathBuf>,
 
     /// Resume the run in this directory, using the plan stored there
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "out", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "out", "seed"])]
     pub resume: Option<PathBuf>,
 
     /// Stop with an error before measuring anything if any platform or placement (CPU
