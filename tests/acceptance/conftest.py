@@ -171,6 +171,9 @@ CONCURRENT = {
         "lists_of_cpus",
     ],
     "test_stalls": ["interval_log", "program_that_is_not_there", "interrupted_loop"],
+    # What is said of runs whatever they measured, and what a shell offers.
+    "test_answer_of_labs": "all",
+    "test_completions": ["names", "offers", "takes_no_name", "real"],
     # A planted shift of some milliseconds, and what is said of runs whatever they measured.
     "test_compare": "all",
     "test_compare_factors": "all",

@@ -341,7 +341,7 @@ def test_ctrl_c_keeps_finished_cells_and_resume_finishes(tmp_path):
     assert record(out)["status"] == "interrupted"
     assert left(out) == []
     tompion("report", out, "--format", "json", check=0)
-    again = tompion("lab", "run", "--resume", out, check=0)
+    again = tompion("lab", "run", "--resume", out, "--verbose", check=0)
     assert "platform runc" in again.stdout
     assert ledger(out)[: len(finished)] == finished
     assert is_whole(out) and left(out) == []

@@ -28,7 +28,9 @@ pub use assessment::*;
 pub use basis::{LEVEL, SMALLEST_RATIO};
 pub use choose::{late_cells, needed_cells, verdicts};
 pub use judge::ERROR;
-pub use lateness::{LateUnder, Lateness, LatenessRow, QUANTILE as QUANTILE_OF_MOST_USES, lateness};
+pub use lateness::{
+    LateUnder, Lateness, LatenessRow, QUANTILE as QUANTILE_OF_MOST_USES, lateness, lateness_of,
+};
 pub use profile::{Limit, Profile, profiles, quantile_name};
 
 use tompion_model::Cell;

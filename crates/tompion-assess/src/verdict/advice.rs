@@ -1,4 +1,5 @@
-//! Remedies that this very run tried, with what they gained and what they cost.
+//! Remedies that this very run tried, with what they gained and what they cost: sleeps at the quantile of the
+//! uses, missed periods counted, and clocks, which no use is about, at the median.
 
 use tompion_model::{Blocks, Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_probe::wake_up;
@@ -7,6 +8,8 @@ use tompion_stats::BlockRange;
 use crate::verdict::Advice;
 use crate::verdict::basis::{self, Comparison, name, sentence, times, times_to_times, under};
 use crate::verdict::clocks::{self, SYSCALL};
+use crate::verdict::lateness::QUANTILE;
+use crate::verdict::profile::quantile_name;
 use crate::verdict::remedies::{HYBRID_SLEEP, TIMER_SLACK};
 
 /// What one remedy is called and how it is applied.
@@ -15,6 +18,8 @@ struct Remedy {
     subject: &'static str,
     /// What it acts on, for example `wake-up latency`.
     quantity: &'static str,
+    /// The quantile at which it is compared, 0 to 1.
+    quantile: f64,
     how: &'static str,
     price: &'static str,
 }
@@ -47,7 +52,7 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
         .into_iter()
         .filter_map(|before| {
             let after = measured(cells, &slacked(before))?;
-            let compared = Comparison::of(&before.blocks, &after.blocks, 0.5)?;
+            let compared = Comparison::of(basis::blocks(before), basis::blocks(after), QUANTILE)?;
             Some((before, after, compared))
         })
         .collect();
@@ -56,10 +61,11 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
     let remedy = Remedy {
         subject: "a timer slack of 1 ns",
         quantity: "wake-up latency",
+        quantile: QUANTILE,
         how: TIMER_SLACK.how,
         price: TIMER_SLACK.price,
     };
-    let mut advice = remedy.tested(before, after, (&before.blocks, &after.blocks))?;
+    let mut advice = remedy.for_sleeps(before, after)?;
     if pairs.len() > 1 {
         advice.sentence.push_str(&format!(
             " It helped in {helped} of the {} sleeps tried.",
@@ -85,6 +91,7 @@ fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
     let remedy = Remedy {
         subject: "Tompion's hybrid sleep in its place",
         quantity: "wake-up latency",
+        quantile: QUANTILE,
         how: HYBRID_SLEEP.how,
         price: HYBRID_SLEEP.price,
     };
@@ -92,7 +99,7 @@ fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
         .into_iter()
         .find_map(|before| {
             let after = measured(cells, &hybrid(before))?;
-            remedy.tested(before, after, (&before.blocks, &after.blocks))
+            remedy.for_sleeps(before, after)
         })
 }
 
@@ -100,6 +107,7 @@ fn absolute_sleep(cells: &[Cell]) -> Option<Advice> {
     let remedy = Remedy {
         subject: "sleeping to an absolute time in its place",
         quantity: "wake-up latency",
+        quantile: QUANTILE,
         how: "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) with next advanced by the period",
         price: "none; apart from the latency shown here it keeps a periodic task from drifting",
     };
@@ -112,7 +120,7 @@ fn absolute_sleep(cells: &[Cell]) -> Option<Advice> {
             .clone()
             .with(factor::METHOD, "clock-nanosleep-abs");
         let after = measured(cells, &wanted)?;
-        remedy.tested(before, after, (&before.blocks, &after.blocks))
+        remedy.for_sleeps(before, after)
     })
 }
 
@@ -120,6 +128,7 @@ fn vdso_instead_of_syscall(cells: &[Cell]) -> Option<Advice> {
     let remedy = Remedy {
         subject: "reading the clock through the vDSO",
         quantity: "read cost",
+        quantile: 0.5,
         how: "clock_gettime(CLOCK_MONOTONIC, &t) of the C library instead of syscall(SYS_clock_gettime, ...)",
         price: "none",
     };
@@ -130,6 +139,7 @@ fn tompion_clock(cells: &[Cell]) -> Option<Advice> {
     let remedy = Remedy {
         subject: "Tompion's clock in its place",
         quantity: "read cost",
+        quantile: 0.5,
         how: "tompion_time::Instant::now() instead of clock_gettime",
         price: "a look at the kernel's clock every 5 ms, about 1 to 4 us, by the read that is due",
     };
@@ -183,12 +193,17 @@ impl Remedy {
         self.tested(before, after, clocks::comparable(before, after))
     }
 
+    fn for_sleeps(&self, before: &Cell, after: &Cell) -> Option<Advice> {
+        self.tested(before, after, (basis::blocks(before), basis::blocks(after)))
+    }
+
     /// What the run says of the remedy; `None` where a side has no samples.
     fn tested(&self, before: &Cell, after: &Cell, blocks: (&Blocks, &Blocks)) -> Option<Advice> {
-        let c = Comparison::of(blocks.0, blocks.1, 0.5)?;
+        let c = Comparison::of(blocks.0, blocks.1, self.quantile)?;
         let (was, is) = (c.a_in_words(), c.b_in_words());
         let what = format!(
-            "the median {} of {} {}",
+            "the {} {} of {} {}",
+            quantile_name(self.quantile),
             self.quantity,
             name(&before.factors),
             under(before.factors.level(factor::LOAD))
@@ -227,6 +242,7 @@ impl Remedy {
             sentence: format!("{}.", sentence(&text)),
             how: self.how.to_owned(),
             price: self.price_with_cpu(before, after),
+            quantile: self.quantile,
             before_ns: c.a_ns,
             after_ns: c.b_ns,
             before_range_ns: c.a_range.map(|r| [r.low, r.high]),

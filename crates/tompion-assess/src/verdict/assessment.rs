@@ -181,16 +181,18 @@ pub struct Advice {
     pub how: String,
     /// What it costs.
     pub price: String,
-    /// Median before, in nanoseconds.
+    /// At which quantile, 0 to 1: that of most uses for sleeps, the median for clocks.
+    pub quantile: f64,
+    /// The quantile before, in nanoseconds.
     pub before_ns: f64,
-    /// Median after, in nanoseconds.
+    /// The quantile after, in nanoseconds.
     pub after_ns: f64,
-    /// Where blocks disagree: the lowest and the highest of their medians before, in nanoseconds.
+    /// Where blocks disagree: the lowest and the highest of their quantiles before, in nanoseconds.
     pub before_range_ns: Option<[f64; 2]>,
     /// The same after.
     pub after_range_ns: Option<[f64; 2]>,
     /// Geometric mean over blocks of before / after; with a single block the
-    /// ratio of the medians.
+    /// ratio of the quantiles.
     pub gain: f64,
     /// Lower end of the gain's 95 % interval.
     pub gain_low: Option<f64>,

@@ -54,7 +54,11 @@ pub struct LateUnder {
 
 /// How late sleeps are in these cells of one machine; `None` where none has a period.
 pub fn lateness(cells: &[Cell]) -> Option<Lateness> {
-    let cells: Vec<&Cell> = cells.iter().collect();
+    lateness_of(&cells.iter().collect::<Vec<_>>())
+}
+
+/// The same of those of many.
+pub fn lateness_of(cells: &[&Cell]) -> Option<Lateness> {
     // Any use that is judged by sleeps: what is asked for is the sleep as it is and its remedies.
     let profile = Profile {
         name: String::new(),
@@ -68,7 +72,7 @@ pub fn lateness(cells: &[Cell]) -> Option<Lateness> {
         source: String::new(),
         why: String::new(),
     };
-    let field = Field::new(&cells, &profile);
+    let field = Field::new(cells, &profile);
     let as_it_is = field.as_it_is.as_ref()?;
     let period_ns = field.periods().min_by(|a, b| {
         let far = |ns: &u64| (*ns as f64 / PERIOD_NS).ln().abs();

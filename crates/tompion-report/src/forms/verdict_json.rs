@@ -7,7 +7,7 @@ use tompion_assess::verdict::{Outcome, lateness};
 use tompion_model::Status;
 
 use super::{Form, Make};
-use crate::answer::Answer;
+use crate::answer;
 use crate::data::ReportData;
 use crate::figures::plain;
 
@@ -154,7 +154,7 @@ impl VerdictJson {
     fn of(data: &ReportData) -> Self {
         let record = data.record();
         let header = &record.header;
-        let (trusted, why) = Answer::of(data).verdict();
+        let (trusted, why) = answer::verdict(data);
         let seen = Seen::of_run(record);
         let parts = seen.iter().flat_map(parts).map(|part| PartJson {
             name: part.name,

@@ -10,7 +10,7 @@ use crate::blocks::{Block, Column, Content, Entry, Item, Items, Layout, Media, R
 use crate::clock_right::clocks;
 use crate::data::ReportData;
 use crate::environment::memory;
-use crate::figures::{percent, plural, shell_words};
+use crate::figures::{percent, plural, quantile_name, shell_words};
 use crate::grid::all_loads;
 use crate::summary::{PANELS, verdicts};
 use crate::time_lost::{Kind, Lost, ranked};
@@ -199,7 +199,12 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
     let advice = &data.assessment().advice;
     let helped = advice.iter().filter(|a| a.effective).map(|a| {
         item(
-            format!("{} → {}", format_ns(a.before_ns), format_ns(a.after_ns)),
+            format!(
+                "{} {} → {}",
+                quantile_name(a.quantile),
+                format_ns(a.before_ns),
+                format_ns(a.after_ns)
+            ),
             a.sentence.clone(),
             a.how.clone(),
         )

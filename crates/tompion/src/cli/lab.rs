@@ -122,7 +122,7 @@ pub struct LabRunOptions {
     pub out: Option<PathBuf>,
 
     /// Resume the run in this directory, using the plan stored there
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "out", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "out", "seed"])]
     pub resume: Option<PathBuf>,
 
     /// Stop with an error before measuring anything if any platform or placement (CPU
@@ -133,6 +133,10 @@ pub struct LabRunOptions {
     /// Seed for the random order of cells [default: the plan's seed, otherwise from the clock]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
+
+    /// Print the whole report, not only the answer on one screen
+    #[arg(long)]
+    pub verbose: bool,
 
     /// What measures.
     #[command(flatten)]

@@ -38,6 +38,10 @@ pub struct RunsOptions {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+
+    /// Print the names of the newest runs and when they began, for completions of a shell
+    #[arg(long, hide = true, conflicts_with_all = ["keep", "older_than", "prune", "json"])]
+    pub names: bool,
 }
 
 /// Days too, which no measurement takes.

@@ -153,7 +153,10 @@ fn run(options: &LabRunOptions) -> exit::Result {
         &Page::InRun,
         options.output,
         Judged::default(),
-        Shape::Whole,
+        match options.verbose {
+            true => Shape::Whole,
+            false => Shape::Screen,
+        },
     )?;
     if ending.interrupted {
         exit::complain(&go_on(&directory));

@@ -1,10 +1,9 @@
-//! `tompion man` and `tompion completions`, from the option definitions.
+//! `tompion man`, from the option definitions.
 
 use tompion_store::Directory;
 
-use crate::cli::{self, CompletionOptions, ManOptions};
+use crate::cli::{self, ManOptions};
 use crate::exit;
-use crate::output::print;
 
 /// Writes one man page a command.
 pub fn man(options: &ManOptions) -> exit::Result {
@@ -24,12 +23,4 @@ fn page(command: &clap::Command, out: &Directory) -> anyhow::Result<()> {
     let mut text = Vec::new();
     page.render(&mut text)?;
     Ok(out.put(&page.get_filename(), &text)?)
-}
-
-/// Prints the completions of one shell.
-pub fn completions(options: &CompletionOptions) -> exit::Result {
-    let mut text = Vec::new();
-    clap_complete::generate(options.shell, &mut cli::command(), "tompion", &mut text);
-    print(&String::from_utf8_lossy(&text))?;
-    Ok(0)
 }

@@ -83,6 +83,9 @@ impl Kept {
 
 /// Carries out the command.
 pub fn runs(options: &RunsOptions) -> exit::Result {
+    if options.names {
+        return print(&names()).map(|()| 0);
+    }
     let kept = UserRuns::find()?;
     if options.prune {
         anyhow::ensure!(
@@ -103,6 +106,25 @@ pub fn runs(options: &RunsOptions) -> exit::Result {
         return Ok(0);
     }
     prune(&kept, &listed, options)
+}
+
+/// Runs that a shell offers, at most.
+const OFFERED: usize = 30;
+
+/// What a shell offers: a name and when the run began, a line each. Both come from the names of directories
+/// that are ours, digits and dashes; no run is opened. Where there is nothing to offer, nobody is told why.
+fn names() -> String {
+    let all = UserRuns::find().and_then(|kept| kept.list());
+    let all = all.unwrap_or_default().into_iter().zip(1..).take(OFFERED);
+    let line = |(path, number): (PathBuf, usize)| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let (day, time) = name.split_once('-')?;
+        let part = |text: &str, range: std::ops::Range<usize>| text.get(range).map(str::to_owned);
+        let day = [part(day, 0..4)?, part(day, 4..6)?, part(day, 6..8)?].join("-");
+        let time = [part(time, 0..2)?, part(time, 2..4)?, part(time, 4..6)?].join(":");
+        Some(format!("@{number}\t{day} {time} UTC\n"))
+    };
+    all.filter_map(line).collect()
 }
 
 /// Removes what is listed, if somebody says so.

@@ -1,0 +1,278 @@
+//! The answer of a lab: a column for each platform (and placement) in place of each load.
+//!
+//! A use is fit for a platform if it is under every load that was measured there: its cell is the worst of
+//! them. How late sleeps are has a line for each load.
+
+use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
+use tompion_assess::wall_clock::wall_clock;
+use tompion_model::{Cell, factor};
+
+use super::lines::{
+    CELL, LATE_BY, LINES, NAME, PLACES, alerts, cut, head, joined, late_in_words, late_title,
+    parts, table_row, trust, under, use_title,
+};
+use super::steps::{Shown, Step, steps, to_do, with};
+use crate::data::ReportData;
+use crate::figures::{plain, plural};
+use crate::screen::{Paint, wrap};
+use crate::verdicts::{self, ByPlace, OfUse};
+
+/// Loads that have a line; further ones are in the report.
+const MOST_LOADS: usize = 3;
+
+/// Platforms that the verdict counts the uses of.
+const MOST_COUNTED: usize = 4;
+
+/// What is said of several platforms, before it is laid out.
+pub struct Platforms<'a> {
+    data: &'a ReportData,
+    by_place: ByPlace<'a>,
+    /// One a place.
+    lateness: Vec<Option<Lateness>>,
+    advice: Vec<Step>,
+}
+
+impl<'a> Platforms<'a> {
+    /// `None` where the run has one machine, or judged nothing.
+    pub fn of(data: &'a ReportData) -> Option<Self> {
+        let profiles = &data.assessment().profiles;
+        let by_place = verdicts::by_place(profiles)?;
+        let at = |i: usize| by_place.uses.iter().filter_map(move |of_use| of_use.at[i]);
+        let places = || 0..by_place.places.len();
+        let late = |i| {
+            let here = at(i).next()?;
+            let cells = data.cells().iter().filter(|cell| is_at(cell, here));
+            lateness_of(&cells.collect::<Vec<_>>())
+        };
+        let lateness: Vec<Option<Lateness>> = places().map(late).collect();
+        let shown = |i: usize| Shown {
+            place: Some(&by_place.places[i]),
+            lateness: lateness[i].as_ref(),
+            profiles: at(i).collect(),
+        };
+        let advice = steps(data, &places().map(shown).collect::<Vec<_>>());
+        Some(Self {
+            data,
+            by_place,
+            lateness,
+            advice,
+        })
+    }
+
+    pub fn text(&self, width: usize, paint: &Paint) -> String {
+        // As many columns as there is room for.
+        let columns = ((width - NAME) / (CELL + 1)).min(self.by_place.places.len());
+        let mut lines = head(self.data, width);
+        lines.push(String::new());
+        let (verdict, why) = self.verdict();
+        lines.extend(trust(verdict, &why, width, paint));
+        let alerts = alerts(self.data, width);
+        lines.extend(alerts.iter().map(|line| paint.warn(line)));
+        let parts = parts(self.data, width);
+        if !parts.is_empty() {
+            lines.push(String::new());
+            lines.extend(parts);
+        }
+        lines.extend(self.late(columns, paint));
+        let end = self.end(columns, width, paint);
+        let needed = self.advice.len() + usize::from(!self.advice.is_empty()) * 3;
+        let room = LINES.saturating_sub(lines.len() + end.len() + needed + PLACES);
+        lines.extend(self.fit(columns, room, paint));
+        let room = LINES.saturating_sub(lines.len() + end.len() + PLACES);
+        lines.extend(to_do(&self.advice, width, room, paint));
+        lines.extend(end);
+        joined(lines)
+    }
+
+    /// One word, and the reasons.
+    pub fn verdict(&self) -> (&'static str, String) {
+        let uses = &self.by_place.uses;
+        let is_fit = |of_use: &&OfUse<'_>, place: usize| {
+            let at = of_use.at[place];
+            at.is_some_and(|p| matches!(p.outcome, Outcome::Pass | Outcome::WithRemedy))
+        };
+        let fit = |place: usize| uses.iter().filter(|of_use| is_fit(of_use, place)).count();
+        let fits: Vec<usize> = (0..self.by_place.places.len()).map(fit).collect();
+        let n = uses.len();
+        let clock = wall_clock(&self.data.record().header.environment);
+        let clock_is_off = clock.is_some_and(|c| c.in_step == Some(false));
+        let mut clauses = Vec::new();
+        if clock_is_off {
+            clauses.push("the clock is not synchronised".to_owned());
+        }
+        let named = self.by_place.places.iter().zip(&fits).enumerate();
+        let named = named.take(MOST_COUNTED).map(|(i, (place, fit))| {
+            let uses = if i == 0 { " uses" } else { "" };
+            format!("{fit} of {n}{uses} on {}", plain(place))
+        });
+        let mut counted: Vec<String> = named.collect();
+        let more = fits.len().saturating_sub(MOST_COUNTED);
+        if more > 0 {
+            let others = &fits[MOST_COUNTED..];
+            let (least, most) = (others.iter().min(), others.iter().max());
+            let (least, most) = (least.copied().unwrap_or(0), most.copied().unwrap_or(0));
+            let range = match least < most {
+                true => format!("{least} to {most}"),
+                false => least.to_string(),
+            };
+            counted.push(format!("{range} on {more} more"));
+        }
+        clauses.push(format!("fit for {}", counted.join(", ")));
+        match &self.by_place.loads[..] {
+            ["idle"] => clauses.push("measured at rest only".to_owned()),
+            [load] => clauses.push(format!("measured {} only", under(load))),
+            loads => clauses.push(format!("each in the worst of {} loads", loads.len())),
+        }
+        let word = match (
+            fits.iter().all(|fit| *fit == n),
+            fits.iter().all(|fit| *fit == 0),
+        ) {
+            (true, _) if !clock_is_off => "YES",
+            (_, true) => "NO",
+            _ => "PARTLY",
+        };
+        (word, clauses.join("; "))
+    }
+
+    /// How late the sleep as it is ends, a line for each load.
+    fn late(&self, columns: usize, paint: &Paint) -> Vec<String> {
+        let Some(first) = self.lateness.iter().take(columns).flatten().next() else {
+            return Vec::new();
+        };
+        let mut lines = vec![
+            String::new(),
+            self.heading(&late_title(first), columns, paint),
+        ];
+        for load in self.by_place.loads.iter().take(MOST_LOADS) {
+            let cells = self.lateness.iter().take(columns).map(|lateness| {
+                let of_period = lateness.as_ref().filter(|l| l.period_ns == first.period_ns);
+                let late = of_period.and_then(|l| {
+                    let at = l.loads.iter().position(|known| known == load)?;
+                    l.rows.first()?.by_load[at]
+                });
+                late.map_or_else(|| "-".to_owned(), |u| late_in_words(&u))
+            });
+            lines.push(table_row(&under(load), cells, ""));
+        }
+        lines
+    }
+
+    /// What time is good enough for, a line each for as many uses as there is room for.
+    fn fit(&self, columns: usize, room: usize, paint: &Paint) -> Vec<String> {
+        let mut lines = vec![String::new(), self.heading("Fit for", columns, paint)];
+        let uses = &self.by_place.uses;
+        let shown = match uses.len() + 2 <= room {
+            true => uses.len(),
+            false => room.saturating_sub(3),
+        };
+        for of_use in uses.iter().take(shown) {
+            let cells = of_use.at.iter().take(columns).map(|at| match at {
+                Some(p) => self.in_words(p),
+                None => Outcome::NotMeasured.in_words().to_owned(),
+            });
+            lines.push(table_row(&use_title(of_use.first()), cells, ""));
+        }
+        let more = (uses.len() - shown) as u64;
+        if more > 0 {
+            let more = plural(more, "more use", "more uses");
+            lines.push(format!("{} {more}: tompion report", uses.len() - shown));
+        }
+        lines
+    }
+
+    fn in_words(&self, p: &ProfileVerdict) -> String {
+        if p.outcome != Outcome::WithRemedy {
+            return p.outcome.in_words().to_owned();
+        }
+        let taken = p
+            .by_load
+            .iter()
+            .filter(|l| l.outcome == Outcome::WithRemedy);
+        let remedies = taken.filter_map(|l| l.remedy.as_ref());
+        let remedies: Vec<&str> = remedies.map(|r| r.name.as_str()).collect();
+        with(&self.advice, &remedies)
+    }
+
+    /// What columns are called, what is left out, and how much is decided.
+    fn end(&self, columns: usize, width: usize, paint: &Paint) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        let names = self.by_place.places.iter().take(columns).enumerate();
+        let numbered = names.filter(|(_, name)| is_long(name));
+        let numbered = numbered.map(|(i, name)| format!("[{}] {}", i + 1, plain(name)));
+        let numbered: Vec<String> = numbered.collect();
+        if !numbered.is_empty() {
+            lines.push(cut(&numbered.join("   "), width));
+        }
+        if self.lateness.iter().take(columns).any(Option::is_some) {
+            lines.push(paint.dim(LATE_BY));
+        }
+        let loads = self.by_place.loads.len();
+        let uses = self.by_place.uses.len();
+        let judged = self
+            .by_place
+            .uses
+            .iter()
+            .flat_map(|u| u.at.iter().flatten());
+        let judged = judged.flat_map(|p| &p.by_load);
+        let open = judged.clone().filter(|l| !l.outcome.is_decided());
+        let is_starved = open.clone().any(|l| l.samples_missing > 0);
+        let decided = judged.filter(|l| l.outcome.is_decided()).count();
+        let all = uses * loads * self.by_place.places.len();
+        let mut said = format!("Decided {decided} of {all}.");
+        if is_starved {
+            said.push_str(" For the others: longer cells in the plan, or more replicates.");
+        }
+        let beyond = |n: usize, one: &str, many: &str| {
+            (n > 0).then(|| format!("{n} {}", plural(n as u64, one, many)))
+        };
+        let left_out = [
+            beyond(
+                self.by_place.places.len() - columns,
+                "more platform",
+                "more platforms",
+            ),
+            beyond(loads.saturating_sub(MOST_LOADS), "more load", "more loads"),
+        ];
+        let left_out: Vec<String> = left_out.into_iter().flatten().collect();
+        if !left_out.is_empty() {
+            said.push_str(&format!(" {}: tompion report", left_out.join(" and ")));
+        }
+        lines.extend(wrap(&said, width, "", "").lines().map(str::to_owned));
+        lines
+    }
+
+    fn heading(&self, title: &str, columns: usize, paint: &Paint) -> String {
+        let names = self.by_place.places.iter().take(columns).enumerate();
+        let names = names.map(|(i, name)| match is_long(name) {
+            true => format!("[{}]", i + 1),
+            false => plain(name),
+        });
+        paint.bold(&table_row(title, names, ""))
+    }
+}
+
+/// Whether a column is too narrow for a name; two that are cut could be taken for one another.
+fn is_long(place: &str) -> bool {
+    plain(place).chars().count() > CELL
+}
+
+/// Whether a cell was measured where this was judged.
+fn is_at(cell: &Cell, judged: &ProfileVerdict) -> bool {
+    let factors = &cell.factors;
+    let on_platform = match &judged.platform {
+        Some(platform) => factors.get(factor::PLATFORM) == Some(platform),
+        None => true,
+    };
+    let guest = factors.get(factor::GUEST).map(|n| format!("guest {n}"));
+    let placement = factors.get(factor::PLACEMENT).map(str::to_owned);
+    let is = |placement: Option<&String>| {
+        let both: Vec<&str> = placement
+            .into_iter()
+            .chain(&guest)
+            .map(String::as_str)
+            .collect();
+        both.join(", ") == judged.placement.as_deref().unwrap_or_default()
+    };
+    // A single placement goes without saying.
+    on_platform && (is(placement.as_ref()) || is(None))
+}
