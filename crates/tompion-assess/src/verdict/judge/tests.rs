@@ -39,6 +39,11 @@ fn what_lies_far_on_both_sides_is_inconclusive() {
         assert_eq!(v.outcome, Outcome::Inconclusive, "{quantile}");
         assert!(v.reason.is_some());
     }
+    // Most lie near below the limit, as many as may be far beyond it: not known to be near.
+    let block = [45_000, 45_000, 45_000, 90_000, 10_000].repeat(40);
+    let cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &block);
+    let v = judge(&cell, 0.8, 50_000.0, Part::whole(8)).unwrap();
+    assert_eq!(v.outcome, Outcome::Inconclusive);
 }
 
 #[test]
@@ -47,6 +52,11 @@ fn a_median_that_is_always_late_fails() {
     let cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &block);
     let of = |limit_ns| judge(&cell, 0.5, limit_ns, Part::whole(8)).unwrap().outcome;
     assert_eq!((of(1_000.0), of(90_000.0)), (Outcome::Fail, Outcome::Pass));
+    // Without one in time, which by its number would be a single cluster.
+    let block: Vec<i64> = block.iter().map(|ns| ns + 10_000).collect();
+    let cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &block);
+    let v = judge(&cell, 0.5, 5_000.0, Part::whole(8)).unwrap();
+    assert_eq!(v.outcome, Outcome::Fail);
 }
 
 #[test]
@@ -129,6 +139,12 @@ fn a_block_of_many_samples_does_not_outvote_the_others() {
     let cell = Planted::wake_up("usleep", "100us", "idle").each_block(&blocks);
     let v = judge(&cell, 0.99, 12_000.0, Part::whole(8)).unwrap();
     assert_ne!(v.outcome, Outcome::Pass);
+    // The late ones last, when they are one in a thousand of all samples.
+    blocks.rotate_right(1);
+    let cell = Planted::wake_up("usleep", "100us", "idle").each_block(&blocks);
+    let v = judge(&cell, 0.99, 12_000.0, Part::whole(8)).unwrap();
+    assert_eq!(v.outcome, Outcome::Inconclusive);
+    assert!(v.reason.unwrap().starts_with("blocks with few samples"));
 }
 
 #[test]
@@ -139,6 +155,11 @@ fn filled_in_values_count_for_the_quantile_but_not_as_samples() {
     cell.filled_blocks = Blocks::from_iter(vec![filled; 8]);
     let v = judged(&cell, 12_000.0);
     assert_eq!((v.outcome, v.samples), (Outcome::Fail, 400));
+    // 368 values are enough, of which three in four are samples: 276.
+    let mut cell = Planted::wake_up("timerfd", "100us", "idle").blocks(8, &[5_000; 30]);
+    cell.filled_blocks = Blocks::from_iter(vec![vec![5_000_000; 40]; 8]);
+    let v = judged(&cell, 12_000.0);
+    assert_eq!((v.samples, v.samples_missing), (240, 36));
 }
 
 #[test]
@@ -164,6 +185,24 @@ fn without_their_order_samples_are_judged_by_the_interval() {
     cell.blocks = unordered(&cell.blocks);
     assert_eq!(judged(&cell, 98_999.0).outcome, Outcome::Fail);
     let v = judged(&cell, 99_500.0);
+    assert_eq!(v.outcome, Outcome::Inconclusive);
+    // At a third of the error it takes the wider one of two intervals.
+    let ramp = ramp_ns(100_000, 4_001);
+    let block: Vec<i64> = (0..4_001).map(|i| ramp[i * 1_234 % 4_001]).collect();
+    let mut cell = Planted::wake_up("usleep", "100us", "idle").blocks(8, &block);
+    cell.blocks = unordered(&cell.blocks);
+    let high = |level| {
+        let found = cell.blocks.quantile(0.99, level).unwrap();
+        found.interval.unwrap().high / 1e3
+    };
+    let between = 0.5 * (high(0.95) + high(1.0 - 2.0 * ERROR / 3.0));
+    assert!(between > high(0.95));
+    assert_eq!(judged(&cell, between).outcome, Outcome::Pass);
+    let part = Part {
+        error: ERROR / 3.0,
+        ..Part::whole(8)
+    };
+    let v = judge(&cell, 0.99, between, part).unwrap();
     assert_eq!(v.outcome, Outcome::Inconclusive);
     // So few that the interval needs more.
     let few: Vec<i64> = vec![5_000; 50];

@@ -147,7 +147,8 @@ impl Median {
     pub fn of(values: &[f64]) -> Option<Self> {
         let (value, interval) = median_interval(values, CONFIDENCE)?;
         let interval = interval?;
-        Some(Self {
+        // The middle of two figures at the end of all numbers is none that evidence can hold.
+        value.is_finite().then_some(Self {
             value,
             low: interval.low,
             high: interval.high,
