@@ -140,8 +140,11 @@ pub fn table_row(name: &str, cells: impl Iterator<Item = String>, last: &str) ->
     for cell in cells {
         line.push_str(&format!(" {cell:>CELL$}"));
     }
-    line.push_str("  ");
-    line.push_str(last);
+    // Spaces at the end would be beyond the last column where the row is painted.
+    if !last.is_empty() {
+        line.push_str("  ");
+        line.push_str(last);
+    }
     line
 }
 

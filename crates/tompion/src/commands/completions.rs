@@ -140,7 +140,7 @@ _tompion_or_runs() {
     read -ra words <<< "${line%"$last"}"
     for word in "${words[@]}"; do
         case "$at $word" in
-            *" --") at="$at --" ;;
+            *" --") at="-- $at" ;;
             STEPS) at="${at:+$at }$word" ;;
         esac
     done
