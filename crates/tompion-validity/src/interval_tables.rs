@@ -18,7 +18,7 @@ const QUANTILES: [(&str, f64); 3] = [("median", 0.5), ("p99", 0.99), ("p99.9", 0
 const TIMES: [f64; 5] = [1.1, 1.5, 0.9, 0.5, 2.0];
 
 /// Wrong verdicts of all draws, at most.
-const WRONG: f64 = 0.05;
+const WRONG: f64 = 0.025;
 
 /// Methods that are measured at once.
 const METHODS: [usize; 2] = [1, 5];
