@@ -153,19 +153,28 @@ pub fn to_do(steps: &[Step], width: usize, room: usize, paint: &Paint) -> Vec<St
     // Verdicts name them by number: each has a line at least.
     let short = |(i, step): (usize, &Step)| {
         let what = plain(&step.what);
-        let what = what.split("; ").next().unwrap_or_default();
-        let line = format!("  {}  {what}", i + 1);
-        let both = format!("{line}   {}", plain(&step.gain));
-        match both.chars().count() <= width {
-            true => both,
-            false => cut(&line, width),
-        }
+        // Without what follows, and where that is not enough, without its name.
+        let [clause, _] = parted(&what, "; ");
+        let [first, _] = parted(clause, ", then ");
+        let [_, bare] = parted(first, ": ");
+        let gain = plain(&step.gain);
+        let line = |what: &str| format!("  {}  {what}   {gain}", i + 1);
+        let fits = |line: &String| line.chars().count() <= width;
+        let whole = [line(clause), line(first), line(bare)]
+            .into_iter()
+            .find(fits);
+        whole.unwrap_or_else(|| cut(&format!("  {}  {first}", i + 1), width))
     };
     lines.extend(steps.iter().enumerate().map(short));
     if lines.len() < room {
         lines.push("     What they gain and cost: tompion report".to_owned());
     }
     lines
+}
+
+/// What stands before and after the first `mark`; without one, all of it both times.
+fn parted<'t>(text: &'t str, mark: &str) -> [&'t str; 2] {
+    text.split_once(mark).map_or([text, text], |(a, b)| [a, b])
 }
 
 /// What brings the clock in step, where it is not.
