@@ -198,3 +198,49 @@ fn clock_step(data: &ReportData) -> Option<Step> {
         gain: format!("clock error now: {now}"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_little_room_each_step_has_a_line_with_what_it_gains() {
+        let step = |what: &str, gain: &str| Step {
+            remedy: None,
+            what: what.to_owned(),
+            effect: format!("{gain}; costs: nothing"),
+            gain: gain.to_owned(),
+        };
+        let steps = [
+            step(
+                "slack 1 ns: prctl(1) in the thread; others inherit it",
+                "p99 9 → 3 µs",
+            ),
+            step(
+                "hybrid sleep: Sleeper::new(Policy::hybrid()), then sleep(duration)",
+                "p99 9 → 1 µs",
+            ),
+            step(
+                "one word: another thing that is far too long for a line of this kind",
+                "p99",
+            ),
+        ];
+        let paint = Paint { color: false };
+        let lines = to_do(&steps, 60, 7, &paint);
+        assert_eq!(
+            lines[2..],
+            [
+                "  1  slack 1 ns: prctl(1) in the thread   p99 9 → 3 µs",
+                "  2  Sleeper::new(Policy::hybrid())   p99 9 → 1 µs",
+                "  3  one word: another thing that is far too long for a lin…",
+                "     What they gain and cost: tompion report",
+            ]
+        );
+        assert_eq!(
+            to_do(&steps, 60, 5, &paint).len(),
+            5,
+            "what they gain has no room"
+        );
+        assert!(to_do(&steps, 100, 20, &paint).len() > 7);
+    }
+}
