@@ -189,7 +189,9 @@ fn try_threads(plan: &Plan) -> Result<(), Error> {
             }
         }
     }
-    let named: Vec<u32> = tried.iter().filter_map(|s| s.cpu).collect();
+    let mut named: Vec<u32> = tried.iter().filter_map(|s| s.cpu).collect();
+    named.sort_unstable();
+    named.dedup();
     tompion_host::require_cpus(&named).map_err(|why| Error::Cpus {
         why,
         // A busy loop on each of several, or one CPU for all.

@@ -21,7 +21,7 @@ pub struct Lateness {
     pub period_ns: u64,
     /// Which quantile, 0 to 1; missed periods count.
     pub quantile: f64,
-    /// The loads, in the order of the run.
+    /// The loads: rest first, then by name.
     pub loads: Vec<String>,
     /// The sleep as it is, then remedies.
     pub rows: Vec<LatenessRow>,
@@ -78,6 +78,9 @@ pub fn lateness_of(cells: &[&Cell]) -> Option<Lateness> {
         let far = |ns: &u64| (*ns as f64 / PERIOD_NS).ln().abs();
         far(a).total_cmp(&far(b))
     })?;
+    // As verdicts have them.
+    let mut loads = field.loads.clone();
+    loads.sort_by_key(|load| (*load != "idle", *load));
     let at = |way, load: &str| {
         field
             .of(way, load)
@@ -106,7 +109,7 @@ pub fn lateness_of(cells: &[&Cell]) -> Option<Lateness> {
         name: remedy.map_or("as it is", |r| r.name).to_owned(),
         how: remedy.map(|r| r.words.how),
         price: remedy.map(|r| r.words.price),
-        by_load: field.loads.iter().map(|load| under(way, load)).collect(),
+        by_load: loads.iter().map(|load| under(way, load)).collect(),
     };
     let first = row(None, as_it_is);
     let others = field
@@ -118,7 +121,7 @@ pub fn lateness_of(cells: &[&Cell]) -> Option<Lateness> {
     Some(Lateness {
         period_ns,
         quantile: QUANTILE,
-        loads: field.loads.iter().map(|l| (*l).to_owned()).collect(),
+        loads: loads.iter().map(|l| (*l).to_owned()).collect(),
         rows,
     })
 }

@@ -249,7 +249,10 @@ mod tests {
         assert_eq!(uses(Shell::Fish, "(__tompion_runs)"), positional + options);
         assert_eq!(uses(Shell::Bash, "complete -F _tompion_or_runs "), 2);
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            assert!(!script(shell).contains("hosts"), "a host is offered");
+            let script = script(shell);
+            for offers in ["_hosts'", "print_hostnames", "compgen -A hostname"] {
+                assert!(!script.contains(offers), "a host is offered: {offers}");
+            }
         }
     }
 }
