@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOMPION = ROOT / "target/release/tompion"
 IMAGES = ROOT / "docs/images"
 # As large as a README shows it without shrinking the text to nothing.
-HEAD = {"width": 1100, "height": 1500}
+HEAD = {"width": 1300, "height": 1090}
 MOST_BYTES = 1_000_000
 
 

@@ -218,7 +218,7 @@ where
         let (x, y) = plot.map_coordinate(&(end, y));
         let style = text(Ink::Label, 11, side, VPos::Center);
         let at = (x - base + u(away), y - top);
-        return Ok(area.draw_text("not known", &style, at)?);
+        return area.draw_text("not known", &style, at);
     };
     if sign == Sign::Dot {
         let dot = Circle::new((edge(late), y), 1, Ink::End(look).color());

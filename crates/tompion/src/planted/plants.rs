@@ -56,7 +56,7 @@ impl Plants {
 
     /// What a neighbour adds to the `i`th sleep, with the mark that it then has.
     pub fn waited(&self, i: u64) -> Option<(u64, Mark)> {
-        let waits = self.other.is_some() && i % WAITS == 0;
+        let waits = self.other.is_some() && i.is_multiple_of(WAITS);
         waits.then_some((WAITS_NS, Mark::Disturbed(Cause::Preempted, Source::Event)))
     }
 
