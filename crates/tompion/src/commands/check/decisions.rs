@@ -47,7 +47,7 @@ const READINGS: u64 = 60_000;
 const NOT_NEEDED: f64 = 0.15;
 
 /// The same where the time does not hold all that is needed: enough for a p99 of sleeps of a millisecond.
-const LITTLE: f64 = 0.05;
+const LITTLE: f64 = 0.03;
 
 /// Share of its time that a remedy gets in the first block, which shows where one is needed.
 const AT_FIRST: f64 = 0.4;
