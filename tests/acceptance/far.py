@@ -176,6 +176,10 @@ class Far:
                 continue
         return found
 
+    def cells(self):
+        """Pids of cells that run there: the shell that starts one has its name, too, but as a part of its command."""
+        return self.running(b"\0__cell\0")
+
     def left(self):
         return [*self.directory.iterdir(), *(self.place / "noexec").iterdir(), *self.running(b"tompion")]
 

@@ -13,7 +13,7 @@ def test_a_session_that_dies_fails_one_cell_and_the_rest_goes_on(far, tmp_path):
     file = plan(tmp_path, far.table(), replicates=2, time="4s")
     with running_lab(file, out) as process:
         # The shell that starts it has its name, too, and may be of a session that has ended.
-        wait_for(lambda: far.running(b"__cell") and far.left(), process, "no cell ran there")
+        wait_for(far.cells, process, "no cell ran there")
         sessions = far.sessions()
         assert sessions, "nobody is logged in there"
         for pid in sessions:
@@ -36,11 +36,10 @@ def test_a_link_that_is_cut_is_noticed_and_cleaned_up_behind_once_it_is_back(far
     out = tmp_path / "run"
     file = plan(tmp_path, far.table(), replicates=3, time="5s")
     with running_lab(file, out) as process:
-        # The shell that starts it has its name, too, and is gone when it has ended.
-        wait_for(lambda: far.running(b"__cell") and far.left(), process, "no cell ran there")
+        wait_for(far.cells, process, "no cell ran there")
         try:
             far.link("down")
-            wait_for(lambda: far.running(b"__cell"), process, "the cell ended before its link was cut")
+            wait_for(far.cells, process, "the cell ended before its link was cut")
             wait_for(lambda: any(e.get("failed") for e in ledger(out)), process, "no cell failed")
             assert far.left() != []
         finally:
@@ -60,8 +59,7 @@ def test_what_a_killed_lab_left_there_is_found_and_removed(far, tmp_path):
     out = tmp_path / "run"
     file = plan(tmp_path, far.table(), time="20s")
     with running_lab(file, out) as process:
-        # The shell that starts it has its name, too, before there is anything to leave.
-        wait_for(lambda: far.running(b"__cell") and far.left(), process, "no cell ran there")
+        wait_for(far.cells, process, "no cell ran there")
         process.kill()
         process.communicate(timeout=LONG_WAIT)
     # The cell ends with the connection, long before its time is up.
