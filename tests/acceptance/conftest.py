@@ -1,6 +1,8 @@
 """Shared by the acceptance tests: the built program and one default run."""
 
+import atexit
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -16,13 +18,54 @@ from own_run import may_mount
 ROOT = Path(__file__).resolve().parents[2]
 TOMPION = ROOT / "target/release/tompion"
 
-# Runs that are given no place, and those of whoever runs the tests, are not in each other's way.
-STATE = Path(tempfile.mkdtemp(prefix="tompion-state-"))
-os.environ["XDG_STATE_HOME"] = str(STATE)
-
-# What is done when the tests are; workers that run beside one another leave without `atexit`.
+# What is done when the tests are; workers that run beside one another leave without `atexit`, and
+# who only imports this file has nothing else.
 AT_END = contextlib.ExitStack()
-AT_END.callback(shutil.rmtree, STATE, ignore_errors=True)
+atexit.register(AT_END.close)
+
+
+def own_state():
+    """A place for the runs that are given none, so that those of whoever runs the tests are not in the way. It is
+    locked as long as this process lives: what killed ones left goes."""
+    for left in Path(tempfile.gettempdir()).glob("tompion-state-*"):
+        # One that was just made may not be locked yet.
+        with contextlib.suppress(OSError), opened(left) as lock:
+            if time.time() - left.stat().st_mtime > 60:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left)
+    state = Path(tempfile.mkdtemp(prefix="tompion-state-"))
+    lock = AT_END.enter_context(opened(state))
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    AT_END.callback(shutil.rmtree, state, ignore_errors=True)
+    return state
+
+
+@contextlib.contextmanager
+def opened(directory):
+    """A directory as a file descriptor."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+os.environ["XDG_STATE_HOME"] = str(own_state())
+
+
+def once(tmp_path_factory, name, make):
+    """What `make` puts into the directory that it is given, made once for all tests and workers of this session."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    directory, made = base / name, base / f"{name}.made"
+    with open(base / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            shutil.rmtree(directory, ignore_errors=True)
+            make(directory)
+            made.touch()
+    return directory
 
 
 def tompion(*arguments, cwd=None, timeout=120, program=TOMPION, check=None):
@@ -171,6 +214,8 @@ CONCURRENT = {
         "lists_of_cpus",
     ],
     "test_stalls": ["interval_log", "program_that_is_not_there", "interrupted_loop"],
+    # In virtual time; its real check has to keep its time.
+    "test_answer": ["fits_on", "no_line", "own_period", "required_use", "for_machines", "stalls_have", "remedy"],
     # What is said of runs whatever they measured, and what a shell offers.
     "test_answer_of_labs": "all",
     "test_completions": ["names", "offers", "takes_no_name", "real"],
@@ -243,6 +288,7 @@ CONCURRENT = {
         "without_scripts",
         "summary_is_one_sheet",
         "axe_finds",
+        "a_scheme_is",
         "no_plot_has",
         "crosshair",
         "every_plot",

@@ -10,7 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from conftest import ROOT, TOMPION, planted, tompion
+from conftest import ROOT, TOMPION, once, planted, tompion
 from known_series import trials
 from run_generator import write_run
 from terminal import in_terminal
@@ -36,36 +36,50 @@ def require_one_screen(text, columns):
     assert "Report:" in lines[-2] and "Run:" in lines[-1], text
 
 
-@pytest.mark.parametrize("loads", ["idle", "idle,busy", "idle,busy,network", "idle,busy,network,io,hd"])
-def test_it_fits_on_a_screen_whatever_the_loads(tmp_path, loads):
-    done = subprocess.run([planted(), "check", "--loads", loads, "--seed", "1", "--out", tmp_path / "r"],
-                          capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    require_one_screen(done.stdout, 100)
-    again = tompion("report", tmp_path / "r", "--screen", check=0)
-    assert screen_of(again.stdout)[:-2] == screen_of(done.stdout)[:-2]
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """The run of a check in virtual time, by its options, and what it printed."""
+
+    def one(*options):
+        def make(place):
+            place.mkdir()
+            done = subprocess.run([planted(), "check", *options, "--seed", "1", "--out", place / "r"],
+                                  capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+            (place / "stdout").write_text(done.stdout)
+
+        place = once(tmp_path_factory, "-".join(["answer", *options]), make)
+        return place / "r", (place / "stdout").read_text()
+
+    return one
+
+
+@pytest.mark.parametrize("loads", ["idle", "idle,busy", None, "idle,busy,network,io,hd"])
+def test_it_fits_on_a_screen_whatever_the_loads(checked, loads):
+    run, printed = checked(*(["--loads", loads] if loads else []))
+    # By default.
+    loads = loads or "idle,busy,network"
+    require_one_screen(printed, 100)
+    again = tompion("report", run, "--screen", check=0)
+    assert screen_of(again.stdout)[:-2] == screen_of(printed)[:-2]
     shown = loads.split(",")[:3]
-    assert all(load in done.stdout for load in shown)
-    assert ("more loads are in the report" in done.stdout) == (loads.count(",") > 2)
+    assert all(load in printed for load in shown)
+    assert ("more loads are in the report" in printed) == (loads.count(",") > 2)
 
 
-def test_no_line_is_lost_at_80_columns(tmp_path):
-    tompion_run = subprocess.run([planted(), "check", "--quick", "--seed", "1", "--quiet", "--out", tmp_path / "r"],
-                                 timeout=60)
-    assert tompion_run.returncode == 0
+def test_no_line_is_lost_at_80_columns(checked):
+    run, _ = checked("--quick")
     for columns in (80, 100):
-        text = in_terminal(columns, "report", tmp_path / "r", "--screen")
+        text = in_terminal(columns, "report", run, "--screen")
         require_one_screen(text, columns)
     # No meaning by colour alone, and the same words in a pipe.
-    plain = tompion("report", tmp_path / "r", "--screen", check=0).stdout
+    plain = tompion("report", run, "--screen", check=0).stdout
     assert "\x1b" not in plain
 
 
-def test_each_use_is_judged_at_its_own_period(tmp_path):
-    done = subprocess.run([planted(), "check", "--seed", "1", "--json", "--out", tmp_path / "r"],
-                          capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    profiles = {p["name"]: p for p in json.loads(done.stdout)["assessment"]["profiles"]}
+def test_each_use_is_judged_at_its_own_period(checked):
+    _, printed = checked("--json")
+    profiles = {p["name"]: p for p in json.loads(printed)["assessment"]["profiles"]}
     targets = {name: (p["method"] or {}).get("target") for name, p in profiles.items()}
     assert targets["voip"] == "20ms" and targets["game-128hz"] == "7812500ns"
     assert targets["control-1khz"] == targets["audio-48k-64"] == "1ms"
@@ -110,20 +124,20 @@ def test_from_command_to_page_it_takes_no_longer_than_promised(tmp_path, options
     assert took <= longest_s + 5
 
 
-def test_the_answer_for_machines_is_small_and_keeps_its_schema(tmp_path):
+def test_the_answer_for_machines_is_small_and_keeps_its_schema(checked):
+    run, _ = checked()
     schema = json.loads((ROOT / "schema" / "verdict.schema.json").read_text())
-    subprocess.run([planted(), "check", "--seed", "1", "--quiet", "--out", tmp_path / "r"], check=True, timeout=60)
-    text = tompion("report", tmp_path / "r", "--format", "verdict-json", check=0).stdout
+    text = tompion("report", run, "--format", "verdict-json", check=0).stdout
     assert len(text) < 10_000
     answer = json.loads(text)
     jsonschema.validate(answer, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({key: value for key, value in answer.items() if key != "uses"}, schema)
     assert len(answer["uses"]) == 9 and len(answer["parts"]) == 4
-    screen = tompion("report", tmp_path / "r", "--screen", check=0).stdout
+    screen = tompion("report", run, "--screen", check=0).stdout
     assert f"{answer['trusted']}: " in screen
     # The same figures as the report's own.
-    profiles = json.loads(tompion("report", tmp_path / "r", "--json", check=0).stdout)["assessment"]["profiles"]
+    profiles = json.loads(tompion("report", run, "--json", check=0).stdout)["assessment"]["profiles"]
     passes = []
     for use, profile in zip(answer["uses"], profiles, strict=True):
         assert (use["name"], use["outcome"]) == (profile["name"], profile["outcome"])
@@ -135,15 +149,15 @@ def test_the_answer_for_machines_is_small_and_keeps_its_schema(tmp_path):
                 assert (under["watched_ns"], under["watched_samples"]) == (passed["watched_ns"], passed["samples"])
                 passes.append(under["watched_ns"])
     # The time of the trials whose samples were judged.
-    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    record = json.loads((run / "run.json").read_text())
     voip = {"target": "20ms", "timer-slack": "default", "load": "idle"}
     took = sum(t["duration_ns"] for t in record["trials"] if voip.items() <= t["factors"].items())
     assert took in passes and "passes were watched for" in screen
-    page = (tmp_path / "r" / "report.html").read_text()
+    page = (run / "report.html").read_text()
     assert re.search(r"watched for \d+(\.\d+)? s, [\d\u202f]+ samples", page)
     assert "in company, 24 sleepers at once, which is taken to move it by at most 100 µs (2 % of the limit)" in page
     assert "clock-nanosleep-abs, 1 ms, alone" in page
-    whole = tompion("report", tmp_path / "r", check=0).stdout
+    whole = tompion("report", run, check=0).stdout
     assert "24 sleepers at once" in " ".join(whole.split())
 
 
@@ -152,18 +166,16 @@ def stalls_s(record):
 
 
 @pytest.mark.parametrize("options, seconds", [(["--quick"], 4), ([], 20), (["--quick", "--duration", "32s"], 8)])
-def test_stalls_have_the_time_that_is_promised(tmp_path, options, seconds):
-    done = subprocess.run([planted(), "check", *options, "--seed", "1", "--out", tmp_path / "r"],
-                          capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    record = json.loads((tmp_path / "r" / "run.json").read_text())
+def test_stalls_have_the_time_that_is_promised(checked, options, seconds):
+    run, printed = checked(*options)
+    record = json.loads((run / "run.json").read_text())
     assert stalls_s(record) == pytest.approx(seconds, rel=0.05)
-    [host] = [line for line in done.stdout.splitlines() if line.startswith("Host")]
+    [host] = [line for line in printed.splitlines() if line.startswith("Host")]
     said = re.search(r"in ([\d.]+) s", host)
     assert float(said[1]) == pytest.approx(seconds, rel=0.05)
     if "--duration" not in options:
-        decided, of = map(int, re.search(r"Decided (\d+) of (\d+)", done.stdout).groups())
-        assert decided >= 0.6 * of, done.stdout
+        decided, of = map(int, re.search(r"Decided (\d+) of (\d+)", printed).groups())
+        assert decided >= 0.6 * of, printed
 
 
 def test_a_remedy_for_voip_is_measured_where_one_is_needed_and_in_the_same_time(tmp_path):

@@ -4,11 +4,10 @@ Pages of planted samples, which hold on a busy machine, and that of the default 
 """
 
 import contextlib
-import fcntl
 import hashlib
 import importlib.resources
 import json
-import os
+import re
 import shutil
 import subprocess
 import types
@@ -16,7 +15,7 @@ import types
 import pytest
 from playwright.sync_api import sync_playwright
 
-from conftest import example
+from conftest import ROOT, example, once
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
@@ -39,17 +38,13 @@ def browser():
 
 def planted(tmp_path_factory, blocks, samples, platforms, *loads):
     """A run of planted samples with its page; its directory. All workers share it."""
-    base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    numbers = list(map(str, (blocks, samples, platforms)))
-    directory = base / "-".join(["planted", *numbers])
-    with open(f"{directory}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (directory / "report.html").exists():
-            program = example("tompion-report", "planted")
-            subprocess.run([program, directory, *numbers, *loads], check=True, capture_output=True)
-    return directory
+    asked = [*map(str, (blocks, samples, platforms)), *loads]
+
+    def make(directory):
+        program = example("tompion-report", "planted")
+        subprocess.run([program, directory, *asked], check=True, capture_output=True)
+
+    return once(tmp_path_factory, "-".join(["planted", *asked]), make)
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +188,12 @@ def test_the_default_page_is_short_and_begins_with_one_sheet(default_run, browse
     assert page.problems == []
 
 
-# What axe finds that keeps somebody from reading: `serious` or `critical` by its own words.
-AXE = """async () => {
-    const found = await axe.run(document, {resultTypes: ['violations']});
+# What axe finds that keeps somebody from reading: `serious` or `critical` by its own words. By all rules, or by
+# those of them that are about colours; everywhere, or in some elements.
+AXE = """async ([colours, where]) => {
+    const about = axe.getRules(colours ? ['cat.color'] : []).filter(r => !r.tags.includes('wcag2aaa'));
+    const only = {runOnly: {type: 'rule', values: about.map(r => r.ruleId)}};
+    const found = await axe.run(where ? {include: where} : document, {resultTypes: ['violations'], ...(colours ? only : {})});
     return found.violations.filter(v => ['serious', 'critical'].includes(v.impact))
         .map(v => [v.id, v.impact, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary]);
 }"""
@@ -206,15 +204,26 @@ def test_axe_finds_nothing_serious(small_run, browser, scheme):
     page = open_page(browser, small_run, 1400, scheme)
     axe = importlib.resources.files("axe_playwright_python") / "axe.min.js"
     page.add_script_tag(content=axe.read_text())
-    assert page.evaluate(AXE) == []
+    # A scheme is other colours, and nothing else.
+    colours = scheme == "dark"
+    assert page.evaluate(AXE, [colours, None]) == []
     page.evaluate(UNFOLD)
-    assert page.evaluate(AXE) == []
+    assert page.evaluate(AXE, [colours, None]) == []
     # It would be found: grey on white, and a list with what is no item of it.
     page.evaluate(
         """() => document.querySelector('main').insertAdjacentHTML('afterbegin',
-            '<p style="color: #888; background: #999">grey</p><ul><div role="button">x</div></ul>')"""
+            '<p id="grey" style="color: #888; background: #999">grey</p><ul id="list"><div role="button">x</div></ul>')"""
     )
-    assert {"color-contrast", "list"} <= {found[0] for found in page.evaluate(AXE)}
+    found = {each[0] for each in page.evaluate(AXE, [colours, [["#grey"], ["#list"]]])}
+    assert found >= ({"color-contrast"} if colours else {"color-contrast", "list"})
+
+
+def test_a_scheme_is_other_colours_and_nothing_else():
+    style = (ROOT / "crates/tompion-report/src/forms/html/style.css").read_text()
+    schemes = re.findall(r"@media \(prefers-color-scheme: dark\) \{\s*:root \{(.*?)\}\s*\}", style, re.S)
+    assert len(schemes) == style.count("prefers-color-scheme") == 1
+    for line in filter(None, map(str.strip, schemes[0].split(";"))):
+        assert re.fullmatch(r"--[\w-]+: #[0-9a-f]{3,6}", line), line
 
 
 def test_no_plot_has_more_lines_than_an_eye_can_follow(planted_run, browser):

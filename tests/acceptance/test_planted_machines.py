@@ -3,26 +3,40 @@
 import json
 
 import pytest
-from conftest import planted, tompion
+from conftest import once, planted, tompion
 from planted_machines import MACHINES, check
 
 
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """The place of each machine's run and screen, by its name."""
+
+    def one(name):
+        def make(place):
+            screen = check(planted(), name, place)
+            (place / "screen.txt").write_text(screen)
+
+        return once(tmp_path_factory, f"machine-{name}", make)
+
+    return one
+
+
 @pytest.mark.parametrize("name", MACHINES)
-def test_what_is_wrong_is_named_by_its_part(tmp_path, name):
-    screen = check(planted(), name, tmp_path)
+def test_what_is_wrong_is_named_by_its_part(checked, name):
+    place = checked(name)
+    screen = (place / "screen.txt").read_text()
     print(screen)
     to_name, *_ = MACHINES[name]
-    parts = json.loads(tompion("report", tmp_path / "run", "--json", check=0).stdout)["parts"]
+    parts = json.loads(tompion("report", place / "run", "--json", check=0).stdout)["parts"]
     wrong = [part["name"] for part in parts if part["state"] != "ok"]
     assert wrong == ([to_name] if to_name else []), parts
     for part in parts:
         assert part["sentence"] in screen
 
 
-def test_the_verdicts_of_a_well_kept_machine_are_passes_and_each_fault_costs_some(tmp_path):
+def test_the_verdicts_of_a_well_kept_machine_are_passes_and_each_fault_costs_some(checked):
     def fails(name):
-        check(planted(), name, tmp_path / name)
-        text = tompion("report", tmp_path / name / "run", "--format", "verdict-json", check=0).stdout
+        text = tompion("report", checked(name) / "run", "--format", "verdict-json", check=0).stdout
         uses = json.loads(text)["uses"]
         return {
             (use["name"], load["load"]) for use in uses for load in use["by_load"] if load["outcome"] == "fail"

@@ -229,6 +229,20 @@ struct Meanwhile<'a> {
     missed_periods: Option<u64>,
 }
 
+/// Of a [`Trial`] or a [`TrialDraft`]: all but the missed periods has the same name in both.
+macro_rules! meanwhile {
+    ($trial:expr, $missed_periods:expr) => {
+        Meanwhile {
+            block: $trial.block,
+            load: $trial.load.as_ref(),
+            duration_ns: $trial.duration_ns,
+            cpu_use: $trial.cpu_use.as_ref(),
+            is_watched: $trial.observation.is_some(),
+            missed_periods: $missed_periods,
+        }
+    };
+}
+
 /// What a trial adds to the memory of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Kept {
@@ -287,27 +301,13 @@ impl Cells {
 
     /// Adds a trial with its samples; trials are added in the order of execution.
     pub fn add(&mut self, trial: &Trial, data: &TrialData) {
-        let meanwhile = Meanwhile {
-            block: trial.block,
-            load: trial.load.as_ref(),
-            duration_ns: trial.duration_ns,
-            cpu_use: trial.cpu_use.as_ref(),
-            is_watched: trial.observation.is_some(),
-            missed_periods: trial.summary.missed_periods,
-        };
+        let meanwhile = meanwhile!(trial, trial.summary.missed_periods);
         self.add_one(&trial.factors, &trial.measurement, meanwhile, data);
     }
 
     /// The same of a trial that is being saved.
     pub fn add_draft(&mut self, trial: &TrialDraft, data: &TrialData) {
-        let meanwhile = Meanwhile {
-            block: trial.block,
-            load: trial.load.as_ref(),
-            duration_ns: trial.duration_ns,
-            cpu_use: trial.cpu_use.as_ref(),
-            is_watched: trial.observation.is_some(),
-            missed_periods: trial.missed_periods,
-        };
+        let meanwhile = meanwhile!(trial, trial.missed_periods);
         self.add_one(&trial.factors, &trial.measurement, meanwhile, data);
     }
 

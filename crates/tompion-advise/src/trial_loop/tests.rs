@@ -51,6 +51,8 @@ struct Planted<'a> {
     trials: u32,
     /// How many times larger or smaller than usual tails of wake-ups are, at most.
     tail_scatter: f64,
+    /// The tails that others cause, whatever the setup; absent where they follow from the median.
+    tail_of_others_ns: Option<f64>,
     /// Called before each trial with its number.
     each: Box<dyn FnMut(u32) + 'a>,
 }
@@ -62,6 +64,7 @@ impl<'a> Planted<'a> {
             now: Duration::ZERO,
             trials: 0,
             tail_scatter: 1.0,
+            tail_of_others_ns: None,
             each: Box::new(|_| {}),
         }
     }
@@ -111,13 +114,41 @@ impl Bench for Planted<'_> {
         let drift = f64::from(self.trials / 8) * 40.0;
         let median_ns =
             median_ns * (1.0 + 0.01 * wave) + drift * f64::from(quantity == Quantity::WakeUp);
+        let tail_ns = match self.tail_of_others_ns {
+            Some(tail_ns) => tail_ns * (1.0 + 0.02 * wave),
+            None => median_ns * (1.5 + 0.1 * wave) * self.tail_scatter.powf(2.0 * wave - 1.0),
+        };
         Ok(Figures {
             median_ns,
-            tail_ns: median_ns * (1.5 + 0.1 * wave) * self.tail_scatter.powf(2.0 * wave - 1.0),
+            tail_ns,
             cpu_ns: Some(3e3),
             samples: 100,
         })
     }
+}
+
+/// Tries all remedies on a planted machine; without consent to changes of it where there is no journal.
+fn tried(
+    here: &Surroundings,
+    options: &TryOptions,
+    journal: Option<&Journal>,
+    bench: &mut Planted<'_>,
+    stop: &AtomicBool,
+) -> Advice {
+    let mut all = candidates(here);
+    if journal.is_none() {
+        bar_system(&mut all, "needs --system");
+    }
+    try_all(&all, options, &here.root, journal, bench, stop, |_| {}).unwrap()
+}
+
+/// The same without a journal, as nobody stops it.
+fn tried_without_consent(
+    here: &Surroundings,
+    options: &TryOptions,
+    bench: &mut Planted<'_>,
+) -> Advice {
+    tried(here, options, None, bench, &AtomicBool::new(false))
 }
 
 fn options(seconds: u64) -> TryOptions {
@@ -145,7 +176,6 @@ fn find<'a>(advice: &'a Advice, name: &str) -> &'a KnobAdvice {
 #[test]
 fn planted_effects_are_found_and_absent_ones_are_not() {
     let (_tree, here) = tree();
-    let all = candidates(&here);
     let journal = Journal::open(&here.root).unwrap();
     let mut bench = Planted::new(&here.root);
     let stop = AtomicBool::new(false);
@@ -160,16 +190,7 @@ fn planted_effects_are_found_and_absent_ones_are_not() {
             journal_used.fetch_add(1, Ordering::Relaxed);
         }
     });
-    let advice = try_all(
-        &all,
-        &options(120),
-        &here.root,
-        Some(&journal),
-        &mut bench,
-        &stop,
-        |_| {},
-    )
-    .unwrap();
+    let advice = tried(&here, &options(120), Some(&journal), &mut bench, &stop);
     assert!(bench.now <= Duration::from_secs(120), "{:?}", bench.now);
     drop(bench);
     assert!(journal_used.into_inner() >= 10);
@@ -215,23 +236,42 @@ fn planted_effects_are_found_and_absent_ones_are_not() {
 }
 
 #[test]
+fn the_known_effect_of_slack_is_judged_at_p99_and_not_at_the_median() {
+    let (_tree, here) = tree();
+    let slack = |tail_of_others_ns| {
+        let mut bench = Planted::new(&here.root);
+        bench.tail_of_others_ns = tail_of_others_ns;
+        let advice = tried_without_consent(&here, &options(20), &mut bench);
+        let slack = find(&advice, "timer-slack").clone();
+        let [median, tail] = &slack.effects[..] else {
+            panic!("{slack:?}");
+        };
+        let (median, tail) = (median.clone(), tail.clone());
+        // 50 us less, whatever the tails are.
+        assert!(median.sure && !median.judged, "{median:?}");
+        assert!((median.change_ns + 50e3).abs() < 1_500.0, "{median:?}");
+        assert!(tail.judged && tail.quantile == "p99", "{tail:?}");
+        (slack.status, advice.knobs[0].name.clone(), tail)
+    };
+    // A tail of one and a half medians: 1.55 times the 50 us.
+    let (status, first, tail) = slack(None);
+    assert_eq!((status, first.as_str()), (Status::Helps, "timer-slack"));
+    assert!(tail.sure && tail.p_adjusted <= 0.05, "{tail:?}");
+    assert!((tail.change_ns / 77.5e3 + 1.0).abs() < 0.05, "{tail:?}");
+    assert!(tail.low_ns <= tail.change_ns && tail.change_ns <= tail.high_ns);
+    assert!(tail.high_ns < -70e3, "{tail:?}");
+    // Where the tail is others' whatever the slack, a median of an eighth is no help.
+    let (status, _, tail) = slack(Some(400e3));
+    assert_eq!(status, Status::NoEffect, "{tail:?}");
+    assert!(tail.low_share > -0.1 && tail.high_share < 0.1, "{tail:?}");
+}
+
+#[test]
 fn where_tails_scatter_what_has_no_effect_is_inconclusive_with_its_interval() {
     let (_tree, here) = tree();
-    let mut all = candidates(&here);
-    bar_system(&mut all, "needs --system");
     let mut bench = Planted::new(&here.root);
     bench.tail_scatter = 6.0;
-    let stop = AtomicBool::new(false);
-    let advice = try_all(
-        &all,
-        &options(20),
-        &here.root,
-        None,
-        &mut bench,
-        &stop,
-        |_| {},
-    )
-    .unwrap();
+    let advice = tried_without_consent(&here, &options(20), &mut bench);
     let fifo = find(&advice, "sched-fifo");
     let tail = fifo.effects.iter().find(|e| e.judged).unwrap();
     assert_eq!(
@@ -270,20 +310,8 @@ fn a_trial_is_long_enough_for_the_quantile_of_its_use() {
 #[test]
 fn without_consent_nothing_outside_of_the_process_is_touched() {
     let (_tree, here) = tree();
-    let mut all = candidates(&here);
-    bar_system(&mut all, "needs --system");
     let mut bench = Planted::new(&here.root);
-    let stop = AtomicBool::new(false);
-    let advice = try_all(
-        &all,
-        &options(20),
-        &here.root,
-        None,
-        &mut bench,
-        &stop,
-        |_| {},
-    )
-    .unwrap();
+    let advice = tried_without_consent(&here, &options(20), &mut bench);
     let governor = find(&advice, "governor");
     assert_eq!(governor.status, Status::NotTried);
     assert_eq!(governor.reason.as_deref(), Some("needs --system"));
@@ -295,21 +323,11 @@ fn without_consent_nothing_outside_of_the_process_is_touched() {
 #[test]
 fn a_signal_puts_everything_back_and_keeps_what_was_measured() {
     let (_tree, here) = tree();
-    let all = candidates(&here);
     let journal = Journal::open(&here.root).unwrap();
     let stop = AtomicBool::new(false);
     let mut bench = Planted::new(&here.root);
     bench.each = Box::new(|trial| stop.store(trial >= 200, Ordering::Relaxed));
-    let advice = try_all(
-        &all,
-        &options(600),
-        &here.root,
-        Some(&journal),
-        &mut bench,
-        &stop,
-        |_| {},
-    )
-    .unwrap();
+    let advice = tried(&here, &options(600), Some(&journal), &mut bench, &stop);
     assert!(
         advice.interrupted && bench.trials <= 202,
         "{}",
@@ -323,15 +341,12 @@ fn a_signal_puts_everything_back_and_keeps_what_was_measured() {
 #[test]
 fn too_little_time_is_not_decidable_and_says_what_it_takes() {
     let (_tree, here) = tree();
-    let mut all = candidates(&here);
-    bar_system(&mut all, "needs --system");
     let mut bench = Planted::new(&here.root);
-    let stop = AtomicBool::new(false);
     let short = TryOptions {
         duration: Duration::from_millis(400),
         ..options(0)
     };
-    let advice = try_all(&all, &short, &here.root, None, &mut bench, &stop, |_| {}).unwrap();
+    let advice = tried_without_consent(&here, &short, &mut bench);
     assert!(bench.now <= short.duration);
     let slack = find(&advice, "timer-slack");
     assert_eq!(slack.status, Status::NotDecidable);
@@ -343,7 +358,6 @@ fn too_little_time_is_not_decidable_and_says_what_it_takes() {
 #[test]
 fn a_value_that_someone_else_sets_is_left_alone_named_and_not_judged() {
     let (_tree, here) = tree();
-    let all = candidates(&here);
     let journal = Journal::open(&here.root).unwrap();
     let stop = AtomicBool::new(false);
     let mut bench = Planted::new(&here.root);
@@ -353,16 +367,7 @@ fn a_value_that_someone_else_sets_is_left_alone_named_and_not_judged() {
             fs::write(root.path(GOVERNOR), "schedutil\n").unwrap();
         }
     });
-    let advice = try_all(
-        &all,
-        &options(60),
-        root,
-        Some(&journal),
-        &mut bench,
-        &stop,
-        |_| {},
-    )
-    .unwrap();
+    let advice = tried(&here, &options(60), Some(&journal), &mut bench, &stop);
     assert_eq!(status_of(&advice, "governor"), Status::Refused);
     assert_eq!(advice.left_alone.len(), 1);
     assert!(

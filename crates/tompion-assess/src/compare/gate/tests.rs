@@ -143,6 +143,55 @@ fn what_is_required_has_to_be_shown() {
     assert!(tight.needed.unwrap() > 8 && tight.is_required);
 }
 
+/// A single trial whose samples scatter by a tenth, each so many times as long, that is cut into stretches.
+fn single(name: &str, times: i64) -> Side {
+    let mut side = side(name, &[2_200.0 * times as f64]);
+    for cell in side.cells.values_mut() {
+        cell.series = (0..400)
+            .map(|i| times * 1000 * (2_000 + i * 7919 % 400))
+            .collect();
+        cell.series_s = 200.0;
+    }
+    side
+}
+
+#[test]
+fn of_stretches_the_interval_is_judged_and_not_the_point() {
+    let a = single("a", 1);
+    let judged = |gate: &str, times: i64| {
+        let judged = required(gate, &a, &single("b", times));
+        assert!(
+            matches!(judged.verdict, Verdict::Found(found) if found.basis == Basis::Stretches),
+            "{judged:?}"
+        );
+        let (ratio, low, high) = judged.change.unwrap();
+        println!("{gate}, {times} times: {ratio} from {low} to {high}");
+        // The point is right, whatever the interval is.
+        assert!((ratio / times as f64 - 1.0).abs() < 0.01, "{judged:?}");
+        judged.judgement
+    };
+    for words in ["within", "no worse than"] {
+        // Alike, and within the margin with all of the interval, or with the point alone.
+        assert_eq!(
+            judged(&format!("usleep median {words} 30%"), 1),
+            Judgement::Pass
+        );
+        assert_eq!(
+            judged(&format!("usleep median {words} 2%"), 1),
+            Judgement::Inconclusive
+        );
+        // Twice as long, and beyond it in the same ways.
+        assert_eq!(
+            judged(&format!("usleep median {words} 30%"), 2),
+            Judgement::Fail
+        );
+        assert_eq!(
+            judged(&format!("usleep median {words} 98%"), 2),
+            Judgement::Inconclusive
+        );
+    }
+}
+
 #[test]
 fn one_run_a_side_decides_no_gate_unless_that_is_accepted() {
     let after: Vec<f64> = BEFORE.iter().map(|v| v * 2.0).collect();
