@@ -5,7 +5,8 @@
 //! limit comes to more late sleeps than may be; where twice all of it does not explain the late ones, the sleep itself
 //! is at fault, too.
 
-use crate::parts::takers::{self, Taker};
+use crate::parts::taker::Taker;
+use crate::parts::takers;
 use crate::parts::words::percent;
 use crate::parts::{Seen, State, parts};
 use crate::verdict::remedies::{REMEDIES, Remedy};

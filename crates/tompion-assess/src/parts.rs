@@ -11,6 +11,7 @@ pub(crate) mod planted;
 pub(crate) mod programs;
 mod seen;
 mod taken;
+pub(crate) mod taker;
 pub(crate) mod takers;
 pub(crate) mod words;
 

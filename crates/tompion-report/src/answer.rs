@@ -3,10 +3,13 @@
 //! At most [`LINES`] lines; none is lost at 80 columns.
 
 mod cause;
+mod fit;
+mod layout;
 mod lines;
 mod platforms;
 mod steps;
 
+use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness};
 use tompion_assess::wall_clock::wall_clock;
 use tompion_model::format_ns;
@@ -16,14 +19,12 @@ use crate::figures::{plain, quantile_name};
 use crate::grid::all_loads;
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
+use fit::{Fit, taken, tightest, with_figure};
+use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
-use lines::{
-    Body, CELL, Fit, cut, late_in_words, late_title, lay_out, opening, table_row, taken, tightest,
-    under, use_title, uses_in, with_figure,
-};
+use lines::{CELL, cut, late_in_words, late_title, table_row, under, use_title};
 use platforms::Platforms;
 use steps::{Shown, Step, steps, with};
-use tompion_assess::blame::Culprit;
 
 /// Loads that have a column; further ones are in the report.
 const MOST_LOADS: usize = 3;

@@ -7,7 +7,7 @@ use super::part::{Part, State};
 use super::programs::WORTH_SAYING;
 use super::seen::Seen;
 use super::taken::Taken;
-use super::takers::Taker;
+use super::taker::Taker;
 use super::words::percent;
 
 /// From these shares of the time on.

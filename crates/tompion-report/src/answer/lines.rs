@@ -1,12 +1,11 @@
 //! Lines that the answer has for one machine and for several.
 
 use tompion_assess::parts::{Part, Seen};
-use tompion_assess::verdict::{LateUnder, Lateness, LoadVerdict, Outcome, ProfileVerdict};
+use tompion_assess::verdict::{LateUnder, Lateness, ProfileVerdict};
 use tompion_model::{Environment, format_duration, format_ns, level_in_words};
 
-use super::steps::{Step, by_number, numbers, to_do};
 use crate::data::ReportData;
-use crate::figures::{plain, plural, quantile_name};
+use crate::figures::{plain, quantile_name};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 use crate::screen::{Paint, wrap};
 
@@ -21,197 +20,8 @@ pub const NAME: usize = 27;
 /// Columns of a verdict or a latency.
 pub const CELL: usize = 12;
 
-/// Uses that have a line before anything else gives way.
-const USES: usize = 9;
-
-/// What the figures of both tables are.
-const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count. By FAIL: the same, \
-                       at the quantile of the limit.";
-
-/// What a screen says between its opening and its end.
-pub struct Body<'a> {
-    /// How late sleeps are: a heading and rows.
-    pub late: Vec<String>,
-    /// How many uses there are.
-    pub uses: usize,
-    /// A heading and the uses, in so many lines at most.
-    pub fit: Box<dyn Fn(usize) -> Vec<String> + 'a>,
-    /// What to do.
-    pub steps: &'a [Step],
-    /// What is said where there is nothing to do.
-    pub nothing: &'a str,
-    /// How much is decided, and what is left out.
-    pub end: Vec<String>,
-}
-
-/// The screen, in at most [`LINES`] lines: where these do not hold all of it, first what explains the figures gives
-/// way, then remedies in the table of latencies, then uses.
-pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
-    let Body {
-        mut late,
-        uses,
-        fit,
-        steps,
-        nothing,
-        end,
-    } = body;
-    let explained = wrap(LATE_BY, width, "", "  ");
-    let mut explained: Vec<String> = match late.is_empty() {
-        true => Vec::new(),
-        false => explained.lines().map(|line| paint.dim(line)).collect(),
-    };
-    let least = to_do(steps, nothing, width, 0, paint).len();
-    // An empty line precedes each of the tables and the end.
-    let room = |late: &[String], explained: &[String]| {
-        let late = late.len() + usize::from(!late.is_empty());
-        let taken = opening.len() + late + least + explained.len() + end.len() + 1 + PLACES;
-        LINES.saturating_sub(taken + 1)
-    };
-    let needed = 1 + uses.min(USES) + usize::from(uses > USES);
-    if room(&late, &explained) < needed {
-        explained.clear();
-    }
-    while room(&late, &explained) < needed && late.len() > 2 {
-        late.pop();
-    }
-    let fit = fit(room(&late, &explained).max(3));
-    let mut lines = opening;
-    for table in [late, fit] {
-        if !table.is_empty() {
-            lines.push(String::new());
-            lines.extend(table);
-        }
-    }
-    let last = explained.len() + end.len() + 1;
-    let room = LINES.saturating_sub(lines.len() + last + PLACES);
-    lines.extend(to_do(steps, nothing, width, room, paint));
-    lines.push(String::new());
-    lines.extend(explained);
-    lines.extend(end);
-    joined(lines)
-}
-
-/// What both begin with: the machine, whether time can be trusted, why not, what must not be overlooked, and the parts
-/// of one machine.
-pub fn opening(
-    data: &ReportData,
-    (verdict, why): &(&str, String),
-    cause: &str,
-    width: usize,
-    paint: &Paint,
-) -> Vec<String> {
-    let mut lines = head(data, width);
-    lines.push(String::new());
-    lines.extend(trust(verdict, why, width, paint));
-    let cause = wrap(cause, width, "", "  ");
-    lines.extend(cause.lines().map(|line| paint.bold(line)));
-    let alerts = alerts(data, width);
-    lines.extend(alerts.iter().map(|line| paint.warn(line)));
-    let parts = parts(data, width);
-    if !parts.is_empty() {
-        lines.push(String::new());
-        lines.extend(parts);
-    }
-    lines
-}
-
-/// The uses in at most `room` lines with their heading: where these do not hold all, what fails first, then what is
-/// open, and how many more there are.
-pub fn uses_in<T>(
-    heading: String,
-    uses: &[T],
-    room: usize,
-    outcome: impl Fn(&T) -> Outcome,
-    row: impl Fn(&T) -> String,
-) -> Vec<String> {
-    let mut lines = vec![heading];
-    if uses.len() < room {
-        lines.extend(uses.iter().map(row));
-        return lines;
-    }
-    let mut sorted: Vec<&T> = uses.iter().collect();
-    sorted.sort_by_key(|of_use| std::cmp::Reverse(outcome(of_use)));
-    let shown = room.saturating_sub(2);
-    lines.extend(sorted.iter().take(shown).map(|of_use| row(of_use)));
-    let more = uses.len() - shown;
-    let noun = plural(more as u64, "more use", "more uses");
-    lines.push(format!("and {more} {noun}: tompion report"));
-    lines
-}
-
-/// How many uses are fit: as they are, and with which steps.
-#[derive(Default)]
-pub struct Fit {
-    /// As they are.
-    pub as_it_is: usize,
-    /// These and those with a remedy.
-    pub all: usize,
-    remedies: Vec<String>,
-}
-
-impl Fit {
-    /// Of uses by what they come to: the outcome, and the remedies that are taken.
-    pub fn of<'v>(uses: impl Iterator<Item = (Outcome, Vec<&'v LoadVerdict>)>) -> Self {
-        let mut fit = Self::default();
-        for (outcome, judged) in uses {
-            fit.as_it_is += usize::from(outcome == Outcome::Pass);
-            fit.all += usize::from(matches!(outcome, Outcome::Pass | Outcome::WithRemedy));
-            if outcome == Outcome::WithRemedy {
-                fit.remedies
-                    .extend(judged.into_iter().filter_map(taken).map(str::to_owned));
-            }
-        }
-        fit
-    }
-
-    /// ` (7 with steps 1 and 2)`; nothing where none is needed.
-    pub fn with_steps(&self, steps: &[Step]) -> String {
-        let numbers = numbers(steps, self.remedies.iter().map(String::as_str));
-        let with = by_number(&numbers).unwrap_or_else(|| "a remedy".to_owned());
-        match self.all > self.as_it_is {
-            true => format!(" ({} with {with})", self.all),
-            false => String::new(),
-        }
-    }
-}
-
-/// The remedy with which a verdict passes.
-pub fn taken(judged: &LoadVerdict) -> Option<&str> {
-    let remedy = judged.remedy.as_ref();
-    let taken = remedy.filter(|_| judged.outcome == Outcome::WithRemedy);
-    taken.map(|r| r.name.as_str())
-}
-
-/// Up to which limit uses fail, where all that do have tighter limits than those that do not.
-pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
-    let limits = |fails: bool| {
-        let of = profiles.iter().filter(move |p| {
-            let name = &p.name;
-            let everywhere = profiles.iter().filter(|other| other.name == *name);
-            let mut judged = everywhere.flat_map(|p| &p.by_load);
-            judged.any(|l| l.outcome == Outcome::Fail) == fails
-        });
-        of.filter_map(|p| Some(p.by_load.first()?.limit_ns))
-    };
-    let most = limits(true).reduce(f64::max)?;
-    let least = limits(false).reduce(f64::min)?;
-    let is_few = limits(true).count() < limits(false).count();
-    let only = if is_few { "only " } else { "" };
-    (most < least).then(|| format!("{only}limits of {} and less fail", format_ns(most)))
-}
-
-/// A verdict by its outcome, with how late it is where that is what counts.
-pub fn with_figure(judged: &LoadVerdict) -> String {
-    let late = judged.supported_estimate_ns().map(format_ns);
-    match (judged.outcome, late) {
-        (Outcome::Fail, Some(late)) => format!("FAIL {late}"),
-        (Outcome::NearLimit, Some(late)) => format!("near {late}"),
-        (outcome, _) => outcome.in_words().to_owned(),
-    }
-}
-
 /// Which machine, and how it was measured.
-fn head(data: &ReportData, width: usize) -> Vec<String> {
+pub fn head(data: &ReportData, width: usize) -> Vec<String> {
     let record = data.record();
     let header = &record.header;
     let mut facts = vec![header.tool.clone()];
@@ -235,7 +45,7 @@ fn head(data: &ReportData, width: usize) -> Vec<String> {
 }
 
 /// The question of the screen, with its answer.
-fn trust(verdict: &str, why: &str, width: usize, paint: &Paint) -> Vec<String> {
+pub fn trust(verdict: &str, why: &str, width: usize, paint: &Paint) -> Vec<String> {
     let line = format!("Can you trust time here?   {verdict}: {why}");
     let wrapped = wrap(&line, width, "", "    ");
     let painted = wrapped.lines().map(|line| match verdict {
@@ -260,7 +70,7 @@ pub fn use_title(p: &ProfileVerdict) -> String {
 }
 
 /// All of it as text.
-fn joined(lines: Vec<String>) -> String {
+pub fn joined(lines: Vec<String>) -> String {
     let ended = lines
         .into_iter()
         .map(|line| line.trim_end().to_owned() + "\n");
@@ -268,7 +78,7 @@ fn joined(lines: Vec<String>) -> String {
 }
 
 /// What must not be overlooked.
-fn alerts(data: &ReportData, width: usize) -> Vec<String> {
+pub fn alerts(data: &ReportData, width: usize) -> Vec<String> {
     let record = data.record();
     let mut alerts = Vec::new();
     if let Some(how) = crate::environment::emulation(&record.header.environment) {
@@ -289,7 +99,7 @@ fn alerts(data: &ReportData, width: usize) -> Vec<String> {
 }
 
 /// Clock, host, kernel, and what else goes on here.
-fn parts(data: &ReportData, width: usize) -> Vec<String> {
+pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
     let Some(seen) = Seen::of_run(data.record()) else {
         return Vec::new();
     };

@@ -3,22 +3,21 @@
 //! A use is fit for a platform if it is under every load that was measured there: its cell is the worst of
 //! them. How late sleeps are has a line for each load.
 
+use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
 use tompion_assess::wall_clock::wall_clock;
 use tompion_model::{Cell, factor};
 
 use super::cause;
-use super::lines::{
-    Body, CELL, Fit, NAME, cut, late_in_words, late_title, lay_out, opening, table_row, taken,
-    tightest, under, use_title, uses_in, with_figure,
-};
+use super::fit::{Fit, taken, tightest, with_figure};
+use super::layout::{Body, lay_out, opening, uses_in};
+use super::lines::{CELL, NAME, cut, late_in_words, late_title, table_row, under, use_title};
 use super::steps::{Shown, Step, steps, with};
 use crate::data::ReportData;
 use crate::figures::{plain, plural};
 use crate::screen::{Paint, wrap};
 use crate::summary::worst;
 use crate::verdicts::{self, ByPlace, OfUse};
-use tompion_assess::blame::Culprit;
 
 /// Loads that have a line; further ones are in the report.
 const MOST_LOADS: usize = 3;
