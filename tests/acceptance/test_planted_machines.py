@@ -54,9 +54,11 @@ def test_the_cause_and_what_to_do_stand_on_the_screen(tmp_path, name):
         assert name != "host" or "hybrid sleep:" not in steps, text
         # Each that fails says how late it is, and what is fit with a step only is counted apart.
         [first] = [i for i, line in enumerate(lines) if line.startswith("Fit for")]
-        cells = [cell for line in lines[first:first + 10] for cell in re.split(r" {2,}", line)]
+        cells = [line[28 + 13 * i:40 + 13 * i].strip() for line in lines[first + 1:first + 10] for i in range(3)]
         failed = [cell for cell in cells if cell.startswith("FAIL")]
-        assert failed and all(re.fullmatch(r"FAIL [\d.]+ [mµn]?s", cell) for cell in failed), text
+        # Of too few samples no quantile is known.
+        known = [cell for cell in failed if re.fullmatch(r"FAIL [\d.]+ [mµn]?s", cell)]
+        assert len(known) >= len(failed) / 2 > 0 and set(failed) - set(known) <= {"FAIL"}, text
         assert ("with step" in said.split("Cause")[0]) == (name == "slack"), text
     alone = ("nothing", "clock")
     only = re.search(r"only limits of 12\.0 µs and less fail", said)

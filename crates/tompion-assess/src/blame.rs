@@ -9,7 +9,7 @@ use crate::parts::taker::Taker;
 use crate::parts::takers;
 use crate::parts::words::percent;
 use crate::parts::{Seen, State, parts};
-use crate::verdict::remedies::{REMEDIES, Remedy};
+use crate::verdict::remedies::{self, REMEDIES, Remedy};
 use crate::verdict::{LoadVerdict, Outcome, ProfileVerdict};
 
 /// Pauses are few, and a sleep may meet twice as many as the loop that was watched for them.
@@ -138,6 +138,10 @@ pub fn culprits(seen: &Seen<'_>, profiles: &[&ProfileVerdict]) -> Vec<Culprit> {
         takers: Vec::new(),
         mended: Vec::new(),
         kernel: None,
+        slack_ns: (kernel.state > State::Ok)
+            .then_some(seen.environment.clock.timer_slack_ns)
+            .flatten()
+            .unwrap_or(0),
         emulated: seen.environment.virtualization.emulated.as_deref(),
         loads: Vec::new(),
         limits: 0,
@@ -182,6 +186,8 @@ struct Suspects<'a> {
     mended: Vec<(&'static Remedy, usize, usize)>,
     /// A setting by which the part fails.
     kernel: Option<(String, usize)>,
+    /// How much later sleeps may end by the slack that threads start with, where that is not as good as nothing.
+    slack_ns: u64,
     emulated: Option<&'a str>,
     loads: Vec<String>,
     limits: usize,
@@ -243,9 +249,17 @@ impl Suspects<'_> {
     /// A verdict that a remedy explains: by passing, or by an estimate that keeps the limit.
     fn is_mended(&mut self, judged: &LoadVerdict, passes: bool) {
         let name = judged.remedy.as_ref().map(|r| r.name.as_str());
-        let Some(remedy) = REMEDIES.iter().find(|r| Some(r.name) == name) else {
+        let Some(taken) = REMEDIES.iter().find(|r| Some(r.name) == name) else {
             return;
         };
+        // What sleeps otherwise has no slack either: where that alone exceeds the limit it is the fault, whatever was
+        // measured in its place at this period.
+        let is_slack = !taken.mends_a_fault() && self.slack_ns as f64 > judged.limit_ns;
+        let remedy = match is_slack {
+            true => remedies::SLACK,
+            false => taken,
+        };
+        let passes = passes && remedy == taken;
         match self.mended.iter_mut().find(|(known, ..)| *known == remedy) {
             Some((_, passing, all)) => {
                 *passing += usize::from(passes);

@@ -210,7 +210,7 @@ impl<'a> Answer<'a> {
             let limit = p
                 .by_load
                 .first()
-                .map(|l| format!("{:<6} {}", quantile_name(l.quantile), format_ns(l.limit_ns)));
+                .map(|l| format!("{:<5} {}", quantile_name(l.quantile), format_ns(l.limit_ns)));
             table_row(&use_title(p), cells, &limit.unwrap_or_default())
         };
         let heading = self.heading("Fit for", "limit", paint);
@@ -231,12 +231,11 @@ impl<'a> Answer<'a> {
         let all = profiles.len() * self.loads.len();
         let decided = profiles.iter().flat_map(|p| &p.by_load);
         let decided = decided.filter(|l| l.outcome.is_decided()).count();
-        let mut told = format!("Decided {decided} of {all}.");
+        let others = verdicts::longer(self.data);
+        let others = others.map_or_else(String::new, |longer| format!(" (others: {longer})"));
+        let mut told = format!("Decided {decided} of {all}{others}.");
         if let Some(watched) = verdicts::all_watched(profiles) {
             told.push_str(&format!(" A pass rests on {watched}."));
-        }
-        if let Some(longer) = verdicts::longer(self.data) {
-            told.push_str(&format!(" For the others: {longer}."));
         }
         let more = self.loads.len().saturating_sub(MOST_LOADS);
         if more > 0 {

@@ -246,6 +246,7 @@ fn what_a_remedy_mends_is_named_by_it_with_what_is_not_shown_yet() {
         takers: Vec::new(),
         mended: Vec::new(),
         kernel: None,
+        slack_ns: 0,
         emulated: None,
         loads: Vec::new(),
         limits: 0,
@@ -289,4 +290,26 @@ fn a_kernel_without_timers_and_an_imitated_processor_are_blamed() {
     machine.environment.virtualization.emulated = Some("QEMU".to_owned());
     let told = blamed(&machine, [vec![fails(12.0 * US, 1.0)]]);
     assert_eq!(told, ["a processor that is imitated (QEMU)"]);
+}
+
+#[test]
+fn a_slack_larger_than_the_limit_is_the_fault_whatever_was_measured_in_its_place() {
+    let uses = || {
+        [vec![with(
+            "hybrid sleep",
+            Outcome::Pass,
+            12.0 * US,
+            fails(40.0 * US, 0.9),
+        )]]
+    };
+    let mut machine = Machine::fine();
+    machine.environment.clock.timer_slack_ns = Some(250_000);
+    assert_eq!(blamed(&machine, uses()), ["timer slack"]);
+    machine.environment.clock.timer_slack_ns = Some(20_000);
+    let tight = ["limits tighter than the kernel sleeps"];
+    assert_eq!(blamed(&machine, uses()), tight);
+    // Real-time threads have none.
+    machine.environment.clock.timer_slack_ns = Some(250_000);
+    machine.environment.scheduling.policy = Some("fifo".to_owned());
+    assert_eq!(blamed(&machine, uses()), tight);
 }

@@ -118,7 +118,11 @@ mod tests {
 
     #[test]
     fn what_is_fit_with_a_step_only_is_counted_apart() {
-        let steps = [Mends::Clock, Mends::With("slack 1 ns"), Mends::With("spinning")];
+        let steps = [
+            Mends::Clock,
+            Mends::With("slack 1 ns"),
+            Mends::With("spinning"),
+        ];
         let steps = steps.map(Step::that);
         let of = |all: &[(Outcome, Option<&str>)]| {
             let all: Vec<LoadVerdict> = all.iter().map(|(o, r)| judged(*o, 1e3, *r)).collect();
@@ -130,7 +134,10 @@ mod tests {
         assert_eq!(of(&none), (1, String::new()));
         let one = [(Pass, None), (WithRemedy, Some("slack 1 ns"))];
         assert_eq!(of(&one), (1, " (2 with step 2)".to_owned()));
-        let both = [(WithRemedy, Some("spinning")), (WithRemedy, Some("slack 1 ns"))];
+        let both = [
+            (WithRemedy, Some("spinning")),
+            (WithRemedy, Some("slack 1 ns")),
+        ];
         assert_eq!(of(&both), (0, " (2 with steps 2 and 3)".to_owned()));
     }
 
@@ -166,7 +173,11 @@ mod tests {
             tightest(&all.iter().collect::<Vec<_>>())
         };
         use Outcome::{Fail, Inconclusive, Pass};
-        let sound = [("a", 1e3, Fail), ("b", 12e3, Inconclusive), ("c", 1e6, Pass)];
+        let sound = [
+            ("a", 1e3, Fail),
+            ("b", 12e3, Inconclusive),
+            ("c", 1e6, Pass),
+        ];
         assert_eq!(of(&sound).unwrap(), "only limits of 1.00 µs and less fail");
         let most = [("a", 1e3, Fail), ("b", 12e3, Fail), ("c", 1e6, Pass)];
         assert_eq!(of(&most).unwrap(), "limits of 12.0 µs and less fail");

@@ -12,8 +12,7 @@ use crate::screen::{Paint, wrap};
 const USES: usize = 9;
 
 /// What the figures of both tables are.
-const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count. By FAIL: the same, \
-                       at the quantile of the limit.";
+const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count. FAIL: at its own quantile.";
 
 /// What a screen says between its opening and its end.
 pub struct Body<'a> {
@@ -71,7 +70,13 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
     }
     let last = explained.len() + end.len() + 1;
     let room = LINES.saturating_sub(lines.len() + last + PLACES);
-    lines.extend(to_do(steps, nothing, width, room, paint));
+    // What a step gains says more than what explains the figures.
+    let whole = to_do(steps, nothing, width, usize::MAX, paint).len();
+    let spared = match whole > room && whole <= room + explained.len() {
+        true => std::mem::take(&mut explained).len(),
+        false => 0,
+    };
+    lines.extend(to_do(steps, nothing, width, room + spared, paint));
     lines.push(String::new());
     lines.extend(explained);
     lines.extend(end);
@@ -145,7 +150,9 @@ mod tests {
                     0 => Outcome::Pass,
                     _ => Outcome::Fail,
                 };
-                uses_in("Fit".to_owned(), &all, room, outcome, |i| format!("use {i}"))
+                uses_in("Fit".to_owned(), &all, room, outcome, |i| {
+                    format!("use {i}")
+                })
             }),
             steps: &steps,
             nothing: "nothing to do.",
@@ -166,7 +173,11 @@ mod tests {
         let tight = laid_out(14, 4, 9, 3);
         assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
         assert_eq!(
-            [count(&tight, "Late by"), count(&tight, "late"), count(&tight, "use")],
+            [
+                count(&tight, "Late by"),
+                count(&tight, "late"),
+                count(&tight, "use")
+            ],
             [0, 4, 9]
         );
         let tighter = laid_out(16, 4, 9, 3);

@@ -105,10 +105,15 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
     };
     let row = |part: &Part| {
         let (name, state) = (part.name, part.state.word());
-        cut(
-            &format!("{name:<8}{state:<6}{}", plain(&part.sentence)),
-            width,
-        )
+        let sentence = plain(&part.sentence);
+        let mut line = format!("{name:<8}{state:<6}{sentence}");
+        // Whole clauses, of which the first matter most.
+        while line.chars().count() > width
+            && let Some((most, _)) = line.rsplit_once("; ")
+        {
+            line = most.to_owned();
+        }
+        cut(&line, width)
     };
     tompion_assess::parts::parts(&seen)
         .iter()
@@ -137,7 +142,7 @@ pub fn table_row(name: &str, cells: impl Iterator<Item = String>, last: &str) ->
     }
     // Spaces at the end would be beyond the last column where the row is painted.
     if !last.is_empty() {
-        line.push_str("  ");
+        line.push(' ');
         line.push_str(last);
     }
     line
