@@ -14,13 +14,13 @@ LIMITS = r"\d uses have limits tighter than this machine sleeps\."
 SAYS = {
     "nothing": (rf"No fault found: {LIMITS}", "PARTLY: fit for", "Do now: nothing to do"),
     "clock": (rf"Cause: clock not synchronised, step 1 mends it; {LIMITS}", "PARTLY: the clock is not synchronised; ",
-              "1  apt install chrony"),
+              "1 apt install chrony"),
     "host": (r"Cause: the host takes the CPU \(\d\d %, up to 400 ms at once\); nothing in this guest can mend that "
-             r"\(step 1\)\.", "NO: fit for 0 of 9 uses at rest", "1  ask the provider"),
+             r"\(step 1\)\.", "NO: fit for 0 of 9 uses at rest", "1 ask the provider"),
     "slack": (rf"Cause: timer slack, step 1 mends it( \(shown so far for \d+ of \d+ verdicts\))?; {LIMITS}",
-              "PARTLY: fit for", "1  slack 1 ns"),
+              "PARTLY: fit for", "1 slack 1 ns"),
     "neighbour": (r"Cause: other programs on this machine \(transcode\), step 1\.", "PARTLY: fit for",
-                  "1  transcode: renice"),
+                  "1 transcode: renice"),
 }
 
 
@@ -44,7 +44,7 @@ def test_the_cause_and_what_to_do_stand_on_the_screen(tmp_path, name):
         text = in_terminal(columns, "report", tmp_path / "run", "--screen")
         lines = screen_of(text)
         assert len(lines) <= 40 and max(map(len, lines[:-2])) <= columns, text
-        said = " ".join(text.split())
+        said = " ".join(" ".join(lines).split())
         assert re.search(cause, said), text
         assert f"Can you trust time here? {headline}" in said and to_do in said, text
         [steps] = [said.split("Do now")[1]]
