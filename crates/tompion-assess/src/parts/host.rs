@@ -40,7 +40,7 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
         };
         let longest = match taken.longest_ns {
             0 => String::new(),
-            ns => format!(", longest pause {}", format_ns(ns as f64)),
+            ns => format!(", longest {}", format_ns(ns as f64)),
         };
         let beside = if at_rest { "" } else { " beside load" };
         let watched = format_ns(taken.watched_ns as f64);

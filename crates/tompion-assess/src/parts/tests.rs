@@ -96,7 +96,7 @@ fn a_guest_paused_by_its_host_is_the_host() {
         assert_eq!(machine.states(), [OK, Fail, OK, OK]);
         let [_, host, ..] = machine.parts();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(host.sentence, @"took 26 % of CPU time in 20.0 s, longest pause 401 ms; steal accounted");
+            insta::assert_snapshot!(host.sentence, @"took 26 % of CPU time in 20.0 s, longest 401 ms; steal accounted");
         }
     }
     // Without events nothing says what it was; nobody here was there to do it.
@@ -194,7 +194,7 @@ fn two_compilers_are_here_and_the_host_has_no_more_than_its_steal() {
     machine.trials[0].cpu_use = Some(cpu_use(20 * SECOND, &busy));
     insta::assert_snapshot!(machine.lines(), @r"
     Clock   ok            chrony keeps the wall clock in step; error at most 1.20 ms
-    Host    ok            took 0.4 % of CPU time in 20.0 s, longest pause 100 µs; steal accounted
+    Host    ok            took 0.4 % of CPU time in 20.0 s, longest 100 µs; steal accounted
     Kernel  ok            timer slack 1 ns; 250 Hz tick, no preemption; clocksource tsc
     Here    warn          other programs took 95 % of the CPUs (cc1 62 %, cc1plus 32 %); no CPU limit
     ");
