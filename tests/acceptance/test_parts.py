@@ -85,7 +85,7 @@ def test_busy_programs_are_named_here_and_the_host_has_no_more_than_its_steal(tm
         assert "Who takes the time" in text and "zqbusyone" in text, form
     assert "zqbusyone" in tompion("report", tmp_path / "run", check=0).stdout
     shown = tompion("report", tmp_path / "run", "--json", "--redact", check=0).stdout
-    assert "zqbusy" not in shown and "of which (process 1)" in shown
+    assert "zqbusy" not in shown and "of the CPUs ((process 1)" in shown
 
 
 def test_tompion_does_not_count_itself_nor_its_loads(tmp_path):
@@ -137,7 +137,7 @@ def test_planted_name_that_acts_on_a_terminal_does_not(tmp_path, monkeypatch):
     run = planted_run(tmp_path, monkeypatch, "a\x1b[2J\x9b\n<b>c")
     here = parts_of(run)["Here"]
     assert here["state"] == "warn"
-    assert "of which a [2J  <b>c 50 %" in here["sentence"], here
+    assert "of the CPUs (a [2J  <b>c 50 %)" in here["sentence"], here
     for form in ([], ["--format", "md"], ["--format", "html"]):
         text = tompion("report", run, *form, check=0).stdout
         assert "\x1b[2J" not in text and "\x9b" not in text, form

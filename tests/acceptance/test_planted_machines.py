@@ -1,10 +1,27 @@
-"""What is wrong with a machine is named by the part that it concerns, and by no other."""
+"""What is wrong with a machine is named by the part that it concerns, and by no other; the cause says so in a line."""
 
 import json
+import re
 
 import pytest
 from conftest import once, planted, tompion
 from planted_machines import MACHINES, check
+from terminal import in_terminal
+from test_answer import screen_of
+
+LIMITS = r"\d uses have limits tighter than this machine sleeps\."
+# The cause, what the headline says, and what is to be done.
+SAYS = {
+    "nothing": (rf"No fault found: {LIMITS}", "PARTLY: fit for", "Do now: nothing to do"),
+    "clock": (rf"Cause: clock not synchronised, step 1 mends it; {LIMITS}", "PARTLY: the clock is not synchronised; ",
+              "1 apt install chrony"),
+    "host": (r"Cause: the host takes the CPU \(\d\d %, up to 400 ms at once\); nothing in this guest can mend that "
+             r"\(step 1\)\.", "NO: fit for 0 of 9 uses at rest", "1 ask the provider"),
+    "slack": (rf"Cause: timer slack, step 1 mends it( \(shown so far for \d+ of \d+ verdicts\))?; {LIMITS}",
+              "PARTLY: fit for", "1 slack 1 ns"),
+    "neighbour": (r"Cause: other programs on this machine \(transcode\), step 1\.", "PARTLY: fit for",
+                  "1 transcode: renice"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +49,35 @@ def test_what_is_wrong_is_named_by_its_part(checked, name):
     assert wrong == ([to_name] if to_name else []), parts
     for part in parts:
         assert part["sentence"] in screen
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_cause_and_what_to_do_stand_on_the_screen(checked, name):
+    run = checked(name) / "run"
+    cause, headline, to_do = SAYS[name]
+    for columns in (80, 100):
+        text = in_terminal(columns, "report", run, "--screen")
+        lines = screen_of(text)
+        assert len(lines) <= 40 and max(map(len, lines[:-2])) <= columns, text
+        said = " ".join(" ".join(lines).split())
+        assert re.search(cause, said), text
+        assert f"Can you trust time here? {headline}" in said and to_do in said, text
+        [steps] = [said.split("Do now")[1]]
+        # Nothing was tried of what a guest or its user can only ask for, and the screen does not say that it was.
+        assert ("not measured here" in steps) == (name in ("host", "neighbour")), text
+        # The host's pauses are few: short trials meet none, which is no gain.
+        assert name != "host" or "hybrid sleep:" not in steps, text
+        # Each that fails says how late it is, and what is fit with a step only is counted apart.
+        [first] = [i for i, line in enumerate(lines) if line.startswith("Fit for")]
+        cells = [line[28 + 13 * i:40 + 13 * i].strip() for line in lines[first + 1:first + 10] for i in range(3)]
+        failed = [cell for cell in cells if cell.startswith("FAIL")]
+        # Of too few samples no quantile is known.
+        known = [cell for cell in failed if re.fullmatch(r"FAIL [\d.]+ [mµn]?s", cell)]
+        assert len(known) >= len(failed) / 2 > 0 and set(failed) - set(known) <= {"FAIL"}, text
+        assert ("with step" in said.split("Cause")[0]) == (name == "slack"), text
+    alone = ("nothing", "clock")
+    only = re.search(r"only limits of 12\.0 µs and less fail", said)
+    assert (only is not None) == (name in alone), said
 
 
 def test_the_verdicts_of_a_well_kept_machine_are_passes_and_each_fault_costs_some(checked):

@@ -6,10 +6,14 @@ mod here;
 mod host;
 mod kernel;
 mod part;
+#[cfg(test)]
+pub(crate) mod planted;
 pub(crate) mod programs;
 mod seen;
 mod taken;
-mod words;
+pub(crate) mod taker;
+pub(crate) mod takers;
+pub(crate) mod words;
 
 pub use part::{Part, SENTENCE, State};
 pub use seen::Seen;

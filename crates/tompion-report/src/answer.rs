@@ -2,10 +2,14 @@
 //!
 //! At most [`LINES`] lines; none is lost at 80 columns.
 
+mod cause;
+mod fit;
+mod layout;
 mod lines;
 mod platforms;
 mod steps;
 
+use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness};
 use tompion_assess::wall_clock::wall_clock;
 use tompion_model::format_ns;
@@ -15,13 +19,12 @@ use crate::figures::{plain, quantile_name};
 use crate::grid::all_loads;
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
+use fit::{Fit, taken, tightest, with_figure};
+use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
-use lines::{
-    CELL, LATE_BY, PLACES, alerts, cut, head, joined, late_in_words, late_title, parts, table_row,
-    trust, under, use_title,
-};
+use lines::{CELL, cut, late_in_words, late_title, table_row, under, use_title};
 use platforms::Platforms;
-use steps::{Shown, Step, steps, to_do, with};
+use steps::{Shown, Step, steps, with};
 
 /// Loads that have a column; further ones are in the report.
 const MOST_LOADS: usize = 3;
@@ -44,12 +47,21 @@ pub(crate) fn verdict(data: &ReportData) -> (&'static str, String) {
     }
 }
 
+/// Whose fault it is, in a line; empty where nothing tells.
+pub(crate) fn cause(data: &ReportData) -> String {
+    match Platforms::of(data) {
+        Some(platforms) => platforms.cause(),
+        None => Answer::of(data).cause(),
+    }
+}
+
 /// What is said of one machine, before it is laid out.
 struct Answer<'a> {
     data: &'a ReportData,
     /// The loads shown, in reading order.
     loads: Vec<String>,
     lateness: Option<Lateness>,
+    culprits: Vec<Culprit>,
     advice: Vec<Step>,
 }
 
@@ -62,44 +74,56 @@ impl<'a> Answer<'a> {
         }
         let loads = loads.into_iter().map(str::to_owned).collect();
         let lateness = lateness(data.cells());
+        let culprits = cause::of_run(data);
         let shown = Shown {
             place: None,
             lateness: lateness.as_ref(),
             profiles: profiles.iter().collect(),
+            culprits: culprits.clone(),
         };
         let advice = steps(data, &[shown]);
         Self {
             data,
             loads,
             lateness,
+            culprits,
             advice,
         }
     }
 
     fn text(&self, width: usize, paint: &Paint) -> String {
-        let mut lines = head(self.data, width);
-        lines.push(String::new());
-        let (verdict, why) = self.verdict();
-        lines.extend(trust(verdict, &why, width, paint));
-        let alerts = alerts(self.data, width);
-        lines.extend(alerts.iter().map(|line| paint.warn(line)));
-        let parts = parts(self.data, width);
-        if !parts.is_empty() {
-            lines.push(String::new());
-            lines.extend(parts);
-        }
-        lines.extend(self.late(paint));
-        lines.extend(self.fit(paint));
-        let mut last = vec![String::new()];
-        if self.lateness.is_some() {
-            last.push(paint.dim(LATE_BY));
-        }
+        let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let decided = wrap(&self.decided(), width, "", "  ");
-        last.extend(decided.lines().map(str::to_owned));
-        let room = LINES.saturating_sub(lines.len() + last.len() + PLACES);
-        lines.extend(to_do(&self.advice, width, room, paint));
-        lines.extend(last);
-        joined(lines)
+        let body = Body {
+            late: self.late(paint),
+            uses: self.data.assessment().profiles.len(),
+            fit: Box::new(|room| self.fit(room, paint)),
+            steps: &self.advice,
+            nothing: self.nothing(),
+            end: decided.lines().map(str::to_owned).collect(),
+        };
+        lay_out(opening, body, width, paint)
+    }
+
+    fn cause(&self) -> String {
+        cause::line(self.data, &self.culprits, &self.advice)
+    }
+
+    /// What is said where there is nothing to do.
+    fn nothing(&self) -> &'static str {
+        let profiles = &self.data.assessment().profiles;
+        let passes = |l: &LoadVerdict| l.outcome == Outcome::Pass;
+        let mut judged = profiles.iter().flat_map(|p| &p.by_load);
+        match (
+            judged.all(passes),
+            self.culprits.iter().any(Culprit::is_fault),
+        ) {
+            (true, false) => "nothing to do.",
+            (_, true) => "nothing that this run knows of; tompion advise tries more remedies.",
+            (false, false) => {
+                "nothing to do; for tighter limits tompion advise tries more remedies."
+            }
+        }
     }
 
     /// One word, and the reasons.
@@ -113,29 +137,42 @@ impl<'a> Answer<'a> {
         }
         let clock = wall_clock(&self.data.record().header.environment);
         let clock_is_off = clock.is_some_and(|c| c.in_step == Some(false));
-        let count = |load: &str, which: fn(Outcome) -> bool| {
-            let under =
-                |p: &&ProfileVerdict| p.by_load.iter().any(|l| l.load == load && which(l.outcome));
-            profiles.iter().filter(under).count()
-        };
-        let fit = |load: &str| count(load, |o| matches!(o, Outcome::Pass | Outcome::WithRemedy));
         let n = profiles.len();
+        let fit = |load: &String| {
+            let under = |p: &'a ProfileVerdict| p.by_load.iter().find(|l| l.load == *load);
+            let judged = profiles.iter().filter_map(under);
+            Fit::of(judged.map(|l| (l.outcome, vec![l])))
+        };
+        let fits: Vec<Fit> = self.loads.iter().map(fit).collect();
         let mut clauses = Vec::new();
         if clock_is_off {
             clauses.push("the clock is not synchronised".to_owned());
         }
-        let of_load = |(i, load): (usize, &String)| {
-            let uses = if i == 0 { " uses" } else { "" };
-            format!("{} of {n}{uses} {}", fit(load), under(load))
+        let of_load = |(i, (load, fit)): (usize, (&String, &Fit))| {
+            let of = if i == 0 {
+                format!(" of {n} uses")
+            } else {
+                String::new()
+            };
+            let with = fit.with_steps(&self.advice);
+            format!("{}{of} {}{with}", fit.as_it_is, under(load))
         };
-        let fits: Vec<String> = self.loads.iter().enumerate().map(of_load).collect();
-        clauses.push(format!("fit for {}", fits.join(", ")));
+        let each: Vec<String> = self
+            .loads
+            .iter()
+            .zip(&fits)
+            .enumerate()
+            .map(of_load)
+            .collect();
+        clauses.push(format!("fit for {}", each.join(", ")));
+        clauses.extend(tightest(&profiles.iter().collect::<Vec<_>>()));
         if self.loads == ["idle"] {
             clauses.push("measured at rest only".to_owned());
         }
-        let fit_in_all = self.loads.iter().all(|load| fit(load) == n);
-        let fit_in_none = self.loads.iter().all(|load| fit(load) == 0);
-        let word = match (fit_in_all, fit_in_none) {
+        let word = match (
+            fits.iter().all(|fit| fit.as_it_is == n),
+            fits.iter().all(|fit| fit.all == 0),
+        ) {
             (true, _) if !clock_is_off => "YES",
             (_, true) => "NO",
             _ => "PARTLY",
@@ -148,10 +185,7 @@ impl<'a> Answer<'a> {
         let Some(lateness) = &self.lateness else {
             return Vec::new();
         };
-        let mut lines = vec![
-            String::new(),
-            self.heading(&late_title(lateness), "", paint),
-        ];
+        let mut lines = vec![self.heading(&late_title(lateness), "", paint)];
         for row in &lateness.rows {
             let cells = self.shown().map(|load| {
                 let at = lateness.loads.iter().position(|l| l == load);
@@ -163,11 +197,9 @@ impl<'a> Answer<'a> {
         lines
     }
 
-    /// What time is good enough for.
-    fn fit(&self, paint: &Paint) -> Vec<String> {
-        let profiles = &self.data.assessment().profiles;
-        let mut lines = vec![String::new(), self.heading("Fit for", "limit", paint)];
-        for p in profiles {
+    /// What time is good enough for, a line each for as many uses as there is room for.
+    fn fit(&self, room: usize, paint: &Paint) -> Vec<String> {
+        let row = |p: &ProfileVerdict| {
             let cells = self.shown().map(|load| {
                 let found = p.by_load.iter().find(|l| l.load == *load);
                 found.map_or_else(
@@ -178,39 +210,38 @@ impl<'a> Answer<'a> {
             let limit = p
                 .by_load
                 .first()
-                .map(|l| format!("{:<6} {}", quantile_name(l.quantile), format_ns(l.limit_ns)));
-            lines.push(table_row(&use_title(p), cells, &limit.unwrap_or_default()));
-        }
-        lines
+                .map(|l| format!("{:<5} {}", quantile_name(l.quantile), format_ns(l.limit_ns)));
+            table_row(&use_title(p), cells, &limit.unwrap_or_default())
+        };
+        let heading = self.heading("Fit for", "limit", paint);
+        let profiles = &self.data.assessment().profiles;
+        uses_in(heading, profiles, room, |p| p.outcome, row)
     }
 
-    fn in_words(&self, verdict: &LoadVerdict) -> String {
-        match (&verdict.outcome, &verdict.remedy) {
-            (Outcome::WithRemedy, Some(remedy)) => with(&self.advice, &[&remedy.name]),
-            (outcome, _) => outcome.in_words().to_owned(),
+    fn in_words(&self, judged: &LoadVerdict) -> String {
+        match taken(judged) {
+            Some(_) => with(&self.advice, taken(judged).into_iter()),
+            None => with_figure(judged),
         }
     }
 
-    /// How many verdicts there are, over how long passes were watched, and what would bring the others.
+    /// How many verdicts there are, what passes rest on, and what would bring the others.
     fn decided(&self) -> String {
         let profiles = &self.data.assessment().profiles;
         let all = profiles.len() * self.loads.len();
         let decided = profiles.iter().flat_map(|p| &p.by_load);
         let decided = decided.filter(|l| l.outcome.is_decided()).count();
+        let others = verdicts::longer(self.data);
+        let others = others.map_or_else(String::new, |longer| format!(" (others: {longer})"));
+        let mut told = format!("Decided {decided} of {all}{others}.");
+        if let Some(watched) = verdicts::all_watched(profiles) {
+            told.push_str(&format!(" A pass rests on {watched}."));
+        }
         let more = self.loads.len().saturating_sub(MOST_LOADS);
-        let more = match more {
-            0 => String::new(),
-            n => format!(" {n} more loads are in the report."),
-        };
-        let watched = verdicts::all_watched(profiles)
-            .map(|watched| format!("; passes were watched for {watched}"));
-        let missing =
-            verdicts::longer(self.data).map(|longer| format!(" For the others: {longer}."));
-        format!(
-            "Decided {decided} of {all}{}.{}{more}",
-            watched.unwrap_or_default(),
-            missing.unwrap_or_default()
-        )
+        if more > 0 {
+            told.push_str(&format!(" {more} more loads are in the report."));
+        }
+        told
     }
 
     fn shown(&self) -> impl Iterator<Item = &String> {

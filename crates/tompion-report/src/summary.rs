@@ -93,7 +93,7 @@ fn under<'a>(p: &'a ProfileVerdict, load: &str) -> Option<Cell<'a>> {
 }
 
 /// The load that decides a verdict: the one that comes closest to its limit, or exceeds it most.
-fn worst(p: &ProfileVerdict) -> Option<&LoadVerdict> {
+pub(crate) fn worst(p: &ProfileVerdict) -> Option<&LoadVerdict> {
     let by_how_much = |v: &&LoadVerdict| v.estimate_ns / v.limit_ns.max(1.0);
     let deciding = p.by_load.iter().filter(|v| v.outcome == p.outcome);
     deciding.max_by(|a, b| by_how_much(a).total_cmp(&by_how_much(b)))

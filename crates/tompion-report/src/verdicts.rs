@@ -66,15 +66,30 @@ pub(crate) fn watched(v: &LoadVerdict) -> Option<String> {
     ))
 }
 
-/// The shortest and the longest time that uses which pass were watched; nothing where none passes.
+/// What passes rest on: the fewest and the most samples, and the shortest and the longest time that these took, for
+/// example `400 to 16 000 samples over 0.1 to 4.4 s`; nothing where none passes.
 pub(crate) fn all_watched(profiles: &[ProfileVerdict]) -> Option<String> {
     let of_all = profiles.iter().flat_map(|p| &p.by_load);
-    let passed: Vec<u64> = of_all.filter_map(|v| Some(v.passed_over()?.0)).collect();
-    let ends = [passed.iter().min()?, passed.iter().max()?].map(|ns| format_ns(*ns as f64));
-    Some(match ends {
-        [least, most] if least == most => least,
-        [least, most] => format!("{least} to {most}"),
-    })
+    let passed: Vec<(u64, u64)> = of_all.filter_map(LoadVerdict::passed_over).collect();
+    let range = |of: fn(&(u64, u64)) -> u64, words: fn(u64) -> String| {
+        let (least, most) = (passed.iter().map(of).min()?, passed.iter().map(of).max()?);
+        let (least, most) = (words(least), words(most));
+        Some(match least == most {
+            true => least,
+            false => format!("{least} to {most}"),
+        })
+    };
+    let samples = range(|p| p.1, count)?;
+    let seconds = range(|p| p.0, seconds)?;
+    Some(format!("{samples} samples over {seconds} s"))
+}
+
+/// With a tenth, which is all that is worth saying of so many samples.
+fn seconds(ns: u64) -> String {
+    match ns as f64 / 1e9 {
+        s if s < 0.05 => "less than 0.1".to_owned(),
+        s => format!("{s:.1}"),
+    }
 }
 
 /// The verdicts of a run that holds several platforms or placements.
@@ -350,6 +365,7 @@ mod tests {
             high_ns: Some(510.0),
             blocks_low_ns: None,
             blocks_high_ns: None,
+            late_share: 0.0,
             samples,
             watched_ns: 1_000_000,
             samples_missing,
@@ -417,8 +433,13 @@ mod tests {
             profile(vec![fails.clone(), remedied]),
             profile(vec![pass.clone()]),
         ];
-        assert_eq!(all_watched(&all).unwrap(), "700 ms to 18.0 s");
-        assert_eq!(all_watched(&[profile(vec![pass])]).unwrap(), "18.0 s");
+        let words = "1 to 4\u{202f}060 samples over 0.7 to 18.0 s";
+        assert_eq!(all_watched(&all).unwrap(), words);
+        let words = "4\u{202f}060 samples over 18.0 s";
+        assert_eq!(all_watched(&[profile(vec![pass])]).unwrap(), words);
+        let short = of(Outcome::Pass, 40_000_000);
+        let words = "4\u{202f}060 samples over less than 0.1 s";
+        assert_eq!(all_watched(&[profile(vec![short])]).unwrap(), words);
         assert_eq!(all_watched(&[profile(vec![fails])]), None);
     }
 

@@ -27,12 +27,10 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
                 " seen from here"
             };
             let of = percent(share);
+            let took = format!("other programs{seen_here} took {of} of the CPUs");
             clauses.push(match share > WORTH_SAYING {
-                true => (
-                    State::Warn,
-                    format!("other programs{seen_here} {of}{}", names(cpu_use)),
-                ),
-                false => (State::Ok, format!("other programs{seen_here} {of}")),
+                true => (State::Warn, took + &names(cpu_use)),
+                false => (State::Ok, took),
             });
             if !cpu_use.sees_all() {
                 let sentence =
@@ -121,9 +119,9 @@ fn count(list: &str) -> Option<u64> {
     list.split(',').map(of).sum()
 }
 
-/// `, of which cc1 41 %, make 12 %`.
+/// ` (cc1 41 %, make 12 %)`.
 fn names(cpu_use: &CpuUse) -> String {
-    named(cpu_use).map_or_else(String::new, |named| format!(", of which {named}"))
+    named(cpu_use).map_or_else(String::new, |named| format!(" ({named})"))
 }
 
 /// For people who want to know all of it.
@@ -132,11 +130,11 @@ fn in_full(when: &str, cpu_use: &CpuUse) -> String {
     let kernel = cpu_use.kernel_threads_ns;
     let kernel = kernel.map(|ns| format!(", threads of the kernel {}", share(ns)));
     format!(
-        "{when} other programs took {} of the time of {} CPUs in {}{}{}.",
+        "{when} other programs took {} of the time of {} CPUs{}{}, in {}.",
         share(cpu_use.programs_ns),
         cpu_use.cpus,
-        format_ns(cpu_use.watched_ns as f64),
         names(cpu_use),
         kernel.unwrap_or_default(),
+        format_ns(cpu_use.watched_ns as f64),
     )
 }

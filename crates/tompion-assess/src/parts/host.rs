@@ -7,6 +7,7 @@ use super::part::{Part, State};
 use super::programs::WORTH_SAYING;
 use super::seen::Seen;
 use super::taken::Taken;
+use super::taker::Taker;
 use super::words::percent;
 
 /// From these shares of the time on.
@@ -29,7 +30,7 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     let taken = Taken::by(&stalls, &BELOW);
     let cpu_use = seen.cpu_use();
     let accounted = seen.steal_is_accounted();
-    let is_guest = seen.environment.virtualization.hypervisor.is_some();
+    let is_guest = seen.is_guest();
     if taken.watched_ns > 0 {
         let state = match (taken.share(), taken.longest_ns) {
             (share, _) if share >= TOO_MUCH => State::Fail,
@@ -46,10 +47,19 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
         let share = percent(taken.share());
         clauses.push((
             state,
-            format!("took {share}{longest}, in {watched}{beside}"),
+            format!("took {share} of CPU time in {watched}{beside}{longest}"),
         ));
-        clauses.extend(unexplained(&stalls, seen, is_guest));
-        clauses.extend(within_interrupt(&stalls, is_guest));
+        clauses.extend(unexplained(&stalls, seen).map(|unknown| {
+            let (share, longest) = (percent(unknown.share()), unknown.longest_ns);
+            let longest = format_ns(longest as f64);
+            let clause = format!("{share} unexplained, longest {longest}");
+            (State::Warn, clause)
+        }));
+        clauses.extend(within_interrupt(&stalls, seen).map(|longest| {
+            let longest = format_ns(longest as f64);
+            let clause = format!("an interrupt of {longest}, most likely the host's");
+            (State::Warn, clause)
+        }));
     }
     // By the kernel's own count, over loads too: a host takes more from a machine that wants more.
     let stolen = cpu_use.as_ref().and_then(|u| Some(u.share(u.stolen_ns?)));
@@ -99,33 +109,52 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
 
 /// A long pause of a busy loop of which nothing is known, where nobody else ran who could have
 /// caused it: then it came from outside.
-fn unexplained(stalls: &[&Stalls], seen: &Seen<'_>, is_guest: bool) -> Option<(State, String)> {
+fn unexplained(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<Taken> {
     let unknown = Taken::by(stalls, &[Cause::Unknown]);
     let others = seen.cpu_use().map(|u| u.share(u.programs_ns));
     let is_alone = others.is_some_and(|share| share <= WORTH_SAYING);
-    let is_it = is_guest && is_alone && unknown.longest_ns >= LONG_NS;
-    is_it.then(|| {
-        let longest = format_ns(unknown.longest_ns as f64);
-        let share = percent(unknown.share());
-        (
-            State::Warn,
-            format!("{share} unexplained, longest {longest}"),
-        )
-    })
+    let is_it = seen.is_guest() && is_alone && unknown.longest_ns >= LONG_NS;
+    is_it.then_some(unknown)
 }
 
 /// No handler of an interrupt takes so long by itself.
 const LONG_HANDLER_NS: u64 = 10_000_000;
 
-/// A pause that fell into a handler is told as the handler's.
-fn within_interrupt(stalls: &[&Stalls], is_guest: bool) -> Option<(State, String)> {
+/// A pause that fell into a handler is told as the handler's: the longest, if it is one.
+fn within_interrupt(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<u64> {
     let handlers = [Cause::Tick, Cause::HardInterrupt, Cause::Softirq];
     let longest_ns = Taken::by(stalls, &handlers).longest_ns;
-    let longest = format_ns(longest_ns as f64);
-    (is_guest && longest_ns >= LONG_HANDLER_NS).then(|| {
-        let clause = format!("an interrupt of {longest}, most likely the host's");
-        (State::Warn, clause)
-    })
+    (seen.is_guest() && longest_ns >= LONG_HANDLER_NS).then_some(longest_ns)
+}
+
+/// What it took of the CPUs, by its own account, by what is missing, and, where these say less, by what nobody else
+/// can have taken. Whether the last says it comes second.
+pub(super) fn taker(seen: &Seen<'_>) -> (Taker, bool) {
+    let (_, stalls) = seen.stalls();
+    let known = Taken::by(&stalls, &BELOW);
+    let mut all = known;
+    if let Some(unknown) = unexplained(&stalls, seen) {
+        all.ns += unknown.ns;
+        all.longest_ns = all.longest_ns.max(unknown.longest_ns);
+    }
+    if let Some(ns) = within_interrupt(&stalls, seen) {
+        all.ns += ns;
+        all.longest_ns = all.longest_ns.max(ns);
+    }
+    let stolen = seen.cpu_use().and_then(|u| Some(u.share(u.stolen_ns?)));
+    let stolen = stolen.unwrap_or(0.0);
+    let taker = match stolen > all.share() {
+        // Nobody saw for how long at once.
+        true => Taker {
+            share: stolen,
+            longest_ns: None,
+        },
+        false => Taker {
+            share: all.share(),
+            longest_ns: Some(all.longest_ns),
+        },
+    };
+    (taker, known.share().max(stolen) < taker.share / 2.0)
 }
 
 /// What each cause took.

@@ -14,13 +14,21 @@ const NAME: usize = 20;
 
 /// `cc1 41 %, make 12 %`; nothing where none took much.
 pub(crate) fn named(cpu_use: &CpuUse) -> Option<String> {
-    let most = cpu_use.most.iter().take(CpuUse::MOST);
-    let shares = most.map(|p| (&p.name, cpu_use.share(p.cpu_time_ns)));
-    let named = shares.filter(|(_, share)| *share >= NAMED);
-    let named: Vec<String> = named
-        .map(|(name, share)| format!("{} {}", short(name), percent(share)))
-        .collect();
+    let with_share = |(name, share)| format!("{name} {}", percent(share));
+    let named: Vec<String> = most(cpu_use).map(with_share).collect();
     (!named.is_empty()).then(|| named.join(", "))
+}
+
+/// Those without their shares.
+pub(crate) fn names(cpu_use: &CpuUse) -> Vec<String> {
+    most(cpu_use).map(|(name, _)| name).collect()
+}
+
+/// Those that took most, each with its share.
+fn most(cpu_use: &CpuUse) -> impl Iterator<Item = (String, f64)> {
+    let most = cpu_use.most.iter().take(CpuUse::MOST);
+    let shares = most.map(|p| (short(&p.name), cpu_use.share(p.cpu_time_ns)));
+    shares.filter(|(_, share)| *share >= NAMED)
 }
 
 /// The same, or what all of them took together.

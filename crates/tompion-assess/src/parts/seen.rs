@@ -75,6 +75,11 @@ impl<'r> Seen<'r> {
         }
     }
 
+    /// Whether there is a host.
+    pub(crate) fn is_guest(&self) -> bool {
+        self.environment.virtualization.hypervisor.is_some()
+    }
+
     /// Whether the hypervisor accounts for the time it takes; absent where nobody asked.
     pub(super) fn steal_is_accounted(&self) -> Option<bool> {
         let observed = self.trials.iter().filter_map(|t| t.observation.as_ref());

@@ -3,84 +3,16 @@
 use proptest::prelude::*;
 use tompion_cause::Cause;
 use tompion_model::{
-    CauseTotal, Cgroup, ClockReading, CpuUse, Environment, Factors, Granularity, Observation,
-    PlatformRecord, ProgramUse, Stalls, Synchronisation, Throttling, TimeKeeper, TimeKeeping,
-    Trial, factor,
+    Environment, Factors, Granularity, PlatformRecord, Synchronisation, Throttling, TimeKeeping,
+    factor,
 };
 
+use super::planted::{MS, Machine, SECOND, cpu_use, trial};
 use super::*;
 
-const MS: u64 = 1_000_000;
-const SECOND: u64 = 1_000 * MS;
-
-/// What a run recorded, in one piece.
-struct Machine {
-    environment: Environment,
-    trials: Vec<Trial>,
-    throttling: Option<Throttling>,
-    clock_readings: Vec<ClockReading>,
-    cpu_use_before: Option<CpuUse>,
-}
-
 impl Machine {
-    /// A guest with nothing wrong, on which a busy loop ran at rest for 20 s.
-    fn fine() -> Self {
-        let keeper = TimeKeeper {
-            name: "chrony".to_owned(),
-            running: true,
-            keeps: true,
-            tells_kernel: true,
-            in_step: Some(true),
-            error_at_most_ns: Some(1_200_000),
-            ..TimeKeeper::default()
-        };
-        let mut environment = Environment {
-            time_keeping: Some(TimeKeeping {
-                keepers: vec![keeper],
-                ..TimeKeeping::default()
-            }),
-            synchronisation: Some(Synchronisation {
-                synchronised: true,
-                maximum_error_ns: 1_300_000,
-                ..Synchronisation::default()
-            }),
-            cgroup: Cgroup {
-                version: Some("v2".to_owned()),
-                ..Cgroup::default()
-            },
-            ..Environment::default()
-        };
-        environment.virtualization.hypervisor = Some("KVM".to_owned());
-        environment.clock.clocksource = Some("tsc".to_owned());
-        environment.clock.timer_slack_ns = Some(1);
-        environment.kernel.tick_rate_hz = Some(250);
-        environment.kernel.preemption = Some("none".to_owned());
-        environment.machine.cpus_online = Some(2);
-        environment.scheduling.allowed_cpus = Some("0-1".to_owned());
-        let reading = |at_ns: u64| ClockReading {
-            at_ns,
-            realtime_ns: at_ns.cast_signed(),
-            monotonic_ns: at_ns.cast_signed(),
-            within_ns: 100,
-            ..ClockReading::default()
-        };
-        Self {
-            environment,
-            trials: vec![trial("idle", &[(Cause::Tick, 20 * MS, MS / 100)])],
-            throttling: None,
-            clock_readings: vec![reading(0), reading(70 * SECOND)],
-            cpu_use_before: Some(cpu_use(SECOND, &[("sshd", 10 * MS)])),
-        }
-    }
-
     fn parts(&self) -> [Part; 4] {
-        parts(&Seen {
-            environment: &self.environment,
-            trials: self.trials.iter().collect(),
-            throttling: self.throttling,
-            clock_readings: &self.clock_readings,
-            cpu_use_before: self.cpu_use_before.as_ref(),
-        })
+        parts(&self.seen())
     }
 
     /// As on the screen.
@@ -94,59 +26,6 @@ impl Machine {
     }
 }
 
-/// Two CPUs of which other programs had this.
-fn cpu_use(watched_ns: u64, most: &[(&str, u64)]) -> CpuUse {
-    let program = |&(name, cpu_time_ns): &(&str, u64)| ProgramUse {
-        name: name.to_owned(),
-        cpu_time_ns,
-    };
-    CpuUse {
-        watched_ns,
-        cpus: 2,
-        programs_ns: most.iter().map(|m| m.1).sum(),
-        kernel_threads_ns: Some(0),
-        stolen_ns: Some(0),
-        most: most.iter().map(program).collect(),
-    }
-}
-
-/// A busy loop of 20 s beside `load`, with what causes took of it and the longest of that.
-fn trial(load: &str, causes: &[(Cause, u64, u64)]) -> Trial {
-    let total = |&(cause, ns, longest_ns): &(Cause, u64, u64)| CauseTotal {
-        cause,
-        by: None,
-        ns,
-        parts: 1,
-        longest_ns,
-    };
-    let stalls = Stalls {
-        observed_ns: 20 * SECOND,
-        causes: causes.iter().map(total).collect(),
-        ..Stalls::default()
-    };
-    Trial {
-        id: 0,
-        factors: Factors::new()
-            .with(factor::PROBE, "stalls")
-            .with(factor::LOAD, load),
-        block: 0,
-        started_ns: 0,
-        duration_ns: 20 * SECOND,
-        started_at: None,
-        storage: Default::default(),
-        tables: Default::default(),
-        measurement: Default::default(),
-        load: None,
-        findings: stalls.into(),
-        observation: Some(Observation {
-            steal_is_accounted: true,
-            ..Observation::default()
-        }),
-        cpu_use: Some(cpu_use(20 * SECOND, &[("sshd", 160 * MS)])),
-        summary: Default::default(),
-    }
-}
-
 use State::{Fail, NotMeasured, Warn};
 const OK: State = State::Ok;
 
@@ -154,9 +33,9 @@ const OK: State = State::Ok;
 fn nothing_wrong_is_four_times_ok() {
     insta::assert_snapshot!(Machine::fine().lines(), @r"
     Clock   ok            chrony keeps the wall clock in step; error at most 1.20 ms
-    Host    ok            took 0 %, in 20.0 s; steal accounted
+    Host    ok            took 0 % of CPU time in 20.0 s; steal accounted
     Kernel  ok            timer slack 1 ns; 250 Hz tick, no preemption; clocksource tsc
-    Here    ok            other programs 0.4 %; no CPU limit
+    Here    ok            other programs took 0.4 % of the CPUs; no CPU limit
     ");
 }
 
@@ -217,7 +96,7 @@ fn a_guest_paused_by_its_host_is_the_host() {
         assert_eq!(machine.states(), [OK, Fail, OK, OK]);
         let [_, host, ..] = machine.parts();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(host.sentence, @"took 26 %, longest 401 ms, in 20.0 s; steal accounted");
+            insta::assert_snapshot!(host.sentence, @"took 26 % of CPU time in 20.0 s, longest 401 ms; steal accounted");
         }
     }
     // Without events nothing says what it was; nobody here was there to do it.
@@ -225,7 +104,7 @@ fn a_guest_paused_by_its_host_is_the_host() {
     machine.trials[0] = trial("idle", &[(Cause::Unknown, 5_200 * MS, 401 * MS)]);
     assert_eq!(machine.states(), [OK, Warn, OK, OK]);
     let [_, host, ..] = machine.parts();
-    insta::assert_snapshot!(host.sentence, @"took 0 %, in 20.0 s; 26 % unexplained, longest 401 ms; steal accounted");
+    insta::assert_snapshot!(host.sentence, @"took 0 % of CPU time in 20.0 s; 26 % unexplained, longest 401 ms");
 }
 
 #[test]
@@ -234,7 +113,7 @@ fn an_interrupt_of_many_milliseconds_is_most_likely_the_hosts() {
     machine.trials[0] = trial("idle", &[(Cause::Tick, 60 * MS, 37 * MS)]);
     assert_eq!(machine.states(), [OK, Warn, OK, OK]);
     let [_, host, ..] = machine.parts();
-    insta::assert_snapshot!(host.sentence, @"took 0 %, in 20.0 s; an interrupt of 37.0 ms, most likely the host's");
+    insta::assert_snapshot!(host.sentence, @"took 0 % of CPU time in 20.0 s; an interrupt of 37.0 ms, most likely the host's");
     machine.environment.virtualization.hypervisor = None;
     assert_eq!(
         machine.states(),
@@ -262,7 +141,7 @@ fn steal_counts_without_a_busy_loop_and_beside_loads() {
     machine.trials[0].cpu_use.as_mut().unwrap().stolen_ns = Some(800 * MS);
     assert_eq!(machine.states(), [OK, Warn, OK, OK]);
     let [_, host, ..] = machine.parts();
-    insta::assert_snapshot!(host.sentence, @"took 0 %, in 20.0 s; steal 2.0 % over all trials; steal accounted");
+    insta::assert_snapshot!(host.sentence, @"took 0 % of CPU time in 20.0 s; steal 2.0 % over all trials; steal accounted");
     machine.trials[0].findings = Default::default();
     let [_, host, ..] = machine.parts();
     insta::assert_snapshot!(host.sentence, @"steal 2.0 % over all trials; pauses were not looked for; steal accounted");
@@ -315,9 +194,9 @@ fn two_compilers_are_here_and_the_host_has_no_more_than_its_steal() {
     machine.trials[0].cpu_use = Some(cpu_use(20 * SECOND, &busy));
     insta::assert_snapshot!(machine.lines(), @r"
     Clock   ok            chrony keeps the wall clock in step; error at most 1.20 ms
-    Host    ok            took 0.4 %, longest 100 µs, in 20.0 s; steal accounted
+    Host    ok            took 0.4 % of CPU time in 20.0 s, longest 100 µs; steal accounted
     Kernel  ok            timer slack 1 ns; 250 Hz tick, no preemption; clocksource tsc
-    Here    warn          other programs 95 %, of which cc1 62 %, cc1plus 32 %; no CPU limit
+    Here    warn          other programs took 95 % of the CPUs (cc1 62 %, cc1plus 32 %); no CPU limit
     ");
     let here = &machine.parts()[3];
     let preempted =
@@ -340,11 +219,11 @@ fn a_quota_that_is_used_up_is_throttling_here() {
     let here = &machine.parts()[3];
     insta::assert_snapshot!(here.sentence, @"throttled: CPU quota of 0.50 CPUs used up in 350 of 700 periods of 100 ms");
     // What the sentence has no room for.
-    assert_eq!(here.details[0], "Other programs 0.4 %.");
+    assert_eq!(here.details[0], "Other programs took 0.4 % of the CPUs.");
     machine.throttling.as_mut().unwrap().throttled_periods = 0;
     let here = &machine.parts()[3];
     assert_eq!(here.state, OK);
-    insta::assert_snapshot!(here.sentence, @"CPU quota of 0.50 CPUs, never used up; other programs 0.4 %");
+    insta::assert_snapshot!(here.sentence, @"CPU quota of 0.50 CPUs, never used up; other programs took 0.4 % of the CPUs");
     machine.throttling = None;
     assert_eq!(machine.states(), [OK, OK, OK, Warn]);
 }
@@ -359,8 +238,9 @@ fn in_a_container_only_what_is_seen_counts_and_the_words_say_so() {
         .kernel_threads_ns = None;
     machine.environment.scheduling.allowed_cpus = Some("1".to_owned());
     let here = &machine.parts()[3];
-    insta::assert_snapshot!(here.sentence, @"other programs seen from here 0.4 %; no CPU limit; may use 1 of 2 CPUs");
-    assert!(here.details[0].contains("not seen from here"), "{here:?}");
+    insta::assert_snapshot!(here.sentence, @"other programs seen from here took 0.4 % of the CPUs; no CPU limit");
+    assert_eq!(here.details[0], "May use 1 of 2 CPUs.");
+    assert!(here.details[1].contains("not seen from here"), "{here:?}");
 }
 
 #[test]
@@ -371,7 +251,7 @@ fn trials_that_were_measured_at_once_are_counted_once() {
     let here = &machine.parts()[3];
     assert!(
         here.sentence
-            .starts_with("other programs 50 %, of which cc1 50 %;"),
+            .starts_with("other programs took 50 % of the CPUs (cc1 50 %);"),
         "{here:?}"
     );
     assert!(here.details[1].contains("in 40.0 s"), "{here:?}");

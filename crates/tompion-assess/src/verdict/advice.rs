@@ -1,12 +1,14 @@
 //! Remedies that this very run tried, with what they gained and what they cost: sleeps at the quantile of the
 //! uses, missed periods counted, and clocks, which no use is about, at the median.
 
-use tompion_model::{Blocks, Cell, Factors, Way, factor, format_ns, parse_duration_ns};
+use tompion_model::{Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_probe::wake_up;
 use tompion_stats::BlockRange;
 
 use crate::verdict::Advice;
-use crate::verdict::basis::{self, Comparison, name, sentence, times, times_to_times, under};
+use crate::verdict::basis::{
+    self, Comparison, Numbered, SMALLEST_RATIO, name, sentence, times, times_to_times, under,
+};
 use crate::verdict::clocks::{self, SYSCALL};
 use crate::verdict::lateness::QUANTILE;
 use crate::verdict::profile::quantile_name;
@@ -52,7 +54,8 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
         .into_iter()
         .filter_map(|before| {
             let after = measured(cells, &slacked(before))?;
-            let compared = Comparison::of(basis::blocks(before), basis::blocks(after), QUANTILE)?;
+            let compared =
+                Comparison::of(basis::numbered(before), basis::numbered(after), QUANTILE)?;
             Some((before, after, compared))
         })
         .collect();
@@ -194,11 +197,20 @@ impl Remedy {
     }
 
     fn for_sleeps(&self, before: &Cell, after: &Cell) -> Option<Advice> {
-        self.tested(before, after, (basis::blocks(before), basis::blocks(after)))
+        self.tested(
+            before,
+            after,
+            (basis::numbered(before), basis::numbered(after)),
+        )
     }
 
     /// What the run says of the remedy; `None` where a side has no samples.
-    fn tested(&self, before: &Cell, after: &Cell, blocks: (&Blocks, &Blocks)) -> Option<Advice> {
+    fn tested(
+        &self,
+        before: &Cell,
+        after: &Cell,
+        blocks: (Numbered<'_>, Numbered<'_>),
+    ) -> Option<Advice> {
         let c = Comparison::of(blocks.0, blocks.1, self.quantile)?;
         let (was, is) = (c.a_in_words(), c.b_in_words());
         let what = format!(
@@ -233,7 +245,9 @@ impl Remedy {
             format!("{subject} did not help: {it_took} ({loss}, block by block)")
         } else if c.interval.is_none() {
             format!("{took}, but one block cannot show an effect beyond noise")
-        } else if c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0) {
+        } else if c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0)
+            && (1.0 / SMALLEST_RATIO..SMALLEST_RATIO).contains(&c.ratio)
+        {
             format!("{subject} made hardly any difference to {what}: {was} before, {is} after")
         } else {
             format!("{subject} made no difference beyond noise to {what}: {was} before, {is} after")

@@ -123,6 +123,8 @@ pub struct LoadVerdict {
     /// The largest of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_high_ns: Option<f64>,
+    /// The share of samples beyond the limit, filled in as well.
+    pub late_share: f64,
     /// Samples it rests on; values filled in for missed periods do not count.
     pub samples: u64,
     /// How long was measured for these, in nanoseconds.
@@ -200,7 +202,7 @@ pub struct Advice {
     pub gain_high: Option<f64>,
     /// Where blocks disagree: from which block's before / after to which.
     pub gain_range: Option<[f64; 2]>,
-    /// Whether the interval lies above 1 and the gain is at least 1.2; advice
+    /// Whether the interval lies above 1, the gain is at least 1.2, and fewer samples are late beyond noise; advice
     /// without effect says so.
     pub effective: bool,
 }

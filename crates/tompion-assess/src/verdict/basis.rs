@@ -4,7 +4,9 @@ use tompion_model::{
     Blocks, Cell, Factors, MethodRow, Way, factor, format_ns, level_in_words, range_in_words,
 };
 use tompion_probe::method;
-use tompion_stats::{BlockRange, Distribution, Interval, MeanDistribution, ratio_interval};
+use tompion_stats::{
+    BlockRange, Distribution, Interval, MeanDistribution, mean_interval, ratio_interval,
+};
 
 /// Confidence level of every interval in an assessment.
 pub const LEVEL: f64 = 0.95;
@@ -18,6 +20,30 @@ pub fn blocks(cell: &Cell) -> &Blocks {
     match cell.filled_blocks.have_no_values() {
         true => &cell.blocks,
         false => &cell.filled_blocks,
+    }
+}
+
+/// Blocks with the number that the first of them has in the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered<'a> {
+    /// The blocks.
+    pub blocks: &'a Blocks,
+    /// The number of the first.
+    pub first: usize,
+}
+
+impl Numbered<'_> {
+    /// Those from a number on.
+    fn from(self, number: usize) -> Blocks {
+        self.blocks.after(number.saturating_sub(self.first))
+    }
+}
+
+/// The blocks to judge a cell by, with their numbers.
+pub fn numbered(cell: &Cell) -> Numbered<'_> {
+    Numbered {
+        blocks: blocks(cell),
+        first: cell.first_block,
     }
 }
 
@@ -41,13 +67,20 @@ pub fn quantile_ns(blocks: &[Distribution], q: f64) -> Option<f64> {
     MeanDistribution::of(blocks).quantile(q).map(|ps| ps / 1e3)
 }
 
+/// The share of values above a limit in picoseconds, each block weighing the same; 0 without values.
+pub fn late_share(blocks: &[Distribution], limit_ps: i64) -> f64 {
+    let shares: Vec<f64> = blocks.iter().filter_map(|b| later(b, limit_ps)).collect();
+    shares.iter().sum::<f64>() / shares.len().max(1) as f64
+}
+
 /// The lowest and the highest `q`-quantile of blocks that disagree, in nanoseconds; `None` where they
 /// agree.
 pub fn range_ns(blocks: &Blocks, q: f64) -> Option<BlockRange> {
     Some(blocks.quantile(q, LEVEL)?.range?.scaled(1e-3))
 }
 
-/// How one quantile of `a` compares to that of `b`, block by block.
+/// How one quantile of `a` compares to that of `b`, block by block: what was measured from a later block on is compared
+/// from there on.
 pub struct Comparison {
     /// Quantile of the mean of the blocks of `a` in nanoseconds.
     pub a_ns: f64,
@@ -62,24 +95,40 @@ pub struct Comparison {
     pub ratio: f64,
     /// Interval of the ratio; `None` below two pairs.
     pub interval: Option<Interval>,
+    /// By how much the share of samples later than both quantiles' geometric mean is larger in `a`: its interval over
+    /// pairs of blocks; `None` below two. Short blocks seldom meet a rare pause, and their quantile then says nothing of
+    /// it; this share comes out right whatever their length.
+    pub later: Option<Interval>,
     /// Where blocks of a side disagree: from which pair of blocks' `a / b` to which. One number would
     /// stand for none of them.
     pub ratio_range: Option<BlockRange>,
 }
 
 impl Comparison {
-    /// Compares paired blocks; `None` where one side has no samples or a
+    /// Compares blocks of the same number; `None` where one side has no samples in them or a
     /// quantile that is not positive.
-    pub fn of(a: &Blocks, b: &Blocks, q: f64) -> Option<Self> {
-        let (a_ns, b_ns) = (quantile_ns(a, q)?, quantile_ns(b, q)?);
-        let pairs: Vec<(f64, f64)> = a
-            .iter()
-            .zip(b.iter())
+    pub fn of(a: Numbered<'_>, b: Numbered<'_>, q: f64) -> Option<Self> {
+        Self::among(1, a, b, q)
+    }
+
+    /// The same for one of so many comparisons by which one thing is decided: all of their intervals hold at once
+    /// as often as one does else (Bonferroni).
+    pub fn among(number: usize, a: Numbered<'_>, b: Numbered<'_>, q: f64) -> Option<Self> {
+        let level = 1.0 - (1.0 - LEVEL) / number.max(1) as f64;
+        let first = a.first.max(b.first);
+        let (a, b) = (a.from(first), b.from(first));
+        let (a_ns, b_ns) = (quantile_ns(&a, q)?, quantile_ns(&b, q)?);
+        let both = || a.iter().zip(b.iter());
+        let pairs: Vec<(f64, f64)> = both()
             .filter_map(|(a, b)| Some((a.quantile(q)?, b.quantile(q)?)))
             .collect();
-        let paired = ratio_interval(&pairs, LEVEL);
+        let paired = ratio_interval(&pairs, level);
         let ratio = paired.map_or(a_ns / b_ns, |p| p.0);
-        let (a_range, b_range) = (range_ns(a, q), range_ns(b, q));
+        let between_ps = ((a_ns * b_ns).max(0.0).sqrt() * 1e3) as i64;
+        let more: Vec<f64> = both()
+            .filter_map(|(a, b)| Some(later(a, between_ps)? - later(b, between_ps)?))
+            .collect();
+        let (a_range, b_range) = (range_ns(&a, q), range_ns(&b, q));
         let disagree = a_range.is_some() || b_range.is_some();
         (a_ns > 0.0 && b_ns > 0.0).then_some(Self {
             a_ns,
@@ -88,6 +137,7 @@ impl Comparison {
             b_range,
             ratio,
             interval: paired.map(|p| p.1),
+            later: mean_interval(&more, level).map(|p| p.1),
             ratio_range: disagree.then(|| range_of_ratios(&pairs)).flatten(),
         })
     }
@@ -126,16 +176,24 @@ impl Comparison {
     }
 
     /// Whether `a` is larger beyond the noise, and by so much that a reader
-    /// should hear of it: block by block and over all blocks.
+    /// should hear of it: block by block, over all blocks, and by how many samples are late.
     pub fn is_notably_larger(&self) -> bool {
-        self.is_larger() && self.ratio.min(self.whole_ratio()) >= SMALLEST_RATIO
+        let has_more_late = self.later.is_some_and(|i| i.low > 0.0);
+        self.is_larger() && has_more_late && self.ratio.min(self.whole_ratio()) >= SMALLEST_RATIO
     }
 
     /// The same for `a` being smaller.
     pub fn is_notably_smaller(&self) -> bool {
+        let has_fewer_late = self.later.is_some_and(|i| i.high < 0.0);
         self.interval.is_some_and(|i| i.high < 1.0)
+            && has_fewer_late
             && self.ratio.max(self.whole_ratio()) <= 1.0 / SMALLEST_RATIO
     }
+}
+
+/// The share of the values of a block above `limit_ps`; `None` without values.
+fn later(block: &Distribution, limit_ps: i64) -> Option<f64> {
+    (!block.is_empty()).then(|| block.count_above(limit_ps) as f64 / block.len() as f64)
 }
 
 fn or_range(ns: f64, range: Option<BlockRange>) -> String {
@@ -235,13 +293,73 @@ mod tests {
         );
     }
 
+    fn of(a: &Blocks, b: &Blocks) -> Option<Comparison> {
+        let whole = |blocks| Numbered { blocks, first: 0 };
+        Comparison::of(whole(a), whole(b), 0.5)
+    }
+
+    #[test]
+    fn blocks_of_the_same_number_are_compared() {
+        // Twice as slow from block to block; what begins with the second is twice as fast in each.
+        let blocks = |of: &[i64]| Blocks::from_iter(of.iter().map(|v| vec![v * 1000; 100]));
+        let whole = blocks(&[64, 2, 4, 8, 16]);
+        let later = blocks(&[1, 2, 4, 8]);
+        let [a, b] = [(&whole, 0), (&later, 1)].map(|(blocks, first)| Numbered { blocks, first });
+        for (c, wanted) in [
+            (Comparison::of(a, b, 0.5), 2.0),
+            (Comparison::of(b, a, 0.5), 0.5),
+        ] {
+            let c = c.unwrap();
+            let interval = c.interval.unwrap();
+            assert!((c.ratio - wanted).abs() < 1e-9);
+            assert!(
+                interval.high - interval.low < 1e-9,
+                "each pair says the same"
+            );
+        }
+        // None in common.
+        let late = Numbered {
+            blocks: &later,
+            first: 5,
+        };
+        assert!(Comparison::of(a, late, 0.5).is_none());
+    }
+
+    #[test]
+    fn a_pause_that_short_blocks_did_not_meet_is_no_gain() {
+        let block = |n: usize, late: usize, late_ns: i64| -> Vec<i64> {
+            let ns = |i: usize| if i < late { late_ns } else { 9_000 };
+            (0..n).map(|i| ns(i) * 1000).collect()
+        };
+        let blocks =
+            |late: [usize; 6]| Blocks::from_iter(late.map(|late| block(500, late, 388_000_000)));
+        let among = |number, a: &Blocks, b: &Blocks| {
+            let [a, b] = [a, b].map(|blocks| Numbered { blocks, first: 0 });
+            Comparison::among(number, a, b, 0.99).unwrap()
+        };
+        // Most of the short ones had no pause, one had part of one: that is the luck of the short.
+        let short = [20, 0, 0, 0, 0, 0].map(|late| block(40, late, 196_000_000));
+        let c = among(
+            1,
+            &blocks([400, 50, 0, 60, 40, 50]),
+            &Blocks::from_iter(short),
+        );
+        assert!(c.is_larger() && c.whole_ratio() > 1.9);
+        assert!(!c.is_notably_larger() && !c.is_notably_smaller());
+        // None of as many is a gain; where many are looked at, one looks so by chance.
+        let (steady, spared) = (blocks([150, 100, 0, 350, 90, 120]), blocks([0; 6]));
+        assert!(among(1, &steady, &spared).is_notably_larger());
+        assert!(among(1, &spared, &steady).is_notably_smaller());
+        assert!(!among(12, &steady, &spared).is_notably_larger());
+    }
+
     #[test]
     fn a_comparison_of_one_block_has_no_interval() {
         let d = |v: i64| Blocks::from_iter([vec![v; 3]]);
-        let c = Comparison::of(&d(4000), &d(2000), 0.5).unwrap();
+        let c = of(&d(4000), &d(2000)).unwrap();
         assert!((c.ratio - 2.0).abs() < 1e-12 && c.interval.is_none() && !c.is_larger());
-        assert!(Comparison::of(&Blocks::default(), &d(1), 0.5).is_none());
-        assert!(Comparison::of(&d(0), &d(1), 0.5).is_none());
+        assert!(of(&Blocks::default(), &d(1)).is_none());
+        assert!(of(&d(0), &d(1)).is_none());
     }
 
     #[test]
@@ -249,20 +367,20 @@ mod tests {
         let blocks = |of: [i64; 6]| Blocks::from_iter(of.map(|v| vec![v; 100]));
         let steady = blocks([1000; 6]);
         let moody = blocks([9000, 9000, 3000, 9000, 9000, 18_000]);
-        let c = Comparison::of(&moody, &steady, 0.5).unwrap();
+        let c = of(&moody, &steady).unwrap();
         assert!(c.a_range.is_some() && c.b_range.is_none());
         let BlockRange { low, high } = c.ratio_range.unwrap();
         assert!((low - 3.0).abs() < 1e-9 && (high - 18.0).abs() < 1e-9);
         assert_eq!(c.times_in_words(c.ratio), "3.00 to 18.0 (blocks)");
         // Of both the same: what they differ in is no range of moods.
         let slower = blocks([18_000, 18_000, 6000, 18_000, 18_000, 36_000]);
-        let c = Comparison::of(&slower, &moody, 0.5).unwrap();
+        let c = of(&slower, &moody).unwrap();
         assert_eq!(c.times_in_words(c.ratio), "2.00 (blocks)");
         // Blocks that agree.
-        let c = Comparison::of(&steady, &steady, 0.5).unwrap();
+        let c = of(&steady, &steady).unwrap();
         assert_eq!((c.ratio_range, &*c.times_in_words(1.0)), (None, "1.00"));
         // Of one block there is no range.
-        let c = Comparison::of(&moody, &Blocks::from_iter([vec![9; 100]]), 0.5).unwrap();
+        let c = of(&moody, &Blocks::from_iter([vec![9; 100]])).unwrap();
         assert!(c.a_range.is_some() && c.ratio_range.is_none());
     }
 }

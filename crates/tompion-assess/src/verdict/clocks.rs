@@ -1,11 +1,11 @@
 //! Clocks that are slow, coarse, or run backwards.
 
-use tompion_model::{Blocks, Cell, MethodRow, Way, factor, format_ns};
+use tompion_model::{Cell, MethodRow, Way, factor, format_ns};
 use tompion_probe::{method, read_cost};
 use tompion_stats::BlockRange;
 
 use crate::verdict::Finding;
-use crate::verdict::basis::{self, Comparison, times};
+use crate::verdict::basis::{self, Comparison, Numbered, times};
 use crate::verdict::candidate::Candidate;
 
 /// A vDSO read costs about twice a counter read; from five times on something
@@ -33,13 +33,18 @@ pub fn reading<'a>(cells: &'a [Cell], method: &str) -> Option<&'a Cell> {
 
 /// The values to compare two clocks by: timed in batches where both were, since
 /// a batch leaves the cost of the bracketing reads out.
-pub fn comparable<'a>(a: &'a Cell, b: &'a Cell) -> (&'a Blocks, &'a Blocks) {
+pub fn comparable<'a>(a: &'a Cell, b: &'a Cell) -> (Numbered<'a>, Numbered<'a>) {
     let batched = |c: &Cell| !c.blocks.is_empty() && c.batched_blocks.len() == c.blocks.len();
-    if batched(a) && batched(b) {
-        (&a.batched_blocks, &b.batched_blocks)
-    } else {
-        (&a.blocks, &b.blocks)
-    }
+    let both = batched(a) && batched(b);
+    let of = |cell: &'a Cell| Numbered {
+        blocks: if both {
+            &cell.batched_blocks
+        } else {
+            &cell.blocks
+        },
+        first: cell.first_block,
+    };
+    (of(a), of(b))
 }
 
 /// The cells of clocks that the C library reads without entering the kernel and programs use,
@@ -308,7 +313,7 @@ mod tests {
         rdtsc.batched_blocks = Blocks::from_iter(vec![vec![12_000; 50]; 8]);
         let mut clock = reads("clock-monotonic", 2_500);
         let (a, _) = comparable(&clock, &rdtsc);
-        assert!(a.share_memory(&clock.blocks));
+        assert!(a.blocks.share_memory(&clock.blocks));
         clock.batched_blocks = Blocks::from_iter(vec![vec![1_200_000; 50]; 8]);
         let found = told(&[rdtsc, clock]);
         assert!((found[0].ratio - 100.0).abs() < 1e-6);

@@ -67,7 +67,7 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
     loaded
         .filter_map(|cell| {
             let rest = at_rest(cells, cell)?;
-            let (here, there) = (basis::blocks(cell), basis::blocks(rest));
+            let (here, there) = (basis::numbered(cell), basis::numbered(rest));
             let c = Comparison::of(here, there, TAIL)?;
             if !c.is_notably_larger() {
                 return None;

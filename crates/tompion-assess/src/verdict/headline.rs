@@ -163,6 +163,7 @@ mod tests {
                     high_ns: None,
                     blocks_low_ns: None,
                     blocks_high_ns: None,
+                    late_share: 0.0,
                     samples: 1,
                     watched_ns: 1,
                     samples_missing: 0,

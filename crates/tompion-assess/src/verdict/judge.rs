@@ -95,6 +95,7 @@ pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Op
         high_ns: interval_ns.map(|i| i.high),
         blocks_low_ns: found.range.map(|r| r.low / 1e3),
         blocks_high_ns: found.range.map(|r| r.high / 1e3),
+        late_share: basis::late_share(&blocks, whole(limit_ps)),
         samples,
         watched_ns: cell.durations_ns.iter().skip(part.skipped).sum(),
         samples_missing: decision.missing,

@@ -48,7 +48,7 @@ pub struct LateUnder {
     /// The sleep as it is divided by this, with its 95 % interval over blocks; absent without blocks that
     /// can be paired.
     pub gain: Option<[f64; 3]>,
-    /// Whether it is shown to be better by a fifth and more.
+    /// Whether it is shown to be better by a fifth and more, however many remedies and loads are looked at.
     pub helps: bool,
 }
 
@@ -87,22 +87,23 @@ pub fn lateness_of(cells: &[&Cell]) -> Option<Lateness> {
             .find(|(_, ns)| *ns == period_ns)
             .map(|f| f.0)
     };
+    // One of as many that are looked at here would look better by chance.
+    let looked_at = field.remedies.len() * loads.len();
     let under = |way, load: &&str| {
         let cell = at(way, load)?;
-        let before = at(as_it_is, load);
-        let compared = before
-            .filter(|b| b.factors != cell.factors)
-            .and_then(|before| {
-                Comparison::of(basis::blocks(before), basis::blocks(cell), QUANTILE)
-            });
+        let before = at(as_it_is, load).filter(|b| b.factors != cell.factors);
+        let compare = |number| {
+            let (before, after) = (basis::numbered(before?), basis::numbered(cell));
+            Comparison::among(number, before, after, QUANTILE)
+        };
         let supported = basis::samples(cell) as f64 * (1.0 - QUANTILE) >= 1.0 - 1e-6;
         Some(LateUnder {
             late_ns: basis::quantile_ns(basis::blocks(cell), QUANTILE).filter(|_| supported),
-            gain: compared.as_ref().and_then(|c| {
+            gain: compare(1).and_then(|c| {
                 let interval = c.interval?;
                 Some([c.ratio, interval.low, interval.high])
             }),
-            helps: compared.is_some_and(|c| c.is_notably_larger()),
+            helps: compare(looked_at).is_some_and(|c| c.is_notably_larger()),
         })
     };
     let row = |remedy: Option<&'static Remedy>, way| LatenessRow {

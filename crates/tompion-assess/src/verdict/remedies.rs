@@ -37,6 +37,9 @@ pub const REAL_TIME: Words = Words {
     price: "it needs CAP_SYS_NICE, and a loop that never sleeps keeps others from its CPU",
 };
 
+/// What helps where nothing is wrong, and the kernel's sleeps do not do.
+const TIGHT: &str = "limits tighter than the kernel sleeps";
+
 /// What a program can do in place of sleeping as it does.
 #[derive(Debug)]
 pub struct Remedy {
@@ -44,6 +47,8 @@ pub struct Remedy {
     pub name: &'static str,
     /// How it is applied, and what it costs.
     pub words: Words,
+    /// What makes sleeps late where it helps.
+    pub mends: &'static str,
     /// Whether what has the second factors is what has the first, with this remedy. Load and target
     /// are not among them.
     applies: fn(&Factors, &Factors) -> bool,
@@ -55,11 +60,15 @@ impl PartialEq for Remedy {
     }
 }
 
+/// A slack of 1 ns in place of the one that threads start with.
+pub static SLACK: &Remedy = &REMEDIES[0];
+
 /// All of them, what costs least first.
 pub static REMEDIES: [Remedy; 4] = [
     Remedy {
         name: "slack 1 ns",
         words: TIMER_SLACK,
+        mends: "timer slack",
         applies: |before, after| {
             after.get(factor::SLACK) == Some("1ns")
                 && *after == before.clone().with(factor::SLACK, "1ns")
@@ -68,11 +77,13 @@ pub static REMEDIES: [Remedy; 4] = [
     Remedy {
         name: "hybrid sleep",
         words: HYBRID_SLEEP,
+        mends: TIGHT,
         applies: |before, after| is_way(after, Way::SleepsThenSpins) && rest(before) == rest(after),
     },
     Remedy {
         name: "real-time policy",
         words: REAL_TIME,
+        mends: "threads wait for their turn on a CPU",
         applies: |before, after| {
             // Real-time threads have no slack.
             let others = |f: &Factors| f.clone().without(factor::POLICY).without(factor::SLACK);
@@ -86,11 +97,17 @@ pub static REMEDIES: [Remedy; 4] = [
     Remedy {
         name: "spinning",
         words: SPINNING,
+        mends: TIGHT,
         applies: |before, after| is_way(after, Way::Spins) && rest(before) == rest(after),
     },
 ];
 
 impl Remedy {
+    /// Whether what it mends is a fault.
+    pub fn mends_a_fault(&self) -> bool {
+        self.mends != TIGHT
+    }
+
     /// Its place in the list: what costs less comes first.
     pub(super) fn place(&self) -> Option<usize> {
         REMEDIES.iter().position(|r| r == self)

@@ -20,10 +20,6 @@ pub const NAME: usize = 27;
 /// Columns of a verdict or a latency.
 pub const CELL: usize = 12;
 
-/// What the figures of the table of latencies are.
-pub const LATE_BY: &str =
-    "Late by: how late a sleep ends at a random moment; missed periods count.";
-
 /// Which machine, and how it was measured.
 pub fn head(data: &ReportData, width: usize) -> Vec<String> {
     let record = data.record();
@@ -51,8 +47,7 @@ pub fn head(data: &ReportData, width: usize) -> Vec<String> {
 /// The question of the screen, with its answer.
 pub fn trust(verdict: &str, why: &str, width: usize, paint: &Paint) -> Vec<String> {
     let line = format!("Can you trust time here?   {verdict}: {why}");
-    let indent = " ".repeat(27);
-    let wrapped = wrap(&line, width, "", &indent);
+    let wrapped = wrap(&line, width, "", "    ");
     let painted = wrapped.lines().map(|line| match verdict {
         "YES" => paint.good(line),
         _ => paint.warn(line),
@@ -110,10 +105,15 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
     };
     let row = |part: &Part| {
         let (name, state) = (part.name, part.state.word());
-        cut(
-            &format!("{name:<8}{state:<6}{}", plain(&part.sentence)),
-            width,
-        )
+        let sentence = plain(&part.sentence);
+        let mut line = format!("{name:<8}{state:<6}{sentence}");
+        // Whole clauses, of which the first matter most.
+        while line.chars().count() > width
+            && let Some((most, _)) = line.rsplit_once("; ")
+        {
+            line = most.to_owned();
+        }
+        cut(&line, width)
     };
     tompion_assess::parts::parts(&seen)
         .iter()
@@ -125,7 +125,7 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
 pub fn under(load: &str) -> String {
     match load {
         "idle" => "at rest".to_owned(),
-        load => format!("under load {}", plain(load)),
+        load => format!("under {} load", plain(load)),
     }
 }
 
@@ -142,7 +142,7 @@ pub fn table_row(name: &str, cells: impl Iterator<Item = String>, last: &str) ->
     }
     // Spaces at the end would be beyond the last column where the row is painted.
     if !last.is_empty() {
-        line.push_str("  ");
+        line.push(' ');
         line.push_str(last);
     }
     line

@@ -3,18 +3,20 @@
 //! A use is fit for a platform if it is under every load that was measured there: its cell is the worst of
 //! them. How late sleeps are has a line for each load.
 
+use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
 use tompion_assess::wall_clock::wall_clock;
 use tompion_model::{Cell, factor};
 
-use super::lines::{
-    CELL, LATE_BY, LINES, NAME, PLACES, alerts, cut, head, joined, late_in_words, late_title,
-    parts, table_row, trust, under, use_title,
-};
-use super::steps::{Shown, Step, steps, to_do, with};
+use super::cause;
+use super::fit::{Fit, taken, tightest, with_figure};
+use super::layout::{Body, lay_out, opening, uses_in};
+use super::lines::{CELL, NAME, cut, late_in_words, late_title, table_row, under, use_title};
+use super::steps::{Shown, Step, steps, with};
 use crate::data::ReportData;
 use crate::figures::{plain, plural};
 use crate::screen::{Paint, wrap};
+use crate::summary::worst;
 use crate::verdicts::{self, ByPlace, OfUse};
 
 /// Loads that have a line; further ones are in the report.
@@ -29,6 +31,7 @@ pub struct Platforms<'a> {
     by_place: ByPlace<'a>,
     /// One a place.
     lateness: Vec<Option<Lateness>>,
+    culprits: Vec<Vec<Culprit>>,
     advice: Vec<Step>,
 }
 
@@ -45,16 +48,20 @@ impl<'a> Platforms<'a> {
             lateness_of(&cells.collect::<Vec<_>>())
         };
         let lateness: Vec<Option<Lateness>> = places().map(late).collect();
+        let culprits = places().map(|i| cause::at_place(data, &at(i).collect::<Vec<_>>()));
+        let culprits: Vec<Vec<Culprit>> = culprits.collect();
         let shown = |i: usize| Shown {
             place: Some(&by_place.places[i]),
             lateness: lateness[i].as_ref(),
             profiles: at(i).collect(),
+            culprits: culprits[i].clone(),
         };
         let advice = steps(data, &places().map(shown).collect::<Vec<_>>());
         Some(Self {
             data,
             by_place,
             lateness,
+            culprits,
             advice,
         })
     }
@@ -62,37 +69,37 @@ impl<'a> Platforms<'a> {
     pub fn text(&self, width: usize, paint: &Paint) -> String {
         // As many columns as there is room for.
         let columns = ((width - NAME) / (CELL + 1)).min(self.by_place.places.len());
-        let mut lines = head(self.data, width);
-        lines.push(String::new());
-        let (verdict, why) = self.verdict();
-        lines.extend(trust(verdict, &why, width, paint));
-        let alerts = alerts(self.data, width);
-        lines.extend(alerts.iter().map(|line| paint.warn(line)));
-        let parts = parts(self.data, width);
-        if !parts.is_empty() {
-            lines.push(String::new());
-            lines.extend(parts);
-        }
-        lines.extend(self.late(columns, paint));
-        let end = self.end(columns, width, paint);
-        let needed = self.advice.len() + usize::from(!self.advice.is_empty()) * 3;
-        let room = LINES.saturating_sub(lines.len() + end.len() + needed + PLACES);
-        lines.extend(self.fit(columns, room, paint));
-        let room = LINES.saturating_sub(lines.len() + end.len() + PLACES);
-        lines.extend(to_do(&self.advice, width, room, paint));
-        lines.extend(end);
-        joined(lines)
+        let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
+        let is_fault = |found: &Vec<Culprit>| found.iter().any(Culprit::is_fault);
+        let body = Body {
+            late: self.late(columns, paint),
+            uses: self.by_place.uses.len(),
+            fit: Box::new(move |room| self.fit(columns, room, paint)),
+            steps: &self.advice,
+            nothing: match self.culprits.iter().any(is_fault) {
+                true => "nothing that this run knows of.",
+                false => "nothing to do.",
+            },
+            end: self.end(columns, width),
+        };
+        lay_out(opening, body, width, paint)
+    }
+
+    /// Whose fault it is, and where, in a line.
+    pub fn cause(&self) -> String {
+        let places = self.by_place.places.iter().map(String::as_str);
+        let found = self.culprits.iter().map(Vec::as_slice);
+        cause::line_of_places(&places.zip(found).collect::<Vec<_>>(), &self.advice)
     }
 
     /// One word, and the reasons.
     pub fn verdict(&self) -> (&'static str, String) {
         let uses = &self.by_place.uses;
-        let is_fit = |of_use: &&OfUse<'_>, place: usize| {
-            let at = of_use.at[place];
-            at.is_some_and(|p| matches!(p.outcome, Outcome::Pass | Outcome::WithRemedy))
+        let fit = |place: usize| {
+            let judged = uses.iter().filter_map(|of_use| of_use.at[place]);
+            Fit::of(judged.map(|p| (p.outcome, p.by_load.iter().collect())))
         };
-        let fit = |place: usize| uses.iter().filter(|of_use| is_fit(of_use, place)).count();
-        let fits: Vec<usize> = (0..self.by_place.places.len()).map(fit).collect();
+        let fits: Vec<Fit> = (0..self.by_place.places.len()).map(fit).collect();
         let n = uses.len();
         let clock = wall_clock(&self.data.record().header.environment);
         let clock_is_off = clock.is_some_and(|c| c.in_step == Some(false));
@@ -102,15 +109,19 @@ impl<'a> Platforms<'a> {
         }
         let named = self.by_place.places.iter().zip(&fits).enumerate();
         let named = named.take(MOST_COUNTED).map(|(i, (place, fit))| {
-            let uses = if i == 0 { " uses" } else { "" };
-            format!("{fit} of {n}{uses} on {}", plain(place))
+            let of = if i == 0 {
+                format!(" of {n} uses")
+            } else {
+                String::new()
+            };
+            let with = fit.with_steps(&self.advice);
+            format!("{}{of} on {}{with}", fit.as_it_is, plain(place))
         });
         let mut counted: Vec<String> = named.collect();
         let more = fits.len().saturating_sub(MOST_COUNTED);
         if more > 0 {
-            let others = &fits[MOST_COUNTED..];
-            let (least, most) = (others.iter().min(), others.iter().max());
-            let (least, most) = (least.copied().unwrap_or(0), most.copied().unwrap_or(0));
+            let others = || fits[MOST_COUNTED..].iter().map(|fit| fit.as_it_is);
+            let (least, most) = (others().min().unwrap_or(0), others().max().unwrap_or(0));
             let range = match least < most {
                 true => format!("{least} to {most}"),
                 false => least.to_string(),
@@ -118,14 +129,16 @@ impl<'a> Platforms<'a> {
             counted.push(format!("{range} on {more} more"));
         }
         clauses.push(format!("fit for {}", counted.join(", ")));
+        let judged = uses.iter().flat_map(|of_use| of_use.at.iter().flatten());
+        clauses.extend(tightest(&judged.copied().collect::<Vec<_>>()));
         match &self.by_place.loads[..] {
             ["idle"] => clauses.push("measured at rest only".to_owned()),
             [load] => clauses.push(format!("measured {} only", under(load))),
             loads => clauses.push(format!("each in the worst of {} loads", loads.len())),
         }
         let word = match (
-            fits.iter().all(|fit| *fit == n),
-            fits.iter().all(|fit| *fit == 0),
+            fits.iter().all(|fit| fit.as_it_is == n),
+            fits.iter().all(|fit| fit.all == 0),
         ) {
             (true, _) if !clock_is_off => "YES",
             (_, true) => "NO",
@@ -139,10 +152,7 @@ impl<'a> Platforms<'a> {
         let Some(first) = self.lateness.iter().take(columns).flatten().next() else {
             return Vec::new();
         };
-        let mut lines = vec![
-            String::new(),
-            self.heading(&late_title(first), columns, paint),
-        ];
+        let mut lines = vec![self.heading(&late_title(first), columns, paint)];
         for load in self.by_place.loads.iter().take(MOST_LOADS) {
             let cells = self.lateness.iter().take(columns).map(|lateness| {
                 let of_period = lateness.as_ref().filter(|l| l.period_ns == first.period_ns);
@@ -159,52 +169,39 @@ impl<'a> Platforms<'a> {
 
     /// What time is good enough for, a line each for as many uses as there is room for.
     fn fit(&self, columns: usize, room: usize, paint: &Paint) -> Vec<String> {
-        let mut lines = vec![String::new(), self.heading("Fit for", columns, paint)];
-        let uses = &self.by_place.uses;
-        let shown = match uses.len() + 2 <= room {
-            true => uses.len(),
-            false => room.saturating_sub(3),
-        };
-        for of_use in uses.iter().take(shown) {
+        let row = |of_use: &OfUse<'_>| {
             let cells = of_use.at.iter().take(columns).map(|at| match at {
                 Some(p) => self.in_words(p),
                 None => Outcome::NotMeasured.in_words().to_owned(),
             });
-            lines.push(table_row(&use_title(of_use.first()), cells, ""));
-        }
-        let more = (uses.len() - shown) as u64;
-        if more > 0 {
-            let more = plural(more, "more use", "more uses");
-            lines.push(format!("{} {more}: tompion report", uses.len() - shown));
-        }
-        lines
+            table_row(&use_title(of_use.first()), cells, "")
+        };
+        let worst = |of_use: &OfUse<'_>| {
+            let outcomes = of_use.at.iter().map(|at| at.map(|p| p.outcome));
+            let worst = outcomes.map(|o| o.unwrap_or(Outcome::NotMeasured)).max();
+            worst.unwrap_or(Outcome::NotMeasured)
+        };
+        let heading = self.heading("Fit for", columns, paint);
+        uses_in(heading, &self.by_place.uses, room, worst, row)
     }
 
     fn in_words(&self, p: &ProfileVerdict) -> String {
-        if p.outcome != Outcome::WithRemedy {
-            return p.outcome.in_words().to_owned();
+        match p.outcome {
+            Outcome::WithRemedy => with(&self.advice, p.by_load.iter().filter_map(taken)),
+            // Of the load that decides.
+            outcome => worst(p).map_or_else(|| outcome.in_words().to_owned(), with_figure),
         }
-        let taken = p
-            .by_load
-            .iter()
-            .filter(|l| l.outcome == Outcome::WithRemedy);
-        let remedies = taken.filter_map(|l| l.remedy.as_ref());
-        let remedies: Vec<&str> = remedies.map(|r| r.name.as_str()).collect();
-        with(&self.advice, &remedies)
     }
 
     /// What columns are called, what is left out, and how much is decided.
-    fn end(&self, columns: usize, width: usize, paint: &Paint) -> Vec<String> {
-        let mut lines = vec![String::new()];
+    fn end(&self, columns: usize, width: usize) -> Vec<String> {
+        let mut lines = Vec::new();
         let names = self.by_place.places.iter().take(columns).enumerate();
         let numbered = names.filter(|(_, name)| is_long(name));
         let numbered = numbered.map(|(i, name)| format!("[{}] {}", i + 1, plain(name)));
         let numbered: Vec<String> = numbered.collect();
         if !numbered.is_empty() {
             lines.push(cut(&numbered.join("   "), width));
-        }
-        if self.lateness.iter().take(columns).any(Option::is_some) {
-            lines.push(paint.dim(LATE_BY));
         }
         let loads = self.by_place.loads.len();
         let uses = self.by_place.uses.len();

@@ -1,25 +1,52 @@
-//! What to do now: what brings the clock in step, then the remedies that were shown to help, each with the
-//! load and the quantile at which it did.
+//! What to do now: one file each for the clock, for who takes the CPU, and for the remedies that were shown to help,
+//! each with the load and the quantile at which it did. What was not measured says so.
 
-use tompion_assess::verdict::remedies::{REMEDIES, Remedy};
-use tompion_assess::verdict::{
-    Lateness, LatenessRow, LoadVerdict, Outcome, ProfileVerdict, Remedied,
-};
-use tompion_assess::wall_clock::wall_clock;
-use tompion_model::format_ns;
+use tompion_assess::blame::Culprit;
+use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict};
 
-use super::lines::{cut, under};
+use super::lines::cut;
 use crate::data::ReportData;
-use crate::figures::{plain, quantile_name};
+use crate::figures::plain;
 use crate::screen::{Paint, wrap};
 
-/// Loads and uses that one step names for what it gains; further ones are in the report.
-const MOST_GAINS: usize = 6;
+/// What is said to gain where nothing was measured of it.
+const NOT_MEASURED: &str = "what it gains was not measured here";
+
+/// What a step mends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mends {
+    /// The clock.
+    Clock,
+    /// A host that takes the CPU.
+    Host,
+    /// A CPU quota.
+    Quota,
+    /// Other programs.
+    Programs,
+    /// What this remedy does, as verdicts name it.
+    With(&'static str),
+}
+
+impl Mends {
+    /// What mends this.
+    pub fn of(culprit: &Culprit) -> Option<Self> {
+        match culprit {
+            Culprit::Clock(_) => Some(Self::Clock),
+            Culprit::Host { .. } => Some(Self::Host),
+            Culprit::Quota => Some(Self::Quota),
+            Culprit::Programs(_) => Some(Self::Programs),
+            Culprit::Mended { remedy, .. } => Some(Self::With(remedy.name)),
+            Culprit::Kernel(_) | Culprit::Emulated(_) | Culprit::Loads(_) | Culprit::Limits(_) => {
+                None
+            }
+        }
+    }
+}
 
 /// Something to do.
+#[derive(Clone, Debug)]
 pub struct Step {
-    /// The remedy as verdicts name it; nothing for what helps the clock.
-    remedy: Option<&'static str>,
+    mends: Mends,
     what: String,
     /// What it was shown to do, and what it costs.
     effect: String,
@@ -27,115 +54,115 @@ pub struct Step {
     gain: String,
 }
 
-/// What one machine showed of remedies.
+impl Step {
+    /// One whose effect was not measured.
+    fn not_measured(mends: Mends, what: String) -> Self {
+        Self {
+            mends,
+            what,
+            effect: NOT_MEASURED.to_owned(),
+            gain: "not measured here".to_owned(),
+        }
+    }
+
+    /// One that mends this, for tests.
+    #[cfg(test)]
+    pub fn that(mends: Mends) -> Self {
+        Self::not_measured(mends, String::new())
+    }
+}
+
+/// What one machine showed.
 pub struct Shown<'a> {
     /// Its name among several; nothing where there is one.
     pub place: Option<&'a str>,
     pub lateness: Option<&'a Lateness>,
     pub profiles: Vec<&'a ProfileVerdict>,
+    pub culprits: Vec<Culprit>,
+}
+
+/// What may be done against one thing.
+struct Kind {
+    /// What to do by what these machines showed, where there is anything.
+    steps: fn(&ReportData, &[Shown<'_>]) -> Vec<Step>,
+}
+
+tompion_model::entries! {
+    /// What is at fault comes before what makes sleeps better than they need be, and of remedies what costs least.
+    static KINDS: [Kind] =
+        clock,
+        host,
+        quota,
+        programs,
+        remedies,
 }
 
 /// What to do by what these machines showed.
 pub fn steps(data: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
-    let remedies = REMEDIES.iter().filter_map(|remedy| of(remedy, shown));
-    clock_step(data).into_iter().chain(remedies).collect()
+    let of = |kind: &&Kind| (kind.steps)(data, shown);
+    KINDS.iter().flat_map(of).collect()
 }
 
-/// A remedy, if it helped somewhere or a verdict takes it.
-fn of(remedy: &'static Remedy, shown: &[Shown<'_>]) -> Option<Step> {
-    let mut gains = Vec::new();
-    for one in shown {
-        let mut found = late(one, remedy);
-        if found.is_empty() {
-            // Those of periods that the table of lateness does not have.
-            found = taken(one, remedy);
-        }
-        if let (Some(place), Some(first)) = (one.place, found.first_mut()) {
-            *first = format!("{}: {first}", plain(place));
-        }
-        gains.extend(found);
+/// The machines on which something is at fault, to precede what to do: `on a, b: `; nothing where there is one.
+fn places(shown: &[Shown<'_>], is_at_fault: impl Fn(&Culprit) -> bool) -> Option<String> {
+    let there = shown.iter().filter(|s| s.culprits.iter().any(&is_at_fault));
+    let named: Vec<Option<&str>> = there.map(|s| s.place).collect();
+    let names: Vec<String> = named.iter().flatten().map(|place| plain(place)).collect();
+    match (named.is_empty(), names.is_empty()) {
+        (true, _) => None,
+        (_, true) => Some(String::new()),
+        _ => Some(format!("on {}: ", names.join(", "))),
     }
-    let gain = gains.first()?.clone();
-    let more = gains.len().saturating_sub(MOST_GAINS);
-    gains.truncate(MOST_GAINS);
-    if more > 0 {
-        gains.push(format!("{more} more in the report"));
-    }
-    Some(Step {
-        remedy: Some(remedy.name),
-        what: format!("{}: {}", remedy.name, remedy.words.how),
-        effect: format!("{}; costs: {}", gains.join(", "), remedy.words.price),
-        gain,
-    })
 }
 
-/// Under which loads it helped at the period of the table, and by how much.
-fn late(shown: &Shown<'_>, remedy: &Remedy) -> Vec<String> {
-    let Some(lateness) = shown.lateness else {
-        return Vec::new();
-    };
-    let [before, rows @ ..] = &lateness.rows[..] else {
-        return Vec::new();
-    };
-    let Some(after) = rows
-        .iter()
-        .find(|row: &&LatenessRow| row.name == remedy.name)
-    else {
-        return Vec::new();
-    };
-    let each = lateness.loads.iter().enumerate().filter_map(|(i, load)| {
-        let (before, after) = (before.by_load[i]?, after.by_load[i]?);
-        let [from, to] = [before.late_ns?, after.late_ns?].map(format_ns);
-        let name = quantile_name(lateness.quantile);
-        let helps = after.helps;
-        helps.then(|| format!("{name} {} {from} \u{2192} {to}", under(load)))
-    });
-    each.collect()
+/// The number of the step that mends this.
+pub fn number(steps: &[Step], mends: Mends) -> Option<usize> {
+    let at = steps.iter().position(|step| step.mends == mends);
+    at.map(|at| at + 1)
 }
 
-/// Which uses it makes possible, under which loads.
-fn taken(shown: &Shown<'_>, remedy: &Remedy) -> Vec<String> {
-    let uses = shown.profiles.iter().flat_map(|p| {
-        p.by_load
-            .iter()
-            .filter_map(move |l| Some((*p, l, takes(l, remedy)?)))
-    });
-    let each = uses.map(|(p, l, with): (&ProfileVerdict, &LoadVerdict, &Remedied)| {
-        format!(
-            "{}: {} {} {} \u{2192} {}",
-            plain(&p.title),
-            quantile_name(l.quantile),
-            under(&l.load),
-            format_ns(l.estimate_ns),
-            format_ns(with.estimate_ns)
-        )
-    });
-    each.collect()
-}
-
-/// What a verdict has with this remedy, where it passes with it.
-fn takes<'a>(verdict: &'a LoadVerdict, remedy: &Remedy) -> Option<&'a Remedied> {
-    let with = verdict.remedy.as_ref();
-    with.filter(|with| verdict.outcome == Outcome::WithRemedy && with.name == remedy.name)
+/// The numbers of remedies among the steps, in order.
+pub fn numbers<'a>(steps: &[Step], remedies: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let is = |step: &Step, name: &str| matches!(step.mends, Mends::With(known) if known == name);
+    let number = |name: &str| steps.iter().position(|step| is(step, name));
+    let mut numbers: Vec<usize> = remedies.filter_map(number).map(|at| at + 1).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// `with 2`: verdicts name what to do by number.
-pub fn with(steps: &[Step], remedies: &[&str]) -> String {
-    let number = |name: &&str| steps.iter().position(|s| s.remedy == Some(*name));
-    let mut numbers: Vec<usize> = remedies.iter().filter_map(number).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let numbers: Vec<String> = numbers.iter().map(|i| (i + 1).to_string()).collect();
+pub fn with<'a>(steps: &[Step], remedies: impl Iterator<Item = &'a str>) -> String {
+    let numbers = numbers(steps, remedies);
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     match numbers.is_empty() {
         true => Outcome::WithRemedy.in_words().to_owned(),
         false => format!("with {}", numbers.join(", ")),
     }
 }
 
-/// The steps, numbered; without what they gain where there is no room for it.
-pub fn to_do(steps: &[Step], width: usize, room: usize, paint: &Paint) -> Vec<String> {
+/// `step 1`, `steps 1 and 2`; nothing without a number.
+pub fn by_number(numbers: &[usize]) -> Option<String> {
+    let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    match &texts[..] {
+        [] => None,
+        [one] => Some(format!("step {one}")),
+        [most @ .., last] => Some(format!("steps {} and {last}", most.join(", "))),
+    }
+}
+
+/// The steps, numbered; without what they gain where there is no room for it. Without any `nothing` says so.
+pub fn to_do(
+    steps: &[Step],
+    nothing: &str,
+    width: usize,
+    room: usize,
+    paint: &Paint,
+) -> Vec<String> {
     if steps.is_empty() {
-        return Vec::new();
+        let line = wrap(&format!("Do now: {nothing}"), width, "", "  ");
+        let lines = std::iter::once("").chain(line.lines());
+        return lines.map(str::to_owned).collect();
     }
     let mut lines = vec![String::new(), paint.bold("Do now")];
     let numbered = |(i, step): (usize, &Step)| {
@@ -177,28 +204,6 @@ fn parted<'t>(text: &'t str, mark: &str) -> [&'t str; 2] {
     text.split_once(mark).map_or([text, text], |(a, b)| [a, b])
 }
 
-/// What brings the clock in step, where it is not.
-fn clock_step(data: &ReportData) -> Option<Step> {
-    let clock = wall_clock(&data.record().header.environment);
-    let clock = clock.filter(|c| c.in_step == Some(false))?;
-    let remedy = clock.remedy?;
-    let off = clock.error_at_most_ns.map(|ns| format_ns(ns as f64));
-    let now = off.map_or_else(|| "no bound".to_owned(), |off| format!("at most {off}"));
-    Some(Step {
-        remedy: None,
-        what: match &remedy.steps[..] {
-            [] => remedy.what.clone(),
-            [one] => one.clone(),
-            [one, two] => format!("{one}, then {two}"),
-            [one, two, more @ ..] => {
-                format!("{one}, then {two}; {} more steps: tompion env", more.len())
-            }
-        },
-        effect: format!("{}; clock error now: {now}", remedy.what),
-        gain: format!("clock error now: {now}"),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,7 +211,7 @@ mod tests {
     #[test]
     fn where_there_is_little_room_each_step_has_a_line_with_what_it_gains() {
         let step = |what: &str, gain: &str| Step {
-            remedy: None,
+            mends: Mends::Clock,
             what: what.to_owned(),
             effect: format!("{gain}; costs: nothing"),
             gain: gain.to_owned(),
@@ -226,7 +231,7 @@ mod tests {
             ),
         ];
         let paint = Paint { color: false };
-        let lines = to_do(&steps, 60, 7, &paint);
+        let lines = to_do(&steps, "", 60, 7, &paint);
         assert_eq!(
             lines[2..],
             [
@@ -237,10 +242,12 @@ mod tests {
             ]
         );
         assert_eq!(
-            to_do(&steps, 60, 5, &paint).len(),
+            to_do(&steps, "", 60, 5, &paint).len(),
             5,
             "what they gain has no room"
         );
-        assert!(to_do(&steps, 100, 20, &paint).len() > 7);
+        assert!(to_do(&steps, "", 100, 20, &paint).len() > 7);
+        let nothing = to_do(&[], "nothing to do.", 100, 20, &paint);
+        assert_eq!(nothing, ["", "Do now: nothing to do."]);
     }
 }

@@ -52,6 +52,8 @@ struct VerdictJson {
     trusted: &'static str,
     /// Why, in a sentence.
     why: String,
+    /// Whose fault it is, in a sentence, with the step of the screen that mends it; empty where nothing tells.
+    cause: String,
     /// Clock, host, kernel, and what else ran; empty for a run of several platforms.
     parts: Vec<PartJson>,
     /// Each use.
@@ -197,6 +199,7 @@ impl VerdictJson {
             complete: record.status == Status::Complete,
             trusted,
             why,
+            cause: answer::cause(data),
             parts: parts.collect(),
             uses: uses.collect(),
             uses_left_out: all.len().saturating_sub(MOST_USES),

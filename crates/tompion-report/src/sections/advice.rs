@@ -6,7 +6,7 @@ use tompion_stats::BlockRange;
 use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Item, Items, Media};
 use crate::data::ReportData;
-use crate::figures::{times, times_to_times};
+use crate::figures::{quantile_name, times, times_to_times};
 
 pub(super) static ENTRY: Section = Section {
     name: "advice",
@@ -39,9 +39,10 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             };
             Item {
                 figure: format!(
-                    "{} → {} median",
+                    "{} → {} {}",
                     or_range(a.before_ns, a.before_range_ns),
-                    or_range(a.after_ns, a.after_range_ns)
+                    or_range(a.after_ns, a.after_range_ns),
+                    quantile_name(a.quantile)
                 ),
                 sure: a.effective,
                 text: a.sentence.clone(),
@@ -65,7 +66,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     vec![Content::Items(Items::Cards, items).into()]
 }
 
-/// A median, or from which block's to which where blocks disagree.
+/// A quantile, or from which block's to which where blocks disagree.
 fn or_range(ns: f64, range_ns: Option<[f64; 2]>) -> String {
     let range = range_ns.map(|[low, high]| BlockRange { low, high });
     range.map_or_else(|| format_ns(ns), range_in_words)

@@ -117,6 +117,31 @@ fn a_remedy_is_taken_by_the_first_block_and_judged_by_the_others() {
 }
 
 #[test]
+fn of_two_remedies_that_do_the_one_that_costs_less_is_named() {
+    // In its first block the slack met a pause, by which the hybrid sleep is judged; both do in all others.
+    let slack = |others: i64| {
+        let mut blocks = vec![vec![others; 1_000]; 8];
+        blocks[0] = [60_000, 120_000].repeat(500);
+        let sleep = Planted::wake_up("clock-nanosleep-abs", "1ms", "idle");
+        sleep.slack("1ns").each_block(&blocks)
+    };
+    let of = |slack: Cell| {
+        let all = [
+            steady("tompion-hybrid", "1ms", "idle", 300),
+            slack,
+            slacked("default", "1ms", 150_000),
+        ];
+        verdict_of("control-1khz", &all)
+    };
+    assert_eq!(remedy_of(&of(slack(60_000))), ("slack 1 ns", Outcome::Pass));
+    // What the first block said holds for the others.
+    assert_eq!(
+        remedy_of(&of(slack(120_000))),
+        ("hybrid sleep", Outcome::Pass)
+    );
+}
+
+#[test]
 fn a_real_time_policy_is_known_by_the_factors_that_runs_have() {
     let key = |slack: Option<&str>, policy: Option<&str>| {
         let mut key = Planted::wake_up("clock-nanosleep-abs", "20ms", "busy")

@@ -18,6 +18,7 @@ pub fn verdict(load: &str, outcome: Outcome, estimate_ns: f64) -> LoadVerdict {
         high_ns: Some(estimate_ns * 1.2),
         blocks_low_ns: None,
         blocks_high_ns: None,
+        late_share: 0.0,
         samples: 16_000,
         watched_ns: 18_000_000_000,
         samples_missing: if outcome == Outcome::Inconclusive {

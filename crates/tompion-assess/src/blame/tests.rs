@@ -1,0 +1,315 @@
+//! Who is blamed on machines of which it is known what is wrong with them.
+
+use tompion_cause::Cause;
+use tompion_model::{Factors, Synchronisation, Throttling, TimeKeeping};
+
+use super::*;
+use crate::parts::planted::{MS, Machine, SECOND, cpu_use, trial};
+use crate::verdict::Remedied;
+
+/// One use at p99 beside one load: its limit, the share of sleeps later than that, and how it came out.
+fn judged(load: &str, limit_ns: f64, late_share: f64, outcome: Outcome) -> LoadVerdict {
+    LoadVerdict {
+        load: load.to_owned(),
+        outcome,
+        as_it_is: outcome,
+        remedy: None,
+        limit_ns,
+        quantile: 0.99,
+        estimate_ns: 2.0 * limit_ns,
+        low_ns: None,
+        high_ns: None,
+        blocks_low_ns: None,
+        blocks_high_ns: None,
+        late_share,
+        samples: 1_000,
+        watched_ns: SECOND,
+        samples_missing: 0,
+        reason: None,
+        fails_beside_others: false,
+    }
+}
+
+fn fails(limit_ns: f64, late_share: f64) -> LoadVerdict {
+    judged("idle", limit_ns, late_share, Outcome::Fail)
+}
+
+/// The same with a remedy whose quantile is this.
+fn with(remedy: &str, outcome: Outcome, estimate_ns: f64, before: LoadVerdict) -> LoadVerdict {
+    let of_all = match outcome {
+        Outcome::Pass => Outcome::WithRemedy,
+        _ => before.outcome,
+    };
+    LoadVerdict {
+        outcome: of_all,
+        remedy: Some(Remedied {
+            name: remedy.to_owned(),
+            method: Factors::new(),
+            outcome,
+            estimate_ns,
+            samples: 1_000,
+            watched_ns: SECOND,
+            samples_missing: 0,
+            reason: None,
+        }),
+        ..before
+    }
+}
+
+/// What is blamed on a machine for uses, each with its verdicts.
+fn blamed<const N: usize>(machine: &Machine, uses: [Vec<LoadVerdict>; N]) -> Vec<String> {
+    let uses = uses.map(|by_load| ProfileVerdict {
+        name: String::new(),
+        title: String::new(),
+        platform: None,
+        placement: None,
+        requirement: String::new(),
+        source: String::new(),
+        outcome: Outcome::Fail,
+        as_it_is: Outcome::Fail,
+        method: None,
+        missed_filled: false,
+        by_load,
+    });
+    let all: Vec<&ProfileVerdict> = uses.iter().collect();
+    let found = culprits(&machine.seen(), &all);
+    found.iter().map(Culprit::in_words).collect()
+}
+
+const US: f64 = 1e3;
+
+#[test]
+fn where_no_use_fails_and_no_part_nobody_is_blamed() {
+    let pass = judged("idle", 12.0 * US, 0.0, Outcome::Pass);
+    let open = judged("busy", 12.0 * US, 0.02, Outcome::Inconclusive);
+    assert!(blamed(&Machine::fine(), [vec![pass, open]]).is_empty());
+}
+
+#[test]
+fn on_a_machine_without_a_fault_it_is_the_limits() {
+    let tight = || {
+        vec![
+            fails(12.0 * US, 0.02),
+            judged("busy", 12.0 * US, 1.0, Outcome::Fail),
+        ]
+    };
+    let told = blamed(&Machine::fine(), [tight(), tight()]);
+    assert_eq!(
+        told,
+        ["2 uses have limits tighter than this machine sleeps"]
+    );
+}
+
+#[test]
+fn what_fails_beside_a_load_alone_is_the_loads() {
+    let pass = judged("idle", 100.0 * US, 0.0, Outcome::Pass);
+    let beside = |load| judged(load, 100.0 * US, 0.3, Outcome::Fail);
+    let told = blamed(&Machine::fine(), [vec![pass, beside("busy"), beside("io")]]);
+    assert_eq!(told, ["the loads busy, io themselves delay sleeps"]);
+}
+
+#[test]
+fn a_clock_that_is_off_comes_first() {
+    let mut machine = Machine::fine();
+    machine.environment.time_keeping = Some(TimeKeeping::default());
+    machine.environment.synchronisation = Some(Synchronisation::default());
+    let told = blamed(&machine, [vec![fails(12.0 * US, 0.02)]]);
+    assert_eq!(
+        told,
+        [
+            "clock not synchronised",
+            "1 use has a limit tighter than this machine sleeps"
+        ]
+    );
+}
+
+fn paused(ns: u64, longest_ns: u64) -> Machine {
+    let mut machine = Machine::fine();
+    machine.trials[0] = trial("idle", &[(Cause::Unseen, ns, longest_ns)]);
+    machine
+}
+
+#[test]
+fn a_host_that_pauses_the_guest_is_blamed_for_what_its_pauses_explain() {
+    // A quarter of the time, 400 ms at once.
+    let machine = paused(5_000 * MS, 400 * MS);
+    let told = blamed(&machine, [vec![fails(5e6, 0.4), fails(120.0, 1.0)]]);
+    assert_eq!(
+        told,
+        [
+            "the host takes the CPU (25 %, up to 400 ms at once); nothing in this guest can mend that"
+        ]
+    );
+}
+
+#[test]
+fn a_host_is_not_blamed_for_more_than_its_pauses() {
+    let limits = ["1 use has a limit tighter than this machine sleeps"];
+    // Its pauses are shorter than the limit, which is exceeded all the same.
+    let short = paused(300 * MS, 2 * MS);
+    assert_eq!(blamed(&short, [vec![fails(3e6, 0.1)]]), limits);
+    // They are long, and far too few.
+    let few = paused(20 * MS, 20 * MS);
+    assert_eq!(blamed(&few, [vec![fails(12.0 * US, 0.3)]]), limits);
+    // They are what it takes to fail, and not what makes most sleeps late: both are at fault, and behind the pauses
+    // nobody sees what the other is.
+    let both = paused(400 * MS, 20 * MS);
+    let slack = with("slack 1 ns", Outcome::Pass, 5.0 * US, fails(12.0 * US, 0.9));
+    let told = blamed(&both, [vec![fails(12.0 * US, 0.9)], vec![slack]]);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with("the host takes") && told[1] == "timer slack");
+    // What is fine is not blamed, be it ever so convenient.
+    let fine = paused(100 * MS, MS / 2);
+    let mut tight = fails(12.0 * US, 0.002);
+    tight.quantile = 0.999;
+    assert_eq!(blamed(&fine, [vec![tight]]), limits);
+}
+
+#[test]
+fn what_nobody_here_can_have_taken_is_most_likely_the_hosts() {
+    let mut machine = Machine::fine();
+    machine.trials[0] = trial("idle", &[(Cause::Unknown, 5_000 * MS, 400 * MS)]);
+    let told = blamed(&machine, [vec![fails(5e6, 0.3)]]);
+    assert!(told[0].starts_with("most likely the host takes the CPU (25 %, up to 400 ms"));
+    // Steal of which nobody saw how it came is the host's all the same.
+    let mut machine = Machine::fine();
+    machine.trials[0].findings = Default::default();
+    machine.trials[0].cpu_use.as_mut().unwrap().stolen_ns = Some(8 * SECOND);
+    let told = blamed(&machine, [vec![fails(5e6, 0.3)]]);
+    assert!(
+        told[0].starts_with("the host takes the CPU (20 %);"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn other_programs_are_named_and_the_host_beside_them_is_not() {
+    let mut machine = Machine::fine();
+    let taken = [
+        (Cause::Preempted, 10 * SECOND, 4 * MS),
+        (Cause::Stolen, 80 * MS, MS / 10),
+    ];
+    machine.trials[0] = trial("idle", &taken);
+    machine.trials[0].cpu_use = Some(cpu_use(20 * SECOND, &[("transcode", 20 * SECOND)]));
+    let told = blamed(&machine, [vec![fails(781.0 * US, 0.05)]]);
+    assert_eq!(told, ["other programs on this machine (transcode)"]);
+    // A failure that was taken back since it is theirs.
+    let mut taken_back = judged("idle", 781.0 * US, 0.05, Outcome::Inconclusive);
+    taken_back.fails_beside_others = true;
+    let told = blamed(&machine, [vec![taken_back]]);
+    assert_eq!(told, ["other programs on this machine (transcode)"]);
+    // Their slices are shorter than this limit.
+    let told = blamed(&machine, [vec![fails(5e6, 0.05)]]);
+    assert_eq!(told, ["1 use has a limit tighter than this machine sleeps"]);
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_blamed() {
+    let mut machine = Machine::fine();
+    machine.environment.cgroup.quota_cpus = Some(0.5);
+    machine.environment.cgroup.period_us = Some(100_000);
+    machine.throttling = Some(Throttling {
+        periods: 700,
+        throttled_periods: 350,
+        throttled_ns: 17 * SECOND,
+    });
+    assert_eq!(blamed(&machine, [vec![fails(5e6, 0.3)]]), ["the CPU quota"]);
+}
+
+#[test]
+fn what_a_remedy_mends_is_named_by_it_with_what_is_not_shown_yet() {
+    let slack = |outcome, estimate_ns, before| with("slack 1 ns", outcome, estimate_ns, before);
+    let uses = || {
+        [
+            vec![slack(Outcome::Pass, 5.0 * US, fails(40.0 * US, 0.9))],
+            // Too few samples, and within the limit.
+            vec![slack(
+                Outcome::Inconclusive,
+                5.0 * US,
+                fails(40.0 * US, 0.9),
+            )],
+            // Not within the limit.
+            vec![slack(Outcome::Inconclusive, 5.0 * US, fails(2.0 * US, 0.9))],
+        ]
+    };
+    let all: Vec<ProfileVerdict> = Vec::new();
+    assert!(culprits(&Machine::fine().seen(), &all.iter().collect::<Vec<_>>()).is_empty());
+    let told = blamed(&Machine::fine(), uses());
+    assert_eq!(
+        told,
+        [
+            "timer slack",
+            "1 use has a limit tighter than this machine sleeps"
+        ]
+    );
+    let mut suspects = Suspects {
+        takers: Vec::new(),
+        mended: Vec::new(),
+        kernel: None,
+        slack_ns: 0,
+        emulated: None,
+        loads: Vec::new(),
+        limits: 0,
+    };
+    let profile = ProfileVerdict {
+        name: String::new(),
+        title: String::new(),
+        platform: None,
+        placement: None,
+        requirement: String::new(),
+        source: String::new(),
+        outcome: Outcome::Fail,
+        as_it_is: Outcome::Fail,
+        method: None,
+        missed_filled: false,
+        by_load: Vec::new(),
+    };
+    for judged in uses().iter().flatten() {
+        suspects.count(&profile, judged);
+    }
+    let [(remedy, passes, all)] = suspects.mended[..] else {
+        panic!("one remedy")
+    };
+    assert_eq!((remedy.name, passes, all), ("slack 1 ns", 1, 2));
+    // What spinning mends is no fault.
+    let spun = with("spinning", Outcome::Pass, 60.0, fails(120.0, 1.0));
+    let uses = [vec![spun]];
+    assert_eq!(
+        blamed(&Machine::fine(), uses),
+        ["limits tighter than the kernel sleeps"]
+    );
+}
+
+#[test]
+fn a_kernel_without_timers_and_an_imitated_processor_are_blamed() {
+    let mut machine = Machine::fine();
+    machine.environment.clock.clocksource = Some("jiffies".to_owned());
+    let told = blamed(&machine, [vec![fails(12.0 * US, 1.0)]]);
+    assert_eq!(told, ["the kernel's settings (no high-resolution timers)"]);
+    let mut machine = Machine::fine();
+    machine.environment.virtualization.emulated = Some("QEMU".to_owned());
+    let told = blamed(&machine, [vec![fails(12.0 * US, 1.0)]]);
+    assert_eq!(told, ["a processor that is imitated (QEMU)"]);
+}
+
+#[test]
+fn a_slack_larger_than_the_limit_is_the_fault_whatever_was_measured_in_its_place() {
+    let uses = || {
+        [vec![with(
+            "hybrid sleep",
+            Outcome::Pass,
+            12.0 * US,
+            fails(40.0 * US, 0.9),
+        )]]
+    };
+    let mut machine = Machine::fine();
+    machine.environment.clock.timer_slack_ns = Some(250_000);
+    assert_eq!(blamed(&machine, uses()), ["timer slack"]);
+    machine.environment.clock.timer_slack_ns = Some(20_000);
+    let tight = ["limits tighter than the kernel sleeps"];
+    assert_eq!(blamed(&machine, uses()), tight);
+    // Real-time threads have none.
+    machine.environment.clock.timer_slack_ns = Some(250_000);
+    machine.environment.scheduling.policy = Some("fifo".to_owned());
+    assert_eq!(blamed(&machine, uses()), tight);
+}

@@ -1,0 +1,192 @@
+//! What uses are fit for: how many, with which steps, and up to which limit they fail.
+
+use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict};
+use tompion_model::format_ns;
+
+use super::steps::{Step, by_number, numbers};
+
+/// How many uses are fit: as they are, and with which steps.
+#[derive(Default)]
+pub struct Fit {
+    /// As they are.
+    pub as_it_is: usize,
+    /// These and those with a remedy.
+    pub all: usize,
+    remedies: Vec<String>,
+}
+
+impl Fit {
+    /// Of uses by what they come to: the outcome, and the remedies that are taken.
+    pub fn of<'v>(uses: impl Iterator<Item = (Outcome, Vec<&'v LoadVerdict>)>) -> Self {
+        let mut fit = Self::default();
+        for (outcome, judged) in uses {
+            fit.as_it_is += usize::from(outcome == Outcome::Pass);
+            fit.all += usize::from(matches!(outcome, Outcome::Pass | Outcome::WithRemedy));
+            if outcome == Outcome::WithRemedy {
+                fit.remedies
+                    .extend(judged.into_iter().filter_map(taken).map(str::to_owned));
+            }
+        }
+        fit
+    }
+
+    /// ` (7 with steps 1 and 2)`; nothing where none is needed.
+    pub fn with_steps(&self, steps: &[Step]) -> String {
+        let numbers = numbers(steps, self.remedies.iter().map(String::as_str));
+        let with = by_number(&numbers).unwrap_or_else(|| "a remedy".to_owned());
+        match self.all > self.as_it_is {
+            true => format!(" ({} with {with})", self.all),
+            false => String::new(),
+        }
+    }
+}
+
+/// The remedy with which a verdict passes.
+pub fn taken(judged: &LoadVerdict) -> Option<&str> {
+    let remedy = judged.remedy.as_ref();
+    let taken = remedy.filter(|_| judged.outcome == Outcome::WithRemedy);
+    taken.map(|r| r.name.as_str())
+}
+
+/// Up to which limit uses fail, where all that do have tighter limits than those that do not.
+pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
+    let limits = |fails: bool| {
+        let of = profiles.iter().filter(move |p| {
+            let name = &p.name;
+            let everywhere = profiles.iter().filter(|other| other.name == *name);
+            let mut judged = everywhere.flat_map(|p| &p.by_load);
+            judged.any(|l| l.outcome == Outcome::Fail) == fails
+        });
+        of.filter_map(|p| Some(p.by_load.first()?.limit_ns))
+    };
+    let most = limits(true).reduce(f64::max)?;
+    let least = limits(false).reduce(f64::min)?;
+    let is_few = limits(true).count() < limits(false).count();
+    let only = if is_few { "only " } else { "" };
+    (most < least).then(|| format!("{only}limits of {} and less fail", format_ns(most)))
+}
+
+/// A verdict by its outcome, with how late it is where that is what counts.
+pub fn with_figure(judged: &LoadVerdict) -> String {
+    let late = judged.supported_estimate_ns().map(format_ns);
+    match (judged.outcome, late) {
+        (Outcome::Fail, Some(late)) => format!("FAIL {late}"),
+        (Outcome::NearLimit, Some(late)) => format!("near {late}"),
+        (outcome, _) => outcome.in_words().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tompion_assess::verdict::Remedied;
+    use tompion_model::Factors;
+
+    use super::super::steps::Mends;
+    use super::*;
+
+    /// A use under one load, that late.
+    fn judged(outcome: Outcome, limit_ns: f64, remedy: Option<&str>) -> LoadVerdict {
+        LoadVerdict {
+            load: "idle".into(),
+            outcome,
+            as_it_is: outcome,
+            remedy: remedy.map(|name| Remedied {
+                name: name.to_owned(),
+                method: Factors::new(),
+                outcome: Outcome::Pass,
+                estimate_ns: 1.0,
+                samples: 1_000,
+                watched_ns: 1,
+                samples_missing: 0,
+                reason: None,
+            }),
+            limit_ns,
+            quantile: 0.99,
+            estimate_ns: 12_400.0,
+            low_ns: None,
+            high_ns: None,
+            blocks_low_ns: None,
+            blocks_high_ns: None,
+            late_share: 0.0,
+            samples: 1_000,
+            watched_ns: 1,
+            samples_missing: 0,
+            reason: None,
+            fails_beside_others: false,
+        }
+    }
+
+    #[test]
+    fn what_is_fit_with_a_step_only_is_counted_apart() {
+        let steps = [
+            Mends::Clock,
+            Mends::With("slack 1 ns"),
+            Mends::With("spinning"),
+        ];
+        let steps = steps.map(Step::that);
+        let of = |all: &[(Outcome, Option<&str>)]| {
+            let all: Vec<LoadVerdict> = all.iter().map(|(o, r)| judged(*o, 1e3, *r)).collect();
+            let fit = Fit::of(all.iter().map(|l| (l.outcome, vec![l])));
+            (fit.as_it_is, fit.with_steps(&steps))
+        };
+        use Outcome::{Fail, Pass, WithRemedy};
+        let none = [(Pass, None), (Fail, Some("slack 1 ns"))];
+        assert_eq!(of(&none), (1, String::new()));
+        let one = [(Pass, None), (WithRemedy, Some("slack 1 ns"))];
+        assert_eq!(of(&one), (1, " (2 with step 2)".to_owned()));
+        let both = [
+            (WithRemedy, Some("spinning")),
+            (WithRemedy, Some("slack 1 ns")),
+        ];
+        assert_eq!(of(&both), (0, " (2 with steps 2 and 3)".to_owned()));
+    }
+
+    #[test]
+    fn how_late_stands_by_what_fails_and_by_what_is_near() {
+        let of = |outcome| with_figure(&judged(outcome, 12_000.0, None));
+        assert_eq!(of(Outcome::Fail), "FAIL 12.4 µs");
+        assert_eq!(of(Outcome::NearLimit), "near 12.4 µs");
+        assert_eq!(of(Outcome::Pass), "pass");
+        // Of so few samples no quantile is known.
+        let mut few = judged(Outcome::Fail, 12_000.0, None);
+        few.samples = 80;
+        assert_eq!(with_figure(&few), "FAIL");
+    }
+
+    #[test]
+    fn limits_up_to_which_uses_fail_are_named_where_they_are_the_tightest() {
+        let of = |all: &[(&str, f64, Outcome)]| {
+            let one = |(name, limit_ns, outcome): &(&str, f64, Outcome)| ProfileVerdict {
+                name: (*name).to_owned(),
+                title: String::new(),
+                platform: None,
+                placement: None,
+                requirement: String::new(),
+                source: String::new(),
+                outcome: *outcome,
+                as_it_is: *outcome,
+                method: None,
+                missed_filled: false,
+                by_load: vec![judged(*outcome, *limit_ns, None)],
+            };
+            let all: Vec<ProfileVerdict> = all.iter().map(one).collect();
+            tightest(&all.iter().collect::<Vec<_>>())
+        };
+        use Outcome::{Fail, Inconclusive, Pass};
+        let sound = [
+            ("a", 1e3, Fail),
+            ("b", 12e3, Inconclusive),
+            ("c", 1e6, Pass),
+        ];
+        assert_eq!(of(&sound).unwrap(), "only limits of 1.00 µs and less fail");
+        let most = [("a", 1e3, Fail), ("b", 12e3, Fail), ("c", 1e6, Pass)];
+        assert_eq!(of(&most).unwrap(), "limits of 12.0 µs and less fail");
+        let mixed = [("a", 1e3, Pass), ("b", 12e3, Fail), ("c", 1e6, Pass)];
+        assert_eq!(of(&mixed), None);
+        assert_eq!(of(&sound[..1]), None, "all fail");
+        assert_eq!(of(&sound[1..]), None, "none fails");
+        // What fails on one of two platforms fails.
+        let twice = [("a", 1e3, Pass), ("a", 1e3, Fail), ("b", 1e6, Pass)];
+        assert!(of(&twice).is_some());
+    }
+}

@@ -1,0 +1,206 @@
+//! What both kinds of answer have on their screen, and what gives way where there is no room.
+
+use tompion_assess::verdict::Outcome;
+
+use super::lines::{LINES, PLACES, alerts, head, joined, parts, trust};
+use super::steps::{Step, to_do};
+use crate::data::ReportData;
+use crate::figures::plural;
+use crate::screen::{Paint, wrap};
+
+/// Uses that have a line before anything else gives way.
+const USES: usize = 9;
+
+/// What the figures of both tables are.
+const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count. FAIL: at its own quantile.";
+
+/// What a screen says between its opening and its end.
+pub struct Body<'a> {
+    /// How late sleeps are: a heading and rows.
+    pub late: Vec<String>,
+    /// How many uses there are.
+    pub uses: usize,
+    /// A heading and the uses, in so many lines at most.
+    pub fit: Box<dyn Fn(usize) -> Vec<String> + 'a>,
+    /// What to do.
+    pub steps: &'a [Step],
+    /// What is said where there is nothing to do.
+    pub nothing: &'a str,
+    /// How much is decided, and what is left out.
+    pub end: Vec<String>,
+}
+
+/// The screen, in at most [`LINES`] lines: where these do not hold all of it, first what explains the figures gives
+/// way, then remedies in the table of latencies, then uses.
+pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
+    let Body {
+        mut late,
+        uses,
+        fit,
+        steps,
+        nothing,
+        end,
+    } = body;
+    let explained = wrap(LATE_BY, width, "", "  ");
+    let mut explained: Vec<String> = match late.is_empty() {
+        true => Vec::new(),
+        false => explained.lines().map(|line| paint.dim(line)).collect(),
+    };
+    let least = to_do(steps, nothing, width, 0, paint).len();
+    // An empty line precedes each of the tables and the end.
+    let room = |late: &[String], explained: &[String]| {
+        let late = late.len() + usize::from(!late.is_empty());
+        let taken = opening.len() + late + least + explained.len() + end.len() + 1 + PLACES;
+        LINES.saturating_sub(taken + 1)
+    };
+    let needed = 1 + uses.min(USES) + usize::from(uses > USES);
+    if room(&late, &explained) < needed {
+        explained.clear();
+    }
+    while room(&late, &explained) < needed && late.len() > 2 {
+        late.pop();
+    }
+    let fit = fit(room(&late, &explained).max(3));
+    let mut lines = opening;
+    for table in [late, fit] {
+        if !table.is_empty() {
+            lines.push(String::new());
+            lines.extend(table);
+        }
+    }
+    let last = explained.len() + end.len() + 1;
+    let room = LINES.saturating_sub(lines.len() + last + PLACES);
+    // What a step gains says more than what explains the figures.
+    let whole = to_do(steps, nothing, width, usize::MAX, paint).len();
+    let spared = match whole > room && whole <= room + explained.len() {
+        true => std::mem::take(&mut explained).len(),
+        false => 0,
+    };
+    lines.extend(to_do(steps, nothing, width, room + spared, paint));
+    lines.push(String::new());
+    lines.extend(explained);
+    lines.extend(end);
+    joined(lines)
+}
+
+/// What both begin with: the machine, whether time can be trusted, why not, what must not be overlooked, and the parts
+/// of one machine.
+pub fn opening(
+    data: &ReportData,
+    (verdict, why): &(&str, String),
+    cause: &str,
+    width: usize,
+    paint: &Paint,
+) -> Vec<String> {
+    let mut lines = head(data, width);
+    lines.push(String::new());
+    lines.extend(trust(verdict, why, width, paint));
+    let cause = wrap(cause, width, "", "  ");
+    lines.extend(cause.lines().map(|line| paint.bold(line)));
+    let alerts = alerts(data, width);
+    lines.extend(alerts.iter().map(|line| paint.warn(line)));
+    let parts = parts(data, width);
+    if !parts.is_empty() {
+        lines.push(String::new());
+        lines.extend(parts);
+    }
+    lines
+}
+
+/// The uses in at most `room` lines with their heading: where these do not hold all, what fails first, then what is
+/// open, and how many more there are.
+pub fn uses_in<T>(
+    heading: String,
+    uses: &[T],
+    room: usize,
+    outcome: impl Fn(&T) -> Outcome,
+    row: impl Fn(&T) -> String,
+) -> Vec<String> {
+    let mut lines = vec![heading];
+    if uses.len() < room {
+        lines.extend(uses.iter().map(row));
+        return lines;
+    }
+    let mut sorted: Vec<&T> = uses.iter().collect();
+    sorted.sort_by_key(|of_use| std::cmp::Reverse(outcome(of_use)));
+    let shown = room.saturating_sub(2);
+    lines.extend(sorted.iter().take(shown).map(|of_use| row(of_use)));
+    let more = uses.len() - shown;
+    let noun = plural(more as u64, "more use", "more uses");
+    lines.push(format!("and {more} {noun}: tompion report"));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::steps::Mends;
+    use super::*;
+
+    const PAINT: Paint = Paint { color: false };
+
+    fn laid_out(opening: usize, late: usize, uses: usize, steps: usize) -> Vec<String> {
+        let of = |what: &str, n: usize| (0..n).map(|i| format!("{what} {i}")).collect::<Vec<_>>();
+        let all: Vec<usize> = (0..uses).collect();
+        let steps: Vec<Step> = (0..steps).map(|_| Step::that(Mends::Clock)).collect();
+        let body = Body {
+            late: of("late", late),
+            uses,
+            fit: Box::new(move |room| {
+                let outcome = |i: &usize| match i % 2 {
+                    0 => Outcome::Pass,
+                    _ => Outcome::Fail,
+                };
+                uses_in("Fit".to_owned(), &all, room, outcome, |i| {
+                    format!("use {i}")
+                })
+            }),
+            steps: &steps,
+            nothing: "nothing to do.",
+            end: of("end", 1),
+        };
+        let text = lay_out(of("opening", opening), body, 80, &PAINT);
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn count(lines: &[String], what: &str) -> usize {
+        lines.iter().filter(|line| line.starts_with(what)).count()
+    }
+
+    #[test]
+    fn what_explains_gives_way_first_then_remedies_then_uses() {
+        let roomy = laid_out(10, 4, 9, 1);
+        assert!(roomy.len() + PLACES <= LINES && count(&roomy, "Late by") == 1);
+        let tight = laid_out(14, 4, 9, 3);
+        assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
+        assert_eq!(
+            [
+                count(&tight, "Late by"),
+                count(&tight, "late"),
+                count(&tight, "use")
+            ],
+            [0, 4, 9]
+        );
+        let tighter = laid_out(16, 4, 9, 3);
+        assert!(tighter.len() + PLACES <= LINES, "{tighter:#?}");
+        assert_eq!([count(&tighter, "late"), count(&tighter, "use")], [2, 9]);
+        let none = laid_out(14, 4, 9, 0);
+        assert_eq!(count(&none, "Do now: nothing to do."), 1);
+    }
+
+    #[test]
+    fn of_very_many_uses_those_that_fail_come_first_and_the_others_are_counted() {
+        for uses in [10, 30, 60, 1_000] {
+            let lines = laid_out(14, 4, uses, 2);
+            assert!(lines.len() + PLACES <= LINES, "{lines:#?}");
+            let shown: Vec<&String> = lines.iter().filter(|l| l.starts_with("use ")).collect();
+            let more = format!("and {} more uses: tompion report", uses - shown.len());
+            match uses {
+                10 => assert_eq!(shown.len(), 10),
+                _ => assert!(lines.contains(&more) && shown.len() >= 9, "{lines:#?}"),
+            }
+        }
+        let lines = laid_out(14, 4, 60, 2);
+        let shown: Vec<&String> = lines.iter().filter(|l| l.starts_with("use ")).collect();
+        assert_eq!([shown[0].as_str(), shown[1].as_str()], ["use 1", "use 3"]);
+    }
+}

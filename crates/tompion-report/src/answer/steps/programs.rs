@@ -1,0 +1,33 @@
+//! What to do about other programs that take the CPU.
+
+use tompion_assess::blame::Culprit;
+
+use super::{Kind, Mends, Shown, Step, places};
+use crate::data::ReportData;
+
+pub(super) static ENTRY: Kind = Kind { steps };
+
+fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
+    let mut names: Vec<&str> = Vec::new();
+    for culprit in shown.iter().flat_map(|s| &s.culprits) {
+        if let Culprit::Programs(found) = culprit {
+            for name in found {
+                if !names.contains(&name.as_str()) {
+                    names.push(name);
+                }
+            }
+        }
+    }
+    let who = match names.is_empty() {
+        true => "other programs".to_owned(),
+        false => names.join(", "),
+    };
+    let step = places(shown, |c| matches!(c, Culprit::Programs(_))).map(|on| {
+        let what = format!(
+            "{on}{who}: renice -n 19 -p PID, or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
+             systemctl set-property UNIT CPUQuota=20%"
+        );
+        Step::not_measured(Mends::Programs, what)
+    });
+    step.into_iter().collect()
+}
