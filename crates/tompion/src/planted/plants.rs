@@ -109,7 +109,8 @@ impl Plants {
             let begun = beside.stalls.partition_point(|stall| stall.0 <= at_ns);
             // A long one may outlast those after it.
             let last = beside.stalls[..begun].iter().rev().take(16);
-            last.map(|(from, ns)| (from + ns).saturating_sub(at_ns)).max()
+            last.map(|(from, ns)| (from + ns).saturating_sub(at_ns))
+                .max()
         };
         let here = self.stalls.iter().filter(|beside| beside.load == load);
         here.filter_map(left).max().unwrap_or(0)
