@@ -525,7 +525,8 @@ fn is_remedy(cell: &PlannedCell) -> bool {
     let level = |name| cell.factors.level(name);
     let way = level(factor::METHOD).parse::<wake_up::Method>();
     let is_sleep = way.is_ok_and(|m| m.row().way == Way::Sleeps);
-    !is_sleep || ![None, Some("default")].contains(&cell.factors.get(factor::SLACK))
+    let has_usual = |name, usual| cell.factors.get(name).is_none_or(|level| level == usual);
+    !(is_sleep && has_usual(factor::SLACK, "default") && has_usual(factor::POLICY, "other"))
 }
 
 #[cfg(test)]

@@ -188,10 +188,13 @@ fn where_the_time_does_not_hold_all_the_cheapest_are_decided() {
             &shares,
             &format!("{load} clock-nanosleep-abs 40us default")
         ));
-        assert!(has_time(
-            &shares,
-            &format!("{load} clock-nanosleep-abs 7812500ns default")
-        ));
+        assert!(
+            has_time(
+                &shares,
+                &format!("{load} clock-nanosleep-abs 7812500ns default")
+            ),
+            "{shares:?}"
+        );
         // Enough to say how late they are.
         let little = share_of(&shares, &format!("{load} tompion-hybrid 1ms"));
         assert!((0.02..0.1).contains(&little), "{shares:?}");
@@ -282,7 +285,7 @@ fn a_default_check_has_time_for_all_sleeps_as_they_are() {
         "{shares:?}"
     );
     let remedy = share_of(&shares, "busy tompion-hybrid 1ms");
-    assert!((remedy - AT_FIRST).abs() < 0.1, "{remedy}");
+    assert!((remedy - AT_FIRST).abs() < 0.1, "{remedy} {shares:?}");
 }
 
 #[test]
