@@ -466,13 +466,19 @@ fn shared(
         .map(|i| seconds[i])
         .sum();
     let mut spare = time.seconds - seconds.iter().sum::<f64>() - (CLUSTERS - 1.0) * of_sleeps;
+    // Those of the longest sleeps first: a remedy of a short one may be begun later, too.
+    let mut begun: Vec<(usize, f64)> = Vec::new();
     for (i, claim) in claims.iter().enumerate() {
-        if let Claim::Begin(needed) = claim
-            && *needed <= spare
-        {
+        if let Claim::Begin(needed) = claim {
+            begun.push((i, *needed));
+        }
+    }
+    begun.sort_by_key(|(i, _)| std::cmp::Reverse(cells[*i].wait_ns()));
+    for (i, needed) in begun {
+        if needed <= spare {
             has_it[i] = true;
             spare -= needed;
-            seconds[i] = *needed;
+            seconds[i] = needed;
         }
     }
     // What is left goes to what somebody gains by, then to what is open.
