@@ -166,6 +166,7 @@ CONCURRENT = {
     "test_make": "all",
     # In virtual time.
     "test_planted_machines": "all",
+    "test_decided": "all",
     "test_hostile_runs": "all",
     "test_hostile_programs": "all",
     "test_known_series": "all",

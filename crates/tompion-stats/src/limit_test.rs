@@ -36,6 +36,16 @@ const SELDOM: f64 = 0.05;
 /// cases of ten (chi squared with PARTS - 1 degrees of freedom), so that it is taken for as much.
 const LOW: f64 = 2.833;
 
+/// With none late so many times the samples are taken that show a limit to be kept: so the first look is wrong less often
+/// than it may be, and the rest of the error is left for a second one.
+const FIRST: f64 = 1.1;
+
+/// Where more are late than may be, so many times the samples there are show it, if anything does.
+const LONGER: f64 = 1.5;
+
+/// So much of what may come need not be added up.
+const REST: f64 = 1e-6;
+
 /// What the samples beyond a limit say of a quantile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LimitTest {
@@ -124,11 +134,82 @@ impl LimitTest {
         Some(high)
     }
 
+    /// How far to go on, and what comes of it: each of the two answers may be wrong with a probability of `error`.
+    ///
+    /// Where none is late yet, a tenth more samples than show that the limit is kept, by clusters as they are seen;
+    /// how many that are does not depend on how many are late. Where some are, it is a second look, and takes as many as
+    /// show it at the error that the first look leaves: that of both together is `error` at most. How likely an answer
+    /// is goes by the late samples there are (the predictive probability of Herson 1979, Cancer Treatment Reports 63,
+    /// with Jeffreys' prior for how often a sample is late).
+    pub fn outlook(&self, error: f64) -> Outlook {
+        let first = FIRST * error.ln() / (1.0 - self.share).ln() * self.clustering;
+        let first = (first.ceil() as u64).max(1);
+        let samples = match self.beyond {
+            0 => first,
+            _ => match self.samples_needed(error - error.powf(FIRST)) {
+                Some(needed) => needed.max(first),
+                None => first.max((LONGER * self.samples as f64) as u64),
+            },
+        };
+        let samples = samples.max(self.samples);
+        let [kept, exceeded] = self.chances(samples, error);
+        Outlook {
+            samples,
+            kept,
+            exceeded,
+        }
+    }
+
+    /// How likely so many samples in all show that the limit is kept, and that it is exceeded.
+    fn chances(&self, samples: u64, error: f64) -> [f64; 2] {
+        let more = (samples - self.samples) as f64 / self.clustering;
+        let (n, k) = self.as_independent();
+        // Late ones among so many more: a Poisson number whose mean has a gamma distribution.
+        let (shape, none) = (k + 0.5, n / (n + more));
+        let then = |late: f64| Self {
+            samples,
+            beyond: (self.beyond as f64 + late * self.clustering).round() as u64,
+            p_exceeded: if more > 0.0 { 1.0 } else { self.p_exceeded },
+            ..*self
+        };
+        let mut likely = none.powf(shape);
+        if likely < f64::MIN_POSITIVE {
+            // Of very many the mean says enough.
+            let then = then(shape * more / n);
+            return [then.p_kept(), then.p_exceeded()].map(|p| f64::from(u8::from(p <= error)));
+        }
+        let (mut kept, mut sum, mut late) = (0.0, 0.0, 0.0);
+        while sum < 1.0 - REST && late <= more {
+            let then = then(late);
+            if then.p_exceeded() <= error {
+                return [kept, 1.0 - sum];
+            }
+            if then.p_kept() <= error {
+                kept += likely;
+            }
+            sum += likely;
+            likely *= (shape + late) / (late + 1.0) * (1.0 - none);
+            late += 1.0;
+        }
+        [kept, 0.0]
+    }
+
     /// As many independent samples as say as much, and those of them beyond the limit.
     fn as_independent(&self) -> (f64, f64) {
         let of = |count: u64| count as f64 / self.clustering;
         (of(self.samples), of(self.beyond))
     }
+}
+
+/// How far to go on, and what is likely to come of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// Samples in all.
+    pub samples: u64,
+    /// How likely these show that the limit is kept, 0 to 1.
+    pub kept: f64,
+    /// How likely they show that it is exceeded.
+    pub exceeded: f64,
 }
 
 fn above(values: &[i64], limit: i64) -> Vec<usize> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tompion_model::{Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
-use crate::verdict::judge::{ERROR, Part, judge, late_at_first};
+use crate::verdict::judge::{ERROR, Part, judge, late_at_first, outlook};
 use crate::verdict::remedies::Remedy;
 use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, Remedied, basis};
 
@@ -112,11 +112,45 @@ fn verdict(cells: &[&Cell], profile: &Profile) -> ProfileVerdict {
     }
 }
 
-/// The cells, by their factors, whose further samples can decide what is still open for these profiles
-/// once `planned` blocks are done. All cells are of one place.
-pub fn needed_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTreeSet<Factors> {
+/// A cell whose further samples can decide a use under its load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prospect {
+    /// Which cell.
+    pub factors: Factors,
+    /// What it is to the use.
+    pub part: PartOfUse,
+    /// How many samples more it takes at least; absent where nobody knows.
+    pub more: Option<u64>,
+    /// How likely these decide, 0 to 1: that it passes or fails, of a remedy that it passes.
+    pub chance: f64,
+}
+
+/// What a cell is to a use, the more urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartOfUse {
+    /// The sleep as it is.
+    AsItIs,
+    /// A remedy, by which a use may pass that is open as it is.
+    RemedyOfOpen,
+    /// A remedy of what fails as it is.
+    RemedyOfFailed,
+}
+
+/// Where the order of the samples is not known, nobody can say.
+const UNKNOWN: f64 = 0.5;
+
+/// The cells whose further samples can decide what is still open for these profiles once `planned` blocks are done, an
+/// entry for each use and load. All cells are of one place.
+pub fn prospects(cells: &[Cell], profiles: &[Profile], planned: usize) -> Vec<Prospect> {
     let cells: Vec<&Cell> = cells.iter().collect();
-    let of_profile = |profile| needed(&cells, profile, planned);
+    let of_profile = |profile| {
+        let field = Field {
+            planned,
+            ..Field::new(&cells, profile)
+        };
+        let of_load = |load: &&str| field.prospects(load);
+        field.loads.iter().flat_map(of_load).collect::<Vec<_>>()
+    };
     profiles.iter().flat_map(of_profile).collect()
 }
 
@@ -143,37 +177,6 @@ pub fn late_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTree
         field.loads.iter().filter_map(late).collect::<Vec<_>>()
     };
     profiles.iter().flat_map(of_profile).collect()
-}
-
-fn needed(cells: &[&Cell], profile: &Profile, planned: usize) -> BTreeSet<Factors> {
-    let field = Field {
-        planned,
-        ..Field::new(cells, profile)
-    };
-    let open = |load: &&str| {
-        let Some(as_it_is) = field.judged_at(&field.as_it_is, load) else {
-            return Vec::new();
-        };
-        let whole = field.whole(as_it_is);
-        let found = judge(as_it_is, profile.quantile, profile.limit_ns(), whole);
-        let mut needed = Vec::new();
-        let decided = |o: Outcome| matches!(o, Outcome::Pass | Outcome::Fail);
-        let is_open = |o: Option<Outcome>| !o.is_some_and(decided);
-        if is_open(found.as_ref().map(|v| v.outcome)) {
-            needed.push(as_it_is.factors.clone());
-        }
-        if found.is_none_or(|v| v.outcome != Outcome::Pass)
-            && !field.has_few_late(as_it_is)
-            && let Some((_, cell, part)) = field.remedy(load)
-        {
-            let found = judge(cell, profile.quantile, profile.limit_ns(), part);
-            if is_open(found.map(|v| v.outcome)) {
-                needed.push(cell.factors.clone());
-            }
-        }
-        needed
-    };
-    field.loads.iter().flat_map(open).collect()
 }
 
 /// The cells that could serve a profile.
@@ -226,6 +229,45 @@ impl<'a> Field<'a> {
             as_it_is,
             remedies,
         }
+    }
+
+    /// What is open of the profile under a load.
+    fn prospects(&self, load: &str) -> Vec<Prospect> {
+        let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
+        let Some(as_it_is) = self.judged_at(&self.as_it_is, load) else {
+            return Vec::new();
+        };
+        let prospect = |cell: &Cell, part, of_use| {
+            let found = outlook(cell, quantile, limit_ns, part);
+            Prospect {
+                factors: cell.factors.clone(),
+                part: of_use,
+                more: found.map(|(more, _)| more),
+                chance: match (found, of_use) {
+                    (Some((_, found)), PartOfUse::AsItIs) => found.kept + found.exceeded,
+                    (Some((_, found)), _) => found.kept,
+                    (None, _) => UNKNOWN,
+                },
+            }
+        };
+        let judged = |cell, part| judge(cell, quantile, limit_ns, part).map(|v| v.outcome);
+        let whole = self.whole(as_it_is);
+        let mut found = Vec::new();
+        let of_remedy = match judged(as_it_is, whole) {
+            Some(Outcome::Pass) => return found,
+            Some(Outcome::Fail) => PartOfUse::RemedyOfFailed,
+            _ => {
+                found.push(prospect(as_it_is, whole, PartOfUse::AsItIs));
+                PartOfUse::RemedyOfOpen
+            }
+        };
+        if !self.has_few_late(as_it_is)
+            && let Some((_, cell, part)) = self.remedy(load)
+            && !judged(cell, part).is_some_and(Outcome::is_decided)
+        {
+            found.push(prospect(cell, part, of_remedy));
+        }
+        found
     }
 
     /// All blocks of a cell: it may be measured from a later one on.

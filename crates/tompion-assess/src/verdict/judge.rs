@@ -5,7 +5,8 @@
 
 use tompion_model::{Blocks, Cell, factor, format_ns};
 use tompion_stats::{
-    BlockQuantile, Distribution, Limit, LimitTest, LimitWatch, NoInterval, interval_samples_needed,
+    BlockQuantile, Distribution, Limit, LimitTest, LimitWatch, NoInterval, Outlook,
+    interval_samples_needed,
 };
 
 use crate::verdict::basis::{self, LEVEL};
@@ -132,6 +133,25 @@ fn decide(
         },
     };
     Some((found, decision))
+}
+
+/// How many samples more it takes to judge a cell, and what is likely to come of it: that the limit is kept, that it is
+/// exceeded. `None` where the order of the samples is not known.
+pub(super) fn outlook(
+    cell: &Cell,
+    quantile: f64,
+    limit_ns: f64,
+    part: Part,
+) -> Option<(u64, Outlook)> {
+    let values = basis::blocks(cell).in_order()?;
+    let test = LimitTest::of(&values.concat(), whole(limit_ns * 1e3), quantile)?;
+    let found = test.outlook(part.error);
+    // Of the block that chose, too, is known how often samples are late.
+    let judged: usize = values.iter().skip(part.skipped).map(|b| b.len()).sum();
+    let more = found.samples.saturating_sub(judged as u64);
+    // Filled in values are none that are taken.
+    let taken = basis::samples(cell) as f64 / test.samples as f64;
+    Some(((more as f64 * taken).ceil() as u64, found))
 }
 
 /// The share of the values of the first block that lie beyond a limit in nanoseconds.

@@ -234,3 +234,122 @@ fn parts_that_scatter_may_truly_scatter_by_more_than_eight_of_them_show() {
     assert!(by_scatter.p_kept() < 0.025);
     assert!(uneven.p_kept() > 0.025, "{uneven:?}");
 }
+
+#[test]
+fn two_looks_share_the_error() {
+    let error = 0.025;
+    for (q, first) in [(0.999f64, 4_056), (0.99, 404)] {
+        let outlook = |n: usize, late: usize| {
+            let mut values = vec![1i64; n];
+            (0..late).for_each(|i| values[(i + 1) * n / 3] = 100);
+            LimitTest::of(&values, 50, q).unwrap().outlook(error)
+        };
+        // While none is late the first look is as far away, and the likelier the nearer it is.
+        let [near, far] = [first * 9 / 10, first / 10].map(|n| outlook(n as usize, 0));
+        assert_eq!([near.samples, far.samples], [first, first]);
+        assert!(
+            near.kept > 0.7 && far.kept < 0.4 && near.exceeded < 0.01,
+            "{near:?} {far:?}"
+        );
+        let there = outlook(first as usize, 0);
+        assert_eq!((there.samples, there.kept), (first, 1.0));
+        // One late: the second look is so far away that both are wrong no more often than one may be.
+        let second = outlook(first as usize, 1);
+        let wrong_at_first = q.powf(first as f64);
+        let n = second.samples as f64;
+        let wrong_at_second = q.powf(n) + n * (1.0 - q) * q.powf(n - 1.0);
+        let both = wrong_at_first + wrong_at_second;
+        assert!((0.97 * error..=error).contains(&both), "{both}");
+    }
+}
+
+#[test]
+fn what_is_hopeless_is_told_from_what_is_not() {
+    let of = |n: usize, late: usize| {
+        let mut values = vec![1i64; n];
+        (0..late).for_each(|i| values[i * n / late] = 100);
+        LimitTest::of(&values, 50, 0.99).unwrap().outlook(0.025)
+    };
+    // Ten times as many late as may be: it exceeds the limit. As many as may be: nobody will know.
+    let late = of(60, 6);
+    assert!(late.exceeded > 0.9 && late.kept < 0.01, "{late:?}");
+    let near = of(1_000, 10);
+    assert!(near.kept + near.exceeded < 0.3, "{near:?}");
+    // More than can be counted in a lifetime.
+    let many = of(100_000, 90_000);
+    assert_eq!((many.kept, many.exceeded), (0.0, 1.0));
+    let few = LimitTest::of(&vec![1; 100_000], 50, 0.5)
+        .unwrap()
+        .outlook(0.025);
+    assert_eq!((few.samples, few.kept), (100_000, 1.0));
+}
+
+#[test]
+fn whoever_goes_on_as_far_as_the_outlook_says_is_wrong_as_seldom() {
+    const BLOCKS: usize = 6;
+    const DRAWS: u64 = 4_000;
+    let error = 0.025;
+    let is_wrong = |which: usize, values: &[i64], limit| {
+        let test = of(values, limit, 0.99);
+        [test.p_kept(), test.p_exceeded()][which] <= error
+    };
+    // Where a limit of the p99 is just exceeded, and just kept, by single samples and by stalls that two or three meet.
+    for size in [1, 2, 3] {
+        let often = 0.05;
+        let limit = |share: f64| (1e6 * (often / share).ln()) as i64;
+        let [kept, exceeded] = [limit(0.0101), limit(0.0099)];
+        // As it goes on, and of as many samples as were planned.
+        let (mut wrong, mut planned) = ([0; 2], [0; 2]);
+        for seed in 0..DRAWS {
+            for (which, limit) in [kept, exceeded].into_iter().enumerate() {
+                let mut noise = Noise::new(seed);
+                let mut values: Vec<i64> = Vec::new();
+                for block in 0..BLOCKS {
+                    let more = match LimitTest::of(&values, limit, 0.99).map(|t| t.outlook(error)) {
+                        None => 404.0 / BLOCKS as f64,
+                        Some(o) if o.kept + o.exceeded < 0.1 => 8.0,
+                        Some(o) => {
+                            (o.samples as f64 - values.len() as f64) / (BLOCKS - block) as f64
+                        }
+                    };
+                    stalls(
+                        &mut noise,
+                        &mut values,
+                        more.ceil().max(8.0) as usize,
+                        often,
+                        size,
+                    );
+                }
+                wrong[which] += u64::from(is_wrong(which, &values, limit));
+                let missing = 404usize.saturating_sub(values.len());
+                stalls(&mut noise, &mut values, missing, often, size);
+                planned[which] += u64::from(is_wrong(which, &values[..404], limit));
+            }
+        }
+        let scatter = 3.0 * (2.0 * error * DRAWS as f64).sqrt();
+        println!(
+            "stalls of {size}: wrong {wrong:?} of {DRAWS}, {planned:?} with as many as planned"
+        );
+        let most = error * DRAWS as f64;
+        for (wrong, planned) in wrong.into_iter().zip(planned) {
+            assert!(
+                wrong as f64 <= most.max(planned as f64) + scatter,
+                "{size}: {wrong} {planned}"
+            );
+        }
+    }
+}
+
+/// So many samples more, of which a share of `often` meets stalls of exponential lengths, `size` of them each.
+fn stalls(noise: &mut Noise, values: &mut Vec<i64>, more: usize, often: f64, size: usize) {
+    let until = values.len() + more;
+    while values.len() < until {
+        let is_late = noise.uniform() < often / size as f64;
+        let value = if is_late {
+            1e6 * noise.exponential()
+        } else {
+            -1e6 * noise.uniform()
+        };
+        values.extend(vec![value as i64; if is_late { size } else { 1 }]);
+    }
+}

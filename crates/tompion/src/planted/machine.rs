@@ -19,7 +19,7 @@ use tompion_run::probes::{ReadCost, TimerEvents, WakeUp, Way};
 use tompion_run::{Bench, Clocks, Error, MachineSettings, PlannedCell, PlannedSearch, Trial};
 
 pub use crate::plants::environment;
-use crate::plants::{Plants, number};
+use crate::plants::{Plants, number, seed};
 
 /// The most samples of a trial, 1000 unless told: what is planted has no more in it.
 const MOST: &str = "PLANTED_SAMPLES";
@@ -36,6 +36,8 @@ const BEGINS: &str = "PLANTED_BEGINS_S";
 const FACTOR: &str = "PLANTED_FACTOR_FILE";
 /// By how many microseconds sleeps as they are come late beside a load.
 const LATE: &str = "PLANTED_LATE_US";
+/// What a trial takes beside its samples, in milliseconds.
+const OVERHEAD: &str = "PLANTED_OVERHEAD_MS";
 /// How long a load takes to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -48,7 +50,7 @@ pub struct Machine {
     drift: f64,
     plants: Plants,
     most: u64,
-    /// Always the same series.
+    /// Always the same series of a seed.
     random: ChaCha8Rng,
 }
 
@@ -63,7 +65,7 @@ impl Machine {
             drift: number(DRIFT, 0.0),
             plants: Plants::named(),
             most: number(MOST, 1000.0) as u64,
-            random: ChaCha8Rng::seed_from_u64(0),
+            random: ChaCha8Rng::seed_from_u64(seed()),
         })
     }
 
@@ -88,12 +90,12 @@ impl Machine {
         ((usual * 1000 + jitter) * factor).cast_signed()
     }
 
-    /// So many samples, `every` nanoseconds apart; `asleep` until what they measure.
+    /// So many samples, `every` nanoseconds apart; asleep beside a `load` until what they measure.
     fn samples(
         &mut self,
         wanted: u64,
         (every, usual): (u64, u64),
-        asleep: bool,
+        load: Option<&str>,
         limits: &Limits,
     ) -> (Recorder, u64) {
         let fit = limits.time_ns / (every + usual).max(1);
@@ -102,9 +104,10 @@ impl Machine {
         for i in 0..WARM_UP + count {
             let at_ns = i * (every + usual);
             let due = self.now + Duration::from_nanos(at_ns + every);
-            let waited = self.plants.waited(i).filter(|_| asleep);
+            let waited = self.plants.waited(i).filter(|_| load.is_some());
             let (waited_ns, disturbed) = waited.unwrap_or((0, Mark::None));
-            let held_up_ns = self.plants.paused_ns(due) + waited_ns;
+            let stalled_ns = load.map_or(0, |load| self.plants.stalled_ns(load, due));
+            let held_up_ns = self.plants.paused_ns(due) + waited_ns + stalled_ns;
             let value_ps = self.value_ps(usual) + (held_up_ns * 1000).cast_signed();
             recorder.push(Sample {
                 at_ns,
@@ -252,7 +255,9 @@ impl Machine {
             };
             (every, slow(usual), grid, limits.time_ns)
         };
-        let (mut recorder, count) = self.samples(limits.samples, (every, usual), !is_read, limits);
+        let load = self.loads[cell.load].level();
+        let load = (!is_read).then_some(&*load);
+        let (mut recorder, count) = self.samples(limits.samples, (every, usual), load, limits);
         if is_read {
             for i in 0..10 {
                 let value_ps = self.value_ps(usual);
@@ -337,6 +342,7 @@ impl Bench for Machine {
     }
 
     fn trial(&mut self, cell: &PlannedCell, limits: &Limits) -> Result<Vec<Trial>, Error> {
+        self.now += Duration::from_secs_f64(number(OVERHEAD, 0.0) / 1e3);
         let started = self.now;
         let mut found = Vec::new();
         if let Way::Loops(loops) = cell.probe.way() {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use tompion_cause::{Cause, Source};
 use tompion_model::{CpuUse, Environment, Mark, ProgramUse};
@@ -17,6 +19,14 @@ const SLEEP: &str = "PLANTED_SLEEP_NS";
 /// How much later one ends with the default slack, in nanoseconds.
 const SLACK: &str = "PLANTED_SLACK_NS";
 
+/// Stalls of all CPUs beside a load: `LOAD:PER_SECOND:LONGEST_MS`, several with a comma, at random moments and of any
+/// length up to the longest.
+const STALLS: &str = "PLANTED_STALLS";
+/// What `STALLS` and the values are drawn from.
+const SEED: &str = "PLANTED_SEED";
+/// Stalls are drawn for so long.
+const DRAWN: Duration = Duration::from_secs(200);
+
 const PAUSED_EACH: Duration = Duration::from_millis(1500);
 
 /// A sleep waits for a neighbour once in so many times, for so many nanoseconds.
@@ -29,6 +39,43 @@ pub struct Plants {
     sleep_ns: u64,
     slack_ns: u64,
     other: Option<String>,
+    stalls: Vec<StallsBeside>,
+}
+
+/// Stalls beside a load: when in nanoseconds of the machine's time, and how long.
+struct StallsBeside {
+    load: String,
+    stalls: Vec<(u64, u64)>,
+}
+
+/// What is drawn is drawn from this.
+pub fn seed() -> u64 {
+    number(SEED, 0.0) as u64
+}
+
+/// Those that are asked for.
+fn stalls_beside() -> Vec<StallsBeside> {
+    let text = std::env::var(STALLS).unwrap_or_default();
+    let one = |(i, text): (usize, &str)| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed());
+        random.set_stream(1 + i as u64);
+        let mut parts = text.split(':');
+        let load = parts.next().expect("a load").to_owned();
+        let mut number = || -> f64 {
+            let text = parts.next().expect("LOAD:PER_SECOND:LONGEST_MS");
+            text.parse().expect("a number")
+        };
+        let (each_ns, longest_ns) = (1e9 / number(), number() * 1e6);
+        let (mut at, mut stalls) = (0.0, Vec::new());
+        while at < DRAWN.as_nanos() as f64 {
+            // Between events at random moments.
+            at -= each_ns * (1.0 - random.random::<f64>()).ln();
+            stalls.push((at as u64, (longest_ns * random.random::<f64>()) as u64));
+        }
+        StallsBeside { load, stalls }
+    };
+    let texts = text.split(',').filter(|text| !text.is_empty());
+    texts.enumerate().map(one).collect()
 }
 
 impl Plants {
@@ -39,6 +86,7 @@ impl Plants {
             sleep_ns: number(SLEEP, 55_000.0) as u64,
             slack_ns: number(SLACK, 0.0) as u64,
             other: std::env::var(OTHER).ok(),
+            stalls: stalls_beside(),
         }
     }
 
@@ -52,6 +100,20 @@ impl Plants {
     pub fn paused_ns(&self, at: Duration) -> u64 {
         let within = (at.as_nanos() % PAUSED_EACH.as_nanos()) as u64;
         self.pause_ns.saturating_sub(within)
+    }
+
+    /// How long a stall beside a load goes on at a moment of the machine's time, in nanoseconds.
+    pub fn stalled_ns(&self, load: &str, at: Duration) -> u64 {
+        let at_ns = at.as_nanos() as u64;
+        let left = |beside: &StallsBeside| {
+            let begun = beside.stalls.partition_point(|stall| stall.0 <= at_ns);
+            // A long one may outlast those after it.
+            let last = beside.stalls[..begun].iter().rev().take(16);
+            last.map(|(from, ns)| (from + ns).saturating_sub(at_ns))
+                .max()
+        };
+        let here = self.stalls.iter().filter(|beside| beside.load == load);
+        here.filter_map(left).max().unwrap_or(0)
     }
 
     /// What a neighbour adds to the `i`th sleep, with the mark that it then has.

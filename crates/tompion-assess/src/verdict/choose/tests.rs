@@ -352,28 +352,41 @@ fn time_goes_to_what_is_open() {
         let found = profiles().iter().find(|p| p.name == name);
         vec![found.expect("a profile").clone()]
     };
-    let needed = |names: &[&str], cells: &[Cell]| {
+    let open = |names: &[&str], cells: &[Cell]| {
         let profiles: Vec<Profile> = names.iter().flat_map(|n| profile(n)).collect();
-        let found = needed_cells(cells, &profiles, 12);
-        let in_words = |f: &Factors| {
-            let [method, slack] = [factor::METHOD, factor::SLACK].map(|n| f.level(n));
+        let in_words = |p: &Prospect| {
+            let [method, slack] = [factor::METHOD, factor::SLACK].map(|n| p.factors.level(n));
             format!("{method} {slack}").trim().to_owned()
         };
-        found.iter().map(in_words).collect::<Vec<String>>()
+        let found = prospects(cells, &profiles, 12);
+        found
+            .iter()
+            .map(|p| (in_words(p), p.part, p.more, p.chance))
+            .collect::<Vec<_>>()
     };
-    // Control has failed as it is and is open with a remedy; audio is open as it is.
+    // Control has failed as it is and is open with a remedy, whose first block chose it; audio is open as it is.
+    let [(of_remedy, PartOfUse::RemedyOfFailed, Some(more), chance)] =
+        &open(&["control-1khz"], &cells(2))[..]
+    else {
+        panic!("one remedy")
+    };
     assert_eq!(
-        needed(&["control-1khz"], &cells(2)),
-        ["clock-nanosleep-abs 1ns"]
+        (of_remedy.as_str(), *more),
+        ("clock-nanosleep-abs 1ns", 4_056 - 400)
     );
+    assert!((0.3..0.6).contains(chance), "{chance}");
+    let [(as_it_is, PartOfUse::AsItIs, Some(more), _)] = &open(&["audio-48k-64"], &cells(2))[..]
+    else {
+        panic!("the sleep as it is")
+    };
     assert_eq!(
-        needed(&["audio-48k-64"], &cells(2)),
-        ["clock-nanosleep-abs default"]
+        (as_it_is.as_str(), *more),
+        ("clock-nanosleep-abs default", 4_056 - 800)
     );
     // All that is needed is there.
-    assert!(needed(&["control-1khz", "audio-48k-64"], &cells(12)).is_empty());
+    assert!(open(&["control-1khz", "audio-48k-64"], &cells(12)).is_empty());
     // Nothing can be learnt of what was not measured.
-    assert!(needed(&["voip"], &cells(2)).is_empty());
+    assert!(open(&["voip"], &cells(2)).is_empty());
 }
 
 #[test]

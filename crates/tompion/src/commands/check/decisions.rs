@@ -4,18 +4,22 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tompion_assess::verdict::company::may_have_company;
-use tompion_assess::verdict::{ERROR, Profile, late_cells, needed_cells};
-use tompion_model::{Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration};
+use tompion_assess::verdict::{ERROR, PartOfUse, Profile, Prospect, late_cells, prospects};
+use tompion_model::{
+    Cell, Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration,
+};
 use tompion_probe::{Policy, read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::Selection;
 use tompion_run::{Attention, PlannedCell};
 
 use super::selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
-/// Seconds that the samples of one sleep may take beside one load; where a single sleeper needs longer,
-/// several wake up in turn.
+/// Where a single sleeper needs more seconds for its samples, several wake up in turn, so that they take no longer. More of
+/// them than this makes would move what is measured by more than anybody has measured.
 const AT_MOST_S: f64 = 3.5;
-const QUICK_AT_MOST_S: f64 = 1.5;
+
+/// Seconds that the samples of a sleep may take beside one load which bears no company.
+const ALONE_S: f64 = 4.5;
 
 /// Shorter periods are not slept, only spun.
 const SHORTEST_SLEEP_NS: f64 = 10_000.0;
@@ -46,8 +50,18 @@ const READINGS: u64 = 60_000;
 /// Share of its time that a cell keeps which no open verdict needs: enough for a median.
 const NOT_NEEDED: f64 = 0.15;
 
-/// The same where the time does not hold all that is needed: enough for a p99 of sleeps of a millisecond.
+/// The same where the time does not hold all that is needed: enough for a p99 of sleeps of a millisecond, by which the
+/// answer says how late sleeps are.
 const LITTLE: f64 = 0.03;
+
+/// What is less likely to decide anything has no time.
+const LEAST_CHANCE: f64 = 0.1;
+
+/// By how much what open verdicts need may exceed the time, for each block that follows: some of them are decided by then.
+const MEANWHILE: f64 = 0.1;
+
+/// What sleeps as they are need is to fit this many times before a remedy is begun: samples turn out to come in clusters.
+const CLUSTERS: f64 = 1.3;
 
 /// Share of its time that a remedy gets in the first block, which shows where one is needed.
 const AT_FIRST: f64 = 0.4;
@@ -70,9 +84,8 @@ pub fn selections(
     blocks: u32,
 ) -> anyhow::Result<Vec<Selection>> {
     let mut found = vec![reads(blocks)?];
-    let at_most_s = if quick { QUICK_AT_MOST_S } else { AT_MOST_S };
     for period in periods(profiles) {
-        found.extend(sleeps(&period, at_most_s, blocks)?);
+        found.extend(sleeps(&period, quick, blocks)?);
     }
     found.extend(events(
         blocks,
@@ -138,7 +151,7 @@ fn periods(profiles: &[Profile]) -> Vec<Period> {
     sorted.sort_by(|a, b| a.period_ns.total_cmp(&b.period_ns));
     let mut found: Vec<Period> = Vec::new();
     for profile in sorted.iter().filter(|p| p.probe == wake_up::NAME) {
-        // None late, and half as many again for one that is.
+        // With none late; what it takes where some are, or come in clusters, is seen then.
         let samples = 1.1 * ERROR.ln() / profile.quantile.ln();
         match found.last_mut() {
             Some(last) if profile.period_ns <= last.ns * SAME => {
@@ -155,9 +168,8 @@ fn periods(profiles: &[Profile]) -> Vec<Period> {
     found
 }
 
-/// The sleeps measured at a period: as it is, and with remedies. Of what one sleeper has no time for, several take the samples
-/// in `at_most_s` seconds.
-fn sleeps(period: &Period, at_most_s: f64, blocks: u32) -> anyhow::Result<Vec<Selection>> {
+/// The sleeps measured at a period: as it is, and with remedies.
+fn sleeps(period: &Period, quick: bool, blocks: u32) -> anyhow::Result<Vec<Selection>> {
     let target = texts(&[format_duration(period.ns.max(1.0).round() as u64)]);
     let here = |way: Way| {
         let all = wake_up::Method::all().filter(move |m| is_always(m.row()) && m.row().way == way);
@@ -189,8 +201,8 @@ fn sleeps(period: &Period, at_most_s: f64, blocks: u32) -> anyhow::Result<Vec<Se
         ]
     } else {
         let needed_s = period.samples * period.ns / 1e9;
-        let n = sleepers(period, at_most_s);
-        let longest_s = if n == 1 { AT_MOST_S } else { at_most_s };
+        let n = sleepers(period);
+        let longest_s = if n == 1 { ALONE_S } else { AT_MOST_S };
         let warm_up_s = wake_up::WARM_UP as f64 * period.ns / 1e9 * f64::from(blocks);
         let seconds = (needed_s / f64::from(n)).clamp(SHORT_S, longest_s) + warm_up_s;
         let remedy = |methods: &[wake_up::Method], slack| {
@@ -205,8 +217,11 @@ fn sleeps(period: &Period, at_most_s: f64, blocks: u32) -> anyhow::Result<Vec<Se
             _ if REAL_TIME.is_available() => remedy(&sleep, "default")?.map(|s| s.under(REAL_TIME)),
             _ => None,
         };
+        // A quick check has no time for long sleeps by which it decides nothing.
+        let is_dear = quick && period.ns >= LONG_NS;
+        let as_it_is = sleeping(&sleep, "default", n, seconds)?;
         vec![
-            sleeping(&sleep, "default", n, seconds)?,
+            as_it_is.map(|s| if is_dear { s.optional() } else { s }),
             remedy(&sleep, "1ns")?,
             other,
         ]
@@ -215,10 +230,10 @@ fn sleeps(period: &Period, at_most_s: f64, blocks: u32) -> anyhow::Result<Vec<Se
 }
 
 /// How many wake up in turn at a period, so that its samples come within the time.
-fn sleepers(period: &Period, at_most_s: f64) -> u32 {
+fn sleepers(period: &Period) -> u32 {
     let alone_s = period.samples * period.ns / 1e9;
-    match may_have_company(period.limit_ns) && alone_s > at_most_s {
-        true => (alone_s / at_most_s).ceil().min(64.0) as u32,
+    match may_have_company(period.limit_ns) && alone_s > AT_MOST_S {
+        true => (alone_s / AT_MOST_S).ceil().min(64.0) as u32,
         false => 1,
     }
 }
@@ -267,6 +282,53 @@ impl<'a> Decisions<'a> {
         let left = self.seconds - self.elapsed_s - (self.stalls_s - self.stalled_s).max(0.0);
         left.max(0.0) * measuring
     }
+
+    /// What a sleep asks for in the blocks that are left, by what further samples of it can decide.
+    fn claim(
+        &self,
+        cell: &PlannedCell,
+        seen: &[Cell],
+        open: &[Prospect],
+        late: &BTreeSet<Factors>,
+    ) -> Claim {
+        let Some(known) = seen.iter().find(|s| s.factors == cell.factors) else {
+            let is_of = |sleep: &Factors| {
+                let same = |name| sleep.level(name) == cell.factors.level(name);
+                let names = [factor::TARGET, factor::LOAD, factor::COMPANY];
+                names.into_iter().all(same)
+            };
+            // One block chooses, others judge: of two remedies one is gone on with.
+            let is_in_time = self.planned.saturating_sub(self.begun) >= 3;
+            return match cell.is_optional {
+                true if !is_remedy(cell) && self.begun == 0 => Claim::Seconds(Needed::whole(cell)),
+                true if is_remedy(cell) && is_in_time && late.iter().any(is_of) => {
+                    Claim::Begin(cell.weight / 2.0)
+                }
+                true => Claim::Share(0.0),
+                false if is_remedy(cell) => Claim::Little(AT_FIRST),
+                false => Claim::Seconds(Needed::whole(cell)),
+            };
+        };
+        let of_cell = open.iter().filter(|p| p.factors == cell.factors);
+        let wanted: Vec<&Prospect> = of_cell.filter(|p| p.chance >= LEAST_CHANCE).collect();
+        let Some(part) = wanted.iter().map(|p| p.part).min() else {
+            return match cell.is_optional {
+                true => Claim::Share(0.0),
+                false => Claim::Little(NOT_NEEDED),
+            };
+        };
+        let taken_s = known.durations_ns.iter().sum::<u64>() as f64 / 1e9;
+        let taken: u64 = known.blocks.iter().map(|b| b.len()).sum();
+        let seconds = |p: &&Prospect| match p.more {
+            Some(more) => more as f64 * taken_s / taken.max(1) as f64,
+            None => (cell.weight - taken_s).max(0.0),
+        };
+        Claim::Seconds(Needed {
+            seconds: wanted.iter().map(seconds).fold(0.0, f64::max),
+            part,
+            verdicts: wanted.iter().map(|p| p.chance).sum(),
+        })
+    }
 }
 
 impl Attention for Decisions<'_> {
@@ -285,47 +347,22 @@ impl Attention for Decisions<'_> {
 
     fn shares(&mut self, cells: &[PlannedCell]) -> Vec<f64> {
         let seen = self.cells.so_far();
-        let needed = needed_cells(&seen, self.profiles, self.planned);
+        let open = prospects(&seen, self.profiles, self.planned);
         let late = late_cells(&seen, self.profiles, self.planned);
-        let blocks_left = self.planned.saturating_sub(self.begun);
-        let claim = |cell: &PlannedCell| {
-            let known = seen.iter().find(|s| s.factors == cell.factors);
-            let is_of = |sleep: &Factors| {
-                let same = |name| sleep.level(name) == cell.factors.level(name);
-                [factor::TARGET, factor::LOAD, factor::COMPANY]
-                    .into_iter()
-                    .all(same)
-            };
-            match known {
-                _ if !is_sleep(cell) => Claim::Share(1.0),
-                Some(known) if needed.contains(&cell.factors) => {
-                    let taken_s = known.durations_ns.iter().sum::<u64>() as f64 / 1e9;
-                    Claim::Seconds((cell.weight - taken_s).max(0.0))
-                }
-                Some(_) => Claim::Little(NOT_NEEDED),
-                // One block chooses, others judge: of two remedies one is gone on with.
-                None if cell.is_optional && blocks_left >= 3 && late.iter().any(is_of) => {
-                    Claim::Seconds(cell.weight / 2.0)
-                }
-                None if cell.is_optional => Claim::Share(0.0),
-                None if is_remedy(cell) => Claim::Little(AT_FIRST),
-                None => Claim::Seconds(cell.weight),
-            }
+        let claim = |cell: &PlannedCell| match is_sleep(cell) {
+            true => self.claim(cell, &seen, &open, &late),
+            false => Claim::Share(1.0),
         };
         let claims: Vec<Claim> = cells.iter().map(claim).collect();
-        let shares = shared(
-            cells,
-            &claims,
-            self.seconds_left(),
-            blocks_left,
-            &self.chosen,
-        );
-        let has_time = |(i, claim): (usize, &Claim)| {
-            (matches!(claim, Claim::Seconds(_)) && shares[i] > LITTLE)
-                .then(|| cells[i].factors.clone())
+        let time = Time {
+            seconds: self.seconds_left(),
+            left: self.planned.saturating_sub(self.begun).max(1) as f64,
+            planned: self.planned.max(1) as f64,
         };
+        let (shares, has_it) = shared(cells, &claims, time, &self.chosen);
+        let new = cells.iter().zip(has_it).filter(|(_, has_it)| *has_it);
         self.chosen
-            .extend(claims.iter().enumerate().filter_map(has_time));
+            .extend(new.map(|(cell, _)| cell.factors.clone()));
         self.begun += 1;
         shares
     }
@@ -339,54 +376,150 @@ enum Claim {
     /// The same, and less where time is short: no verdict needs it.
     Little(f64),
     /// These seconds, of which a part decides nothing.
-    Seconds(f64),
+    Seconds(Needed),
+    /// These seconds for a remedy that is not measured yet, once there is time for all else.
+    Begin(f64),
 }
 
-/// The shares of cells that claim these, where there are so many seconds. Where they do not hold all, those that need least
-/// have what they need, those that were `chosen` before first, and the others little: so some verdicts are reached, in place
-/// of none.
+/// What it takes to decide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Needed {
+    seconds: f64,
+    part: PartOfUse,
+    /// How many verdicts come of it, as far as one can expect.
+    verdicts: f64,
+}
+
+impl Needed {
+    /// All that was planned for a sleep as it is.
+    fn whole(cell: &PlannedCell) -> Self {
+        Self {
+            seconds: cell.weight,
+            part: PartOfUse::AsItIs,
+            verdicts: 1.0,
+        }
+    }
+}
+
+/// The time that there is to share.
+#[derive(Clone, Copy, Debug)]
+struct Time {
+    seconds: f64,
+    /// Blocks that are left, and those of the run.
+    left: f64,
+    planned: f64,
+}
+
+/// The shares of cells that claim these, and which have what they need to decide. Where the time does not hold all that
+/// is claimed, sleeps as they are come first, then remedies of what is open, then those of what fails; of these what was
+/// `chosen` before, and what costs least for a verdict. Others have little: so some verdicts are reached, in place of none.
 fn shared(
     cells: &[PlannedCell],
     claims: &[Claim],
-    seconds: f64,
-    blocks_left: usize,
+    time: Time,
     chosen: &BTreeSet<Factors>,
-) -> Vec<f64> {
-    let mut wanted: Vec<(usize, f64)> = Vec::new();
-    let mut others = 0.0;
+) -> (Vec<f64>, Vec<bool>) {
+    let least = |cell: &PlannedCell| cell.least_time().as_secs_f64() * time.left;
+    // A share of its time in the blocks that are left, and the least of each trial.
+    let part = |cell: &PlannedCell, share: f64| match weight(cell) {
+        weight if weight > 0.0 && (share > 0.0 || !cell.is_optional) => {
+            least(cell) + share * weight * time.left / time.planned
+        }
+        _ => 0.0,
+    };
+    let is_first = time.left >= time.planned;
+    let is_new = |i: usize| !chosen.contains(&cells[i].factors);
+    let mut wanted: Vec<(usize, Needed)> = Vec::new();
+    let mut seconds = Vec::new();
     for (i, (cell, claim)) in cells.iter().zip(claims).enumerate() {
-        match claim {
-            Claim::Seconds(needed) => wanted.push((i, *needed)),
-            Claim::Little(_) => others += cell.weight * LITTLE,
-            Claim::Share(_) => {}
+        seconds.push(match claim {
+            Claim::Share(share) => part(cell, *share),
+            Claim::Little(share) => part(cell, share.min(LITTLE)),
+            Claim::Seconds(needed) => {
+                wanted.push((i, *needed));
+                // What does not have to be measured is given up where it never had the time.
+                let is_over = cell.is_optional && !is_first && is_new(i);
+                if is_over { 0.0 } else { part(cell, LITTLE) }
+            }
+            Claim::Begin(_) => 0.0,
+        });
+    }
+    let cost = |n: &Needed| n.seconds / n.verdicts.max(f64::MIN_POSITIVE);
+    wanted.sort_by(|(i, a), (j, b)| {
+        let urgent = a.part.cmp(&b.part).then(is_new(*i).cmp(&is_new(*j)));
+        urgent.then(cost(a).total_cmp(&cost(b)))
+    });
+    let mut has_it = vec![false; cells.len()];
+    let mut left =
+        time.seconds * (1.0 + MEANWHILE * (time.left - 1.0)) - seconds.iter().sum::<f64>();
+    for (i, needed) in wanted {
+        let more = (needed.seconds - seconds[i]).max(0.0);
+        if more <= left {
+            has_it[i] = true;
+            left -= more;
+            seconds[i] += more;
         }
     }
-    let is_new = |i: usize| !chosen.contains(&cells[i].factors);
-    wanted.sort_by(|a, b| is_new(a.0).cmp(&is_new(b.0)).then(a.1.total_cmp(&b.1)));
-    let all: f64 = wanted.iter().map(|w| w.1).sum();
-    let is_short = all > seconds;
-    let mut left = seconds - others;
-    let mut has_it = vec![false; cells.len()];
-    for (i, needed) in wanted {
-        // What was begun is gone on with: the time is a guess, and what it needs has some to spare.
-        has_it[i] = needed <= if is_new(i) { left } else { seconds };
-        left -= needed;
+    // Whether what is begun can be ended is not to hang on luck.
+    let of_sleeps: f64 = (0..cells.len())
+        .filter(|i| has_it[*i])
+        .map(|i| seconds[i])
+        .sum();
+    let mut spare = time.seconds - seconds.iter().sum::<f64>() - (CLUSTERS - 1.0) * of_sleeps;
+    // Those of the longest sleeps first: a remedy of a short one may be begun later, too.
+    let mut begun: Vec<(usize, f64)> = Vec::new();
+    for (i, claim) in claims.iter().enumerate() {
+        if let Claim::Begin(needed) = claim {
+            begun.push((i, *needed));
+        }
     }
-    // Each trial has the least that is worth making it for before all are shared.
-    let beyond_least = |cell: &PlannedCell, seconds: f64| {
-        let least = cell.least_time().as_secs_f64() * blocks_left as f64;
-        ((seconds - least) / cell.weight).clamp(2.0 * LITTLE, 1.0)
+    begun.sort_by_key(|(i, _)| std::cmp::Reverse(cells[*i].wait_ns()));
+    for (i, needed) in begun {
+        if needed <= spare {
+            has_it[i] = true;
+            spare -= needed;
+            seconds[i] = needed;
+        }
+    }
+    // What is left goes to what somebody gains by, then to what is open.
+    let spare = |seconds: &[f64]| time.seconds - seconds.iter().sum::<f64>();
+    let little = |i: usize| match claims[i] {
+        Claim::Little(share) => part(&cells[i], share),
+        _ => 0.0,
     };
-    let share = |(i, claim): (usize, &Claim)| match claim {
-        Claim::Share(share) => *share,
-        Claim::Little(share) if is_short => share.min(LITTLE),
-        Claim::Little(share) => *share,
-        Claim::Seconds(_) if !is_short => 1.0,
-        Claim::Seconds(seconds) if has_it[i] => beyond_least(&cells[i], *seconds),
-        Claim::Seconds(_) if cells[i].is_optional && is_new(i) => 0.0,
-        Claim::Seconds(_) => LITTLE,
+    let more: f64 = (0..cells.len())
+        .map(|i| (little(i) - seconds[i]).max(0.0))
+        .sum();
+    if more <= if is_first { left } else { spare(&seconds) } {
+        (0..cells.len()).for_each(|i| seconds[i] = seconds[i].max(little(i)));
+    }
+    // By what was planned: whoever is nearly done may see later that it takes more.
+    let open: f64 = (0..cells.len())
+        .filter(|i| has_it[*i])
+        .map(|i| weight(&cells[i]))
+        .sum();
+    let times = spare(&seconds).max(0.0) / open.max(f64::MIN_POSITIVE);
+    let share = |(i, cell): (usize, &PlannedCell)| {
+        let least_share = LITTLE * time.left / time.planned;
+        match weight(cell) {
+            weight if weight > 0.0 && seconds[i] > 0.0 => {
+                let extra = if has_it[i] { times } else { 0.0 };
+                ((seconds[i] - least(cell)) / weight + extra).max(least_share)
+            }
+            weight if weight > 0.0 => 0.0,
+            _ => least_share,
+        }
     };
-    claims.iter().enumerate().map(share).collect()
+    let shares: Vec<f64> = cells.iter().enumerate().map(share).collect();
+    // They say how the time is shared, not how much of it there is.
+    let most = shares.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    (shares.iter().map(|share| share / most).collect(), has_it)
+}
+
+/// The seconds that were planned for what gets its time by them.
+fn weight(cell: &PlannedCell) -> f64 {
+    let weight = cell.timed_weight().filter(|_| cell.lasting.is_none());
+    weight.unwrap_or(0.0)
 }
 
 fn is_sleep(cell: &PlannedCell) -> bool {
@@ -398,7 +531,8 @@ fn is_remedy(cell: &PlannedCell) -> bool {
     let level = |name| cell.factors.level(name);
     let way = level(factor::METHOD).parse::<wake_up::Method>();
     let is_sleep = way.is_ok_and(|m| m.row().way == Way::Sleeps);
-    !is_sleep || ![None, Some("default")].contains(&cell.factors.get(factor::SLACK))
+    let has_usual = |name, usual| cell.factors.get(name).is_none_or(|level| level == usual);
+    !(is_sleep && has_usual(factor::SLACK, "default") && has_usual(factor::POLICY, "other"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,75 @@
+"""How many of its verdicts a check reaches, on a planted machine like a virtual one at rest: stalls of up to 2 ms, and of
+up to 5 ms beside network traffic."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import planted
+
+# By load: stalls of all CPUs, as (so many a second, of a length up to so many ms).
+STALLS = {"idle": [(2, 2.2)], "busy": [(170, 1.5)], "network": [(170, 1.5), (4, 5)]}
+PLANTS = {
+    "PLANTED_STALLS": ",".join(f"{load}:{each}:{ms}" for load, all_ in STALLS.items() for each, ms in all_),
+    "PLANTED_SAMPLES": "20000",
+    # As measured on such a machine.
+    "PLANTED_OVERHEAD_MS": "14",
+}
+# A true quantile within a quarter of its limit is not to be decided.
+NEAR = 1.25
+
+
+def true_quantile_ns(load, q):
+    """Of a sleep, by what the machine draws: its own lateness, and what is left of the stalls that it ends in."""
+    random = np.random.default_rng(1)
+    n = 1_000_000
+    usual = 55_000 * (1 if load == "idle" else 2)
+    late = usual * (1 + 0.1 * random.random(n)) * np.where(random.random(n) < 1 / 50, 3, 1)
+    stalled = np.zeros(n)
+    for each, ms in STALLS[load]:
+        # At a random moment no stall is left that outlasts x with probability exp(-rate (m - x)^2 / 2m).
+        longest = ms * 1e6
+        left = longest - np.sqrt(-2 * longest * np.log(random.random(n)) / (each / 1e9))
+        stalled = np.maximum(stalled, left)
+    return np.quantile(late + stalled, q)
+
+
+def check(directory, seed, *options):
+    """What it printed."""
+    done = subprocess.run([planted(), "check", *options, "--seed", str(seed), "--out", directory], text=True,
+                          env=os.environ | PLANTS | {"PLANTED_SEED": str(seed)}, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_of_what_can_be_decided_a_default_check_decides_nine_in_ten(tmp_path):
+    shares = []
+    for seed in range(1, 4):
+        printed = check(tmp_path / str(seed), seed, "--json", "--quiet")
+        decided = []
+        for profile in json.loads(printed)["assessment"]["profiles"]:
+            for judged in profile["by_load"]:
+                truth = true_quantile_ns(judged["load"], judged["quantile"]) / judged["limit_ns"]
+                if 1 / NEAR <= truth <= NEAR:
+                    continue
+                outcome = judged["outcome"]
+                decided.append(outcome in ("pass", "with-remedy", "fail"))
+                print(seed, profile["name"], judged["load"], f"{truth:.2f}", outcome, judged["samples"])
+                # And is right.
+                assert not decided[-1] or (outcome == "fail") == (truth > 1), (profile["name"], judged, truth)
+        assert len(decided) >= 24
+        shares.append(np.mean(decided))
+    assert statistics.median(shares) >= 0.9, shares
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_quick_check_decides_three_in_five_and_says_how_late_sleeps_are(tmp_path, seed):
+    printed = check(tmp_path / "r", seed, "--quick")
+    decided, of = map(int, re.search(r"Decided (\d+) of (\d+)", printed).groups())
+    assert decided >= 0.6 * of, printed
+    assert "too few" not in printed.split("Fit for")[0], printed
