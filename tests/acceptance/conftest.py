@@ -216,7 +216,7 @@ CONCURRENT = {
     ],
     "test_stalls": ["interval_log", "program_that_is_not_there", "interrupted_loop"],
     # In virtual time; its real check has to keep its time.
-    "test_answer": ["fits_on", "no_line", "own_period", "required_use", "for_machines", "stalls_have", "remedy"],
+    "test_answer": ["fits_on", "more_uses", "no_line", "own_period", "required_use", "for_machines", "stalls_have", "remedy"],
     # What is said of runs whatever they measured, and what a shell offers.
     "test_answer_of_labs": "all",
     "test_completions": ["names", "offers", "takes_no_name", "real"],
