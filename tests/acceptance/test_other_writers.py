@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from conftest import TOMPION
+from conftest import ROOT, TOMPION
 from heavy import duckdb, pandas, polars
 from run_generator import (BIN_COLUMNS, CAUSES, HISTOGRAM_COLUMNS, LEFT_OUT, MARKS,
                            PARTS_COLUMNS, QUANTILES, SAMPLE_COLUMNS, Trial, bin_middles,
@@ -676,6 +676,30 @@ def test_other_programs_find_the_same_medians(some_run, medians):
             expected = {tuple(t["factors"].get(factor) for factor in factors):
                         t["summary"]["measured"]["median_ns"] for t in here if t["block"] == block}
             assert medians(path, factors, block) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_checksum_that_the_page_gives_for_two_rows_is_theirs():
+    table = pa.table({
+        "at_ns": pa.array([1_100_000, 4_350_000], pa.int64()),
+        "value_ps": pa.array([100_000_000, 350_000_000], pa.int64()),
+        "n": pa.array([1, 1], pa.uint32()),
+        "missed": pa.array([0, 2], pa.uint32()),
+        "mark": pa.array([None, "warm-up"], pa.string()),
+    })
+    page = (ROOT / "docs/run-format.md").read_text()
+    assert f"with the checksum `{checksum(table, table.column_names)}`" in page
+    for row in table.to_pylist():
+        assert f"| {row['at_ns']} | {row['value_ps']} | {row['n']} | {row['missed']} |" in page
+
+
+def test_samples_that_duckdb_wrote_are_read(tmp_path):
+    """It says in the older way alone that a number has no sign."""
+    run = write_run(tmp_path / "run", [trial(some_values())])
+    before = report(run)
+    [file] = run.glob("*.parquet")
+    duckdb.sql(f"copy (select * from '{file}') to '{tmp_path / 'new'}' (format parquet, compression snappy)")
+    (tmp_path / "new").replace(file)
+    assert report(run)["cells"] == before["cells"]
 
 
 def test_the_median_of_a_cell_is_that_of_the_mean_of_its_blocks(some_run):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import TOMPION, planted
+from runs import record_of, write_record
 from terminal import Terminal
 
 CHECK = ["check", "--methods", "rdtsc,usleep", "--loads", "idle", "--duration", "2s", "--quiet"]
@@ -176,6 +177,21 @@ def test_what_is_listed_is_removed_and_nothing_else(kept, tmp_path):
     assert [run["path"] for run in json.loads(told)["removed"]] == [str(paths[1]), str(paths[2])]
     assert sorted(path.name for path in kept.runs.iterdir()) == sorted([paths[0].name, "mine"])
     assert (outside / "kept").exists()
+
+
+def test_what_is_no_run_or_of_a_newer_version_is_left_as_it_is(kept):
+    paths = [Path(run["path"]) for run in kept.listed()]
+    other = kept.runs / "20200101-000000"
+    other.mkdir()
+    (other / "mine").write_text("mine")
+    write_record(paths[2], record_of(paths[2]) | {"schema_version": 99})
+    done = kept.run("runs", "--keep", "0", "--prune", "--yes", status=0)
+    assert done.stdout.startswith("removed 2 runs, ")
+    left = done.stderr.splitlines()
+    assert len(left) == 2 and all("left as it is (" in line for line in left), left
+    assert (other / "mine").exists() and paths[2].exists() and not paths[0].exists()
+    assert kept.run("runs", "--older-than", "1d", status=0).stdout == f"none of the 2 runs in {kept.runs} is meant\n"
+    assert f" in 1 of 2 runs in {kept.runs}\n" in kept.run("runs", "--keep", "1", status=0).stdout
 
 
 def test_a_run_under_way_is_never_removed(kept):

@@ -52,6 +52,9 @@ impl Kind {
         }
         let unsigned = |bits: i8| match column.logical_type_ref() {
             Some(LogicalType::Integer(of)) => !of.is_signed && of.bit_width == bits,
+            // What DuckDB writes says it in the older way alone.
+            None if bits == 32 => column.converted_type() == ConvertedType::UINT_32,
+            None => column.converted_type() == ConvertedType::UINT_64,
             _ => false,
         };
         Some(match column.physical_type() {

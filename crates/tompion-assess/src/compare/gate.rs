@@ -115,6 +115,9 @@ impl FromStr for Gate {
         let at = text
             .find(['>', '<'])
             .ok_or_else(|| wrong("there is no > or <"))?;
+        if text[at + 1..].starts_with('=') {
+            return Err(wrong("a change is held to > or <, not to >= or <="));
+        }
         let (wanted, figure) = subject(&text[..at]).map_err(|e| wrong(&e.to_string()))?;
         let limit = limit_of(text[at + 1..].trim(), figure).map_err(|e| wrong(&e.to_string()))?;
         let above = text.as_bytes()[at] == b'>';

@@ -24,11 +24,11 @@ pub(super) static ENTRY: Section = Section {
 const OPEN: usize = 6;
 
 const LEAD: &str = "Where there are too few samples for an interval of p99.9 or p99.99, a generalised Pareto distribution is fitted to the \
-     largest of them, at most a tenth (peaks over threshold; the interval is by profile likelihood). Nothing was sampled there: what is rarer than \
+     largest of them, at most a tenth (peaks over threshold; the interval is by profile likelihood). Few samples or none lie there: what is rarer than \
      all that was seen may have another cause, so that these figures count in no verdict. There are none where the fit fails (Anderson-Darling, p at most 0.1), where large samples come in clusters, or where blocks disagree.";
 
 /// The same on a terminal.
-const NOTE: &str = "From a fit of the largest samples, with 95 % intervals; nothing was sampled there, and no verdict goes by it. \
+const NOTE: &str = "From a fit of the largest samples, with 95 % intervals; few samples or none lie there, and no verdict goes by it. \
      The page has further cells, and why others are refused.";
 
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {

@@ -20,8 +20,8 @@ by default ~/.local/state/tompion/runs. Commands that read a run take @1 (or @) 
 the newest of these, @2 for the one before, and so on.")]
 pub struct RunsOptions {
     /// Leave out the newest N runs
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub keep: usize,
+    #[arg(long, value_name = "N")]
+    pub keep: Option<usize>,
 
     /// Only runs that began at least so long ago, such as 30d or 12h
     #[arg(long, value_name = "TIME", value_parser = age)]

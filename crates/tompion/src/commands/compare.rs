@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use tompion_assess::compare::{
-    Judgement, Settings, Side, Undecided, beside, compare as held, differences, mismatches,
+    Figure, Judgement, Settings, Side, Undecided, beside, compare as held, differences, mismatches,
 };
 use tompion_report::{CompareView, compare_json, compare_text};
 use tompion_store::Run;
@@ -33,6 +33,7 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
     );
     let options = &CompareOptions {
         runs: runs_meant(options)?,
+        figures: each_once(&options.figures),
         ..options.clone()
     };
     if !options.factors.is_empty() {
@@ -137,6 +138,17 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
     })
 }
 
+/// One that is named twice is one comparison, and no two of a family.
+fn each_once(figures: &[Figure]) -> Vec<Figure> {
+    let mut found = Vec::new();
+    for figure in figures {
+        if !found.contains(figure) {
+            found.push(*figure);
+        }
+    }
+    found
+}
+
 /// The runs that are named, and those that go without saying.
 fn runs_meant(options: &CompareOptions) -> anyhow::Result<Vec<String>> {
     let is_published = |run: &&String| run.starts_with(PUBLISHED);
@@ -177,10 +189,11 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
         );
         Ok(run)
     };
-    let several = runs.iter().any(|name| runs_of(name).len() > 1);
+    let named: Vec<Vec<&str>> = runs.iter().map(|side| runs_of(side)).collect::<anyhow::Result<_>>()?;
+    let several = named.iter().any(|names| names.len() > 1);
     let mut sides = Vec::new();
-    for name in runs {
-        let of_each = runs_of(name)
+    for (name, names) in runs.iter().zip(named) {
+        let of_each = names
             .into_iter()
             .map(|name| Ok(Side::of_run(name, &open(name)?)?));
         let of_each = of_each.collect::<anyhow::Result<Vec<Side>>>()?;
@@ -207,9 +220,14 @@ fn of_several(name: &str, of_each: Vec<Side>) -> anyhow::Result<Side> {
 }
 
 /// The runs that a side is of: several joined by commas, unless a directory is called so.
-fn runs_of(side: &str) -> Vec<&str> {
-    match Path::new(side).exists() {
-        true => vec![side],
-        false => side.split(',').collect(),
+fn runs_of(side: &str) -> anyhow::Result<Vec<&str>> {
+    if Path::new(side).exists() {
+        return Ok(vec![side]);
     }
+    let names: Vec<&str> = side.split(',').collect();
+    anyhow::ensure!(
+        !names.contains(&""),
+        "`{side}`: the name of a run is empty; write A1,A2 for two runs of one side"
+    );
+    Ok(names)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use console::truncate_str;
 use serde::Serialize;
 use tompion_model::{Status, printable};
-use tompion_store::{Run, UserRuns, bytes_of};
+use tompion_store::{Error, RUN_FILE, Run, UserRuns, bytes_of};
 
 use super::ask::{ask, is_interactive};
 use super::report::terminal_width;
@@ -35,6 +35,9 @@ struct Kept {
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// Whether it is nothing of this version's: a directory without a run, or a run of a newer format.
+    #[serde(skip)]
+    is_foreign: bool,
     #[serde(skip)]
     began: SystemTime,
 }
@@ -51,6 +54,7 @@ impl Kept {
             trials: None,
             command: None,
             problem: None,
+            is_foreign: false,
             began: written.unwrap_or_else(|_| SystemTime::now()),
         };
         match Run::open(path) {
@@ -71,6 +75,8 @@ impl Kept {
             }
             Err(why) => Self {
                 problem: Some(why.to_string()),
+                is_foreign: matches!(why, Error::NewerVersion { .. })
+                    || !path.join(RUN_FILE).is_file(),
                 ..unread
             },
         }
@@ -89,21 +95,27 @@ pub fn runs(options: &RunsOptions) -> exit::Result {
     let kept = UserRuns::find()?;
     if options.prune {
         anyhow::ensure!(
-            options.keep > 0 || options.older_than.is_some(),
+            options.keep.is_some() || options.older_than.is_some(),
             "--prune removes the runs that are listed: choose them with --keep N or --older-than TIME"
         );
         kept.remove_leftovers()?;
     }
     let all = kept.list()?;
-    let numbered = all.iter().zip(1..).skip(options.keep);
+    let numbered = all.iter().zip(1..).skip(options.keep.unwrap_or(0));
     let mut listed: Vec<Kept> = numbered.map(|(path, n)| Kept::of(n, path)).collect();
     listed.retain(|run| options.older_than.is_none_or(|age| run.is_older_than(age)));
     if !options.prune {
         match options.json {
             true => print_json(&serde_json::json!({ "directory": kept.path(), "runs": listed }))?,
-            false => print(&table(&listed, kept.path()))?,
+            false => print(&table(&listed, all.len(), kept.path()))?,
         }
         return Ok(0);
+    }
+    // Whose it is nobody knows here.
+    let (foreign, listed): (Vec<Kept>, Vec<Kept>) = listed.into_iter().partition(|k| k.is_foreign);
+    for left in &foreign {
+        let why = left.problem.as_deref().unwrap_or_default();
+        exit::complain(&format!("{}: left as it is ({why})", left.path.display()));
     }
     prune(&kept, &listed, options)
 }
@@ -138,7 +150,7 @@ fn prune(kept: &UserRuns, listed: &[Kept], options: &RunsOptions) -> exit::Resul
             1 => "Remove this run?".to_owned(),
             n => format!("Remove these {n} runs?"),
         };
-        if !ask(&table(listed, kept.path()), &question)? {
+        if !ask(&table(listed, listed.len(), kept.path()), &question)? {
             return Ok(0);
         }
     }
@@ -166,10 +178,14 @@ fn prune(kept: &UserRuns, listed: &[Kept], options: &RunsOptions) -> exit::Resul
     Ok(status)
 }
 
-fn table(listed: &[Kept], directory: &Path) -> String {
+/// The runs that are listed, of so many in this directory.
+fn table(listed: &[Kept], all: usize, directory: &Path) -> String {
     let at = directory.display();
     if listed.is_empty() {
-        return format!("no runs in {at}\n");
+        return match all {
+            0 => format!("no runs in {at}\n"),
+            n => format!("none of the {n} runs in {at} is meant\n"),
+        };
     }
     let mut out = String::new();
     let columns = format!(
@@ -199,7 +215,10 @@ fn table(listed: &[Kept], directory: &Path) -> String {
         );
     }
     let total = listed.iter().map(|run| run.bytes).sum();
-    let _ = writeln!(out, "{} in {at}", size(total));
+    let _ = match all - listed.len() {
+        0 => writeln!(out, "{} in {at}", size(total)),
+        _ => writeln!(out, "{} in {} of {all} runs in {at}", size(total), listed.len()),
+    };
     out
 }
 

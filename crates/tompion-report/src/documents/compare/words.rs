@@ -219,9 +219,9 @@ fn no_figure(figure: Figure) -> String {
         Figure::Missed => "only methods that sleep to a grid miss periods".to_owned(),
         Figure::Lost => "only stalls lose time".to_owned(),
         _ => match figure.samples_needed() {
-            1 => "no trial on one of the sides has samples".to_owned(),
+            1 => "not both sides have a trial with samples".to_owned(),
             n => format!(
-                "no trial on one of the sides has the {} samples that it takes",
+                "not both sides have a trial with the {} samples that it takes",
                 count(n)
             ),
         },
