@@ -127,7 +127,7 @@ def test_a_failing_command_ends_the_run_in_one_line_and_keeps_what_was_measured(
     fails = "echo x >> order; test $(wc -l < order) -lt 3"
     done = by_turns(tmp_path, "true", fails, "--switch-back", "touch back", status=1)
     [line] = done.stderr.splitlines()
-    assert line.startswith(f"tompion: `{fails}` ended with exit status 1, before half of block 3")
+    assert line.startswith(f"tompion: `{fails}` ended with exit status 1, before the half of block 3 with switch=b")
     assert "What was measured is in run." in line and "`touch back` was run at the end." in line
     assert done.stdout == "" and (tmp_path / "back").exists()
     # The third block has its first half: a comes before b there.

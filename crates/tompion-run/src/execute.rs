@@ -276,8 +276,9 @@ impl Run<'_, '_> {
             );
             return Ok(false);
         }
-        let number = block + 1;
-        set.map_err(|why| Error::Switch(format!("{why}, before half of block {number}")))?;
+        let (number, level) = (block + 1, &self.plan.levels()[level]);
+        let before = format!("before the half of block {number} with switch={level}");
+        set.map_err(|why| Error::Switch(format!("{why}, {before}")))?;
         Ok(true)
     }
 

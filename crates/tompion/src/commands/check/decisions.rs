@@ -196,6 +196,7 @@ fn sleeps(period: &Period, quick: bool, blocks: u32) -> anyhow::Result<Vec<Selec
     } else if period.ns < SHORT_NS {
         vec![
             sleeping(&sleep, "default", 1, SHORT_S)?,
+            sleeping(&sleep, "1ns", 1, SHORT_S)?,
             sleeping(&hybrid, "default", 1, SHORT_S)?,
             sleeping(&spin, "default", 1, SHORT_S)?,
         ]

@@ -93,6 +93,10 @@ pub fn compare_by_turns(
 
 /// What stands after `--`.
 fn measurement(options: &CompareOptions) -> anyhow::Result<Measurement> {
+    anyhow::ensure!(
+        options.measured != ["measure"],
+        "after --: `measure` takes a probe, for example measure wake-up --methods usleep"
+    );
     let cli::Command::Measure(measure) = cli::parse_words(&options.measured)? else {
         anyhow::bail!("--switch takes `measure` and its options after --, and no other command");
     };
