@@ -180,6 +180,12 @@ class Far:
         """Pids of cells that run there: the shell that starts one has its name, too, but as a part of its command."""
         return self.running(b"\0__cell\0")
 
+    def measuring(self):
+        """Whether a cell has run there for a while: one that asks what can be measured is gone at once."""
+        first = set(self.cells())
+        time.sleep(0.5)
+        return not first.isdisjoint(self.cells())
+
     def left(self):
         return [*self.directory.iterdir(), *(self.place / "noexec").iterdir(), *self.running(b"tompion")]
 

@@ -36,7 +36,7 @@ def test_a_link_that_is_cut_is_noticed_and_cleaned_up_behind_once_it_is_back(far
     out = tmp_path / "run"
     file = plan(tmp_path, far.table(), replicates=3, time="5s")
     with running_lab(file, out) as process:
-        wait_for(far.cells, process, "no cell ran there")
+        wait_for(far.measuring, process, "no cell ran there")
         try:
             far.link("down")
             wait_for(far.cells, process, "the cell ended before its link was cut")
