@@ -696,7 +696,7 @@ def test_samples_that_duckdb_wrote_are_read(tmp_path):
     """It says in the older way alone that a number has no sign."""
     run = write_run(tmp_path / "run", [trial(some_values())])
     before = report(run)
-    [file] = run.glob("*.parquet")
+    file = run / f"{FACTORS['probe']}.parquet"
     duckdb.sql(f"copy (select * from '{file}') to '{tmp_path / 'new'}' (format parquet, compression snappy)")
     (tmp_path / "new").replace(file)
     assert report(run)["cells"] == before["cells"]

@@ -80,7 +80,7 @@ pub use falling::falling;
 pub use histogram::histogram;
 pub use hlog::{HLOG_NEGATIVE_TAG, HlogError, HlogInterval, HlogValues, write_hlog};
 pub use interval::{Interval, median_interval, order_statistic_interval, samples_needed};
-pub use limit_test::{Limit, LimitTest, LimitWatch, Looks, Outlook};
+pub use limit_test::{Limit, LimitTest, LimitWatch, Looks, Outlook, share_by_chance};
 pub use maxima::{GROWTH_LIMIT, Growth, GrowthVerdict, LEAST_MAXIMA, Maxima};
 pub use mean_distribution::MeanDistribution;
 pub use moments::Moments;

@@ -239,6 +239,17 @@ fn p_of_parts(late: &[usize], samples: usize, share: f64) -> f64 {
     }
 }
 
+/// How likely a `late` share of samples is, of the mean of blocks, where a share of `may` is late in the long run: no
+/// likelier than their ratio (Markov), whatever depends on what. The same holds for whoever looks again and stops where
+/// he likes, while the machine stays what it is (maximal ergodic theorem: Yosida and Kakutani 1939, Proceedings of the
+/// Imperial Academy 15).
+pub fn share_by_chance(late: f64, may: f64) -> f64 {
+    match late > may {
+        true => may / late,
+        false => 1.0,
+    }
+}
+
 /// Mean size of the cluster that one of `late` is in.
 fn clustering(late: &[usize], samples: usize) -> f64 {
     if late.len() < 2 {

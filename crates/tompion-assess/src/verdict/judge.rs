@@ -6,7 +6,7 @@
 use tompion_model::{Blocks, Cell, factor, format_ns};
 use tompion_stats::{
     BlockQuantile, Distribution, Limit, LimitTest, LimitWatch, NoInterval, Outlook,
-    interval_samples_needed,
+    interval_samples_needed, share_by_chance,
 };
 
 use crate::verdict::basis::{self, LEVEL};
@@ -253,6 +253,11 @@ fn by_interval(
 ) -> Decision {
     // Fewer samples will do to fail than to pass: those that came late were seen.
     if found.low.is_some_and(|low| low > limit) {
+        return Decision::clear(Outcome::Fail);
+    }
+    // Dependence and missing samples keep an interval back, but not this.
+    let late = basis::late_share(blocks, whole(limit));
+    if found.interval.is_err() && share_by_chance(late, 1.0 - quantile) <= error {
         return Decision::clear(Outcome::Fail);
     }
     let missing = interval_samples_needed(quantile).saturating_sub(samples);

@@ -353,3 +353,30 @@ fn stalls(noise: &mut Noise, values: &mut Vec<i64>, more: usize, often: f64, siz
         values.extend(vec![value as i64; if is_late { size } else { 1 }]);
     }
 }
+
+#[test]
+fn a_share_that_chance_seldom_brings_is_so_seldom_however_samples_depend() {
+    // Regimes that outlast a run of 8 blocks: in the bad one, which a part of the runs meet, so many samples are late
+    // that one in a hundred is in the long run. Looked at after each block.
+    let mut noise = Noise::new(11);
+    for (bad, fails) in [(0.5, false), (0.02, true), (0.0125, true), (0.2, false)] {
+        let late_then = 0.01 / bad;
+        let mut wrong = 0;
+        for _ in 0..4_000 {
+            let is_bad = crate::tails::normal_upper(noise.normal()) < bad;
+            let mut late = 0.0;
+            let is_wrong = (1..=8).any(|block| {
+                let some = (0.5 + 0.1 * noise.normal()).clamp(0.0, 1.0);
+                late += if is_bad { late_then * 2.0 * some } else { 0.0 };
+                share_by_chance((late / f64::from(block)).min(1.0), 0.01) <= 0.025
+            });
+            wrong += usize::from(is_wrong);
+        }
+        // Binomial: 2.5 % of 4,000 and three standard deviations.
+        assert!(wrong <= 130, "{bad}: {wrong}");
+        // Nor is it a test that never says anything.
+        assert_eq!(wrong > 0, fails, "{bad}: {wrong}");
+    }
+    assert_eq!(share_by_chance(0.005, 0.01), 1.0);
+    assert!(share_by_chance(0.41, 0.01) < 0.025 && share_by_chance(0.39, 0.01) > 0.025);
+}

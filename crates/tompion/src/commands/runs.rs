@@ -184,7 +184,7 @@ fn table(listed: &[Kept], all: usize, directory: &Path) -> String {
     if listed.is_empty() {
         return match all {
             0 => format!("no runs in {at}\n"),
-            n => format!("none of the {n} runs in {at} is meant\n"),
+            n => format!("none of the {n} runs in {at} matches\n"),
         };
     }
     let mut out = String::new();

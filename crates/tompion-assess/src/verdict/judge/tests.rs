@@ -215,6 +215,20 @@ fn without_their_order_samples_are_judged_by_the_interval() {
     );
 }
 
+#[test]
+fn where_no_interval_holds_so_many_late_samples_show_a_failure() {
+    // At 2.5 % forty times as many as may be: of a p99 two in five.
+    let of = |late: usize| {
+        let block: Vec<i64> = (0..100)
+            .map(|i| if i < late { 60_000 } else { 5_000 })
+            .collect();
+        let mut cell = Planted::wake_up("usleep", "100us", "idle").blocks(5, &block);
+        cell.blocks = unordered(&cell.blocks);
+        judged(&cell, 12_000.0).outcome
+    };
+    assert_eq!([of(41), of(39)], [Outcome::Fail, Outcome::Inconclusive]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -150,7 +150,7 @@ fn drift_is_told_with_what_it_would_have_to_be() {
 #[test]
 fn a_missing_figure_says_why() {
     let none = |figure| told(0.05, row(figure, Verdict::NoFigure));
-    assert!(none(Figure::P99).ends_with("has the 100 samples that it takes."));
+    assert!(none(Figure::P99).ends_with("with the 100 samples that it takes."));
     assert!(none(Figure::Missed).contains("grid"));
     assert!(none(Figure::Lost).contains("only stalls"));
 }
