@@ -190,7 +190,7 @@ def test_what_is_no_run_or_of_a_newer_version_is_left_as_it_is(kept):
     left = done.stderr.splitlines()
     assert len(left) == 2 and all("left as it is (" in line for line in left), left
     assert (other / "mine").exists() and paths[2].exists() and not paths[0].exists()
-    assert kept.run("runs", "--older-than", "1d", status=0).stdout == f"none of the 2 runs in {kept.runs} is meant\n"
+    assert kept.run("runs", "--older-than", "1d", status=0).stdout == f"none of the 2 runs in {kept.runs} matches\n"
     assert f" in 1 of 2 runs in {kept.runs}\n" in kept.run("runs", "--keep", "1", status=0).stdout
 
 
