@@ -95,8 +95,10 @@ fn sentence(found: &[Culprit], steps: &[Step], on: &str) -> String {
             (None, _) => words,
             (Some(n), Culprit::Host { .. }) => format!("{words} (step {n})"),
             (Some(n), Culprit::Clock(_)) => format!("{words}, step {n} mends it"),
+            // No more is promised than was shown.
+            (Some(n), Culprit::Mended { passes: 0, .. }) => format!("{words}, step {n} may mend it"),
             (Some(n), Culprit::Mended { passes, all, .. }) if passes < all => {
-                format!("{words}, step {n} mends it (shown so far for {passes} of {all} verdicts)")
+                format!("{words}, step {n} may mend it (shown for {passes} of {all} verdicts)")
             }
             (Some(n), Culprit::Mended { .. }) => format!("{words}, step {n} mends it"),
             (Some(n), _) => format!("{words}, step {n}"),
@@ -164,7 +166,11 @@ mod tests {
         );
         assert_eq!(
             told(&[mended(5, 11)]),
-            "Cause: timer slack, step 4 mends it (shown so far for 5 of 11 verdicts)."
+            "Cause: timer slack, step 4 may mend it (shown for 5 of 11 verdicts)."
+        );
+        assert_eq!(
+            told(&[mended(0, 11)]),
+            "Cause: timer slack, step 4 may mend it."
         );
         let limits = "No fault found: 1 use has a limit tighter than this machine sleeps.";
         assert_eq!(told(&[Culprit::Limits(1)]), limits);
