@@ -67,7 +67,7 @@ def test_platforms_are_columns_and_a_use_has_the_worst_of_their_loads(tmp_path):
     answer = json.loads(tompion("report", run, "--format", "verdict-json", check=0).stdout)
     cause = answer["cause"]
     assert cause.startswith("No fault found on host: ") and "on runc: the load cpu itself delays sleeps" in cause, cause
-    assert "on runsc: limits tighter than the kernel sleeps, step 1 mends it" in cause, cause
+    assert re.search("on runsc: limits tighter than the kernel sleeps, step 1 (mends it|may mend it)", cause), cause
     assert answer["trusted"] == "PARTLY" and answer["why"].replace(" ", "") in question.replace(" ", "")
 
 

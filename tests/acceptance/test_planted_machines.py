@@ -17,7 +17,7 @@ SAYS = {
               "1 apt install chrony"),
     "host": (r"Cause: the host takes the CPU \(\d\d %, up to 400 ms at once\); nothing in this guest can mend that "
              r"\(step 1\)\.", "NO: fit for 0 of 9 uses at rest", "1 ask the provider"),
-    "slack": (rf"Cause: timer slack, step 1 mends it( \(shown so far for \d+ of \d+ verdicts\))?; {LIMITS}",
+    "slack": (rf"Cause: timer slack, step 1 (mends it|may mend it( \(shown for \d+ of \d+ verdicts\))?); {LIMITS}",
               "PARTLY: fit for", "1 slack 1 ns"),
     "neighbour": (r"Cause: other programs on this machine \(transcode\), step 1\.", "PARTLY: fit for",
                   "1 transcode: renice"),

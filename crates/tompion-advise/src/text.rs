@@ -6,7 +6,7 @@ mod table;
 use std::fmt::Write;
 
 pub(crate) use numbers::share;
-use tompion_model::{format_duration, format_ns, level_in_words};
+use tompion_model::{AT_REST, format_duration, format_ns, level_in_words};
 
 use tompion_assess::verdict::{Outcome, SMALLEST_RATIO};
 
@@ -76,7 +76,7 @@ impl Advice {
     /// The load, in words.
     fn beside(&self) -> String {
         match self.load.as_str() {
-            "idle" => "at rest".to_owned(),
+            AT_REST => "at rest".to_owned(),
             load => format!("beside {load}"),
         }
     }

@@ -5,21 +5,26 @@
 //! limit comes to more late sleeps than may be; where twice all of it does not explain the late ones, the sleep itself
 //! is at fault, too.
 
+use std::cmp::Reverse;
+
+use tompion_model::AT_REST;
+
+use crate::parts::fault::Fault;
 use crate::parts::taker::Taker;
-use crate::parts::takers;
-use crate::parts::words::percent;
-use crate::parts::{Seen, State, parts};
-use crate::verdict::remedies::{self, REMEDIES, Remedy};
+use crate::parts::{ClockFault, KernelFault, Seen, State, parts};
+use crate::verdict::remedies::{self, Delay, Remedy};
 use crate::verdict::{LoadVerdict, Outcome, ProfileVerdict};
 
-/// Pauses are few, and a sleep may meet twice as many as the loop that was watched for them.
+/// Pauses are few, and a sleep may meet twice as many as the loop that was watched for them. Chosen, not derived: what comes
+/// of it is held by the simulated machines of `tests/acceptance/test_planted_machines.py`, of which only the one whose host
+/// pauses it blames its host.
 const LUCK: f64 = 2.0;
 
 /// What is at fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Culprit {
-    /// The wall clock, with what is wrong with it.
-    Clock(String),
+    /// A clock, with what is wrong with it.
+    Clock(ClockFault),
     /// The host, or the firmware where there is none.
     Host {
         /// Of the CPUs' time.
@@ -45,7 +50,7 @@ pub enum Culprit {
         all: usize,
     },
     /// A setting of the kernel's.
-    Kernel(String),
+    Kernel(KernelFault),
     /// A processor that is imitated, and by what.
     Emulated(String),
     /// Loads beside which fails what does not fail at rest.
@@ -55,55 +60,6 @@ pub enum Culprit {
 }
 
 impl Culprit {
-    /// The same in a few words.
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::Clock(clause) if clause.starts_with("not synchronised") => {
-                "clock not synchronised".to_owned()
-            }
-            Self::Clock(clause) => format!("clock {clause}"),
-            Self::Host {
-                share,
-                longest_ns,
-                is_guest,
-                is_likely,
-            } => {
-                let who = match (is_guest, is_likely) {
-                    (false, _) => "the firmware",
-                    (true, true) => "most likely the host",
-                    (true, false) => "the host",
-                };
-                let at_once = longest_ns.map(|ns| tompion_model::format_ns(ns as f64));
-                let at_once =
-                    at_once.map_or_else(String::new, |ns| format!(", up to {ns} at once"));
-                let share = percent(*share);
-                let guest = if *is_guest {
-                    "this guest"
-                } else {
-                    "the kernel"
-                };
-                format!("{who} takes the CPU ({share}{at_once}); nothing in {guest} can mend that")
-            }
-            Self::Quota => "the CPU quota".to_owned(),
-            Self::Programs(names) => {
-                let names = match names.is_empty() {
-                    true => String::new(),
-                    false => format!(" ({})", names.join(", ")),
-                };
-                format!("other programs on this machine{names}")
-            }
-            Self::Mended { remedy, .. } => remedy.mends.to_owned(),
-            Self::Kernel(clause) => format!("the kernel's settings ({clause})"),
-            Self::Emulated(how) => format!("a processor that is imitated ({how})"),
-            Self::Loads(loads) => match &loads[..] {
-                [one] => format!("the load {one} itself delays sleeps"),
-                loads => format!("the loads {} themselves delay sleeps", loads.join(", ")),
-            },
-            Self::Limits(1) => "1 use has a limit tighter than this machine sleeps".to_owned(),
-            Self::Limits(n) => format!("{n} uses have limits tighter than this machine sleeps"),
-        }
-    }
-
     /// Whether something is wrong here; a limit that is tight, and a load that was asked for, are nobody's fault.
     pub fn is_fault(&self) -> bool {
         match self {
@@ -119,90 +75,113 @@ impl Culprit {
     }
 }
 
-/// What is at fault on the machine of which this was seen, by its verdicts: the clock first, then what costs most of
-/// them. Nothing where no use fails, and no part.
+/// What is at fault on the machine of which this was seen, by its verdicts: faults first, and what costs most of the
+/// verdicts. Nothing where no use fails, and no part.
 pub fn culprits(seen: &Seen<'_>, profiles: &[&ProfileVerdict]) -> Vec<Culprit> {
-    let [clock, host, kernel, here] = parts(seen);
-    let first_clause = |sentence: &str| {
-        let clause = sentence.split("; ").next();
-        clause.unwrap_or_default().to_owned()
-    };
-    let (took, is_likely) = takers::host(seen);
-    let of_host = Culprit::Host {
-        share: took.share,
-        longest_ns: took.longest_ns,
-        is_guest: seen.is_guest(),
-        is_likely,
-    };
     let mut suspects = Suspects {
-        takers: Vec::new(),
-        mended: Vec::new(),
-        kernel: None,
-        slack_ns: (kernel.state > State::Ok)
-            .then_some(seen.environment.clock.timer_slack_ns)
-            .flatten()
-            .unwrap_or(0),
         emulated: seen.environment.virtualization.emulated.as_deref(),
-        loads: Vec::new(),
-        limits: 0,
+        ..Suspects::default()
     };
-    let mut suspect = |culprit, took, state| {
-        // What is no more than usual is not at fault, and what hardly any use bears is so anyhow.
-        let counted = usize::from(state == State::Fail);
-        let suspected = state > State::Ok;
-        if suspected {
-            suspects.takers.push((culprit, took, counted));
-        }
-    };
-    suspect(of_host, took, host.state);
-    let quota = takers::quota(seen);
-    if let Some(took) = quota {
-        suspect(Culprit::Quota, took, here.state);
-    }
-    if let Some((took, names)) = takers::programs(seen) {
-        // That the part fails is the quota's doing.
-        suspect(Culprit::Programs(names), took, State::Warn);
-    }
-    if kernel.state == State::Fail {
-        suspects.kernel = Some((first_clause(&kernel.sentence), 0));
+    for (state, fault) in parts(seen).into_iter().flat_map(|part| part.faults) {
+        suspects.suspect(state, fault);
     }
     for profile in profiles {
-        let limits = suspects.limits;
+        let uses = suspects.limits.uses;
         for judged in &profile.by_load {
             suspects.count(profile, judged);
         }
         // A use counts once.
-        suspects.limits = suspects.limits.min(limits + 1);
+        suspects.limits.uses = suspects.limits.uses.min(uses + 1);
     }
-    let clock = (clock.state == State::Fail).then(|| first_clause(&clock.sentence));
-    suspects.culprits(clock.map(Culprit::Clock))
+    suspects.culprits()
 }
 
 /// What may be at fault, and how many verdicts it costs.
+#[derive(Default)]
 struct Suspects<'a> {
-    /// Who takes the CPU, how much of it, and what that costs.
-    takers: Vec<(Culprit, Taker, usize)>,
+    clock: Option<ClockFault>,
+    takers: Vec<Suspect>,
     /// Remedies, verdicts that pass with them, and all that these explain.
     mended: Vec<(&'static Remedy, usize, usize)>,
-    /// A setting by which the part fails.
-    kernel: Option<(String, usize)>,
+    /// Settings by which the part fails, and what they cost.
+    kernel: Vec<KernelFault>,
+    kernel_costs: usize,
     /// How much later sleeps may end by the slack that threads start with, where that is not as good as nothing.
     slack_ns: u64,
     emulated: Option<&'a str>,
-    loads: Vec<String>,
-    limits: usize,
+    /// Those that delay sleeps, and how many verdicts fail by them.
+    loads: (Vec<String>, usize),
+    limits: Limits,
+}
+
+/// Who takes the CPU.
+struct Suspect {
+    culprit: Culprit,
+    took: Taker,
+    /// How its part stands by it.
+    state: State,
+    costs: usize,
+}
+
+/// Failures that nothing else explains.
+#[derive(Clone, Copy, Default)]
+struct Limits {
+    uses: usize,
+    verdicts: usize,
 }
 
 impl Suspects<'_> {
+    /// Takes in what is wrong with a part.
+    fn suspect(&mut self, state: State, fault: Fault) {
+        let fails = state == State::Fail;
+        let (culprit, took) = match fault {
+            Fault::Clock(fault) => {
+                if fails && self.clock.is_none() {
+                    self.clock = Some(fault);
+                }
+                return;
+            }
+            Fault::Kernel(fault) => {
+                if let KernelFault::Slack(ns) = fault {
+                    self.slack_ns = ns;
+                }
+                if fails {
+                    self.kernel.push(fault);
+                }
+                return;
+            }
+            Fault::Host {
+                took,
+                is_guest,
+                is_likely,
+            } => {
+                let host = Culprit::Host {
+                    share: took.share,
+                    longest_ns: took.longest_ns,
+                    is_guest,
+                    is_likely,
+                };
+                (host, took)
+            }
+            Fault::Quota { took } => (Culprit::Quota, took),
+            Fault::Programs { took, names } => (Culprit::Programs(names), took),
+        };
+        self.takers.push(Suspect {
+            culprit,
+            took,
+            state,
+            costs: 0,
+        });
+    }
+
     /// Takes in what one use came to beside one load.
     fn count(&mut self, profile: &ProfileVerdict, judged: &LoadVerdict) {
         match judged.outcome {
             Outcome::WithRemedy => self.is_mended(judged, true),
             Outcome::Inconclusive if judged.fails_beside_others => {
-                let of_programs =
-                    |t: &&mut (Culprit, Taker, usize)| matches!(t.0, Culprit::Programs(_));
-                if let Some((.., costs)) = self.takers.iter_mut().find(of_programs) {
-                    *costs += 1;
+                let of_programs = |t: &&mut Suspect| matches!(t.culprit, Culprit::Programs(_));
+                if let Some(programs) = self.takers.iter_mut().find(of_programs) {
+                    programs.costs += 1;
                 }
             }
             Outcome::Fail => self.fails(profile, judged),
@@ -214,12 +193,12 @@ impl Suspects<'_> {
         let allowed = 1.0 - judged.quantile;
         let mut all = 0.0;
         let mut is_anybody = false;
-        for (_, took, costs) in &mut self.takers {
-            let late = took.beyond(judged.limit_ns);
+        for taker in &mut self.takers {
+            let late = taker.took.beyond(judged.limit_ns);
             all += late;
             // Alone it makes more sleeps late than may be.
             if late >= allowed {
-                *costs += 1;
+                taker.costs += 1;
                 is_anybody = true;
             }
         }
@@ -231,25 +210,30 @@ impl Suspects<'_> {
             let remedy = judged.remedy.as_ref();
             remedy.is_some_and(|r| r.outcome != Outcome::Fail && r.estimate_ns <= judged.limit_ns)
         };
-        let at_rest = profile.by_load.iter().find(|l| l.load == "idle");
+        let at_rest = profile.by_load.iter().find(|l| l.load == AT_REST);
         let is_the_loads = at_rest.is_some_and(|rest| {
             rest.load != judged.load && matches!(rest.outcome, Outcome::Pass | Outcome::WithRemedy)
         });
         if would_pass(judged) {
             self.is_mended(judged, false);
-        } else if let Some((_, costs)) = &mut self.kernel {
-            *costs += 1;
+        } else if !self.kernel.is_empty() {
+            self.kernel_costs += 1;
         } else if self.emulated.is_some() || !is_the_loads {
-            self.limits += 1;
-        } else if !self.loads.contains(&judged.load) {
-            self.loads.push(judged.load.clone());
+            self.limits.uses += 1;
+            self.limits.verdicts += 1;
+        } else {
+            let (loads, costs) = &mut self.loads;
+            *costs += 1;
+            if !loads.contains(&judged.load) {
+                loads.push(judged.load.clone());
+            }
         }
     }
 
     /// A verdict that a remedy explains: by passing, or by an estimate that keeps the limit.
     fn is_mended(&mut self, judged: &LoadVerdict, passes: bool) {
-        let name = judged.remedy.as_ref().map(|r| r.name.as_str());
-        let Some(taken) = REMEDIES.iter().find(|r| Some(r.name) == name) else {
+        let remedy = judged.remedy.as_ref();
+        let Some(taken) = remedy.and_then(|r| Remedy::named(&r.name)) else {
             return;
         };
         // What sleeps otherwise has no slack either: where that alone exceeds the limit it is the fault, whatever was
@@ -269,37 +253,42 @@ impl Suspects<'_> {
         }
     }
 
-    fn culprits(mut self, clock: Option<Culprit>) -> Vec<Culprit> {
-        self.takers.retain(|(.., costs)| *costs > 0);
-        self.takers
-            .sort_by_key(|(.., costs)| std::cmp::Reverse(*costs));
-        self.mended.sort_by_key(|(.., all)| std::cmp::Reverse(*all));
-        let mended = self.mended.into_iter();
-        let mended = mended.map(|(remedy, passes, all)| Culprit::Mended {
-            remedy,
-            passes,
-            all,
-        });
-        let mut found: Vec<Culprit> = clock.into_iter().collect();
-        found.extend(self.takers.into_iter().map(|(culprit, ..)| culprit));
-        found.extend(mended);
-        // A slack that a remedy mends is said once.
-        let is_said = |clause: &str| {
-            let slack = |c: &Culprit| matches!(c, Culprit::Mended { remedy, .. } if clause.starts_with(remedy.mends));
-            found.iter().any(slack)
+    fn culprits(self) -> Vec<Culprit> {
+        // The wall clock makes no sleep late.
+        let clock = self.clock.map(|fault| (Culprit::Clock(fault), 0));
+        let mut found: Vec<(Culprit, usize)> = clock.into_iter().collect();
+        // What hardly any use bears is at fault anyhow.
+        let is_at_fault = |taker: &Suspect| taker.costs > 0 || taker.state == State::Fail;
+        let takers = self.takers.into_iter().filter(is_at_fault);
+        found.extend(takers.map(|taker| (taker.culprit, taker.costs)));
+        let takes_cpu = found.iter().any(|(culprit, _)| culprit.takes());
+        let mends_slack = self.mended.iter().any(|(r, ..)| r.mends == Delay::Slack);
+        let mended = |(remedy, passes, all)| {
+            let culprit = Culprit::Mended {
+                remedy,
+                passes,
+                all,
+            };
+            (culprit, all)
         };
-        let kernel = self.kernel.filter(|(clause, _)| !is_said(clause));
-        found.extend(kernel.map(|(clause, _)| Culprit::Kernel(clause)));
-        if !self.loads.is_empty() {
-            found.push(Culprit::Loads(self.loads));
+        found.extend(self.mended.into_iter().map(mended));
+        // A slack that a remedy mends is said once.
+        let is_said = |fault: &KernelFault| mends_slack && matches!(fault, KernelFault::Slack(_));
+        let kernel = self.kernel.into_iter().find(|fault| !is_said(fault));
+        found.extend(kernel.map(|fault| (Culprit::Kernel(fault), self.kernel_costs)));
+        let (loads, costs) = self.loads;
+        if !loads.is_empty() {
+            found.push((Culprit::Loads(loads), costs));
         }
-        if self.limits > 0 && !found.iter().any(Culprit::takes) {
-            found.push(match self.emulated {
+        if self.limits.uses > 0 && !takes_cpu {
+            let culprit = match self.emulated {
                 Some(how) => Culprit::Emulated(how.to_owned()),
-                None => Culprit::Limits(self.limits),
-            });
+                None => Culprit::Limits(self.limits.uses),
+            };
+            found.push((culprit, self.limits.verdicts));
         }
-        found
+        found.sort_by_key(|(culprit, costs)| (!culprit.is_fault(), Reverse(*costs)));
+        found.into_iter().map(|(culprit, _)| culprit).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 //! and what else goes on here. Pure: it goes by what a run recorded.
 
 mod clock;
+pub(crate) mod fault;
 mod here;
 mod host;
 mod kernel;
@@ -12,11 +13,13 @@ pub(crate) mod programs;
 mod seen;
 mod taken;
 pub(crate) mod taker;
-pub(crate) mod takers;
+mod takers;
 pub(crate) mod words;
 
+pub use fault::{ClockFault, KernelFault};
 pub use part::{Part, SENTENCE, State};
 pub use seen::Seen;
+pub use words::percent;
 
 /// Says of each part of a machine how it stands: clock, host, kernel, and what else goes on here.
 pub fn parts(seen: &Seen<'_>) -> [Part; 4] {

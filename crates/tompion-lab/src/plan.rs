@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde::Serialize;
 use toml::de::DeTable;
 use tompion_load::LoadSpec;
-use tompion_model::{Factors, factor};
+use tompion_model::{AT_REST, Factors, factor};
 use tompion_platforms::keys::{Mistake, Source, Table, lines};
 use tompion_platforms::{PlatformPlan, read_platforms};
 
@@ -180,7 +180,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     let replicates = top.number("replicates", 1..100_001);
     let time_ns = top.time_ns("time").unwrap_or(TIME_NS);
     let loads: Option<Vec<LoadSpec>> = top.list("loads", |text| short_loads::load(Some(text)));
-    let loads = loads.unwrap_or_else(|| vec!["idle".parse().expect("a load's name")]);
+    let loads = loads.unwrap_or_else(|| vec![AT_REST.parse().expect("a load's name")]);
     let platforms = read_platforms(&top);
     let placements = read_placements(&top);
     let places: Vec<_> = top.tables("probes", "probe");

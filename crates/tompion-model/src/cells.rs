@@ -6,7 +6,7 @@ use tompion_stats::{Distribution, MANY_DISTINCT};
 
 use crate::filled::EXACT;
 use crate::{
-    Block, Blocks, CpuUse, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData,
+    AT_REST, Block, Blocks, CpuUse, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData,
     TrialDraft, View, factor,
 };
 
@@ -121,7 +121,7 @@ impl Cell {
 
     /// Whether its load is none.
     pub fn is_at_rest(&self) -> bool {
-        matches!(self.factors.level(factor::LOAD), "" | "idle")
+        matches!(self.factors.level(factor::LOAD), "" | AT_REST)
     }
 
     /// Whether values of a block were taken together.

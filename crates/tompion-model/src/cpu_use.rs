@@ -35,6 +35,17 @@ pub struct ProgramUse {
     pub cpu_time_ns: u64,
 }
 
+impl ProgramUse {
+    /// Those of these names, each with its CPU time in nanoseconds.
+    pub fn each(named: &[(&str, u64)]) -> Vec<Self> {
+        let one = |&(name, cpu_time_ns): &(&str, u64)| Self {
+            name: name.to_owned(),
+            cpu_time_ns,
+        };
+        named.iter().map(one).collect()
+    }
+}
+
 impl CpuUse {
     /// Names that are kept.
     pub const MOST: usize = 3;
@@ -88,17 +99,13 @@ mod tests {
     use super::*;
 
     fn of(watched_ns: u64, programs_ns: u64, most: &[(&str, u64)]) -> CpuUse {
-        let program = |&(name, cpu_time_ns): &(&str, u64)| ProgramUse {
-            name: name.to_owned(),
-            cpu_time_ns,
-        };
         CpuUse {
             watched_ns,
             cpus: 2,
             programs_ns,
             kernel_threads_ns: Some(10),
             stolen_ns: None,
-            most: most.iter().map(program).collect(),
+            most: ProgramUse::each(most),
         }
     }
 

@@ -39,6 +39,9 @@ pub mod factor {
     pub const LOAD: &str = "load";
 }
 
+/// The level of [`factor::LOAD`] at which nothing runs beside the measurement.
+pub const AT_REST: &str = "idle";
+
 /// A cell's key: factor name to level.
 ///
 /// ```

@@ -38,7 +38,7 @@ pub use cells::{Cell, Cells};
 pub use clock_reading::ClockReading;
 pub use cpu_use::{CpuUse, ProgramUse};
 pub use environment::*;
-pub use factors::{Factors, factor};
+pub use factors::{AT_REST, Factors, factor};
 pub use filled::filling_work;
 pub use method::{InCheck, MethodRow, Way};
 pub use names::{nearest, unknown_name};

@@ -12,7 +12,7 @@ mod steps;
 use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness};
 use tompion_assess::wall_clock::wall_clock;
-use tompion_model::format_ns;
+use tompion_model::{AT_REST, format_ns};
 
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
@@ -166,7 +166,7 @@ impl<'a> Answer<'a> {
             .collect();
         clauses.push(format!("fit for {}", each.join(", ")));
         clauses.extend(tightest(&profiles.iter().collect::<Vec<_>>()));
-        if self.loads == ["idle"] {
+        if self.loads == [AT_REST] {
             clauses.push("measured at rest only".to_owned());
         }
         let word = match (

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::{Factors, factor, level_in_words as level, parse_duration_ns};
+use tompion_model::{AT_REST, Factors, factor, level_in_words as level, parse_duration_ns};
 
 use crate::data::{ReportData, Shown};
 use crate::timer_events::REARMED;
 
 /// The loads of Kirova 2019 in the paper's order.
-pub(crate) const PUBLISHED_LOADS: [&str; 3] = ["idle", "cpu", "io-network"];
+pub(crate) const PUBLISHED_LOADS: [&str; 3] = [AT_REST, "cpu", "io-network"];
 
 /// What a probe is called.
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +143,7 @@ pub(crate) fn factors_in_words(factors: &Factors) -> String {
     parts.extend(factors.get(factor::TARGET).map(level));
     parts.extend(Some(variant(factors)).filter(|v| !v.is_empty()));
     parts.extend(factors.get(factor::LOAD).map(|l| match l {
-        "idle" => "idle".to_owned(),
+        AT_REST => AT_REST.to_owned(),
         other => format!("under {other}"),
     }));
     parts.join(", ")

@@ -415,19 +415,7 @@ mod tests {
         };
         let words = "with slack 1 ns, watched for 700 ms, 1 sample";
         assert_eq!(watched(&remedied).unwrap(), words);
-        let profile = |by_load| ProfileVerdict {
-            name: String::new(),
-            title: String::new(),
-            platform: None,
-            placement: None,
-            requirement: String::new(),
-            source: String::new(),
-            outcome: Outcome::Fail,
-            as_it_is: Outcome::Fail,
-            method: None,
-            missed_filled: false,
-            by_load,
-        };
+        let profile = |by_load| ProfileVerdict::unnamed(Outcome::Fail, by_load);
         let fails = of(Outcome::Fail, 5);
         let all = [
             profile(vec![fails.clone(), remedied]),
@@ -449,14 +437,7 @@ mod tests {
             name: name.into(),
             title: name.into(),
             platform: Some(platform.into()),
-            placement: None,
-            requirement: String::new(),
-            source: String::new(),
-            outcome,
-            as_it_is: outcome,
-            method: None,
-            missed_filled: false,
-            by_load: vec![verdict(0.99, 500, 0)],
+            ..ProfileVerdict::unnamed(outcome, vec![verdict(0.99, 500, 0)])
         };
         let (pass, fail) = (Outcome::Pass, Outcome::Fail);
         let all = [

@@ -10,7 +10,7 @@ mod selection;
 
 use std::fmt;
 use std::time::Duration;
-use tompion_model::Unavailable;
+use tompion_model::{AT_REST, Unavailable};
 
 use crate::{PlannedCell, PlannedSearch};
 
@@ -136,7 +136,7 @@ const BASE: Probe = Probe {
     remarks: "",
     parameters: &[],
     usual: Usual {
-        loads: &["idle"],
+        loads: &[AT_REST],
         blocks: 6,
         time: Time::Whole(Duration::from_secs(60)),
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tompion_assess::compare::{
     Figure, Judgement, Replicates, Required, Settings, Side, Verdict, compare,
 };
-use tompion_model::{Block, Blocks, Design, Environment, Factors, RunHeader, factor};
+use tompion_model::{AT_REST, Block, Blocks, Design, Environment, Factors, RunHeader, factor};
 
 use crate::noise::Noise;
 use crate::table::{Bound, Counted};
@@ -276,7 +276,7 @@ fn side(name: &str, cell: Replicates) -> Side {
         .with(factor::PROBE, "wake-up")
         .with(factor::METHOD, "usleep")
         .with(factor::TARGET, "100us")
-        .with(factor::LOAD, "idle");
+        .with(factor::LOAD, AT_REST);
     Side {
         name: name.to_owned(),
         header: RunHeader {

@@ -1,7 +1,7 @@
 //! How often a verdict is wrong, and how often there is one.
 
 use tompion_assess::verdict::{Limit, Outcome, Profile, verdicts};
-use tompion_model::{Blocks, Cell, Factors, Measurement, factor};
+use tompion_model::{AT_REST, Blocks, Cell, Factors, Measurement, factor};
 
 use crate::truth::{Shape, Truth};
 
@@ -43,7 +43,7 @@ pub fn verdict(true_ps: f64, methods: &[Blocks], q: f64, times: f64) -> Outcome 
             .with(factor::SLACK, slack)
             .with(factor::POLICY, policy)
             .with(factor::TARGET, "100us")
-            .with(factor::LOAD, "idle"),
+            .with(factor::LOAD, AT_REST),
         measurements: vec![Measurement::default(); blocks.len()],
         blocks: blocks.clone(),
         undisturbed_blocks: Blocks::default(),

@@ -2,6 +2,7 @@
 
 use tompion_model::{factor, format_ns};
 
+use super::fault::{ClockFault, Fault};
 use super::part::{Part, State};
 use super::seen::Seen;
 use crate::wall_clock::{steps, wall_clock};
@@ -11,20 +12,16 @@ use crate::wall_clock::{steps, wall_clock};
 const LARGE_NS: u64 = 128_000_000;
 
 pub(super) fn part(seen: &Seen<'_>) -> Part {
-    let mut clauses = Vec::new();
     let mut details = Vec::new();
     let steps = steps(seen.clock_readings);
-    if let Some(largest) = steps.iter().max_by_key(|s| s.ns.unsigned_abs()) {
-        let sign = if largest.ns < 0 { '\u{2212}' } else { '+' };
-        let ns = format_ns(largest.ns.unsigned_abs() as f64);
-        let more = match steps.len() {
-            1 => String::new(),
-            n => format!(" and {} times more", n - 1),
-        };
-        let clause = format!("set by {sign}{ns}{more} during the run");
-        clauses.push((State::Fail, clause));
-    }
-    clauses.extend(backwards(seen));
+    let largest = steps.iter().max_by_key(|s| s.ns.unsigned_abs());
+    let set = largest.map(|largest| ClockFault::Set {
+        ns: largest.ns,
+        times: steps.len(),
+    });
+    let mut faults: Vec<ClockFault> = set.into_iter().chain(backwards(seen)).collect();
+    let clause = |fault: &ClockFault| (State::Fail, fault.in_words());
+    let mut clauses: Vec<(State, String)> = faults.iter().map(clause).collect();
     let environment = seen.environment;
     match (wall_clock(environment), &environment.synchronisation) {
         (Some(clock), _) => {
@@ -45,7 +42,8 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
                     clauses.push((State::Ok, "nothing bounds its error".to_owned()));
                 }
                 (Some(false), _) => {
-                    clauses.push((State::Fail, "not synchronised".to_owned()));
+                    faults.push(ClockFault::NotSynchronised);
+                    clauses.push(clause(&ClockFault::NotSynchronised));
                     clauses.push((State::Fail, first));
                 }
                 (None, _) => clauses.push((State::Warn, first)),
@@ -62,10 +60,11 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
             let clause = format!("in step by the kernel's word, error at most {bound}");
             clauses.push((State::Ok, clause));
         }
-        (None, Some(_)) => clauses.push((
-            State::Fail,
-            "not synchronised, by the kernel's word".to_owned(),
-        )),
+        (None, Some(_)) => {
+            faults.push(ClockFault::NotSynchronised);
+            let words = ClockFault::NotSynchronised.in_words();
+            clauses.push((State::Fail, format!("{words}, by the kernel's word")));
+        }
         (None, None) => {}
     }
     match (clauses.is_empty(), seen.clock_readings.len()) {
@@ -78,22 +77,22 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
         let why = "nothing in this run tells whether the wall clock is right";
         clauses.push((State::NotMeasured, why.to_owned()));
     }
-    Part::of("Clock", clauses, details)
+    let faults = faults.into_iter().map(|f| (State::Fail, Fault::Clock(f)));
+    Part::of("Clock", clauses, details).by(faults.collect())
 }
 
 /// The clock that ran backwards most often.
-fn backwards(seen: &Seen<'_>) -> Option<(State, String)> {
+fn backwards(seen: &Seen<'_>) -> Option<ClockFault> {
     let steps = seen.trials.iter().filter_map(|t| {
         let granularity = t.measurement.granularity?;
         let clock = t.factors.level(factor::METHOD);
         (granularity.backward_steps > 0).then_some((granularity.backward_steps, clock))
     });
     let (times, clock) = steps.max()?;
-    let times = match times {
-        1 => "once".to_owned(),
-        n => format!("{n} times"),
-    };
-    Some((State::Fail, format!("{clock} ran backwards {times}")))
+    Some(ClockFault::Backwards {
+        clock: clock.to_owned(),
+        times,
+    })
 }
 
 /// As it stands within a sentence; names keep their letters.

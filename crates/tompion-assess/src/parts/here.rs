@@ -3,10 +3,12 @@
 use tompion_cause::Cause;
 use tompion_model::{CpuUse, format_ns};
 
+use super::fault::Fault;
 use super::part::{Part, State};
 use super::programs::{WORTH_SAYING, named};
 use super::seen::Seen;
 use super::taken::Taken;
+use super::takers;
 use super::words::{percent, set_ns};
 
 /// Throttled in more than this share of the periods, no high quantile is left alone.
@@ -61,12 +63,16 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     ];
     let sentence = |(cause, what): (Cause, &str)| Taken::by(&stalls, &[cause]).sentence(what);
     details.extend(causes.into_iter().filter_map(sentence));
+    let used_up = quota.zip(takers::quota(seen));
+    let used_up = used_up.map(|((state, _), took)| (state, Fault::Quota { took }));
+    let programs = takers::programs(seen);
+    let programs = programs.map(|(took, names)| (State::Warn, Fault::Programs { took, names }));
     let mut part = Part::of("Here", clauses, details);
     // Without a look at other programs nothing here is known to be fine.
     if part.state == State::Ok && share.is_none() {
         part.state = State::NotMeasured;
     }
-    part
+    part.by(used_up.into_iter().chain(programs).collect())
 }
 
 /// What a CPU quota did; nothing where there is none.

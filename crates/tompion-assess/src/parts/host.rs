@@ -3,6 +3,7 @@
 use tompion_cause::Cause;
 use tompion_model::{Stalls, format_ns};
 
+use super::fault::Fault;
 use super::part::{Part, State};
 use super::programs::WORTH_SAYING;
 use super::seen::Seen;
@@ -104,7 +105,17 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     if !is_measured {
         part.state = State::NotMeasured;
     }
-    part
+    // What is no more than usual is not at fault.
+    let wrong = (part.state > State::Ok).then(|| {
+        let (took, is_likely) = taker(seen);
+        let fault = Fault::Host {
+            took,
+            is_guest,
+            is_likely,
+        };
+        (part.state, fault)
+    });
+    part.by(wrong.into_iter().collect())
 }
 
 /// A long pause of a busy loop of which nothing is known, where nobody else ran who could have
@@ -129,7 +140,7 @@ fn within_interrupt(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<u64> {
 
 /// What it took of the CPUs, by its own account, by what is missing, and, where these say less, by what nobody else
 /// can have taken. Whether the last says it comes second.
-pub(super) fn taker(seen: &Seen<'_>) -> (Taker, bool) {
+fn taker(seen: &Seen<'_>) -> (Taker, bool) {
     let (_, stalls) = seen.stalls();
     let known = Taken::by(&stalls, &BELOW);
     let mut all = known;

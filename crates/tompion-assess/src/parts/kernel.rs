@@ -2,10 +2,10 @@
 
 use tompion_cause::Cause;
 
+use super::fault::{Fault, KernelFault};
 use super::part::{Part, State};
 use super::seen::Seen;
 use super::taken::Taken;
-use super::words::set_ns;
 
 /// More slack than this shows beside what a sleep costs anyhow.
 const SLACK_NS: u64 = 1_000;
@@ -22,6 +22,14 @@ const REAL_TIME: [&str; 3] = ["fifo", "rr", "deadline"];
 pub(super) fn part(seen: &Seen<'_>) -> Part {
     let environment = seen.environment;
     let mut clauses: Vec<(State, String)> = Vec::new();
+    let mut faults = Vec::new();
+    let mut wrong = |state: State, fault: KernelFault| {
+        let clause = (state, fault.in_words());
+        if state > State::Ok {
+            faults.push((state, Fault::Kernel(fault)));
+        }
+        clause
+    };
     let clocksource = environment.clock.clocksource.as_deref();
     let is_in = |names: &[&str]| clocksource.is_some_and(|name| names.contains(&name));
     let policy = environment.scheduling.policy.as_deref();
@@ -33,13 +41,12 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
             ns if ns > SLACK_NS => State::Warn,
             _ => State::Ok,
         };
-        (state, format!("timer slack {}", set_ns(ns)))
+        wrong(state, KernelFault::Slack(ns))
     });
     clauses.extend(slack);
     let options = &environment.kernel.timing_options;
     if options.iter().any(|o| o == "highres=off") || is_in(&COARSE) {
-        let clause = "no high-resolution timers".to_owned();
-        clauses.push((State::Fail, clause));
+        clauses.push(wrong(State::Fail, KernelFault::NoHighResolution));
     }
     let tick = environment.kernel.tick_rate_hz;
     let tick = tick.map(|hz| format!("{hz} Hz tick"));
@@ -55,16 +62,16 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     }
     if let Some(name) = clocksource {
         clauses.push(match () {
-            () if is_in(&SLOW) => (State::Warn, format!("clocksource {name}, read slowly")),
-            () if is_in(&COARSE) => (
-                State::Fail,
-                format!("clocksource {name}, as coarse as the tick"),
-            ),
+            () if is_in(&SLOW) => wrong(State::Warn, KernelFault::SlowClocksource(name.to_owned())),
+            () if is_in(&COARSE) => {
+                wrong(State::Fail, KernelFault::CoarseClocksource(name.to_owned()))
+            }
             () => (State::Ok, format!("clocksource {name}")),
         });
     }
     // What is wrong comes first.
     clauses.sort_by_key(|c| std::cmp::Reverse(c.0));
+    faults.sort_by_key(|f| std::cmp::Reverse(f.0));
     let mut details = Vec::new();
     if slack_ns.is_some_and(|ns| ns > SLACK_NS) {
         details.push(
@@ -93,5 +100,5 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
         let why = "this run does not say how the kernel is set up";
         clauses.push((State::NotMeasured, why.to_owned()));
     }
-    Part::of("Kernel", clauses, details)
+    Part::of("Kernel", clauses, details).by(faults)
 }

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::fault::Fault;
 use super::words::capital;
 
 /// How one part of a machine stands.
@@ -46,6 +47,9 @@ pub struct Part {
     pub sentence: String,
     /// What else is to be said, each a sentence.
     pub details: Vec<String>,
+    /// What is wrong, each with how the part stands by it, in the order of the sentence.
+    #[serde(skip)]
+    pub(crate) faults: Vec<(State, Fault)>,
 }
 
 /// Characters of a sentence, at most.
@@ -85,6 +89,12 @@ impl Part {
             state: state.unwrap_or(State::NotMeasured),
             sentence,
             details,
+            faults: Vec::new(),
         }
+    }
+
+    /// The same with what is wrong.
+    pub(super) fn by(self, faults: Vec<(State, Fault)>) -> Self {
+        Self { faults, ..self }
     }
 }

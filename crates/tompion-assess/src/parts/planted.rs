@@ -84,17 +84,13 @@ impl Machine {
 
 /// Two CPUs of which other programs had this.
 pub fn cpu_use(watched_ns: u64, most: &[(&str, u64)]) -> CpuUse {
-    let program = |&(name, cpu_time_ns): &(&str, u64)| ProgramUse {
-        name: name.to_owned(),
-        cpu_time_ns,
-    };
     CpuUse {
         watched_ns,
         cpus: 2,
         programs_ns: most.iter().map(|m| m.1).sum(),
         kernel_threads_ns: Some(0),
         stolen_ns: Some(0),
-        most: most.iter().map(program).collect(),
+        most: ProgramUse::each(most),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a run recorded of one machine.
 
 use tompion_model::{
-    ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling, Trial, factor,
+    AT_REST, ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling,
+    Trial, factor,
 };
 
 /// What a run recorded of one machine.
@@ -89,5 +90,5 @@ impl<'r> Seen<'r> {
 }
 
 fn is_at_rest(trial: &Trial) -> bool {
-    matches!(trial.factors.level(factor::LOAD), "" | "idle")
+    matches!(trial.factors.level(factor::LOAD), "" | AT_REST)
 }

@@ -1,20 +1,14 @@
-//! How much of the CPUs' time host, quota and other programs took, and for how long at once.
+//! How much of the CPUs' time quota and other programs took, and for how long at once.
 
 use tompion_cause::Cause;
 
-use super::host;
 use super::programs::{WORTH_SAYING, names};
 use super::seen::Seen;
 use super::taken::Taken;
 use super::taker::Taker;
 
-/// What the host took, and whether that is known only by nobody else having taken it.
-pub(crate) fn host(seen: &Seen<'_>) -> (Taker, bool) {
-    host::taker(seen)
-}
-
 /// What a CPU quota took; nothing where it was never used up.
-pub(crate) fn quota(seen: &Seen<'_>) -> Option<Taker> {
+pub(super) fn quota(seen: &Seen<'_>) -> Option<Taker> {
     let felt = seen.throttling.filter(|t| t.throttled_periods > 0)?;
     let period_us = seen.environment.cgroup.period_us;
     Some(Taker {
@@ -24,7 +18,7 @@ pub(crate) fn quota(seen: &Seen<'_>) -> Option<Taker> {
 }
 
 /// What other programs took, with the names of those that took most; nothing where it is not worth saying.
-pub(crate) fn programs(seen: &Seen<'_>) -> Option<(Taker, Vec<String>)> {
+pub(super) fn programs(seen: &Seen<'_>) -> Option<(Taker, Vec<String>)> {
     let cpu_use = seen.cpu_use()?;
     let share = cpu_use.share(cpu_use.programs_ns);
     let (_, stalls) = seen.stalls();

@@ -11,7 +11,7 @@ pub(super) fn capital(text: &str) -> String {
 }
 
 /// A share of 1: `0 %`, `0.4 %`, `12 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p <= 0.0 => "0 %".to_owned(),
         p if p < 0.05 => "below 0.1 %".to_owned(),

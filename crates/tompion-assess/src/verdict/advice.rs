@@ -1,7 +1,7 @@
 //! Remedies that this very run tried, with what they gained and what they cost: sleeps at the quantile of the
 //! uses, missed periods counted, and clocks, which no use is about, at the median.
 
-use tompion_model::{Cell, Factors, Way, factor, format_ns, parse_duration_ns};
+use tompion_model::{AT_REST, Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_probe::wake_up;
 use tompion_stats::BlockRange;
 
@@ -161,7 +161,7 @@ fn reading<'a>(cells: &'a [Cell], method: &str) -> Option<&'a Cell> {
 /// The load at which remedies are compared: rest, or else the first by name.
 fn reference_load(cells: &[Cell]) -> Option<&str> {
     let loads = || cells.iter().map(|c| c.factors.level(factor::LOAD));
-    loads().find(|l| *l == "idle").or_else(|| loads().min())
+    loads().find(|l| *l == AT_REST).or_else(|| loads().min())
 }
 
 fn measured<'a>(cells: &'a [Cell], factors: &Factors) -> Option<&'a Cell> {

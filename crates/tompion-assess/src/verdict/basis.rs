@@ -1,7 +1,8 @@
 //! What a cell's figures are computed from.
 
 use tompion_model::{
-    Blocks, Cell, Factors, MethodRow, Way, factor, format_ns, level_in_words, range_in_words,
+    AT_REST, Blocks, Cell, Factors, MethodRow, Way, factor, format_ns, level_in_words,
+    range_in_words,
 };
 use tompion_probe::method;
 use tompion_stats::{
@@ -247,7 +248,7 @@ pub fn name(factors: &Factors) -> String {
 /// `at rest` or `under cpu load`.
 pub fn under(load: &str) -> String {
     match load {
-        "" | "idle" => "at rest".to_owned(),
+        "" | AT_REST => "at rest".to_owned(),
         load => format!("under {load} load"),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_model::{Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
+use tompion_model::{AT_REST, Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
 use crate::verdict::judge::{ERROR, Part, judge, late_at_first, outlook};
 use crate::verdict::remedies::Remedy;
@@ -87,7 +87,7 @@ fn scenes(cells: &[Cell]) -> Vec<Scene<'_>> {
 fn verdict(cells: &[&Cell], profile: &Profile) -> ProfileVerdict {
     let field = Field::new(cells, profile);
     let mut by_load: Vec<LoadVerdict> = field.loads.iter().filter_map(|l| field.pair(l)).collect();
-    by_load.sort_by_key(|l| (l.load != "idle", l.load.clone()));
+    by_load.sort_by_key(|l| (l.load != AT_REST, l.load.clone()));
     let worst = |of: fn(&LoadVerdict) -> Outcome| {
         let worst = by_load.iter().map(of).max();
         match by_load.len() < field.loads.len() {

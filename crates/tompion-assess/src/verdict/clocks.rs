@@ -1,6 +1,6 @@
 //! Clocks that are slow, coarse, or run backwards.
 
-use tompion_model::{Cell, MethodRow, Way, factor, format_ns};
+use tompion_model::{AT_REST, Cell, MethodRow, Way, factor, format_ns};
 use tompion_probe::{method, read_cost};
 use tompion_stats::BlockRange;
 
@@ -24,7 +24,7 @@ pub fn reading<'a>(cells: &'a [Cell], method: &str) -> Option<&'a Cell> {
         .iter()
         .filter(|c| c.factors.is(read_cost::NAME, method) && basis::samples(c) > 0);
     let first = found.next()?;
-    let rest = |c: &&Cell| c.factors.level(factor::LOAD) == "idle";
+    let rest = |c: &&Cell| c.factors.level(factor::LOAD) == AT_REST;
     if rest(&first) {
         return Some(first);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_model::{Cell, Factors, factor};
+use tompion_model::{AT_REST, Cell, Factors, factor};
 use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_stats::ratio_interval;
 
@@ -52,7 +52,7 @@ pub fn kind(factors: &Factors) -> &'static str {
 
 /// The cell like `cell` at rest.
 pub fn at_rest<'a>(cells: &'a [Cell], cell: &Cell) -> Option<&'a Cell> {
-    let rest = cell.factors.clone().with(factor::LOAD, "idle");
+    let rest = cell.factors.clone().with(factor::LOAD, AT_REST);
     cells.iter().find(|c| c.factors == rest)
 }
 
@@ -60,7 +60,7 @@ pub fn at_rest<'a>(cells: &'a [Cell], cell: &Cell) -> Option<&'a Cell> {
 fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
     let loaded = cells
         .iter()
-        .filter(|c| c.factors.level(factor::LOAD) != "idle")
+        .filter(|c| c.factors.level(factor::LOAD) != AT_REST)
         // Of a busy loop's iterations few are stalls: their quantiles say nothing, and
         // the report has a section on them.
         .filter(|c| c.factors.level(factor::PROBE) != "stalls");
@@ -114,7 +114,7 @@ fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
             let periods = 1.0 / (1.0 - share);
             let load = cell.factors.level(factor::LOAD);
             let compared = at_rest(cells, cell)
-                .filter(|_| load != "idle")
+                .filter(|_| load != AT_REST)
                 .and_then(share_of)
                 .map(|rest| format!(" (at rest {})", percent(rest)))
                 .unwrap_or_default();

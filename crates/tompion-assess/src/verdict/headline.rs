@@ -1,6 +1,7 @@
 //! The verdict in one line.
 
 use std::collections::BTreeSet;
+use tompion_model::AT_REST;
 
 use crate::verdict::{Outcome, Profile, ProfileVerdict};
 
@@ -35,7 +36,7 @@ pub fn headline(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> String {
     let only_idle = verdicts
         .iter()
         .flat_map(|v| &v.by_load)
-        .all(|l| l.load == "idle");
+        .all(|l| l.load == AT_REST);
     let scope = if only_idle {
         " (measured at rest only)"
     } else {

@@ -1,7 +1,7 @@
 //! How late sleeps are as they are and with remedies, side by side, and where a remedy helps.
 
 use serde::Serialize;
-use tompion_model::{Cell, factor, parse_duration_ns};
+use tompion_model::{AT_REST, Cell, factor, parse_duration_ns};
 
 use crate::verdict::basis::{self, Comparison};
 use crate::verdict::choose::Field;
@@ -80,7 +80,7 @@ pub fn lateness_of(cells: &[&Cell]) -> Option<Lateness> {
     })?;
     // As verdicts have them.
     let mut loads = field.loads.clone();
-    loads.sort_by_key(|load| (*load != "idle", *load));
+    loads.sort_by_key(|load| (*load != AT_REST, *load));
     let at = |way, load: &str| {
         field
             .of(way, load)

@@ -37,8 +37,16 @@ pub const REAL_TIME: Words = Words {
     price: "it needs CAP_SYS_NICE, and a loop that never sleeps keeps others from its CPU",
 };
 
-/// What helps where nothing is wrong, and the kernel's sleeps do not do.
-const TIGHT: &str = "limits tighter than the kernel sleeps";
+/// What makes sleeps late where a remedy helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delay {
+    /// The timer slack that threads start with.
+    Slack,
+    /// Threads wait for their turn on a CPU.
+    Turn,
+    /// Nothing is wrong, and the kernel's sleeps do not do.
+    TightLimits,
+}
 
 /// What a program can do in place of sleeping as it does.
 #[derive(Debug)]
@@ -48,7 +56,7 @@ pub struct Remedy {
     /// How it is applied, and what it costs.
     pub words: Words,
     /// What makes sleeps late where it helps.
-    pub mends: &'static str,
+    pub mends: Delay,
     /// Whether what has the second factors is what has the first, with this remedy. Load and target
     /// are not among them.
     applies: fn(&Factors, &Factors) -> bool,
@@ -68,7 +76,7 @@ pub static REMEDIES: [Remedy; 4] = [
     Remedy {
         name: "slack 1 ns",
         words: TIMER_SLACK,
-        mends: "timer slack",
+        mends: Delay::Slack,
         applies: |before, after| {
             after.get(factor::SLACK) == Some("1ns")
                 && *after == before.clone().with(factor::SLACK, "1ns")
@@ -77,13 +85,13 @@ pub static REMEDIES: [Remedy; 4] = [
     Remedy {
         name: "hybrid sleep",
         words: HYBRID_SLEEP,
-        mends: TIGHT,
+        mends: Delay::TightLimits,
         applies: |before, after| is_way(after, Way::SleepsThenSpins) && rest(before) == rest(after),
     },
     Remedy {
         name: "real-time policy",
         words: REAL_TIME,
-        mends: "threads wait for their turn on a CPU",
+        mends: Delay::Turn,
         applies: |before, after| {
             // Real-time threads have no slack.
             let others = |f: &Factors| f.clone().without(factor::POLICY).without(factor::SLACK);
@@ -97,15 +105,20 @@ pub static REMEDIES: [Remedy; 4] = [
     Remedy {
         name: "spinning",
         words: SPINNING,
-        mends: TIGHT,
+        mends: Delay::TightLimits,
         applies: |before, after| is_way(after, Way::Spins) && rest(before) == rest(after),
     },
 ];
 
 impl Remedy {
+    /// The one that verdicts call so.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        REMEDIES.iter().find(|r| r.name == name)
+    }
+
     /// Whether what it mends is a fault.
     pub fn mends_a_fault(&self) -> bool {
-        self.mends != TIGHT
+        self.mends != Delay::TightLimits
     }
 
     /// Its place in the list: what costs less comes first.

@@ -1,11 +1,12 @@
 //! `idle`: nothing.
 
 use std::sync::Arc;
+use tompion_model::AT_REST;
 
 use crate::load::{InCheck, Load, Parse, Work};
 
 pub(super) static ENTRY: Load = Load {
-    name: "idle",
+    name: AT_REST,
     about: "nothing runs beside the measurement; any of the others combine with +, as in cpu+network",
     in_check: InCheck::Quick,
     parse: Parse::Text(|rest| match rest {

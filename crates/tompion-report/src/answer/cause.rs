@@ -1,15 +1,28 @@
 //! Whose fault it is, in a line: what is wrong with a machine, and the step that mends it.
 
 use tompion_assess::blame::{Culprit, culprits};
-use tompion_assess::parts::{Seen, State, parts};
+use tompion_assess::parts::{ClockFault, Seen, State, parts, percent};
 use tompion_assess::verdict::ProfileVerdict;
+use tompion_assess::verdict::remedies::Delay;
+use tompion_model::format_ns;
 
+use super::lines::cut;
 use super::steps::{Mends, Step, number};
 use crate::data::ReportData;
 use crate::figures::plain;
+use crate::screen::wrap;
 
-/// Causes that a line names.
-const MOST: usize = 3;
+/// Causes that a sentence names, those that cost most.
+const MOST: usize = 2;
+/// Groups of machines that a line names.
+const MOST_GROUPS: usize = 3;
+
+/// Lines that a sentence has at most, at the narrowest screen.
+const LINES: usize = 2;
+const NARROWEST: usize = 80;
+
+/// Characters of a name that is cut short.
+const NAME: usize = 30;
 
 /// What is at fault on the one machine of a run.
 pub fn of_run(data: &ReportData) -> Vec<Culprit> {
@@ -65,8 +78,8 @@ pub fn line_of_places(places: &[(&str, &[Culprit])], steps: &[Step]) -> String {
     }
     groups.sort_by_key(|(found, _)| !found.iter().any(Culprit::is_fault));
     let is_one = groups.len() == 1;
-    let more = groups.len().saturating_sub(MOST);
-    let each = groups.iter().take(MOST).map(|(found, at)| {
+    let more = groups.len().saturating_sub(MOST_GROUPS);
+    let each = groups.iter().take(MOST_GROUPS).map(|(found, at)| {
         let on = match is_one {
             true => String::new(),
             false => format!(" on {}", at.join(", ")),
@@ -83,34 +96,133 @@ pub fn line_of_places(places: &[(&str, &[Culprit])], steps: &[Step]) -> String {
     told.join(" ")
 }
 
+/// What is at fault, at most two of it, and how much more: the longest way to say it that keeps to the lines it has.
 fn sentence(found: &[Culprit], steps: &[Step], on: &str) -> String {
     let begins = match found.iter().any(Culprit::is_fault) {
         true => "Cause",
         false => "No fault found",
     };
-    let each = found.iter().take(MOST).map(|culprit| {
-        let words = plain(&culprit.in_words());
-        let step = Mends::of(culprit).and_then(|mends| number(steps, mends));
-        match (step, culprit) {
-            (None, _) => words,
-            (Some(n), Culprit::Host { .. }) => format!("{words} (step {n})"),
-            (Some(n), Culprit::Clock(_)) => format!("{words}, step {n} mends it"),
-            (Some(n), Culprit::Mended { passes, all, .. }) if passes < all => {
-                format!("{words}, step {n} mends it (shown so far for {passes} of {all} verdicts)")
-            }
-            (Some(n), Culprit::Mended { .. }) => format!("{words}, step {n} mends it"),
-            (Some(n), _) => format!("{words}, step {n}"),
+    let of = |n: usize, long: Length| {
+        let each = found.iter().take(n);
+        let mut told: Vec<String> = each.map(|c| with_step(c, steps, long)).collect();
+        if found.len() > n {
+            told.push(format!("and {} more (below)", found.len() - n));
         }
-    });
-    let mut told: Vec<String> = each.collect();
-    if found.len() > MOST {
-        told.push(format!("{} more", found.len() - MOST));
+        format!("{begins}{on}: {}.", told.join("; "))
+    };
+    let fits = |text: &String| wrap(text, NARROWEST, "", "  ").lines().count() <= LINES;
+    let ways = [
+        of(MOST, Length::Whole),
+        of(MOST, Length::Short),
+        of(1, Length::Whole),
+    ];
+    // Names can have any length.
+    let shortest = of(1, Length::Short);
+    let cut_off = (0..=LINES * NARROWEST).rev().map(|n| cut(&shortest, n));
+    let ways = ways.into_iter().chain(cut_off);
+    ways.into_iter().find(fits).unwrap_or_default()
+}
+
+/// How much is said of a cause.
+#[derive(Clone, Copy, PartialEq)]
+enum Length {
+    Whole,
+    Short,
+}
+
+/// A cause, and the step that mends it: no more is promised than was shown.
+fn with_step(culprit: &Culprit, steps: &[Step], length: Length) -> String {
+    let words = plain(&in_words(culprit, length));
+    let step = Mends::of(culprit).and_then(|mends| number(steps, mends));
+    match (step, culprit) {
+        (None, _) => words,
+        (Some(n), Culprit::Host { .. }) if length == Length::Whole => {
+            format!("{words} (step {n})")
+        }
+        (Some(n), Culprit::Clock(_)) => format!("{words}, step {n} mends it"),
+        (Some(n), Culprit::Mended { passes, all, .. }) if passes == all => {
+            format!("{words}, step {n} mends it")
+        }
+        (Some(n), Culprit::Mended { passes, all, .. }) => {
+            let shown = match passes {
+                0 => String::new(),
+                _ => format!(" (shown for {passes} of {all} verdicts)"),
+            };
+            format!("{words}, step {n} may mend it{shown}")
+        }
+        (Some(n), _) => format!("{words}, step {n}"),
     }
-    format!("{begins}{on}: {}.", told.join("; "))
+}
+
+/// What is at fault, in a few words.
+fn in_words(culprit: &Culprit, length: Length) -> String {
+    let is_short = length == Length::Short;
+    match culprit {
+        Culprit::Clock(fault @ ClockFault::Backwards { .. }) => {
+            format!("clock {}", cut(&fault.in_words(), 2 * NAME))
+        }
+        Culprit::Clock(fault) => format!("clock {}", fault.in_words()),
+        Culprit::Host {
+            share,
+            longest_ns,
+            is_guest,
+            is_likely,
+        } => {
+            let who = match (is_guest, is_likely) {
+                (false, _) => "the firmware",
+                (true, true) => "most likely the host",
+                (true, false) => "the host",
+            };
+            let at_once = longest_ns.map(|ns| format!(", up to {} at once", format_ns(ns as f64)));
+            let took = format!("{}{}", percent(*share), at_once.unwrap_or_default());
+            let within = if *is_guest {
+                "this guest"
+            } else {
+                "the kernel"
+            };
+            match is_short {
+                true => format!("{who} takes the CPU ({took})"),
+                false => format!("{who} takes the CPU ({took}); nothing in {within} can mend that"),
+            }
+        }
+        Culprit::Quota => "the CPU quota".to_owned(),
+        Culprit::Programs(names) => match &names[..] {
+            [] => "other programs on this machine".to_owned(),
+            [first, _, ..] if is_short => format!("other programs ({first} and others)"),
+            names => format!("other programs on this machine ({})", names.join(", ")),
+        },
+        Culprit::Mended { remedy, .. } => match remedy.mends {
+            Delay::Slack => "timer slack",
+            Delay::Turn => "threads wait for their turn on a CPU",
+            Delay::TightLimits => "limits tighter than the kernel sleeps",
+        }
+        .to_owned(),
+        Culprit::Kernel(fault) => {
+            let setting = cut(&fault.in_words(), 2 * NAME);
+            format!("the kernel's settings ({setting})")
+        }
+        Culprit::Emulated(how) => {
+            let how = if is_short {
+                cut(how, NAME)
+            } else {
+                how.clone()
+            };
+            format!("a processor that is imitated ({how})")
+        }
+        Culprit::Loads(loads) => match &loads[..] {
+            [one] if is_short => format!("the load {} itself delays sleeps", cut(one, NAME)),
+            [one] => format!("the load {one} itself delays sleeps"),
+            loads if is_short => format!("{} loads themselves delay sleeps", loads.len()),
+            loads => format!("the loads {} themselves delay sleeps", loads.join(", ")),
+        },
+        Culprit::Limits(1) => "1 use has a limit tighter than this machine sleeps".to_owned(),
+        Culprit::Limits(n) => format!("{n} uses have limits tighter than this machine sleeps"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use tompion_assess::parts::KernelFault;
     use tompion_assess::verdict::remedies::REMEDIES;
 
     use super::super::steps::Step;
@@ -139,7 +251,7 @@ mod tests {
         ]
         .map(Step::that);
         let told = |found: &[Culprit]| sentence(found, &steps, "");
-        let clock = Culprit::Clock("not synchronised".to_owned());
+        let clock = Culprit::Clock(ClockFault::NotSynchronised);
         assert_eq!(
             told(&[clock.clone(), Culprit::Limits(4)]),
             "Cause: clock not synchronised, step 1 mends it; 4 uses have limits tighter than this machine sleeps."
@@ -151,7 +263,7 @@ mod tests {
             is_likely: false,
         };
         assert_eq!(
-            told(&[host]),
+            told(std::slice::from_ref(&host)),
             "Cause: the host takes the CPU (28 %, up to 400 ms at once); nothing in this guest can mend that (step 2)."
         );
         assert_eq!(
@@ -164,12 +276,107 @@ mod tests {
         );
         assert_eq!(
             told(&[mended(5, 11)]),
-            "Cause: timer slack, step 4 mends it (shown so far for 5 of 11 verdicts)."
+            "Cause: timer slack, step 4 may mend it (shown for 5 of 11 verdicts)."
+        );
+        assert_eq!(
+            told(&[mended(0, 11)]),
+            "Cause: timer slack, step 4 may mend it."
         );
         let limits = "No fault found: 1 use has a limit tighter than this machine sleeps.";
         assert_eq!(told(&[Culprit::Limits(1)]), limits);
-        let many = [clock, programs("a"), mended(1, 1), Culprit::Limits(4)];
-        assert!(told(&many).ends_with("; 1 more."), "{}", told(&many));
+        // The step is for a clock that is in step with nothing.
+        let set = ClockFault::Set {
+            ns: -16_000_000_000,
+            times: 3,
+        };
+        assert_eq!(
+            told(&[Culprit::Clock(set)]),
+            "Cause: clock set by \u{2212}16.0 s and 2 times more during the run."
+        );
+        let backwards = ClockFault::Backwards {
+            clock: "rdtsc".to_owned(),
+            times: 1,
+        };
+        let found = [
+            Culprit::Clock(backwards),
+            Culprit::Kernel(KernelFault::NoHighResolution),
+        ];
+        assert_eq!(
+            told(&found),
+            "Cause: clock rdtsc ran backwards once; the kernel's settings (no high-resolution timers)."
+        );
+        let loads =
+            |names: &[&str]| Culprit::Loads(names.iter().map(|n| (*n).to_owned()).collect());
+        assert_eq!(
+            told(&[loads(&["busy", "io"]), Culprit::Limits(2)]),
+            "No fault found: the loads busy, io themselves delay sleeps; 2 uses have limits tighter than this machine \
+             sleeps."
+        );
+    }
+
+    /// A machine of which five things are wrong, as it stands on screens of two widths.
+    fn lines_of(found: &[Culprit], steps: &[Step]) -> [Vec<String>; 2] {
+        let told = sentence(found, steps, "");
+        [80, 100].map(|width| {
+            let lines = wrap(&told, width, "", "  ");
+            lines.lines().map(str::to_owned).collect()
+        })
+    }
+
+    #[test]
+    fn of_five_causes_the_two_that_cost_most_are_named_in_two_lines() {
+        let steps = [
+            Mends::Clock,
+            Mends::Host,
+            Mends::Quota,
+            Mends::Programs,
+            Mends::With("slack 1 ns"),
+        ]
+        .map(Step::that);
+        let host = Culprit::Host {
+            share: 0.28,
+            longest_ns: Some(400_000_000),
+            is_guest: true,
+            is_likely: true,
+        };
+        let names = ["transcode", "cc1", "make"].map(str::to_owned);
+        let found = [
+            host,
+            Culprit::Programs(names.into()),
+            mended(3, 8),
+            Culprit::Clock(ClockFault::NotSynchronised),
+            Culprit::Limits(4),
+        ];
+        let [narrow, wide] = lines_of(&found, &steps);
+        assert_eq!(
+            narrow.join("\n"),
+            "Cause: most likely the host takes the CPU (28 %, up to 400 ms at once), step 2;\n  \
+             other programs (transcode and others), step 4; and 3 more (below)."
+        );
+        assert_eq!(wide.len(), 2, "{wide:?}");
+        // Any two of them, in any order, and names without end.
+        let long = "x".repeat(300);
+        let clock = ClockFault::Backwards {
+            clock: long.clone(),
+            times: 12_345,
+        };
+        let hostile = [
+            Culprit::Clock(clock),
+            Culprit::Programs(vec![long.clone()]),
+            Culprit::Emulated(long.clone()),
+            Culprit::Loads(vec![long.clone(); 9]),
+            Culprit::Kernel(KernelFault::CoarseClocksource(long)),
+        ];
+        let all = [&found[..], &hostile[..]].concat();
+        for a in &all {
+            for b in &all {
+                let pair = [a.clone(), b.clone()];
+                let many = [&pair[..], &found[..3]].concat();
+                for lines in [lines_of(&pair, &steps), lines_of(&many, &steps)].concat() {
+                    assert!(lines.len() <= 2, "{lines:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -158,16 +158,7 @@ mod tests {
         let of = |all: &[(&str, f64, Outcome)]| {
             let one = |(name, limit_ns, outcome): &(&str, f64, Outcome)| ProfileVerdict {
                 name: (*name).to_owned(),
-                title: String::new(),
-                platform: None,
-                placement: None,
-                requirement: String::new(),
-                source: String::new(),
-                outcome: *outcome,
-                as_it_is: *outcome,
-                method: None,
-                missed_filled: false,
-                by_load: vec![judged(*outcome, *limit_ns, None)],
+                ..ProfileVerdict::unnamed(*outcome, vec![judged(*outcome, *limit_ns, None)])
             };
             let all: Vec<ProfileVerdict> = all.iter().map(one).collect();
             tightest(&all.iter().collect::<Vec<_>>())

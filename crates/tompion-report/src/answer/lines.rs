@@ -2,7 +2,7 @@
 
 use tompion_assess::parts::{Part, Seen};
 use tompion_assess::verdict::{LateUnder, Lateness, ProfileVerdict};
-use tompion_model::{Environment, format_duration, format_ns, level_in_words};
+use tompion_model::{AT_REST, Environment, format_duration, format_ns, level_in_words};
 
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
@@ -124,7 +124,7 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
 /// Under a load, in words.
 pub fn under(load: &str) -> String {
     match load {
-        "idle" => "at rest".to_owned(),
+        AT_REST => "at rest".to_owned(),
         load => format!("under {} load", plain(load)),
     }
 }

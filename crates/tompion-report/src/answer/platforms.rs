@@ -6,7 +6,7 @@
 use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
 use tompion_assess::wall_clock::wall_clock;
-use tompion_model::{Cell, factor};
+use tompion_model::{AT_REST, Cell, factor};
 
 use super::cause;
 use super::fit::{Fit, taken, tightest, with_figure};
@@ -132,7 +132,7 @@ impl<'a> Platforms<'a> {
         let judged = uses.iter().flat_map(|of_use| of_use.at.iter().flatten());
         clauses.extend(tightest(&judged.copied().collect::<Vec<_>>()));
         match &self.by_place.loads[..] {
-            ["idle"] => clauses.push("measured at rest only".to_owned()),
+            [AT_REST] => clauses.push("measured at rest only".to_owned()),
             [load] => clauses.push(format!("measured {} only", under(load))),
             loads => clauses.push(format!("each in the worst of {} loads", loads.len())),
         }

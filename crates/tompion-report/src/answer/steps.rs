@@ -2,6 +2,7 @@
 //! each with the load and the quantile at which it did. What was not measured says so.
 
 use tompion_assess::blame::Culprit;
+use tompion_assess::parts::ClockFault;
 use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict};
 
 use super::lines::cut;
@@ -31,14 +32,16 @@ impl Mends {
     /// What mends this.
     pub fn of(culprit: &Culprit) -> Option<Self> {
         match culprit {
-            Culprit::Clock(_) => Some(Self::Clock),
+            Culprit::Clock(ClockFault::NotSynchronised) => Some(Self::Clock),
             Culprit::Host { .. } => Some(Self::Host),
             Culprit::Quota => Some(Self::Quota),
             Culprit::Programs(_) => Some(Self::Programs),
             Culprit::Mended { remedy, .. } => Some(Self::With(remedy.name)),
-            Culprit::Kernel(_) | Culprit::Emulated(_) | Culprit::Loads(_) | Culprit::Limits(_) => {
-                None
-            }
+            Culprit::Clock(_)
+            | Culprit::Kernel(_)
+            | Culprit::Emulated(_)
+            | Culprit::Loads(_)
+            | Culprit::Limits(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! there is none; then what must not be overlooked, and the figures people ask for first.
 
 use serde_json::{Map, Value, json};
-use tompion_model::{RunRecord, Status, factor};
+use tompion_model::{AT_REST, RunRecord, Status, factor};
 
 use super::{Machine, SECTIONS, Section};
 use crate::blocks::{Block, Content, Media, Tile};
@@ -87,7 +87,7 @@ fn measured(data: &ReportData) -> Vec<String> {
 fn under(load: &str) -> String {
     match load {
         "" => "Under a load without a name".to_owned(),
-        "idle" => "At rest".to_owned(),
+        AT_REST => "At rest".to_owned(),
         load => format!("Under {load}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tompion_load::{Activity, LoadError, LoadProcess, machine_activity};
-use tompion_model::LoadEvidence;
+use tompion_model::{AT_REST, LoadEvidence};
 use tompion_time::os;
 
 use crate::Error;
@@ -70,7 +70,7 @@ impl Since {
 fn at_rest(before: &Activity, now: &Activity) -> LoadEvidence {
     let rates = now.rates_since(before);
     LoadEvidence {
-        load: "idle".to_owned(),
+        load: AT_REST.to_owned(),
         driver: "none".to_owned(),
         observed_ns: now.at.duration_since(before.at).as_nanos() as u64,
         context_switches_per_second: rates.context_switches_per_second,

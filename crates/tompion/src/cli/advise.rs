@@ -1,6 +1,7 @@
 //! Options of `tompion advise`.
 
 use std::time::Duration;
+use tompion_model::AT_REST;
 
 use clap::Args;
 use tompion_load::LoadSpec;
@@ -79,7 +80,7 @@ pub struct AdviseOptions {
     #[arg(
         long,
         value_name = "LOAD",
-        default_value = "idle",
+        default_value = AT_REST,
         value_parser = offering::<LoadSpec>(load_names),
         hide_possible_values = true
     )]

@@ -1,6 +1,6 @@
 //! The rules about greatest values and high quantiles.
 
-use tompion_model::{Factors, factor, format_ns};
+use tompion_model::{AT_REST, Factors, factor, format_ns};
 use tompion_stats::{GROWTH_LIMIT, GrowthVerdict, Maxima};
 
 use super::observed::{Median, Observed, Replicate};
@@ -13,7 +13,7 @@ use crate::claims::{Effect, Finding, Interval, Outcome, rounded};
 pub(super) fn maxima_describe(run: &Observed) -> Option<Finding> {
     let cells = run.cells.keys().filter(|f| {
         f.level(factor::PROBE) == "stalls"
-            && f.level(factor::LOAD) == "idle"
+            && f.level(factor::LOAD) == AT_REST
             // Alone: the paper's first scenario.
             && f.get("placement").is_none_or(|p| p == "alone" || p.starts_with("one-to-all"))
     });
@@ -107,7 +107,7 @@ pub(super) fn within_20_us(run: &Observed) -> Option<Finding> {
             1e-3,
         ));
     }
-    let both = loads.contains(&"idle") && loads.contains(&"disk-read");
+    let both = loads.contains(&AT_REST) && loads.contains(&"disk-read");
     let outcome = match all && both {
         true => Outcome::Contradicted,
         false => Outcome::NotDecidable,

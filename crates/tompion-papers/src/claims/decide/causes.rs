@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tompion_model::factor;
+use tompion_model::{AT_REST, factor};
 
 use super::observed::{Median, Observed};
 use super::rules::{finding, named};
@@ -23,7 +23,7 @@ pub(super) fn told_beside_a_neighbour(run: &Observed) -> Option<Finding> {
         };
         f.level(factor::PROBE) == "stalls"
             // A load beside it would be the guest's own.
-            && f.level(factor::LOAD) == "idle"
+            && f.level(factor::LOAD) == AT_REST
             && BESIDE_A_NEIGHBOUR.contains(&f.level(factor::PLACEMENT))
             && f.get(factor::PLATFORM).is_some_and(|p| !is_host(p))
     });

@@ -1,7 +1,7 @@
 //! The rules about reads and sleeps, one a claim: what is read, and what supports or
 //! contradicts.
 
-use tompion_model::{Factors, factor, format_ns, parse_duration_ns};
+use tompion_model::{AT_REST, Factors, factor, format_ns, parse_duration_ns};
 use tompion_stats::LEAST_MAXIMA;
 
 use super::observed::{Median, Observed, Replicate};
@@ -50,11 +50,11 @@ pub(super) fn named(cell: &Factors) -> String {
 /// the middle. The shortest one, because what else the machine does interrupts it least.
 pub(super) fn whole_cpu(run: &Observed) -> Option<Finding> {
     let shortest = run
-        .cells_of(WAKE_UP, "busy-wait", "idle")
+        .cells_of(WAKE_UP, "busy-wait", AT_REST)
         .filter_map(target_ns)
         .min_by(f64::total_cmp)?;
     let (mut effects, mut all, mut none) = (Vec::new(), true, true);
-    for cell in run.cells_of(WAKE_UP, "busy-wait", "idle") {
+    for cell in run.cells_of(WAKE_UP, "busy-wait", AT_REST) {
         if target_ns(cell) != Some(shortest) {
             continue;
         }
@@ -130,7 +130,7 @@ pub(super) fn not_normal(run: &Observed) -> Option<Finding> {
     };
     let at_rest = run.cells.keys().filter(|f| {
         let probe = f.level(factor::PROBE);
-        f.level(factor::LOAD) == "idle" && (probe == WAKE_UP || probe == "read-cost")
+        f.level(factor::LOAD) == AT_REST && (probe == WAKE_UP || probe == "read-cost")
     });
     let (mut effects, mut most, mut none) = (Vec::new(), 0, 0);
     let mut probes = Vec::new();
@@ -188,7 +188,7 @@ pub(super) fn means_near_medians(run: &Observed) -> Option<Finding> {
     let at_rest: Vec<&Factors> = run
         .cells
         .keys()
-        .filter(|f| f.level(factor::PROBE) == "read-cost" && f.level(factor::LOAD) == "idle")
+        .filter(|f| f.level(factor::PROBE) == "read-cost" && f.level(factor::LOAD) == AT_REST)
         .collect();
     let (mut effects, mut all, mut far) = (Vec::new(), true, false);
     for cell in at_rest {
@@ -236,7 +236,7 @@ pub(super) fn hybrid_means_beside_cpu(run: &Observed) -> Option<Finding> {
         let is_hybrid = cell.is(WAKE_UP, HYBRID);
         let counts =
             is_hybrid || cell.is(WAKE_UP, "usleep") || cell.level(factor::PROBE) == "read-cost";
-        if !counts || cell.level(factor::LOAD) != "idle" {
+        if !counts || cell.level(factor::LOAD) != AT_REST {
             continue;
         }
         let Some(ratio) = grown(cell) else { continue };

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use tompion_model::AT_REST;
+
 use crate::blocks::{Block, Content, Figure, Key, Layout, Media, Sign};
 use crate::figures::{NONE, count, ns, plural};
 use crate::grid::{Grid, Row, load_title};
@@ -59,7 +61,7 @@ pub(in crate::sections) fn first_open<'a>(
 /// The load as a heading.
 pub(in crate::sections) fn heading(load: &str) -> String {
     match load {
-        "idle" => "Idle".to_owned(),
+        AT_REST => "Idle".to_owned(),
         other => format!("Under load: {}", load_title(other)),
     }
 }

@@ -1,16 +1,20 @@
 //! What a check measures so that each use can be judged at its own period, and where its time goes.
 
+mod sharing;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tompion_assess::verdict::company::may_have_company;
-use tompion_assess::verdict::{ERROR, PartOfUse, Profile, Prospect, late_cells, prospects};
+use tompion_assess::verdict::{ERROR, Profile, Prospect, late_cells, prospects};
 use tompion_model::{
     Cell, Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration,
 };
 use tompion_probe::{Policy, read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::Selection;
 use tompion_run::{Attention, PlannedCell};
+
+use sharing::{Claim, Needed, Time, shared};
 
 use super::selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
@@ -50,18 +54,9 @@ const READINGS: u64 = 60_000;
 /// Share of its time that a cell keeps which no open verdict needs: enough for a median.
 const NOT_NEEDED: f64 = 0.15;
 
-/// The same where the time does not hold all that is needed: enough for a p99 of sleeps of a millisecond, by which the
-/// answer says how late sleeps are.
-const LITTLE: f64 = 0.03;
-
-/// What is less likely to decide anything has no time.
+/// What is less likely to decide anything has no time. Chosen, not derived: what comes of it is held by the simulated
+/// checks of `tests/acceptance/test_decided.py`, which decide nine in ten of what can be decided.
 const LEAST_CHANCE: f64 = 0.1;
-
-/// By how much what open verdicts need may exceed the time, for each block that follows: some of them are decided by then.
-const MEANWHILE: f64 = 0.1;
-
-/// What sleeps as they are need is to fit this many times before a remedy is begun: samples turn out to come in clusters.
-const CLUSTERS: f64 = 1.3;
 
 /// Share of its time that a remedy gets in the first block, which shows where one is needed.
 const AT_FIRST: f64 = 0.4;
@@ -367,160 +362,6 @@ impl Attention for Decisions<'_> {
         self.begun += 1;
         shares
     }
-}
-
-/// What a cell asks for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Claim {
-    /// This share of its time.
-    Share(f64),
-    /// The same, and less where time is short: no verdict needs it.
-    Little(f64),
-    /// These seconds, of which a part decides nothing.
-    Seconds(Needed),
-    /// These seconds for a remedy that is not measured yet, once there is time for all else.
-    Begin(f64),
-}
-
-/// What it takes to decide.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Needed {
-    seconds: f64,
-    part: PartOfUse,
-    /// How many verdicts come of it, as far as one can expect.
-    verdicts: f64,
-}
-
-impl Needed {
-    /// All that was planned for a sleep as it is.
-    fn whole(cell: &PlannedCell) -> Self {
-        Self {
-            seconds: cell.weight,
-            part: PartOfUse::AsItIs,
-            verdicts: 1.0,
-        }
-    }
-}
-
-/// The time that there is to share.
-#[derive(Clone, Copy, Debug)]
-struct Time {
-    seconds: f64,
-    /// Blocks that are left, and those of the run.
-    left: f64,
-    planned: f64,
-}
-
-/// The shares of cells that claim these, and which have what they need to decide. Where the time does not hold all that
-/// is claimed, sleeps as they are come first, then remedies of what is open, then those of what fails; of these what was
-/// `chosen` before, and what costs least for a verdict. Others have little: so some verdicts are reached, in place of none.
-fn shared(
-    cells: &[PlannedCell],
-    claims: &[Claim],
-    time: Time,
-    chosen: &BTreeSet<Factors>,
-) -> (Vec<f64>, Vec<bool>) {
-    let least = |cell: &PlannedCell| cell.least_time().as_secs_f64() * time.left;
-    // A share of its time in the blocks that are left, and the least of each trial.
-    let part = |cell: &PlannedCell, share: f64| match weight(cell) {
-        weight if weight > 0.0 && (share > 0.0 || !cell.is_optional) => {
-            least(cell) + share * weight * time.left / time.planned
-        }
-        _ => 0.0,
-    };
-    let is_first = time.left >= time.planned;
-    let is_new = |i: usize| !chosen.contains(&cells[i].factors);
-    let mut wanted: Vec<(usize, Needed)> = Vec::new();
-    let mut seconds = Vec::new();
-    for (i, (cell, claim)) in cells.iter().zip(claims).enumerate() {
-        seconds.push(match claim {
-            Claim::Share(share) => part(cell, *share),
-            Claim::Little(share) => part(cell, share.min(LITTLE)),
-            Claim::Seconds(needed) => {
-                wanted.push((i, *needed));
-                // What does not have to be measured is given up where it never had the time.
-                let is_over = cell.is_optional && !is_first && is_new(i);
-                if is_over { 0.0 } else { part(cell, LITTLE) }
-            }
-            Claim::Begin(_) => 0.0,
-        });
-    }
-    let cost = |n: &Needed| n.seconds / n.verdicts.max(f64::MIN_POSITIVE);
-    wanted.sort_by(|(i, a), (j, b)| {
-        let urgent = a.part.cmp(&b.part).then(is_new(*i).cmp(&is_new(*j)));
-        urgent.then(cost(a).total_cmp(&cost(b)))
-    });
-    let mut has_it = vec![false; cells.len()];
-    let mut left =
-        time.seconds * (1.0 + MEANWHILE * (time.left - 1.0)) - seconds.iter().sum::<f64>();
-    for (i, needed) in wanted {
-        let more = (needed.seconds - seconds[i]).max(0.0);
-        if more <= left {
-            has_it[i] = true;
-            left -= more;
-            seconds[i] += more;
-        }
-    }
-    // Whether what is begun can be ended is not to hang on luck.
-    let of_sleeps: f64 = (0..cells.len())
-        .filter(|i| has_it[*i])
-        .map(|i| seconds[i])
-        .sum();
-    let mut spare = time.seconds - seconds.iter().sum::<f64>() - (CLUSTERS - 1.0) * of_sleeps;
-    // Those of the longest sleeps first: a remedy of a short one may be begun later, too.
-    let mut begun: Vec<(usize, f64)> = Vec::new();
-    for (i, claim) in claims.iter().enumerate() {
-        if let Claim::Begin(needed) = claim {
-            begun.push((i, *needed));
-        }
-    }
-    begun.sort_by_key(|(i, _)| std::cmp::Reverse(cells[*i].wait_ns()));
-    for (i, needed) in begun {
-        if needed <= spare {
-            has_it[i] = true;
-            spare -= needed;
-            seconds[i] = needed;
-        }
-    }
-    // What is left goes to what somebody gains by, then to what is open.
-    let spare = |seconds: &[f64]| time.seconds - seconds.iter().sum::<f64>();
-    let little = |i: usize| match claims[i] {
-        Claim::Little(share) => part(&cells[i], share),
-        _ => 0.0,
-    };
-    let more: f64 = (0..cells.len())
-        .map(|i| (little(i) - seconds[i]).max(0.0))
-        .sum();
-    if more <= if is_first { left } else { spare(&seconds) } {
-        (0..cells.len()).for_each(|i| seconds[i] = seconds[i].max(little(i)));
-    }
-    // By what was planned: whoever is nearly done may see later that it takes more.
-    let open: f64 = (0..cells.len())
-        .filter(|i| has_it[*i])
-        .map(|i| weight(&cells[i]))
-        .sum();
-    let times = spare(&seconds).max(0.0) / open.max(f64::MIN_POSITIVE);
-    let share = |(i, cell): (usize, &PlannedCell)| {
-        let least_share = LITTLE * time.left / time.planned;
-        match weight(cell) {
-            weight if weight > 0.0 && seconds[i] > 0.0 => {
-                let extra = if has_it[i] { times } else { 0.0 };
-                ((seconds[i] - least(cell)) / weight + extra).max(least_share)
-            }
-            weight if weight > 0.0 => 0.0,
-            _ => least_share,
-        }
-    };
-    let shares: Vec<f64> = cells.iter().enumerate().map(share).collect();
-    // They say how the time is shared, not how much of it there is.
-    let most = shares.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    (shares.iter().map(|share| share / most).collect(), has_it)
-}
-
-/// The seconds that were planned for what gets its time by them.
-fn weight(cell: &PlannedCell) -> f64 {
-    let weight = cell.timed_weight().filter(|_| cell.lasting.is_none());
-    weight.unwrap_or(0.0)
 }
 
 fn is_sleep(cell: &PlannedCell) -> bool {

@@ -1,6 +1,6 @@
 //! What is measured for which uses.
 
-use tompion_assess::verdict::profiles;
+use tompion_assess::verdict::{PartOfUse, profiles};
 
 use super::*;
 
