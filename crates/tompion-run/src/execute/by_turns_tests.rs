@@ -162,7 +162,7 @@ fn a_level_that_cannot_be_set_ends_the_run_and_keeps_what_was_measured() {
     let told = result.unwrap_err().to_string();
     assert_eq!(
         told,
-        "`right` ended with exit status 3, before the half of block 2 with switch=b"
+        "`right` ended with exit status 3, before the half of block 2 with switch=a"
     );
     assert_eq!(run.record().trials.len(), 3 * 14);
     assert_eq!(run.record().status, Status::Interrupted);
