@@ -196,6 +196,7 @@ CONCURRENT = {
     "test_command_line": [
         "every_load",
         "bad_input",
+        "idle_policy",
         "absent_cpu",
         "help",
         "env_and_list",
@@ -304,11 +305,11 @@ CONCURRENT = {
 
 # Each file is one worker's, these first: so none is left alone with a long one in the end.
 LONGEST = [
-    *("test_lab_ssh_lost", "test_lab_platforms", "test_time_limits", "test_command_line"),
+    *("test_lab_ssh_lost", "test_lab_platforms", "test_time_limits", "test_page", "test_report", "test_command_line"),
     *("test_lab_bad", "test_docs", "test_lab_ssh", "test_lab", "test_preload_libfaketime", "test_preload_calls"),
     *("test_placements", "test_compare", "test_c_library", "test_known_truth", "test_watch"),
     *("test_writers", "test_kills"),
-    *("test_report", "test_preload_programs", "test_page", "test_rank_statistics"),
+    *("test_preload_programs", "test_rank_statistics"),
     *("test_other_writers", "test_advise_recovery", "test_load_command", "test_stalls"),
 ]
 

@@ -2,12 +2,15 @@
 
 import json
 import os
+import resource
+import shutil
 import subprocess
+import tempfile
 import time
 
 import pytest
 
-from conftest import ROOT, planted, tompion
+from conftest import ROOT, TOMPION, planted, tompion
 
 SHORT = ("--loads", "idle", "--duration", "2s", "--quiet")
 
@@ -76,6 +79,12 @@ def test_a_required_profile_that_passes_gives_status_0(tmp_path):
         (["check", "--out", "/proc/nowhere"], "/proc/nowhere"),
         (["check", "--out", "/etc"], "not empty"),
         (["check", "--out", "/dev/full"], "no directory; choose another"),
+        # Where nothing can be written, before anything else is looked at.
+        (["check", "--out", "/etc", "--cpu", "9999"], "not empty"),
+        (["lab", "run", ROOT / "plans/quick.toml", "--out", "/etc"], "/etc: exists and is not empty"),
+        (["report", "/nonexistent", "--format", "run", "--out", "/etc"], "/etc: exists and is not empty"),
+        (["report", "/nonexistent", "--format", "svg", "--out", "/dev/full"], "/dev/full: exists and is no directory"),
+        (["report", "/nonexistent", "--format", "md", "--out", "/nowhere/run.md"], "/nowhere/run.md"),
         (["report", "/nonexistent"], "not a run directory"),
         (["report", "/etc"], "not a run directory"),
         (["completions", "tcl"], "bash"),
@@ -98,6 +107,27 @@ def test_an_absent_cpu_is_refused_and_nothing_is_left(tmp_path):
     )
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1 and "CPU 9999" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root, to become somebody without rights")
+def test_who_may_not_leave_the_idle_policy_is_told_what_it_takes():
+    def idle():
+        resource.setrlimit(resource.RLIMIT_NICE, (0, 0))
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+    with tempfile.TemporaryDirectory(prefix="tompion-") as place:
+        # The program where everybody may go, unlike the directory of this project perhaps.
+        os.chmod(place, 0o777)
+        program = shutil.copy(TOMPION, place)
+        done = subprocess.run(
+            [program, "check", *SHORT, "--methods", "usleep", "--out", f"{place}/r"],
+            preexec_fn=idle, user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, timeout=60,
+        )
+        assert not os.path.exists(f"{place}/r")
+    [line] = done.stderr.splitlines()
+    assert done.returncode == 1 and "scheduling policy other" in line
+    assert "leaving SCHED_IDLE" in line and "RLIMIT_NICE" in line and "RTPRIO" not in line
 
 
 def test_every_command_has_help_with_examples():

@@ -1,7 +1,9 @@
 """Runs held against each other: planted shifts are found, gates judge by intervals."""
 
 import ctypes
+import fcntl
 import json
+import os
 import shutil
 import subprocess
 import tarfile
@@ -272,8 +274,10 @@ def terminal_form(directory):
         (("{before}", "{again}", "--fail-if", "idle lost > +1pp"), "has no figure `lost`"),
         (("{before}", "published:nobody-1900"), "known papers are"),
         (("{before}", "{again}", "--by", "load"), "within one run"),
-        (("{before}", "--by", "load"), "the one level `idle`"),
-        (("{before}", "--by", "colour"), "has no level"),
+        (("{before}", "--by", "load"), "the only level of `load` is `idle`"),
+        (("{before}", "--by", "colour"), "no trial has a factor `colour`"),
+        (("{levels}", "--by", "slack"), "no trial has a factor `slack`; did you mean `timer-slack`?"),
+        (("{before}", "{again}", "--statistics", ""), "the name of a statistic is empty; known are min"),
         (("{before}", "{again}", "--fail-if", "idle p98 > +5%"), "unknown statistic"),
         (("{before}", "{again}", "--fail-unless", "idle p99 > +5%"), "there is no `within`"),
         (("{before},{before}", "{again}"), "given twice"),
@@ -286,6 +290,36 @@ def terminal_form(directory):
 def test_mistakes_are_one_line(runs, arguments, says):
     done = tompion("compare", *(a.format_map(runs) for a in arguments), check=1)
     assert says in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_run_is_not_compared_with_its_copy(tmp_path):
+    a, b = two_runs(tmp_path, np.random.default_rng(5).standard_normal(1_600))
+    copy = shutil.copytree(a, tmp_path / "copy")
+    for sides, first in (((a, copy), a), ((copy, a), copy), ((f"{a},{copy}", b), a), ((b, f"{a},{copy}"), a)):
+        done = tompion("compare", *sides, check=1)
+        assert done.stderr.count("\n") == 1 and f" is a copy of {first}: " in done.stderr, done.stderr
+        assert "the same run_id" in done.stderr
+    # An id may be missing; then nobody knows.
+    for run in (a, copy):
+        told = record_of(run)
+        del told["run_id"]
+        write_record(run, told)
+    assert outcomes(a, copy)["median"]["shift"] == 0
+
+
+def test_a_run_that_has_just_begun_holds_nothing_to_compare(tmp_path):
+    a, _ = two_runs(tmp_path, np.random.default_rng(5).standard_normal(1_600))
+    begun = write_run(tmp_path / "begun", [], finished=False, status="running")
+    for arguments in ((a, begun), (begun, "--by", "load"), (a, begun, "--factors", "run,load")):
+        done = tompion("compare", *arguments, check=1)
+        assert done.stderr.count("\n") == 1 and f"{begun} holds no trial" in done.stderr, done.stderr
+        assert "its measurement ended before the first was saved" in done.stderr
+    # Whoever writes a run holds its directory's lock.
+    directory = os.open(begun, os.O_RDONLY)
+    fcntl.flock(directory, fcntl.LOCK_EX)
+    done = tompion("compare", a, begun, check=1)
+    assert "its measurement has just begun; wait for it" in done.stderr
+    os.close(directory)
 
 
 def test_different_parameters_are_refused_unless_told(runs, tmp_path):
@@ -395,6 +429,7 @@ def test_a_drift_through_two_runs_is_no_difference(tmp_path):
     assert low < 1 < high and "a steady drift of +0." in median["sentence"]
     text = " ".join(tompion("compare", *runs, check=0).stdout.split())
     assert "not decidable for drift" in text
+    assert "drift there: with drift allowed for, p is above the level." in text
     gates = ("--within-run", "--fail-if", "usleep median > 0")
     [gate] = compared(*runs, *gates, status=3)["gates"]
     assert gate["judgement"] == "inconclusive" and gate["undecided"] == "drift"
@@ -419,6 +454,19 @@ def test_independent_runs_are_decided(tmp_path):
     assert "would have been found in 80 % of cases" in found["median"]["sentence"]
     text = " ".join(tompion("compare", tmp_path / "a", tmp_path / "b", check=0).stdout.split())
     assert "would have been found in 80 % of cases" in text
+
+
+def test_a_change_the_other_way_than_from_a_to_b_is_explained(tmp_path):
+    random = np.random.default_rng(11)
+    def run_with(name, minute, levels_us):
+        blocks = [(us * 1e6 * random.uniform(0.999, 1.001, 200)).astype(np.int64) for us in levels_us]
+        return run_of(tmp_path / name, np.zeros(0), blocks_of=blocks, minute=minute)
+    runs = run_with("a", 0, [100, 10, 100, 10, 100, 10, 100, 100]), run_with("b", 1, [11, 200, 11, 200, 11, 200, 11, 11])
+    found = outcomes(*runs)
+    a, b = found["median"]["values"]
+    assert b - a < -80_000 and 900 < found["median"]["shift"] < 1_100
+    text = " ".join(tompion("compare", *runs, check=0).stdout.split())
+    assert "In 1 row the change goes the other way than from A to B: these are the figures of whole sides, " in text
 
 
 def test_runs_are_replicates_of_sides_that_have_several(tmp_path):
@@ -475,5 +523,13 @@ def test_what_is_required_has_to_be_shown(tmp_path):
     assert judged(slower, "usleep median no worse than 10%", 2)["judgement"] == "fail"
     tight = judged(runs[1], "usleep median within 1%", 3)
     assert tight["judgement"] == "inconclusive" and tight["replicates_needed"] > 8
+    assert (tight["estimator"], tight["replicates"]) == ("ratio-of-geometric-means", [8, 8])
+    assert tight["confidence"] == pytest.approx(0.9)
+    [other] = compared(*runs, "--within-run", "--fail-if", "usleep median > +50%")["gates"]
+    assert (other["estimator"], other["confidence"]) == ("hodges-lehmann", pytest.approx(0.95))
+    # Eight are more than it would take, but the margin is where the change is.
+    near = judged(slower, f"usleep median within {100 * (np.exp(SIGMA) - 1):.2f}%", 3)
+    assert near["replicates_needed"] <= 8 and near["replicates"] == [8, 8], near
     text = tompion("compare", *runs, "--within-run", "--fail-unless", "usleep p99 within 50%", check=0).stdout
+    assert "(ratio of geometric means, 90 % interval)" in " ".join(text.split())
     assert "fail unless usleep p99 within 50%" in text

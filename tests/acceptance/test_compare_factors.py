@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 
 import numpy
 import pytest
@@ -188,15 +189,22 @@ def test_timer_slack_of_methods_on_which_it_does_not_act(tmp_path):
         ("method", "1 factor is given: two or three"),
         ("method,load,target,policy", "4 factors are given"),
         ("method,method", "factor `method` is named twice"),
-        ("method,loud", "factor `loud` has no level here; factors with several are load, method"),
-        ("method,target", "factor `target` has the one level `100us` here"),
-        ("run,load", "factor `run` has the one level"),
+        ("method,loa", "no trial has a factor `loa`; did you mean `load`?"),
+        ("method,loud", "no trial has a factor `loud`; factors with several are load, method"),
+        ("method,target", "the only level of `target` is `100us`; factors with several are"),
+        ("run,load", "the only level of `run` is"),
     ],
 )
 def test_wrong_factors_get_one_line(two, factors, told):
     done = tompion("compare", two[0], "--factors", factors, check=1)
     [line] = done.stderr.splitlines()
     assert told in line and done.stdout == ""
+
+
+def test_a_run_and_its_copy_are_not_analysed_together(two, tmp_path):
+    copy = shutil.copytree(two[0], tmp_path / "copy")
+    done = tompion("compare", two[0], copy, "--factors", "run,load", check=1)
+    assert f"{copy} is a copy of {two[0]}" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_cells_that_make_no_table_get_one_line(tmp_path):
@@ -213,7 +221,7 @@ def test_a_run_with_very_many_levels_is_told_so(tmp_path):
     cells = [key(f"method-{n}", lo) for n, lo in itertools.product(range(41), LOADS)]
     run = write_run(tmp_path / "run", list(trials_of(numpy.random.default_rng(4), cells, middle, 1, 3)))
     done = tompion("compare", run, "--factors", "method,load", check=1)
-    assert "method has 41 levels there, and pairs of at most 40 are tested" in done.stderr
+    assert "method has 41 levels, and pairs of at most 40 are tested" in done.stderr
 
 
 def test_one_block_leaves_the_highest_interaction_untested(tmp_path):

@@ -292,6 +292,15 @@ def test_a_step_across_blocks_is_found_with_its_time_and_size(tmp_path):
         assert words in text and f"{seconds:.1f} s into the run" in text, (form, text)
 
 
+def test_a_step_that_is_known_to_the_figure_has_no_range(tmp_path):
+    rng = np.random.default_rng(3)
+    run = write_run(tmp_path / "run", trials(of_medians(rng, spread(rng, 60, 20.0))))
+    [change] = report(run)["change_points"]["series"][0]["found"]
+    assert change["between_ns"] == [change["at_ns"]] * 2
+    text = " ".join(told(run).split())
+    assert f"{change['at_ns'] / SECOND:.1f} s into the run, from " in text, text
+
+
 def test_a_run_without_a_step_says_so(tmp_path):
     rng = np.random.default_rng(4)
     run = write_run(tmp_path / "run", trials(of_medians(rng, spread(rng, 60))))

@@ -59,7 +59,10 @@ def cell(run: Path, **levels) -> dict:
 
 
 def refusal(run: Path, **options) -> str:
-    done = run_program("report", run, "--format", "json", **options)
+    return refused(run_program("report", run, "--format", "json", **options))
+
+
+def refused(done: subprocess.CompletedProcess) -> str:
     assert done.returncode == 1, (done.returncode, done.stderr)
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("tompion: "), done.stderr
@@ -313,7 +316,7 @@ def test_missing_blocks(tmp_path):
 def test_filled_values_beyond_the_range_are_refused(tmp_path, values, missed, period_ns):
     """The page: neither a period nor what stands for a missed one may be beyond int64."""
     run = write_run(tmp_path / "run", [trial(values, missed=missed, period_ns=period_ns)])
-    assert "damaged" in refusal(run)
+    assert "its checksum fits, so that whoever wrote it made the mistake" in refusal(run)
 
 
 # --- marks ---------------------------------------------------------------------------------
@@ -586,16 +589,17 @@ def test_a_flipped_bit_is_refused_or_changes_nothing_before_a_run_is_finished(tm
     run = write_run(tmp_path / "run", everything(), finished=False)
     right = report(run)["cells"]
     for path in sorted(run.rglob("*.*")):
-        whole, refused = path.read_bytes(), 0
+        whole, refusals = path.read_bytes(), 0
         for place in np.linspace(0, len(whole) - 1, 25).astype(int):
             flip(path, place)
-            if run_program("report", run, "--format", "json").returncode == 0:
-                assert report(run)["cells"] == right
+            done = run_program("report", run, "--format", "json")
+            if done.returncode == 0:
+                assert json.loads(done.stdout)["cells"] == right
             else:
-                refusal(run)
-                refused += 1
+                refused(done)
+                refusals += 1
             path.write_bytes(whole)
-        assert refused > 0, path
+        assert refusals > 0, path
 
 
 def test_a_file_that_is_cut_short_or_missing_is_refused(tmp_path):
@@ -616,6 +620,35 @@ def test_files_that_trials_name_are_not_removed(tmp_path):
     change_record(run, lambda record: record.pop("files"))
     refusal(run)
     assert (run / "wake-up.parquet").exists()
+
+
+def told_of(run: Path) -> str:
+    return "\n".join(report(run)["limitations"])
+
+
+def test_a_writers_mistakes_are_told_of_a_run_that_can_be_read(tmp_path):
+    run = write_run(tmp_path / "run", [trial(some_values(seed=b), block=b) for b in range(3)])
+    words = "is not known: `started_at` is no time by RFC 3339", "of the cell and the block of one before it ("
+    assert not any(word in told_of(run) for word in words)
+    change_record(run, lambda record: record.update(started_at="yesterday"))
+    assert words[0] in told_of(run)
+    for screen in ([], ["--screen"]):
+        assert f"WRITTEN WRONGLY: When the run began {words[0]}" in " ".join(run_program("report", run, *screen).stdout.split())
+    twice = write_run(tmp_path / "twice", [trial(some_values(seed=b), block=b // 2) for b in range(4)])
+    assert "Trial 1 is " + words[1] in told_of(twice) and "block 0), and so are 1 more: " in told_of(twice)
+    done = run_program("compare", run, twice, "--json")
+    remarks = [(remark["run"], remark["remark"]) for remark in json.loads(done.stdout)["remarks"]]
+    assert [any(of == str(name) and word in text for of, text in remarks)
+            for name, word in zip((run, twice), words)] == [True, True]
+
+
+def test_a_run_with_all_that_was_planned_is_not_said_to_lack_some_of_it(tmp_path):
+    blocks = [trial(some_values(seed=b), block=b) for b in range(3)]
+    run = write_run(tmp_path / "run", blocks, status="interrupted", finished_at=None)
+    assert "The run is not finished, though all 3 planned trials were measured." in told_of(run)
+    less = write_run(tmp_path / "less", blocks[:2], status="interrupted", finished_at=None,
+                     design={"order": "", "seed": 0, "cells": 1, "blocks": 3})
+    assert "The run is not finished: 2 of 3 planned trials were measured." in told_of(less)
 
 
 # --- other programs ------------------------------------------------------------------------

@@ -135,6 +135,14 @@ def test_report_and_compare_take_the_newest_and_those_before(three):
     three.run("compare", "--by", "timer-slack", status=0)
     done = three.run("compare", "@1", status=1)
     assert "is given twice" in done.stderr
+    for name in ("@0", "@x", "@1/", "@99999999999999999999"):
+        for arguments in (["report", name], ["compare", name, "@2"], ["compare", f"@2,{name}", "@1"]):
+            [line] = three.run(*arguments, status=1).stderr.splitlines()
+            assert line.startswith(f"tompion: {name}: names no run; those that were kept are @1, the newest"), line
+    # A directory may be called so.
+    shutil.copytree(listed[0], three.home / "@x")
+    assert seed_of("@x") == 3
+    shutil.rmtree(three.home / "@x")
     done = three.run("report", "@4", status=1)
     assert done.stderr.splitlines() == [f"tompion: @4: there is no such run; {three.runs} holds 3 runs"]
 
@@ -146,6 +154,9 @@ def test_nothing_is_removed_without_a_choice_and_a_yes(kept):
     assert "nobody to ask" in done.stderr
     done = kept.run("runs", "--older-than", "soon", status=1)
     assert "30d" in done.stderr
+    for wrong in ("x", "-1", "1.5"):
+        done = kept.run("runs", f"--keep={wrong}", status=1)
+        assert f"`{wrong}` is no number of runs; write one such as 10" in done.stderr, done.stderr
     assert len(kept.listed()) == 3
 
 

@@ -27,7 +27,7 @@ pub use drift::{Allowing, Drift};
 pub use environment::{Difference, differences};
 pub use figure::Figure;
 pub use found::{Basis, Found, Instead, Values, Verdict};
-pub use gate::{Gate, Judged, Judgement, Required, Undecided};
+pub use gate::{Estimate, Estimator, Gate, Judged, Judgement, Required, Undecided};
 pub use mismatch::{Mismatch, mismatches};
 pub(crate) use pair::median;
 pub use platforms::{
@@ -37,7 +37,7 @@ pub use platforms::{
 pub use published::{Beside, BesideRow, PublishedFigure, beside};
 pub use replicates::{Replicate, Replicates};
 pub use side::{Side, believed};
-pub(crate) use side::{level_of, varied};
+pub(crate) use side::{level_of, varied, without_levels};
 
 /// Why runs cannot be compared.
 #[derive(Debug, thiserror::Error)]

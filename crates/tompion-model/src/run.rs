@@ -1,5 +1,7 @@
 //! The run: everything that `run.json` holds.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,6 +67,55 @@ impl RunHeader {
     pub fn started(&self) -> Option<std::time::SystemTime> {
         let moment = DateTime::parse_from_rfc3339(&self.started_at).ok()?;
         Some(moment.into())
+    }
+}
+
+impl RunRecord {
+    /// What whoever wrote the run got wrong, though it can be read: times of day that are none, trials that bear
+    /// the place of another. A sentence each.
+    pub fn mistakes(&self) -> Vec<String> {
+        let is_none =
+            |at: Option<&str>| at.is_some_and(|at| DateTime::parse_from_rfc3339(at).is_err());
+        let mut found = Vec::new();
+        let mut wrong = |key: &str, what: &str| {
+            found.push(format!(
+                "{what} is not known: {key} is no time by RFC 3339, such as 2026-01-02T03:04:05Z."
+            ));
+        };
+        if self.header.started().is_none() {
+            wrong("`started_at`", "When the run began");
+        }
+        if is_none(self.finished_at.as_deref()) {
+            wrong("`finished_at`", "When the run ended");
+        }
+        let mut trials = self.trials.iter();
+        if let Some(trial) = trials.find(|t| is_none(t.started_at.as_deref())) {
+            wrong(
+                "its `started_at`",
+                &format!("When trial {} began", trial.id),
+            );
+        }
+        let mut taken = BTreeSet::new();
+        let mut twice = Vec::new();
+        for trial in &self.trials {
+            if !taken.insert((&trial.factors, trial.block)) {
+                twice.push(trial);
+            }
+        }
+        if let Some(first) = twice.first() {
+            found.push(format!(
+                "Trial {} is of the cell and the block of one before it ({}, block {}){}: a report takes each for a \
+                 block of its own, what is paired by block takes one of them.",
+                first.id,
+                first.factors,
+                first.block,
+                match twice.len() {
+                    1 => String::new(),
+                    n => format!(", and so are {} more", n - 1),
+                }
+            ));
+        }
+        found
     }
 }
 

@@ -96,9 +96,18 @@ impl ThreadSettings {
             )))?;
         }
         let set = |policy, priority| {
+            // What is granted to real-time threads does not help one that is to become an ordinary one.
+            let takes = match self.policy {
+                Policy::Other => {
+                    "leaving SCHED_IDLE, under which `chrt --idle` begins programs, takes CAP_SYS_NICE or an \
+                     RLIMIT_NICE of 20"
+                }
+                Policy::Fifo(_) | Policy::RoundRobin(_) => {
+                    "needs CAP_SYS_NICE or a higher RLIMIT_RTPRIO, and real-time run time in the CPU cgroup"
+                }
+            };
             sys::set_policy(policy, priority).map_err(Error::system(format!(
-                "scheduling policy {} (needs CAP_SYS_NICE or a higher RLIMIT_RTPRIO, and real-time \
-                 run time in the CPU cgroup)",
+                "scheduling policy {} ({takes})",
                 self.policy
             )))
         };

@@ -19,8 +19,8 @@ pub(crate) const LEGEND: [&str; 4] = [
     "One value is the figure of one trial; samples are no replicates. Kruskal-Wallis looks at one factor \
      alone, for which the others are scatter; ε² is the share of the variance of ranks that it explains. \
      Aligned ranks (Wobbrock 2011) and Scheirer-Ray-Hare look at all factors at once with their \
-     interactions; η² is partial there, of what the effect and the error have, and here of all. * p at \
-     most the level, of each test alone.",
+     interactions; η² of aligned ranks is partial, of what the effect and the error have together, that of \
+     Scheirer-Ray-Hare of all. * p at most the level, of each test alone.",
     "A < B is the share of pairs of trials in which B's figure is the larger, with its interval; Dunn's p \
      is adjusted over the pairs of a factor by Holm's method, Tukey's on ranks is one for all pairs.",
     "Checked: that every cell has as many trials (anything else is left out), that aligning took the other \

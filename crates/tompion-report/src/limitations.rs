@@ -17,6 +17,7 @@ pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
     all.extend(emulation(&data.record().header.environment).map(|how| {
         format!("This machine is emulated ({how}): its time says little about real hardware.")
     }));
+    all.extend(data.record().mistakes());
     all.extend(cpu_quota(data).map(|q| q.1));
     all.extend(clock_steps(data));
     all.extend(trial_limits(data));
@@ -52,7 +53,12 @@ pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
     } else {
         "planned trials"
     };
-    Some((title, format!("The run {how}: {of} {what} were measured.")))
+    // "Not finished: 6 of 6" would contradict itself.
+    let how = match planned > 0 && done == planned {
+        true => format!("{how}, though all {} {what} were measured.", count(planned)),
+        false => format!("{how}: {of} {what} were measured."),
+    };
+    Some((title, format!("The run {how}")))
 }
 
 /// That a control group limits the CPU time of everything measured here, and

@@ -149,7 +149,7 @@ impl<M: Bench> Session<M> {
 }
 
 /// Refuses what the system does not grant or the disks do not hold, before anything is
-/// written: CPUs and policies of the plan, `bytes` of samples at the destination, what loads write.
+/// written: the destination, CPUs and policies of the plan, `bytes` of samples at the destination, what loads write.
 ///
 /// # Errors
 /// The first of these.
@@ -160,6 +160,7 @@ pub fn require(
     destination: &Destination,
     load_directory: Option<&Path>,
 ) -> Result<(), Error> {
+    destination.require()?;
     try_threads(plan)?;
     require_space(destination.path(), bytes)?;
     if loads.iter().any(LoadSpec::writes_files) {

@@ -112,10 +112,7 @@ impl fmt::Display for Assumptions {
                 f,
                 "\nAligning left other effects in (F up to {largest:.2e}): do not trust these results."
             ),
-            Some(largest) => write!(
-                f,
-                "\nAligning took the other effects out (F at most {largest:.1e})."
-            ),
+            Some(_) => write!(f, "\nAligning took the other effects out."),
             None => Ok(()),
         }
     }

@@ -391,9 +391,45 @@ pub(super) fn hexadecimal(crc32: u32) -> String {
     format!("{crc32:08x}")
 }
 
+/// What a checksum has to be that is none, as the end of a sentence; `None` where it is one, right or wrong.
+pub(super) fn form_of_checksum(stated: &str) -> Option<String> {
+    let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    let is_one = stated.len() == 8 && stated.bytes().all(is_digit);
+    let shown: String = stated.chars().take(20).collect();
+    (!is_one).then(|| {
+        format!(
+            "`{}` is no checksum, which has eight digits 0-9 and a-f",
+            shown.escape_debug()
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_checksum_has_eight_digits_in_lower_case() {
+        for right in ["00000000", "13eaa22a", "ffffffff"] {
+            assert_eq!(form_of_checksum(right), None);
+        }
+        for wrong in [
+            "",
+            "13EAA22A",
+            "13eaa22",
+            "13eaa22aa",
+            "0x13eaa2",
+            "13eaa22g",
+            "é3eaa22",
+        ] {
+            let told = form_of_checksum(wrong).unwrap();
+            assert!(
+                told.starts_with(&format!("`{wrong}` is no checksum")),
+                "{told}"
+            );
+        }
+        assert!(form_of_checksum(&"9".repeat(1_000)).unwrap().len() < 100);
+    }
 
     /// Computed by Python's zlib from the words of docs/run-format.md.
     #[test]

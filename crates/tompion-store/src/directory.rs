@@ -12,8 +12,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, mkdirat, open, openat,
-    openat2, stat, statat, unlinkat,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, accessat, fstat,
+    mkdirat, open, openat, openat2, stat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -85,6 +85,33 @@ impl Directory {
         let mut made = made.ok_or_else(|| failed()(Errno::NOENT.into()))?;
         made.path = path.to_path_buf();
         Ok(made)
+    }
+
+    /// What [`Directory::make`] would open; `None` where it would make it, as far as permissions tell. Makes
+    /// nothing.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_make(path: &Path) -> Result<Option<Self>> {
+        match Self::at(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory && path.exists() => {
+                return Err(Error::NotDirectory {
+                    path: path.to_path_buf(),
+                });
+            }
+            opened => return opened.map(Some).map_err(Error::io(path, "opening")),
+        }
+        let mut there = above(path);
+        while there.symlink_metadata().is_err() && there != above(there) {
+            there = above(there);
+        }
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        match accessat(CWD, there, access, AtFlags::EACCESS) {
+            Err(e @ (Errno::ACCESS | Errno::ROFS)) => Err(Error::io(path, "creating")(e.into())),
+            // Whatever else is in the way is told when it is made.
+            _ => Ok(None),
+        }
     }
 
     /// What the user called it.
@@ -351,6 +378,20 @@ mod tests {
         assert_eq!(run.names().unwrap(), ["lab.jsonl"]);
         assert!(run.lasting_path().join("lab.jsonl").exists());
         assert_eq!(run.path(), path);
+    }
+
+    #[test]
+    fn what_would_be_made_is_not_made_by_trying() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        assert!(Directory::try_make(place.path()).unwrap().is_some());
+        assert!(Directory::try_make(&at("a/b/c")).unwrap().is_none());
+        fs::write(at("file"), "").unwrap();
+        let error = Directory::try_make(&at("file")).unwrap_err();
+        assert!(matches!(error, Error::NotDirectory { .. }), "{error}");
+        let error = Directory::try_make(&at("file/run")).unwrap_err();
+        assert!(error.to_string().contains("Not a directory"), "{error}");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -147,6 +147,12 @@ impl Error {
     }
 }
 
+/// What comes of a file that is not as it was written,
+pub(crate) const DAMAGED: &str = "the run is damaged";
+
+/// and of one whose checksum says that it is.
+pub(crate) const WRITTEN_SO: &str = "its checksum fits, so that whoever wrote it made the mistake";
+
 /// What is wrong with what a file holds, in a few words; whoever opened it adds its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -33,6 +33,7 @@ mod shapes;
 mod share;
 mod thrift;
 mod trial_files;
+mod turn;
 mod user_runs;
 mod version_1;
 mod whole;

@@ -28,6 +28,7 @@ use super::limits;
 use super::pages::{self, Checked};
 use tompion_model::SideTable;
 
+use crate::error::{DAMAGED, WRITTEN_SO};
 use crate::{Error, Result, by_system};
 
 /// What a file's columns are called and of.
@@ -259,6 +260,8 @@ pub(super) struct ParquetFile {
     path: PathBuf,
     /// The file itself, to look at what the library would believe.
     file: File,
+    /// Whether its bytes are those that were written, as their checksum says.
+    is_whole: bool,
     reader: SerializedFileReader<File>,
 }
 
@@ -275,16 +278,26 @@ impl ParquetFile {
         Self::of_file(&path, open_regular(directory, name)?)
     }
 
+    /// The same of a file whose checksum was looked at before.
+    pub(super) fn open_whole(directory: &Directory, name: &str) -> Result<Self> {
+        let opened = Self::open(directory, name)?;
+        Ok(Self {
+            is_whole: true,
+            ..opened
+        })
+    }
+
     pub(super) fn of_file(path: &Path, file: File) -> Result<Self> {
         let same = file.try_clone().map_err(Error::io(path, "opening"))?;
         let read = || footer::check(&file).and_then(|()| SerializedFileReader::new(same));
         let reader = caught(path, read)?.map_err(|e| {
-            let why = format!("not a whole Parquet file ({e}); the run is damaged");
+            let why = format!("not a whole Parquet file ({e}); {DAMAGED}");
             by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))
         })?;
         Ok(Self {
             path: path.to_path_buf(),
             file,
+            is_whole: false,
             reader,
         })
     }
@@ -299,7 +312,8 @@ impl ParquetFile {
     }
 
     pub(super) fn damaged(&self, why: &str) -> Error {
-        Error::invalid(&self.path, format!("{why}; the run is damaged"))
+        let come_of = if self.is_whole { WRITTEN_SO } else { DAMAGED };
+        Error::invalid(&self.path, format!("{why}; {come_of}"))
     }
 
     fn unreadable(&self, error: &ParquetError) -> Error {

@@ -1,6 +1,6 @@
 //! Reading a run back, also one whose process died.
 
-use crate::error::Fault;
+use crate::error::{DAMAGED, Fault, WRITTEN_SO};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Component, Path};
@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use tompion_stats::Distribution;
 
-use super::column::hexadecimal;
+use super::column::{form_of_checksum, hexadecimal};
 use super::directory::Directory;
 use super::parquet_file::{ParquetFile, open_regular};
+use super::turn::Turn;
 use super::{
     RUN_FILE, SAMPLES, column, limits, magnitudes, run_json, samples, trial_files, version_1,
 };
@@ -178,7 +179,13 @@ impl Run {
                 None => Ok(()),
             });
             listed.map_err(|why| {
-                let why = format!("trial {i} is listed wrongly: {why}; the run is damaged");
+                // From version 2 on the list has its checksum.
+                let come_of = if self.tables.version > 1 {
+                    WRITTEN_SO
+                } else {
+                    DAMAGED
+                };
+                let why = format!("trial {i} is listed wrongly: {why}; {come_of}");
                 Error::invalid(&self.path().join(RUN_FILE), why)
             })?;
             // Of finished runs the checksum of the whole file says as much.
@@ -243,16 +250,27 @@ impl Run {
         let design = &self.record.header.design;
         let planned = u64::from(design.blocks) * u64::from(design.cells);
         // Killed after its last trial, it lost nothing.
-        let (status, text) = if planned > 0 && self.record.trials.len() as u64 == planned {
-            (
-                Status::Complete,
-                "The process that wrote this run ended after its last trial, before it could say so.",
-            )
-        } else {
-            (
-                Status::Interrupted,
-                "This run is not finished: the process that writes it is still at work, or ended early.",
-            )
+        let is_whole = planned > 0 && self.record.trials.len() as u64 == planned;
+        let status = match is_whole {
+            true => Status::Complete,
+            false => Status::Interrupted,
+        };
+        let text = match (is_whole, Turn::is_taken(self.directory())) {
+            (true, Some(true)) => {
+                "All trials of this run are saved, and the process that writes it is still at work."
+            }
+            (true, _) => {
+                "The process that wrote this run ended after its last trial, before it could say so."
+            }
+            (false, Some(true)) => {
+                "This run is not finished: the process that writes it is still at work."
+            }
+            (false, Some(false)) => {
+                "This run is not finished: the process that wrote it ended early."
+            }
+            (false, None) => {
+                "This run is not finished: the process that writes it is still at work, or ended early."
+            }
         };
         self.record.status = status;
         let mut text = text.to_owned();
@@ -454,7 +472,10 @@ impl Tables {
             _ if self.version > 1 && at.rows > limits::ROWS => {
                 Err(format!("{} rows, at most {}", at.rows, limits::ROWS).into())
             }
-            _ => Ok(()),
+            _ => match form_of_checksum(&at.crc32) {
+                Some(why) if self.version > 1 => Err(why.into()),
+                _ => Ok(()),
+            },
         }
     }
 
@@ -469,7 +490,7 @@ impl Tables {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let file = match opened.take() {
             Some(file) => file,
-            None => Arc::new(ParquetFile::open(&self.directory, &at.file)?),
+            None => Arc::new(ParquetFile::open_whole(&self.directory, &at.file)?),
         };
         Ok(Arc::clone(opened.insert(file)))
     }
@@ -531,7 +552,7 @@ pub(super) fn side_tables(trial: &Trial) -> impl Iterator<Item = (&str, &TableRe
 
 fn wrong_file(directory: &Directory, file: &FileRef, how: &str) -> Error {
     let name = file.file.escape_debug();
-    let why = format!("lists a file `{name}` {how}; the run is damaged");
+    let why = format!("lists a file `{name}` {how}; {WRITTEN_SO}");
     Error::invalid(&directory.path().join(RUN_FILE), why)
 }
 
@@ -546,6 +567,13 @@ fn check_bytes(directory: &Directory, file: &FileRef) -> Result<()> {
             directory,
             file,
             "of a name that no file of a run has",
+        ));
+    }
+    if let Some(why) = form_of_checksum(&file.crc32) {
+        return Err(wrong_file(
+            directory,
+            file,
+            &format!("with a wrong checksum: {why}"),
         ));
     }
     let mut content = open_regular(directory, &file.file)?;

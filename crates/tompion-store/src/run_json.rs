@@ -1,13 +1,13 @@
 //! `run.json` with its checksum.
 
-use crate::error::Fault;
+use crate::error::{DAMAGED, Fault, WRITTEN_SO};
 use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::column::hexadecimal;
+use super::column::{form_of_checksum, hexadecimal};
 use super::directory::Directory;
 use super::printable::printable_json;
 use super::{RUN_FILE, limits, version_1};
@@ -64,7 +64,7 @@ pub(super) fn read_with_sha256(directory: &Directory) -> Result<(RunRecord, u64,
 }
 
 fn parsed(path: &Path, text: &str) -> Result<(RunRecord, u64)> {
-    let damaged = |why: &str| Error::invalid(path, format!("{why}; the run is damaged"));
+    let damaged = |why: &str| Error::invalid(path, format!("{why}; {DAMAGED}"));
     /// All that versions have in common.
     #[derive(Deserialize)]
     struct Version {
@@ -77,8 +77,10 @@ fn parsed(path: &Path, text: &str) -> Result<(RunRecord, u64)> {
     if is_sealed && let Err(why) = &checked {
         return Err(damaged(&why.to_string()));
     }
+    let come_of = if is_sealed { WRITTEN_SO } else { DAMAGED };
+    let wrong = |why: &str| Error::invalid(path, format!("{why}; {come_of}"));
     let version: Version =
-        serde_json::from_str(text).map_err(|e| damaged(&format!("not valid JSON ({e})")))?;
+        serde_json::from_str(text).map_err(|e| wrong(&format!("not valid JSON ({e})")))?;
     let version = version.schema_version.as_u64().filter(|v| *v > 0);
     let version = version.ok_or_else(|| {
         let why = "has no schema_version, which is a whole number from 1; not a run of tompion";
@@ -103,9 +105,9 @@ fn parsed(path: &Path, text: &str) -> Result<(RunRecord, u64)> {
             });
         }
     };
-    let record: RunRecord = record.map_err(|e| damaged(&e.to_string()))?;
+    let record: RunRecord = record.map_err(|e| wrong(&e.to_string()))?;
     if record.trials.len() > limits::TRIALS {
-        return Err(damaged("it lists more trials than a run may have"));
+        return Err(wrong("it lists more trials than a run may have"));
     }
     Ok((record, version))
 }
@@ -162,8 +164,14 @@ fn sealed(text: &str) -> Option<(&str, &str)> {
 
 /// Whether the text ends in the checksum of what comes before.
 fn check(text: &str) -> std::result::Result<(), Fault> {
-    let none = || "it does not end in its checksum".to_owned();
+    let none = || {
+        "it does not end in its checksum: a comma, a line break, two blanks, `\"crc32\": \"`, eight digits 0-9 and \
+         a-f, `\"`, a line break, `}` and a line break"
+    };
     let (content, stated) = sealed(text).ok_or_else(none)?;
+    if let Some(why) = form_of_checksum(stated) {
+        return Err(why.into());
+    }
     match hexadecimal(crc32fast::hash(content.as_bytes())) == stated {
         true => Ok(()),
         false => Err("it does not match its checksum".into()),

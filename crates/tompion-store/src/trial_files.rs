@@ -3,7 +3,7 @@
 
 use parquet::file::metadata::KeyValue;
 
-use super::column::{self, Column, hexadecimal};
+use super::column::{self, Column, form_of_checksum, hexadecimal};
 use super::directory::Directory;
 use super::parquet_file::{FileWriter, ParquetFile, Schema};
 use super::printable::printable_json;
@@ -112,8 +112,11 @@ pub(super) fn description(file: &ParquetFile, version: u64) -> Result<Trial> {
     let trial = match version {
         1 => version_1::trial(&printable_json(text)),
         _ => {
-            let crc32 = hexadecimal(crc32fast::hash(text.as_bytes()));
-            if file.metadata(TRIAL_CHECKSUM_KEY) != Some(crc32.as_str()) {
+            let stated = file.metadata(TRIAL_CHECKSUM_KEY).unwrap_or_default();
+            if let Some(why) = form_of_checksum(stated) {
+                return Err(file.damaged(&format!("{TRIAL_CHECKSUM_KEY}: {why}")));
+            }
+            if stated != hexadecimal(crc32fast::hash(text.as_bytes())) {
                 return Err(file.damaged("its trial description does not match its checksum"));
             }
             serde_json::from_str(&printable_json(text))

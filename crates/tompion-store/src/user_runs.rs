@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
-use super::leftovers::Turn;
+use super::turn::Turn;
 use crate::{Error, Result};
 
 /// What the directory of a run is called while it is being removed.
@@ -136,8 +136,7 @@ impl UserRuns {
 
     /// Whether a process writes a run just now.
     pub fn is_being_written(run: &Path) -> bool {
-        let turn = Directory::open(run).and_then(|opened| Turn::begin(&opened));
-        matches!(turn, Err(Error::Taken { .. }))
+        Directory::open(run).is_ok_and(|opened| Turn::is_taken(&opened) == Some(true))
     }
 
     /// Removes what a process that was killed has left of runs that it was removing.

@@ -6,11 +6,11 @@ use std::path::Path;
 use super::column::Kind;
 use super::directory::Directory;
 use super::histograms::{self, Histograms};
-use super::leftovers::Turn;
 use super::parquet_file::ParquetFile;
 use super::reader::Tables;
 use super::reserve::Reserve;
 use super::share::{self, Share};
+use super::turn::Turn;
 use super::{RUN_FILE, SAMPLES, gather, limits, magnitudes, run_json, trial_files};
 use crate::error::Fault;
 use crate::{Error, Result, Run};
@@ -118,6 +118,21 @@ impl RunWriter {
         let writer = Self::of(&directory, record, turn);
         writer.checkpoint()?;
         Ok(writer)
+    }
+
+    /// Refuses where [`RunWriter::create`] would refuse to begin: so that nobody measures or reads for long and
+    /// has no place for the outcome. Makes nothing.
+    ///
+    /// # Errors
+    /// As there, as far as that can be told beforehand.
+    pub fn try_create(path: &Path) -> Result<()> {
+        match Directory::try_make(path)? {
+            Some(directory) if !directory.is_free() => Err(Error::NotEmpty {
+                path: path.to_path_buf(),
+            }),
+            Some(directory) => directory.require_own(),
+            None => Ok(()),
+        }
     }
 
     /// Writes a run again, in another directory, which must be absent or empty; of what it

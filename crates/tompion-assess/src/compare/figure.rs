@@ -161,7 +161,11 @@ impl FromStr for Figure {
             .find(|f| f.name() == text)
             .ok_or_else(|| {
                 let names: Vec<&str> = Self::ALL.iter().map(|f| f.name()).collect();
-                format!("unknown statistic `{text}`; known are {}", names.join(", ")).into()
+                let why = match text {
+                    "" => "the name of a statistic is empty".to_owned(),
+                    _ => format!("unknown statistic `{text}`"),
+                };
+                format!("{why}; known are {}", names.join(", ")).into()
             })
     }
 }
@@ -188,6 +192,8 @@ mod tests {
         assert_eq!("p50".parse(), Ok(Figure::Median));
         let error = "p98".parse::<Figure>().unwrap_err().to_string();
         assert!(error.starts_with("unknown statistic `p98`; known are min, median"));
+        let error = "".parse::<Figure>().unwrap_err().to_string();
+        assert!(error.starts_with("the name of a statistic is empty; known are min, median"));
     }
 
     #[test]

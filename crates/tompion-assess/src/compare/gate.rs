@@ -79,6 +79,8 @@ pub struct Judged {
     /// The change that was judged: a ratio where the limit is in per cent, else in the
     /// figure's unit; estimate, low and high. `None` where nothing could be decided.
     pub change: Option<(f64, f64, f64)>,
+    /// What `change` is of the true one, and how sure its interval; `None` without a change.
+    pub estimate: Option<Estimate>,
     /// Whether `change` is a ratio.
     pub relative: bool,
     /// What the comparison came to.
@@ -91,6 +93,24 @@ pub struct Judged {
     pub needed: Option<usize>,
     /// Whether the gate fails unless its condition is shown to hold.
     pub is_required: bool,
+}
+
+/// How a change was estimated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// By what.
+    pub estimator: Estimator,
+    /// Confidence of the interval, 0 to 1.
+    pub confidence: f64,
+}
+
+/// What a change is estimated by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// The middle of all differences between two replicates, or of all their ratios.
+    HodgesLehmann,
+    /// The ratio of the geometric means of the replicates.
+    GeometricMeans,
 }
 
 /// Why nothing is decided though there is an interval.
@@ -283,6 +303,7 @@ impl Gate {
             side,
             judgement: Judgement::Inconclusive,
             change: None,
+            estimate: None,
             relative: true,
             verdict,
             undecided: None,
@@ -301,11 +322,18 @@ impl Gate {
 
     fn selects(&self, cell: &Factors) -> bool {
         const BARE: [&str; 4] = [factor::PROBE, factor::METHOD, factor::TARGET, factor::LOAD];
+        let is = |name: &str, level: &str| cell.get(name).is_some_and(|of| is_level(of, level));
         self.wanted.iter().all(|wanted| match wanted {
-            Wanted::Bare(level) => BARE.iter().any(|f| cell.get(f) == Some(level)),
-            Wanted::Named(name, level) => cell.get(name) == Some(level),
+            Wanted::Bare(level) => BARE.iter().any(|f| is(f, level)),
+            Wanted::Named(name, level) => is(name, level),
         })
     }
+}
+
+/// Whether a level is meant: by its name, or as the same time in another unit, `1000us` for `1ms`.
+fn is_level(level: &str, meant: &str) -> bool {
+    let ns = |text| parse_duration_ns(text).ok();
+    level == meant || ns(level).is_some_and(|of| ns(meant) == Some(of))
 }
 
 impl Limit {
@@ -313,43 +341,57 @@ impl Limit {
     /// change, and may hide one.
     fn judge(self, above: bool, found: &Found, judged: &mut Judged) {
         judged.relative = matches!(self, Self::Ratio(_));
-        judged.change = self.change(&found.allowing_for_drift());
-        judged.judgement = self.decide(above, judged.change);
+        let change = self.change(&found.allowing_for_drift());
+        judged.take(change, Estimator::HodgesLehmann);
+        judged.judgement = self.decide(above, change);
         let is_drift = judged.judgement != self.decide(above, self.change(found));
         let drift = found.drift.filter(|_| is_drift);
         judged.undecided = drift.map(|d| Undecided::Drift(d.drift));
     }
 
-    fn change(self, found: &Found) -> Option<(f64, f64, f64)> {
-        let (estimate, interval) = match self {
-            Self::Ratio(_) => found.ratio?,
-            Self::Shift(_) => (found.shift, found.interval),
-        };
-        Some((estimate, interval.low, interval.high))
+    fn change(self, found: &Found) -> Option<(f64, Interval)> {
+        match self {
+            Self::Ratio(_) => found.ratio,
+            Self::Shift(_) => Some((found.shift, found.interval)),
+        }
     }
 
-    fn decide(self, above: bool, change: Option<(f64, f64, f64)>) -> Judgement {
+    fn decide(self, above: bool, change: Option<(f64, Interval)>) -> Judgement {
         let (Self::Ratio(limit) | Self::Shift(limit)) = self;
-        match change {
-            None => Judgement::Inconclusive,
-            Some((_, low, _)) if above && low > limit => Judgement::Fail,
-            Some((_, _, high)) if above && high <= limit => Judgement::Pass,
-            Some((_, _, high)) if !above && high < limit => Judgement::Fail,
-            Some((_, low, _)) if !above && low >= limit => Judgement::Pass,
-            Some(_) => Judgement::Inconclusive,
+        let Some((_, Interval { low, high, .. })) = change else {
+            return Judgement::Inconclusive;
+        };
+        match above {
+            true if low > limit => Judgement::Fail,
+            true if high <= limit => Judgement::Pass,
+            false if high < limit => Judgement::Fail,
+            false if low >= limit => Judgement::Pass,
+            _ => Judgement::Inconclusive,
         }
+    }
+}
+
+impl Judged {
+    /// Takes a change with its interval.
+    fn take(&mut self, change: Option<(f64, Interval)>, estimator: Estimator) {
+        self.change = change.map(|(at, interval)| (at, interval.low, interval.high));
+        self.estimate = change.map(|(_, interval)| Estimate {
+            estimator,
+            confidence: interval.level,
+        });
     }
 }
 
 /// Judges a margin, by two one-sided tests.
 fn keep(margin: Margin, pair: &Pair<'_>, found: &Found, judged: &mut Judged) {
-    let (answer, ratio, interval) = match found.basis {
+    let (answer, change, estimator) = match found.basis {
         // Of single trials there is but the interval at the higher confidence.
         Basis::Stretches => {
             let Some((ratio, interval)) = found.ratio else {
                 return;
             };
-            (margin.answer(&interval), ratio, interval)
+            let answer = margin.answer(&interval);
+            (answer, (ratio, interval), Estimator::HodgesLehmann)
         }
         Basis::Trials | Basis::Runs => {
             let Some(same) = pair.same(margin) else {
@@ -358,11 +400,11 @@ fn keep(margin: Margin, pair: &Pair<'_>, found: &Found, judged: &mut Judged) {
             judged.needed = same.needed;
             let drift = found.drift.filter(|_| same.is_drift);
             judged.undecided = drift.map(|d| Undecided::Drift(d.drift));
-            (same.answer, same.ratio, same.interval)
+            let change = (same.ratio, same.interval);
+            (same.answer, change, Estimator::GeometricMeans)
         }
     };
-    let Interval { low, high, .. } = interval;
-    judged.change = Some((ratio, low, high));
+    judged.take(Some(change), estimator);
     judged.judgement = match answer {
         Answer::Holds => Judgement::Pass,
         Answer::Fails => Judgement::Fail,

@@ -113,18 +113,10 @@ impl Side {
         let levels: BTreeSet<String> = trials.iter().filter_map(|t| level_of(&t.factors)).collect();
         let levels = Vec::from_iter(levels);
         if levels.len() < 2 {
-            let names = varied(trials);
             return Err(Error::Wish(format!(
-                "{}: factor `{by}` has {} here; {}",
+                "{}: {}",
                 run.directory().path().display(),
-                match levels.len() {
-                    0 => "no level".to_owned(),
-                    _ => format!("the one level `{}`", levels[0]),
-                },
-                match names.len() {
-                    0 => "no factor of this run has several".to_owned(),
-                    _ => format!("factors with several are {}", names.join(", ")),
-                }
+                without_levels(by, levels.first().map(String::as_str), &varied(trials))
             )));
         }
         if levels.len() > MOST_LEVELS {
@@ -238,6 +230,7 @@ fn remarks(record: &RunRecord) -> Vec<String> {
             t.throttled_periods, t.periods
         ));
     }
+    found.extend(record.mistakes());
     found.extend(record.notes.iter().map(|note| note.text.clone()));
     found
 }
@@ -256,6 +249,21 @@ pub(crate) fn varied<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<&'a
     let several = levels.iter().filter(|(_, levels)| levels.len() > 1);
     let names = several.map(|(name, _)| *name);
     names.filter(|name| *name != factor::PROBE).collect()
+}
+
+/// Why levels of a factor cannot be held against one another: there is none, or but one. `known` are the
+/// factors that have several; one of them may have been meant.
+pub(crate) fn without_levels(name: &str, one: Option<&str>, known: &[&str]) -> String {
+    let why = match one {
+        None => format!("no trial has a factor `{name}`"),
+        Some(one) => format!("the only level of `{name}` is `{one}`"),
+    };
+    let meant = |known: &&&str| !name.is_empty() && known.contains(name);
+    match (known.iter().find(meant), known.len()) {
+        (Some(meant), _) if one.is_none() => format!("{why}; did you mean `{meant}`?"),
+        (_, 0) => format!("{why}, and no factor has several"),
+        _ => format!("{why}; factors with several are {}", known.join(", ")),
+    }
 }
 
 /// The record of a run with summaries that can be believed.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_model::{Cell, Factors, RunRecord, Trial, factor};
 
-use crate::compare::{Error, Figure, Replicate, Result, level_of, varied};
+use crate::compare::{Error, Figure, Replicate, Result, level_of, varied, without_levels};
 
 /// The factor that tells several runs apart; no trial has it.
 pub const RUN: &str = "run";
@@ -82,15 +82,11 @@ pub(super) fn require(runs: &[FactorRun<'_>], names: &[String]) -> Result<()> {
             if runs.len() > 1 {
                 known.push(RUN);
             }
-            let has = match levels.first() {
-                None => "no level".to_owned(),
-                Some(one) => format!("the one level `{one}`"),
-            };
-            let known = match known.len() {
-                0 => "no factor has several".to_owned(),
-                _ => format!("factors with several are {}", known.join(", ")),
-            };
-            return wish(format!("factor `{name}` has {has} here; {known}"));
+            return wish(without_levels(
+                name,
+                levels.first().map(String::as_str),
+                &known,
+            ));
         }
     }
     Ok(())
@@ -161,9 +157,9 @@ impl Group {
         let cells: usize = self.levels.iter().map(Vec::len).product();
         let mut each = names.iter().zip(&self.levels);
         each.find_map(|(name, levels)| match levels.len() {
-            1 => Some(format!("{name} has the one level {} there", levels[0])),
+            1 => Some(format!("of {name} these trials have one level, {}", levels[0])),
             n if n > MOST_LEVELS => Some(format!(
-                "{name} has {n} levels there, and pairs of at most {MOST_LEVELS} are tested"
+                "{name} has {n} levels, and pairs of at most {MOST_LEVELS} are tested"
             )),
             _ => None,
         })

@@ -106,7 +106,7 @@ fn verdict(cells: &[&Cell], profile: &Profile) -> ProfileVerdict {
         source: profile.source.clone(),
         outcome: worst(|l| l.outcome),
         as_it_is: worst(|l| l.as_it_is),
-        missed_filled: field.judged_as_it_is().any(|cell| is_filled(&cell)),
+        missed_filled: field.figures_as_it_is().any(|cell| is_filled(&cell)),
         method: field.method(),
         by_load,
     }
@@ -313,7 +313,7 @@ impl<'a> Field<'a> {
         let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
         let as_it_is = self.judged_at(&self.as_it_is, load);
         let as_it_is = as_it_is.and_then(|c| judge(c, quantile, limit_ns, self.whole(c)));
-        let as_it_is = as_it_is.or_else(|| self.too_slow_at_longer(load));
+        let as_it_is = as_it_is.or_else(|| self.too_slow_at_longer(load).map(|found| found.1));
         let remedied = || {
             let (remedy, cell, part) = self.remedy(load)?;
             let found = judge(cell, quantile, limit_ns, part)?;
@@ -342,15 +342,15 @@ impl<'a> Field<'a> {
     }
 
     /// The verdict where even at a longer period sleeps come later than may be: at a shorter one they
-    /// cannot be in time.
-    fn too_slow_at_longer(&self, load: &str) -> Option<LoadVerdict> {
+    /// cannot be in time. With the cell of that period.
+    fn too_slow_at_longer(&self, load: &str) -> Option<(&'a Cell, LoadVerdict)> {
         let longer = self.of(self.as_it_is.as_ref()?, load);
         let longer = longer.filter(|(_, ns)| *ns as f64 > self.profile.period_ns);
         let (cell, _) = longer.min_by_key(|(_, ns)| *ns)?;
         let part = self.whole(cell);
         let found = judge(cell, self.profile.quantile, self.profile.limit_ns(), part)?;
         let target = level_in_words(cell.factors.level(factor::TARGET)).to_owned();
-        match found.outcome {
+        let found = match found.outcome {
             Outcome::Fail => Some(LoadVerdict {
                 reason: Some(format!(
                     "that late at {target} already, the shortest period slept"
@@ -359,7 +359,8 @@ impl<'a> Field<'a> {
             }),
             // Nobody knows whether it would be that late without them.
             _ => Some(found).filter(|f| f.fails_beside_others),
-        }
+        };
+        found.map(|found| (cell, found))
     }
 
     /// The remedy to judge under a load, its cell, and the blocks to judge it by. Of several one is
@@ -421,6 +422,15 @@ impl<'a> Field<'a> {
     fn judged_as_it_is(&self) -> impl Iterator<Item = &'a Cell> {
         let judged = |load: &&str| self.judged_at(&self.as_it_is, load);
         self.loads.iter().filter_map(judged)
+    }
+
+    /// The cells that figures as it is are of: those, and where there is none that of a longer period.
+    fn figures_as_it_is(&self) -> impl Iterator<Item = &'a Cell> {
+        let of = |load: &&str| {
+            let judged = self.judged_at(&self.as_it_is, load);
+            judged.or_else(|| self.too_slow_at_longer(load).map(|found| found.0))
+        };
+        self.loads.iter().filter_map(of)
     }
 
     /// The sleep that is judged as it is, at its target.

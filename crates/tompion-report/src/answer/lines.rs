@@ -87,6 +87,8 @@ pub fn alerts(data: &ReportData, width: usize) -> Vec<String> {
     if let Some((title, sentence)) = early_end(data) {
         alerts.push(format!("{}: {sentence}", title.to_uppercase()));
     }
+    let mistakes = record.mistakes().into_iter();
+    alerts.extend(mistakes.map(|told| format!("WRITTEN WRONGLY: {told}")));
     if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
         alerts.push(format!("CPU QUOTA: {sentence}"));
     }

@@ -106,7 +106,7 @@ fn head<'a>(view: &CompareView, all: &Comparison) -> Vec<Block<'a>> {
          differences between {}, which need not be that of the two, with the {} interval of this \
          comparison alone{}; A < B: share of {} in which B is the larger; p: \
          by permutation of {replicates}{}, adjusted by Holm's method within each probe, method \
-         and load; 2 of 6 there: replicates that there are, of those needed.{}",
+         and load; 2 of 6 there: replicates that there are, of those needed{}.{}",
         if all.paired {
             "trials of a block"
         } else {
@@ -127,6 +127,14 @@ fn head<'a>(view: &CompareView, all: &Comparison) -> Vec<Block<'a>> {
             ""
         } else {
             ", or beside a trend through both sides if that is larger"
+        },
+        match all
+            .rows
+            .iter()
+            .any(|r| matches!(r.verdict, Verdict::Drifts(..)))
+        {
+            true => "; drift there: with drift allowed for, p is above the level",
+            false => "",
         },
         match (all.paired, all.of_runs) {
             (true, _) => "",
@@ -220,6 +228,10 @@ fn rows<'a>(all: &Comparison) -> Vec<Block<'a>> {
                 rows.push(Row::heading(factors_in_words(&of_cell[0].cell)));
                 rows.extend(of_cell.iter().map(|row| line(all, row)));
             }
+            let turned = of_pair
+                .iter()
+                .filter(|row| words::has_other_sign(row))
+                .count() as u64;
             let smaller = format!("{a} < {b}");
             let titles = [&a, &b, "change", "interval", "relative", &smaller, "p  "];
             let table = Table {
@@ -232,6 +244,15 @@ fn rows<'a>(all: &Comparison) -> Vec<Block<'a>> {
             };
             blocks.push(Content::Heading(format!("{}: {b} against {a}", title(&name))).into());
             blocks.push(Content::Table(table).into());
+            if turned > 0 {
+                let text = format!(
+                    "In {} {} the change goes {}.",
+                    count(turned),
+                    plural(turned, "row", "rows"),
+                    words::other_sign(all, (a.as_str(), b.as_str())),
+                );
+                blocks.push(Content::Note(text).into());
+            }
         }
     }
     blocks

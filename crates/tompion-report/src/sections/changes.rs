@@ -75,16 +75,19 @@ fn sentence(data: &ReportData, looked: &Looked, change: &Change) -> String {
     };
     let seconds = |ns: u64| format!("{:.1} s", ns as f64 / 1e9);
     let (low, high) = change.between_ns;
+    // Where no digit tells the ends apart the change is known to the figure.
+    let range = match (seconds(low), seconds(high)) {
+        (low, high) if low == high => String::new(),
+        (low, high) => format!(" ({low} to {high})"),
+    };
     let wander = match change.p_wander <= LEVEL {
         true => "",
         false => "; a slow wander may look like this",
     };
     format!(
-        "{cell}: {what} {} {} into the run ({} to {}), from {} to {} ({}{wander}).",
+        "{cell}: {what} {} {} into the run{range}, from {} to {} ({}{wander}).",
         moved(change),
         seconds(change.at_ns),
-        seconds(low),
-        seconds(high),
         level(change.before),
         level(change.after),
         p(change.p),

@@ -27,6 +27,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = vec![Content::Answer(answer).into()];
     blocks.extend(without_verdict.map(|why| Content::Text(why).into()));
     blocks.extend(early_end(data).map(|(title, sentence)| Content::Alert(title, sentence).into()));
+    let mistakes = record.mistakes().into_iter();
+    blocks.extend(mistakes.map(|told| Content::Alert("Written wrongly", told).into()));
     let emulated = emulation(&record.header.environment);
     blocks.extend(emulated.map(|how| Content::Alert("Emulated machine", how).into()));
     if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {

@@ -53,6 +53,14 @@ impl Destination {
         }
     }
 
+    /// Refuses a directory in which no run can be begun, before anything takes time.
+    pub(super) fn require(&self) -> Result<(), Error> {
+        match self {
+            Self::Named(path) | Self::Apart(path) => RunWriter::try_create(path),
+            Self::Free(_) => Ok(()),
+        }
+    }
+
     /// Whether the directory is there already.
     pub(super) fn is_there(&self) -> bool {
         match self {

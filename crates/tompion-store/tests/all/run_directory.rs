@@ -212,15 +212,36 @@ fn finished() -> tempfile::TempDir {
     directory
 }
 
+/// How a refusal ends of what a checksum says is as it was written.
+const WRITTEN_SO: &str = "; its checksum fits, so that whoever wrote it made the mistake";
+
 #[test]
 fn damaged_and_newer_runs_are_refused_in_one_line() {
     let d = finished();
     edit(d.path(), "\"schema_version\": 2", "\"schema_version\": 99");
     assert!(complaint(d.path()).contains("newer tompion"));
 
-    let d = finished();
-    edit(d.path(), "\"trials\": [", "\"trials\": [,");
-    assert!(complaint(d.path()).contains("run.json"));
+    for (from, to) in [
+        ("\"trials\": [", "\"trials\": [,"),
+        ("\"status\": \"complete\"", "\"status\": \"ended\""),
+    ] {
+        let d = finished();
+        edit(d.path(), from, to);
+        let told = complaint(d.path());
+        assert!(
+            told.contains("run.json: ") && told.ends_with(WRITTEN_SO),
+            "{told}"
+        );
+        // The same with a checksum that does not fit is damage.
+        let path = d.path().join("run.json");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replacen("\"tool\"", "\"toll\"", 1)).unwrap();
+        let told = complaint(d.path());
+        assert!(
+            told.ends_with("it does not match its checksum; the run is damaged"),
+            "{told}"
+        );
+    }
 
     let d = finished();
     edit(d.path(), "\"rows\": 500", "\"rows\": 501");
@@ -233,14 +254,26 @@ fn damaged_and_newer_runs_are_refused_in_one_line() {
             "\"file\": \"wake-up.parquet\",\n          \"row_group\"",
             &format!("\"file\": \"{outside}\",\n          \"row_group\""),
         );
-        assert!(complaint(d.path()).contains("listed wrongly"), "{outside}");
+        let told = complaint(d.path());
+        // Its checksum fits: nothing was damaged.
+        let written = "listed wrongly: tables.samples: ";
+        assert!(
+            told.contains(written) && told.ends_with(WRITTEN_SO),
+            "{told}"
+        );
         let d = finished();
         edit(
             d.path(),
             "\"file\": \"wake-up.parquet\",\n      \"bytes\"",
             &format!("\"file\": \"{outside}\",\n      \"bytes\""),
         );
-        assert!(complaint(d.path()).contains("damaged"), "{outside}");
+        let told = complaint(d.path());
+        match outside {
+            "other.parquet" => {
+                assert!(told.ends_with("is not there; the run is damaged"), "{told}")
+            }
+            _ => assert!(told.ends_with(WRITTEN_SO), "{told}"),
+        }
     }
 
     let d = finished();
@@ -270,6 +303,123 @@ fn damaged_and_newer_runs_are_refused_in_one_line() {
     assert!(complaint(&d.path().join("absent")).contains("not a run directory: it is not there"));
     fs::write(d.path().join("file"), "").unwrap();
     assert!(complaint(&d.path().join("file")).contains("not a run directory: it is a file"));
+}
+
+#[test]
+fn a_checksum_of_another_form_is_told_with_the_right_one() {
+    let form = "is no checksum, which has eight digits 0-9 and a-f";
+    let stated = |directory: &Path, key: &str| {
+        let text = fs::read_to_string(directory.join("run.json")).unwrap();
+        let at = text.find(key).unwrap();
+        let at = at + text[at..].find("\"crc32\": \"").unwrap() + "\"crc32\": \"".len();
+        text[at..at + 8].to_owned()
+    };
+    // Of a table, and of a file.
+    for (key, what) in [
+        ("\"trials\"", "trial 0 is listed wrongly: "),
+        ("\"files\"", "lists a file "),
+    ] {
+        let d = finished();
+        let crc32 = stated(d.path(), key);
+        edit(d.path(), &crc32, "0x12AB34");
+        let told = complaint(d.path());
+        assert!(
+            told.contains(what) && told.contains(&format!("`0x12AB34` {form}")),
+            "{told}"
+        );
+        assert!(told.ends_with(WRITTEN_SO), "{told}");
+    }
+    // Of run.json itself, which by its length may be one, or not.
+    for (wrong, told) in [
+        ("0x12AB34", format!("`0x12AB34` {form}")),
+        (
+            "12AB",
+            "does not end in its checksum: a comma, a line break, two blanks, ".to_owned(),
+        ),
+    ] {
+        let d = finished();
+        let path = d.path().join("run.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let end = text.rfind("\"crc32\": \"").unwrap() + "\"crc32\": \"".len();
+        fs::write(&path, format!("{}{wrong}\"\n}}\n", &text[..end])).unwrap();
+        let found = complaint(d.path());
+        assert!(found.contains(&told), "{found}");
+    }
+}
+
+#[test]
+fn who_is_still_at_work_is_told_from_who_ended_early() {
+    let told = |directory: &Path| {
+        let run = Run::open(directory).unwrap();
+        let [note] = &run.record().notes[..] else {
+            panic!("{:?}", run.record().notes)
+        };
+        (run.record().status, note.text.clone())
+    };
+    // One of two planned, and both.
+    for (trials, status, alive, dead) in [
+        (
+            1,
+            Status::Interrupted,
+            "the process that writes it is still at work.",
+            "the process that wrote it ended early.",
+        ),
+        (
+            2,
+            Status::Complete,
+            "the process that writes it is still at work.",
+            "ended after its last trial, before it could say so.",
+        ),
+    ] {
+        let d = tempfile::tempdir().unwrap();
+        let writer = save(d.path(), trials);
+        let (found, text) = told(d.path());
+        assert!(found == status && text.ends_with(alive), "{found:?} {text}");
+        drop(writer);
+        let (found, text) = told(d.path());
+        assert!(found == status && text.ends_with(dead), "{found:?} {text}");
+    }
+}
+
+#[test]
+fn what_a_writer_got_wrong_is_told_of_a_run_that_can_be_read() {
+    let d = finished();
+    assert_eq!(Run::open(d.path()).unwrap().record().mistakes(), [""; 0]);
+    for (from, to, told) in [
+        (
+            "\"started_at\": \"2026-01-01T00:00:00Z\"",
+            "\"started_at\": \"yesterday\"",
+            "When the run began is not known: `started_at`",
+        ),
+        (
+            "\"block\": 1",
+            "\"block\": 0",
+            "Trial 1 is of the cell and the block of one before it (wake-up/usleep/idle, block 0):",
+        ),
+    ] {
+        let d = finished();
+        edit(d.path(), from, to);
+        let run = Run::open(d.path()).unwrap();
+        let [mistake] = &run.record().mistakes()[..] else {
+            panic!("{:?}", run.record().mistakes())
+        };
+        assert!(mistake.starts_with(told), "{mistake}");
+    }
+    let d = tempfile::tempdir().unwrap();
+    let mut writer = save(d.path(), 1);
+    let other = TrialDraft {
+        started_at: Some("noon".to_owned()),
+        ..draft(1)
+    };
+    writer.save(other, &TrialData::default()).unwrap();
+    writer.finish(Status::Complete).unwrap();
+    let [mistake] = &Run::open(d.path()).unwrap().record().mistakes()[..] else {
+        panic!("one")
+    };
+    assert!(
+        mistake.starts_with("When trial 1 began is not known: "),
+        "{mistake}"
+    );
 }
 
 #[test]

@@ -20,7 +20,7 @@ by default ~/.local/state/tompion/runs. Commands that read a run take @1 (or @) 
 the newest of these, @2 for the one before, and so on.")]
 pub struct RunsOptions {
     /// Leave out the newest N runs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number_of_runs)]
     pub keep: Option<usize>,
 
     /// Only runs that began at least so long ago, such as 30d or 12h
@@ -42,6 +42,11 @@ pub struct RunsOptions {
     /// Print the names of the newest runs and when they began, for completions of a shell
     #[arg(long, hide = true, conflicts_with_all = ["keep", "older_than", "prune", "json"])]
     pub names: bool,
+}
+
+fn number_of_runs(text: &str) -> Result<usize, InvalidValue> {
+    let number = text.parse().ok();
+    number.ok_or_else(|| format!("`{text}` is no number of runs; write one such as 10").into())
 }
 
 /// Days too, which no measurement takes.

@@ -3,15 +3,15 @@
 mod by_turns;
 mod factors;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tompion_assess::compare::{
     Figure, Judgement, Settings, Side, Undecided, beside, compare as held, differences, mismatches,
 };
 use tompion_report::{CompareView, compare_json, compare_text};
-use tompion_store::Run;
+use tompion_store::{Run, UserRuns};
 
 use super::report::terminal_width;
 use super::run_names::{NEWEST, side_named};
@@ -177,18 +177,9 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
                 runs.len()
             );
         };
-        return Ok(Side::of_levels(&Run::open_tidied(Path::new(run))?, by)?);
+        return Ok(Side::of_levels(&Opening::default().open(run)?, by)?);
     }
-    let mut seen = HashSet::new();
-    let mut open = |name: &str| {
-        let run = Run::open_tidied(Path::new(name))?;
-        let place = Path::new(name).canonicalize();
-        anyhow::ensure!(
-            seen.insert(place.unwrap_or_else(|_| name.into())),
-            "{name} is given twice"
-        );
-        Ok(run)
-    };
+    let mut opening = Opening::default();
     let named: Vec<Vec<&str>> = runs
         .iter()
         .map(|side| runs_of(side))
@@ -198,7 +189,7 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
     for (name, names) in runs.iter().zip(named) {
         let of_each = names
             .into_iter()
-            .map(|name| Ok(Side::of_run(name, &open(name)?)?));
+            .map(|name| Ok(Side::of_run(name, &opening.open(name)?)?));
         let of_each = of_each.collect::<anyhow::Result<Vec<Side>>>()?;
         sides.push(match several {
             true => of_several(name, of_each)?,
@@ -206,6 +197,40 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
         });
     }
     Ok(sides)
+}
+
+/// Runs that are opened one after another to be compared: each measurement once, and none that is empty.
+#[derive(Default)]
+struct Opening {
+    places: HashSet<PathBuf>,
+    /// Names of runs by their ids.
+    named: HashMap<String, String>,
+}
+
+impl Opening {
+    fn open(&mut self, name: &str) -> anyhow::Result<Run> {
+        let path = Path::new(name);
+        let run = Run::open_tidied(path)?;
+        let place = path.canonicalize().unwrap_or_else(|_| path.into());
+        anyhow::ensure!(self.places.insert(place), "{name} is given twice");
+        let id = run.record().run_id.clone();
+        let copied = id.and_then(|id| self.named.insert(id, name.to_owned()));
+        if let Some(first) = copied {
+            anyhow::bail!(
+                "{name} is a copy of {first}: both have the same run_id, so that one measurement would be \
+                 compared with itself"
+            );
+        }
+        anyhow::ensure!(
+            !run.record().trials.is_empty(),
+            "{name} holds no trial, so that there is nothing to compare: {}",
+            match UserRuns::is_being_written(path) {
+                true => "its measurement has just begun; wait for it",
+                false => "its measurement ended before the first was saved",
+            }
+        );
+        Ok(run)
+    }
 }
 
 /// A side of several runs, with what these differ in.

@@ -16,7 +16,7 @@ use tompion_platforms::PlatformPlan;
 use tompion_platforms::leftovers::{self, Way};
 use tompion_platforms::platform::Presence;
 use tompion_run::Destination;
-use tompion_store::Run;
+use tompion_store::{Run, RunWriter};
 
 use super::report::{self, Judged, Page, Shape};
 use super::run_names::run_named;
@@ -182,6 +182,9 @@ fn begin(
     text: &str,
     plan: LabPlan,
 ) -> anyhow::Result<(Lab, Platforms, PathBuf)> {
+    if let Some(out) = &options.out {
+        RunWriter::try_create(out)?;
+    }
     let platforms = Platforms::look(&plan, program);
     let absent = absent(&plan, &platforms);
     anyhow::ensure!(absent.len() < plan.platforms.len(), nowhere(&absent));

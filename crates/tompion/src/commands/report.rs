@@ -10,7 +10,7 @@ use tompion_platforms::platform::KINDS;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData, Vocabulary};
 use tompion_run::Observe;
 use tompion_run::probes::PROBES;
-use tompion_store::{Directory, Run, RunWriter, write_whole};
+use tompion_store::{Directory, Run, RunWriter, try_whole, write_whole};
 
 use super::profiles::{Required, profiles_in};
 use super::run_names::run_named;
@@ -124,6 +124,9 @@ fn gather(run: &Run, profiles: &[Profile]) -> anyhow::Result<ReportData> {
 fn export(options: &ReportOptions, form: &Form, profiles: &[Profile]) -> exit::Result {
     match form.make {
         Make::Text(make) => {
+            if let Some(file) = options.out.as_ref().filter(|file| file.as_os_str() != "-") {
+                try_whole(file)?;
+            }
             let text = make(&gather(&open(&options.run, options.redact)?, profiles)?);
             match &options.out {
                 None => print(&text)?,
@@ -142,6 +145,7 @@ fn copy(options: &ReportOptions) -> exit::Result {
     let Some(directory) = &options.out else {
         anyhow::bail!("--format run writes a run directory: name it with --out DIR");
     };
+    RunWriter::try_create(directory)?;
     RunWriter::copy(&open(&options.run, options.redact)?, directory)?;
     if !options.output.quiet {
         print(&format!("run in {}\n", directory.display()))?;
@@ -161,6 +165,7 @@ fn plots(
             "--format {extension} makes a file for each plot: name a directory for them with --out DIR"
         );
     };
+    Directory::try_make(directory)?;
     let data = gather(&open(&options.run, options.redact)?, profiles)?;
     let directory = Directory::make(directory)?;
     let plots: Vec<_> = make(&data).collect::<Result<_, _>>()?;

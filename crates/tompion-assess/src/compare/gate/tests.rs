@@ -114,6 +114,21 @@ fn mistakes_are_told_in_one_line() {
     }
 }
 
+#[test]
+fn a_time_in_another_unit_is_the_same_level() {
+    let a = side("a", &BEFORE);
+    let selected = |gate: &str| {
+        let gate: Gate = format!("{gate} median > +20%").parse().unwrap();
+        gate.judge(&[a.clone(), a.clone()], &settings()).is_ok()
+    };
+    for same in ["usleep/100us", "usleep/0.1ms", "target=100000ns", "100µs"] {
+        assert!(selected(same), "{same}");
+    }
+    for other in ["usleep/100ms", "usleep/100", "method=0.1ms"] {
+        assert!(!selected(other), "{other}");
+    }
+}
+
 fn required(gate: &str, a: &Side, b: &Side) -> Judged {
     let Required(gate) = gate.parse().unwrap();
     let sides = [a.clone(), b.clone()];
@@ -141,6 +156,18 @@ fn what_is_required_has_to_be_shown() {
     let tight = required("usleep median within 1%", &a, &times(1.0));
     assert_eq!(tight.judgement, Judgement::Inconclusive);
     assert!(tight.needed.unwrap() > 8 && tight.is_required);
+    // The interval of the two tests is narrower than that of a gate on a change.
+    let estimate = tight.estimate.unwrap();
+    assert_eq!(estimate.estimator, Estimator::GeometricMeans);
+    assert!((estimate.confidence - 0.9).abs() < 1e-12, "{estimate:?}");
+    let gate: Gate = "usleep median > +20%".parse().unwrap();
+    let all = gate.judge(&[a.clone(), times(1.1)], &settings()).unwrap();
+    let estimate = all[0].estimate.unwrap();
+    assert_eq!(estimate.estimator, Estimator::HodgesLehmann);
+    assert!((estimate.confidence - 0.95).abs() < 1e-12, "{estimate:?}");
+    // More than it would take, and yet it is open: what was found is the margin.
+    let near = required(within, &a, &times(1.1));
+    assert!(near.needed.unwrap() <= 8, "{near:?}");
 }
 
 /// A single trial whose samples scatter by a tenth, each so many times as long, that is cut into stretches.

@@ -361,6 +361,11 @@ fn what_is_too_slow_at_a_longer_period_fails_at_a_shorter_one() {
         reason,
         "that late at 12 \u{b5}s already, the shortest period slept"
     );
+    assert!(!v.missed_filled, "nothing was missed");
+    let mut missing = slacked("default", "12us", 53_000);
+    missing.filled_blocks = Blocks::from_iter(vec![vec![53_000_000; 2_000]; 8]);
+    let v = verdict_of("pacing-10g", &[missing]);
+    assert!(v.missed_filled && v.as_it_is == Outcome::Fail);
     // In time at the longer one says nothing of the shorter.
     let v = verdict_of("pacing-10g", &[slacked("default", "12us", 1_000)]);
     assert_eq!(v.outcome, Outcome::NotMeasured);

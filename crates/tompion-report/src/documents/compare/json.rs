@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tompion_assess::compare::{
-    Basis, Beside, Comparison, Drift, Found, Judged, Judgement, Row, Undecided, Verdict,
+    Basis, Beside, Comparison, Drift, Estimator, Found, Judged, Judgement, Row, Undecided, Verdict,
 };
 use tompion_stats::Interval;
 
@@ -147,6 +147,15 @@ fn gate(all: Option<&Comparison>, judged: &Judged) -> Value {
         "relative": judged.relative,
         "change": judged.change.map(|c| c.0),
         "change_interval": judged.change.map(|c| [c.1, c.2]),
+        "confidence": judged.estimate.map(|e| e.confidence),
+        "estimator": judged.estimate.map(|e| match e.estimator {
+            Estimator::HodgesLehmann => "hodges-lehmann",
+            Estimator::GeometricMeans => "ratio-of-geometric-means",
+        }),
+        "replicates": match &judged.verdict {
+            Verdict::Found(f) | Verdict::Drifts(_, f) => Some([f.replicates.0, f.replicates.1]),
+            Verdict::TooFew { .. } | Verdict::NoFigure => None,
+        },
         "undecided": judged.undecided.map(|why| match why {
             Undecided::OneRun => "one-run-a-side",
             Undecided::Drift(_) => "drift",

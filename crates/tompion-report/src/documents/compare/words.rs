@@ -1,7 +1,8 @@
 //! Sentences and numbers of a comparison.
 
 use tompion_assess::compare::{
-    Basis, Comparison, Drift, Figure, Found, Instead, Judged, Judgement, Row, Undecided, Verdict,
+    Basis, Comparison, Drift, Estimate, Estimator, Figure, Found, Instead, Judged, Judgement, Row,
+    Undecided, Verdict,
 };
 use tompion_model::format_ns;
 use tompion_stats::Interval;
@@ -86,20 +87,27 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
         Verdict::Drifts(why, found) => format!(
             "Whether the {what} differs is not decidable: {}. From {first} to {second} the change \
              is, {}, between {}.",
-            drift(row.figure, found, *why),
+            match tells_alone(all, found) {
+                Some(p) => drift_in_family(row.figure, found, *why, p),
+                None => drift(row.figure, found, *why),
+            },
             surely(all.level, true),
             between(row.figure, found),
         ),
         Verdict::Found(found) if found.p_adjusted <= all.level && rests_on_two_runs(all, found) => {
             format!(
                 "These two runs differ in the {what}: {} with {second} against {} with {first}; the \
-                 change is {}{}, {}, between {}.",
+                 change is {}{}, {}, between {}{}.",
                 own(row.figure, row.values.1),
                 own(row.figure, row.values.0),
                 change(row.figure, found.shift),
                 times(found),
                 surely(all.level, found.drift.is_some()),
                 between(row.figure, found),
+                match has_other_sign(row) {
+                    true => format!(" ({})", other_sign(all, (first, second))),
+                    false => String::new(),
+                },
             )
         }
         Verdict::Found(found) if found.p_adjusted <= all.level => {
@@ -113,26 +121,63 @@ pub(crate) fn sentence(all: &Comparison, row: &Row) -> String {
             };
             format!(
                 "The {what} is {way} with {second}: {} against {} with {first}; the change is {}{}, \
-                 {}, between {}.",
+                 {}, between {}{}.",
                 own(row.figure, row.values.1),
                 own(row.figure, row.values.0),
                 change(row.figure, found.shift),
                 times(found),
                 surely(all.level, found.drift.is_some()),
                 between(row.figure, found),
+                match has_other_sign(row) {
+                    true => format!(" ({})", other_sign(all, (first, second))),
+                    false => String::new(),
+                },
             )
         }
         Verdict::Found(found) => format!(
             "No difference was found in the {what}: from {first} to {second} the change is, {}, \
-             between {}{}.",
+             between {}{}{}.",
             surely(all.level, found.drift.is_some()),
             between(row.figure, found),
+            match tells_alone(all, found) {
+                Some(p) => format!(
+                    " by this comparison alone (p {}), which is no difference among the {} that p is adjusted for",
+                    p_value(p),
+                    count(found.family as u64)
+                ),
+                None => String::new(),
+            },
             match detectable(row.figure, found) {
                 Some(least) => format!("; one of {least} would have been found in 80 % of cases"),
                 None => String::new(),
             },
         ),
     }
+}
+
+/// Whether the change goes the other way than from A to B.
+pub(crate) fn has_other_sign(row: &Row) -> bool {
+    let (Verdict::Found(found) | Verdict::Drifts(_, found)) = &row.verdict else {
+        return false;
+    };
+    let by = row.values.0.zip(row.values.1).map(|(a, b)| b - a);
+    by.is_some_and(|by| by * found.shift < 0.0)
+}
+
+/// Why that may be.
+pub(crate) fn other_sign(all: &Comparison, (first, second): (&str, &str)) -> String {
+    format!(
+        "the other way than from {first} to {second}: these are the figures of whole sides, the change the middle of all \
+         differences between {}",
+        if all.of_runs { "runs" } else { "trials" }
+    )
+}
+
+/// The p of a comparison that would tell a difference if it were alone, but does not among those that p is
+/// adjusted for: its interval, which is not adjusted, leaves out zero.
+fn tells_alone(all: &Comparison, found: &Found) -> Option<f64> {
+    let alone = found.drift.map_or(found.p, |d| found.p.max(d.p));
+    (alone <= all.level && found.p_adjusted > all.level).then_some(alone)
 }
 
 /// Whether one run stands for each side, so that nothing is known of how runs scatter.
@@ -176,15 +221,48 @@ fn drift(figure: Figure, found: &Found, why: Drift) -> String {
                           replicates; longer ones (--duration) or turns (--by, --switch) would do"
             .to_owned(),
         Drift::Across { step, ratio } => format!(
-            "a steady drift of {} a {} through both sides would explain it; turns (--by, --switch) \
+            "a steady drift of {} through both sides would explain it; turns (--by, --switch) \
              are not fooled by one",
-            ratio.map_or_else(|| change(figure, step), relative),
-            match found.basis {
-                Basis::Runs => "run",
-                _ => "block",
-            }
+            a_step(figure, found, step, ratio)
         ),
     }
+}
+
+/// The same where what drift leaves of the difference is one by itself, with this `p`, and not among the
+/// comparisons that p is adjusted for.
+fn drift_in_family(figure: Figure, found: &Found, why: Drift, p: f64) -> String {
+    let (what, instead) = match why {
+        Drift::Within => (
+            "values that drift within blocks".to_owned(),
+            "longer blocks (--duration) or turns (--by, --switch)",
+        ),
+        Drift::Across { step, ratio } => (
+            format!(
+                "a steady drift of {} through both sides",
+                a_step(figure, found, step, ratio)
+            ),
+            "turns (--by, --switch)",
+        ),
+    };
+    format!(
+        "with {what} allowed for it does by this comparison alone (p {}), but not among the {} that p is adjusted \
+         for by Holm's method (p {}); {instead} take no such allowance",
+        p_value(p),
+        count(found.family as u64),
+        p_value(found.p_adjusted),
+    )
+}
+
+/// For example `+0.90 % a block`.
+fn a_step(figure: Figure, found: &Found, step: f64, ratio: Option<f64>) -> String {
+    format!(
+        "{} a {}",
+        ratio.map_or_else(|| change(figure, step), relative),
+        match found.basis {
+            Basis::Runs => "run",
+            _ => "block",
+        }
+    )
 }
 
 /// The confidence of the intervals: `95 %`.
@@ -337,20 +415,44 @@ pub(crate) fn gate_sentence(sides: &[String], judged: &Judged) -> String {
         (Some(Undecided::Drift(why)), Verdict::Found(found) | Verdict::Drifts(_, found)) => {
             format!("; not decidable: {}", drift(judged.figure, found, why))
         }
-        (_, _) if judged.judgement == Judgement::Inconclusive => {
-            judged.needed.map_or_else(String::new, |n| {
-                format!(
-                    "; {} replicates on each side would do if nothing differed",
-                    count(n as u64)
-                )
-            })
-        }
+        (_, _) if judged.judgement == Judgement::Inconclusive => judged
+            .needed
+            .map_or_else(String::new, |n| replicates_needed(n, &judged.verdict)),
         (_, _) => String::new(),
     };
     format!(
-        "{} {} with {}: {change}{why}",
-        judged.cell, judged.figure, sides[judged.side]
+        "{} {} with {}: {change}{}{why}",
+        judged.cell,
+        judged.figure,
+        sides[judged.side],
+        judged.estimate.map_or_else(String::new, estimate),
     )
+}
+
+/// What a gate's change is, and how sure its interval.
+fn estimate(of: Estimate) -> String {
+    let level = confidence(1.0 - of.confidence);
+    match of.estimator {
+        Estimator::HodgesLehmann => format!(" ({level} interval)"),
+        Estimator::GeometricMeans => format!(" (ratio of geometric means, {level} interval)"),
+    }
+}
+
+/// How many replicates a margin takes: so many that there are already do not help where something differs.
+fn replicates_needed(needed: usize, verdict: &Verdict) -> String {
+    let n = count(needed as u64);
+    let have = match verdict {
+        Verdict::Found(found) => found.replicates.0.min(found.replicates.1),
+        _ => 0,
+    };
+    let would = format!("; {n} replicates on each side would do if nothing differed");
+    match have >= needed {
+        true => format!(
+            "{would}, and there are {}: what was found is too near the margin",
+            count(have as u64)
+        ),
+        false => would,
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! `tompion compare --factors`: which factors of runs make a difference.
 
 use std::io::IsTerminal;
-use std::path::Path;
 
 use tompion_assess::compare::believed;
 use tompion_assess::factors::{FactorRun, FactorSettings, analyse};
 use tompion_report::{factors_json, factors_text};
 use tompion_store::Run;
 
+use super::Opening;
 use crate::cli::CompareOptions;
 use crate::commands::report::terminal_width;
 use crate::exit;
@@ -15,11 +15,9 @@ use crate::output::{print, print_json};
 
 /// Carries it out.
 pub fn by_factors(options: &CompareOptions, factors: &[String]) -> exit::Result {
-    let opened: Vec<Run> = options
-        .runs
-        .iter()
-        .map(|name| Run::open_tidied(Path::new(name)))
-        .collect::<Result<_, _>>()?;
+    let mut opening = Opening::default();
+    let opened = options.runs.iter().map(|name| opening.open(name));
+    let opened: Vec<Run> = opened.collect::<Result<_, _>>()?;
     let mut read = Vec::new();
     for run in &opened {
         read.push((believed(run)?, run.cells(|_, _| ())?));

@@ -1,5 +1,5 @@
 use super::*;
-use tompion_assess::compare::{Basis, Judgement};
+use tompion_assess::compare::{Allowing, Basis, Judgement};
 use tompion_model::{Factors, factor};
 
 fn interval(low: f64, high: f64) -> Interval {
@@ -170,6 +170,7 @@ fn a_gate_says_what_could_not_be_decided() {
         side: 1,
         judgement: Judgement::Inconclusive,
         change: None,
+        estimate: None,
         relative: true,
         verdict,
         undecided: None,
@@ -191,4 +192,96 @@ fn a_gate_says_what_could_not_be_decided() {
     assert!(
         with(None, Some(40)).ends_with("40 replicates on each side would do if nothing differed")
     );
+    // Of eight there are more than five, and more of them are not what it takes.
+    let enough = "; 5 replicates on each side would do if nothing differed, and there are 8: what was found is \
+                  too near the margin";
+    assert!(with(None, Some(5)).ends_with(enough));
+}
+
+#[test]
+fn a_gate_names_its_estimate_and_its_confidence() {
+    let of = |estimator, confidence| {
+        let judged = Judged {
+            gate: String::new(),
+            cell: Factors::new().with(factor::PROBE, "wake-up"),
+            figure: Figure::P99,
+            side: 1,
+            judgement: Judgement::Pass,
+            change: Some((1.1, 0.9, 1.3)),
+            estimate: Some(Estimate {
+                estimator,
+                confidence,
+            }),
+            relative: true,
+            verdict: found(0.5, None),
+            undecided: None,
+            needed: None,
+            is_required: false,
+        };
+        gate_sentence(&["A".to_owned(), "B".to_owned()], &judged)
+    };
+    assert_eq!(
+        of(Estimator::HodgesLehmann, 0.95),
+        "wake-up p99 with B: +10.0 % [\u{2212}10.0 %, +30.0 %] (95 % interval)"
+    );
+    assert!(
+        of(Estimator::GeometricMeans, 0.9).ends_with("(ratio of geometric means, 90 % interval)")
+    );
+}
+
+#[test]
+fn a_difference_that_the_family_takes_away_is_told_with_both_ps() {
+    let ratio = Some((1.1, interval(1.02, 1.2)));
+    let among = |drift: Option<f64>| {
+        let Verdict::Found(mut f) = found(0.02, ratio) else {
+            panic!("found")
+        };
+        (f.p_adjusted, f.family) = (0.08, 4);
+        f.drift = drift.map(|p| Allowing {
+            drift: Drift::Within,
+            p,
+            interval: f.interval,
+            ratio: None,
+            detectable: 1.0,
+            detectable_ratio: None,
+        });
+        f
+    };
+    let text = told(0.05, row(Figure::Median, Verdict::Found(among(None))));
+    let part = "between +2.00 % and +20.0 % by this comparison alone (p 0.020), which is no difference among \
+                the 4 that p is adjusted for; one of +50.0 % would";
+    assert!(text.contains(part), "{text}");
+    let across = Drift::Across {
+        step: 400.0,
+        ratio: Some(1.009),
+    };
+    let of = |why, p| {
+        told(
+            0.05,
+            row(Figure::Median, Verdict::Drifts(why, among(Some(p)))),
+        )
+    };
+    let text = of(across, 0.03);
+    let part = "not decidable: with a steady drift of +0.90 % a block through both sides allowed for it does by \
+                this comparison alone (p 0.030), but not among the 4 that p is adjusted for by Holm's method \
+                (p 0.080); turns (--by, --switch) take no such allowance.";
+    assert!(text.contains(part), "{text}");
+    assert!(
+        of(Drift::Within, 0.03)
+            .contains("with values that drift within blocks allowed for it does")
+    );
+    // A drift that takes it away by itself does so in any family.
+    assert!(of(across, 0.06).contains("would explain it"));
+}
+
+#[test]
+fn a_change_the_other_way_than_from_a_to_b_is_explained() {
+    let ratio = Some((1.1, interval(1.02, 1.2)));
+    let mut turned = row(Figure::Median, found(0.01, ratio));
+    assert!(!told(0.05, turned.clone()).contains("the other way"));
+    turned.values = (Some(97_600.0), Some(42_100.0));
+    let part = "(the other way than from A to B: these are the figures of whole sides, the change the middle \
+                of all differences between trials).";
+    let text = told(0.05, turned);
+    assert!(text.contains(part), "{text}");
 }
