@@ -79,7 +79,6 @@ pub fn with_figure(judged: &LoadVerdict) -> String {
 #[cfg(test)]
 mod tests {
     use tompion_assess::verdict::Remedied;
-    use tompion_model::Factors;
 
     use super::super::steps::Mends;
     use super::*;
@@ -92,27 +91,18 @@ mod tests {
             as_it_is: outcome,
             remedy: remedy.map(|name| Remedied {
                 name: name.to_owned(),
-                method: Factors::new(),
                 outcome: Outcome::Pass,
                 estimate_ns: 1.0,
                 samples: 1_000,
                 watched_ns: 1,
-                samples_missing: 0,
-                reason: None,
+                ..Remedied::default()
             }),
             limit_ns,
             quantile: 0.99,
             estimate_ns: 12_400.0,
-            low_ns: None,
-            high_ns: None,
-            blocks_low_ns: None,
-            blocks_high_ns: None,
-            late_share: 0.0,
             samples: 1_000,
             watched_ns: 1,
-            samples_missing: 0,
-            reason: None,
-            fails_beside_others: false,
+            ..LoadVerdict::default()
         }
     }
 
@@ -158,16 +148,10 @@ mod tests {
         let of = |all: &[(&str, f64, Outcome)]| {
             let one = |(name, limit_ns, outcome): &(&str, f64, Outcome)| ProfileVerdict {
                 name: (*name).to_owned(),
-                title: String::new(),
-                platform: None,
-                placement: None,
-                requirement: String::new(),
-                source: String::new(),
                 outcome: *outcome,
                 as_it_is: *outcome,
-                method: None,
-                missed_filled: false,
                 by_load: vec![judged(*outcome, *limit_ns, None)],
+                ..ProfileVerdict::default()
             };
             let all: Vec<ProfileVerdict> = all.iter().map(one).collect();
             tightest(&all.iter().collect::<Vec<_>>())

@@ -189,7 +189,10 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
         );
         Ok(run)
     };
-    let named: Vec<Vec<&str>> = runs.iter().map(|side| runs_of(side)).collect::<anyhow::Result<_>>()?;
+    let named: Vec<Vec<&str>> = runs
+        .iter()
+        .map(|side| runs_of(side))
+        .collect::<anyhow::Result<_>>()?;
     let several = named.iter().any(|names| names.len() > 1);
     let mut sides = Vec::new();
     for (name, names) in runs.iter().zip(named) {

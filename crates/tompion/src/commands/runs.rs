@@ -217,7 +217,12 @@ fn table(listed: &[Kept], all: usize, directory: &Path) -> String {
     let total = listed.iter().map(|run| run.bytes).sum();
     let _ = match all - listed.len() {
         0 => writeln!(out, "{} in {at}", size(total)),
-        _ => writeln!(out, "{} in {} of {all} runs in {at}", size(total), listed.len()),
+        _ => writeln!(
+            out,
+            "{} in {} of {all} runs in {at}",
+            size(total),
+            listed.len()
+        ),
     };
     out
 }
