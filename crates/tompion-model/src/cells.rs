@@ -34,7 +34,7 @@ const MOST_IN_ORDER_OF_ALL: usize = 1 << 22;
 /// Everything a run knows about one cell. Where a block, or all of them together, have very
 /// many distinct values, those within 2^-12 of one another are kept as their mean
 /// ([`Distribution::bounded`]).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cell {
     /// The cell's key.
     pub factors: Factors,
@@ -104,18 +104,9 @@ impl Cell {
     fn empty(factors: Factors) -> Self {
         Self {
             factors,
-            blocks: Blocks::default(),
-            undisturbed_blocks: Blocks::default(),
-            filled_blocks: Blocks::default(),
-            batched_blocks: Blocks::default(),
-            missed_periods: None,
-            quiet_blocks: Blocks::default(),
-            measurements: Vec::new(),
-            loads: Vec::new(),
             first_block: usize::MAX,
-            durations_ns: Vec::new(),
-            cpu_use: None,
             watched: true,
+            ..Self::default()
         }
     }
 

@@ -99,6 +99,30 @@ pub(crate) enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
+    /// A part of a section.
+    pub(crate) fn part(
+        anchor: impl Into<String>,
+        title: Option<String>,
+        blocks: Vec<Block<'a>>,
+    ) -> Self {
+        let anchor = anchor.into();
+        Self::Part {
+            anchor,
+            title,
+            blocks,
+        }
+    }
+
+    /// What may be folded, and is unless `open`.
+    pub(crate) fn fold(title: impl Into<String>, open: bool, blocks: Vec<Block<'a>>) -> Self {
+        let title = title.into();
+        Self::Fold {
+            title,
+            open,
+            blocks,
+        }
+    }
+
     /// The same for these media only.
     pub(crate) fn on(self, media: Media) -> Block<'a> {
         Block {
@@ -211,6 +235,16 @@ impl Table {
             rows,
             style: Style::Numbers,
         }
+    }
+
+    /// The same with a word for its groups.
+    pub(crate) fn by(self, by: &'static str) -> Self {
+        Self { by, ..self }
+    }
+
+    /// The same, set otherwise.
+    pub(crate) fn set(self, style: Style) -> Self {
+        Self { style, ..self }
     }
 }
 

@@ -5,7 +5,7 @@ use tompion_assess::factors::{FactorAnalysis, FactorFigure, FactorGroup, OneFact
 use tompion_model::factor;
 use tompion_stats::Effect;
 
-use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Row, Table};
 use crate::documents::words;
 use crate::figures::{count, plural, real};
 use crate::grid::factors_in_words;
@@ -142,14 +142,11 @@ fn effects(analysis: &FactorAnalysis, found: &FactorFigure) -> Table {
         }
         Row::new(names.join(" × "), entries)
     };
-    Table {
-        head: "Effect".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns: Column::all(titles),
-        rows: found.aligned.effects.iter().map(row).collect(),
-        style: Style::Numbers,
-    }
+    Table::of(
+        "Effect",
+        Column::all(titles),
+        found.aligned.effects.iter().map(row).collect(),
+    )
 }
 
 /// What an effect has of its own and the error's sum of squares; `None` where both have none.
@@ -198,14 +195,11 @@ fn pairs(analysis: &FactorAnalysis, found: &FactorFigure) -> Table {
             ));
         }
     }
-    Table {
-        head: "Levels A and B".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns: Column::all(["A", "B", "A < B", "interval", "Dunn p  ", "Tukey p  "]),
+    Table::of(
+        "Levels A and B",
+        Column::all(["A", "B", "A < B", "interval", "Dunn p  ", "Tukey p  "]),
         rows,
-        style: Style::Numbers,
-    }
+    )
 }
 
 fn more_pairs<'a>(one: &OneFactor) -> Option<Block<'a>> {
@@ -284,14 +278,11 @@ fn papers<'a>(analysis: &FactorAnalysis, group: &FactorGroup) -> Block<'a> {
             group.papers.iter().flat_map(of).collect(),
         )
     };
-    Content::Table(Table {
-        head: "Factor".to_owned(),
-        by: "",
-        groups: Vec::new(),
+    Content::Table(Table::of(
+        "Factor",
         columns,
-        rows: analysis.factors.iter().map(row).collect(),
-        style: Style::Numbers,
-    })
+        analysis.factors.iter().map(row).collect(),
+    ))
     .into()
 }
 

@@ -5,6 +5,18 @@ use tompion_model::{Summary, format_ns};
 /// What stands where there is nothing to print.
 pub(crate) const NONE: &str = "—";
 
+/// As much of a text as has room in so many characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text
+            .chars()
+            .take(most.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+        false => text.to_owned(),
+    }
+}
+
 /// A duration or a dash.
 pub(crate) fn ns(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), format_ns)

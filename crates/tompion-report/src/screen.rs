@@ -25,6 +25,13 @@ pub fn terminal(data: &ReportData, width: usize, color: bool) -> String {
     screen.out
 }
 
+/// `blocks` as they stand on a terminal of `width` columns (at least 40 are used).
+pub(crate) fn printed(width: usize, color: bool, blocks: &[Block<'_>]) -> String {
+    let mut screen = Screen::new(width, color);
+    screen.blocks(blocks);
+    screen.out
+}
+
 /// What is written so far, and how.
 pub(crate) struct Screen {
     /// The text.

@@ -46,16 +46,10 @@ pub fn verdict(true_ps: f64, methods: &[Blocks], q: f64, times: f64) -> Outcome 
             .with(factor::LOAD, AT_REST),
         measurements: vec![Measurement::default(); blocks.len()],
         blocks: blocks.clone(),
-        undisturbed_blocks: Blocks::default(),
         filled_blocks: blocks.clone(),
-        batched_blocks: Blocks::default(),
         missed_periods: Some(0),
-        quiet_blocks: Blocks::default(),
-        loads: Vec::new(),
-        first_block: 0,
-        durations_ns: Vec::new(),
-        cpu_use: None,
         watched: true,
+        ..Cell::default()
     };
     let cells: Vec<Cell> = methods.iter().zip(NAMES).map(cell).collect();
     let profile = Profile {

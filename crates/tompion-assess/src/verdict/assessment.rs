@@ -4,7 +4,7 @@ use serde::Serialize;
 use tompion_model::Factors;
 
 /// The outcome of holding a measured quantile against a limit, the better first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The limit is kept.
@@ -16,6 +16,7 @@ pub enum Outcome {
     /// Nothing is shown yet.
     Inconclusive,
     /// Nothing that could tell was measured.
+    #[default]
     NotMeasured,
     /// The limit is exceeded.
     Fail,
@@ -51,7 +52,7 @@ impl Outcome {
 }
 
 /// What a run means.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Assessment {
     /// The verdict in one line.
     pub headline: String,
@@ -65,7 +66,7 @@ pub struct Assessment {
 }
 
 /// One profile held against all loads of the run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ProfileVerdict {
     /// Short name for `--require`.
     pub name: String,
@@ -95,7 +96,7 @@ pub struct ProfileVerdict {
 }
 
 /// One profile under one load.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct LoadVerdict {
     /// The load.
     pub load: String,
@@ -139,7 +140,7 @@ pub struct LoadVerdict {
 }
 
 /// A use with a remedy under one load. Which remedy is judged was decided by other blocks.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Remedied {
     /// The remedy, for example `hybrid sleep`.
     pub name: String,
@@ -175,7 +176,7 @@ pub struct Finding {
 }
 
 /// A remedy whose effect this very run measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Advice {
     /// One plain sentence with the figures.
     pub sentence: String,

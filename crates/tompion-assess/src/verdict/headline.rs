@@ -144,33 +144,22 @@ mod tests {
             .map(|(p, outcome)| ProfileVerdict {
                 name: p.name.clone(),
                 title: p.title.clone(),
-                platform: None,
-                placement: None,
                 requirement: p.requirement(),
                 source: p.source.clone(),
                 outcome,
                 as_it_is: outcome,
-                method: None,
-                missed_filled: false,
                 by_load: vec![LoadVerdict {
                     load: load.to_owned(),
                     outcome,
                     as_it_is: outcome,
-                    remedy: None,
                     limit_ns: p.limit_ns(),
                     quantile: p.quantile,
                     estimate_ns: 1.0,
-                    low_ns: None,
-                    high_ns: None,
-                    blocks_low_ns: None,
-                    blocks_high_ns: None,
-                    late_share: 0.0,
                     samples: 1,
                     watched_ns: 1,
-                    samples_missing: 0,
-                    reason: None,
-                    fails_beside_others: false,
+                    ..LoadVerdict::default()
                 }],
+                ..ProfileVerdict::default()
             })
             .collect();
         headline(profiles(), &verdicts)

@@ -77,16 +77,9 @@ impl Planted {
             factors: self.factors,
             measurements: vec![measurement; blocks.len()],
             blocks,
-            undisturbed_blocks: Blocks::default(),
-            filled_blocks: Blocks::default(),
-            batched_blocks: Blocks::default(),
-            quiet_blocks: Blocks::default(),
             missed_periods,
-            loads: Vec::new(),
-            first_block: 0,
-            durations_ns: Vec::new(),
-            cpu_use: None,
             watched: true,
+            ..Cell::default()
         }
     }
 }

@@ -79,7 +79,6 @@ pub fn with_figure(judged: &LoadVerdict) -> String {
 #[cfg(test)]
 mod tests {
     use tompion_assess::verdict::Remedied;
-    use tompion_model::Factors;
 
     use super::super::steps::Mends;
     use super::*;
@@ -92,27 +91,18 @@ mod tests {
             as_it_is: outcome,
             remedy: remedy.map(|name| Remedied {
                 name: name.to_owned(),
-                method: Factors::new(),
                 outcome: Outcome::Pass,
                 estimate_ns: 1.0,
                 samples: 1_000,
                 watched_ns: 1,
-                samples_missing: 0,
-                reason: None,
+                ..Remedied::default()
             }),
             limit_ns,
             quantile: 0.99,
             estimate_ns: 12_400.0,
-            low_ns: None,
-            high_ns: None,
-            blocks_low_ns: None,
-            blocks_high_ns: None,
-            late_share: 0.0,
             samples: 1_000,
             watched_ns: 1,
-            samples_missing: 0,
-            reason: None,
-            fails_beside_others: false,
+            ..LoadVerdict::default()
         }
     }
 

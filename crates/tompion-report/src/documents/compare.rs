@@ -11,10 +11,10 @@ use tompion_assess::compare::{
 use tompion_assess::verdict::Outcome;
 use tompion_model::{factor, format_ns};
 
-use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Row, Table};
 use crate::figures::{count, plural, times};
 use crate::grid::factors_in_words;
-use crate::screen::Screen;
+use crate::screen::printed;
 pub use json::compare_json;
 
 /// Values of an environment longer than this are cut.
@@ -45,9 +45,7 @@ pub struct CompareView {
 
 /// A comparison for a terminal of `width` columns (at least 40 are used).
 pub fn compare_text(view: &CompareView, width: usize, color: bool) -> String {
-    let mut screen = Screen::new(width, color);
-    screen.blocks(&blocks(view));
-    screen.out
+    printed(width, color, &blocks(view))
 }
 
 fn blocks(view: &CompareView) -> Vec<Block<'_>> {
@@ -234,14 +232,7 @@ fn rows<'a>(all: &Comparison) -> Vec<Block<'a>> {
                 .count() as u64;
             let smaller = format!("{a} < {b}");
             let titles = [&a, &b, "change", "interval", "relative", &smaller, "p  "];
-            let table = Table {
-                head: "Cell".to_owned(),
-                by: "cell",
-                groups: Vec::new(),
-                columns: Column::all(titles),
-                rows,
-                style: Style::Numbers,
-            };
+            let table = Table::of("Cell", Column::all(titles), rows).by("cell");
             blocks.push(Content::Heading(format!("{}: {b} against {a}", title(&name))).into());
             blocks.push(Content::Table(table).into());
             if turned > 0 {
@@ -311,14 +302,11 @@ fn published(beside: &Beside) -> Vec<Block<'_>> {
         ));
         rows.extend(figures(row, &mut marks));
     }
-    let table = Table {
-        head: "Cell and figure".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns: Column::all(["here", "published", "here / it"]),
+    let table = Table::of(
+        "Cell and figure",
+        Column::all(["here", "published", "here / it"]),
         rows,
-        style: Style::Numbers,
-    };
+    );
     let marks = marks.iter().enumerate();
     let mut notes: Vec<String> = marks.map(|(i, why)| format!("[{}] {why}", i + 1)).collect();
     for note in beside.rows.iter().flat_map(|r| &r.notes) {

@@ -7,7 +7,7 @@ use tompion_stats::{Effect, Factorial, KruskalWallis, PairComparison};
 use crate::blocks::{Block, Content};
 use crate::factors::{assumptions, blocks, partial_eta_squared};
 use crate::forms::JSON_VERSION;
-use crate::screen::Screen;
+use crate::screen::printed;
 
 /// Factors and what they come to, for a terminal of `width` columns (at least 40 are used).
 pub fn factors_text(analysis: &FactorAnalysis, width: usize, color: bool) -> String {
@@ -18,9 +18,7 @@ pub fn factors_text(analysis: &FactorAnalysis, width: usize, color: bool) -> Str
     );
     let mut all: Vec<Block<'_>> = vec![Content::Answer(vec![answer]).into()];
     all.extend(blocks(analysis));
-    let mut screen = Screen::new(width, color);
-    screen.blocks(&all);
-    screen.out
+    printed(width, color, &all)
 }
 
 /// The same as one JSON object. Times are in nanoseconds; what there is not is null.

@@ -6,20 +6,18 @@ use tompion_assess::compare::{PairRatio, PlatformSummary};
 use tompion_model::factor;
 use tompion_stats::Interval;
 
-use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Row, Table};
 use crate::figures::{real, times};
 use crate::grid::factors_in_words;
 use crate::platforms::{HEADS, legend, tables};
-use crate::screen::Screen;
+use crate::screen::printed;
 use crate::sections::probe_title;
 pub use json::platforms_json;
 
 /// The platforms of a lab, cell by cell, for a terminal of `width` columns (at least 40
 /// are used).
 pub fn platforms_text(summary: &PlatformSummary, width: usize, color: bool) -> String {
-    let mut screen = Screen::new(width, color);
-    screen.blocks(&blocks(summary));
-    screen.out
+    printed(width, color, &blocks(summary))
 }
 
 fn blocks(summary: &PlatformSummary) -> Vec<Block<'_>> {
@@ -56,15 +54,7 @@ fn blocks(summary: &PlatformSummary) -> Vec<Block<'_>> {
 }
 
 fn of<'a>(head: &str, columns: Vec<Column>, rows: Vec<Row>) -> Block<'a> {
-    Content::Table(Table {
-        head: head.to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns,
-        rows,
-        style: Style::Numbers,
-    })
-    .into()
+    Content::Table(Table::of(head, columns, rows)).into()
 }
 
 fn ratios<'a>(summary: &PlatformSummary) -> Vec<Block<'a>> {

@@ -3,10 +3,10 @@
 use tompion_cause::describe_cause;
 use tompion_model::{CauseTotal, ProgramStalls, ProgramThread, format_ns};
 
-use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Row, Table};
 use crate::causes::by_name;
 use crate::figures::count;
-use crate::screen::Screen;
+use crate::screen::printed;
 
 /// Rows printed of each table; `--json` has all.
 const MOST: usize = 10;
@@ -19,9 +19,7 @@ const SWITCHES: &str = "context switches of the threads";
 
 /// Tables for a terminal of `width` columns.
 pub fn program_text(found: &ProgramStalls, width: usize) -> String {
-    let mut screen = Screen::new(width.max(60), false);
-    screen.blocks(&blocks(found));
-    screen.out
+    printed(width.max(60), false, &blocks(found))
 }
 
 fn blocks(found: &ProgramStalls) -> Vec<Block<'_>> {
@@ -118,15 +116,7 @@ fn threads<'a>(found: &ProgramStalls) -> Block<'a> {
 }
 
 fn table<'a>(head: &str, columns: Vec<Column>, rows: Vec<Row>) -> Block<'a> {
-    Content::Table(Table {
-        head: head.to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns,
-        rows,
-        style: Style::Numbers,
-    })
-    .into()
+    Content::Table(Table::of(head, columns, rows)).into()
 }
 
 /// What is known of the lost time as a whole.

@@ -7,9 +7,9 @@ use tompion_papers::published::{
     tables,
 };
 
-use crate::blocks::{Block, Column, Content, Entry, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Row, Table};
 use crate::figures::{NONE, count, plain, plural};
-use crate::screen::Screen;
+use crate::screen::printed;
 pub use json::{published_json, published_list_json};
 
 /// All tables by paper, for a terminal of `width` columns (at least 40 are used).
@@ -26,9 +26,7 @@ pub fn published_list(width: usize, color: bool) -> String {
     let hint = "tompion published TABLE prints one, tompion published PAPER all of a paper.";
     blocks.push(Content::Text(String::new()).into());
     blocks.push(Content::Text(hint.to_owned()).into());
-    let mut screen = Screen::new(width, color);
-    screen.blocks(&blocks);
-    screen.out
+    printed(width, color, &blocks)
 }
 
 /// `kirova-2019/table-1: 30 rows, 120 figures, 4 of them marked`.
@@ -47,9 +45,7 @@ fn sizes(table: &Tabled) -> String {
 
 /// One table for a terminal of `width` columns (at least 40 are used).
 pub fn published_table(table: &'static Tabled, width: usize, color: bool) -> String {
-    let mut screen = Screen::new(width, color);
-    screen.blocks(&blocks(table));
-    screen.out
+    printed(width, color, &blocks(table))
 }
 
 fn blocks<'a>(table: &'static Tabled) -> Vec<Block<'a>> {
@@ -178,14 +174,7 @@ fn figures(table: &Tabled, marks: &mut Marks) -> Table {
             rows.push(row(figure.row, entries.map(Entry::Text).into()));
         }
     }
-    Table {
-        head,
-        by: "place",
-        groups: Vec::new(),
-        columns,
-        rows,
-        style: Style::Numbers,
-    }
+    Table::of(head, columns, rows).by("place")
 }
 
 /// The figure with its unit, where it has a number and does not print its own.

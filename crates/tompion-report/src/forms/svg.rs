@@ -7,6 +7,7 @@ use super::html::STYLE as PAGE_STYLE;
 use super::{Form, Make, PlotError, PlotFile};
 use crate::blocks::{Figure, Key, figures};
 use crate::data::ReportData;
+use crate::figures::shortened;
 use crate::plot::{STYLE as PLOT_STYLE, escape};
 use crate::sections::SECTIONS;
 
@@ -87,13 +88,7 @@ fn standalone(figure: &Figure<'_>, source: &str) -> Result<String, String> {
     let mut body = String::new();
     let mut y = MARGIN;
     let room = (wide / CHARACTER) as usize;
-    let wrapped = |text: &str, room: usize| -> Vec<String> {
-        textwrap::wrap(text, room)
-            .into_iter()
-            .map(String::from)
-            .collect()
-    };
-    for line in wrapped(&figure.label, (wide / TITLE_CHARACTER) as usize) {
+    for line in textwrap::wrap(&figure.label, (wide / TITLE_CHARACTER) as usize) {
         y += LINE;
         text(&mut body, MARGIN, y, "title", &line);
     }
@@ -118,22 +113,17 @@ fn standalone(figure: &Figure<'_>, source: &str) -> Result<String, String> {
                 key.path()
             );
             let most = (((wide / columns as f64) - 36.0) / CHARACTER) as usize;
-            text(
-                &mut body,
-                x + 36.0,
-                y,
-                "key",
-                &ending(entry(figure, key), most),
-            );
+            let shown = shortened(&entry(figure, key), most);
+            text(&mut body, x + 36.0, y, "key", &shown);
         }
     }
     for note in &figure.notes {
-        for line in wrapped(note, room) {
+        for line in textwrap::wrap(note, room) {
             y += LINE;
             text(&mut body, MARGIN, y, "key", &line);
         }
     }
-    for line in wrapped(source, room) {
+    for line in textwrap::wrap(source, room) {
         y += LINE;
         text(&mut body, MARGIN, y, "source", &line);
     }
@@ -152,15 +142,6 @@ fn entry(figure: &Figure<'_>, key: &Key) -> String {
         (Some(v), Some(what)) => format!("{} ({what} {v})", key.label),
         _ => key.label.clone(),
     }
-}
-
-/// As much of a text as has room.
-fn ending(text: String, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text;
-    }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{kept}…")
 }
 
 fn text(body: &mut String, x: f64, y: f64, class: &str, content: &str) {

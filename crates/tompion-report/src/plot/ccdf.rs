@@ -41,13 +41,6 @@ pub(crate) fn draw(
     label: &str,
 ) -> Drawn {
     canvas(SIZE, label, "ccdf", |root, tools| {
-        let style = Style {
-            size: 12,
-            tick: 3,
-            top: 12,
-            right: 24,
-            bottom: 2,
-        };
         let name = format!("{what} (x)");
         let x = Axis {
             labels: (span(values) + 1).min(MOST_LABELS),
@@ -59,7 +52,7 @@ pub(crate) fn draw(
             room: 52,
             ..Axis::log(shares, "share", &share_tick)
         };
-        let chart = tools.frames.draw(root, &style, x, y)?;
+        let chart = tools.frames.draw(root, &Style::USUAL, x, y)?;
         let area = chart.plotting_area();
         let edge = |v: f64| v.clamp(values.start, values.end);
         for c in curves {

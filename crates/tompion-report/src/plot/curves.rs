@@ -4,16 +4,13 @@ use std::ops::Range;
 
 use plotters::prelude::*;
 
-use super::axes::{decades, span, time_tick};
+use super::axes::{MOST_LABELS, decades, span, time_tick};
 use super::frame::{Axis, Style};
 use super::theme::{Ink, Look};
 use super::{Drawn, canvas};
 
 /// Size in SVG units.
 const SIZE: (u32, u32) = (400, 320);
-
-/// Labels that fit below the axis.
-const MOST_LABELS: usize = 6;
 
 /// One curve: `(tau, value)`, both in nanoseconds.
 pub(crate) struct Curve {
@@ -40,13 +37,6 @@ pub(crate) type Axes = (Range<f64>, Range<f64>);
 /// Draws `curves` of `what`. A value of zero lies on the lower edge.
 pub(crate) fn draw(curves: &[Curve], (taus, values): &Axes, what: &str, label: &str) -> Drawn {
     canvas(SIZE, label, "curve", |root, tools| {
-        let style = Style {
-            size: 12,
-            tick: 3,
-            top: 12,
-            right: 24,
-            bottom: 2,
-        };
         let x = Axis {
             labels: (span(taus) + 1).min(MOST_LABELS),
             name: "observation interval \u{3c4}",
@@ -57,7 +47,7 @@ pub(crate) fn draw(curves: &[Curve], (taus, values): &Axes, what: &str, label: &
             room: 62,
             ..Axis::log(values, "ns", &time_tick)
         };
-        let chart = tools.frames.draw(root, &style, x, y)?;
+        let chart = tools.frames.draw(root, &Style::USUAL, x, y)?;
         let area = chart.plotting_area();
         for c in curves {
             tools.tag.set(Some(c.series));

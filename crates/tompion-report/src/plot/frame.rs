@@ -107,6 +107,17 @@ pub(super) struct Style {
     pub bottom: i32,
 }
 
+impl Style {
+    /// Of plots that stand side by side.
+    pub(super) const USUAL: Self = Self {
+        size: 12,
+        tick: 3,
+        top: 12,
+        right: 24,
+        bottom: 2,
+    };
+}
+
 /// Frames drawn so far, as the script reads them.
 #[derive(Default)]
 pub(super) struct Frames(RefCell<Vec<String>>);

@@ -35,11 +35,9 @@ pub(crate) fn draw(bins: &[Bin], (lengths, most): &(Range<f64>, f64), label: &st
     let width = SIZE.0 as i32;
     canvas(SIZE, label, "histogram", |root, tools| {
         let style = Style {
-            size: 12,
-            tick: 3,
             top: 24,
             right: RIGHT,
-            bottom: 2,
+            ..Style::USUAL
         };
         let x = Axis {
             labels: (span(lengths) + 1).min(MOST_LABELS),

@@ -12,6 +12,7 @@ use super::frame::{Area, Axis, Style, u};
 use super::theme::{Ink, Look};
 use super::{Drawn, Failure, canvas};
 use crate::blocks::Sign;
+use crate::figures::shortened;
 
 const WIDTH: i32 = 680;
 /// Room for the names at the left.
@@ -96,7 +97,7 @@ pub(crate) fn draw(names: &[String], panels: &[Panel], values: &Range<f64>, labe
             for (i, name) in names.iter().enumerate() {
                 let middle = TOP + i as i32 * ROW + ROW / 2;
                 let style = text(Ink::Title, 12, HPos::Right, VPos::Center);
-                root.draw_text(&short(name), &style, (u(LEFT - 8), u(middle)))?;
+                root.draw_text(&shortened(name, NAME), &style, (u(LEFT - 8), u(middle)))?;
             }
             let wide = (WIDTH - LEFT) / panels.len().max(1) as i32;
             for (i, panel) in panels.iter().enumerate() {
@@ -164,16 +165,7 @@ fn one(
     let (left, _) = plot.get_base_pixel();
     let title = text(Ink::Title, 12, HPos::Left, VPos::Top);
     let fit = ((wide - f64::from(BESIDE.0)) / 7.2) as usize;
-    let name = match panel.title.chars().count() > fit {
-        true => panel
-            .title
-            .chars()
-            .take(fit.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
-        false => panel.title.clone(),
-    };
-    area.draw_text(&name, &title, (left - base, u(6)))?;
+    area.draw_text(&shortened(&panel.title, fit), &title, (left - base, u(6)))?;
     for (i, mark) in panel.marks.iter().enumerate() {
         if let Some(mark) = mark {
             draw_mark(area, plot, i, mark, values)?;
@@ -245,14 +237,6 @@ where
         area.draw(&PathElement::new(stroke, line))?;
     }
     Ok(())
-}
-
-/// The name as far as there is room.
-fn short(name: &str) -> String {
-    match name.chars().count() > NAME {
-        true => name.chars().take(NAME - 1).chain(['…']).collect(),
-        false => name.to_owned(),
-    }
 }
 
 #[cfg(test)]

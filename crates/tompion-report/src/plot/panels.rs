@@ -13,6 +13,7 @@ use super::backend::CompactSvg;
 use super::frame::{Area, Axis, Style, u};
 use super::theme::{Ink, Look};
 use super::{Drawn, Failure, Tools, canvas};
+use crate::figures;
 use crate::series::TrialSeries;
 
 /// Width of a figure in SVG units.
@@ -188,12 +189,7 @@ impl Cloud<'_> {
 /// As much of a title as has room, in units of the backend; 6.9 units a character of
 /// size 12 in common faces.
 fn shortened(title: &str, room: i32) -> String {
-    let most = (f64::from(room) / f64::from(u(1)) / 6.9) as usize;
-    if title.chars().count() <= most {
-        return title.to_owned();
-    }
-    let kept: String = title.chars().take(most.saturating_sub(1)).collect();
-    format!("{kept}…")
+    figures::shortened(title, (f64::from(room) / f64::from(u(1)) / 6.9) as usize)
 }
 
 /// A time on an axis of this length; empty near its right end, where it would

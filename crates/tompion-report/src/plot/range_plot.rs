@@ -50,11 +50,9 @@ pub(crate) fn draw(panel: &Panel, values: &Range<f64>, what: &str, label: &str) 
         "range",
         |root, tools| {
             let style = Style {
-                size: 12,
-                tick: 3,
                 top: TOP,
                 right: 26,
-                bottom: 2,
+                ..Style::USUAL
             };
             let x = Axis {
                 labels: (span(values) + 1).min(MOST_LABELS),

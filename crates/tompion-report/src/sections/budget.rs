@@ -77,14 +77,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             .on(Media::PAGE),
         );
         blocks.push(
-            Content::Table(Table {
-                head: head(),
-                by: "",
-                groups: Vec::new(),
-                columns: Column::all(["packets/s", "95 % interval", "at 1500 bytes"]),
-                rows,
-                style: Style::Numbers,
-            })
+            Content::Table(Table::of(head(), Column::all(["packets/s", "95 % interval", "at 1500 bytes"]), rows))
             .into(),
         );
     }

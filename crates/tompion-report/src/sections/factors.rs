@@ -55,11 +55,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         "Tests on ranks of trials by {}; more factors and figures: `tompion compare RUN --factors`.",
         names.join(", ")
     );
-    let folded = Content::Fold {
-        title: "Tests on ranks".to_owned(),
-        open: false,
-        blocks: factors::blocks(&analysis),
-    };
+    let folded = Content::fold("Tests on ranks", false, factors::blocks(&analysis));
     vec![
         Content::Lead(lead).on(Media::NOT_SCREEN),
         folded.on(Media::NOT_SCREEN),

@@ -51,12 +51,7 @@ fn part(grid: Grid<'_>, explain: bool) -> Block<'_> {
     blocks.extend(distributions::ccdfs(&grid, explain));
     blocks.push(statistics(&grid));
     blocks.push(over_time(&grid, explain));
-    Content::Part {
-        anchor,
-        title,
-        blocks,
-    }
-    .into()
+    Content::part(anchor, title, blocks).into()
 }
 
 /// Samples over time, folded; `explain` adds how to read the plots.
@@ -69,11 +64,7 @@ pub(super) fn over_time<'a>(grid: &Grid<'a>, explain: bool) -> Block<'a> {
         blocks.push(Content::Lead(lead.to_owned()).into());
     }
     blocks.push(Content::Figures(Layout::Below, distributions::time_series(grid)).into());
-    let fold = Content::Fold {
-        title: "Samples over time".to_owned(),
-        open: true,
-        blocks,
-    };
+    let fold = Content::fold("Samples over time", true, blocks);
     fold.on(Media::PAGE)
 }
 
@@ -152,11 +143,11 @@ fn cost<'a>(grid: &Grid<'_>) -> Option<Block<'a>> {
     }
     let table = by_load(grid, grid.rows.iter().filter(costs), columns);
     let heading = "CPU time per sleep, and periods missed".to_owned();
-    let part = Content::Part {
-        anchor: format!("{}-cost", grid.anchor()),
-        title: Some(heading),
-        blocks: vec![Content::Table(table).into()],
-    };
+    let part = Content::part(
+        format!("{}-cost", grid.anchor()),
+        Some(heading),
+        vec![Content::Table(table).into()],
+    );
     Some(part.on(Media::SCREEN))
 }
 
@@ -205,14 +196,9 @@ pub(super) fn below_loads(grid: &Grid<'_>, head: &str, columns: Vec<(Column, Of)
             Some(Row::new(label(row), entries.collect()))
         }));
     }
-    Table {
-        head: head.to_owned(),
-        by: "load",
-        groups: Vec::new(),
-        columns: columns.into_iter().map(|c| c.0).collect(),
-        rows,
-        style: Style::Small,
-    }
+    Table::of(head, columns.into_iter().map(|c| c.0).collect(), rows)
+        .by("load")
+        .set(Style::Small)
 }
 
 /// Method and variant; where room is short timer slack, the usual variant, by its value alone.

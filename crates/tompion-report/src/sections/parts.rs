@@ -88,11 +88,7 @@ fn in_full<'a>(found: &[(Option<&str>, [Part; 4])]) -> Option<Content<'a>> {
             );
         }
     }
-    (!lines.is_empty()).then(|| Content::Fold {
-        title: "In full".to_owned(),
-        open: false,
-        blocks: vec![Content::List(lines).into()],
-    })
+    (!lines.is_empty()).then(|| Content::fold("In full", false, vec![Content::List(lines).into()]))
 }
 
 fn keys(data: &ReportData, keys: &mut Map<String, Value>) {

@@ -30,11 +30,7 @@ fn medians(data: &ReportData) -> Option<Block<'_>> {
         blocks.push(of_cell(table.title, &found.heads, table.rows, open));
     }
     blocks.push(Content::Note(side_by_side::LEGEND.to_owned()).into());
-    let part = Content::Part {
-        anchor: "medians".to_owned(),
-        title: Some("Platforms side by side".to_owned()),
-        blocks,
-    };
+    let part = Content::part("medians", Some("Platforms side by side".to_owned()), blocks);
     Some(part.into())
 }
 
@@ -49,11 +45,7 @@ fn maxima(data: &ReportData) -> Option<Block<'_>> {
         blocks.push(of_cell(table.title, &HEADS.map(str::to_owned), rows, open));
     }
     blocks.push(Content::List(legend(&summary)).into());
-    let part = Content::Part {
-        anchor: "maxima".to_owned(),
-        title: Some("Platforms by their maxima".to_owned()),
-        blocks,
-    };
+    let part = Content::part("maxima", Some("Platforms by their maxima".to_owned()), blocks);
     Some(part.on(Media::NOT_SCREEN))
 }
 
@@ -70,10 +62,6 @@ fn of_cell<'a>(title: String, heads: &[String], rows: Vec<Vec<Entry>>, open: boo
         rows.into_iter().map(row).collect(),
     );
     let blocks = vec![Content::Table(table).into()];
-    Content::Fold {
-        title,
-        open,
-        blocks,
-    }
+    Content::fold(title, open, blocks)
     .into()
 }

@@ -10,7 +10,7 @@ use tompion_model::{CauseTotal, format_ns};
 use super::measured::distributions::heading;
 use super::measured::{introduction, short, statistics};
 use super::{Machine, Probe, Question, Section, measured};
-use crate::blocks::{Block, Column, Content, Entry, Figure, Layout, Media, Row, Style, Table};
+use crate::blocks::{Block, Column, Content, Entry, Figure, Layout, Media, Row, Table};
 use crate::causes::by_name;
 use crate::data::{ReportData, Shown};
 use crate::disturbed::cause_in_words;
@@ -143,11 +143,7 @@ fn part<'a>(grid: &Grid<'a>, tick_hz: Option<u32>) -> Block<'a> {
     ];
     blocks.extend(plots.map(|content| content.on(Media::PAGE)));
     blocks.push(statistics(grid));
-    Content::Part {
-        anchor: grid.anchor(),
-        title: None,
-        blocks,
-    }
+    Content::part(grid.anchor(), None, blocks)
     .into()
 }
 
@@ -191,20 +187,13 @@ fn causes(stalls: &StallsView) -> Option<Table> {
             None,
         ));
     }
-    (!rows.is_empty()).then(|| Table {
-        head: "Cause".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns: vec![
+    (!rows.is_empty()).then(|| Table::of("Cause", vec![
             Column::of("lost"),
             Column::of("of lost"),
             Column::of("of all time").on(Media::NOT_SCREEN),
             Column::of("parts"),
             Column::of("longest"),
-        ],
-        rows,
-        style: Style::Numbers,
-    })
+        ], rows))
 }
 
 /// One histogram a load; all share their axes.

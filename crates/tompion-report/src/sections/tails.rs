@@ -50,11 +50,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         blocks.push(Content::Note(NOTE.to_owned()).on(Media::SCREEN));
     }
     let mut fold = |what: &str, count: usize, table: Table| {
-        let fold = Content::Fold {
-            title: format!("{what} {count}"),
-            open: false,
-            blocks: vec![Content::Table(table).into()],
-        };
+        let fold = Content::fold(format!("{what} {count}"), false, vec![Content::Table(table).into()]);
         blocks.push(fold.on(Media::NOT_SCREEN));
     };
     if !more.is_empty() {

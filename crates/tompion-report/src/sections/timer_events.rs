@@ -91,11 +91,7 @@ fn part(grid: Grid<'_>, explain: bool) -> Block<'_> {
         blocks.push(statistics(&grid));
         blocks.push(measured::over_time(&grid, explain));
     }
-    Content::Part {
-        anchor,
-        title,
-        blocks,
-    }
+    Content::part(anchor, title, blocks)
     .into()
 }
 
@@ -121,11 +117,7 @@ fn intervals<'a>(grid: &Grid<'a>, explain: bool) -> Vec<Block<'a>> {
         differences.push(Content::Lead(lead.to_owned()).into());
     }
     differences.push(Content::Figures(Layout::Below, over_time(grid)).into());
-    let fold = |title: &str, blocks| Content::Fold {
-        title: title.to_owned(),
-        open: true,
-        blocks,
-    };
+    let fold = |title: &str, blocks| Content::fold(title, true, blocks);
     blocks.push(fold("Difference from d over time", differences).on(Media::PAGE));
     let stability = stability(grid);
     blocks.push(fold("MTIE and TDEV", stability).on(Media::PAGE));
@@ -268,14 +260,10 @@ fn smallest_periods(data: &ReportData) -> Option<Block<'_>> {
             })
             .collect(),
     );
-    let part = Content::Part {
-        anchor: "smallest-period".to_owned(),
-        title: Some("Smallest period held".to_owned()),
-        blocks: vec![
+    let part = Content::part("smallest-period", Some("Smallest period held".to_owned()), vec![
             Content::Table(table).into(),
             Content::Note(holds::NOTE.to_owned()).into(),
-        ],
-    };
+        ]);
     Some(part.into())
 }
 

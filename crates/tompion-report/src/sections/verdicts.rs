@@ -50,11 +50,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let lines: Vec<String> = match verdicts::by_place(profiles) {
         Some(found) => {
             blocks.push(Content::Table(by_place(&found, missed)).on(screen(Media::ALL)));
-            let each = Content::Fold {
-                title: "Each by itself: requirements, methods, figures".to_owned(),
-                open: false,
-                blocks: vec![Content::Table(by_load(profiles, missed)).into()],
-            };
+            let each = Content::fold("Each by itself: requirements, methods, figures", false, vec![Content::Table(by_load(profiles, missed)).into()]);
             blocks.push(each.on(Media::NOT_SCREEN));
             let of_use = |of_use: &OfUse<'_>| {
                 let p = of_use.first();
@@ -120,14 +116,7 @@ fn by_place(found: &ByPlace<'_>, missed: bool) -> Table {
             Row::new(label(of_use), judged.collect())
         }));
     }
-    Table {
-        head: "Use".to_owned(),
-        by: "load",
-        groups: Vec::new(),
-        columns: found.places.iter().map(Column::words).collect(),
-        rows,
-        style: Style::Verdicts,
-    }
+    Table::of("Use", found.places.iter().map(Column::words).collect(), rows).by("load").set(Style::Verdicts)
 }
 
 /// A row for each verdict, a column for each load.
@@ -159,14 +148,7 @@ fn by_load(profiles: &[ProfileVerdict], missed: bool) -> Table {
         };
         Row::new(label, entries.into_iter().chain(judged).collect())
     };
-    Table {
-        head: "Use".to_owned(),
-        by: "",
-        groups: Vec::new(),
-        columns,
-        rows: profiles.iter().map(row).collect(),
-        style: Style::Verdicts,
-    }
+    Table::of("Use", columns, profiles.iter().map(row).collect()).set(Style::Verdicts)
 }
 
 fn overall(p: &ProfileVerdict) -> Entry {

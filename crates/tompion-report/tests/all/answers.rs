@@ -3,24 +3,23 @@
 
 use crate::common::page::check_page;
 use crate::common::{
-    assessment, data, draft, header, key, nothing, run_with, stalls_key, stalls_trial, verdict,
+    Trial, assessment, data, draft, has, header, key, nothing, run_with, stalls_key, stalls_trial,
+    unjudged, verdict,
 };
 use tempfile::TempDir;
 use tompion_assess::verdict::{Assessment, Outcome, ProfileVerdict};
 use tompion_cause::Cause;
-use tompion_model::{
-    ClockReading, Factors, Status, Synchronisation, TrialData, TrialDraft, factor,
-};
+use tompion_model::{ClockReading, Factors, Status, Synchronisation, factor};
 use tompion_report::{ReportData, html, json, terminal};
 use tompion_store::{Run, RunWriter};
 
-fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {
+fn report(trials: &[Trial]) -> ReportData {
     let (_keep, run) = run_with(header(6, 9), trials);
-    ReportData::gather(&run, |_| nothing()).unwrap()
+    unjudged(&run)
 }
 
 /// Six blocks of the same values.
-fn blocks(factors: Factors, values_ps: &[i64]) -> Vec<(TrialDraft, TrialData)> {
+fn blocks(factors: Factors, values_ps: &[i64]) -> Vec<Trial> {
     let one = |b| (draft(factors.clone(), b), data(values_ps.iter().copied()));
     (0..6).map(one).collect()
 }
@@ -98,10 +97,7 @@ fn the_packet_budget_follows_from_medians() {
         Some(480.0)
     );
     let page = html(&report);
-    assert!(
-        page.contains("16\u{202f}700") && page.contains("200 Mbit/s"),
-        "{page}"
-    );
+    has(&page, &["16\u{202f}700", "200 Mbit/s"]);
 }
 
 #[test]
@@ -159,7 +155,7 @@ fn drift_and_steps_of_the_clocks_are_told() {
     writer.save(d, &samples).unwrap();
     writer.finish(Status::Complete).unwrap();
     let run = Run::open(directory.path()).unwrap();
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = unjudged(&run);
     let value = json(&report);
     let clock = &value["clock"];
     let drift = clock["monotonic_against_raw"]["drift_ppm"]

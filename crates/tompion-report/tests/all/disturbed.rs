@@ -1,19 +1,14 @@
 //! Summaries with and without disturbed samples.
 
 use crate::common::page::check_page;
-use crate::common::{data, draft, evidence, key, nothing, run_of};
+use crate::common::{Trial, data, draft, evidence, has, key, report_of};
 use serde_json::{Value, json};
 use tompion_cause::{Cause, Source};
-use tompion_model::{Factors, Mark, TrialData, TrialDraft, factor};
-use tompion_report::{ReportData, html, json, terminal};
-
-fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {
-    let (_keep, run) = run_of(trials);
-    ReportData::gather(&run, |_| nothing()).unwrap()
-}
+use tompion_model::{Factors, Mark, factor};
+use tompion_report::{html, json, terminal};
 
 /// 1 ns to 1 µs; of the largest 20 values 12 are marked preempted, 8 stolen.
-fn trial(factors: Factors) -> (TrialDraft, TrialData) {
+fn trial(factors: Factors) -> Trial {
     let mut data = data((1..=1_000).map(|v| v * 1_000));
     for s in &mut data.samples {
         s.mark = match s.value_ps {
@@ -30,7 +25,7 @@ fn trial(factors: Factors) -> (TrialDraft, TrialData) {
 #[test]
 fn figures_stand_with_and_without_disturbed_samples() {
     let usleep = key("wake-up", "usleep", "idle").with(factor::TARGET, "100us");
-    let report = report(&[trial(usleep)]);
+    let report = report_of(&[trial(usleep)]);
     let cell = &json(&report)["cells"][0];
     assert_eq!(cell["measured"]["samples"], 1_000);
     assert_eq!(cell["undisturbed"]["samples"], 980);
@@ -71,11 +66,11 @@ fn of_several_cells_the_one_that_changes_most_is_named() {
     let quiet = key("wake-up", "nanosleep", "idle");
     let mut undisturbed = (draft(quiet, 0), data((1..=1_000).map(|v| v * 1_000)));
     undisturbed.0.observation = Some(evidence());
-    let report = report(&[trial(key("wake-up", "usleep", "cpu")), undisturbed]);
+    let report = report_of(&[trial(key("wake-up", "usleep", "cpu")), undisturbed]);
     let text = terminal(&report, 400, false);
-    assert!(
-        text.contains("Of 2\u{202f}000 samples 1.00 % overlapped a disturbance: preempted 0.60 %"),
-        "{text}"
+    has(
+        &text,
+        &["Of 2\u{202f}000 samples 1.00 % overlapped a disturbance: preempted 0.60 %"],
     );
     assert!(
         text.contains(
@@ -91,7 +86,7 @@ fn nothing_is_said_where_nobody_looked() {
         draft(key("wake-up", "usleep", "idle"), 0),
         data((1..500).map(|v| v * 1_000)),
     );
-    let report = report(&[plain]);
+    let report = report_of(&[plain]);
     let cell = &json(&report)["cells"][0];
     for name in ["undisturbed", "disturbed_samples", "marked_by_reason"] {
         assert_eq!(cell[name], Value::Null, "{name}");
@@ -108,11 +103,11 @@ fn a_watched_run_without_disturbances_says_so() {
         data((1..500).map(|v| v * 1_000)),
     );
     quiet.0.observation = Some(evidence());
-    let report = report(&[quiet]);
+    let report = report_of(&[quiet]);
     let text = terminal(&report, 200, false);
-    assert!(
-        text.contains("None of 499 samples overlapped a disturbance that was seen."),
-        "{text}"
+    has(
+        &text,
+        &["None of 499 samples overlapped a disturbance that was seen."],
     );
     let cell = &json(&report)["cells"][0];
     assert_eq!(

@@ -1,25 +1,25 @@
 //! The other forms of a report, and what redacting leaves.
 
 use crate::common::{
-    assessment, data, draft, header, key, nothing, run_with, stalls_key, stalls_trial,
+    Trial, assessment, data, draft, header, key, report_of, run, run_with, stalls_key,
+    stalls_trial, unjudged,
 };
 use roxmltree::Document;
 use tompion_cause::Cause;
-use tompion_model::{Factors, Status, TrialData, TrialDraft, factor};
+use tompion_model::{Factors, Status, factor};
 use tompion_report::Vocabulary;
 use tompion_report::{
     FORMS, Make, Plots, ReportData, csv, html, json, markdown, redacted, terminal,
 };
-use tompion_store::{Run, RunWriter};
+use tompion_store::Run;
 
 /// The plots of a report in a form that makes files of them.
 fn vocabulary() -> Vocabulary {
     Vocabulary {
         probes: "wake-up stalls".split(' ').collect(),
         load_options: vec!["peer"],
-        observations: Vec::new(),
         loads: "idle cpu network".split(' ').collect(),
-        platforms: Vec::new(),
+        ..Vocabulary::default()
     }
 }
 
@@ -31,7 +31,7 @@ fn plots<'a>(data: &'a ReportData, form: &str) -> Plots<'a> {
     make(data)
 }
 
-fn trials() -> Vec<(TrialDraft, TrialData)> {
+fn trials() -> Vec<Trial> {
     let usleep = |load: &str| key("wake-up", "usleep", load).with(factor::TARGET, "100us");
     let values = || data((1..200).map(|v| v * 1_000_000));
     let mut all = Vec::new();
@@ -179,8 +179,7 @@ fn markdown_has_whole_tables() {
 #[test]
 fn markdown_opens_like_the_page() {
     let reads = key("read-cost", "rdtsc", "idle");
-    let (_keep, run) = run_with(header(1, 1), &[(draft(reads, 0), data(vec![12_000; 100]))]);
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of(&[(draft(reads, 0), data(vec![12_000; 100]))]);
     let text = markdown(&report);
     assert!(
         text.starts_with(
@@ -191,15 +190,9 @@ fn markdown_opens_like_the_page() {
     );
     assert!(html(&report).contains("<h1>At rest a read takes 12.0 ns with rdtsc (median).</h1>"));
     // An end before its time stands above everything else, as on the page.
-    let directory = tempfile::TempDir::new().unwrap();
-    let mut writer = RunWriter::create(directory.path(), header(2, 1)).unwrap();
     let reads = key("read-cost", "rdtsc", "idle");
-    writer
-        .save(draft(reads, 0), &data(vec![12_000; 100]))
-        .unwrap();
-    writer.finish(Status::Interrupted).unwrap();
-    let run = Run::open(directory.path()).unwrap();
-    let text = markdown(&ReportData::gather(&run, |_| nothing()).unwrap());
+    let (_keep, run) = run(vec![(reads, data(vec![12_000; 100]))], Status::Interrupted);
+    let text = markdown(&unjudged(&run));
     let warned = text.find("**Interrupted**: ").expect("a warning");
     assert!(warned < text.find("## ").unwrap());
 }

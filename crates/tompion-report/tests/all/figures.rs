@@ -3,22 +3,19 @@
 use std::path::Path;
 
 use crate::common::page::check_page;
-use crate::common::{data, draft, gather, header, key, nothing, realistic, run};
-use tempfile::TempDir;
+use crate::common::{
+    data, draft, fits, gather, header, key, line, nothing, realistic_run, report_of_cells, run,
+    run_with, unjudged,
+};
 use tompion_model::{Mark, Status, factor, format_ns, table};
 use tompion_report::{ReportData, html, json, terminal};
-use tompion_store::{Run, RunWriter};
 
 #[test]
 fn planted_quantiles_come_out_of_every_form_exactly() {
     // 1 ns to 10 µs in steps of 1 ns, dealt over four blocks.
     let f = key("wake-up", "usleep", "idle").with(factor::TARGET, "100us");
     let deal = |k: i64| data((1..=10_000).filter(|v| v % 4 == k).map(|v| v * 1_000));
-    let (_keep, run) = run(
-        (0..4).map(|k| (f.clone(), deal(k))).collect(),
-        Status::Complete,
-    );
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of_cells((0..4).map(|k| (f.clone(), deal(k))).collect());
 
     let value = json(&report);
     let measured = &value["cells"][0]["measured"];
@@ -58,11 +55,7 @@ fn planted_quantiles_come_out_of_every_form_exactly() {
 #[test]
 fn quantiles_beyond_the_samples_are_dashes() {
     let f = key("wake-up", "usleep", "idle");
-    let (_keep, run) = run(
-        vec![(f, data((1..=99).map(|v| v * 1_000)))],
-        Status::Complete,
-    );
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of_cells(vec![(f, data((1..=99).map(|v| v * 1_000)))]);
     let weak = &json(&report)["cells"][0]["measured"]["unsupported_quantiles"];
     assert_eq!(
         weak,
@@ -70,7 +63,7 @@ fn quantiles_beyond_the_samples_are_dashes() {
     );
     let text = terminal(&report, 100, false);
     assert!(text.contains("fewer than 100 samples"), "{text}");
-    let line = text.lines().find(|l| l.starts_with("usleep")).unwrap();
+    let line = line(&text, "usleep");
     assert_eq!(
         line.split_whitespace().collect::<Vec<_>>(),
         ["usleep", "50.0", "ns¹", "—", "99.0", "ns"]
@@ -90,7 +83,7 @@ fn blocks_that_disagree_show_their_range() {
     let report = ReportData::gather(&run, tompion_assess::verdict::assess).unwrap();
     let range = "66.7 µs to 3.87 ms (blocks)";
     let text = terminal(&report, 100, false);
-    let line = text.lines().find(|l| l.starts_with("usleep")).unwrap();
+    let line = line(&text, "usleep");
     assert!(line.contains(range), "{text}");
     let page = html(&report);
     assert!(page.contains(&format!(">{range}¹</span></td>")), "{page}");
@@ -113,8 +106,7 @@ fn a_missing_interval_has_its_reason() {
     let enough = key("wake-up", "usleep", "idle");
     let mut trials: Vec<_> = (0..8).map(|k| (enough.clone(), block(k))).collect();
     trials.extend((0..3).map(|k| (few.clone(), block(k))));
-    let (_keep, run) = run(trials, Status::Complete);
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of_cells(trials);
     let why = "3 blocks; an interval over blocks needs at least 6";
     let text = terminal(&report, 100, false);
     let below = format!("¹ no 95 % interval: {why} (nanosleep).");
@@ -147,11 +139,7 @@ fn marked_samples_are_left_out_of_figures_and_counted() {
     let mut trial = data((1..=1_000).map(|v| v * 1_000));
     trial.samples[0].value_ps = 77_000_000_000;
     trial.samples[0].mark = Mark::WarmUp;
-    let (_keep, run) = run(
-        vec![(key("wake-up", "usleep", "idle"), trial)],
-        Status::Complete,
-    );
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of_cells(vec![(key("wake-up", "usleep", "idle"), trial)]);
     assert!(!html(&report).contains("77.0 ms"));
     assert!(html(&report).contains("warm-up or otherwise marked: 1."));
     let cell = &json(&report)["cells"][0];
@@ -163,21 +151,9 @@ fn marked_samples_are_left_out_of_figures_and_counted() {
 
 #[test]
 fn tables_keep_within_the_terminal() {
-    let directory = TempDir::new().unwrap();
-    let run = realistic(
-        &directory.path().join("run"),
-        2,
-        &["idle", "cpu", "network"],
-        0,
-        120,
-    );
+    let (_keep, run) = realistic_run(2, &["idle", "cpu", "network"], 120);
     let report = gather(&run);
-    for width in [40, 45, 58, 64, 80, 100, 160] {
-        let text = terminal(&report, width, false);
-        for line in text.lines() {
-            assert!(line.chars().count() <= width, "{width}: {line}");
-        }
-    }
+    fits(&report, &[40, 45, 58, 64, 80, 100, 160]);
     let wide = terminal(&report, 100, false);
     // Three loads of wake-up latency stand side by side at 100 columns.
     assert!(
@@ -199,8 +175,7 @@ fn tables_keep_within_the_terminal() {
 
 #[test]
 fn the_verdict_crate_and_the_report_agree() {
-    let directory = TempDir::new().unwrap();
-    let run = realistic(&directory.path().join("run"), 4, &["idle", "cpu"], 0, 300);
+    let (_keep, run) = realistic_run(4, &["idle", "cpu"], 300);
     let report = ReportData::gather(&run, tompion_assess::verdict::assess).unwrap();
     let (page, text) = (html(&report), terminal(&report, 100, false));
     check_page(&page);
@@ -225,7 +200,7 @@ fn the_verdict_crate_and_the_report_agree() {
 fn an_interrupted_run_is_marked() {
     let f = key("wake-up", "usleep", "idle");
     let (_keep, run) = run(vec![(f, data(1..500))], Status::Interrupted);
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = unjudged(&run);
     let text = terminal(&report, 100, false);
     let said = "The run was interrupted: 1 of 792 planned trials were measured.";
     assert!(
@@ -243,26 +218,18 @@ fn an_interrupted_run_is_marked() {
 
 #[test]
 fn a_complete_run_is_not_marked() {
-    let (_keep, run) = run(
-        vec![(key("wake-up", "usleep", "idle"), data(1..500))],
-        Status::Complete,
-    );
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of_cells(vec![(key("wake-up", "usleep", "idle"), data(1..500))]);
     assert!(!terminal(&report, 100, false).contains("INTERRUPTED"));
     assert!(!html(&report).contains("interrupted"));
 }
 
 #[test]
 fn an_emulated_machine_is_labelled() {
-    let directory = TempDir::new().unwrap();
     let mut header = header(1, 1);
     header.environment.virtualization.emulated = Some("QEMU TCG".into());
-    let mut writer = RunWriter::create(directory.path(), header).unwrap();
-    writer
-        .save(draft(key("wake-up", "usleep", "idle"), 0), &data(1..500))
-        .unwrap();
-    writer.finish(Status::Complete).unwrap();
-    let report = gather(&Run::open(directory.path()).unwrap());
+    let trial = (draft(key("wake-up", "usleep", "idle"), 0), data(1..500));
+    let (_keep, run) = run_with(header, &[trial]);
+    let report = gather(&run);
     assert!(terminal(&report, 100, false).contains("EMULATED MACHINE: QEMU TCG"));
     assert!(html(&report).contains("Emulated machine. </b>QEMU TCG"));
     assert_eq!(json(&report)["emulation"], "QEMU TCG");

@@ -2,27 +2,19 @@
 
 use crate::common::page::{as_xml, check_page, class, paths, plots};
 use crate::common::{
-    assessment, data, draft, gather, header, key, nothing, overgrown, realistic, run,
+    assessment, data, draft, gather, header, key, overgrown, realistic_run, report_of_cells, run,
+    run_with, unjudged,
 };
 use roxmltree::Document;
-use tempfile::TempDir;
-use tompion_model::{Factors, Mark, RunRecord, Sample, Status, TrialData, factor};
-use tompion_report::{ReportData, html, json, markdown, terminal};
-use tompion_store::{Run, RunWriter};
+use tompion_model::{Factors, RunRecord, Sample, Status, TrialData, factor};
+use tompion_report::{html, json, markdown, terminal};
 
 /// What a run is like, its trials, and how many cells are drawn.
 type Case = (&'static str, Vec<(Factors, TrialData)>, usize);
 
 #[test]
 fn every_cell_is_drawn_within_the_size_limit() {
-    let directory = TempDir::new().unwrap();
-    let run = realistic(
-        &directory.path().join("run"),
-        8,
-        &["idle", "cpu", "network"],
-        0,
-        400,
-    );
+    let (_keep, run) = realistic_run(8, &["idle", "cpu", "network"], 400);
     let report = gather(&run);
     let page = html(&report);
     check_page(&page);
@@ -83,12 +75,7 @@ fn a_report_without_a_verdict_opens_with_the_cheapest_and_the_dearest_read() {
         reads("clock-tai", "idle", 31_000),
         reads("rdtsc", "io", 13_000),
     ];
-    let (_keep, run) = run(trials, Status::Complete);
-    let text = terminal(
-        &ReportData::gather(&run, |_| nothing()).unwrap(),
-        200,
-        false,
-    );
+    let text = terminal(&report_of_cells(trials), 200, false);
     assert!(
         text.starts_with(
             "At rest a read takes from 12.0 ns with rdtsc to 31.0 ns with clock-tai (medians).\n\
@@ -103,8 +90,7 @@ fn the_largest_sample_is_the_highest_dot() {
     let f = key("wake-up", "usleep", "idle");
     let mut values: Vec<i64> = vec![50_000_000; 100_000];
     values[61_803] = 40_000_000_000;
-    let (_keep, run) = run(vec![(f, data(values))], Status::Complete);
-    let page = html(&ReportData::gather(&run, |_| nothing()).unwrap());
+    let page = html(&report_of_cells(vec![(f, data(values))]));
     let xml = as_xml(&page);
     let document = Document::parse(&xml).unwrap();
     let plot = plots(&document, "time")[0];
@@ -135,7 +121,7 @@ fn hostile_names_stay_text() {
     );
     // As another program may have written it.
     let run = run.edited(|record| record.trials[1].factors = g, |_| ());
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = unjudged(&run);
     let page = html(&report);
     check_page(&page.replace('\u{1b}', ""));
     assert!(page.contains("&lt;script&gt;alert"));
@@ -152,12 +138,12 @@ fn odd_runs_still_give_a_page() {
                 at_ns: i * 10,
                 value_ps: 9_000,
                 n: 100,
-                missed: 0,
-                mark: Mark::None,
+                ..Sample::default()
             })
             .collect(),
         ..TrialData::default()
     };
+    let usleep = |data| vec![(key("wake-up", "usleep", "idle"), data)];
     let ten = |l: i64| {
         (
             key("wake-up", "usleep", &format!("load{l}")),
@@ -166,31 +152,11 @@ fn odd_runs_still_give_a_page() {
     };
     let cases: Vec<Case> = vec![
         ("no trials", vec![], 0),
-        (
-            "no samples",
-            vec![(key("wake-up", "usleep", "idle"), TrialData::default())],
-            0,
-        ),
-        (
-            "no factors",
-            vec![(key("wake-up", "usleep", "idle"), data(1..300))],
-            1,
-        ),
-        (
-            "one sample",
-            vec![(key("wake-up", "usleep", "idle"), data([5]))],
-            1,
-        ),
-        (
-            "a constant",
-            vec![(key("wake-up", "usleep", "idle"), data([5_000; 400]))],
-            1,
-        ),
-        (
-            "negative values",
-            vec![(key("wake-up", "usleep", "idle"), data(-400_000..400))],
-            1,
-        ),
+        ("no samples", usleep(TrialData::default()), 0),
+        ("no factors", usleep(data(1..300)), 1),
+        ("one sample", usleep(data([5])), 1),
+        ("a constant", usleep(data([5_000; 400])), 1),
+        ("negative values", usleep(data(-400_000..400)), 1),
         (
             "zeros only",
             vec![(
@@ -238,13 +204,10 @@ fn odd_runs_still_give_a_page() {
         assert!(json(&report)["cells"].is_array(), "{what}");
     }
     // A trial that outgrew its limit says so.
-    let directory = TempDir::new().unwrap();
-    let mut writer = RunWriter::create(directory.path(), header(1, 1)).unwrap();
     let mut d = draft(key("wake-up", "usleep", "idle"), 0);
     d.storage = overgrown((0..5_000).map(|v| v * 777 % 90_001)).1;
-    writer.save(d, &tail).unwrap();
-    writer.finish(Status::Complete).unwrap();
-    let page = html(&gather(&Run::open(directory.path()).unwrap()));
+    let (_keep, run) = run_with(header(1, 1), &[(d, tail)]);
+    let page = html(&gather(&run));
     check_page(&page);
     assert!(page.contains("outgrew their storage"));
 }
@@ -257,8 +220,7 @@ fn a_dozen_loads_have_tables_that_fit_a_sheet() {
         let f = key("wake-up", "usleep", load).with(factor::TARGET, "100us");
         (f, data((1..400).map(|v| v * 1_000)))
     };
-    let (_keep, run) = run(loads.iter().map(cell).collect(), Status::Complete);
-    let page = html(&ReportData::gather(&run, |_| nothing()).unwrap());
+    let page = html(&report_of_cells(loads.iter().map(cell).collect()));
     check_page(&page);
     let xml = as_xml(&page);
     let document = Document::parse(&xml).unwrap();
@@ -294,8 +256,7 @@ fn a_dozen_platforms_have_plots_of_their_own() {
             }
         }
     }
-    let (_keep, run) = run(trials, Status::Complete);
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of_cells(trials);
     let page = html(&report);
     check_page(&page);
     // Side by side by their medians, each method under each load.
@@ -341,8 +302,7 @@ fn platforms_stand_side_by_side_beside_the_host() {
             trials.push((f, data((1..=201).map(|v| v * factor))));
         }
     }
-    let (_keep, run) = run(trials, Status::Complete);
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = report_of_cells(trials);
     for text in [terminal(&report, 100, false), markdown(&report)] {
         let (_, after) = text
             .split_once("Platforms side by side")

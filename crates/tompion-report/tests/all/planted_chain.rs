@@ -89,16 +89,12 @@ fn write_run(directory: &std::path::Path) {
         let draft = TrialDraft {
             factors: key(),
             block,
-            started_at: None,
             started_ns: u64::from(block),
             duration_ns: 1,
             measurement: outcome.measurement,
-            load: None,
-            findings: tompion_model::Findings::default(),
-            observation: None,
-            cpu_use: None,
             storage: outcome.storage,
             missed_periods: outcome.missed_periods,
+            ..TrialDraft::default()
         };
         writer.save(draft, &outcome.data).unwrap();
     }

@@ -3,22 +3,19 @@
 use std::time::Duration;
 
 use crate::common::page::{as_xml, check_page, paths, plots};
-use crate::common::{header, nothing, run_of, run_with, stalls_key, stalls_trial, tick_and_hog};
+use crate::common::{
+    Trial, fits, has, header, line, report_of, run_of, run_with, stalls_key, stalls_trial,
+    tick_and_hog, unjudged,
+};
 use roxmltree::Document;
 use serde_json::json;
 use tompion_cause::Cause;
-use tompion_model::{TrialData, TrialDraft};
-use tompion_report::{ReportData, html, interval_log, json, terminal};
+use tompion_report::{html, interval_log, json, terminal};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn report(trials: &[(TrialDraft, TrialData)]) -> ReportData {
-    let (_keep, run) = run_of(trials);
-    ReportData::gather(&run, |_| nothing()).unwrap()
-}
-
 /// Two trials: 10 ms preempted and 40 µs of a tick, then 30 ms preempted.
-fn two_trials() -> Vec<(TrialDraft, TrialData)> {
+fn two_trials() -> Vec<Trial> {
     let hog = (Cause::Preempted, Some("hog[7]"), 10_000_000);
     let tick = (Cause::Tick, Some("local_timer"), 40_000);
     let first = vec![(100_000_000, vec![hog, tick])];
@@ -32,7 +29,7 @@ fn two_trials() -> Vec<(TrialDraft, TrialData)> {
 
 #[test]
 fn time_lost_by_cause_adds_up_over_trials() {
-    let report = report(&two_trials());
+    let report = report_of(&two_trials());
     let s = &json(&report)["cells"][0]["stalls"];
     assert_eq!(s["lost_ns"], 40_040_000);
     assert_eq!(
@@ -60,24 +57,15 @@ fn time_lost_by_cause_adds_up_over_trials() {
 
     // 40.04 ms of 2 s less 0.6 ms a second.
     let text = terminal(&report, 200, false);
-    assert!(
-        text.contains("Under load: cpu, CPU 1\n2.00 % of the time lost (40.0 ms) in 2 stalls"),
-        "{text}"
+    has(
+        &text,
+        &["Under load: cpu, CPU 1\n2.00 % of the time lost (40.0 ms) in 2 stalls"],
     );
-    let line = text
-        .lines()
-        .find(|l| l.trim_start().starts_with("preempted by hog[7]"))
-        .unwrap();
+    let line = line(&text, "preempted by hog[7]");
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[3..], ["40.0", "ms", "99.90", "%", "2", "30.0", "ms"]);
-    assert!(
-        text.contains("99.94 % of 2.00 s observed on CPU 1"),
-        "{text}"
-    );
-    assert!(
-        text.contains("another 0.05 % went into reading counters"),
-        "{text}"
-    );
+    has(&text, &["99.94 % of 2.00 s observed on CPU 1"]);
+    has(&text, &["another 0.05 % went into reading counters"]);
     let page = html(&report);
     check_page(&page);
     assert!(page.contains("preempted by hog[7]</th><td>40.0 ms</td>"));
@@ -88,7 +76,7 @@ fn time_lost_by_cause_adds_up_over_trials() {
 fn a_report_without_a_verdict_opens_with_time_lost_the_longest_stall_and_its_cause() {
     let mut trials = two_trials();
     trials.push(stalls_trial(stalls_key("1", "idle"), 0, SECOND, &[]));
-    let report = report(&trials);
+    let report = report_of(&trials);
     let rest = "At rest no stall of more than 1.00 µs was seen in 999 ms.";
     let beside = "Under cpu 2.00 % of the time was lost (40.0 ms of 2.00 s) in 2 stalls of more \
                   than 1.00 µs, the longest 30.0 ms (preempted); 99.90 % of the time lost: preempted by hog[7].";
@@ -114,7 +102,7 @@ fn stalls_without_room_are_told_apart_from_causes() {
     let stalls = trials[0].0.findings.stalls.as_mut().unwrap();
     stalls.rows_lost = 3;
     stalls.lost_ns += 6_000_000;
-    let report = report(&trials);
+    let report = report_of(&trials);
     assert_eq!(
         json(&report)["cells"][0]["stalls"]["without_cause_ns"],
         6_000_000
@@ -132,31 +120,28 @@ fn stalls_without_room_are_told_apart_from_causes() {
 fn evidence_had_and_missing_is_told_with_reasons() {
     let mut trials = two_trials();
     let missing = "irq tracepoints (tracefs is not readable)";
-    let said = terminal(&report(&trials), 200, false);
-    assert!(
-        said.contains("Evidence: context switches of the thread, counters of the thread."),
-        "{said}"
+    let said = terminal(&report_of(&trials), 200, false);
+    has(
+        &said,
+        &["Evidence: context switches of the thread, counters of the thread."],
     );
     assert!(said.contains(&format!("Missing: {missing}.")), "{said}");
     // Missing in one trial only, where the hypervisor accounts for nothing.
     let o = trials[0].0.observation.as_mut().unwrap();
     o.evidence[2].missing = None;
     o.steal_is_accounted = false;
-    let report = report(&trials);
+    let report = report_of(&trials);
     let said = terminal(&report, 200, false);
-    assert!(
-        said.contains("irq tracepoints in 1 of 2 trials (tracefs is not readable)"),
-        "{said}"
+    has(
+        &said,
+        &["irq tracepoints in 1 of 2 trials (tracefs is not readable)"],
     );
     let limits = json(&report)["limitations"].to_string();
-    assert!(
-        limits.contains("Evidence of disturbances that was not available: irq"),
-        "{limits}"
+    has(
+        &limits,
+        &["Evidence of disturbances that was not available: irq"],
     );
-    assert!(
-        limits.contains("In 1 of 2 trials no hypervisor accounted"),
-        "{limits}"
-    );
+    has(&limits, &["In 1 of 2 trials no hypervisor accounted"]);
     // Stalls themselves are not samples that something disturbed.
     assert!(!said.contains("overlapped a disturbance"));
 }
@@ -170,7 +155,7 @@ fn patterns_are_named_with_the_kernels_own_tick() {
         stalls_trial(stalls_key("1", "idle"), block, 4 * SECOND, &planted)
     };
     let (_keep, run) = run_with(header, &[trial(0), trial(1)]);
-    let report = ReportData::gather(&run, |_| nothing()).unwrap();
+    let report = unjudged(&run);
     let text = terminal(&report, 200, false);
     let tick = text
         .lines()
@@ -198,7 +183,7 @@ fn lengths_and_times_are_drawn_for_each_load() {
             })
         })
         .collect();
-    let report = report(&trials);
+    let report = report_of(&trials);
     let page = html(&report);
     check_page(&page);
     let xml = as_xml(&page);
@@ -241,21 +226,14 @@ fn lengths_and_times_are_drawn_for_each_load() {
             bands(i)
         );
     }
-    for width in [40, 64, 80, 100] {
-        for line in terminal(&report, width, false).lines() {
-            assert!(line.chars().count() <= width, "{width}: {line}");
-        }
-    }
+    fits(&report, &[40, 64, 80, 100]);
 }
 
 #[test]
 fn a_loop_that_never_stood_still_says_so() {
-    let report = report(&[stalls_trial(stalls_key("0", "idle"), 0, SECOND, &[])]);
+    let report = report_of(&[stalls_trial(stalls_key("0", "idle"), 0, SECOND, &[])]);
     let text = terminal(&report, 100, false);
-    assert!(
-        text.contains("Idle, CPU 0\nNo stall of more than 1.00 µs"),
-        "{text}"
-    );
+    has(&text, &["Idle, CPU 0\nNo stall of more than 1.00 µs"]);
     check_page(&html(&report));
 }
 
@@ -267,12 +245,12 @@ fn a_loop_is_not_blamed_for_being_one() {
         draft.measurement.ended_by_time = true;
         draft.measurement.cpu_per_operation_ns = Some(26.0);
     }
-    let report_of = |trials: &[(TrialDraft, TrialData)]| {
-        let report = report(trials);
+    let shown = |trials: &[Trial]| {
+        let report = report_of(trials);
         let limits = json(&report)["limitations"].to_string();
         (limits, terminal(&report, 100, false), html(&report))
     };
-    let (limits, text, page) = report_of(&trials);
+    let (limits, text, page) = shown(&trials);
     for blame in ["time limit before", "outgrew their storage"] {
         assert!(!limits.contains(blame), "{limits}");
     }
@@ -290,23 +268,20 @@ fn a_loop_is_not_blamed_for_being_one() {
     );
     other.0.measurement.ended_by_time = true;
     trials.push(other);
-    let (limits, ..) = report_of(&trials);
-    assert!(
-        limits.contains("1 of 3 trials reached their time limit"),
-        "{limits}"
-    );
+    let (limits, ..) = shown(&trials);
+    has(&limits, &["1 of 3 trials reached their time limit"]);
 }
 
 #[test]
 fn a_page_names_its_sources() {
-    let page = html(&report(&two_trials()));
+    let page = html(&report_of(&two_trials()));
     for source in ["Perneel", "Adamczyk", "Kirova", "Korniichuk"] {
         assert!(page.contains(&format!("<li>{source}")), "{source}");
     }
 }
 
 /// Start, length and tag of each interval of a log.
-fn intervals(trials: &[(TrialDraft, TrialData)]) -> Vec<(String, String, Option<String>)> {
+fn intervals(trials: &[Trial]) -> Vec<(String, String, Option<String>)> {
     let (_keep, run) = run_of(trials);
     let log = String::from_utf8(interval_log(&run).unwrap()).unwrap();
     let lines = log.lines().filter(|l| !l.starts_with(['#', '"']));
@@ -389,7 +364,7 @@ fn an_interval_log_begins_with_its_first_loop() {
 fn hostile_names_of_tasks_stay_text() {
     let hostile = "<b>\u{1b}[31m&";
     let planted = vec![(5_000, vec![(Cause::Preempted, Some(hostile), 9_000)])];
-    let report = report(&[stalls_trial(stalls_key("1", "idle"), 0, SECOND, &planted)]);
+    let report = report_of(&[stalls_trial(stalls_key("1", "idle"), 0, SECOND, &planted)]);
     assert!(!terminal(&report, 100, false).contains('\u{1b}'));
     assert!(html(&report).contains("&lt;b&gt;"));
     check_page(&html(&report).replace('\u{1b}', ""));

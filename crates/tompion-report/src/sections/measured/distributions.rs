@@ -48,11 +48,11 @@ pub(in crate::sections) fn first_open<'a>(
     if !further.is_empty() {
         let n: usize = groups.iter().skip(1).map(|rows| rows.len()).sum();
         let what = plural(n as u64, "method or variant", "methods and variants");
-        let fold = Content::Fold {
-            title: format!("Another {n} {what}"),
-            open: false,
-            blocks: vec![Content::Figures(layout, further).into()],
-        };
+        let fold = Content::fold(
+            format!("Another {n} {what}"),
+            false,
+            vec![Content::Figures(layout, further).into()],
+        );
         blocks.push(fold.on(Media::PAGE));
     }
     blocks

@@ -171,10 +171,6 @@ pub(in crate::sections) fn statistics<'a>(grid: &Grid<'_>) -> Block<'a> {
         )
         .into(),
     );
-    let fold = Content::Fold {
-        title: "All statistics".to_owned(),
-        open: false,
-        blocks,
-    };
+    let fold = Content::fold("All statistics", false, blocks);
     fold.on(Media::PAGE)
 }

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use tempfile::TempDir;
 use tompion_assess::verdict::Assessment;
 use tompion_model::{
-    Design, Environment, Factors, LoadEvidence, Mark, Measurement, Recorder, RunHeader, Sample,
-    Status, Storage, TrialData, TrialDraft, factor,
+    Design, Environment, Factors, LoadEvidence, Measurement, Recorder, RunHeader, Sample, Status,
+    Storage, TrialData, TrialDraft, factor,
 };
-use tompion_report::ReportData;
+use tompion_report::{ReportData, terminal};
 use tompion_store::{Run, RunWriter};
 
 pub use realistic::realistic;
@@ -65,9 +65,6 @@ pub fn draft(factors: Factors, block: u32) -> TrialDraft {
     TrialDraft {
         factors,
         block,
-        started_ns: 0,
-        started_at: None,
-        duration_ns: 0,
         measurement: Measurement {
             technique: "bracketed by rdtsc".into(),
             clock: "CLOCK_MONOTONIC".into(),
@@ -77,11 +74,7 @@ pub fn draft(factors: Factors, block: u32) -> TrialDraft {
             ..Measurement::default()
         },
         load,
-        findings: tompion_model::Findings::default(),
-        observation: None,
-        cpu_use: None,
-        storage: Storage::Complete,
-        missed_periods: None,
+        ..TrialDraft::default()
     }
 }
 
@@ -94,8 +87,7 @@ pub fn data(values_ps: impl IntoIterator<Item = i64>) -> TrialData {
             at_ns: i as u64 * 1_000,
             value_ps,
             n: 1,
-            missed: 0,
-            mark: Mark::None,
+            ..Sample::default()
         })
         .collect();
     TrialData {
@@ -113,46 +105,54 @@ pub fn key(probe: &str, method: &str, load: &str) -> Factors {
 
 /// A run of given trials; block numbers count up within each cell.
 pub fn run(trials: Vec<(Factors, TrialData)>, status: Status) -> (TempDir, Run) {
-    let directory = TempDir::new().unwrap();
-    let path = directory.path().join("run");
-    let mut writer = RunWriter::create(&path, header(8, 99)).unwrap();
     let mut blocks: BTreeMap<Factors, u32> = BTreeMap::new();
-    for (factors, data) in trials {
+    let trial = |(factors, data): (Factors, TrialData)| {
         let block = blocks.entry(factors.clone()).or_insert(0);
         let mut draft = draft(factors, *block);
         draft.duration_ns = data.samples.len() as u64 * 1_000;
         *block += 1;
-        writer.save(draft, &data).unwrap();
-    }
-    writer.finish(status).unwrap();
-    let run = Run::open(&path).unwrap();
-    (directory, run)
+        (draft, data)
+    };
+    let trials: Vec<Trial> = trials.into_iter().map(trial).collect();
+    saved(header(8, 99), &trials, status)
 }
 
+/// A trial with its samples.
+pub type Trial = (TrialDraft, TrialData);
+
 /// A run of trials as they are.
-pub fn run_of(trials: &[(TrialDraft, TrialData)]) -> (TempDir, Run) {
+pub fn run_of(trials: &[Trial]) -> (TempDir, Run) {
     run_with(header(8, 99), trials)
 }
 
 /// The same on a machine of one's own.
-pub fn run_with(header: RunHeader, trials: &[(TrialDraft, TrialData)]) -> (TempDir, Run) {
+pub fn run_with(header: RunHeader, trials: &[Trial]) -> (TempDir, Run) {
+    saved(header, trials, Status::Complete)
+}
+
+fn saved(header: RunHeader, trials: &[Trial], status: Status) -> (TempDir, Run) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("run");
     let mut writer = RunWriter::create(&path, header).unwrap();
     for (draft, data) in trials {
         writer.save(draft.clone(), data).unwrap();
     }
-    writer.finish(Status::Complete).unwrap();
+    writer.finish(status).unwrap();
     let run = Run::open(&path).unwrap();
+    (directory, run)
+}
+
+/// A run like a default one, in a directory of its own.
+pub fn realistic_run(blocks: u32, loads: &[&str], scale: usize) -> (TempDir, Run) {
+    let directory = TempDir::new().unwrap();
+    let run = realistic(&directory.path().join("run"), blocks, loads, 0, scale);
     (directory, run)
 }
 
 pub fn nothing() -> Assessment {
     Assessment {
         headline: "Nothing to judge.".into(),
-        profiles: vec![],
-        findings: vec![],
-        advice: vec![],
+        ..Assessment::default()
     }
 }
 
@@ -167,8 +167,7 @@ pub fn overgrown(values_ps: impl Iterator<Item = i64>) -> (TrialData, Storage) {
             at_ns: i as u64,
             value_ps,
             n: 1,
-            missed: 0,
-            mark: Mark::None,
+            ..Sample::default()
         });
     }
     recorder.finish()
@@ -176,4 +175,45 @@ pub fn overgrown(values_ps: impl Iterator<Item = i64>) -> (TrialData, Storage) {
 
 pub fn gather(run: &Run) -> ReportData {
     ReportData::gather(run, |_| assessment()).unwrap()
+}
+
+/// The report of a run that is not judged.
+pub fn unjudged(run: &Run) -> ReportData {
+    ReportData::gather(run, |_| nothing()).unwrap()
+}
+
+/// The same of trials as they are.
+pub fn report_of(trials: &[Trial]) -> ReportData {
+    unjudged(&run_of(trials).1)
+}
+
+/// The same of a complete run of cells.
+pub fn report_of_cells(trials: Vec<(Factors, TrialData)>) -> ReportData {
+    unjudged(&run(trials, Status::Complete).1)
+}
+
+/// Each of `all` stands in the text.
+#[track_caller]
+pub fn has(text: &str, all: &[&str]) {
+    for what in all {
+        assert!(text.contains(what), "no {what:?} in {text}");
+    }
+}
+
+/// The first line that begins so, however far it is indented.
+#[track_caller]
+pub fn line<'t>(text: &'t str, start: &str) -> &'t str {
+    let mut lines = text.lines();
+    let found = lines.find(|l| l.trim_start().starts_with(start));
+    found.unwrap_or_else(|| panic!("no line begins with {start:?} in {text}"))
+}
+
+/// The report keeps within terminals of these widths.
+#[track_caller]
+pub fn fits(report: &ReportData, widths: &[usize]) {
+    for width in widths {
+        for line in terminal(report, *width, false).lines() {
+            assert!(line.chars().count() <= *width, "{width}: {line}");
+        }
+    }
 }

@@ -167,8 +167,7 @@ fn trial(
                 at_ns: at as u64,
                 value_ps,
                 n: 100,
-                missed: 0,
-                mark: Mark::None,
+                ..Sample::default()
             });
         }
     }

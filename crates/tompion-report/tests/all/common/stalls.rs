@@ -101,14 +101,13 @@ pub fn stalls_trial(
         threshold_ns: THRESHOLD_NS,
         iterations: short + samples.len() as u64,
         loop_period_ns: 26.0,
-        began_unix_ns: None,
         wall_ns,
         observed_ns,
         own_ns,
         stalls: samples.len() as u64,
         lost_ns,
-        rows_lost: 0,
         causes,
+        ..Stalls::default()
     });
     d.observation = Some(evidence());
     let data = TrialData {

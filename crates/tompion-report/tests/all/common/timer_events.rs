@@ -71,8 +71,7 @@ pub fn rearmed(
             at_ns,
             value_ps: more * 1000,
             n: 1,
-            missed: 0,
-            mark: Mark::None,
+            ..Sample::default()
         }
     });
     let data = TrialData {

@@ -10,15 +10,11 @@ pub fn verdict(load: &str, outcome: Outcome, estimate_ns: f64) -> LoadVerdict {
         load: load.into(),
         outcome,
         as_it_is: outcome,
-        remedy: None,
         limit_ns: 12_000.0,
         quantile: 0.99,
         estimate_ns,
         low_ns: Some(estimate_ns * 0.9),
         high_ns: Some(estimate_ns * 1.2),
-        blocks_low_ns: None,
-        blocks_high_ns: None,
-        late_share: 0.0,
         samples: 16_000,
         watched_ns: 18_000_000_000,
         samples_missing: if outcome == Outcome::Inconclusive {
@@ -28,7 +24,7 @@ pub fn verdict(load: &str, outcome: Outcome, estimate_ns: f64) -> LoadVerdict {
         },
         reason: (outcome == Outcome::Inconclusive)
             .then(|| "the interval spans the limit".to_owned()),
-        fails_beside_others: false,
+        ..LoadVerdict::default()
     }
 }
 
@@ -40,8 +36,6 @@ pub fn assessment() -> Assessment {
     let profile = |name: &str, title: &str, outcomes: [Outcome; 3]| ProfileVerdict {
         name: name.into(),
         title: title.into(),
-        platform: None,
-        placement: None,
         requirement: "p99 of wake-up latency at most 12.0 µs".into(),
         source: "Kirova 2019, eq. 1: R = 8 * MTU / T, MTU 1500 bytes, T = 12 µs".into(),
         outcome: outcomes.into_iter().max().unwrap(),
@@ -53,6 +47,7 @@ pub fn assessment() -> Assessment {
             verdict("cpu", outcomes[1], 11_800.0),
             verdict("network", outcomes[2], 64_000.0),
         ],
+        ..ProfileVerdict::default()
     };
     use Outcome::{Fail, Inconclusive, Pass};
     Assessment {
@@ -85,13 +80,11 @@ pub fn assessment() -> Assessment {
                 quantile: 0.5,
                 before_ns: 54_000.0,
                 after_ns: 4_000.0,
-                before_range_ns: None,
-                after_range_ns: None,
                 gain: 13.5,
                 gain_low: Some(13.1),
                 gain_high: Some(13.9),
-                gain_range: None,
                 effective: true,
+                ..Advice::default()
             },
             Advice {
                 sentence: "Reading CLOCK_MONOTONIC_RAW instead of CLOCK_MONOTONIC gains nothing.".into(),
@@ -100,13 +93,10 @@ pub fn assessment() -> Assessment {
                 quantile: 0.5,
                 before_ns: 24.0,
                 after_ns: 24.1,
-                before_range_ns: None,
-                after_range_ns: None,
                 gain: 0.996,
                 gain_low: Some(0.97),
                 gain_high: Some(1.02),
-                gain_range: None,
-                effective: false,
+                ..Advice::default()
             },
         ],
     }
