@@ -415,7 +415,12 @@ mod tests {
         };
         let words = "with slack 1 ns, watched for 700 ms, 1 sample";
         assert_eq!(watched(&remedied).unwrap(), words);
-        let profile = |by_load| ProfileVerdict::unnamed(Outcome::Fail, by_load);
+        let profile = |by_load| ProfileVerdict {
+            outcome: Outcome::Fail,
+            as_it_is: Outcome::Fail,
+            by_load,
+            ..ProfileVerdict::default()
+        };
         let fails = of(Outcome::Fail, 5);
         let all = [
             profile(vec![fails.clone(), remedied]),
@@ -437,7 +442,10 @@ mod tests {
             name: name.into(),
             title: name.into(),
             platform: Some(platform.into()),
-            ..ProfileVerdict::unnamed(outcome, vec![verdict(0.99, 500, 0)])
+            outcome,
+            as_it_is: outcome,
+            by_load: vec![verdict(0.99, 500, 0)],
+            ..ProfileVerdict::default()
         };
         let (pass, fail) = (Outcome::Pass, Outcome::Fail);
         let all = [

@@ -58,7 +58,12 @@ fn with(remedy: &str, outcome: Outcome, estimate_ns: f64, before: LoadVerdict) -
 
 /// A use that fails by these.
 fn of_loads(by_load: Vec<LoadVerdict>) -> ProfileVerdict {
-    ProfileVerdict::unnamed(Outcome::Fail, by_load)
+    ProfileVerdict {
+        outcome: Outcome::Fail,
+        as_it_is: Outcome::Fail,
+        by_load,
+        ..ProfileVerdict::default()
+    }
 }
 
 /// What is blamed on a machine for uses, each with its verdicts.

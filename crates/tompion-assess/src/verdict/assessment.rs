@@ -229,24 +229,6 @@ impl LoadVerdict {
 }
 
 impl ProfileVerdict {
-    /// One without a name that comes to this under these loads, for tests.
-    #[doc(hidden)]
-    pub fn unnamed(outcome: Outcome, by_load: Vec<LoadVerdict>) -> Self {
-        Self {
-            name: String::new(),
-            title: String::new(),
-            platform: None,
-            placement: None,
-            requirement: String::new(),
-            source: String::new(),
-            outcome,
-            as_it_is: outcome,
-            method: None,
-            missed_filled: false,
-            by_load,
-        }
-    }
-
     /// What was judged: `VoIP`, or `VoIP on runc` where there are several platforms.
     pub fn title(&self) -> String {
         format!("{}{}", self.title, self.place())

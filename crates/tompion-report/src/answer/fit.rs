@@ -148,7 +148,10 @@ mod tests {
         let of = |all: &[(&str, f64, Outcome)]| {
             let one = |(name, limit_ns, outcome): &(&str, f64, Outcome)| ProfileVerdict {
                 name: (*name).to_owned(),
-                ..ProfileVerdict::unnamed(*outcome, vec![judged(*outcome, *limit_ns, None)])
+                outcome: *outcome,
+                as_it_is: *outcome,
+                by_load: vec![judged(*outcome, *limit_ns, None)],
+                ..ProfileVerdict::default()
             };
             let all: Vec<ProfileVerdict> = all.iter().map(one).collect();
             tightest(&all.iter().collect::<Vec<_>>())

@@ -37,12 +37,20 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         "{} {} The page lists what else to know before comparing; * marks what the sources contradict.",
         found.citation, found.caveats[0]
     );
-    let folded = Content::fold("The figures", false, vec![Content::Table(table(&found)).into()]);
+    let folded = Content::fold(
+        "The figures",
+        false,
+        vec![Content::Table(table(&found)).into()],
+    );
     blocks.push(folded.on(Media::PAGE));
     blocks.push(Content::Table(table(&found)).on(Media::NOT_PAGE));
     blocks.push(Content::Note(note).on(Media::SCREEN));
     blocks.push(Content::Note(found.citation).on(Media::TEXT));
-    let caveats = Content::fold("Before comparing", true, vec![Content::List(found.caveats).into()]);
+    let caveats = Content::fold(
+        "Before comparing",
+        true,
+        vec![Content::List(found.caveats).into()],
+    );
     blocks.push(caveats.on(Media::NOT_SCREEN));
     blocks
 }
@@ -105,7 +113,9 @@ fn table(found: &Among) -> Table {
             Row::new(label, entries)
         }));
     }
-    Table::of("Platform", Column::all(["median", "p99", "max"]), rows).by("function, load").set(Style::Small)
+    Table::of("Platform", Column::all(["median", "p99", "max"]), rows)
+        .by("function, load")
+        .set(Style::Small)
 }
 
 /// Null where nothing corresponds.
