@@ -37,12 +37,20 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         "{} {} The page lists what else to know before comparing; * marks what the sources contradict.",
         found.citation, found.caveats[0]
     );
-    let folded = Content::fold("The figures", false, vec![Content::Table(table(&found)).into()]);
+    let folded = Content::fold(
+        "The figures",
+        false,
+        vec![Content::Table(table(&found)).into()],
+    );
     blocks.push(folded.on(Media::PAGE));
     blocks.push(Content::Table(table(&found)).on(Media::NOT_PAGE));
     blocks.push(Content::Note(note).on(Media::SCREEN));
     blocks.push(Content::Note(found.citation).on(Media::TEXT));
-    let caveats = Content::fold("Before comparing", true, vec![Content::List(found.caveats).into()]);
+    let caveats = Content::fold(
+        "Before comparing",
+        true,
+        vec![Content::List(found.caveats).into()],
+    );
     blocks.push(caveats.on(Media::NOT_SCREEN));
     blocks
 }
@@ -52,13 +60,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 fn figures<'a>(panels: &[Panel]) -> Vec<Figure<'a>> {
     let values = plot::range_plot::range(panels.iter());
     let figure = |panel: &Panel| -> Figure<'a> {
-        let key = |(own, words): (bool, &str)| Key {
-            look: plot::range_plot::look(own),
-            sign: Sign::Line,
-            label: words.to_owned(),
-            value: None,
-            series: None,
-        };
+        let key =
+            |(own, words): (bool, &str)| Key::of(Sign::Line, plot::range_plot::look(own), words);
         let marked = panel.rungs.iter().filter_map(|r| {
             let why = r.marked.as_ref()?;
             Some(format!("* {}: {why}", r.label))
@@ -105,7 +108,9 @@ fn table(found: &Among) -> Table {
             Row::new(label, entries)
         }));
     }
-    Table::of("Platform", Column::all(["median", "p99", "max"]), rows).by("function, load").set(Style::Small)
+    Table::of("Platform", Column::all(["median", "p99", "max"]), rows)
+        .by("function, load")
+        .set(Style::Small)
 }
 
 /// Null where nothing corresponds.

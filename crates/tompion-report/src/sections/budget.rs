@@ -77,7 +77,11 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             .on(Media::PAGE),
         );
         blocks.push(
-            Content::Table(Table::of(head(), Column::all(["packets/s", "95 % interval", "at 1500 bytes"]), rows))
+            Content::Table(Table::of(
+                head(),
+                Column::all(["packets/s", "95 % interval", "at 1500 bytes"]),
+                rows,
+            ))
             .into(),
         );
     }

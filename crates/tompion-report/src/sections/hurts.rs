@@ -50,7 +50,11 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         blocks.push(Content::Lead(lead.to_owned()).on(Media::PAGE));
         blocks.push(Content::Table(table(first)).into());
         if !rest.is_empty() {
-            let fold = Content::fold(format!("Another {}", count(rest.len() as u64)), false, vec![Content::Table(table(rest)).into()]);
+            let fold = Content::fold(
+                format!("Another {}", count(rest.len() as u64)),
+                false,
+                vec![Content::Table(table(rest)).into()],
+            );
             blocks.push(fold.on(Media::PAGE));
         }
     }

@@ -45,7 +45,11 @@ fn maxima(data: &ReportData) -> Option<Block<'_>> {
         blocks.push(of_cell(table.title, &HEADS.map(str::to_owned), rows, open));
     }
     blocks.push(Content::List(legend(&summary)).into());
-    let part = Content::part("maxima", Some("Platforms by their maxima".to_owned()), blocks);
+    let part = Content::part(
+        "maxima",
+        Some("Platforms by their maxima".to_owned()),
+        blocks,
+    );
     Some(part.on(Media::NOT_SCREEN))
 }
 
@@ -62,6 +66,5 @@ fn of_cell<'a>(title: String, heads: &[String], rows: Vec<Vec<Entry>>, open: boo
         rows.into_iter().map(row).collect(),
     );
     let blocks = vec![Content::Table(table).into()];
-    Content::fold(title, open, blocks)
-    .into()
+    Content::fold(title, open, blocks).into()
 }

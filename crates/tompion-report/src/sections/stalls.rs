@@ -143,8 +143,7 @@ fn part<'a>(grid: &Grid<'a>, tick_hz: Option<u32>) -> Block<'a> {
     ];
     blocks.extend(plots.map(|content| content.on(Media::PAGE)));
     blocks.push(statistics(grid));
-    Content::part(grid.anchor(), None, blocks)
-    .into()
+    Content::part(grid.anchor(), None, blocks).into()
 }
 
 /// A row for each cause and who it was; nothing where no time was lost.
@@ -187,13 +186,19 @@ fn causes(stalls: &StallsView) -> Option<Table> {
             None,
         ));
     }
-    (!rows.is_empty()).then(|| Table::of("Cause", vec![
-            Column::of("lost"),
-            Column::of("of lost"),
-            Column::of("of all time").on(Media::NOT_SCREEN),
-            Column::of("parts"),
-            Column::of("longest"),
-        ], rows))
+    (!rows.is_empty()).then(|| {
+        Table::of(
+            "Cause",
+            vec![
+                Column::of("lost"),
+                Column::of("of lost"),
+                Column::of("of all time").on(Media::NOT_SCREEN),
+                Column::of("parts"),
+                Column::of("longest"),
+            ],
+            rows,
+        )
+    })
 }
 
 /// One histogram a load; all share their axes.

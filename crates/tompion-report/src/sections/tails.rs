@@ -50,7 +50,11 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         blocks.push(Content::Note(NOTE.to_owned()).on(Media::SCREEN));
     }
     let mut fold = |what: &str, count: usize, table: Table| {
-        let fold = Content::fold(format!("{what} {count}"), false, vec![Content::Table(table).into()]);
+        let fold = Content::fold(
+            format!("{what} {count}"),
+            false,
+            vec![Content::Table(table).into()],
+        );
         blocks.push(fold.on(Media::NOT_SCREEN));
     };
     if !more.is_empty() {

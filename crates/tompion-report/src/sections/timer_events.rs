@@ -91,8 +91,7 @@ fn part(grid: Grid<'_>, explain: bool) -> Block<'_> {
         blocks.push(statistics(&grid));
         blocks.push(measured::over_time(&grid, explain));
     }
-    Content::part(anchor, title, blocks)
-    .into()
+    Content::part(anchor, title, blocks).into()
 }
 
 /// The paper's table and plots, and stability.
@@ -260,10 +259,14 @@ fn smallest_periods(data: &ReportData) -> Option<Block<'_>> {
             })
             .collect(),
     );
-    let part = Content::part("smallest-period", Some("Smallest period held".to_owned()), vec![
+    let part = Content::part(
+        "smallest-period",
+        Some("Smallest period held".to_owned()),
+        vec![
             Content::Table(table).into(),
             Content::Note(holds::NOTE.to_owned()).into(),
-        ]);
+        ],
+    );
     Some(part.into())
 }
 

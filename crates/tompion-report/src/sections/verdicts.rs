@@ -50,7 +50,11 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let lines: Vec<String> = match verdicts::by_place(profiles) {
         Some(found) => {
             blocks.push(Content::Table(by_place(&found, missed)).on(screen(Media::ALL)));
-            let each = Content::fold("Each by itself: requirements, methods, figures", false, vec![Content::Table(by_load(profiles, missed)).into()]);
+            let each = Content::fold(
+                "Each by itself: requirements, methods, figures",
+                false,
+                vec![Content::Table(by_load(profiles, missed)).into()],
+            );
             blocks.push(each.on(Media::NOT_SCREEN));
             let of_use = |of_use: &OfUse<'_>| {
                 let p = of_use.first();
@@ -116,7 +120,13 @@ fn by_place(found: &ByPlace<'_>, missed: bool) -> Table {
             Row::new(label(of_use), judged.collect())
         }));
     }
-    Table::of("Use", found.places.iter().map(Column::words).collect(), rows).by("load").set(Style::Verdicts)
+    Table::of(
+        "Use",
+        found.places.iter().map(Column::words).collect(),
+        rows,
+    )
+    .by("load")
+    .set(Style::Verdicts)
 }
 
 /// A row for each verdict, a column for each load.
