@@ -11,7 +11,6 @@ mod steps;
 
 use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness};
-use tompion_assess::wall_clock::wall_clock;
 use tompion_model::{AT_REST, format_ns};
 
 use crate::data::ReportData;
@@ -19,7 +18,7 @@ use crate::figures::{plain, quantile_name};
 use crate::grid::all_loads;
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
-use fit::{Fit, taken, tightest, with_figure};
+use fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
 use lines::{CELL, cut, late_in_words, late_title, table_row, under, use_title};
@@ -135,8 +134,7 @@ impl<'a> Answer<'a> {
                 "no sleep was measured at the period of a use".to_owned(),
             );
         }
-        let clock = wall_clock(&self.data.record().header.environment);
-        let clock_is_off = clock.is_some_and(|c| c.in_step == Some(false));
+        let clock_is_off = clock_is_off(self.data);
         let n = profiles.len();
         let fit = |load: &String| {
             let under = |p: &'a ProfileVerdict| p.by_load.iter().find(|l| l.load == *load);
@@ -169,15 +167,7 @@ impl<'a> Answer<'a> {
         if self.loads == [AT_REST] {
             clauses.push("measured at rest only".to_owned());
         }
-        let word = match (
-            fits.iter().all(|fit| fit.as_it_is == n),
-            fits.iter().all(|fit| fit.all == 0),
-        ) {
-            (true, _) if !clock_is_off => "YES",
-            (_, true) => "NO",
-            _ => "PARTLY",
-        };
-        (word, clauses.join("; "))
+        (trusted(&fits, n, clock_is_off), clauses.join("; "))
     }
 
     /// How late sleeps are, as they are and with remedies.

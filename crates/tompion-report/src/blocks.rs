@@ -518,6 +518,17 @@ pub(crate) struct Key {
 }
 
 impl Key {
+    /// A key without a value.
+    pub(crate) fn of(sign: Sign, look: Look, label: impl Into<String>) -> Self {
+        Self {
+            look,
+            sign,
+            label: label.into(),
+            value: None,
+            series: None,
+        }
+    }
+
     /// Classes of the style sheet.
     pub(crate) fn classes(&self) -> String {
         let kind = match self.sign {

@@ -168,7 +168,7 @@ fn gather_equal(rows: &mut Vec<(String, String)>) {
 fn one_line(name: &str, value: &Tree) -> Option<String> {
     match value {
         Tree::Bool(b) => Some(if *b { "yes" } else { "no" }.to_owned()),
-        Tree::Number(x, integer) => Some(number(name, *x, *integer)),
+        Tree::Number(n) => Some(number(name, n.as_f64()?, !n.is_f64())),
         Tree::Text(s) if name == "shared_by" && !s.is_empty() => Some(cpus(s)),
         Tree::Text(s) if !s.is_empty() => Some(s.clone()),
         Tree::List(items) if !items.is_empty() => {

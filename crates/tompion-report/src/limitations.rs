@@ -8,7 +8,7 @@ use tompion_model::{Status, Storage, format_ns};
 use crate::clock_right::clocks;
 use crate::data::ReportData;
 use crate::environment::emulation;
-use crate::figures::{count, percent, signed_ns};
+use crate::figures::{capital, count, percent, signed_ns};
 
 /// One sentence each.
 pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
@@ -274,11 +274,6 @@ fn blind_spots(data: &ReportData) -> Vec<String> {
 
 /// With a capital and a full stop.
 fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars
-        .next()
-        .map(|c| c.to_uppercase().to_string())
-        .unwrap_or_default();
     let stop = if text.ends_with('.') { "" } else { "." };
-    format!("{first}{}{stop}", chars.as_str())
+    format!("{}{stop}", capital(text))
 }

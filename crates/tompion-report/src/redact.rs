@@ -25,6 +25,7 @@ mod words;
 
 use std::sync::{Arc, Mutex};
 
+use serde::Deserialize;
 use serde_json::Value;
 use tompion_model::{
     Environment, Note, RunRecord, TrialData, json_schema, note_kind, stall_parts, table,
@@ -64,7 +65,8 @@ pub fn redacted(run: Run, vocabulary: Vocabulary) -> Run {
 }
 
 /// What a text is, by the one who wrote the field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Class {
     Exact,
     Time,
@@ -74,23 +76,14 @@ enum Class {
     Load,
     Platform,
     Process,
+    #[serde(alias = "who", alias = "secret", alias = "text")]
     LeftOut,
 }
 
 impl Class {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "exact" => Self::Exact,
-            "time" => Self::Time,
-            "uuid" => Self::Uuid,
-            "harmless" => Self::Harmless,
-            "levels" => Self::Levels,
-            "load" => Self::Load,
-            "platform" => Self::Platform,
-            "process" => Self::Process,
-            "who" | "secret" | "text" => Self::LeftOut,
-            _ => return None,
-        })
+    /// That of what a schema describes; `None` where it has none of these.
+    fn of(schema: &Value) -> Option<Self> {
+        Self::deserialize(schema.get("privacy")?).ok()
     }
 }
 
@@ -142,10 +135,7 @@ impl Redaction {
     fn clean(&mut self, value: &mut Value, schemas: &[&Value], class: Class) {
         let schema = Arc::clone(&self.schema);
         let all = alternatives(&schema, schemas);
-        let own = all
-            .iter()
-            .find_map(|s| Class::named(s.get("privacy")?.as_str()?));
-        let class = own.unwrap_or(class);
+        let class = all.iter().find_map(|s| Class::of(s)).unwrap_or(class);
         match value {
             Value::String(text) => {
                 let is_listed = all.iter().any(|s| lists(s, text));
@@ -310,10 +300,10 @@ mod tests {
         found: &mut Vec<(String, Option<Class>)>,
     ) {
         let all = alternatives(root, &[schema]);
-        let own = all.iter().find_map(|s| s.get("privacy")?.as_str());
-        let class = own.map_or(class, |name| {
-            Some(Class::named(name).unwrap_or_else(|| panic!("{path}: no class {name}")))
-        });
+        for named in all.iter().filter(|s| s.get("privacy").is_some()) {
+            assert!(Class::of(named).is_some(), "{path}: no class {named}");
+        }
+        let class = all.iter().find_map(|s| Class::of(s)).or(class);
         let is = |s: &Value, kind: &str| match s.get("type") {
             Some(Value::String(t)) => t == kind,
             Some(Value::Array(ts)) => ts.iter().any(|t| t == kind),

@@ -163,9 +163,9 @@ impl Verdicts<'_> {
                 .into_iter()
                 .filter(shown)
                 .map(verdict)
-                .map(|(sign, look, words)| key(sign, look, words))
+                .map(|(sign, look, words)| Key::of(sign, look, words))
                 .collect();
-            keys.push(key(Sign::Bar, limits::sign(Outcome::Pass).1, "limit"));
+            keys.push(Key::of(Sign::Bar, limits::sign(Outcome::Pass).1, "limit"));
             Figure {
                 label: format!(
                     "Lateness by {} with the limit of each use: {title}",
@@ -180,16 +180,6 @@ impl Verdicts<'_> {
             }
         };
         panels.chunks(PANELS).enumerate().map(figure).collect()
-    }
-}
-
-fn key(sign: Sign, look: crate::plot::Look, words: &str) -> Key {
-    Key {
-        look,
-        sign,
-        label: words.to_owned(),
-        value: None,
-        series: None,
     }
 }
 

@@ -4,7 +4,6 @@ use tompion_model::{AT_REST, Cell, MethodRow, Way, factor, format_ns};
 use tompion_probe::{method, read_cost};
 use tompion_stats::BlockRange;
 
-use crate::verdict::Finding;
 use crate::verdict::basis::{self, Comparison, Numbered, times};
 use crate::verdict::candidate::Candidate;
 
@@ -74,25 +73,6 @@ pub fn findings(cells: &[Cell]) -> Vec<Candidate> {
     all
 }
 
-fn candidate(
-    cause: &str,
-    wrong: bool,
-    sentence: String,
-    cell: &Cell,
-    (ratio, range): (f64, Option<BlockRange>),
-) -> Candidate {
-    Candidate {
-        cause: cause.to_owned(),
-        wrong,
-        finding: Finding {
-            sentence,
-            cell: cell.factors.clone(),
-            ratio,
-            ratio_range: range.map(|r| [r.low, r.high]),
-        },
-    }
-}
-
 fn compare(a: &Cell, b: &Cell) -> Option<Comparison> {
     let (a, b) = comparable(a, b);
     Comparison::of(a, b, 0.5)
@@ -110,10 +90,13 @@ fn backward_steps(cells: &[Cell]) -> Vec<Candidate> {
             (steps > 0).then(|| {
                 let often = if steps == 1 { "once".to_owned() } else { format!("{steps} times") };
                 let text = format!(
-                    "The clock {clock} ran backwards {often} {}: times taken from it can be negative.",
+                    "The clock {clock} ran backwards {often} {}: times taken from it can be negative",
                     basis::under(cell.factors.level(factor::LOAD))
                 );
-                candidate(&format!("backwards {clock}"), true, text, cell, (steps as f64, None))
+                Candidate {
+                    wrong: true,
+                    ..Candidate::of(format!("backwards {clock}"), cell, &text, (steps as f64, None))
+                }
             })
         })
         .collect()
@@ -125,20 +108,15 @@ fn trapped_counter(cells: &[Cell]) -> Option<Candidate> {
     let counter = bare_counter(cells)?;
     let c = compare(counter, reading(cells, SYSCALL)?)?;
     let text = format!(
-        "Reading the counter ({}) costs {}, {} times a system call ({}): the hypervisor intercepts it.",
+        "Reading the counter ({}) costs {}, {} times a system call ({}): the hypervisor intercepts it",
         counter.factors.level(factor::METHOD),
         c.a_in_words(),
         c.times_in_words(c.ratio),
         c.b_in_words(),
     );
     c.is_larger().then(|| {
-        candidate(
-            "trapped counter",
-            false,
-            text,
-            counter,
-            (c.ratio, c.ratio_range),
-        )
+        let cause = "trapped counter".to_owned();
+        Candidate::of(cause, counter, &text, (c.ratio, c.ratio_range))
     })
 }
 
@@ -152,19 +130,14 @@ fn slow_clock(cells: &[Cell]) -> Option<Candidate> {
             return None;
         }
         let text = format!(
-            "Reading {clock} costs {}, {} times {} ({}): it leaves the vDSO or traps.",
+            "Reading {clock} costs {}, {} times {} ({}): it leaves the vDSO or traps",
             c.a_in_words(),
             c.times_in_words(c.ratio),
             counter.factors.level(factor::METHOD),
             c.b_in_words(),
         );
-        Some(candidate(
-            "slow clock",
-            false,
-            text,
-            cell,
-            (c.ratio, c.ratio_range),
-        ))
+        let cause = "slow clock".to_owned();
+        Some(Candidate::of(cause, cell, &text, (c.ratio, c.ratio_range)))
     })
 }
 
@@ -191,10 +164,11 @@ fn coarse_steps(cells: &[Cell]) -> Vec<Candidate> {
             };
             let clock = cell.factors.level(factor::METHOD);
             let text = format!(
-                "The clock {clock} advances in steps of {}, {multiple} times the cost of reading it: shorter times look alike.",
+                "The clock {clock} advances in steps of {}, {multiple} times the cost of reading it: shorter times look alike",
                 format_ns(unit_ns),
             );
-            (ratio > COARSE).then(|| candidate("coarse steps", false, text, cell, (ratio, range)))
+            let cause = "coarse steps".to_owned();
+            (ratio > COARSE).then(|| Candidate::of(cause, cell, &text, (ratio, range)))
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use tompion_model::{AT_REST, Cell, Factors, factor};
 use tompion_probe::{read_cost, timer_events, wake_up};
 use tompion_stats::ratio_interval;
 
-use crate::verdict::basis::{self, Comparison, LEVEL, name, sentence, times, under};
+use crate::verdict::basis::{self, Comparison, LEVEL, name, times, under};
 use crate::verdict::candidate::Candidate;
 use crate::verdict::profile::quantity_name;
 use crate::verdict::{Finding, clocks};
@@ -90,16 +90,13 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
                 name(&cell.factors),
                 c.times_in_words(c.whole_ratio()),
             );
-            Some(Candidate {
-                cause: format!("{load} {}", kind(&cell.factors)),
-                wrong: false,
-                finding: Finding {
-                    sentence: format!("{}.", sentence(&text)),
-                    cell: cell.factors.clone(),
-                    ratio: c.whole_ratio(),
-                    ratio_range: c.ratio_range.map(|r| [r.low, r.high]),
-                },
-            })
+            let cause = format!("{load} {}", kind(&cell.factors));
+            Some(Candidate::of(
+                cause,
+                cell,
+                &text,
+                (c.whole_ratio(), c.ratio_range),
+            ))
         })
         .collect()
 }
@@ -125,16 +122,8 @@ fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
                 times(periods),
                 percent(share),
             );
-            Some(Candidate {
-                cause: format!("missed {load} {}", kind(&cell.factors)),
-                wrong: false,
-                finding: Finding {
-                    sentence: format!("{}.", sentence(&text)),
-                    cell: cell.factors.clone(),
-                    ratio: periods,
-                    ratio_range: None,
-                },
-            })
+            let cause = format!("missed {load} {}", kind(&cell.factors));
+            Some(Candidate::of(cause, cell, &text, (periods, None)))
         })
         .collect()
 }

@@ -1,7 +1,10 @@
 //! What uses are fit for: how many, with which steps, and up to which limit they fail.
 
 use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict};
+use tompion_assess::wall_clock::wall_clock;
 use tompion_model::format_ns;
+
+use crate::data::ReportData;
 
 use super::steps::{Step, by_number, numbers};
 
@@ -39,6 +42,23 @@ impl Fit {
             false => String::new(),
         }
     }
+}
+
+/// Whether time can be trusted where so many uses have to be fit, in a word.
+pub fn trusted(fits: &[Fit], uses: usize, clock_is_off: bool) -> &'static str {
+    let all = fits.iter().all(|fit| fit.as_it_is == uses);
+    let none = fits.iter().all(|fit| fit.all == 0);
+    match (all, none) {
+        (true, _) if !clock_is_off => "YES",
+        (_, true) => "NO",
+        _ => "PARTLY",
+    }
+}
+
+/// Whether the wall clock is known not to be in step.
+pub fn clock_is_off(data: &ReportData) -> bool {
+    let clock = wall_clock(&data.record().header.environment);
+    clock.is_some_and(|c| c.in_step == Some(false))
 }
 
 /// The remedy with which a verdict passes.

@@ -5,11 +5,10 @@
 
 use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
-use tompion_assess::wall_clock::wall_clock;
 use tompion_model::{AT_REST, Cell, factor};
 
 use super::cause;
-use super::fit::{Fit, taken, tightest, with_figure};
+use super::fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use super::layout::{Body, lay_out, opening, uses_in};
 use super::lines::{CELL, NAME, cut, late_in_words, late_title, table_row, under, use_title};
 use super::steps::{Shown, Step, steps, with};
@@ -101,8 +100,7 @@ impl<'a> Platforms<'a> {
         };
         let fits: Vec<Fit> = (0..self.by_place.places.len()).map(fit).collect();
         let n = uses.len();
-        let clock = wall_clock(&self.data.record().header.environment);
-        let clock_is_off = clock.is_some_and(|c| c.in_step == Some(false));
+        let clock_is_off = clock_is_off(self.data);
         let mut clauses = Vec::new();
         if clock_is_off {
             clauses.push("the clock is not synchronised".to_owned());
@@ -136,15 +134,7 @@ impl<'a> Platforms<'a> {
             [load] => clauses.push(format!("measured {} only", under(load))),
             loads => clauses.push(format!("each in the worst of {} loads", loads.len())),
         }
-        let word = match (
-            fits.iter().all(|fit| fit.as_it_is == n),
-            fits.iter().all(|fit| fit.all == 0),
-        ) {
-            (true, _) if !clock_is_off => "YES",
-            (_, true) => "NO",
-            _ => "PARTLY",
-        };
-        (word, clauses.join("; "))
+        (trusted(&fits, n, clock_is_off), clauses.join("; "))
     }
 
     /// How late the sleep as it is ends, a line for each load.

@@ -2,7 +2,7 @@
 
 use tompion_model::format_ns;
 
-use crate::figures::{count, real};
+use crate::figures::{capital, count, real};
 
 /// Units that names end in.
 const UNITS: [&str; 14] = [
@@ -13,12 +13,7 @@ const UNITS: [&str; 14] = [
 /// `kernel_release` becomes `Kernel release`, `smt_active` `SMT active`; a
 /// unit goes to the value.
 pub(super) fn label(name: &str) -> String {
-    let words = label_lower(name);
-    let mut chars = words.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().chain(chars).collect())
-        .unwrap_or_default()
+    capital(&label_lower(name))
 }
 
 /// The same inside a sentence.

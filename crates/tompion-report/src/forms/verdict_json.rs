@@ -84,9 +84,11 @@ struct UseJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
     /// The worst outcome over the loads.
-    outcome: &'static str,
+    #[schemars(with = "String")]
+    outcome: Outcome,
     /// The same without remedies.
-    as_it_is: &'static str,
+    #[schemars(with = "String")]
+    as_it_is: Outcome,
     /// Under each load.
     by_load: Vec<UnderJson>,
 }
@@ -97,7 +99,8 @@ struct UnderJson {
     /// The load.
     load: String,
     /// `pass`, `with-remedy`, `near-limit`, `inconclusive`, `not-measured` or `fail`.
-    outcome: &'static str,
+    #[schemars(with = "String")]
+    outcome: Outcome,
     /// The remedy that passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
@@ -141,17 +144,6 @@ struct LateJson {
     helps: Vec<bool>,
 }
 
-fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Pass => "pass",
-        Outcome::WithRemedy => "with-remedy",
-        Outcome::NearLimit => "near-limit",
-        Outcome::Inconclusive => "inconclusive",
-        Outcome::NotMeasured => "not-measured",
-        Outcome::Fail => "fail",
-    }
-}
-
 impl VerdictJson {
     fn of(data: &ReportData) -> Self {
         let record = data.record();
@@ -167,14 +159,14 @@ impl VerdictJson {
         let uses = all.iter().take(MOST_USES).map(|p| UseJson {
             name: p.name.clone(),
             place: Some(p.place().trim().to_owned()).filter(|place| !place.is_empty()),
-            outcome: word(p.outcome),
-            as_it_is: word(p.as_it_is),
+            outcome: p.outcome,
+            as_it_is: p.as_it_is,
             by_load: p
                 .by_load
                 .iter()
                 .map(|l| UnderJson {
                     load: l.load.clone(),
-                    outcome: word(l.outcome),
+                    outcome: l.outcome,
                     remedy: l
                         .remedy
                         .as_ref()

@@ -1,58 +1,17 @@
 //! Who held a thread up: of what every kernel has, its name.
 
 use super::names::Names;
-use super::words::MOST_DIGITS;
+use super::words::{MOST_DIGITS, is_among};
 
 /// Kernel threads, softirqs and interrupts that every kernel may have, up to the first `/`, digit
 /// or `-`.
-const KERNEL: [&str; 46] = [
-    "BLOCK",
-    "HI",
-    "HRTIMER",
-    "IRQ_POLL",
-    "NET_RX",
-    "NET_TX",
-    "RCU",
-    "SCHED",
-    "TASKLET",
-    "TIMER",
-    "call_function",
-    "call_function_single",
-    "cpuhp",
-    "deferred_error",
-    "error_apic",
-    "idle_inject",
-    "irq_work",
-    "kauditd",
-    "kcompactd",
-    "khugepaged",
-    "khungtaskd",
-    "kintegrityd",
-    "ksmd",
-    "ksoftirqd",
-    "kswapd",
-    "kthreadd",
-    "kworker",
-    "local_timer",
-    "migration",
-    "oom_reaper",
-    "rcu_exp_gp_kthread_worker",
-    "rcu_exp_par_gp_kthread_worker",
-    "rcu_preempt",
-    "rcu_sched",
-    "rcu_tasks_kthread",
-    "rcu_tasks_rude_kthread",
-    "rcub",
-    "rcuc",
-    "rcuop",
-    "reschedule",
-    "spurious_apic",
-    "swapper",
-    "thermal_apic",
-    "threshold_apic",
-    "watchdogd",
-    "x86_platform_ipi",
-];
+const KERNEL: &str = "\
+    BLOCK HI HRTIMER IRQ_POLL NET_RX NET_TX RCU SCHED TASKLET TIMER call_function \
+    call_function_single cpuhp deferred_error error_apic idle_inject irq_work kauditd \
+    kcompactd khugepaged khungtaskd kintegrityd ksmd ksoftirqd kswapd kthreadd kworker \
+    local_timer migration oom_reaper rcu_exp_gp_kthread_worker rcu_exp_par_gp_kthread_worker \
+    rcu_preempt rcu_sched rcu_tasks_kthread rcu_tasks_rude_kthread rcub rcuc rcuop \
+    reschedule spurious_apic swapper thermal_apic threshold_apic watchdogd x86_platform_ipi";
 
 impl Names {
     /// What held a thread up: a thread of the kernel, an interrupt, or somebody's process, with
@@ -72,7 +31,7 @@ impl Names {
         let is_time = name.strip_suffix(" s").is_some_and(|n| {
             n.starts_with(['+', '-']) && n.len() <= 14 && n.parse::<f64>().is_ok_and(f64::is_finite)
         });
-        match is_time || (KERNEL.contains(&stem) && !self.is_private(name)) {
+        match is_time || (is_among(KERNEL, stem) && !self.is_private(name)) {
             true => format!("{}{id}", self.clean(name)),
             false => format!("{}{id}", self.numbered("process", name)),
         }

@@ -60,13 +60,8 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 fn figures<'a>(panels: &[Panel]) -> Vec<Figure<'a>> {
     let values = plot::range_plot::range(panels.iter());
     let figure = |panel: &Panel| -> Figure<'a> {
-        let key = |(own, words): (bool, &str)| Key {
-            look: plot::range_plot::look(own),
-            sign: Sign::Line,
-            label: words.to_owned(),
-            value: None,
-            series: None,
-        };
+        let key =
+            |(own, words): (bool, &str)| Key::of(Sign::Line, plot::range_plot::look(own), words);
         let marked = panel.rungs.iter().filter_map(|r| {
             let why = r.marked.as_ref()?;
             Some(format!("* {}: {why}", r.label))

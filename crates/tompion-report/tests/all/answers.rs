@@ -54,10 +54,8 @@ fn this_machine_stands_among_the_published_ones() {
         names,
         ["rdtsc", "Host OS", "Xen", "QEMU", "ESXi", "VirtualBox"]
     );
-    assert_eq!(
-        (tsc[0]["median_ns"].as_f64(), tsc[0]["max_ns"].as_f64()),
-        (Some(25.0), Some(90.0))
-    );
+    assert_eq!(tsc[0]["median_ns"], 25.0);
+    assert_eq!(tsc[0]["max_ns"], 90.0);
     // Kirova 2019, Table 1: TSC, host, idle.
     assert_eq!(tsc[1]["median_ns"].as_f64(), Some(17.2));
     assert_eq!(panels[1]["rungs"][0]["platform"], "usleep, 100 µs");
@@ -92,10 +90,7 @@ fn the_packet_budget_follows_from_medians() {
     // 200 reads of 25 ns and 55 us: 60 us a packet.
     let rate = budget["packets_per_second"]["value"].as_f64().unwrap();
     assert!((rate - 1e9 / 60_000.0).abs() < 1e-6);
-    assert_eq!(
-        budget["rates"][1]["reads_that_fit"]["value"].as_f64(),
-        Some(480.0)
-    );
+    assert_eq!(budget["rates"][1]["reads_that_fit"]["value"], 480.0);
     let page = html(&report);
     has(&page, &["16\u{202f}700", "200 Mbit/s"]);
 }
@@ -162,10 +157,7 @@ fn drift_and_steps_of_the_clocks_are_told() {
         .as_f64()
         .unwrap();
     assert!((drift + 30.0).abs() < 1e-9, "{drift}");
-    assert_eq!(
-        clock["counter_against_raw"]["rate_hz"].as_f64(),
-        Some(2.5e9)
-    );
+    assert_eq!(clock["counter_against_raw"]["rate_hz"], 2.5e9);
     assert_eq!(clock["steps"][0]["step_ns"], 5_000_000);
     let page = html(&report);
     for told in [

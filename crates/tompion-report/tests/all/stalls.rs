@@ -32,19 +32,14 @@ fn time_lost_by_cause_adds_up_over_trials() {
     let report = report_of(&two_trials());
     let s = &json(&report)["cells"][0]["stalls"];
     assert_eq!(s["lost_ns"], 40_040_000);
-    assert_eq!(
-        (&s["stalls"], &s["longest_ns"]),
-        (&json!(2), &json!(30_000_000.0))
-    );
+    assert_eq!(s["stalls"], 2);
+    assert_eq!(s["longest_ns"], 30_000_000.0);
     let preempted = &s["causes"][0];
-    assert_eq!(
-        (&preempted["cause"], &preempted["by"], &preempted["lost_ns"]),
-        (&json!("preempted"), &json!("hog[7]"), &json!(40_000_000))
-    );
-    assert_eq!(
-        (&preempted["parts"], &preempted["longest_ns"]),
-        (&json!(2), &json!(30_000_000))
-    );
+    assert_eq!(preempted["cause"], "preempted");
+    assert_eq!(preempted["by"], "hog[7]");
+    assert_eq!(preempted["lost_ns"], 40_000_000);
+    assert_eq!(preempted["parts"], 2);
+    assert_eq!(preempted["longest_ns"], 30_000_000);
     let lost: u64 = s["causes"]
         .as_array()
         .unwrap()

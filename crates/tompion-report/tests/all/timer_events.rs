@@ -134,10 +134,8 @@ fn warm_up_is_no_part_of_the_series() {
     late[3] = 99_000;
     let key = timer_key("timerfd", "100us", "grid", "idle");
     let f = figures(&report_of(&[on_grid(key, 0, 100_000, 5, &late)]));
-    assert_eq!(
-        (&f["events"], &f["largest_tie_ns"]),
-        (&json!(45), &json!(1_000.0))
-    );
+    assert_eq!(f["events"], 45);
+    assert_eq!(f["largest_tie_ns"], 1_000.0);
     assert_eq!(f["mean_interval_ns"], 100_000.0);
 }
 
@@ -150,10 +148,8 @@ fn a_trial_that_outgrew_its_storage_says_why_it_has_no_figures() {
     (trial.1, trial.0.storage) = (data, storage);
     let report = report_of(&[trial]);
     let f = figures(&report);
-    assert_eq!(
-        (&f["trials"], &f["mean_interval_ns"]),
-        (&json!(0), &Value::Null)
-    );
+    assert_eq!(f["trials"], 0);
+    assert_eq!(f["mean_interval_ns"], Value::Null);
     assert!(
         f["trials_without_figures"][0]
             .as_str()
