@@ -63,15 +63,16 @@ MACHINES = {
 }
 
 
-def check(program, name, directory):
-    """`tompion check` of one of them; what it printed."""
+def check(program, name, directory, more={}):
+    """`tompion check` of one of them, with more that is planted; what it printed."""
     _, plants, environment = MACHINES[name]
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "environment.json"
     file.write_text(json.dumps(environment))
     command = [program, "check", "--seed", "1", "--out", directory / "run"]
     done = subprocess.run(
-        command, env=os.environ | plants | {"PLANTED_ENVIRONMENT": str(file)}, capture_output=True, text=True, timeout=60
+        command, env=os.environ | plants | more | {"PLANTED_ENVIRONMENT": str(file)}, capture_output=True, text=True,
+        timeout=60
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -97,3 +97,34 @@ def test_the_verdicts_of_a_well_kept_machine_are_passes_and_each_fault_costs_som
     assert {use for use, _ in fails("host")} >= {"voip", "game-128hz", "audio-48k-64", "control-1khz"}
     # Timer slack is what a step mends.
     assert ("control-1khz", "idle") in ends("slack", "with-remedy") - ends("nothing", "with-remedy")
+
+
+def test_what_fails_at_rest_only_where_a_neighbour_held_samples_up_is_inconclusive(checked, tmp_path):
+    """Where something watched which samples those are; it stands where nothing did, beside a load, and where the machine
+    is too late by itself."""
+
+    def judged(run):
+        profiles = json.loads(tompion("report", run, "--json", check=0).stdout)["assessment"]["profiles"]
+        return {(use["name"], load["load"]): load for use in profiles for load in use["by_load"]}
+
+    screen = check(planted(), "neighbour", tmp_path, {"PLANTED_WATCHED": "1"})
+    print(screen)
+    unseen, watched = judged(checked("neighbour") / "run"), judged(tmp_path / "run")
+    failed = {pair for pair, verdict in unseen.items() if verdict["outcome"] == "fail"}
+    taken_back = {pair for pair in failed if watched[pair]["outcome"] == "inconclusive"}
+    # A sleep in twenty ends 4 ms late; all others within 14 us.
+    late_by_the_neighbour = {"game-128hz", "audio-48k-64", "control-1khz", "pacing-300m"}
+    assert taken_back == {(use, "idle") for use in late_by_the_neighbour}
+    assert {pair for pair, verdict in watched.items() if verdict["outcome"] == "fail"} == failed - taken_back
+    assert {use for use, load in failed - taken_back if load == "idle"} == {
+        "pacing-1g", "pacing-10g", "pacing-100g", "packet-scheduler-12us"
+    }
+    assert {use for use, load in failed - taken_back if load == "busy"} >= late_by_the_neighbour
+    for pair in taken_back:
+        assert watched[pair]["reason"] == "fails only where other programs ran (transcode 50 %)", watched[pair]
+        assert unseen[pair]["reason"] == (
+            "other programs ran meanwhile (transcode 50 %), and nothing watched which samples they held up"
+        ), unseen[pair]
+    for use in ("128 Hz game server", "audio (64 frames)"):
+        [line] = [line for line in screen_of(screen) if line.startswith(use)]
+        assert re.search(r"inconclusive +FAIL", line), screen

@@ -6,12 +6,16 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use tompion_cause::{Cause, Source};
-use tompion_model::{CpuUse, Environment, Mark, ProgramUse};
+use tompion_model::{
+    CpuUse, Environment, EvidenceItem, Mark, Observation, ObservedReason, ProgramUse, Sample,
+};
 
 /// A file of JSON whose keys take the place of those of the real machine's description.
 const ENVIRONMENT: &str = "PLANTED_ENVIRONMENT";
 /// The name of another program that keeps one of two CPUs busy.
 const OTHER: &str = "PLANTED_OTHER";
+/// Set where something watches which samples others hold up, as on most machines.
+const WATCHED: &str = "PLANTED_WATCHED";
 /// So long the host stops all of the machine, in milliseconds, once in `PAUSED_EACH`.
 const PAUSE: &str = "PLANTED_PAUSE_MS";
 /// How late a sleep usually ends, in nanoseconds.
@@ -32,6 +36,8 @@ const PAUSED_EACH: Duration = Duration::from_millis(1500);
 /// A sleep waits for a neighbour once in so many times, for so many nanoseconds.
 const WAITS: u64 = 20;
 const WAITS_NS: u64 = 4_000_000;
+/// The mark of such a sleep.
+const HELD_UP: Mark = Mark::Disturbed(Cause::Preempted, Source::Event);
 
 /// What is planted.
 pub struct Plants {
@@ -39,6 +45,7 @@ pub struct Plants {
     sleep_ns: u64,
     slack_ns: u64,
     other: Option<String>,
+    is_watched: bool,
     stalls: Vec<StallsBeside>,
 }
 
@@ -86,6 +93,7 @@ impl Plants {
             sleep_ns: number(SLEEP, 55_000.0) as u64,
             slack_ns: number(SLACK, 0.0) as u64,
             other: std::env::var(OTHER).ok(),
+            is_watched: std::env::var_os(WATCHED).is_some(),
             stalls: stalls_beside(),
         }
     }
@@ -119,7 +127,26 @@ impl Plants {
     /// What a neighbour adds to the `i`th sleep, with the mark that it then has.
     pub fn waited(&self, i: u64) -> Option<(u64, Mark)> {
         let waits = self.other.is_some() && i.is_multiple_of(WAITS);
-        waits.then_some((WAITS_NS, Mark::Disturbed(Cause::Preempted, Source::Event)))
+        waits.then_some((WAITS_NS, HELD_UP))
+    }
+
+    /// What was watched beside these samples.
+    pub fn observation(&self, samples: &[Sample]) -> Option<Observation> {
+        let held_up = samples.iter().filter(|s| s.mark == HELD_UP).count();
+        let reason = ObservedReason {
+            cause: Cause::Preempted,
+            samples: held_up as u64,
+            by_events: true,
+        };
+        self.is_watched.then(|| Observation {
+            evidence: vec![EvidenceItem {
+                name: "planted turns of the thread".to_owned(),
+                missing: None,
+            }],
+            steal_is_accounted: true,
+            marked: (held_up > 0).then_some(reason).into_iter().collect(),
+            ..Observation::default()
+        })
     }
 
     /// Stalls of a loop besides the kernel's own: when, how long, why and by whom.
