@@ -84,11 +84,9 @@ struct UseJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
     /// The worst outcome over the loads.
-    #[schemars(with = "String")]
-    outcome: Outcome,
+    outcome: &'static str,
     /// The same without remedies.
-    #[schemars(with = "String")]
-    as_it_is: Outcome,
+    as_it_is: &'static str,
     /// Under each load.
     by_load: Vec<UnderJson>,
 }
@@ -99,8 +97,7 @@ struct UnderJson {
     /// The load.
     load: String,
     /// `pass`, `with-remedy`, `near-limit`, `inconclusive`, `not-measured` or `fail`.
-    #[schemars(with = "String")]
-    outcome: Outcome,
+    outcome: &'static str,
     /// The remedy that passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
@@ -144,6 +141,17 @@ struct LateJson {
     helps: Vec<bool>,
 }
 
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "pass",
+        Outcome::WithRemedy => "with-remedy",
+        Outcome::NearLimit => "near-limit",
+        Outcome::Inconclusive => "inconclusive",
+        Outcome::NotMeasured => "not-measured",
+        Outcome::Fail => "fail",
+    }
+}
+
 impl VerdictJson {
     fn of(data: &ReportData) -> Self {
         let record = data.record();
@@ -159,14 +167,14 @@ impl VerdictJson {
         let uses = all.iter().take(MOST_USES).map(|p| UseJson {
             name: p.name.clone(),
             place: Some(p.place().trim().to_owned()).filter(|place| !place.is_empty()),
-            outcome: p.outcome,
-            as_it_is: p.as_it_is,
+            outcome: word(p.outcome),
+            as_it_is: word(p.as_it_is),
             by_load: p
                 .by_load
                 .iter()
                 .map(|l| UnderJson {
                     load: l.load.clone(),
-                    outcome: l.outcome,
+                    outcome: word(l.outcome),
                     remedy: l
                         .remedy
                         .as_ref()
