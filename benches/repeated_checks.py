@@ -1,6 +1,6 @@
 """How often a check decides, and how often it is wrong: many of them against one long run.
 
-    python benches/repeated_checks.py DIR [--checks 10] [--every 15m] [--quick] [--long 30m]
+    python benches/repeated_checks.py DIR [--checks 10] [--every 15m] [--quick] [--long 30m] [--program FILE]
 
 Measures what is not in DIR yet, so that a series may be broken off and gone on with: default checks
 that begin so long after one another (`--quick` for quick ones), and a long check between them.
@@ -31,18 +31,18 @@ def span(text):
     return int(number) * SECONDS[unit]
 
 
-def check(directory, *options):
+def check(program, directory, *options):
     """A check that keeps its run there; one that is there already is not measured again."""
     if not (directory / "run.json").exists():
-        command = [str(TOMPION), "check", "--quiet", "--out", str(directory), *options]
+        command = [str(program), "check", "--quiet", "--out", str(directory), *options]
         began = time.monotonic()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         print(f"{directory.name}: {time.monotonic() - began:.1f} s", flush=True)
 
 
-def pairs(directory):
+def pairs(program, directory):
     """Each use under each load."""
-    command = [str(TOMPION), "report", str(directory), "--format", "verdict-json"]
+    command = [str(program), "report", str(directory), "--format", "verdict-json"]
     told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return {(use["name"], under["load"]): under for use in told["uses"] for under in use["by_load"]}
 
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--every", type=span, default="15m")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--long", default="30m")
+    parser.add_argument("--program", type=Path, default=TOMPION, help="what checks and reports")
     chosen = parser.parse_args()
     kind, options = ("quick", ["--quick"]) if chosen.quick else ("default", [])
     chosen.directory.mkdir(parents=True, exist_ok=True)
@@ -75,18 +76,18 @@ def main():
     for number, directory in enumerate(checks):
         began = time.monotonic()
         new = not (directory / "run.json").exists()
-        check(directory, *options)
-        if number == len(checks) // 2 - 1:
-            check(long_run, "--duration", chosen.long)
+        check(chosen.program, directory, *options)
+        if number == max(1, len(checks) // 2) - 1:
+            check(chosen.program, long_run, "--duration", chosen.long)
         if new and directory != checks[-1]:
             time.sleep(max(0, chosen.every - (time.monotonic() - began)))
 
-    truth = pairs(long_run)
+    truth = pairs(chosen.program, long_run)
     asked = [pair for pair, under in truth.items() if known(under)]
     print(f"\n{len(truth)} pairs, of which {len(asked)} are known by the long run and not within 25 % of their limit")
     shares, verdicts, wrong = [], 0, []
     for directory in checks:
-        told = pairs(directory)
+        told = pairs(chosen.program, directory)
         decided = [pair for pair in asked if pair in told and told[pair]["outcome"] in DECIDED]
         missed = [f"{use} {load}" for use, load in asked if (use, load) not in decided]
         shares.append(len(decided) / max(1, len(asked)))

@@ -116,7 +116,7 @@ def runs():
         for i in range(8):
             put(target, f"description-{i}", bytes([UNFINISHED]) + change(TEXT, UNLISTED, 0, struct.pack("<H", i) + short("other")))
             put(target, f"number-of-a-description-{i}",
-                bytes([UNFINISHED]) + change(NUMBER, UNLISTED, 0, struct.pack("<HB", i, 4) + number(EDGES[i])))
+                bytes([UNFINISHED | REPORTED]) + change(NUMBER, UNLISTED, 0, struct.pack("<HB", i, 4) + number(EDGES[i])))
         put(target, "escape-in-a-text", bytes([SMALL]) + change(TEXT, RUN_JSON, 0, b"\7\0" + short("\x1b[2Jx\n")))
     hostile = {
         "missed-2-32": parquet(missed=pa.array(np.array([0] * 35 + [2**32 - 1] * 5, np.uint32))),

@@ -33,7 +33,7 @@ pub struct Target {
     pub run: fn(&[u8]),
 }
 
-/// The longest that one input may take.
+/// The longest that one input may take: CPU time under libFuzzer.
 pub const LONGEST: Duration = Duration::from_secs(5);
 
 /// Memory that one input may take, in bytes, beside what the process has when it begins.

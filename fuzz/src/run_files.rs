@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 use std::sync::OnceLock;
 
 use flate2::read::GzDecoder;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tompion_model::{
     Design, Environment, Factors, Findings, Mark, Measurement, RunHeader, Sample, StallPart,
     Stalls, Status, Storage, TrialData, TrialDraft, factor, stall_parts,
@@ -21,6 +21,15 @@ use crate::scratch;
 
 /// The longest run that is tried, all files together, in bytes.
 const MOST_BYTES: usize = 1 << 20;
+
+/// A run's bytes are changed in so many places at most, and all other changes are of numbers and texts, which leave files
+/// whole: most changes of bytes have a file refused, and what lies behind is never read.
+const MOST_DAMAGES: usize = 2;
+
+/// Changes of a number and of a text, of all kinds of changes.
+const OTHER_NUMBER: u8 = 8;
+const OTHER_TEXT: u8 = 9;
+const KINDS: u8 = 12;
 
 /// A run's files by their names below its directory.
 #[derive(Clone, Debug, Default)]
@@ -213,14 +222,25 @@ impl RunFiles {
     pub fn of(input: &mut Input<'_>) -> Self {
         let all = bases();
         let mut run = all[input.below(all.len())].clone();
+        let mut damages = 0;
         while !input.is_empty() {
-            run.change(input);
+            let mut what = input.byte();
+            if !matches!(what % KINDS, OTHER_NUMBER | OTHER_TEXT) {
+                damages += 1;
+                if damages > MOST_DAMAGES {
+                    what = if what.is_multiple_of(2) {
+                        OTHER_NUMBER
+                    } else {
+                        OTHER_TEXT
+                    };
+                }
+            }
+            run.change(what, input);
         }
         run
     }
 
-    fn change(&mut self, input: &mut Input<'_>) {
-        let what = input.byte();
+    fn change(&mut self, what: u8, input: &mut Input<'_>) {
         let chosen = input.below(self.files.len());
         let Some((name, content)) = self.files.iter_mut().nth(chosen) else {
             return;
@@ -233,7 +253,7 @@ impl RunFiles {
         } else {
             content.len() - place
         };
-        match what % 12 {
+        match what % KINDS {
             0 => {
                 if let Some(byte) = content.get_mut(at) {
                     *byte ^= 1 << input.below(8);
@@ -264,8 +284,8 @@ impl RunFiles {
                 content.extend(again);
             }
             7 => *content = input.rest().to_vec(),
-            8 => self.change_number(&name, input),
-            9 => self.change_text(&name, input),
+            OTHER_NUMBER => self.change_number(&name, what & 0x80 != 0, input),
+            OTHER_TEXT => self.change_text(&name, input),
             10 => {
                 self.files.remove(&name);
             }
@@ -282,36 +302,42 @@ impl RunFiles {
     }
 
     /// Puts another number in place of one of `run.json`, or of the description of a trial in that
-    /// file.
-    fn change_number(&mut self, file: &str, input: &mut Input<'_>) {
+    /// file; or of all that have its name.
+    fn change_number(&mut self, file: &str, all_of_its_name: bool, input: &mut Input<'_>) {
         let chosen = usize::from(input.u16());
-        let number = match input.below(8) {
-            0 => serde_json::json!(input.integer() as f64),
-            1 => serde_json::json!(1e308),
-            2 => serde_json::json!(u64::MAX),
-            3 => serde_json::json!(input.unsigned()),
-            _ => serde_json::json!(input.integer()),
-        };
-        self.change_record(file, |record| {
-            let mut all = Vec::new();
-            leaves(record, &Value::is_number, &mut all);
-            let count = all.len().max(1);
-            if let Some(value) = all.into_iter().nth(chosen % count) {
-                *value = number;
-            }
-        });
+        let (how, other) = (input.below(8), input.integer());
+        let change = |value: &mut Value| *value = other_number(value, how, other);
+        self.change_leaves(file, &Value::is_number, chosen, all_of_its_name, change);
     }
 
     /// Puts another text there.
     fn change_text(&mut self, file: &str, input: &mut Input<'_>) {
         let chosen = usize::from(input.u16());
         let text = input.text();
+        let change = |value: &mut Value| *value = text.as_str().into();
+        self.change_leaves(file, &Value::is_string, chosen, false, change);
+    }
+
+    /// Changes one of the values that are so, or all that have its name.
+    fn change_leaves(
+        &mut self,
+        file: &str,
+        wanted: &dyn Fn(&Value) -> bool,
+        chosen: usize,
+        all_of_its_name: bool,
+        change: impl Fn(&mut Value),
+    ) {
         self.change_record(file, |record| {
             let mut all = Vec::new();
-            leaves(record, &Value::is_string, &mut all);
-            let count = all.len().max(1);
-            if let Some(value) = all.into_iter().nth(chosen % count) {
-                *value = text.into();
+            leaves(record, "", wanted, &mut all);
+            let chosen = chosen % all.len().max(1);
+            let Some(name) = all.get(chosen).map(|(name, _)| name.clone()) else {
+                return;
+            };
+            for (i, (of, value)) in all.into_iter().enumerate() {
+                if i == chosen || (all_of_its_name && of == name) {
+                    change(value);
+                }
             }
         });
     }
@@ -339,21 +365,37 @@ impl RunFiles {
     /// right, as somebody would who knows the format.
     pub fn put_repaired(mut self, directory: &Path) {
         self.put(directory);
-        self.repair(directory);
-        if let Some(content) = self.files.get(RUN_FILE) {
-            fs::write(directory.join(RUN_FILE), content).expect("a file");
+        self.repair_descriptions(directory);
+        self.repair_record(directory);
+    }
+
+    /// Makes the checksums right that stand in the descriptions of trials, and those of the descriptions.
+    fn repair_descriptions(&mut self, directory: &Path) {
+        let described = |content: &Vec<u8>| value_of(content, DESCRIPTION);
+        let names: Vec<String> = self.files.keys().cloned().collect();
+        for name in names {
+            let Some(content) = self.files.get_mut(&name) else {
+                continue;
+            };
+            let Some(at) = described(content) else {
+                continue;
+            };
+            if let Ok(mut trial) = serde_json::from_slice(&content[at.text.clone()]) {
+                repair_tables(&mut trial, directory);
+                at.replace(content, &serde_json::to_vec(&trial).expect("JSON"));
+            }
+            if let Some(at) = described(content)
+                && let Some(sum_at) = value_of(content, DESCRIPTION_SUM)
+            {
+                let sum = format!("{:08x}", crc32fast::hash(&content[at.text]));
+                sum_at.replace(content, sum.as_bytes());
+            }
+            self.put_one(directory, &name);
         }
     }
 
-    fn repair(&mut self, directory: &Path) {
-        for content in self.files.values_mut() {
-            if let Some(described) = value_of(content, DESCRIPTION)
-                && let Some(at) = value_of(content, DESCRIPTION_SUM)
-            {
-                let sum = format!("{:08x}", crc32fast::hash(&content[described.text]));
-                at.replace(content, sum.as_bytes());
-            }
-        }
+    /// The same for what stands in `run.json`.
+    fn repair_record(&mut self, directory: &Path) {
         let seals: BTreeMap<String, (usize, String)> = self
             .files
             .iter()
@@ -375,12 +417,7 @@ impl RunFiles {
             }
             let trials = record.get_mut("trials").and_then(Value::as_array_mut);
             for trial in trials.into_iter().flatten() {
-                let tables = trial.get_mut("tables").and_then(Value::as_object_mut);
-                for (name, at) in tables.into_iter().flatten() {
-                    if let Some(sum) = table_checksum(directory, name, at) {
-                        at["crc32"] = sum.into();
-                    }
-                }
+                repair_tables(trial, directory);
             }
             if let Some(record) = record.as_object_mut() {
                 record.remove("crc32");
@@ -393,20 +430,28 @@ impl RunFiles {
                 *content = format!("{body},\n  \"crc32\": \"{sum:08x}\"\n}}\n").into_bytes();
             }
         }
+        self.put_one(directory, RUN_FILE);
     }
 
     /// Writes all of it below a directory that is there.
     pub fn put(&self, directory: &Path) {
-        for (name, content) in &self.files {
-            let path = directory.join(name);
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).expect("a directory");
-            }
-            fs::write(&path, content).expect("a file");
-            if let Some(length) = self.sparse.get(name) {
-                let file = File::options().write(true).open(&path).expect("a file");
-                file.set_len(content.len() as u64 + length).expect("a hole");
-            }
+        for name in self.files.keys() {
+            self.put_one(directory, name);
+        }
+    }
+
+    fn put_one(&self, directory: &Path, name: &str) {
+        let Some(content) = self.files.get(name) else {
+            return;
+        };
+        let path = directory.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).expect("a directory");
+        }
+        fs::write(&path, content).expect("a file");
+        if let Some(length) = self.sparse.get(name) {
+            let file = File::options().write(true).open(&path).expect("a file");
+            file.set_len(content.len() as u64 + length).expect("a hole");
         }
     }
 }
@@ -443,9 +488,12 @@ fn value_of(content: &[u8], key: &[u8]) -> Option<Place> {
 impl Place {
     /// Puts another value there, and makes the lengths right.
     fn replace(self, content: &mut Vec<u8>, value: &[u8]) {
-        let part = |i: usize| (value.len() >> (7 * i)) as u8 & 0x7f;
-        // A number may take more bytes than it needs.
-        let length = [part(0) | 0x80, part(1) | 0x80, part(2)];
+        let (mut length, mut rest) = (Vec::new(), value.len());
+        while rest > 0x7f {
+            length.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        length.push(rest as u8);
         let more = (length.len() + value.len()).wrapping_sub(self.text.end - self.length_at);
         let all = length.into_iter().chain(value.iter().copied());
         content.splice(self.length_at..self.text.end, all);
@@ -455,6 +503,16 @@ impl Place {
         {
             let footer = u32::from_le_bytes(*word).wrapping_add(more as u32);
             *word = footer.to_le_bytes();
+        }
+    }
+}
+
+/// Makes the checksums of a trial's tables right.
+fn repair_tables(trial: &mut Value, directory: &Path) {
+    let tables = trial.get_mut("tables").and_then(Value::as_object_mut);
+    for (name, at) in tables.into_iter().flatten() {
+        if let Some(sum) = table_checksum(directory, name, at) {
+            at["crc32"] = sum.into();
         }
     }
 }
@@ -470,19 +528,117 @@ fn table_checksum(directory: &Path, name: &str, at: &Value) -> Option<String> {
     is_inside.then(|| tompion_store::fuzz::table_checksum(&path, name, group, rows).ok())?
 }
 
-/// The parts of a value that are so, in their order.
+/// Another number in place of one. Mostly of its kind: what has a sign or a fraction where none may be is refused before
+/// anything is done with it. `other` is one of any kind.
+fn other_number(was: &Value, how: usize, other: i64) -> Value {
+    let Some(was) = was.as_u64() else {
+        return match how {
+            1 => json!(1e308),
+            2 => json!(u64::MAX),
+            3 => json!(other.cast_unsigned()),
+            4 => json!(other),
+            5 => json!(-was.as_f64().unwrap_or(0.0)),
+            _ => json!(other as f64),
+        };
+    };
+    match how {
+        0 | 2 => json!(u64::MAX),
+        // Larger by a power of two.
+        1 => json!(was.max(1).saturating_mul(1 << (other & 63))),
+        3 => json!(other.cast_unsigned()),
+        4 => json!(other),
+        5 => json!(was.wrapping_add(1)),
+        6 => json!(other as f64),
+        _ => json!(other.unsigned_abs()),
+    }
+}
+
+/// The parts of a value that are so, in their order, each with its name: the nearest key. What itself has none is called
+/// `name`.
 fn leaves<'v>(
     value: &'v mut Value,
+    name: &str,
     wanted: &dyn Fn(&Value) -> bool,
-    found: &mut Vec<&'v mut Value>,
+    found: &mut Vec<(String, &'v mut Value)>,
 ) {
     if wanted(value) {
-        found.push(value);
+        found.push((name.to_owned(), value));
         return;
     }
     match value {
-        Value::Array(all) => all.iter_mut().for_each(|v| leaves(v, wanted, found)),
-        Value::Object(all) => all.values_mut().for_each(|v| leaves(v, wanted, found)),
+        Value::Array(all) => all.iter_mut().for_each(|v| leaves(v, name, wanted, found)),
+        Value::Object(all) => all
+            .iter_mut()
+            .for_each(|(name, v)| leaves(v, name, wanted, found)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tompion_store::Run;
+
+    fn opened(run: RunFiles) -> tompion_store::Result<Run> {
+        let place = scratch::directory();
+        run.put_repaired(place.path());
+        let opened = Run::open(place.path())?;
+        for trial in &opened.record().trials {
+            opened.data(trial)?;
+        }
+        Ok(opened)
+    }
+
+    #[test]
+    fn sound_runs_stay_so_when_they_are_repaired() {
+        for run in bases() {
+            let trials = opened(run.clone()).expect("sound").record().trials.len();
+            assert!(trials > 0);
+        }
+    }
+
+    #[test]
+    fn what_an_unlisted_trial_says_of_itself_is_read_however_it_is_changed() {
+        let unlisted = |run: &RunFiles| {
+            let (listed, run) = (&run.files[RUN_FILE], run.clone());
+            let listed: Value = serde_json::from_slice(listed).expect("JSON");
+            let listed = listed["trials"].as_array().expect("trials").len();
+            let found = opened(run).expect("sound").record().trials.clone();
+            found[listed..].to_vec()
+        };
+        let mut run = bases()[1].clone();
+        let before = unlisted(&run);
+        assert_eq!(before.len(), 2);
+        let described = run
+            .files
+            .iter()
+            .filter(|(_, c)| value_of(c, DESCRIPTION).is_some());
+        let mut names = described.map(|(name, _)| name.clone());
+        let last = names.next_back().expect("one");
+        run.change_leaves(&last, &|v| v.as_u64() == Some(100_000), 0, false, |v| {
+            *v = json!(77)
+        });
+        assert_eq!(
+            (before[1].duration_ns, unlisted(&run)[1].duration_ns),
+            (100_000, 77)
+        );
+    }
+
+    #[test]
+    fn a_number_takes_the_place_of_one_or_of_all_of_its_name() {
+        let count = |all_of_its_name| {
+            let mut run = bases()[0].clone();
+            run.change_leaves(
+                RUN_FILE,
+                &|v| v.as_u64() == Some(100_000),
+                0,
+                all_of_its_name,
+                |v| *v = json!(u64::MAX),
+            );
+            let text = String::from_utf8_lossy(&run.files[RUN_FILE]).into_owned();
+            text.matches(&u64::MAX.to_string()).count()
+        };
+        assert_eq!(count(false), 1);
+        assert_eq!(count(true), 4, "two trials of two cells");
     }
 }

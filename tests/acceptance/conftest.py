@@ -167,6 +167,7 @@ CONCURRENT = {
     # In virtual time.
     "test_planted_machines": "all",
     "test_decided": "all",
+    "test_repeated_checks": "all",
     "test_hostile_runs": "all",
     "test_hostile_programs": "all",
     "test_known_series": "all",
@@ -419,7 +420,7 @@ FULL = {
     "test_a_lab_of_two_hundred_cells_is_measured_and_read",
     # Seventy-five seconds: the quick one shows the same way from command to page.
     "test_from_command_to_page_it_takes_no_longer_than_promised[default]",
-    # Seven minutes of measuring: that only what is far from its limit has company is a unit test.
+    # Six minutes of measuring: that only what is far from its limit has company is a unit test.
     "test_company_moves_a_judged_quantile_by_little",
     # That a true effect is found, and none where there is none, is seen in virtual time.
     "test_a_neighbour_that_is_stopped_and_continued_takes_its_share_of_the_cpu",
