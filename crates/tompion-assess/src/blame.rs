@@ -69,14 +69,19 @@ impl Culprit {
         }
     }
 
+    /// Whether nothing was shown to pass without it.
+    pub fn is_unshown(&self) -> bool {
+        matches!(self, Self::Mended { passes: 0, .. })
+    }
+
     /// Whether it takes the CPU, behind which nobody sees how the machine would sleep.
     fn takes(&self) -> bool {
         matches!(self, Self::Host { .. } | Self::Quota | Self::Programs(_))
     }
 }
 
-/// What is at fault on the machine of which this was seen, by its verdicts: faults first, and what costs most of the
-/// verdicts. Nothing where no use fails, and no part.
+/// What is at fault on the machine of which this was seen, by its verdicts: faults first, of these what is
+/// shown, and of that what costs most of the verdicts. Nothing where no use fails, and no part.
 pub fn culprits(seen: &Seen<'_>, profiles: &[&ProfileVerdict]) -> Vec<Culprit> {
     let mut suspects = Suspects {
         emulated: seen.environment.virtualization.emulated.as_deref(),
@@ -287,7 +292,11 @@ impl Suspects<'_> {
             };
             found.push((culprit, self.limits.verdicts));
         }
-        found.sort_by_key(|(culprit, costs)| (!culprit.is_fault(), Reverse(*costs)));
+        let rank = |(culprit, costs): &(Culprit, usize)| {
+            let is_fault = culprit.is_fault();
+            (!is_fault, culprit.is_unshown(), Reverse(*costs))
+        };
+        found.sort_by_key(rank);
         found.into_iter().map(|(culprit, _)| culprit).collect()
     }
 }

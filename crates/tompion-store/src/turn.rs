@@ -44,7 +44,8 @@ impl Turn {
 
     /// Whether a process has it just now; `None` where the file system knows no locks.
     pub(super) fn is_taken(directory: &Directory) -> Option<bool> {
-        match Self::ask(directory) {
+        // Shared, so that two who look at once do not take each other for a writer.
+        match Self::lock(directory, FlockOperation::NonBlockingLockShared) {
             Ok(_) => Some(false),
             Err(Errno::WOULDBLOCK) => Some(true),
             Err(_) => None,
@@ -70,13 +71,35 @@ impl Turn {
     }
 
     fn ask(directory: &Directory) -> std::result::Result<Self, Errno> {
+        Self::lock(directory, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn lock(directory: &Directory, how: FlockOperation) -> std::result::Result<Self, Errno> {
         // Opened once more: the lock is to end with this, whoever else has the directory open.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let file = File::from(openat(directory, ".", flags, Mode::empty())?);
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        flock(&file, how)?;
         Ok(Self { _directory: file })
     }
 }
 
 /// Clearing up reads the whole run once.
 const LONGEST_CLEARING: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_looks_sees_a_writer_and_nobody_else_who_looks() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let looks = Turn::lock(&directory, FlockOperation::NonBlockingLockShared).unwrap();
+        assert_eq!(Turn::is_taken(&directory), Some(false));
+        drop(looks);
+        let writes = Turn::take(&directory).unwrap();
+        assert_eq!(Turn::is_taken(&directory), Some(true));
+        drop(writes);
+        assert_eq!(Turn::is_taken(&directory), Some(false));
+    }
+}

@@ -342,3 +342,18 @@ fn what_costs_most_verdicts_comes_first_and_faults_before_what_is_nobodys() {
     assert_eq!([second, third], [&host, &clock]);
     assert_eq!(*last, mended("spinning", 4, 4));
 }
+
+#[test]
+fn what_was_not_shown_to_help_comes_after_faults_that_are_seen() {
+    let mut machine = Machine::fine();
+    machine.environment.time_keeping = Some(TimeKeeping::default());
+    machine.environment.synchronisation = Some(Synchronisation::default());
+    let before = || judged("idle", 40.0 * US, 0.9, Outcome::Fail);
+    let of = |outcome| vec![with("slack 1 ns", outcome, 5.0 * US, before())];
+    let clock = Culprit::Clock(ClockFault::NotSynchronised);
+    let told = blamed(&machine, [of(Outcome::Inconclusive)]);
+    assert_eq!(told, [clock.clone(), mended("slack 1 ns", 0, 1)]);
+    // Shown for one it is what costs most.
+    let told = blamed(&machine, [of(Outcome::Inconclusive), of(Outcome::Pass)]);
+    assert_eq!(told, [mended("slack 1 ns", 1, 2), clock]);
+}

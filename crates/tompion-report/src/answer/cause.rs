@@ -135,6 +135,7 @@ fn with_step(culprit: &Culprit, steps: &[Step], length: Length) -> String {
     let words = plain(&in_words(culprit, length));
     let step = Mends::of(culprit).and_then(|mends| number(steps, mends));
     match (step, culprit) {
+        (None, _) if culprit.is_unshown() => format!("perhaps {words}"),
         (None, _) => words,
         (Some(n), Culprit::Host { .. }) if length == Length::Whole => {
             format!("{words} (step {n})")
@@ -281,6 +282,10 @@ mod tests {
         assert_eq!(
             told(&[mended(0, 11)]),
             "Cause: timer slack, step 4 may mend it."
+        );
+        assert_eq!(
+            sentence(&[mended(0, 2)], &[], ""),
+            "Cause: perhaps timer slack."
         );
         let limits = "No fault found: 1 use has a limit tighter than this machine sleeps.";
         assert_eq!(told(&[Culprit::Limits(1)]), limits);
