@@ -355,10 +355,21 @@ impl RunFiles {
         let Some(content) = self.files.get_mut(RUN_FILE) else {
             return;
         };
-        if let Ok(mut record) = serde_json::from_slice(content) {
-            change(&mut record);
-            *content = serde_json::to_vec_pretty(&record).expect("JSON");
+        let Ok(mut record) = serde_json::from_slice::<Value>(content) else {
+            return;
+        };
+        // The checksum stays where it has to be, right or wrong.
+        let seal = record.as_object_mut().and_then(|r| r.remove(SEAL));
+        change(&mut record);
+        let text = serde_json::to_string_pretty(&record).expect("JSON");
+        *content = match (
+            seal.as_ref().and_then(Value::as_str),
+            text.strip_suffix("\n}"),
+        ) {
+            (Some(sum), Some(body)) => sealed(body, sum),
+            _ => text,
         }
+        .into_bytes();
     }
 
     /// Writes all of it below a directory that is there, with its checksums and lengths made
@@ -419,15 +430,14 @@ impl RunFiles {
             for trial in trials.into_iter().flatten() {
                 repair_tables(trial, directory);
             }
-            if let Some(record) = record.as_object_mut() {
-                record.remove("crc32");
-            }
         });
         if let Some(content) = self.files.get_mut(RUN_FILE) {
             let text = String::from_utf8_lossy(content);
-            if let Some(body) = text.strip_suffix("\n}") {
-                let sum = crc32fast::hash(body.as_bytes());
-                *content = format!("{body},\n  \"crc32\": \"{sum:08x}\"\n}}\n").into_bytes();
+            let stated = text.rfind(&format!(",\n  \"{SEAL}\": \""));
+            let body = stated.map_or(text.strip_suffix("\n}"), |at| Some(&text[..at]));
+            if let Some(body) = body {
+                let sum = format!("{:08x}", crc32fast::hash(body.as_bytes()));
+                *content = sealed(body, &sum).into_bytes();
             }
         }
         self.put_one(directory, RUN_FILE);
@@ -505,6 +515,14 @@ impl Place {
             *word = footer.to_le_bytes();
         }
     }
+}
+
+/// The checksum of `run.json`, its last member.
+const SEAL: &str = "crc32";
+
+/// `run.json` with this checksum.
+fn sealed(body: &str, sum: &str) -> String {
+    format!("{body},\n  \"{SEAL}\": \"{sum}\"\n}}\n")
 }
 
 /// Makes the checksums of a trial's tables right.
@@ -587,6 +605,25 @@ mod tests {
             opened.data(trial)?;
         }
         Ok(opened)
+    }
+
+    #[test]
+    fn a_changed_record_keeps_its_checksum_where_it_has_to_be() {
+        let mut run = bases()[0].clone();
+        let before = run.files[RUN_FILE].clone();
+        let end = before.len() - "\"00000000\"\n}\n".len();
+        run.change_leaves(RUN_FILE, &Value::is_number, 3, false, |value| {
+            *value = json!(7)
+        });
+        let after = &run.files[RUN_FILE];
+        assert!(*after != before && after.ends_with(&before[end..]));
+        let place = scratch::directory();
+        run.put(place.path());
+        let Err(refused) = Run::open(place.path()) else {
+            panic!("a wrong checksum")
+        };
+        let refused = refused.to_string();
+        assert!(refused.contains("does not match its checksum"), "{refused}");
     }
 
     #[test]
