@@ -4,10 +4,10 @@
 
 Measures what is not in DIR yet, so that a series may be broken off and gone on with: default checks
 that begin so long after one another (`--quick` for quick ones), and a long check between them.
-What counts is a pair of a use and a load. Its truth is the long run's figure: a pair within 25 % of
-its limit there may end either way, and so may one that the long run left open. Prints how many of the
-others each check decides, the median over the checks, and each verdict that contradicts the long run:
-"pass" or "with N" where that says "FAIL", and "FAIL" where that says "pass". All checks count.
+What counts is a pair of a use and a load. Its truth is the long run's verdict. Prints how many each check
+decides of those that the long run decided and that are not within 25 % of their limit there, the median
+over the checks, and each verdict, near the limit or not, that contradicts the long run: "pass" or "with N"
+where that says "FAIL", and "FAIL" where that says "pass". All checks count.
 """
 
 import argparse

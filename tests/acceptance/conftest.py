@@ -168,6 +168,8 @@ CONCURRENT = {
     "test_planted_machines": "all",
     "test_decided": "all",
     "test_repeated_checks": "all",
+    # The other one measures, in `make test-full`.
+    "test_company": ["told_from_noise"],
     "test_hostile_runs": "all",
     "test_hostile_programs": "all",
     "test_known_series": "all",

@@ -13,7 +13,7 @@ LIMITS = r"\d uses have limits tighter than this machine sleeps\."
 # The cause, what the headline says, and what is to be done.
 SAYS = {
     "nothing": (rf"No fault found: {LIMITS}", "PARTLY: fit for", "Do now: nothing to do"),
-    "clock": (rf"Cause: clock not synchronised, step 1 mends it; {LIMITS}", "PARTLY: the clock is not synchronised; ",
+    "clock": (rf"Cause: clock not synchronised, step 1; {LIMITS}", "PARTLY: the clock is not synchronised; ",
               "1 apt install chrony"),
     "host": (r"Cause: the host takes the CPU \(\d\d %, up to 400 ms at once\); nothing in this guest can mend that "
              r"\(step 1\)\.", "NO: fit for 0 of 9 uses at rest", "1 ask the provider"),

@@ -6,7 +6,7 @@ use tompion_stats::{Distribution, MANY_DISTINCT};
 
 use crate::filled::EXACT;
 use crate::{
-    AT_REST, Block, Blocks, CpuUse, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData,
+    Block, Blocks, CpuUse, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData,
     TrialDraft, View, factor,
 };
 
@@ -112,7 +112,7 @@ impl Cell {
 
     /// Whether its load is none.
     pub fn is_at_rest(&self) -> bool {
-        matches!(self.factors.level(factor::LOAD), "" | AT_REST)
+        self.factors.is_at_rest()
     }
 
     /// Whether values of a block were taken together.

@@ -103,6 +103,11 @@ impl Factors {
         self.level(factor::PROBE) == probe && self.level(factor::METHOD) == method
     }
 
+    /// Whether the load is none.
+    pub fn is_at_rest(&self) -> bool {
+        matches!(self.level(factor::LOAD), "" | AT_REST)
+    }
+
     /// All factors in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))

@@ -1,7 +1,7 @@
 //! What a run recorded of one machine.
 
 use tompion_model::{
-    AT_REST, ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling,
+    ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling,
     Trial, factor,
 };
 
@@ -67,7 +67,7 @@ impl<'r> Seen<'r> {
     pub(super) fn stalls(&self) -> (bool, Vec<&'r Stalls>) {
         let of = |at_rest: bool| -> Vec<&'r Stalls> {
             let all = self.trials.iter();
-            let all = all.filter(|t| is_at_rest(t) == at_rest);
+            let all = all.filter(|t| t.factors.is_at_rest() == at_rest);
             all.filter_map(|t| t.findings.stalls.as_ref()).collect()
         };
         match of(true) {
@@ -87,8 +87,4 @@ impl<'r> Seen<'r> {
         let told = observed.map(|o| o.steal_is_accounted);
         told.reduce(|all, one| all && one)
     }
-}
-
-fn is_at_rest(trial: &Trial) -> bool {
-    matches!(trial.factors.level(factor::LOAD), "" | AT_REST)
 }

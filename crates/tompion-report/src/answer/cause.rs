@@ -130,7 +130,7 @@ enum Length {
     Short,
 }
 
-/// A cause, and the step that mends it: no more is promised than was shown.
+/// A cause, and the step against it: that it mends it is said only of what a measurement showed.
 fn with_step(culprit: &Culprit, steps: &[Step], length: Length) -> String {
     let words = plain(&in_words(culprit, length));
     let step = Mends::of(culprit).and_then(|mends| number(steps, mends));
@@ -140,7 +140,6 @@ fn with_step(culprit: &Culprit, steps: &[Step], length: Length) -> String {
         (Some(n), Culprit::Host { .. }) if length == Length::Whole => {
             format!("{words} (step {n})")
         }
-        (Some(n), Culprit::Clock(_)) => format!("{words}, step {n} mends it"),
         (Some(n), Culprit::Mended { passes, all, .. }) if passes == all => {
             format!("{words}, step {n} mends it")
         }
@@ -255,7 +254,7 @@ mod tests {
         let clock = Culprit::Clock(ClockFault::NotSynchronised);
         assert_eq!(
             told(&[clock.clone(), Culprit::Limits(4)]),
-            "Cause: clock not synchronised, step 1 mends it; 4 uses have limits tighter than this machine sleeps."
+            "Cause: clock not synchronised, step 1; 4 uses have limits tighter than this machine sleeps."
         );
         let host = Culprit::Host {
             share: 0.28,

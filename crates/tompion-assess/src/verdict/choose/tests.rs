@@ -144,13 +144,17 @@ fn of_two_remedies_that_do_the_one_that_costs_less_is_named() {
     );
 }
 
-/// How often in so many draws a cheaper remedy is named in place of spinning, which the first block chooses: of each of
-/// these many cheaper ones that share is late, so many in a row.
-fn named_in_place_of_spinning(cheaper: usize, late: f64, in_a_row: usize, draws: u64) -> u64 {
-    const BLOCK: usize = 250;
-    const BLOCKS: usize = 8;
-    // Half the limit, and half as much again.
-    const NS: [i64; 2] = [50_000, 150_000];
+const BLOCK: usize = 250;
+const BLOCKS: usize = 8;
+// Half the limit, and half as much again.
+const NS: [i64; 2] = [50_000, 150_000];
+
+/// Whether a cheaper remedy is named in place of spinning, which the first block chooses: of `cheaper` of them each has
+/// these sleeps after that block, in ps.
+fn is_named_in_place_of_spinning(
+    cheaper: usize,
+    mut sleeps: impl FnMut() -> Vec<Vec<i64>>,
+) -> bool {
     let profile = Profile {
         name: "planted".to_owned(),
         title: "planted".to_owned(),
@@ -166,26 +170,6 @@ fn named_in_place_of_spinning(cheaper: usize, late: f64, in_a_row: usize, draws:
         source: String::new(),
         why: String::new(),
     };
-    // From one row's end to the next: so many are not late that the share comes out.
-    let begins = 1.0 / (1.0 + in_a_row as f64 * (1.0 - late) / late);
-    let blocks = |random: &mut ChaCha8Rng| {
-        let mut left = 0;
-        let mut sample = || {
-            if left == 0 && random.random::<f64>() < begins {
-                left = in_a_row;
-            }
-            let is_late = left > 0;
-            left = left.saturating_sub(1);
-            NS[usize::from(is_late)] * 1_000
-        };
-        let mut all: Vec<Vec<i64>> = vec![];
-        for _ in 0..BLOCKS {
-            all.push((0..BLOCK).map(|_| sample()).collect());
-        }
-        // Never chosen, so that each draw asks for what costs less.
-        all[0] = [NS[0] * 1_000, NS[1] * 1_000].repeat(BLOCK / 2);
-        all.into_iter().collect::<Blocks>()
-    };
     let sleep = |method: &str, slack: Option<&str>, policy: &str, ns: i64| {
         let mut planted = Planted::wake_up(method, "1ms", "idle");
         if let Some(slack) = slack {
@@ -196,7 +180,7 @@ fn named_in_place_of_spinning(cheaper: usize, late: f64, in_a_row: usize, draws:
         cell
     };
     let abs = "clock-nanosleep-abs";
-    let others = [
+    let mut cells = vec![
         sleep(abs, Some("default"), "other", NS[1]),
         sleep("busy-wait", None, "other", NS[0]),
     ];
@@ -205,23 +189,45 @@ fn named_in_place_of_spinning(cheaper: usize, late: f64, in_a_row: usize, draws:
         sleep("tompion-hybrid", None, "other", NS[0]),
         sleep(abs, Some("default"), "fifo:50", NS[0]),
     ];
+    cells.extend(all.into_iter().take(cheaper).map(|cell| {
+        // Never chosen by its first block, so that it is asked for as what costs less.
+        let first = [NS[0] * 1_000, NS[1] * 1_000].repeat(BLOCK / 2);
+        let blocks = [vec![first], sleeps()].concat();
+        Cell {
+            blocks: blocks.into_iter().collect(),
+            ..cell
+        }
+    }));
+    let verdict = verdicts(&cells, std::slice::from_ref(&profile)).remove(0);
+    assert_eq!(verdict.outcome, Outcome::WithRemedy);
+    remedy_of(&verdict).0 != "spinning"
+}
+
+/// How often in so many draws one is named of which that share is late, so many in a row.
+fn named_in_place_of_spinning(cheaper: usize, late: f64, in_a_row: usize, draws: u64) -> u64 {
+    // From one row's end to the next: so many are not late that the share comes out.
+    let begins = 1.0 / (1.0 + in_a_row as f64 * (1.0 - late) / late);
     let mut random = ChaCha8Rng::seed_from_u64(8);
-    let mut draw = || {
-        let mut cells = others.to_vec();
-        cells.extend(all.iter().take(cheaper).map(|cell| Cell {
-            blocks: blocks(&mut random),
-            ..cell.clone()
-        }));
-        let verdict = verdicts(&cells, std::slice::from_ref(&profile)).remove(0);
-        assert_eq!(verdict.outcome, Outcome::WithRemedy);
-        u64::from(remedy_of(&verdict).0 != "spinning")
+    let mut sleeps = || {
+        let mut left = 0;
+        let mut sample = || {
+            if left == 0 && random.random::<f64>() < begins {
+                left = in_a_row;
+            }
+            let is_late = left > 0;
+            left = left.saturating_sub(1);
+            NS[usize::from(is_late)] * 1_000
+        };
+        let block = |_| (0..BLOCK).map(|_| sample()).collect();
+        (1..BLOCKS).map(block).collect()
     };
-    (0..draws).map(|_| draw()).sum()
+    let named = |_: &u64| is_named_in_place_of_spinning(cheaper, &mut sleeps);
+    (0..draws).filter(named).count() as u64
 }
 
 #[test]
 fn a_cheaper_remedy_is_named_though_it_does_not_do_no_more_often_than_an_answer_may_be_wrong() {
-    const DRAWS: u64 = 600;
+    const DRAWS: u64 = 400;
     // Of 95 % of tests of something that is wrong as often as it may be.
     let error = (ERROR * (1.0 - ERROR) / DRAWS as f64).sqrt();
     let most = DRAWS as f64 * (ERROR + 1.645 * error);
@@ -236,6 +242,29 @@ fn a_cheaper_remedy_is_named_though_it_does_not_do_no_more_often_than_an_answer_
         let right = named_in_place_of_spinning(cheaper, 0.0005, in_a_row, 40);
         assert!(right >= 36, "{right} of 40");
     }
+}
+
+/// The more that are looked at, the fewer late sleeps each may have.
+#[test]
+fn cheaper_remedies_share_the_error() {
+    // So many late ones, as far from one another as they can be.
+    let most_late = |cheaper: usize| {
+        let with = |late: usize| {
+            let all = (BLOCKS - 1) * BLOCK;
+            let is_late = |i: usize| (i * late) / all != ((i + 1) * late) / all;
+            let sleeps: Vec<i64> = (0..all)
+                .map(|i| NS[usize::from(is_late(i))] * 1_000)
+                .collect();
+            sleeps.chunks(BLOCK).map(<[i64]>::to_vec).collect()
+        };
+        let named = |late: &usize| is_named_in_place_of_spinning(cheaper, || with(*late));
+        (0..BLOCK).take_while(named).count()
+    };
+    let (of_one, of_three) = (most_late(1), most_late(3));
+    assert!(
+        0 < of_three && of_three < of_one,
+        "{of_three} with three, {of_one} with one"
+    );
 }
 
 #[test]
