@@ -7,7 +7,7 @@ use tompion_stats::{Distribution, MANY_DISTINCT};
 use crate::filled::EXACT;
 use crate::{
     Block, Blocks, CpuUse, Factors, LoadEvidence, Measurement, Summary, Trial, TrialData,
-    TrialDraft, View, factor,
+    TrialDraft, View,
 };
 
 /// Distinct values that all distributions of a run keep together, about: 128 MiB.
@@ -357,7 +357,7 @@ mod tests {
     use tompion_cause::{Cause, Source};
 
     use super::*;
-    use crate::{Mark, Sample, Storage, TrialSummary};
+    use crate::{Mark, Sample, Storage, TrialSummary, factor};
 
     /// A trial of as many distinct values, every tenth of them disturbed where asked for.
     fn trial(cells: &mut Cells, block: u32, values: i64, disturbed: bool) {

@@ -1,8 +1,7 @@
 //! What a run recorded of one machine.
 
 use tompion_model::{
-    ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling,
-    Trial, factor,
+    ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling, Trial, factor,
 };
 
 /// What a run recorded of one machine.
