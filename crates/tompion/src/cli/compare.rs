@@ -58,7 +58,7 @@ pub struct CompareOptions {
     /// Run directories, several runs of one side joined by commas (A1,A2,A3 B1,B2,B3), or
     /// published:NAME for a paper or table that `tompion published` lists; @1 is the newest run that
     /// was kept, @2 the one before (see `tompion runs`). One run is compared with the newest
-    /// [default: @2 @1; with --by or --factors @1]
+    /// [default: the last two; with --by or --factors the newest]
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
 
