@@ -690,8 +690,67 @@ def daemons():
     put("ntpd", "sources-without-end", known + right(bytes(range(200)) * 2) + 20 * right(b"srcadr=a"))
 
 
+# What fuzz/src/targets/stamp_packets.rs reads: the side, and before each datagram what is made
+# right in it; behind it how many zeros follow.
+TO_SENDER, KEYED, TLVS_KEYED, MAY_ASK, STATELESS, PTP = (1 << bit for bit in range(6))
+RIGHT_TAG, RIGHT_TLV_TAG, RIGHT_FIELDS, SENT, KERNEL = (1 << bit for bit in range(5))
+
+
+def stamps():
+    def tlv(kind, value, flags=0x80):
+        return struct.pack(">BBH", flags, kind, len(value)) + value
+
+    def request(rest=b"", keyed=False, sequence=0):
+        stamp = struct.pack(">QHH", 0xee00_0000_8000_0000, 0x8f84, 77)
+        if keyed:
+            return struct.pack(">I12x", sequence) + stamp + bytes(84) + rest
+        return struct.pack(">I", sequence) + stamp + bytes(28) + rest
+
+    def reply(rest=b"", keyed=False, sequence=0):
+        stamp = struct.pack(">QHH", 0xee00_0000_8000_1000, 0x8f84, 77)
+        sent = struct.pack(">Q", 0xee00_0000_8000_0000)
+        if keyed:
+            body = struct.pack(">I12x", sequence) + stamp + bytes(4) + sent + bytes(8)
+            return body + struct.pack(">I12x", sequence) + sent + b"\x8f\x84" + bytes(6) + b"\x40" + bytes(31) + rest
+        return struct.pack(">I", sequence) + stamp + sent + struct.pack(">I", sequence) + sent + b"\x8f\x84\0\0\x40\0\0\0" + rest
+
+    def came(what, datagram, zeros=0):
+        return bytes([what]) + short(datagram) + bytes([zeros])
+
+    def answered(what, datagram):
+        return bytes([what]) + short(datagram)
+
+    ours = tlv(252, b"\0\0\0\0TMPN\x01" + bytes(15))
+    follow, counted, stamps = tlv(7, bytes(16)), tlv(5, bytes(12)), tlv(3, bytes(4))
+    asking = stamps + tlv(4, bytes(4)) + counted + follow + ours
+    control = tlv(12, struct.pack(">HHI4x", 300, 2, 5000))
+    tag = tlv(8, bytes(16))
+    put("stamp-packets", "open", bytes([0]) + came(SENT | KERNEL, request()) + came(KERNEL, request(asking, sequence=1), 40))
+    put("stamp-packets", "stateless-ptp", bytes([STATELESS | PTP]) + came(0, request(follow)) + came(0x40, request(counted)))
+    put("stamp-packets", "keyed", bytes([KEYED]) + b"".join(
+        came(RIGHT_TAG | RIGHT_TLV_TAG | SENT | KERNEL, request(stamps + follow + ours + tag, True, n)) for n in range(3)))
+    put("stamp-packets", "keyed-replayed", bytes([KEYED]) + 2 * came(RIGHT_TAG, request(b"", True)))
+    put("stamp-packets", "keyed-wrong", bytes([KEYED]) + came(0, request(b"", True)) + came(RIGHT_TAG, request(stamps + tag, True)))
+    put("stamp-packets", "tlvs-keyed", bytes([TLVS_KEYED]) + came(RIGHT_TLV_TAG, request(asking + tag + tlv(1, bytes(5)))))
+    put("stamp-packets", "more-wanted", bytes([KEYED | MAY_ASK]) + came(
+        RIGHT_TAG | RIGHT_TLV_TAG | SENT, request(tlv(1, bytes(40)) + control + tag, True)))
+    put("stamp-packets", "more-refused", bytes([0]) + came(0, request(control)))
+    put("stamp-packets", "malformed", bytes([0]) + came(0, request(stamps + tlv(7, bytes(3)) + stamps)) + came(
+        0, request(b"\x80\x01\xff\xff")) + came(0, request(b"\1\2\3")) + came(0, request()[:43]))
+    put("stamp-packets", "strangers", bytes([0]) + b"".join(
+        came(n << 6, request(tlv(kind, bytes([9]) * 4))) for n, kind in enumerate((0, 2, 253, 255))))
+    put("stamp-packets", "a-reply", bytes([0]) + came(0, reply()))
+    put("stamp-packets", "answered", bytes([TO_SENDER]) + answered(SENT | RIGHT_FIELDS, reply(tlv(7, bytes(3) + b"\1" * 13, 0) + tlv(
+        252, b"\0\0\0\0TMPN\x01\x16" + bytes(14), 0))) + 2 * answered(RIGHT_FIELDS, reply(sequence=1)))
+    put("stamp-packets", "answered-keyed", bytes([TO_SENDER | KEYED]) + 2 * answered(
+        SENT | RIGHT_FIELDS | RIGHT_TAG | RIGHT_TLV_TAG, reply(tlv(3, b"\1\2\1\2", 0) + tlv(8, bytes(16), 0), True)))
+    put("stamp-packets", "answered-late", bytes([TO_SENDER]) + 6 * answered(SENT, b"") + answered(
+        RIGHT_FIELDS | 0xc0, reply()) + answered(KERNEL | RIGHT_FIELDS, reply(tlv(4, bytes(4), 0x40) + tlv(3, bytes(4), 0x20))))
+    put("stamp-packets", "nothing", b"\0\0")
+
+
 def main():
-    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs):
+    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs, stamps):
         write()
     for place in sorted(CORPUS.iterdir()):
         sizes = [f.stat().st_size for f in place.iterdir()]

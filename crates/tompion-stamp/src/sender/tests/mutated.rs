@@ -1,0 +1,71 @@
+//! Whatever comes: no panic, nothing counted twice, no more memory.
+
+use super::*;
+
+#[test]
+fn a_hundred_thousand_mutated_replies_do_no_harm() {
+    // Xorshift (Marsaglia, 2003).
+    let mut state = 7_u64;
+    let mut below = move |end: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % end
+    };
+    for (config, mut reflector) in [
+        (SenderConfig::default(), open_reflector()),
+        (
+            SenderConfig {
+                key: Some(key()),
+                ..SenderConfig::default()
+            },
+            keyed_reflector(),
+        ),
+    ] {
+        let mut sender = sender(SenderConfig {
+            ask: ALL,
+            bytes: Some(400),
+            outstanding: 64,
+            ..config
+        });
+        let tables = sender.table_bytes();
+        let mut last = Vec::new();
+        for turn in 0..50_000_u32 {
+            if turn % 10 == 0 {
+                let request = send(&mut sender, NOW + i64::from(turn));
+                last = reflect(&mut reflector, &request, NOW).1;
+            }
+            let mut bytes = last.clone();
+            for _ in 0..=below(3) {
+                let at = below(bytes.len());
+                match below(4) {
+                    0 => bytes.truncate(at.max(1)),
+                    1 => bytes.insert(at, below(256) as u8),
+                    _ => bytes[at] = below(256) as u8,
+                }
+            }
+            if bytes.len() >= 112 && sender.mode == Mode::Authenticated && below(4) > 0 {
+                assert!(seal(&key(), &mut bytes));
+            }
+            sender.take(&bytes, Stamp::user(NOW));
+            if turn % 100 == 0 {
+                while sender.give_up(1).is_some() {}
+            }
+        }
+        let counted = sender.accounts();
+        assert_eq!(counted.prepared, 5000);
+        let ends = counted.replies + counted.given_up + counted.forgotten + counted.waiting;
+        assert_eq!(ends, counted.prepared);
+        let taken = counted.replies
+            + counted.duplicates
+            + counted.late
+            + counted.too_short
+            + counted.other_ssid
+            + counted.never_sent
+            + counted.other_time
+            + counted.wrong_tag;
+        assert_eq!(taken, 50_000);
+        assert!(counted.replies > 2000, "{counted:?}");
+        assert_eq!(sender.table_bytes(), tables);
+    }
+}
