@@ -1,0 +1,135 @@
+//! What can go wrong with a socket, a device or a tap: one line each.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a socket, a device or a tap cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// No socket of that kind.
+    #[error("cannot open {what}: {source}{}", hint(.source))]
+    Open {
+        /// What was to be opened.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The address is not of this machine, or somebody has it.
+    #[error("cannot listen on {address}: {source}{}", hint(.source))]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// No route there.
+    #[error("cannot reach {address}: {source}")]
+    Connect {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The two ends are of different families, or a connected socket lacks its end.
+    #[error("{local} and {remote} are not of one family")]
+    Families {
+        /// This end.
+        local: SocketAddr,
+        /// The other.
+        remote: SocketAddr,
+    },
+    /// An option that nothing works without.
+    #[error("cannot set {option}: {source}")]
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// No such device.
+    #[error("no network device {device:?}")]
+    NoDevice {
+        /// Its name or index.
+        device: String,
+    },
+    /// A device refuses what was asked of it.
+    #[error("{device}: cannot {what}: {source}{}", hint(.source))]
+    Device {
+        /// Its name.
+        device: String,
+        /// What was asked.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Receiving, waiting or starting a thread failed.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// What would be right, where rights are missing.
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => " (it takes root, or a capability such as CAP_NET_RAW)",
+        _ => "",
+    }
+}
+
+impl NetError {
+    pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+}
+
+/// Why a packet was not sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The socket's send buffer or the device's queue is full: the packet was dropped here.
+    #[error("the queue of this machine is full: {0}")]
+    QueueFull(io::Error),
+    /// Longer than what the path takes in one piece.
+    #[error("the packet is longer than the path's MTU: {0}")]
+    TooLong(io::Error),
+    /// No way there.
+    #[error("the destination cannot be reached: {0}")]
+    Unreachable(io::Error),
+    /// Anything else.
+    #[error("the packet was not sent: {0}")]
+    Other(io::Error),
+}
+
+impl SendError {
+    pub(crate) fn new(source: io::Error) -> Self {
+        match source.raw_os_error() {
+            Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => Self::QueueFull(source),
+            Some(libc::EMSGSIZE) => Self::TooLong(source),
+            Some(code) if is_pending(code) => Self::Unreachable(source),
+            _ => Self::Other(source),
+        }
+    }
+}
+
+/// Whether an error may be one that an earlier packet left behind (an ICMP message that came
+/// meanwhile): the kernel returns it once, from whatever call comes next.
+pub(crate) fn is_pending(code: i32) -> bool {
+    matches!(
+        code,
+        libc::ECONNREFUSED
+            | libc::EHOSTUNREACH
+            | libc::ENETUNREACH
+            | libc::EHOSTDOWN
+            | libc::ENOPROTOOPT
+            | libc::EPROTO
+            | libc::EOPNOTSUPP
+            | libc::EACCES
+            | libc::EMSGSIZE
+            | libc::ENONET
+    )
+}
