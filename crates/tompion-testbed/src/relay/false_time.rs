@@ -21,6 +21,8 @@ pub enum Reason {
     TooLong,
     /// The kernel did not take a packet.
     Refused,
+    /// Packets came without a transport checksum, which nobody adds here: the far end drops them.
+    NoChecksum,
     /// Records are missing in the file.
     Unrecorded,
     /// The clock that stamps packets was set.
@@ -36,6 +38,7 @@ impl Reason {
             Self::NoRoom => "too many packets under way",
             Self::TooLong => "packets beyond the MTU",
             Self::Refused => "packets refused by the kernel",
+            Self::NoChecksum => "checksums left to a device that adds none",
             Self::Unrecorded => "records missing",
             Self::ClockSet => "clock set",
         }

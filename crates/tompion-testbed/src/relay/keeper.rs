@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_millis(20);
 /// A clock is slewed by at most 500 us a second (adjtimex(2)), 10 us in this time; more is a step.
 const STEP_NS: i64 = 100_000;
 
-/// How often each thing became of packets on one way.
+/// What became of packets on one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     counts: [u64; Fate::ALL.len()],
@@ -164,6 +164,7 @@ fn is_false(record: &Record, tolerance_ns: i64) -> Option<FalseInterval> {
         Fate::FlightFull => Reason::NoRoom,
         Fate::TooLong => Reason::TooLong,
         Fate::Refused => Reason::Refused,
+        Fate::Sent if record.lacks_checksum => Reason::NoChecksum,
         Fate::Sent if late_ns > tolerance_ns => Reason::Late,
         Fate::Sent | Fate::Lost | Fate::QueueFull | Fate::Passed => return None,
     };

@@ -26,6 +26,7 @@ struct Parcel {
     crc32: u32,
     length: u32,
     is_held_back: bool,
+    lacks_checksum: bool,
 }
 
 /// Where records go: to another thread. What finds no room is counted.
@@ -100,6 +101,7 @@ impl Line {
             returned_ns: None,
             fate: Fate::TooLong,
             is_held_back: false,
+            lacks_checksum: frame.without_checksum,
             flipped: None,
         };
         let cut_off = frame.bytes.len() < frame.length as usize;
@@ -136,6 +138,7 @@ impl Line {
                 crc32: record.crc32,
                 length: frame.length,
                 is_held_back: truth.is_held_back,
+                lacks_checksum: record.lacks_checksum,
             };
             return;
         }
@@ -184,6 +187,7 @@ impl Line {
             returned_ns: None,
             fate: Fate::Sent,
             is_held_back: parcel.is_held_back,
+            lacks_checksum: parcel.lacks_checksum,
             flipped: departure.corruption.map(|flip| (flip.byte, flip.bit)),
         };
         dispatch(record, bytes, to, book);

@@ -73,6 +73,9 @@ pub struct Record {
     pub fate: Fate,
     /// Whether the model held it back, so that others pass it.
     pub is_held_back: bool,
+    /// Whether its transport checksum was left to a device, as a sender's offload does: here nobody adds it,
+    /// and the far end drops the packet.
+    pub lacks_checksum: bool,
     /// The byte, from 0, and in it the bit, 0 the least significant, that was flipped.
     pub flipped: Option<(u32, u8)>,
 }

@@ -11,7 +11,7 @@ use crate::TestbedError;
 use crate::relay::record::{Fate, Record};
 
 /// The columns; what each means stands at the fields of [`Record`].
-pub const HEADER: &str = "way,number,copy,bytes,crc32,arrival_ns,due_ns,sent_ns,returned_ns,fate,held_back,flipped_byte,flipped_bit";
+pub const HEADER: &str = "way,number,copy,bytes,crc32,arrival_ns,due_ns,sent_ns,returned_ns,fate,held_back,no_checksum,flipped_byte,flipped_bit";
 
 /// A file of packets that is written.
 #[derive(Debug)]
@@ -36,6 +36,7 @@ impl TruthWriter {
             arrival_ns,
             fate,
             is_held_back,
+            lacks_checksum,
             ..
         } = *record;
         write!(self.file, "{way},")?;
@@ -46,7 +47,8 @@ impl TruthWriter {
             optional(&mut self.file, time)?;
             self.file.write_all(b",")?;
         }
-        write!(self.file, "{},{},", fate.name(), u8::from(is_held_back))?;
+        let (held, lacks) = (u8::from(is_held_back), u8::from(lacks_checksum));
+        write!(self.file, "{},{held},{lacks},", fate.name())?;
         optional(&mut self.file, record.flipped.map(|(byte, _)| byte))?;
         self.file.write_all(b",")?;
         optional(&mut self.file, record.flipped.map(|(_, bit)| bit))?;
@@ -94,8 +96,8 @@ pub fn read_truth(path: &Path) -> Result<Vec<Record>, TestbedError> {
 
 fn parse(line: &str) -> Option<Record> {
     let fields: Vec<&str> = line.split(',').collect();
-    let fields: [&str; 13] = fields.try_into().ok()?;
-    let [way, number, copy, bytes, crc32, arrival, due, sent, returned, fate, held, byte, bit] =
+    let fields: [&str; 14] = fields.try_into().ok()?;
+    let [way, number, copy, bytes, crc32, arrival, due, sent, returned, fate, held, lacks, byte, bit] =
         fields;
     // `Some(None)` where there is nothing, `None` where it is no number.
     fn number_or_none<T: std::str::FromStr>(field: &str) -> Option<Option<T>> {
@@ -121,6 +123,7 @@ fn parse(line: &str) -> Option<Record> {
         returned_ns: number_or_none(returned)?,
         fate: Fate::ALL.into_iter().find(|f| f.name() == fate)?,
         is_held_back: flag(held)?,
+        lacks_checksum: flag(lacks)?,
         flipped: match (number_or_none(byte)?, number_or_none(bit)?) {
             (Some(byte), Some(bit)) => Some((byte, bit)),
             (None, None) => None,
@@ -147,6 +150,7 @@ mod tests {
             returned_ns: Some(1_700_000_000_010_003_000),
             fate: Fate::Sent,
             is_held_back: true,
+            lacks_checksum: false,
             flipped: Some((60, 7)),
         };
         let passed = Record {
@@ -154,6 +158,7 @@ mod tests {
             number: None,
             due_ns: None,
             fate: Fate::Passed,
+            lacks_checksum: true,
             flipped: None,
             ..sent
         };

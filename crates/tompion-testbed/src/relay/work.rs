@@ -41,6 +41,10 @@ impl Work {
     /// # Errors
     /// Where the kernel does not let it wait.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
+        // What came before there was a path was never on it.
+        for ring in [&mut self.outward.1, &mut self.homeward.1] {
+            while ring.take(drop).is_some() {}
+        }
         while !stop.load(Ordering::Relaxed) {
             while self.step() {}
             self.wait()?;

@@ -1,0 +1,49 @@
+use super::*;
+
+/// A probe that the kernel sent at 0 and received at 1000, with these stamps of the far end.
+fn packets(far: &[[Option<i64>; 3]]) -> Packets {
+    let mut packets = Packets::new();
+    let places = [Stamp::FarReceived, Stamp::FarSent, Stamp::FarSentKernel];
+    for stamps in far {
+        let row = packets.push(64).unwrap();
+        packets.set(row, Stamp::Sent, 0).unwrap();
+        packets.set(row, Stamp::Received, 1_000).unwrap();
+        for (place, at) in places.into_iter().zip(stamps) {
+            if let Some(at) = at {
+                packets.set(row, place, *at).unwrap();
+            }
+        }
+    }
+    packets
+}
+
+#[test]
+fn the_follow_up_stamp_goes_first_where_it_is_there() {
+    let packets = packets(&[
+        [Some(5_000), Some(5_040), Some(5_050)],
+        [Some(5_000), Some(5_040), None],
+        [None, Some(5_040), Some(5_050)],
+    ]);
+    let of = |by| stays(&packets, by).values.iter().collect::<Vec<_>>();
+    assert_eq!(of(StayBy::Reply), [Some(40), Some(40), None]);
+    assert_eq!(of(StayBy::FollowUp), [Some(50), None, None]);
+    assert_eq!(of(StayBy::Best), [Some(50), Some(40), None]);
+}
+
+#[test]
+fn a_far_end_that_cannot_be_right_is_not_believed() {
+    let packets = packets(&[
+        [Some(10), Some(9), None],
+        [Some(0), Some(1_001), None],
+        [Some(0), Some(1_000), None],
+        [Some(3), Some(3), None],
+        [Some(-(1 << 61)), Some(1 << 61), None],
+    ]);
+    let stays = stays(&packets, StayBy::Best);
+    let values: Vec<_> = stays.values.iter().collect();
+    assert_eq!(values, [None, None, Some(1_000), Some(0), None]);
+    assert_eq!((stays.negative, stays.too_long, stays.zero), (1, 2, 1));
+    let path = stays.removed_from(&round_trips(&packets, Vantage::Kernel));
+    let left: Vec<_> = path.iter().collect();
+    assert_eq!(left, [None, None, Some(0), Some(1_000), None]);
+}
