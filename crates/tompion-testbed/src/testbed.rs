@@ -1,0 +1,198 @@
+//! A testbed at work: its places, its path, its programs.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::Command;
+
+use crate::TestbedError;
+use crate::addresses::Pair;
+use crate::cross::CrossSender;
+use crate::measure::{Measurement, measure};
+use crate::place::Place;
+use crate::program::Program;
+use crate::relay::{Relay, RelaySettings, Summary};
+use crate::settings::Settings;
+use crate::topology::{Between, ROUTER_FAR, Topology, has_ipv6};
+
+/// A path between two places of this machine.
+///
+/// It is there as long as this is: dropped, or with the process, it goes without a trace.
+#[derive(Debug)]
+pub struct Testbed {
+    // In the order in which they end.
+    cross: Option<CrossSender>,
+    relay: Option<Relay>,
+    topology: Topology,
+    settings: Settings,
+}
+
+/// What the router's device towards the far end has sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounts {
+    /// Bytes, Ethernet's headers counted.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Packets that found no room in its queue.
+    pub dropped: u64,
+}
+
+impl Testbed {
+    /// Makes the places and starts the path between them. It takes the rights to make network namespaces
+    /// and to administer them.
+    ///
+    /// # Errors
+    /// Where the path cannot be as described, or the system refuses something.
+    pub fn start(settings: &Settings) -> Result<Self, TestbedError> {
+        let parts = settings.parts()?;
+        let topology = Topology::build(Between {
+            router: parts.kernel.as_ref().map(|k| (k.bucket, k.cross.is_some())),
+            relay: parts.relayed.is_some(),
+            mtu: settings.mtu,
+        })?;
+        let mut relay = None;
+        if let (Some(plan), Some(namespace)) = (&parts.relayed, &topology.relay) {
+            let told = RelaySettings {
+                plan,
+                mtu: settings.mtu,
+                truth: settings.truth.as_deref(),
+                tolerance_ns: i64::try_from(settings.tolerance.as_nanos()).unwrap_or(i64::MAX),
+            };
+            relay = Some(Relay::start(namespace, told)?);
+        }
+        let traffic = parts.kernel.and_then(|kernel| kernel.cross);
+        let mut cross = None;
+        if let (Some(traffic), Some(namespace)) = (traffic, &topology.cross) {
+            let seed = settings.plan.seed;
+            cross = Some(CrossSender::start(namespace, topology.sink, &traffic, seed)?);
+        }
+        Ok(Self {
+            cross,
+            relay,
+            topology,
+            settings: settings.clone(),
+        })
+    }
+
+    /// Where packets go out.
+    pub fn sender(&self) -> &Place {
+        &self.topology.sender
+    }
+
+    /// Where they go to.
+    pub fn far_end(&self) -> &Place {
+        &self.topology.far_end
+    }
+
+    /// What the relay has done so far, up to 20 ms behind; `None` where the kernel is the whole path.
+    pub fn summary(&self) -> Option<Summary> {
+        self.relay.as_ref().map(Relay::summary)
+    }
+
+    /// Whether the relay's thread is real-time; without that other programs make it late.
+    pub fn is_real_time(&self) -> Option<bool> {
+        self.relay.as_ref().map(Relay::is_real_time)
+    }
+
+    /// What the router has sent towards the far end, cross traffic counted; `None` without a router.
+    ///
+    /// # Errors
+    /// Where its counters cannot be read.
+    pub fn router_sent(&self) -> Result<Option<DeviceCounts>, TestbedError> {
+        let Some(router) = &self.topology.router else {
+            return Ok(None);
+        };
+        let table = router.inside(|| fs::read_to_string("/proc/thread-self/net/dev"));
+        let what = "read the router's counters";
+        let table = table.and_then(|t| t).map_err(TestbedError::system(what))?;
+        Ok(counts_of(&table, ROUTER_FAR.name))
+    }
+
+    /// Packets of real cross traffic that were not sent because they would have come too late.
+    pub fn cross_left_out(&self) -> Option<u64> {
+        self.cross.as_ref().map(CrossSender::left_out)
+    }
+
+    /// Measures what the path does. Traffic of others on it makes figures wrong.
+    ///
+    /// # Errors
+    /// Where the system refuses a socket.
+    pub fn measure(&self) -> Result<Measurement, TestbedError> {
+        measure(&self.settings, self.sender(), self.far_end())
+    }
+
+    /// Starts a program at the sender, with the addresses of both places in its environment.
+    ///
+    /// # Errors
+    /// As [`Program::start`].
+    pub fn start_at_sender(&self, command: Command) -> Result<Program, TestbedError> {
+        Program::start(self.sender(), self.tell(command))
+    }
+
+    /// Starts a program at the far end, with the addresses of both places in its environment.
+    ///
+    /// # Errors
+    /// As [`Program::start`].
+    pub fn start_at_far_end(&self, command: Command) -> Result<Program, TestbedError> {
+        Program::start(self.far_end(), self.tell(command))
+    }
+
+    fn tell(&self, mut command: Command) -> Command {
+        let places = [("FAR_END", self.far_end()), ("SENDER", self.sender())];
+        for (name, place) in places {
+            let Pair { v4, v6 } = place.addresses();
+            command.env(name, v4.to_string());
+            let name = OsString::from(format!("{name}_6"));
+            if has_ipv6() {
+                command.env(name, v6.to_string());
+            } else {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    /// Ends the path, and says what the relay did.
+    ///
+    /// # Errors
+    /// Where the relay could not go on, or its file could not be written.
+    pub fn stop(mut self) -> Result<Option<Summary>, TestbedError> {
+        self.cross = None;
+        self.relay.take().map(Relay::stop).transpose()
+    }
+}
+
+/// A line of /proc/net/dev: the ninth to sixteenth number are of what was sent.
+fn counts_of(table: &str, device: &str) -> Option<DeviceCounts> {
+    let mut lines = table.lines().filter_map(|line| line.trim().split_once(':'));
+    let (_, numbers) = lines.find(|(name, _)| *name == device)?;
+    let numbers: Vec<u64> = numbers
+        .split_whitespace()
+        .map_while(|number| number.parse().ok())
+        .collect();
+    let sent = numbers.get(8..12)?;
+    Some(DeviceCounts {
+        bytes: sent[0],
+        packets: sent[1],
+        dropped: sent[3],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_those_of_what_was_sent() {
+        let table = "Inter-|   Receive\n face |bytes\n    rs: 1 2 0 0 0 0 0 0 9 8 0 0 0 0 0 0\n\
+                     rf: 5 6 0 0 0 0 0 0 1514 1 0 3 0 0 0 0\n";
+        let counts = DeviceCounts {
+            bytes: 1514,
+            packets: 1,
+            dropped: 3,
+        };
+        assert_eq!(counts_of(table, "rf"), Some(counts));
+        assert_eq!(counts_of(table, "r0"), None);
+        assert_eq!(counts_of("rf: 1", "rf"), None);
+    }
+}
