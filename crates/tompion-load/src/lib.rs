@@ -48,7 +48,7 @@ pub use budget::{USUAL_WRITE_BYTES, least_write_bytes, longest_write_time, write
 pub use config::LoadConfig;
 pub use error::LoadError;
 pub use load::{InCheck, Load};
-pub use peer::{Key, PeerSettings, serve_peer};
+pub use peer::{Key, PeerSettings, read_key, serve_peer};
 pub use process::{LoadProcess, Observation};
 pub use protocol::WORKER_ARG;
 pub use spec::{LoadList, LoadSpec};

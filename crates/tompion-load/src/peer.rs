@@ -19,7 +19,7 @@ use bulk::{receive_bulk, send_bulk};
 use door::{Door, keep_alive};
 use hello::{Service, answer, refusal};
 
-pub use key::Key;
+pub use key::{Key, read_key};
 
 use crate::headroom::check_disk;
 

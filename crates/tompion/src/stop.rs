@@ -18,6 +18,13 @@ const THE_SAME: Duration = Duration::from_secs(1);
 /// A flag that SIGINT, SIGTERM or SIGHUP sets. One of the first two that comes more than a
 /// second after the first ends the process at once.
 pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
+    on_signals_call(|| ())
+}
+
+/// The same, and `wake` is called at the first of them, for who waits without looking at a flag.
+pub fn on_signals_call(
+    wake: impl FnOnce() + Send + 'static,
+) -> std::io::Result<Arc<AtomicBool>> {
     let (stop, at_once) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     for signal in [SIGINT, SIGTERM] {
         let status = i32::from(exit::INTERRUPTED);
@@ -38,6 +45,7 @@ pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
         .name("signals".to_owned())
         .spawn(move || {
             if told.read_exact(&mut [0]).is_ok() {
+                wake();
                 os::sleep(THE_SAME);
                 at_once.store(true, Ordering::Relaxed);
             }

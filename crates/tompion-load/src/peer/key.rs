@@ -27,43 +27,12 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// Reads it, without blanks and line ends around it.
+    /// Reads it: [`read_key`].
     ///
     /// # Errors
     /// In one line: no such file, one that others may read, a short or a very long one.
     pub fn read(path: &Path) -> Result<Self, Unavailable> {
-        let at = || format!("the key {}", path.display());
-        // A pipe would keep us waiting for its writer.
-        let options = OpenOptions::new()
-            .read(true)
-            .custom_flags(O_NONBLOCK)
-            .clone();
-        let file = options.open(path).map_err(Unavailable::refused(at()))?;
-        let found = file.metadata().map_err(Unavailable::refused(at()))?;
-        if !found.is_file() {
-            return Err(format!("{} is no file", at()).into());
-        }
-        if found.mode() & 0o077 != 0 {
-            let mode = found.mode() & 0o7777;
-            return Err(format!(
-                "{} can be read by others (mode {mode:04o}): chmod 600",
-                at()
-            )
-            .into());
-        }
-        let mut bytes = Vec::new();
-        let read = file.take(LONGEST + 1).read_to_end(&mut bytes);
-        read.map_err(Unavailable::refused(at()))?;
-        let bytes = bytes.trim_ascii().to_vec();
-        match bytes.len() {
-            SHORTEST..=4096 => Ok(Self(bytes)),
-            length => Err(format!(
-                "{} has {length} bytes, {SHORTEST} to {LONGEST} are wanted: \
-                 head -c 32 /dev/urandom | base64 > KEY makes one",
-                at()
-            )
-            .into()),
-        }
+        read_key(path).map(Self)
     }
 
     fn code(&self, what: &str) -> Hmac<Sha256> {
@@ -80,6 +49,45 @@ impl Key {
     /// Whether somebody has shown so; takes as long for any other answer.
     pub fn is_proved(&self, what: &str, proof: &str) -> bool {
         bytes_of(proof).is_some_and(|bytes| self.code(what).verify_slice(&bytes).is_ok())
+    }
+}
+
+/// Reads a key that two ends have, without blanks and line ends around it.
+///
+/// # Errors
+/// In one line: no such file, one that others may read, a short or a very long one.
+pub fn read_key(path: &Path) -> Result<Vec<u8>, Unavailable> {
+    let at = || format!("the key {}", path.display());
+    // A pipe would keep us waiting for its writer.
+    let options = OpenOptions::new()
+        .read(true)
+        .custom_flags(O_NONBLOCK)
+        .clone();
+    let file = options.open(path).map_err(Unavailable::refused(at()))?;
+    let found = file.metadata().map_err(Unavailable::refused(at()))?;
+    if !found.is_file() {
+        return Err(format!("{} is no file", at()).into());
+    }
+    if found.mode() & 0o077 != 0 {
+        let mode = found.mode() & 0o7777;
+        return Err(format!(
+            "{} can be read by others (mode {mode:04o}): chmod 600",
+            at()
+        )
+        .into());
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(LONGEST + 1).read_to_end(&mut bytes);
+    read.map_err(Unavailable::refused(at()))?;
+    let bytes = bytes.trim_ascii().to_vec();
+    match bytes.len() {
+        SHORTEST..=4096 => Ok(bytes),
+        length => Err(format!(
+            "{} has {length} bytes, {SHORTEST} to {LONGEST} are wanted: \
+             head -c 32 /dev/urandom | base64 > KEY makes one",
+            at()
+        )
+        .into()),
     }
 }
 

@@ -1,0 +1,429 @@
+//! A measurement from its settings to the table of what came.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use rand::TryRngCore;
+use rand::rngs::OsRng;
+use tompion_net::icmp::{Echo, HEADER_BYTES, MARK_BYTES, Version};
+use tompion_net::sender::{Plan, Tally, alone, at_rate};
+use tompion_net::{NetError, Options, Schedule, StampingSocket, Stop, Transport};
+use tompion_path::stamps::{Key as JoinKey, Packets, Stamp};
+use tompion_stamp::{Ask, Key, Mode, Sender, SenderConfig, SenderError, TimeFormat};
+use tompion_time::sleep::{Policy, Sleeper};
+
+use crate::account::{Account, Measured};
+use crate::at_rate::{Log, Sending};
+use crate::error::PacketError;
+use crate::icmp::IcmpSpeaker;
+use crate::one_by_one::OneByOne;
+use crate::speaker::Speaker;
+use crate::stamp::StampSpeaker;
+use crate::target::{Family, Protocol, TRANSPORT_BYTES};
+
+/// Most probes of one measurement: a table of some 100 bytes each.
+pub const MOST_PROBES: u64 = 1 << 23;
+/// The longest IP packet.
+const LONGEST: usize = 65_535;
+/// Below this interval replies are drained, not waited for.
+const WAITED_FOR: Duration = Duration::from_millis(1);
+/// What at a high rate is written down may take, in bytes.
+const MOST_LOG_BYTES: usize = 2 << 30;
+/// The shortest ICMP echo: with what it is known by.
+const LEAST_ECHO: usize = HEADER_BYTES + MARK_BYTES;
+/// An echo's usual length as an IP packet of IPv4, as ping has it.
+const USUAL_ECHO: usize = 64;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Who is asked; the port counts for STAMP alone.
+    pub to: SocketAddr,
+    /// By which protocol.
+    pub protocol: Protocol,
+    /// When.
+    pub schedule: Schedule,
+    /// How many probes.
+    pub count: u64,
+    /// Bytes of a probe as an IP packet; none for as few as do.
+    pub bytes: Option<usize>,
+    /// How long a reply is waited for.
+    pub timeout: Duration,
+    /// The key of authenticated mode.
+    pub key: Option<Key>,
+    /// The format of STAMP's time stamps.
+    pub format: TimeFormat,
+    /// Whether this machine's clock is in step with UTC, and its error in nanoseconds: told to
+    /// the far end.
+    pub clock: (bool, u64),
+    /// How it is waited for the moment of sending.
+    pub policy: Policy,
+    /// TTL or hop limit.
+    pub ttl: Option<u8>,
+    /// TOS or traffic class.
+    pub tos: Option<u8>,
+    /// Whether the kernel is asked for stamps.
+    pub kernel_stamps: bool,
+    /// Whether the device stamps, too.
+    pub hardware: bool,
+}
+
+impl Wanted {
+    /// Twenty probes, one each 100 ms.
+    pub fn new(to: SocketAddr, protocol: Protocol) -> Self {
+        let interval = Duration::from_millis(100);
+        Self {
+            to,
+            protocol,
+            schedule: Schedule::Periodic { interval },
+            count: 20,
+            bytes: None,
+            timeout: Duration::from_secs(1),
+            key: None,
+            format: TimeFormat::Ntp,
+            clock: (false, 500_000_000),
+            policy: Policy::hybrid(),
+            ttl: None,
+            tos: None,
+            kernel_stamps: true,
+            hardware: false,
+        }
+    }
+}
+
+/// What is there so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// All probes so far.
+    pub packets: &'a Packets,
+    /// How long a reply is waited for, in nanoseconds.
+    pub timeout_ns: u64,
+}
+
+/// How the packets of a measurement are known again by who sees them elsewhere.
+#[derive(Clone, Debug)]
+pub enum Marks {
+    /// STAMP.
+    Stamp {
+        /// The session.
+        ssid: u16,
+        /// How T1 is written.
+        format: TimeFormat,
+        /// The probe of each sequence number.
+        numbers: Vec<u64>,
+    },
+    /// ICMP echo.
+    Icmp {
+        /// The identifier.
+        identifier: u16,
+        /// What no other measurement has.
+        token: u64,
+    },
+}
+
+impl Marks {
+    /// What each probe carries, in the order of the table; of a STAMP probe that was not sent
+    /// nothing that any packet carries.
+    pub fn keys(&self, packets: &Packets) -> Vec<JoinKey> {
+        match self {
+            Self::Stamp {
+                ssid,
+                format,
+                numbers,
+            } => {
+                let never = |row: usize| JoinKey::bytes(&(row as u64).to_be_bytes());
+                let mut keys: Vec<JoinKey> = (0..packets.len()).map(never).collect();
+                for (sequence, number) in numbers.iter().enumerate() {
+                    let row = *number as usize;
+                    if let Some(sent) = packets.get(row, Stamp::UserSent) {
+                        keys[row] = JoinKey::stamp(*ssid, sequence as u32, format.encode(sent));
+                    }
+                }
+                keys
+            }
+            Self::Icmp { identifier, token } => {
+                let key = |row: usize| {
+                    let number = row as u64;
+                    let mark = [token.to_be_bytes(), number.to_be_bytes()].concat();
+                    JoinKey::icmp(*identifier, number as u16, &mark)
+                };
+                (0..packets.len()).map(key).collect()
+            }
+        }
+    }
+}
+
+/// Measures. `watching` is shown what there is whenever nothing is under way, and not at all at
+/// intervals below a millisecond.
+///
+/// # Errors
+/// Settings that no probe can have, a socket that is refused, a failure while measuring.
+pub fn measure(
+    wanted: &Wanted,
+    stop: &Stop,
+    watching: &mut dyn FnMut(&Progress<'_>),
+) -> Result<(Measured, Marks), PacketError> {
+    if wanted.count > MOST_PROBES {
+        return Err(PacketError::TooMany {
+            wanted: wanted.count,
+            most: MOST_PROBES,
+        });
+    }
+    match wanted.protocol {
+        Protocol::Stamp => {
+            let (sender, ssid) = sender(wanted)?;
+            let socket = StampingSocket::open(&options(wanted, Transport::Udp))?;
+            let probes = wanted.count as usize;
+            let speaker = StampSpeaker::new(sender, ssid, wanted.format, probes);
+            carry_out(wanted, &socket, speaker, stop, watching)
+        }
+        Protocol::Icmp => {
+            let bytes = echo_bytes(wanted)?;
+            let socket = echo_socket(wanted)?;
+            let identifier = match socket.transport() {
+                Transport::IcmpPing => socket.local().port(),
+                _ => unforeseen()? as u16,
+            };
+            let version = match wanted.to.ip() {
+                IpAddr::V4(_) => Version::V4,
+                IpAddr::V6(_) => Version::V6,
+            };
+            let token = unforeseen()?;
+            let echo = Echo {
+                version,
+                identifier,
+                token,
+            };
+            carry_out(wanted, &socket, IcmpSpeaker { echo, bytes }, stop, watching)
+        }
+    }
+}
+
+/// A number that neither another measurement nor a stranger has.
+fn unforeseen() -> Result<u64, PacketError> {
+    OsRng.try_next_u64().map_err(|_| PacketError::NoRandomNumbers)
+}
+
+fn options(wanted: &Wanted, transport: Transport) -> Options {
+    let remote = match transport {
+        Transport::Udp => wanted.to,
+        _ => SocketAddr::new(wanted.to.ip(), 0),
+    };
+    Options {
+        ttl: wanted.ttl,
+        tos: wanted.tos,
+        kernel_stamps: wanted.kernel_stamps,
+        hardware: wanted.hardware,
+        ..Options::to(transport, remote)
+    }
+}
+
+/// A raw socket, or where that is not allowed a ping socket.
+fn echo_socket(wanted: &Wanted) -> Result<StampingSocket, NetError> {
+    let raw = StampingSocket::open(&options(wanted, Transport::IcmpRaw));
+    match raw {
+        Err(NetError::Open { .. }) => StampingSocket::open(&options(wanted, Transport::IcmpPing)),
+        other => other,
+    }
+}
+
+fn headers(wanted: &Wanted) -> usize {
+    Family::of(&wanted.to.ip()).header_bytes()
+}
+
+fn echo_bytes(wanted: &Wanted) -> Result<usize, PacketError> {
+    let headers = headers(wanted);
+    let bytes = wanted.bytes.unwrap_or(headers + USUAL_ECHO);
+    let (least, most) = (headers + LEAST_ECHO, LONGEST);
+    match (least..=most).contains(&bytes) {
+        true => Ok(bytes - headers),
+        false => Err(PacketError::Size {
+            wanted: bytes,
+            least,
+            most,
+        }),
+    }
+}
+
+/// A sender that asks for as much as there is room for: the kernel's transmit stamp of replies is
+/// worth most.
+fn sender(wanted: &Wanted) -> Result<(Sender, u16), PacketError> {
+    let headers = headers(wanted) + TRANSPORT_BYTES;
+    let least = |ask| SenderConfig {
+        ask,
+        ..config(wanted, 1)
+    };
+    // Zero means that there is none.
+    let ssid = unforeseen()? as u16 | 1;
+    let asks = [(true, true), (true, false), (false, false)];
+    let mut refused = None;
+    for (follow_up, tompion) in asks {
+        let ask = Ask {
+            follow_up,
+            tompion,
+            ..Ask::default()
+        };
+        let bytes = wanted.bytes.map(|b| b.saturating_sub(headers));
+        let made = Sender::new(SenderConfig {
+            ssid,
+            bytes,
+            ..least(ask)
+        });
+        match made {
+            Ok(sender) => return Ok((sender, ssid)),
+            Err(SenderError::Length { least, longest, .. }) => {
+                refused = Some((least, longest));
+            }
+            Err(other) => return Err(other.into()),
+        }
+    }
+    let (least, longest) = refused.unwrap_or((Mode::Unauthenticated.base_bytes(), LONGEST));
+    Err(PacketError::Size {
+        wanted: wanted.bytes.unwrap_or(0),
+        least: least + headers,
+        most: (longest + headers).min(LONGEST),
+    })
+}
+
+fn config(wanted: &Wanted, ssid: u16) -> SenderConfig {
+    let (synchronized, error_ns) = wanted.clock;
+    SenderConfig {
+        ssid,
+        format: wanted.format,
+        synchronized,
+        error_ns,
+        key: wanted.key.clone(),
+        outstanding: wanted.count as usize,
+        ..SenderConfig::default()
+    }
+}
+
+fn carry_out<S: Speaker>(
+    wanted: &Wanted,
+    socket: &StampingSocket,
+    speaker: S,
+    stop: &Stop,
+    watching: &mut dyn FnMut(&Progress<'_>),
+) -> Result<(Measured, Marks), PacketError> {
+    let bytes = speaker.bytes();
+    let transport = match wanted.protocol {
+        Protocol::Stamp => TRANSPORT_BYTES,
+        Protocol::Icmp => 0,
+    };
+    let ip_bytes = bytes + headers(wanted) + transport;
+    let account = Account::new(wanted.count as usize, ip_bytes as u32, wanted.hardware)?;
+    let timeout_ns = u64::try_from(wanted.timeout.as_nanos()).unwrap_or(u64::MAX);
+    let plan = Plan {
+        timeout: wanted.timeout,
+        packet_bytes: bytes + 64,
+        ..Plan::new(wanted.schedule, Some(wanted.count))
+    };
+    let mut sleeper = Sleeper::new(wanted.policy);
+    let (account, marks, tally) = if wanted.schedule.interval() >= WAITED_FOR {
+        let mut ends = OneByOne {
+            speaker,
+            account,
+            watching,
+            timeout_ns,
+        };
+        let tally = alone(socket, &plan, &mut sleeper, &mut ends, stop)?;
+        (ends.account, ends.speaker.mark(), tally)
+    } else {
+        let probes = wanted.count as usize;
+        let most = MOST_LOG_BYTES / (bytes + 256);
+        if probes > most {
+            return Err(PacketError::TooMany {
+                wanted: wanted.count,
+                most: most as u64,
+            });
+        }
+        let mut log = Log::new(probes, bytes);
+        let mut sending = Sending { speaker, account };
+        let mut tally = at_rate(socket, &plan, &mut sleeper, &mut sending, &mut log, stop)?;
+        log.replay(&mut sending.speaker, &mut sending.account);
+        tally.losses.unattributed += log.overflowed;
+        (sending.account, sending.speaker.mark(), tally)
+    };
+    let measured = account.finish(
+        i64::try_from(timeout_ns).unwrap_or(i64::MAX),
+        tally,
+        socket.capability().clone(),
+    );
+    Ok((measured, marks))
+}
+
+impl Measured {
+    /// Why there is nothing to be shown, or what was asked for was not done.
+    ///
+    /// # Errors
+    /// No probe was sent, none was answered, or the interval was not held.
+    pub fn require(&self, wanted: &Wanted) -> Result<(), PacketError> {
+        let to = wanted.to;
+        let Tally { sent, due, .. } = self.tally;
+        if sent == 0 && due > 0 {
+            let mtu = self.errors.mtu;
+            let too_long = || match mtu {
+                Some(mtu) => format!("it is longer than the path's MTU of {mtu} bytes"),
+                None => "it is longer than the path's MTU".to_owned(),
+            };
+            let refusal = self.first_refusal.as_ref().map(ToString::to_string);
+            let why = match self.is_too_long {
+                true => too_long(),
+                false => refusal.unwrap_or_else(|| "each was too late for its turn".to_owned()),
+            };
+            return Err(PacketError::NothingSent { to, why });
+        }
+        let answered = self.packets.probes().filter(|p| p.arrival.is_some()).count();
+        if answered == 0 && sent > 0 {
+            let why = self.why_silent();
+            return Err(PacketError::NoReply { to, sent, why });
+        }
+        self.require_interval(wanted)
+    }
+
+    fn why_silent(&self) -> Option<String> {
+        if let Some(mtu) = self.errors.mtu {
+            return Some(format!("a link of the path takes {mtu} bytes at most"));
+        }
+        if self.errors.count > 0 {
+            let error = std::io::Error::from_raw_os_error(self.errors.errno.cast_signed());
+            let refused = self.errors.errno == REFUSED;
+            let hint = if refused { " (does anything answer there?)" } else { "" };
+            return Some(format!("{error}{hint}"));
+        }
+        let others = self.tally.received;
+        (others > 0).then(|| {
+            format!("{others} packets came that are no replies to this measurement")
+        })
+    }
+
+    fn require_interval(&self, wanted: &Wanted) -> Result<(), PacketError> {
+        let rows = self.packets.len();
+        let at = |row: usize, stamp| self.packets.get(row, stamp);
+        let lateness = |row: usize| Some(at(row, Stamp::UserSent)? - at(row, Stamp::Due)?);
+        let sent: Vec<usize> = (0..rows).filter(|r| lateness(*r).is_some()).collect();
+        let (Some(&first), Some(&last)) = (sent.first(), sent.last()) else {
+            return Ok(());
+        };
+        let span = at(last, Stamp::UserSent).zip(at(first, Stamp::UserSent));
+        let span = span.map_or(0, |(b, a)| (b - a).max(0)) as f64;
+        let interval = wanted.schedule.interval().as_nanos() as f64;
+        let late = lateness(last).unwrap_or(0).max(0) as f64;
+        let gaps = (last - first).max(1) as f64;
+        // It fell behind and did not catch up: a pause alone is made up for by those that follow.
+        let is_behind = late > FALLEN_BEHIND * span && late > 10.0 * interval && sent.len() > 20;
+        if !is_behind {
+            return Ok(());
+        }
+        Err(PacketError::Interval {
+            wanted: wanted.schedule.interval(),
+            least: Duration::from_nanos((span / gaps) as u64),
+            late: Duration::from_nanos(late as u64),
+        })
+    }
+}
+
+/// ECONNREFUSED.
+const REFUSED: u32 = 111;
+/// The share of the whole time by which the last probe may be late.
+const FALLEN_BEHIND: f64 = 0.1;

@@ -1,0 +1,230 @@
+//! The far end: answers STAMP until it is told to end.
+
+use std::net::SocketAddr;
+
+use tompion_net::{
+    Answering, NetError, Options, ReflectPlan, Reflected, Responder, SendError, StampingSocket,
+    Stop, Transport, TxKind, TxStamp, monotonic_ns, reflect, route_back,
+};
+use tompion_stamp::{
+    Arrival, ClockAccount, Counters, Reflector, ReflectorConfig, Reply, Stamp, StampKind,
+};
+
+use crate::error::PacketError;
+use crate::speaker::best;
+
+/// How often the state of the clock is looked at, in nanoseconds.
+const LOOK_AT_CLOCK_NS: u64 = 10_000_000_000;
+
+/// What a reflector did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Served {
+    /// By the protocol.
+    pub counters: Counters,
+    /// By the sockets.
+    pub reflected: Reflected,
+}
+
+/// Opens a socket for each address.
+///
+/// # Errors
+/// One of them cannot be listened on.
+pub fn listen(addresses: &[SocketAddr]) -> Result<Vec<StampingSocket>, PacketError> {
+    let open = |address: &SocketAddr| StampingSocket::open(&Options::new(Transport::Udp, *address));
+    let sockets: Result<Vec<_>, NetError> = addresses.iter().map(open).collect();
+    Ok(sockets?)
+}
+
+/// Answers on all sockets until `stop` is set. `clock` says what this machine's clock is, now and
+/// again every ten seconds.
+///
+/// # Errors
+/// Settings without sense, no memory, a socket that fails.
+pub fn serve(
+    sockets: &[StampingSocket],
+    config: ReflectorConfig,
+    clock: impl FnMut() -> ClockAccount,
+    stop: &Stop,
+) -> Result<Served, PacketError> {
+    let plan = ReflectPlan::default();
+    let mut answers = Answers {
+        numbers: vec![(u64::MAX, 0); config.awaited_stamps.clamp(1, 1 << 20).next_power_of_two()],
+        repeats: Repeats(Vec::with_capacity(AT_A_TIME)),
+        reflector: Reflector::new(config)?,
+        clock,
+        look_ns: 0,
+    };
+    answers.look_at_clock(monotonic_ns());
+    let reflected = reflect(sockets, &plan, &mut answers, stop)?;
+    Ok(Served {
+        counters: answers.reflector.counters(),
+        reflected,
+    })
+}
+
+struct Answers<C> {
+    reflector: Reflector,
+    /// Numbers of answers as the sockets count them, and as the reflector does.
+    numbers: Vec<(u64, u32)>,
+    repeats: Repeats,
+    clock: C,
+    /// When the clock is looked at next.
+    look_ns: u64,
+}
+
+impl<C: FnMut() -> ClockAccount> Answers<C> {
+    fn look_at_clock(&mut self, now_ns: u64) {
+        self.reflector.set_clock((self.clock)());
+        self.look_ns = now_ns.saturating_add(LOOK_AT_CLOCK_NS);
+    }
+
+    fn place(&self, number: u64) -> usize {
+        number as usize & (self.numbers.len() - 1)
+    }
+
+    fn note(&mut self, number: u64, reply: &Reply) {
+        let place = self.place(number);
+        self.numbers[place] = (number, reply.number);
+    }
+}
+
+impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
+    type Answer = Reply;
+
+    fn answer(
+        &mut self,
+        number: u64,
+        packet: &[u8],
+        received: &tompion_net::Received,
+        room: &mut [u8],
+    ) -> Option<Answering<Reply>> {
+        let now_ns = monotonic_ns();
+        if now_ns >= self.look_ns {
+            self.look_at_clock(now_ns);
+        }
+        let arrival = Arrival {
+            datagram: packet,
+            source: received.from?,
+            received: best(received),
+            ttl: received.ttl,
+            traffic_class: received.tos,
+            now_ns,
+        };
+        let reply = self.reflector.reflect(&arrival, room).ok()?;
+        self.note(number, &reply);
+        let mut route = route_back(received);
+        // The six bits of a DSCP stand above the two of ECN.
+        route.tos = reply.dscp.map(|dscp| dscp << 2);
+        if reply.repeats > 0 {
+            self.repeats.keep(&reply, &room[..reply.bytes], route, now_ns);
+        }
+        Some(Answering {
+            answer: reply,
+            length: reply.bytes,
+            route,
+        })
+    }
+
+    fn stamp(&mut self, answer: &Reply, user_ns: i64, packet: &mut [u8]) {
+        self.reflector.stamp(answer, packet, user_ns);
+    }
+
+    fn sent(&mut self, _: Reply, _: Result<(), SendError>) {}
+
+    fn transmitted(&mut self, stamp: TxStamp) {
+        let kind = match stamp.kind {
+            // Where the packet only enters its queue.
+            TxKind::Sched => return,
+            TxKind::Software => StampKind::Kernel,
+            // By a clock that is not the one of T2 and T3.
+            TxKind::Hardware => return,
+        };
+        let (number, reply) = self.numbers[self.place(stamp.number)];
+        if number == stamp.number {
+            let stamp = Stamp {
+                utc_ns: stamp.ns,
+                kind,
+            };
+            self.reflector.sent(reply, stamp);
+        }
+    }
+
+    fn next_due_ns(&self) -> Option<u64> {
+        self.repeats.next_due_ns()
+    }
+
+    fn due(&mut self, number: u64, now_ns: u64, room: &mut [u8]) -> Option<Answering<Reply>> {
+        let kept = self.repeats.due(now_ns)?;
+        let length = kept.reply.bytes;
+        room.get_mut(..length)?
+            .copy_from_slice(&kept.packet[..length]);
+        match self.reflector.repeat(&kept.reply, room, now_ns) {
+            Ok(reply) => {
+                let route = kept.route;
+                kept.go_on(reply, now_ns);
+                self.note(number, &reply);
+                Some(Answering {
+                    answer: reply,
+                    length,
+                    route,
+                })
+            }
+            // Its rate is exhausted, or all were sent.
+            Err(_) => {
+                kept.end();
+                None
+            }
+        }
+    }
+}
+
+/// Replies that keys which are allowed it asked for more of.
+struct Repeats(Vec<Kept>);
+
+/// Requests that are repeated at a time; what is asked for beyond has one reply.
+const AT_A_TIME: usize = 64;
+
+struct Kept {
+    /// When the next is due; none where the place is free.
+    due_ns: Option<u64>,
+    reply: Reply,
+    packet: Vec<u8>,
+    route: tompion_net::Route,
+}
+
+impl Kept {
+    fn go_on(&mut self, reply: Reply, now_ns: u64) {
+        self.due_ns = (reply.repeats > 0)
+            .then(|| now_ns.saturating_add(u64::from(reply.interval_ns)));
+        self.reply = reply;
+    }
+
+    fn end(&mut self) {
+        self.due_ns = None;
+    }
+}
+
+impl Repeats {
+    fn keep(&mut self, reply: &Reply, packet: &[u8], route: tompion_net::Route, now_ns: u64) {
+        let kept = Kept {
+            due_ns: Some(now_ns.saturating_add(u64::from(reply.interval_ns))),
+            reply: *reply,
+            packet: packet.to_vec(),
+            route,
+        };
+        match self.0.iter().position(|k| k.due_ns.is_none()) {
+            Some(free) => self.0[free] = kept,
+            None if self.0.len() < AT_A_TIME => self.0.push(kept),
+            None => {}
+        }
+    }
+
+    fn next_due_ns(&self) -> Option<u64> {
+        self.0.iter().filter_map(|k| k.due_ns).min()
+    }
+
+    fn due(&mut self, now_ns: u64) -> Option<&mut Kept> {
+        let is_due = |kept: &&mut Kept| kept.due_ns.is_some_and(|due| due <= now_ns);
+        self.0.iter_mut().find(is_due)
+    }
+}

@@ -1,0 +1,119 @@
+//! Options of `tompion ping`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::values;
+use crate::output::OutputOptions;
+
+/// Measure round trips to another machine, split by where the time goes.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tompion ping 192.0.2.7
+  tompion ping 192.0.2.7 --interval 10ms --count 1000 --json
+  tompion ping 192.0.2.7 --icmp
+  tompion ping 192.0.2.7 --preset whiteaker
+
+Sends STAMP test packets (RFC 8762), which `tompion reflect`, routers and other
+TWAMP-Light reflectors answer; with --icmp any host does. Each packet is stamped
+by the program, as it enters its device's queue, and as the driver takes it; each
+reply by the kernel and by the program.
+
+Exit status:
+  0    measured
+  1    error, for example no reply
+  130  interrupted; what was measured is shown")]
+pub struct PingOptions {
+    /// Name or address of the other machine
+    pub host: String,
+
+    /// Send ICMP echo requests, which need no far end
+    #[arg(long, conflicts_with_all = ["port", "key", "format"])]
+    pub icmp: bool,
+
+    /// UDP port of the reflector
+    #[arg(short, long, value_name = "PORT", default_value_t = 862)]
+    pub port: u16,
+
+    /// Use IPv4 alone
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    pub ipv4: bool,
+
+    /// Use IPv6 alone
+    #[arg(short = '6', long)]
+    pub ipv6: bool,
+
+    /// Number of probes
+    #[arg(short, long, value_name = "N", default_value = "20", value_parser = values::probes)]
+    pub count: u64,
+
+    /// Time between two probes
+    #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = values::interval)]
+    pub interval: Duration,
+
+    /// Send at random times, a Poisson process with the interval as its mean
+    #[arg(long)]
+    pub poisson: bool,
+
+    /// Seed of those times [default: from the clock]
+    #[arg(long, value_name = "N", requires = "poisson", value_parser = values::seed)]
+    pub seed: Option<u64>,
+
+    /// Bytes of a probe as an IP packet, headers included [default: as few as possible]
+    #[arg(short, long, value_name = "BYTES")]
+    pub size: Option<usize>,
+
+    /// How long to wait for a reply
+    #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = values::interval)]
+    pub timeout: Duration,
+
+    /// Authenticate with the key in this file
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+
+    /// How stamps are written in packets
+    #[arg(long, value_enum, default_value_t = StampFormat::Ntp)]
+    pub format: StampFormat,
+
+    /// How to wait for the moment of sending: kernel, hybrid, spin, highpertimer or system
+    #[arg(long, value_name = "POLICY", default_value = "hybrid", value_parser = values::policy_of_sleeps)]
+    pub policy: tompion_time::sleep::Policy,
+
+    /// TTL or hop limit of probes
+    #[arg(long, value_name = "N")]
+    pub ttl: Option<u8>,
+
+    /// DSCP of probes, 0 to 63
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..64))]
+    pub dscp: Option<u8>,
+
+    /// Do without the kernel's stamps
+    #[arg(long)]
+    pub user_stamps: bool,
+
+    /// Use count, interval and size of a published measurement
+    #[arg(long, value_enum, conflicts_with_all = ["count", "interval", "size", "poisson"])]
+    pub preset: Option<PingPreset>,
+
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// How stamps are written in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StampFormat {
+    /// As NTP has them: seconds since 1900, and a fraction
+    Ntp,
+    /// As PTP has them: seconds since 1970, and nanoseconds
+    Ptp,
+}
+
+/// Published measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PingPreset {
+    /// 200 probes of 100 bytes, one each 250 ms (Whiteaker 2011)
+    Whiteaker,
+}

@@ -1,0 +1,264 @@
+//! `tompion ping`: round trips split by vantage point.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use tompion_load::read_key;
+use tompion_model::format_ns;
+use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
+use tompion_packets::{
+    Family, Measured, Progress, Protocol, Summary, Wanted, measure, resolve,
+};
+use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
+use tompion_stamp::{Key, TimeFormat};
+
+use crate::cli::{PingOptions, PingPreset, StampFormat};
+use crate::{exit, output, stop};
+
+/// Carries out the command.
+pub fn ping(options: &PingOptions) -> exit::Result {
+    let wanted = wanted(options)?;
+    let stopped = Stop::new()?;
+    let wake = stopped.clone();
+    let interrupted = stop::on_signals_call(move || wake.set())?;
+    let is_shown = !options.output.json && !options.output.quiet;
+    let mut shown = Shown::default();
+    let (measured, _) = measure(&wanted, &stopped, &mut |progress| {
+        if is_shown {
+            shown.rows(progress);
+        }
+    })?;
+    if is_shown {
+        shown.rest(&measured.packets);
+    }
+    let is_interrupted = interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    let held = measured.require(&wanted);
+    if measured.tally.sent == 0 || measured.packets.probes().all(|p| p.arrival.is_none()) {
+        held?;
+        return Ok(exit::INTERRUPTED);
+    }
+    tell(options, &wanted, &measured)?;
+    if is_interrupted {
+        return Ok(exit::INTERRUPTED);
+    }
+    held?;
+    Ok(0)
+}
+
+/// The settings of the measurement.
+fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
+    let family = match (options.ipv4, options.ipv6) {
+        (true, _) => Some(Family::V4),
+        (_, true) => Some(Family::V6),
+        _ => None,
+    };
+    let address = resolve(&options.host, family)?;
+    let (protocol, port) = match options.icmp {
+        true => (Protocol::Icmp, 0),
+        false => (Protocol::Stamp, options.port),
+    };
+    let key = options.key.as_deref().map(read_key).transpose()?;
+    let key = key.map(|bytes| Key::new(&bytes)).transpose()?;
+    let (count, interval, size) = match options.preset {
+        // Section 3.1 of the paper.
+        Some(PingPreset::Whiteaker) => (200, Duration::from_millis(250), Some(100)),
+        None => (options.count, options.interval, options.size),
+    };
+    let from_clock = || {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0, |t| t.as_nanos() as u64)
+    };
+    let schedule = match options.poisson {
+        true => Schedule::Poisson {
+            mean: interval,
+            seed: options.seed.unwrap_or_else(from_clock),
+        },
+        false => Schedule::Periodic { interval },
+    };
+    Ok(Wanted {
+        schedule,
+        count,
+        bytes: size,
+        timeout: options.timeout,
+        key,
+        format: format_of(options.format),
+        clock: clock(),
+        policy: options.policy,
+        ttl: options.ttl,
+        // Its six bits stand above the two of ECN.
+        tos: options.dscp.map(|dscp| dscp << 2),
+        kernel_stamps: !options.user_stamps,
+        ..Wanted::new(SocketAddr::new(address, port), protocol)
+    })
+}
+
+/// As packets have it.
+pub(super) fn format_of(format: StampFormat) -> TimeFormat {
+    match format {
+        StampFormat::Ntp => TimeFormat::Ntp,
+        StampFormat::Ptp => TimeFormat::Ptp,
+    }
+}
+
+/// Whether this machine's clock is in step with UTC, and its error in nanoseconds.
+pub(super) fn clock() -> (bool, u64) {
+    match tompion_host::synchronisation() {
+        Some(state) if state.synchronised => {
+            let error_us = u64::try_from(state.maximum_error_us).unwrap_or(u64::MAX);
+            (true, error_us.saturating_mul(1_000))
+        }
+        _ => (false, 500_000_000),
+    }
+}
+
+/// What is printed as the probes come to their ends.
+#[derive(Default)]
+struct Shown {
+    rows: usize,
+}
+
+impl Shown {
+    /// Those of which all is known by now.
+    fn rows(&mut self, progress: &Progress<'_>) {
+        let packets = progress.packets;
+        let now = now_ns();
+        while self.rows < packets.len() {
+            let sent = packets.get(self.rows, Stamp::UserSent);
+            let waited = sent.map_or(0, |sent| now.saturating_sub(sent));
+            let is_over = waited > i64::try_from(progress.timeout_ns).unwrap_or(i64::MAX);
+            let is_open = packets
+                .probe(self.rows)
+                .is_ok_and(|p| p.outcome == Outcome::Pending);
+            if is_open && !is_over {
+                break;
+            }
+            self.line(packets);
+        }
+    }
+
+    /// All others, at the end.
+    fn rest(&mut self, packets: &Packets) {
+        while self.rows < packets.len() {
+            self.line(packets);
+        }
+    }
+
+    fn line(&mut self, packets: &Packets) {
+        let row = self.rows;
+        self.rows += 1;
+        // Whoever looks at a thousand lines looks at none: the table follows.
+        if row >= MOST_LINES {
+            return;
+        }
+        let outcome = packets.probe(row).map(|p| p.outcome);
+        let what = match outcome {
+            Ok(Outcome::Answered) => {
+                let between = |from, to| Some(packets.get(row, to)? - packets.get(row, from)?);
+                let trips = [
+                    ("user", between(Stamp::UserSent, Stamp::UserReceived)),
+                    ("qdisc", between(Stamp::Scheduled, Stamp::Received)),
+                    ("kernel", between(Stamp::Sent, Stamp::Received)),
+                    ("far end", between(Stamp::FarReceived, Stamp::FarSent)),
+                ];
+                let told = trips.into_iter().filter_map(|(name, ns)| {
+                    Some(format!("{name} {:>8}", format_ns(ns? as f64)))
+                });
+                told.collect::<Vec<_>>().join("   ")
+            }
+            Ok(Outcome::NotSent) => "not sent".to_owned(),
+            _ => "no reply".to_owned(),
+        };
+        // Nobody reads it where that fails, and the table still counts.
+        let _ = writeln!(std::io::stdout(), "{:>5}   {what}", row + 1);
+        if row + 1 == MOST_LINES {
+            let _ = writeln!(std::io::stdout(), "      ...");
+        }
+    }
+}
+
+const MOST_LINES: usize = 1000;
+
+fn now_ns() -> i64 {
+    tompion_net::realtime_ns()
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    host: &'a str,
+    to: SocketAddr,
+    protocol: &'static str,
+    interval_ns: u64,
+    timeout_ns: u64,
+    bytes: u32,
+    transmit_stamps: &'static str,
+    receive_stamps: &'static str,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+fn tell(options: &PingOptions, wanted: &Wanted, measured: &Measured) -> anyhow::Result<()> {
+    if options.output.quiet {
+        return Ok(());
+    }
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let told = Told {
+        host: &options.host,
+        to: wanted.to,
+        protocol: match wanted.protocol {
+            Protocol::Stamp => "stamp",
+            Protocol::Icmp => "icmp",
+        },
+        interval_ns: ns(wanted.schedule.interval()),
+        timeout_ns: ns(wanted.timeout),
+        bytes: measured.packets.probe(0).map_or(0, |p| p.bytes),
+        transmit_stamps: match measured.capability.transmit {
+            TransmitStamps::Kernel => "kernel",
+            TransmitStamps::User { .. } => "user",
+        },
+        receive_stamps: match measured.capability.receive {
+            ReceiveStamps::Nanoseconds => "kernel",
+            ReceiveStamps::Microseconds => "kernel, whole microseconds",
+            ReceiveStamps::User { .. } => "user",
+        },
+        summary: Summary::of(measured),
+    };
+    if options.output.json {
+        return output::print_json(&told);
+    }
+    let mut text = format!(
+        "\n{} by {}, {} bytes each {}\n\n{}",
+        match wanted.protocol {
+            Protocol::Stamp => wanted.to.to_string(),
+            Protocol::Icmp => wanted.to.ip().to_string(),
+        },
+        match wanted.protocol {
+            Protocol::Stamp => "STAMP",
+            Protocol::Icmp => "ICMP echo",
+        },
+        told.bytes,
+        format_ns(told.interval_ns as f64),
+        told.summary.text(),
+    );
+    text.push_str(&without_kernel(options, measured));
+    output::print(&text)
+}
+
+/// What it costs that the kernel gives no stamps.
+fn without_kernel(options: &PingOptions, measured: &Measured) -> String {
+    let has_kernel = |v| round_trips(&measured.packets, v).present().next().is_some();
+    if options.user_stamps || has_kernel(Vantage::Kernel) {
+        return String::new();
+    }
+    let errno = match measured.capability.transmit {
+        TransmitStamps::User { errno } if errno != 0 => {
+            format!(" ({})", std::io::Error::from_raw_os_error(errno))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "The kernel gives no stamps here{errno}: what this machine itself delays counts as the \
+         network's.\n"
+    )
+}
