@@ -164,6 +164,8 @@ CONCURRENT = {
     "test_sanitizers": "all",
     "test_architecture": "all",
     "test_make": "all",
+    # Packets written by an example program.
+    "test_stamp_packets": "all",
     # In virtual time.
     "test_planted_machines": "all",
     "test_decided": "all",

@@ -8,8 +8,10 @@ mod groups;
 mod lab;
 mod load;
 mod measure;
+mod ping;
 mod preload;
 mod published;
+mod reflect;
 mod report;
 mod run;
 mod runs;
@@ -35,8 +37,10 @@ pub use lab::{
 };
 pub use load::LoadOptions;
 pub use measure::{MeasureOptions, Measurement};
+pub use ping::{PingOptions, PingPreset, StampFormat};
 pub use preload::{PreloadOptions, PreloadPolicy};
 pub use published::PublishedOptions;
+pub use reflect::ReflectOptions;
 pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use runs::RunsOptions;
@@ -112,6 +116,10 @@ pub enum Command {
     Load(LoadOptions),
     /// Act as the far end of loads that run on another machine
     Peer(PeerOptions),
+    /// Measure round trips to another machine, split by where the time goes
+    Ping(Box<PingOptions>),
+    /// Act as the far end of round trips (STAMP)
+    Reflect(ReflectOptions),
     /// Write man pages
     Man(ManOptions),
     /// Print completions for a shell

@@ -59,6 +59,8 @@ fn main() -> ExitCode {
         Command::Preload(preload) => commands::preload(&preload),
         Command::Load(load) => commands::load(&load),
         Command::Peer(peer) => commands::peer(&peer),
+        Command::Ping(ping) => commands::ping(&ping),
+        Command::Reflect(reflect) => commands::reflect(&reflect),
         Command::Man(man) => commands::man(&man),
         Command::Completions(completions) => commands::completions(&completions),
     };

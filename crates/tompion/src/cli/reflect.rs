@@ -33,7 +33,7 @@ pub struct ReflectOptions {
 
     /// Replies a second to each address that shows no key
     #[arg(long, value_name = "N", default_value_t = 100)]
-    pub rate: u64,
+    pub rate: u32,
 
     /// How stamps are written in replies
     #[arg(long, value_enum, default_value_t = StampFormat::Ntp)]

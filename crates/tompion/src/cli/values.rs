@@ -46,6 +46,28 @@ fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, InvalidValue
     text.parse().map_err(|_| format!("write {what}").into())
 }
 
+/// A time between two events, above zero.
+pub(super) fn interval(text: &str) -> Result<Duration, InvalidValue> {
+    match duration(text)? {
+        Duration::ZERO => Err("no time; write one such as 100ms".into()),
+        time => Ok(time),
+    }
+}
+
+/// A number of packets.
+pub(super) fn probes(text: &str) -> Result<u64, InvalidValue> {
+    match whole(text, "a whole number of probes, such as 100")? {
+        0 => Err("no probes measure nothing; send at least 1".into()),
+        probes => Ok(probes),
+    }
+}
+
+/// How a sleep ends.
+pub(super) fn policy_of_sleeps(text: &str) -> Result<tompion_time::sleep::Policy, InvalidValue> {
+    text.parse::<tompion_time::sleep::Policy>()
+        .map_err(|e| e.to_string().into())
+}
+
 pub(super) fn seed(text: &str) -> Result<u64, InvalidValue> {
     whole(text, "a whole number below 2^64, such as 42")
 }

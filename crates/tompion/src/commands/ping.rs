@@ -106,8 +106,7 @@ pub(super) fn format_of(format: StampFormat) -> TimeFormat {
 pub(super) fn clock() -> (bool, u64) {
     match tompion_host::synchronisation() {
         Some(state) if state.synchronised => {
-            let error_us = u64::try_from(state.maximum_error_us).unwrap_or(u64::MAX);
-            (true, error_us.saturating_mul(1_000))
+            (true, u64::try_from(state.maximum_error_ns).unwrap_or(u64::MAX))
         }
         _ => (false, 500_000_000),
     }
