@@ -71,11 +71,14 @@ impl Stamp {
 
     /// Whether only a reply that arrives brings this stamp, or gets it.
     pub fn comes_with_reply(self) -> bool {
-        match self {
-            Self::Due | Self::UserSent | Self::Scheduled | Self::Sent | Self::SentHardware => false,
-            Self::Tap(..) => false,
-            _ => true,
-        }
+        let before = [
+            Self::Due,
+            Self::UserSent,
+            Self::Scheduled,
+            Self::Sent,
+            Self::SentHardware,
+        ];
+        !before.contains(&self) && !matches!(self, Self::Tap(..))
     }
 
     /// Its name in tables; that of a tap's is the way alone, since the table has its name.

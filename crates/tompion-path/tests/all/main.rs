@@ -1,0 +1,3 @@
+//! Tests of the whole crate, as others use it.
+
+mod round_trips;
