@@ -74,7 +74,9 @@ impl ReceiveBatch {
             drops: control.drops,
         };
         if self.has_ip_header {
-            let header = packet.first().map_or(0, |first| usize::from(first & 15) * 4);
+            let header = packet
+                .first()
+                .map_or(0, |first| usize::from(first & 15) * 4);
             let header = header.min(packet.len());
             packet = &packet[header..];
             received.length = received.length.saturating_sub(header);

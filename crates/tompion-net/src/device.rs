@@ -37,9 +37,8 @@ impl From<&str> for Device {
 
 /// A socket for questions about devices.
 fn socket() -> Result<OwnedFd, NetError> {
-    let any = |family| {
-        rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-    };
+    let any =
+        |family| rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None);
     any(AddressFamily::INET)
         .or_else(|_| any(AddressFamily::INET6))
         .map_err(|error| NetError::Open {

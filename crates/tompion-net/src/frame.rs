@@ -141,7 +141,9 @@ fn byte(bytes: &[u8], at: usize) -> Result<u8, FrameError> {
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], FrameError> {
-    let found = bytes.get(at..at + N).and_then(|found| found.try_into().ok());
+    let found = bytes
+        .get(at..at + N)
+        .and_then(|found| found.try_into().ok());
     found.ok_or(FrameError::CutOff)
 }
 

@@ -269,12 +269,7 @@ pub fn set_option(file: BorrowedFd<'_>, level: i32, name: i32, value: &[u8]) -> 
 }
 
 /// Reads an option into `value`; how many bytes came.
-pub fn option(
-    file: BorrowedFd<'_>,
-    level: i32,
-    name: i32,
-    value: &mut [u8],
-) -> io::Result<usize> {
+pub fn option(file: BorrowedFd<'_>, level: i32, name: i32, value: &mut [u8]) -> io::Result<usize> {
     let mut length = value.len() as libc::socklen_t;
     // SAFETY: the kernel writes no more than `length` bytes to the slice.
     let done = unsafe {
@@ -426,6 +421,11 @@ pub fn set_hardware_stamps(
     config: HardwareConfig,
 ) -> io::Result<HardwareConfig> {
     let mut config = config;
-    device_request(file, libc::SIOCSHWTSTAMP as libc::Ioctl, device, &mut config)?;
+    device_request(
+        file,
+        libc::SIOCSHWTSTAMP as libc::Ioctl,
+        device,
+        &mut config,
+    )?;
     Ok(config)
 }

@@ -116,7 +116,11 @@ impl TapBatch {
     /// Room for `count` frames of `snap` bytes each.
     pub fn new(count: usize, snap: usize) -> Self {
         Self {
-            arena: Arena::new(count, snap.saturating_add(TAG_BYTES), control::RECEIVE_BYTES),
+            arena: Arena::new(
+                count,
+                snap.saturating_add(TAG_BYTES),
+                control::RECEIVE_BYTES,
+            ),
             count: 0,
             snap,
             index: 0,
@@ -260,7 +264,9 @@ impl Tap {
         batch: &mut TapBatch,
         take: impl FnMut(Record<'_>),
     ) -> Result<usize, NetError> {
-        let read = batch.arena.receive(self.as_fd(), libc::MSG_TRUNC, TAG_BYTES);
+        let read = batch
+            .arena
+            .receive(self.as_fd(), libc::MSG_TRUNC, TAG_BYTES);
         batch.count = match read {
             Ok(count) => count,
             Err(error) => match error.raw_os_error() {

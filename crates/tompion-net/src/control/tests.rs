@@ -49,9 +49,16 @@ fn several_messages_are_read_one_after_the_other() {
     // The kernel sends the TOS as one byte.
     bytes.extend(message(libc::SOL_IP, libc::IP_TOS, &[0xb8]));
     bytes.extend(message(1234, 5, b"of no concern"));
-    bytes.extend(message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &7u32.to_ne_bytes()));
+    bytes.extend(message(
+        libc::SOL_SOCKET,
+        libc::SO_RXQ_OVFL,
+        &7u32.to_ne_bytes(),
+    ));
     let read = Control::read(&bytes);
-    assert_eq!((read.ttl, read.tos, read.drops), (Some(64), Some(0xb8), Some(7)));
+    assert_eq!(
+        (read.ttl, read.tos, read.drops),
+        (Some(64), Some(0xb8), Some(7))
+    );
 }
 
 #[test]
@@ -74,9 +81,19 @@ fn what_is_written_is_read_as_the_kernel_would() {
     let written = Written::new(&v6, None, true);
     let read = Control::read(written.bytes());
     assert_eq!(read.destination, v6.from);
-    assert_eq!((read.ttl, read.tos, read.interface), (Some(255), Some(0xb8), Some(3)));
+    assert_eq!(
+        (read.ttl, read.tos, read.interface),
+        (Some(255), Some(0xb8), Some(3))
+    );
     // A source of the other family is none.
-    let written = Written::new(&Route { from: v6.from, ..Route::default() }, None, false);
+    let written = Written::new(
+        &Route {
+            from: v6.from,
+            ..Route::default()
+        },
+        None,
+        false,
+    );
     assert_eq!(written.bytes(), b"");
 }
 
@@ -92,7 +109,10 @@ fn an_icmp_error_names_who_sent_it() {
     data.extend(&name[..length]);
     let read = Control::read(&message(libc::SOL_IP, libc::IP_RECVERR, &data));
     let error = read.error.expect("an error");
-    assert_eq!((error.errno, error.kind, error.code, error.info), (111, 3, 3, 1400));
+    assert_eq!(
+        (error.errno, error.kind, error.code, error.info),
+        (111, 3, 3, 1400)
+    );
     assert_eq!(error.offender, Some(offender.ip()));
 }
 

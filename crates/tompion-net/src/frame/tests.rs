@@ -71,7 +71,10 @@ fn udp_over_ipv4_is_read_without_the_padding_of_ethernet() {
     assert_eq!(payload(&frame), (5000, 862, &b"probe"[..], 5));
     assert_eq!(frame.source, IpAddr::from([10, 0, 0, 1]));
     assert_eq!(frame.destination, IpAddr::from([10, 0, 0, 2]));
-    assert_eq!((frame.ttl, frame.tos, frame.identification), (63, 0xb8, 0x1234));
+    assert_eq!(
+        (frame.ttl, frame.tos, frame.identification),
+        (63, 0xb8, 0x1234)
+    );
     assert_eq!(frame.vlans, [None, None]);
 }
 

@@ -141,7 +141,7 @@ impl<R: Read> Reader<R> {
     /// The length of the block whose head was read, if it can be one.
     fn length(&self) -> Result<usize, ReadError> {
         let length = self.number(4) as usize;
-        match length >= FRAMING && length % 4 == 0 {
+        match length >= FRAMING && length.is_multiple_of(4) {
             true => Ok(length),
             false => Err(ReadError::Damaged { at: self.at }),
         }

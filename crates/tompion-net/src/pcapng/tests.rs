@@ -39,7 +39,9 @@ fn all(bytes: &[u8]) -> (Vec<Read>, Result<Vec<Interface>, ReadError>) {
     let mut packets = vec![];
     loop {
         match reader.next_packet() {
-            Ok(Some(p)) => packets.push((p.interface, p.ns, p.direction, p.length, p.bytes.to_vec())),
+            Ok(Some(p)) => {
+                packets.push((p.interface, p.ns, p.direction, p.length, p.bytes.to_vec()))
+            }
             Ok(None) => return (packets, Ok(reader.interfaces().to_vec())),
             Err(error) => return (packets, Err(error)),
         }
@@ -61,7 +63,13 @@ fn what_is_written_is_read() {
     };
     let (packets, interfaces) = all(&written(&[(0, record), (1, other)]));
     let expected = [
-        (0, record.ns, Some(Direction::Outgoing), 1514, b"five!".to_vec()),
+        (
+            0,
+            record.ns,
+            Some(Direction::Outgoing),
+            1514,
+            b"five!".to_vec(),
+        ),
         (1, record.ns, Some(Direction::Incoming), 1514, vec![]),
     ];
     assert_eq!(packets, expected);
@@ -70,7 +78,10 @@ fn what_is_written_is_read() {
     assert_eq!(interfaces[0].name.as_deref(), Some("lo"));
     assert_eq!(interfaces[0].resolution, Resolution::NANOSECONDS);
     assert!(interfaces[0].resolution.has_nanoseconds());
-    assert_eq!((interfaces[0].snap, interfaces[0].link), (128, LinkType::Ethernet));
+    assert_eq!(
+        (interfaces[0].snap, interfaces[0].link),
+        (128, LinkType::Ethernet)
+    );
     assert_eq!(interfaces[0].counts, Counts::default());
     assert_eq!(interfaces[1].link, LinkType::Raw);
     let counts = Counts {
@@ -90,8 +101,14 @@ fn what_no_capture_can_hold_is_not_written() {
         length: 0,
         bytes: b"",
     };
-    assert!(matches!(writer.packet(0, &record), Err(WriteError::TooEarly)));
-    assert!(matches!(writer.packet(1, &record), Err(WriteError::NoInterface(1))));
+    assert!(matches!(
+        writer.packet(0, &record),
+        Err(WriteError::TooEarly)
+    ));
+    assert!(matches!(
+        writer.packet(1, &record),
+        Err(WriteError::NoInterface(1))
+    ));
     let long = "x".repeat(70_000);
     let refused = Writer::new(vec![], "tompion", &long, &[LO]);
     assert!(matches!(refused, Err(WriteError::TooLong)));
@@ -153,8 +170,20 @@ fn files_of_either_order_and_of_any_resolution_are_read() {
     let cases = [
         (None, 5_000_001, 5 * S + 1000, Resolution::MICROSECONDS),
         (Some(9), 5_000_000_001, 5 * S + 1, Resolution::NANOSECONDS),
-        (Some(3), 5001, 5 * S + 1_000_000, Resolution { per_second: 1000 }),
-        (Some(0x80 | 32), 5 << 32 | 1 << 31, 5 * S + S / 2, Resolution { per_second: 1 << 32 }),
+        (
+            Some(3),
+            5001,
+            5 * S + 1_000_000,
+            Resolution { per_second: 1000 },
+        ),
+        (
+            Some(0x80 | 32),
+            5 << 32 | 1 << 31,
+            5 * S + S / 2,
+            Resolution {
+                per_second: 1 << 32,
+            },
+        ),
         (Some(0), 5, 5 * S, Resolution { per_second: 1 }),
     ];
     for is_big in [false, true] {
@@ -282,7 +311,10 @@ fn classic_captures_are_read() {
             }
             let mut large = bytes.clone();
             large[header + 8..header + 12].copy_from_slice(&number(u32::MAX));
-            assert!(matches!(all(&large).1, Err(ReadError::TooLarge { at: 24, .. })));
+            assert!(matches!(
+                all(&large).1,
+                Err(ReadError::TooLarge { at: 24, .. })
+            ));
         }
     }
 }

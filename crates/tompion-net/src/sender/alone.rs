@@ -116,8 +116,8 @@ pub fn alone<E: Source + Sink, H: Host>(
     let count = usize::try_from(plan.count.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     for due in dues.take(count) {
         alone.take_until(due.at_ns.saturating_sub(reserve), true)?;
-        if monotonic_ns() < due.at_ns.saturating_sub(reserve) {
-            alone.ends.quiet(due.at_ns);
+        if monotonic_ns() < due.at_ns.saturating_sub(reserve.midpoint(guard)) {
+            alone.ends.quiet(due.at_ns.saturating_sub(guard));
         }
         if alone.stop.is_set() {
             alone.tally.is_stopped = true;

@@ -66,9 +66,7 @@ fn without_a_filter_all_passes() {
 fn either_port_passes_with_and_without_a_tag() {
     let filter = Filter::UdpPort(862);
     for tags in [&[][..], &[(0x8100, 7)], &[(0x88a8, 7)]] {
-        for (source, destination, expected) in
-            [(862, 9, true), (9, 862, true), (863, 861, false)]
-        {
+        for (source, destination, expected) in [(862, 9, true), (9, 862, true), (863, 861, false)] {
             let datagram = udp(source, destination, b"payload");
             for packet in [v4(17, 0, &datagram), v6(17, &datagram)] {
                 let frame = ethernet(tags, &packet);
@@ -77,8 +75,14 @@ fn either_port_passes_with_and_without_a_tag() {
         }
     }
     // TCP with the same bytes, a later fragment.
-    assert!(!passes(filter, &ethernet(&[], &v4(6, 0, &udp(862, 862, b"")))));
-    assert!(!passes(filter, &ethernet(&[], &v4(17, 3, &udp(862, 862, b"")))));
+    assert!(!passes(
+        filter,
+        &ethernet(&[], &v4(6, 0, &udp(862, 862, b"")))
+    ));
+    assert!(!passes(
+        filter,
+        &ethernet(&[], &v4(17, 3, &udp(862, 862, b"")))
+    ));
     // Behind a header that it does not look through.
     assert!(passes(filter, &ethernet(&[], &v6(60, &udp(1, 1, b"")))));
 }
@@ -88,7 +92,10 @@ fn both_kinds_of_icmp_pass() {
     for tags in [&[][..], &[(0x8100, 7)]] {
         assert!(passes(Filter::Icmp, &ethernet(tags, &v4(1, 0, b"\x08\0"))));
         assert!(passes(Filter::Icmp, &ethernet(tags, &v6(58, b"\x80\0"))));
-        assert!(!passes(Filter::Icmp, &ethernet(tags, &v4(58, 0, b"\x08\0"))));
+        assert!(!passes(
+            Filter::Icmp,
+            &ethernet(tags, &v4(58, 0, b"\x08\0"))
+        ));
         assert!(!passes(Filter::Icmp, &ethernet(tags, &v6(1, b"\x80\0"))));
         assert!(!passes(Filter::Icmp, &ethernet(tags, &v4(17, 0, b""))));
     }
@@ -99,6 +106,9 @@ fn jumps_stay_within_the_program() {
     for filter in [Filter::All, Filter::UdpPort(1), Filter::Icmp] {
         let program = program(filter, 96);
         for (at, instruction) in program.iter().enumerate() {
+            if instruction.code == RETURN {
+                continue;
+            }
             let furthest = at + 1 + usize::from(instruction.if_true.max(instruction.if_false));
             assert!(furthest < program.len(), "{filter:?} {at}");
         }
