@@ -106,7 +106,8 @@ impl Sender {
             }
             sleeper.sleep_until_ns(due);
             if now().saturating_sub(due) > LATEST_NS {
-                self.left_out.fetch_add(self.gaps.at_once.into(), Ordering::Relaxed);
+                self.left_out
+                    .fetch_add(self.gaps.at_once.into(), Ordering::Relaxed);
                 continue;
             }
             for _ in 0..self.gaps.at_once {

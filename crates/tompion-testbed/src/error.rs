@@ -11,7 +11,9 @@ use tompion_path::model::PathPlanError;
 #[non_exhaustive]
 pub enum TestbedError {
     /// The caller may not make network namespaces.
-    #[error("testbed: network namespaces are refused ({source}); it takes root, or CAP_SYS_ADMIN and CAP_NET_ADMIN")]
+    #[error(
+        "testbed: network namespaces are refused ({source}); it takes root, or CAP_SYS_ADMIN and CAP_NET_ADMIN"
+    )]
     Rights {
         /// What the kernel said.
         source: io::Error,

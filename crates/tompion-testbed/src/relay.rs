@@ -66,10 +66,7 @@ pub(crate) struct Relay {
 
 impl Relay {
     /// Starts it between its two devices in `namespace`.
-    pub fn start(
-        namespace: &Namespace,
-        settings: RelaySettings<'_>,
-    ) -> Result<Self, TestbedError> {
+    pub fn start(namespace: &Namespace, settings: RelaySettings<'_>) -> Result<Self, TestbedError> {
         let what = "start the relay";
         let plan = settings.plan;
         let [outward, homeward] = Path::both(plan).map_err(crate::SettingsError::from)?;
@@ -81,8 +78,7 @@ impl Relay {
         });
         let open = |device| {
             let mtu = settings.mtu;
-            let open =
-                || Ring::open(if_nametoindex(device)?, mtu, RING_FRAMES, Seen::Incoming);
+            let open = || Ring::open(if_nametoindex(device)?, mtu, RING_FRAMES, Seen::Incoming);
             let ring = namespace.inside(open).and_then(|ring| ring);
             ring.map_err(TestbedError::system(what))
         };
@@ -123,7 +119,9 @@ impl Relay {
             summary,
             is_real_time: false,
         };
-        relay.run(work, keeper).map_err(TestbedError::system(what))?;
+        relay
+            .run(work, keeper)
+            .map_err(TestbedError::system(what))?;
         Ok(relay)
     }
 
@@ -165,7 +163,10 @@ impl Relay {
 
     fn end(&mut self) -> Result<(), TestbedError> {
         self.stop.store(true, Ordering::Relaxed);
-        for (name, thread) in [("relay", &mut self.relaying), ("relay's book", &mut self.keeping)] {
+        for (name, thread) in [
+            ("relay", &mut self.relaying),
+            ("relay's book", &mut self.keeping),
+        ] {
             if let Some(thread) = thread.take() {
                 let done = thread.join().map_err(|_| TestbedError::Thread(name))?;
                 done.map_err(TestbedError::system("go on relaying"))?;

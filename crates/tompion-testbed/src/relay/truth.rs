@@ -97,8 +97,22 @@ pub fn read_truth(path: &Path) -> Result<Vec<Record>, TestbedError> {
 fn parse(line: &str) -> Option<Record> {
     let fields: Vec<&str> = line.split(',').collect();
     let fields: [&str; 14] = fields.try_into().ok()?;
-    let [way, number, copy, bytes, crc32, arrival, due, sent, returned, fate, held, lacks, byte, bit] =
-        fields;
+    let [
+        way,
+        number,
+        copy,
+        bytes,
+        crc32,
+        arrival,
+        due,
+        sent,
+        returned,
+        fate,
+        held,
+        lacks,
+        byte,
+        bit,
+    ] = fields;
     // `Some(None)` where there is nothing, `None` where it is no number.
     fn number_or_none<T: std::str::FromStr>(field: &str) -> Option<Option<T>> {
         match field {
