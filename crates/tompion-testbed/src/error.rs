@@ -54,15 +54,17 @@ pub enum TestbedError {
         status: std::process::ExitStatus,
     },
     /// The file of packets cannot be written or read.
-    #[error("testbed: {}: {source}", .path.display())]
+    #[error("{}: {what} failed: {source}", .path.display())]
     Truth {
         /// The file.
         path: PathBuf,
+        /// What was tried.
+        what: &'static str,
         /// What the system said.
         source: io::Error,
     },
     /// A line of a file of packets that is none.
-    #[error("testbed: {}: line {line} is no packet", .path.display())]
+    #[error("{}: line {line} is no packet", .path.display())]
     TruthLine {
         /// The file.
         path: PathBuf,
