@@ -27,7 +27,11 @@ fn main() -> ExitCode {
     };
     let stop = AtomicBool::new(false);
     let mut ready = |testbed: &tompion_testbed::Testbed, measured: &_| {
-        println!("{} {}", testbed.sender().path().display(), testbed.far_end().path().display());
+        println!(
+            "{} {}",
+            testbed.sender().path().display(),
+            testbed.far_end().path().display()
+        );
         eprintln!("{measured:#?}");
     };
     match run(&settings, &programs, &mut ready, &stop) {

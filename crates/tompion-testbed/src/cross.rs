@@ -16,9 +16,12 @@ use tompion_time::sleep::{Policy, Sleeper};
 use crate::TestbedError;
 use crate::namespace::Namespace;
 use crate::settings::UDP_HEADERS;
+use crate::sys::real_time;
 
 /// The discard service's port (RFC 863). The address is nobody's anyhow.
 const PORT: u16 = 9;
+/// Of its thread, where it may be real-time: between the probes' and the relay's.
+const PRIORITY: i32 = 42;
 /// What is late by more than this, in nanoseconds, is left out: sent at once it would be a burst that
 /// nobody planned.
 const LATEST_NS: u64 = 10_000_000;
@@ -91,6 +94,9 @@ struct Sender {
 
 impl Sender {
     fn send(mut self, socket: &UdpSocket) {
+        // Above the testbed's own probes, or it would stop while a train of these passes; where that is
+        // refused other programs make it fall behind, which is counted.
+        let _ = real_time(PRIORITY);
         // No spinning: the CPU is the path's.
         let mut sleeper = Sleeper::new(Policy::Kernel);
         let now = || now_ns(ClockId::Monotonic);
@@ -106,7 +112,8 @@ impl Sender {
             }
             sleeper.sleep_until_ns(due);
             if now().saturating_sub(due) > LATEST_NS {
-                self.left_out.fetch_add(self.gaps.at_once.into(), Ordering::Relaxed);
+                self.left_out
+                    .fetch_add(self.gaps.at_once.into(), Ordering::Relaxed);
                 continue;
             }
             for _ in 0..self.gaps.at_once {

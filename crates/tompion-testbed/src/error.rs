@@ -11,7 +11,9 @@ use tompion_path::model::PathPlanError;
 #[non_exhaustive]
 pub enum TestbedError {
     /// The caller may not make network namespaces.
-    #[error("testbed: network namespaces are refused ({source}); it takes root, or CAP_SYS_ADMIN and CAP_NET_ADMIN")]
+    #[error(
+        "testbed: network namespaces are refused ({source}); it takes root, or CAP_SYS_ADMIN and CAP_NET_ADMIN"
+    )]
     Rights {
         /// What the kernel said.
         source: io::Error,
@@ -52,15 +54,17 @@ pub enum TestbedError {
         status: std::process::ExitStatus,
     },
     /// The file of packets cannot be written or read.
-    #[error("testbed: {}: {source}", .path.display())]
+    #[error("{}: {what} failed: {source}", .path.display())]
     Truth {
         /// The file.
         path: PathBuf,
+        /// What was tried.
+        what: &'static str,
         /// What the system said.
         source: io::Error,
     },
     /// A line of a file of packets that is none.
-    #[error("testbed: {}: line {line} is no packet", .path.display())]
+    #[error("{}: line {line} is no packet", .path.display())]
     TruthLine {
         /// The file.
         path: PathBuf,

@@ -44,7 +44,9 @@ pub use measure::{Figure, Measurement, Quantity, Unmeasured};
 pub use netlink::TokenBucket;
 pub use place::{Place, Tap, Tapped};
 pub use program::Program;
-pub use relay::{Counts, FalseInterval, FalseTime, Fate, HEADER, Reason, Record, Summary, read_truth};
+pub use relay::{
+    Counts, FalseInterval, FalseTime, Fate, HEADER, Reason, Record, Summary, read_truth,
+};
 pub use run::{Outcome, Programs, Verdict, run};
 pub use settings::{BottleneckKind, LINK_HEADER, Settings};
 pub use testbed::{DeviceCounts, Testbed};

@@ -282,7 +282,10 @@ impl Look<'_> {
         let measured = if self.in_kernel {
             // What came in and what goes out have the same proportion, first come, first served.
             let (from, to) = seen.out_between_ns;
-            let beside = exchange.others.iter().filter(|(at, _)| (from..to).contains(at));
+            let beside = exchange
+                .others
+                .iter()
+                .filter(|(at, _)| (from..to).contains(at));
             let bits = beside.map(|(_, bytes)| 8 * bytes).sum::<usize>() as f64;
             let left_bps = bits / (to - from) as f64 * 1e9;
             left_bps * seen.sent_bps / seen.left_bps
@@ -299,14 +302,22 @@ impl Look<'_> {
         }))
     }
 
-    fn judge(&self, exchange: &Exchange, link: &Bottleneck, flow: Flow) -> Result<Seen, Unmeasured> {
+    fn judge(
+        &self,
+        exchange: &Exchange,
+        link: &Bottleneck,
+        flow: Flow,
+    ) -> Result<Seen, Unmeasured> {
         if !keeps_busy(&exchange.sent, each_ns(link, flow.frame_bytes)) {
             return Err(Unmeasured::SenderTooSlow);
         }
         let packets = exchange.seen.iter().flatten().count();
         let arrived = || {
             let (left, sent) = (interval_ns(&exchange.seen)?, interval_ns(&exchange.sent)?);
-            let out = (*exchange.seen.iter().flatten().min()?, exchange.ends_ns()?.1);
+            let out = (
+                *exchange.seen.iter().flatten().min()?,
+                exchange.ends_ns()?.1,
+            );
             let bits = 8e9 * f64::from(flow.frame_bytes);
             Some(Seen {
                 sent_bps: bits / sent,

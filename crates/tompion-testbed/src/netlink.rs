@@ -204,7 +204,10 @@ impl TokenBucket {
         if bytes_a_second > u64::from(u32::MAX) {
             options.push(other(TCA_TBF_RATE64, bytes_a_second.to_ne_bytes().to_vec()));
         }
-        options.push(other(TCA_TBF_BURST, self.burst_bytes.to_ne_bytes().to_vec()));
+        options.push(other(
+            TCA_TBF_BURST,
+            self.burst_bytes.to_ne_bytes().to_vec(),
+        ));
         options
     }
 }

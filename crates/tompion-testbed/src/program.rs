@@ -184,7 +184,13 @@ fn begin(mut command: Command) -> io::Result<Begun> {
 fn show_devices() -> nix::Result<()> {
     const SCRATCH: &str = "/tmp";
     let none = None::<&str>;
-    mount(Some("sysfs"), SCRATCH, Some("sysfs"), MsFlags::empty(), none)?;
+    mount(
+        Some("sysfs"),
+        SCRATCH,
+        Some("sysfs"),
+        MsFlags::empty(),
+        none,
+    )?;
     let shown = ["class/net", "devices/virtual/net"].map(|part| {
         let (from, to) = (format!("{SCRATCH}/{part}"), format!("/sys/{part}"));
         mount(Some(&*from), &*to, none, MsFlags::MS_BIND, none)

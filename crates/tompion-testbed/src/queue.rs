@@ -16,15 +16,15 @@ pub(crate) fn shape(
     device: &str,
     bucket: TokenBucket,
 ) -> Result<(), TestbedError> {
-    let done =
-        namespace.inside(|| Netlink::new()?.shape(if_nametoindex(device)?, bucket));
-    done.and_then(|done| done).map_err(|source| match source.raw_os_error() {
-        Some(nix::libc::ENOENT | nix::libc::EOPNOTSUPP) => TestbedError::Kernel {
-            what: "token bucket (sch_tbf)",
-            source,
-        },
-        _ => TestbedError::system("shape a device")(source),
-    })
+    let done = namespace.inside(|| Netlink::new()?.shape(if_nametoindex(device)?, bucket));
+    done.and_then(|done| done)
+        .map_err(|source| match source.raw_os_error() {
+            Some(nix::libc::ENOENT | nix::libc::EOPNOTSUPP) => TestbedError::Kernel {
+                what: "token bucket (sch_tbf)",
+                source,
+            },
+            _ => TestbedError::system("shape a device")(source),
+        })
 }
 
 /// Has what arrives at a device handled on this process's last CPU (receive packet steering), where it
@@ -42,7 +42,11 @@ pub(crate) fn steer(namespace: &Namespace, device: &str) -> Result<(), TestbedEr
     let words = (0..=last / 32).rev();
     let mask: Vec<String> = words
         .map(|word| {
-            let bit = if word == last / 32 { 1_u32 << (last % 32) } else { 0 };
+            let bit = if word == last / 32 {
+                1_u32 << (last % 32)
+            } else {
+                0
+            };
             format!("{bit:08x}")
         })
         .collect();

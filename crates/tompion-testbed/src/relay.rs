@@ -59,30 +59,21 @@ pub(crate) struct RelaySettings<'a> {
 pub(crate) struct Relay {
     stop: Arc<AtomicBool>,
     relaying: Option<JoinHandle<io::Result<()>>>,
-    keeping: Option<JoinHandle<io::Result<()>>>,
+    keeping: Option<JoinHandle<Result<(), TestbedError>>>,
     summary: Arc<Mutex<Summary>>,
     is_real_time: bool,
 }
 
 impl Relay {
     /// Starts it between its two devices in `namespace`.
-    pub fn start(
-        namespace: &Namespace,
-        settings: RelaySettings<'_>,
-    ) -> Result<Self, TestbedError> {
+    pub fn start(namespace: &Namespace, settings: RelaySettings<'_>) -> Result<Self, TestbedError> {
         let what = "start the relay";
         let plan = settings.plan;
         let [outward, homeward] = Path::both(plan).map_err(crate::SettingsError::from)?;
-        let truth = settings.truth.map(|path| {
-            TruthWriter::create(path).map_err(|source| TestbedError::Truth {
-                path: path.to_owned(),
-                source,
-            })
-        });
+        let truth = settings.truth.map(TruthWriter::create).transpose()?;
         let open = |device| {
             let mtu = settings.mtu;
-            let open =
-                || Ring::open(if_nametoindex(device)?, mtu, RING_FRAMES, Seen::Incoming);
+            let open = || Ring::open(if_nametoindex(device)?, mtu, RING_FRAMES, Seen::Incoming);
             let ring = namespace.inside(open).and_then(|ring| ring);
             ring.map_err(TestbedError::system(what))
         };
@@ -103,7 +94,7 @@ impl Relay {
             records,
             unrecorded: Arc::clone(&unrecorded),
             sockets: [(Way::Outward, near_socket), (Way::Homeward, far_socket)],
-            truth: truth.transpose()?,
+            truth,
             tolerance_ns: settings.tolerance_ns,
             summary: Arc::clone(&summary),
         };
@@ -123,7 +114,9 @@ impl Relay {
             summary,
             is_real_time: false,
         };
-        relay.run(work, keeper).map_err(TestbedError::system(what))?;
+        relay
+            .run(work, keeper)
+            .map_err(TestbedError::system(what))?;
         Ok(relay)
     }
 
@@ -165,13 +158,14 @@ impl Relay {
 
     fn end(&mut self) -> Result<(), TestbedError> {
         self.stop.store(true, Ordering::Relaxed);
-        for (name, thread) in [("relay", &mut self.relaying), ("relay's book", &mut self.keeping)] {
-            if let Some(thread) = thread.take() {
-                let done = thread.join().map_err(|_| TestbedError::Thread(name))?;
-                done.map_err(TestbedError::system("go on relaying"))?;
-            }
+        if let Some(thread) = self.relaying.take() {
+            let done = thread.join().map_err(|_| TestbedError::Thread("relay"))?;
+            done.map_err(TestbedError::system("go on relaying"))?;
         }
-        Ok(())
+        match self.keeping.take().map(JoinHandle::join) {
+            Some(done) => done.map_err(|_| TestbedError::Thread("relay's book"))?,
+            None => Ok(()),
+        }
     }
 }
 

@@ -183,13 +183,18 @@ mod tests {
         assert_eq!(parts.kernel.unwrap().bucket.burst_bytes, 3_028);
         settings.plan.outward.delay_ns = 10_000_000;
         let relayed = settings.parts().unwrap().relayed.unwrap();
-        assert_eq!((relayed.outward.delay_ns, relayed.outward.bottleneck), (10_000_000, None));
+        assert_eq!(
+            (relayed.outward.delay_ns, relayed.outward.bottleneck),
+            (10_000_000, None)
+        );
     }
 
     #[test]
     fn a_path_that_cannot_be_is_refused() {
-        let mut settings = Settings::default();
-        settings.bottleneck = BottleneckKind::Kernel;
+        let mut settings = Settings {
+            bottleneck: BottleneckKind::Kernel,
+            ..Settings::default()
+        };
         assert_eq!(settings.parts().unwrap_err(), SettingsError::NoRate);
         settings = Settings {
             mtu: 1_000,
@@ -197,6 +202,9 @@ mod tests {
         };
         assert_eq!(settings.parts().unwrap_err(), SettingsError::Mtu(1_000));
         settings = Settings::symmetric(Duration::ZERO, None).with_loss(1.5);
-        assert!(matches!(settings.parts().unwrap_err(), SettingsError::Path(_)));
+        assert!(matches!(
+            settings.parts().unwrap_err(),
+            SettingsError::Path(_)
+        ));
     }
 }

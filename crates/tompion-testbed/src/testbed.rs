@@ -64,7 +64,12 @@ impl Testbed {
         let mut cross = None;
         if let (Some(traffic), Some(namespace)) = (traffic, &topology.cross) {
             let seed = settings.plan.seed;
-            cross = Some(CrossSender::start(namespace, topology.sink, &traffic, seed)?);
+            cross = Some(CrossSender::start(
+                namespace,
+                topology.sink,
+                &traffic,
+                seed,
+            )?);
         }
         Ok(Self {
             cross,

@@ -15,13 +15,13 @@ use std::path::Path;
 
 use nix::net::if_::if_nametoindex;
 
+use crate::TestbedError;
 use crate::addresses::{Block, Link, Pair, Prefixes};
 use crate::namespace::Namespace;
 use crate::netlink::{Device, Netlink, TokenBucket};
 use crate::place::Place;
 use crate::queue::{shape, steer};
 use crate::sys::{Offload, set_offload};
-use crate::TestbedError;
 
 /// The sender's device.
 pub(crate) const SENDER: Device = device("s0", 1);

@@ -80,7 +80,9 @@ pub fn exchange(from: &Place, to: &Place, flow: Flow) -> Result<Exchange, Testbe
     let source = source.and_then(|s| s).map_err(TestbedError::system(what))?;
     let sent = std::thread::scope(|scope| {
         let sending = scope.spawn(|| send(&source, flow));
-        sending.join().map_err(|_| TestbedError::Thread("sender of probes"))
+        sending
+            .join()
+            .map_err(|_| TestbedError::Thread("sender of probes"))
     })?;
     sent.map_err(TestbedError::system("send the testbed's own probes"))?;
 
@@ -97,7 +99,9 @@ pub fn exchange(from: &Place, to: &Place, flow: Flow) -> Result<Exchange, Testbe
         }
         for frame in far.drain() {
             if !note(&frame, false, &mut result.seen) && !frame.outgoing {
-                result.others.push((frame.at_ns.cast_signed(), frame.frame.len()));
+                result
+                    .others
+                    .push((frame.at_ns.cast_signed(), frame.frame.len()));
             }
         }
         let is_whole = result.seen.iter().all(Option::is_some);

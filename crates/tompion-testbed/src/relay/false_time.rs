@@ -146,6 +146,9 @@ mod tests {
         for i in 0..5_000 {
             all.add(late(100 * i, 100 * i, 1));
         }
-        assert_eq!((all.intervals().len(), all.untold()), (MOST, 5_000 - MOST as u64));
+        assert_eq!(
+            (all.intervals().len(), all.untold()),
+            (MOST, 5_000 - MOST as u64)
+        );
     }
 }

@@ -1,6 +1,5 @@
 //! Keeps a relay's book on another thread: the file, the counts, and what was false.
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +9,7 @@ use rtrb::Consumer;
 use tompion_path::Way;
 use tompion_time::os::{self, ClockId, now_ns};
 
+use crate::TestbedError;
 use crate::relay::false_time::{FalseInterval, FalseTime, Reason};
 use crate::relay::line::now;
 use crate::relay::record::{Fate, Record};
@@ -95,7 +95,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Until the relay's thread has ended and its last record is taken.
-    pub fn run(mut self, relay_ended: &AtomicBool) -> io::Result<()> {
+    pub fn run(mut self, relay_ended: &AtomicBool) -> Result<(), TestbedError> {
         let mut looked_ns = now();
         let mut offset_ns = clocks_apart();
         let mut unrecorded = 0;
@@ -115,7 +115,8 @@ impl Keeper {
                 locked(&self.summary).false_time.add(interval);
             };
             for (way, socket) in &self.sockets {
-                let missed = sys::dropped(socket.as_fd())?;
+                let missed = sys::dropped(socket.as_fd());
+                let missed = missed.map_err(TestbedError::system("ask a ring for its losses"))?;
                 if missed > 0 {
                     found(Reason::Overrun, Some(*way), missed.into(), 0);
                 }
@@ -138,7 +139,7 @@ impl Keeper {
         }
     }
 
-    fn take(&mut self) -> io::Result<()> {
+    fn take(&mut self) -> Result<(), TestbedError> {
         while let Ok(record) = self.records.pop() {
             if let Some(truth) = &mut self.truth {
                 truth.write(&record)?;

@@ -3,7 +3,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use tompion_path::Way;
 
@@ -13,51 +14,96 @@ use crate::relay::record::{Fate, Record};
 /// The columns; what each means stands at the fields of [`Record`].
 pub const HEADER: &str = "way,number,copy,bytes,crc32,arrival_ns,due_ns,sent_ns,returned_ns,fate,held_back,no_checksum,flipped_byte,flipped_bit";
 
-/// A file of packets that is written.
+/// A file of packets that is written while they come.
 #[derive(Debug)]
 pub struct TruthWriter {
     file: BufWriter<File>,
+    path: PathBuf,
 }
 
 impl TruthWriter {
-    /// Makes the file, or empties it.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        let mut file = BufWriter::with_capacity(1 << 18, File::create(path)?);
-        writeln!(file, "{HEADER}")?;
-        Ok(Self { file })
-    }
-
-    pub fn write(&mut self, record: &Record) -> io::Result<()> {
-        let Record {
-            way,
-            is_copy,
-            bytes,
-            crc32,
-            arrival_ns,
-            fate,
-            is_held_back,
-            lacks_checksum,
-            ..
-        } = *record;
-        write!(self.file, "{way},")?;
-        optional(&mut self.file, record.number)?;
-        let copy = u8::from(is_copy);
-        write!(self.file, ",{copy},{bytes},{crc32},{arrival_ns},")?;
-        for time in [record.due_ns, record.sent_ns, record.returned_ns] {
-            optional(&mut self.file, time)?;
-            self.file.write_all(b",")?;
+    /// Makes the file, or empties it. A pipe has to be read already.
+    pub fn create(path: &Path) -> Result<Self, TestbedError> {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        // Without it a pipe that nobody reads is waited for, and nobody told.
+        options.custom_flags(nix::libc::O_NONBLOCK);
+        let opened = options
+            .open(path)
+            .map_err(|refused| match refused.raw_os_error() {
+                Some(nix::libc::ENXIO) => io::Error::other("nobody reads from it"),
+                _ => refused,
+            });
+        let path = path.to_owned();
+        match opened.and_then(wait_for_room) {
+            Err(source) => Err(TestbedError::Truth {
+                path,
+                what: "creating",
+                source,
+            }),
+            Ok(file) => {
+                let file = BufWriter::with_capacity(1 << 18, file);
+                let mut writer = Self { file, path };
+                let begun = writeln!(writer.file, "{HEADER}");
+                begun.map_err(|source| writer.failed(source))?;
+                Ok(writer)
+            }
         }
-        let (held, lacks) = (u8::from(is_held_back), u8::from(lacks_checksum));
-        write!(self.file, "{},{held},{lacks},", fate.name())?;
-        optional(&mut self.file, record.flipped.map(|(byte, _)| byte))?;
-        self.file.write_all(b",")?;
-        optional(&mut self.file, record.flipped.map(|(_, bit)| bit))?;
-        self.file.write_all(b"\n")
     }
 
-    pub fn finish(mut self) -> io::Result<()> {
-        self.file.flush()
+    /// Adds a line.
+    pub fn write(&mut self, record: &Record) -> Result<(), TestbedError> {
+        let written = write_line(&mut self.file, record);
+        written.map_err(|source| self.failed(source))
     }
+
+    /// Writes what is left.
+    pub fn finish(mut self) -> Result<(), TestbedError> {
+        let written = self.file.flush();
+        written.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> TestbedError {
+        TestbedError::Truth {
+            path: self.path.clone(),
+            what: "writing",
+            source,
+        }
+    }
+}
+
+/// From here on a reader that is slow is waited for: records are kept meanwhile.
+fn wait_for_room(file: File) -> io::Result<File> {
+    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::empty())?;
+    Ok(file)
+}
+
+fn write_line(to: &mut impl Write, record: &Record) -> io::Result<()> {
+    let Record {
+        way,
+        is_copy,
+        bytes,
+        crc32,
+        arrival_ns,
+        fate,
+        is_held_back,
+        lacks_checksum,
+        ..
+    } = *record;
+    write!(to, "{way},")?;
+    optional(to, record.number)?;
+    let copy = u8::from(is_copy);
+    write!(to, ",{copy},{bytes},{crc32},{arrival_ns},")?;
+    for time in [record.due_ns, record.sent_ns, record.returned_ns] {
+        optional(to, time)?;
+        to.write_all(b",")?;
+    }
+    let (held, lacks) = (u8::from(is_held_back), u8::from(lacks_checksum));
+    write!(to, "{},{held},{lacks},", fate.name())?;
+    optional(to, record.flipped.map(|(byte, _)| byte))?;
+    to.write_all(b",")?;
+    optional(to, record.flipped.map(|(_, bit)| bit))?;
+    to.write_all(b"\n")
 }
 
 fn optional(to: &mut impl Write, value: Option<impl std::fmt::Display>) -> io::Result<()> {
@@ -74,6 +120,7 @@ fn optional(to: &mut impl Write, value: Option<impl std::fmt::Display>) -> io::R
 pub fn read_truth(path: &Path) -> Result<Vec<Record>, TestbedError> {
     let failed = |source| TestbedError::Truth {
         path: path.to_owned(),
+        what: "reading",
         source,
     };
     let file = BufReader::new(File::open(path).map_err(failed)?);
@@ -97,8 +144,22 @@ pub fn read_truth(path: &Path) -> Result<Vec<Record>, TestbedError> {
 fn parse(line: &str) -> Option<Record> {
     let fields: Vec<&str> = line.split(',').collect();
     let fields: [&str; 14] = fields.try_into().ok()?;
-    let [way, number, copy, bytes, crc32, arrival, due, sent, returned, fate, held, lacks, byte, bit] =
-        fields;
+    let [
+        way,
+        number,
+        copy,
+        bytes,
+        crc32,
+        arrival,
+        due,
+        sent,
+        returned,
+        fate,
+        held,
+        lacks,
+        byte,
+        bit,
+    ] = fields;
     // `Some(None)` where there is nothing, `None` where it is no number.
     fn number_or_none<T: std::str::FromStr>(field: &str) -> Option<Option<T>> {
         match field {
@@ -169,6 +230,24 @@ mod tests {
         writer.finish().unwrap();
         assert_eq!(read_truth(file.path()).unwrap(), [sent, passed]);
         assert_eq!(sent.late_ns(), Some(8));
+    }
+
+    #[test]
+    fn a_place_that_takes_no_file_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let told = TruthWriter::create(&pipe).unwrap_err().to_string();
+        assert!(
+            told.ends_with("pipe: creating failed: nobody reads from it"),
+            "{told}"
+        );
+        let full = TruthWriter::create(Path::new("/dev/full")).unwrap();
+        let told = full.finish().unwrap_err().to_string();
+        assert!(
+            told.starts_with("/dev/full: writing failed: No space left"),
+            "{told}"
+        );
     }
 
     #[test]

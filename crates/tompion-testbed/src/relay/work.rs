@@ -43,7 +43,7 @@ impl Work {
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         // What came before there was a path was never on it.
         for ring in [&mut self.outward.1, &mut self.homeward.1] {
-            while ring.take(drop).is_some() {}
+            while ring.take(|_| ()).is_some() {}
         }
         while !stop.load(Ordering::Relaxed) {
             while self.step() {}
@@ -97,7 +97,11 @@ impl Work {
         let time = TimeSpec::from(Duration::from_nanos(time.cast_unsigned()));
         let mut sockets = [&self.outward.1, &self.homeward.1]
             .map(|ring| PollFd::new(ring.socket(), PollFlags::POLLIN));
-        let heard = if lazily { &mut sockets[..0] } else { &mut sockets[..] };
+        let heard = if lazily {
+            &mut sockets[..0]
+        } else {
+            &mut sockets[..]
+        };
         match ppoll(heard, Some(time), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(refused) => Err(refused.into()),

@@ -1,0 +1,157 @@
+//! Loss, copies, reordering and damage: what the taps saw against the file that is the truth, packet by packet.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use tompion_path::Way;
+use tompion_path::model::{Corrupting, Duplicating, LossPlan, Reorder};
+use tompion_testbed::{Fate, Record, Settings, Tapped, read_truth};
+use tompion_time::os;
+
+use crate::common::{all_of, alone, datagrams, sockets, testbed};
+
+/// What each end saw of these datagrams, and what the file says of the way out.
+struct Seen {
+    near: Vec<Tapped>,
+    far: Vec<Tapped>,
+    truth: Vec<Record>,
+}
+
+/// Sends datagrams, each of other bytes, half a millisecond apart.
+fn send(mut settings: Settings, count: u32, file: &Path) -> Option<Seen> {
+    settings.truth = Some(file.to_owned());
+    let testbed = testbed(&settings)?;
+    let (sender, far_end) = (testbed.sender(), testbed.far_end());
+    let mut near = sender.tap(1_500, 4 * count as usize).unwrap();
+    let mut far = far_end.tap(1_500, 4 * count as usize).unwrap();
+    let (source, _sink) = sockets(sender, far_end);
+    for number in 0..count {
+        let mut datagram = [0x5a; 100];
+        datagram[..4].copy_from_slice(&number.to_be_bytes());
+        source.send(&datagram).unwrap();
+        os::sleep(Duration::from_micros(500));
+    }
+    let quiet = Duration::from_millis(100);
+    let (near, far) = (all_of(&mut near, quiet), all_of(&mut far, quiet));
+    testbed.stop().unwrap();
+    let mut truth = read_truth(file).unwrap();
+    let ours: Vec<u32> = datagrams(&near, true).iter().map(|t| crc(t)).collect();
+    assert_eq!(ours.len(), count as usize);
+    truth.retain(|r| r.way == Way::Outward && ours.contains(&r.crc32));
+    Some(Seen { near, far, truth })
+}
+
+fn crc(tapped: &Tapped) -> u32 {
+    crc32fast::hash(&tapped.frame)
+}
+
+#[test]
+fn everything_is_lost_where_that_is_planned() {
+    let _alone = alone();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let settings = Settings::symmetric(Duration::from_millis(2), None).with_loss(1.0);
+    let Some(seen) = send(settings, 50, file.path()) else {
+        return;
+    };
+    assert_eq!(datagrams(&seen.far, false), Vec::<&Tapped>::new());
+    assert_eq!(seen.truth.len(), 50);
+    assert!(seen.truth.iter().all(|r| r.fate == Fate::Lost));
+}
+
+#[test]
+fn losses_copies_and_reordering_are_those_of_the_file() {
+    let _alone = alone();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut settings = Settings::symmetric(Duration::from_millis(4), None);
+    let way = &mut settings.plan.outward;
+    way.loss = LossPlan::Bernoulli { share: 0.2 };
+    way.duplication = Some(Duplicating {
+        share: 0.2,
+        after_ns: 700_000,
+    });
+    way.reordering = Some(Reorder {
+        share: 0.1,
+        by_ns: 3_000_000,
+    });
+    let Some(seen) = send(settings, 600, file.path()) else {
+        return;
+    };
+    // Each frame as often as the file has it sent.
+    let mut arrivals: HashMap<u32, Vec<i64>> = HashMap::new();
+    for tapped in datagrams(&seen.far, false) {
+        let at = tapped.at_ns.cast_signed();
+        arrivals.entry(crc(tapped)).or_default().push(at);
+    }
+    for tapped in datagrams(&seen.near, true) {
+        let of = |fate| {
+            let records = seen.truth.iter().filter(|r| r.crc32 == crc(tapped));
+            records.filter(|r| r.fate == fate).collect::<Vec<_>>()
+        };
+        let (sent, lost) = (of(Fate::Sent), of(Fate::Lost));
+        let arrived = arrivals.get(&crc(tapped)).map_or(0, Vec::len);
+        assert_eq!(arrived, sent.len());
+        assert_eq!(lost.len(), usize::from(sent.is_empty()));
+        // Its stamps are in order, and witnessed at either end.
+        for record in sent {
+            let [arrival, due, handed, back] = [
+                Some(record.arrival_ns),
+                record.due_ns,
+                record.sent_ns,
+                record.returned_ns,
+            ]
+            .map(Option::unwrap);
+            assert!(tapped.at_ns.cast_signed() <= arrival);
+            assert!(arrival < due && due <= handed && handed <= back);
+            let there = &arrivals[&record.crc32];
+            let delivered = there
+                .iter()
+                .any(|at| (handed..=back + 2_000_000).contains(at));
+            assert!(delivered, "{record:?}: {there:?}");
+        }
+    }
+    // All kinds of them happened, about as often as planned.
+    let count = |is: fn(&Record) -> bool| seen.truth.iter().filter(|r| is(r)).count();
+    let lost = count(|r| r.fate == Fate::Lost);
+    let copies = count(|r| r.is_copy && r.fate == Fate::Sent);
+    let held = count(|r| r.is_held_back && !r.is_copy && r.fate == Fate::Sent);
+    assert!((80..=160).contains(&lost), "{lost}");
+    assert!((60..=150).contains(&copies), "{copies}");
+    assert!((25..=80).contains(&held), "{held}");
+    // They arrive in the order in which they were sent, which is not that of their numbers.
+    let mut sent: Vec<&Record> = seen.truth.iter().filter(|r| r.fate == Fate::Sent).collect();
+    sent.sort_by_key(|r| r.sent_ns);
+    let order: Vec<u32> = sent.iter().map(|r| r.crc32).collect();
+    let arrived: Vec<u32> = datagrams(&seen.far, false).into_iter().map(crc).collect();
+    assert_eq!(arrived, order);
+    assert!(!sent.is_sorted_by_key(|r| r.number));
+}
+
+#[test]
+fn a_flipped_bit_is_where_the_file_says() {
+    let _alone = alone();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut settings = Settings::symmetric(Duration::from_millis(2), None);
+    settings.plan.outward.corruption = Some(Corrupting {
+        share: 0.5,
+        from_byte: 42,
+    });
+    let Some(seen) = send(settings, 200, file.path()) else {
+        return;
+    };
+    let mut flipped = 0;
+    for tapped in datagrams(&seen.near, true) {
+        let mut expected = tapped.frame.clone();
+        let mut records = seen.truth.iter().filter(|r| r.crc32 == crc(tapped));
+        let record = records.next().unwrap();
+        if let Some((byte, bit)) = record.flipped {
+            expected[byte as usize] ^= 1 << bit;
+            flipped += 1;
+            assert!(byte >= 42);
+        }
+        let arrived = datagrams(&seen.far, false);
+        assert!(arrived.iter().any(|t| t.frame == expected), "{record:?}");
+        assert!(record.flipped.is_none() || !arrived.iter().any(|t| t.frame == tapped.frame));
+    }
+    assert!((60..=140).contains(&flipped), "{flipped}");
+}
