@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tompion_model::format_ns;
 use tompion_net::NetError;
 use tompion_path::stamps::PacketsError;
 use tompion_stamp::{ReflectorError, SenderError};
@@ -94,18 +95,7 @@ pub enum PacketError {
     Packets(#[from] PacketsError),
 }
 
-/// A time with its unit, three digits of it.
-pub(crate) fn in_words(time: &Duration) -> String {
-    let ns = time.as_nanos() as f64;
-    let (value, unit) = match ns {
-        n if n < 1e3 => (n, "ns"),
-        n if n < 1e6 => (n / 1e3, "us"),
-        n if n < 1e9 => (n / 1e6, "ms"),
-        n => (n / 1e9, "s"),
-    };
-    match value {
-        v if v >= 99.95 => format!("{v:.0} {unit}"),
-        v if v >= 9.995 => format!("{v:.1} {unit}"),
-        v => format!("{v:.2} {unit}"),
-    }
+/// A time with its unit.
+fn in_words(time: &Duration) -> String {
+    format_ns(time.as_nanos() as f64)
 }

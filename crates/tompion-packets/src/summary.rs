@@ -1,16 +1,14 @@
 //! What a table of probes says, as text and as data.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use serde::Serialize;
+use tompion_model::format_ns;
 use tompion_path::stamps::{
-    Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, delays, ipdv,
-    lateness, layers, order, pdv, rest, round_trips, stays, vantages,
+    Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv, lateness, layers, order, pdv, rest, round_trips, stays, vantages,
 };
 
 use crate::account::{FarEnd, Measured};
-use crate::error::in_words;
 
 /// Quantiles of durations, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -130,6 +128,9 @@ pub struct Summary {
     pub added: Vec<Added>,
     /// How long the far end kept each probe, by its own stamps.
     pub far_stay: Option<Quantiles>,
+    /// Of how many replies the far end told when its kernel sent them; of the others its program's
+    /// stamp counts.
+    pub followed_up: u64,
     /// The round trip at the outermost vantage point without that: the path.
     pub path: Option<Quantiles>,
     /// Delay variation of round trips at the outermost vantage point: PDV and IPDV (RFC 5481).
@@ -196,6 +197,7 @@ impl Summary {
             round_trips: round_trips.collect(),
             added: added.collect(),
             far_stay: Quantiles::of(&stays.values),
+            followed_up: followed_up(packets),
             path: Quantiles::of(&rest(packets, &stays)),
             variation: variation.unwrap_or_default(),
             lateness: Quantiles::of(&lateness(packets)),
@@ -210,6 +212,13 @@ impl Summary {
             icmp_errors: measured.errors.count,
         }
     }
+}
+
+/// Replies of which the far end told when its kernel sent them.
+fn followed_up(packets: &Packets) -> u64 {
+    let rows = 0..packets.len();
+    let told = |row: &usize| packets.get(*row, Stamp::FarSentKernel).is_some();
+    rows.filter(told).count() as u64
 }
 
 /// What a vantage point is called; a tap by its name.
@@ -266,9 +275,9 @@ fn is_expected(packets: &Packets, place: Stamp) -> bool {
             | Stamp::ReceivedHardware
             | Stamp::FarReceived
             | Stamp::FarSent
-            | Stamp::FarSentKernel
     );
-    !is_optional || packets.has_any(place)
+    // Follow-ups are told of by how many there are.
+    place != Stamp::FarSentKernel && (!is_optional || packets.has_any(place))
 }
 
 fn disorder(packets: &Packets, order: &Order) -> Vec<Disorder> {
@@ -282,13 +291,6 @@ fn disorder(packets: &Packets, order: &Order) -> Vec<Disorder> {
             worst_ns: pair.worst_ns,
         })
         .collect()
-}
-
-/// Delays from one place to another are of use where clocks differ, too.
-pub fn one_way(packets: &Packets) -> [Option<Quantiles>; 2] {
-    let out = delays(packets, Stamp::Sent, Stamp::FarReceived);
-    let home = delays(packets, Stamp::FarSent, Stamp::Received);
-    [out, home].map(|way| Quantiles::of(&pdv(&way)))
 }
 
 impl Summary {
@@ -320,7 +322,13 @@ impl Summary {
         for added in &self.added {
             let name = format!("  {} and {}", added.upper, added.lower);
             out.push_str(&row(&name, &added.quantiles));
-            for (way, of) in [("out", added.outward), ("home", added.homeward)] {
+            let ways = [("out", added.outward), ("home", added.homeward)];
+            // Where two vantage points have one stamp in common, only the other way is there.
+            let is_one_way = |q: &Quantiles| q.min_ns == 0 && q.max_ns == 0;
+            if ways.iter().any(|(_, of)| of.as_ref().is_some_and(is_one_way)) {
+                continue;
+            }
+            for (way, of) in ways {
                 if let Some(of) = of {
                     out.push_str(&row(&format!("    on the way {way}"), &of));
                 }
@@ -358,6 +366,13 @@ impl Summary {
         if self.late_replies > 0 {
             let late = self.late_replies;
             let _ = writeln!(out, "{late} replies came after the timeout: lost");
+        }
+        if self.far_stay.is_some() {
+            let (told, all) = (self.followed_up, self.answered);
+            let _ = writeln!(
+                out,
+                "the far end's stay ends with its kernel's transmit stamp in {told} of {all} replies, else with its program's"
+            );
         }
         for missing in &self.missing {
             let MissingStamps { place, count, why } = missing;
@@ -401,8 +416,8 @@ fn reason(why: Missing) -> &'static str {
 
 /// A duration with its sign.
 fn time(ns: i64) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    format!("{sign}{}", in_words(&Duration::from_nanos(ns.unsigned_abs())))
+    let sign = if ns < 0 { "\u{2212}" } else { "" };
+    format!("{sign}{}", format_ns(ns.unsigned_abs() as f64))
 }
 
 #[cfg(test)]

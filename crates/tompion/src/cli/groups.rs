@@ -5,12 +5,13 @@ use std::fmt::Write;
 use clap::Command;
 
 /// Every command, in the order in which they are shown.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Everyday", &["check", "watch", "report", "compare", "runs"]),
     (
         "A closer look",
         &["measure", "advise", "lab", "load", "peer", "env"],
     ),
+    ("Packets", &["ping", "reflect"]),
     ("In your program", &["preload"]),
     ("Research", &["claims", "published"]),
     ("Names and pages", &["list", "man", "completions", "help"]),

@@ -1,0 +1,119 @@
+use tompion_net::sender::Tally;
+use tompion_net::{BufferSize, Capability, ReceiveStamps, TransmitStamps};
+use tompion_path::stamps::Outcome;
+
+use super::*;
+use crate::account::{Errors, Oddities};
+
+/// Probes 1 ms apart that spend so much in each place, in microseconds.
+fn measured() -> Measured {
+    let mut packets = Packets::new();
+    for probe in 0..4 {
+        let row = packets.push(112).unwrap();
+        let begin = probe * 1_000_000;
+        if probe == 3 {
+            packets.set(row, Stamp::UserSent, begin).unwrap();
+            packets.set_outcome(row, Outcome::Lost).unwrap();
+            continue;
+        }
+        let stamps = [
+            (Stamp::Due, 0),
+            (Stamp::UserSent, 2),
+            (Stamp::Scheduled, 12),
+            (Stamp::Sent, 42),
+            (Stamp::FarReceived, 9_000_142),
+            (Stamp::FarSent, 9_000_242),
+            (Stamp::Received, 342 + 10 * probe),
+            (Stamp::UserReceived, 392 + 10 * probe),
+        ];
+        for (place, us) in stamps {
+            packets.set(row, place, begin + us * 1_000).unwrap();
+        }
+        packets.arrived(row).unwrap();
+    }
+    Measured {
+        packets,
+        tally: Tally {
+            due: 4,
+            sent: 4,
+            ..Tally::default()
+        },
+        capability: Capability {
+            transmit: TransmitStamps::Kernel,
+            receive: ReceiveStamps::Nanoseconds,
+            receive_buffer: BufferSize {
+                asked: 1,
+                granted: 1,
+                is_forced: true,
+            },
+            ttl: true,
+            tos: true,
+            destination: true,
+            drops: true,
+            icmp_errors: true,
+            busy_poll: false,
+        },
+        far: FarEnd::default(),
+        odd: Oddities::default(),
+        errors: Errors::default(),
+        late: 0,
+        first_refusal: None,
+        is_too_long: false,
+    }
+}
+
+#[test]
+fn a_round_trip_is_split_by_where_the_time_goes() {
+    let summary = Summary::of(&measured());
+    let us = |q: Option<Quantiles>| q.map(|q| q.median_ns / 1_000);
+    let seen: Vec<_> = summary
+        .round_trips
+        .iter()
+        .map(|r| (r.vantage.as_str(), r.quantiles.median_ns / 1_000))
+        .collect();
+    assert_eq!(seen, [("user", 400), ("qdisc", 340), ("kernel", 310)]);
+    let added: Vec<_> = summary
+        .added
+        .iter()
+        .map(|a| {
+            (
+                a.upper.as_str(),
+                a.lower.as_str(),
+                a.quantiles.median_ns / 1_000,
+                us(a.outward),
+                us(a.homeward),
+            )
+        })
+        .collect();
+    assert_eq!(
+        added,
+        [
+            ("user", "qdisc", 60, Some(10), Some(50)),
+            ("qdisc", "kernel", 30, Some(30), Some(0)),
+        ]
+    );
+    // Of a clock that is nine seconds ahead.
+    assert_eq!(us(summary.far_stay), Some(100));
+    assert_eq!(us(summary.path), Some(210));
+    assert_eq!(us(summary.lateness), Some(2));
+    let variation: Vec<_> = summary
+        .variation
+        .iter()
+        .map(|v| (v.name, v.quantiles.min_ns / 1_000, v.quantiles.max_ns / 1_000))
+        .collect();
+    assert_eq!(variation, [("PDV", 0, 20), ("IPDV", 10, 10)]);
+    assert_eq!((summary.answered, summary.lost), (3, 1));
+    assert_eq!(summary.loss, Some(0.25));
+}
+
+#[test]
+fn the_table_has_eighty_columns_that_align() {
+    let text = Summary::of(&measured()).text();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let rows: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+    let figures = |line: &&&str| line.ends_with('s') || line.ends_with("max");
+    assert!(rows.iter().filter(figures).all(|line| line.chars().count() == 78), "{text}");
+    assert!(text.contains("4 probes sent, 3 answered, 1 lost (25.00 %)"), "{text}");
+    // The lost probe was never stamped by the kernel: that is said.
+    assert!(text.contains("stamps missing: scheduled, of 1 probes"), "{text}");
+}
