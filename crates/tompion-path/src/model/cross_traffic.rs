@@ -12,6 +12,8 @@ type Work = u128;
 /// Most steps between two packets. Beyond so many busy and idle stretches what was in the queue
 /// before is forgotten but for loads next to 1, and it is drawn anew as it is in the long run.
 const MOST_STEPS: u128 = 512;
+/// Logarithm of the chance, about one in a million, that a queue counts as settled and is not.
+const SETTLED: f64 = 14.0;
 /// Most draws for one work of the long run; beyond it a sum of so many is normal.
 const MOST_DRAWS: f64 = 256.0;
 
@@ -30,6 +32,8 @@ pub(crate) struct Cross {
     per_ns: f64,
     /// Share of the queue's rate that the traffic takes.
     load: f64,
+    /// After how many nanoseconds an empty queue is as it is in the long run.
+    settles_ns: f64,
     arrivals: Arrivals,
     chance: Chance,
 }
@@ -60,13 +64,20 @@ impl Cross {
             }),
             CrossPattern::Poisson | CrossPattern::Bursts(_) => Arrivals::Poisson,
         };
+        let load = per_ns * batch as f64 / rate_bps as f64;
+        // By how much the chance that the queue has not been empty yet falls in one service of a
+        // batch, in the long run: the minimum of the logarithm of the moments of what comes less
+        // what is served.
+        let falls = load - 1.0 - load.ln();
+        let service_ns = batch as f64 / rate_bps as f64;
         Self {
             rate: rate_bps.into(),
             packet_bytes,
             per_batch: per_batch.into(),
             batch,
             per_ns,
-            load: per_ns * batch as f64 / rate_bps as f64,
+            load,
+            settles_ns: SETTLED * service_ns / falls,
             arrivals,
             chance,
         }
@@ -146,6 +157,9 @@ impl Cross {
     /// to the next arrival. Where something may have been dropped, the arrivals of a step are
     /// gone through.
     fn poisson(&mut self, work: Work, lasts_ns: u64, most: Work) -> Work {
+        if self.forgets(work, lasts_ns, most) {
+            return self.in_the_long_run(most);
+        }
         let (mut work, mut left_ns) = (work, lasts_ns);
         let mut steps = MOST_STEPS;
         while steps > 0 {
@@ -181,6 +195,17 @@ impl Cross {
         }
         let all = self.drawn(left_ns).saturating_mul(self.batch);
         self.limited(self.served(work.saturating_add(all), left_ns), most)
+    }
+
+    /// Whether after such a time nothing is left of what waited before.
+    fn forgets(&self, work: Work, lasts_ns: u64, most: Work) -> bool {
+        let (rate, lasts_ns) = (self.rate as f64, lasts_ns as f64);
+        if self.load < 1.0 {
+            let empties_ns = work as f64 / (rate * (1.0 - self.load));
+            lasts_ns > 2.0 * empties_ns + self.settles_ns
+        } else {
+            lasts_ns * rate * (self.load - 1.0) > 4.0 * most as f64
+        }
     }
 
     /// So many arrivals at random within a time, in their order.
