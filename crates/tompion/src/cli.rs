@@ -13,6 +13,7 @@ mod published;
 mod report;
 mod run;
 mod runs;
+mod testbed;
 mod values;
 mod watch;
 
@@ -40,6 +41,7 @@ pub use published::PublishedOptions;
 pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use runs::RunsOptions;
+pub use testbed::{Bottleneck, TestbedOptions};
 pub use values::MethodName;
 pub use watch::WatchOptions;
 
@@ -112,6 +114,8 @@ pub enum Command {
     Load(LoadOptions),
     /// Act as the far end of loads that run on another machine
     Peer(PeerOptions),
+    /// Run a command over a network path on this machine whose truth is known
+    Testbed(TestbedOptions),
     /// Write man pages
     Man(ManOptions),
     /// Print completions for a shell

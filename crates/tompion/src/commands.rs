@@ -23,6 +23,7 @@ mod report;
 mod run_names;
 mod runs;
 mod session;
+mod testbed;
 mod watch;
 mod writing;
 
@@ -42,4 +43,5 @@ pub use preload::preload;
 pub use published::published;
 pub use report::report;
 pub use runs::runs;
+pub use testbed::testbed;
 pub use watch::watch;

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Preload(preload) => commands::preload(&preload),
         Command::Load(load) => commands::load(&load),
         Command::Peer(peer) => commands::peer(&peer),
+        Command::Testbed(testbed) => commands::testbed(&testbed),
         Command::Man(man) => commands::man(&man),
         Command::Completions(completions) => commands::completions(&completions),
     };
