@@ -15,6 +15,7 @@ mod reflect;
 mod report;
 mod run;
 mod runs;
+mod testbed;
 mod values;
 mod watch;
 
@@ -44,6 +45,7 @@ pub use reflect::ReflectOptions;
 pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use runs::RunsOptions;
+pub use testbed::{Bottleneck, TestbedOptions};
 pub use values::MethodName;
 pub use watch::WatchOptions;
 
@@ -120,6 +122,8 @@ pub enum Command {
     Ping(Box<PingOptions>),
     /// Act as the far end of round trips (STAMP)
     Reflect(ReflectOptions),
+    /// Run a command over a network path on this machine whose truth is known
+    Testbed(TestbedOptions),
     /// Write man pages
     Man(ManOptions),
     /// Print completions for a shell

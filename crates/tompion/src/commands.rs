@@ -25,6 +25,7 @@ mod report;
 mod run_names;
 mod runs;
 mod session;
+mod testbed;
 mod watch;
 mod writing;
 
@@ -46,4 +47,5 @@ pub use published::published;
 pub use reflect::reflect;
 pub use report::report;
 pub use runs::runs;
+pub use testbed::testbed;
 pub use watch::watch;
