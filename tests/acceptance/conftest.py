@@ -225,6 +225,8 @@ CONCURRENT = {
     "test_answer": ["fits_on", "more_uses", "no_line", "own_period", "required_use", "for_machines", "stalls_have", "remedy"],
     # What is said of runs whatever they measured, and what a shell offers.
     "test_answer_of_labs": "all",
+    # Planted effects, and what is said of bad input.
+    "test_packets": ["one_line", "is_named", "were_planted", "hours_off", "beside_rubbish"],
     "test_completions": ["names", "offers", "takes_no_name", "real"],
     # A planted shift of some milliseconds, and what is said of runs whatever they measured.
     "test_compare": "all",

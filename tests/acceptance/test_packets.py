@@ -276,8 +276,8 @@ def test_a_port_that_is_taken_or_not_allowed_is_said_in_one_line():
         assert done.returncode == 1 and done.stderr.count("\n") == 1 and "862" in done.stderr, done.stderr
 
 
-def test_a_stranger_gets_no_more_than_its_rate():
-    """Loopback is trusted: the rate of strangers is the library's test; here it goes on answering beside rubbish."""
+def test_beside_rubbish_it_goes_on_answering():
+    """Rates of strangers are the library's tests: loopback has none."""
     with reflecting() as (_, port, served):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.bind(("127.0.0.1", 0))

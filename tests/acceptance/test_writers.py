@@ -36,7 +36,9 @@ READS = {
     "lab run --program": "the program that measures",
     "lab summary RUN": "a run",
     "peer --key": "a key",
+    "ping --key": "a key",
     "preload --library": "a library",
+    "reflect --key": "a key",
     "report --profiles": "profiles",
 }
 

@@ -1,10 +1,10 @@
 //! What came of each probe, as it happens; nothing here allocates while probes are under way.
 
 use serde::Serialize;
+use tompion_net::sender::{Sent, Tally};
 use tompion_net::{
     Capability, IcmpError, ReceiveStamps, Received, SendError, TransmitStamps, TxKind, TxStamp,
 };
-use tompion_net::sender::{Sent, Tally};
 use tompion_path::stamps::{Missing, Outcome, Packets, PacketsError, Stamp};
 use tompion_stamp::{Oddity, StampKind};
 
@@ -64,7 +64,6 @@ pub(crate) struct Told {
     pub oddities: tompion_stamp::Oddities,
     pub far: Option<FarEnd>,
 }
-
 
 /// What is kept of a measurement.
 #[derive(Debug)]

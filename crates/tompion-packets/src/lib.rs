@@ -25,7 +25,5 @@ mod target;
 pub use account::{Errors, FarEnd, Measured, Oddities};
 pub use error::PacketError;
 pub use measure::{MOST_PROBES, Progress, Wanted, measure};
-pub use summary::{
-    Added, Disorder, MissingStamps, PreciseRow, Quantiles, RoundTrip, Summary,
-};
+pub use summary::{Added, Disorder, MissingStamps, PreciseRow, Quantiles, RoundTrip, Summary};
 pub use target::{Family, Protocol, resolve};

@@ -201,7 +201,9 @@ pub fn measure(
 
 /// A number that neither another measurement nor a stranger has.
 fn unforeseen() -> Result<u64, PacketError> {
-    OsRng.try_next_u64().map_err(|_| PacketError::NoRandomNumbers)
+    OsRng
+        .try_next_u64()
+        .map_err(|_| PacketError::NoRandomNumbers)
 }
 
 fn options(wanted: &Wanted, transport: Transport) -> Options {
@@ -373,7 +375,11 @@ impl Measured {
             };
             return Err(PacketError::NothingSent { to, why });
         }
-        let answered = self.packets.probes().filter(|p| p.arrival.is_some()).count();
+        let answered = self
+            .packets
+            .probes()
+            .filter(|p| p.arrival.is_some())
+            .count();
         if answered == 0 && sent > 0 {
             let why = self.why_silent();
             return Err(PacketError::NoReply { to, sent, why });
@@ -388,13 +394,16 @@ impl Measured {
         if self.errors.count > 0 {
             let error = std::io::Error::from_raw_os_error(self.errors.errno.cast_signed());
             let refused = self.errors.errno == REFUSED;
-            let hint = if refused { " (does anything answer there?)" } else { "" };
+            let hint = if refused {
+                " (does anything answer there?)"
+            } else {
+                ""
+            };
             return Some(format!("{error}{hint}"));
         }
         let others = self.tally.received;
-        (others > 0).then(|| {
-            format!("{others} packets came that are no replies to this measurement")
-        })
+        (others > 0)
+            .then(|| format!("{others} packets came that are no replies to this measurement"))
     }
 
     fn require_interval(&self, wanted: &Wanted) -> Result<(), PacketError> {

@@ -116,7 +116,8 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
         // The six bits of a DSCP stand above the two of ECN.
         route.tos = reply.dscp.map(|dscp| dscp << 2);
         if reply.repeats > 0 {
-            self.repeats.keep(&reply, &room[..reply.bytes], route, now_ns);
+            self.repeats
+                .keep(&reply, &room[..reply.bytes], route, now_ns);
         }
         Some(Answering {
             answer: reply,
@@ -194,8 +195,8 @@ struct Kept {
 
 impl Kept {
     fn go_on(&mut self, reply: Reply, now_ns: u64) {
-        self.due_ns = (reply.repeats > 0)
-            .then(|| now_ns.saturating_add(u64::from(reply.interval_ns)));
+        self.due_ns =
+            (reply.repeats > 0).then(|| now_ns.saturating_add(u64::from(reply.interval_ns)));
         self.reply = reply;
     }
 

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 use tompion_model::format_ns;
 use tompion_path::stamps::{
-    Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv, lateness, layers, order, pdv, rest, round_trips, stays, vantages,
+    Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv, lateness,
+    layers, order, pdv, rest, round_trips, stays, vantages,
 };
 
 use crate::account::{FarEnd, Measured};
@@ -271,10 +272,7 @@ fn missing(packets: &Packets) -> Vec<MissingStamps> {
 fn is_expected(packets: &Packets, place: Stamp) -> bool {
     let is_optional = matches!(
         place,
-        Stamp::SentHardware
-            | Stamp::ReceivedHardware
-            | Stamp::FarReceived
-            | Stamp::FarSent
+        Stamp::SentHardware | Stamp::ReceivedHardware | Stamp::FarReceived | Stamp::FarSent
     );
     // Follow-ups are told of by how many there are.
     place != Stamp::FarSentKernel && (!is_optional || packets.has_any(place))
@@ -325,7 +323,10 @@ impl Summary {
             let ways = [("out", added.outward), ("home", added.homeward)];
             // Where two vantage points have one stamp in common, only the other way is there.
             let is_one_way = |q: &Quantiles| q.min_ns == 0 && q.max_ns == 0;
-            if ways.iter().any(|(_, of)| of.as_ref().is_some_and(is_one_way)) {
+            if ways
+                .iter()
+                .any(|(_, of)| of.as_ref().is_some_and(is_one_way))
+            {
                 continue;
             }
             for (way, of) in ways {
@@ -348,7 +349,9 @@ impl Summary {
             out.push_str(&row("Sent late by", late));
         }
         out.push('\n');
-        let share = self.loss.map_or(String::new(), |l| format!(" ({:.2} %)", 100.0 * l));
+        let share = self
+            .loss
+            .map_or(String::new(), |l| format!(" ({:.2} %)", 100.0 * l));
         let _ = writeln!(
             out,
             "{} probes sent, {} answered, {} lost{share}, longest loss {}, {} duplicates, {} reordered",
@@ -376,7 +379,11 @@ impl Summary {
         }
         for missing in &self.missing {
             let MissingStamps { place, count, why } = missing;
-            let _ = writeln!(out, "stamps missing: {place}, of {count} probes ({})", reason(*why));
+            let _ = writeln!(
+                out,
+                "stamps missing: {place}, of {count} probes ({})",
+                reason(*why)
+            );
         }
         for wrong in &self.disorder {
             let _ = writeln!(

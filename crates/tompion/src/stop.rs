@@ -22,9 +22,7 @@ pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
 }
 
 /// The same, and `wake` is called at the first of them, for who waits without looking at a flag.
-pub fn on_signals_call(
-    wake: impl FnOnce() + Send + 'static,
-) -> std::io::Result<Arc<AtomicBool>> {
+pub fn on_signals_call(wake: impl FnOnce() + Send + 'static) -> std::io::Result<Arc<AtomicBool>> {
     let (stop, at_once) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     for signal in [SIGINT, SIGTERM] {
         let status = i32::from(exit::INTERRUPTED);

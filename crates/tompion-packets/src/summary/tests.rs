@@ -99,7 +99,13 @@ fn a_round_trip_is_split_by_where_the_time_goes() {
     let variation: Vec<_> = summary
         .variation
         .iter()
-        .map(|v| (v.name, v.quantiles.min_ns / 1_000, v.quantiles.max_ns / 1_000))
+        .map(|v| {
+            (
+                v.name,
+                v.quantiles.min_ns / 1_000,
+                v.quantiles.max_ns / 1_000,
+            )
+        })
         .collect();
     assert_eq!(variation, [("PDV", 0, 20), ("IPDV", 10, 10)]);
     assert_eq!((summary.answered, summary.lost), (3, 1));
@@ -109,11 +115,25 @@ fn a_round_trip_is_split_by_where_the_time_goes() {
 #[test]
 fn the_table_has_eighty_columns_that_align() {
     let text = Summary::of(&measured()).text();
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
     let rows: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
     let figures = |line: &&&str| line.ends_with('s') || line.ends_with("max");
-    assert!(rows.iter().filter(figures).all(|line| line.chars().count() == 78), "{text}");
-    assert!(text.contains("4 probes sent, 3 answered, 1 lost (25.00 %)"), "{text}");
+    assert!(
+        rows.iter()
+            .filter(figures)
+            .all(|line| line.chars().count() == 78),
+        "{text}"
+    );
+    assert!(
+        text.contains("4 probes sent, 3 answered, 1 lost (25.00 %)"),
+        "{text}"
+    );
     // The lost probe was never stamped by the kernel: that is said.
-    assert!(text.contains("stamps missing: scheduled, of 1 probes"), "{text}");
+    assert!(
+        text.contains("stamps missing: scheduled, of 1 probes"),
+        "{text}"
+    );
 }

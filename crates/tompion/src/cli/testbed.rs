@@ -128,7 +128,15 @@ mod tests {
     fn rates_and_shares_are_read_as_networks_write_them() {
         assert_eq!(bits("300M"), Ok(300_000_000));
         assert_eq!(bits("10g"), Ok(10_000_000_000));
-        for wrong in ["", "M", "0", "-1M", "1.5G", "99999999999999999999", "18446744073709551615G"] {
+        for wrong in [
+            "",
+            "M",
+            "0",
+            "-1M",
+            "1.5G",
+            "99999999999999999999",
+            "18446744073709551615G",
+        ] {
             assert!(bits(wrong).is_err(), "{wrong}");
         }
         assert_eq!(share("1%"), Ok(0.01));

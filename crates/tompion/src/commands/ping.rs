@@ -8,9 +8,7 @@ use serde::Serialize;
 use tompion_load::read_key;
 use tompion_model::format_ns;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
-use tompion_packets::{
-    Family, Measured, Progress, Protocol, Summary, Wanted, measure, resolve,
-};
+use tompion_packets::{Family, Measured, Progress, Protocol, Summary, Wanted, measure, resolve};
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
 
@@ -105,9 +103,10 @@ pub(super) fn format_of(format: StampFormat) -> TimeFormat {
 /// Whether this machine's clock is in step with UTC, and its error in nanoseconds.
 pub(super) fn clock() -> (bool, u64) {
     match tompion_host::synchronisation() {
-        Some(state) if state.synchronised => {
-            (true, u64::try_from(state.maximum_error_ns).unwrap_or(u64::MAX))
-        }
+        Some(state) if state.synchronised => (
+            true,
+            u64::try_from(state.maximum_error_ns).unwrap_or(u64::MAX),
+        ),
         _ => (false, 500_000_000),
     }
 }
@@ -161,9 +160,9 @@ impl Shown {
                     ("kernel", between(Stamp::Sent, Stamp::Received)),
                     ("far end", between(Stamp::FarReceived, Stamp::FarSent)),
                 ];
-                let told = trips.into_iter().filter_map(|(name, ns)| {
-                    Some(format!("{name} {:>8}", format_ns(ns? as f64)))
-                });
+                let told = trips
+                    .into_iter()
+                    .filter_map(|(name, ns)| Some(format!("{name} {:>8}", format_ns(ns? as f64))));
                 told.collect::<Vec<_>>().join("   ")
             }
             Ok(Outcome::NotSent) => "not sent".to_owned(),

@@ -93,7 +93,10 @@ fn tell(options: &ReflectOptions, served: &Served) -> anyhow::Result<()> {
     } = served;
     let silent = [
         ("too short", c.too_short),
-        ("from an address or a port to which nothing is sent", c.bad_source),
+        (
+            "from an address or a port to which nothing is sent",
+            c.bad_source,
+        ),
         ("look like replies", c.looks_like_reply),
         ("no key for them", c.no_key),
         ("wrong key", c.wrong_tag),
@@ -129,7 +132,9 @@ fn tell(options: &ReflectOptions, served: &Served) -> anyhow::Result<()> {
     }
     if told.dropped_by_socket > 0 {
         let dropped = told.dropped_by_socket;
-        text.push_str(&format!("  {dropped} dropped by the socket for want of room\n"));
+        text.push_str(&format!(
+            "  {dropped} dropped by the socket for want of room\n"
+        ));
     }
     if told.transmit_stamps_missing > 0 {
         let missing = told.transmit_stamps_missing;
