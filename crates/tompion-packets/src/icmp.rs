@@ -30,11 +30,14 @@ impl Speaker for IcmpSpeaker {
     fn hear(&mut self, packet: &[u8], received: &Received) -> Heard {
         match self.echo.answered(packet) {
             Some(number) => {
-                let mut told = Told::default();
-                told.far = Some(crate::account::FarEnd {
+                let far = crate::account::FarEnd {
                     ttl: received.ttl,
                     ..Default::default()
-                });
+                };
+                let told = Told {
+                    far: Some(far),
+                    ..Told::default()
+                };
                 Heard::Reply(number, told)
             }
             None => Heard::NotOurs,

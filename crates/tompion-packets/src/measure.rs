@@ -349,7 +349,7 @@ fn carry_out<S: Speaker>(
     let measured = account.finish(
         i64::try_from(timeout_ns).unwrap_or(i64::MAX),
         tally,
-        socket.capability().clone(),
+        *socket.capability(),
     );
     Ok((measured, marks))
 }
