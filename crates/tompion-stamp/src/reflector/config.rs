@@ -64,8 +64,8 @@ impl Default for ClockAccount {
 /// How much is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Each source that has shown no key. Its burst is the number of packets after which a
-    /// stranger's loop through us ends at the latest.
+    /// Each source that has shown no key. With a burst below 50 a fast loop with something whose
+    /// replies look like requests ends within 100 packets.
     pub stranger: Rate,
     /// Silence of a stranger that goes beyond its rate.
     pub quiet: Quiet,
@@ -78,9 +78,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Safe for the open Internet: a stranger gets 100 packets a second, and no two reflectors
-    /// exchange more than twice the burst before one of them is silent. 50,000 packets a second
-    /// with a key, or on the machine itself, are half of what is allowed.
+    /// Safe for the open Internet: a stranger gets 100 packets a second, in bursts of 32. 50,000
+    /// packets a second with a key, or on the machine itself, are half of what is allowed.
     fn default() -> Self {
         Self {
             stranger: Rate {

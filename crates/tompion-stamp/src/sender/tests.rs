@@ -187,3 +187,44 @@ fn padding_is_zeros_or_looks_random() {
     // Half of 7968, within six standard deviations.
     assert!((3716..4252).contains(&ones), "{ones}");
 }
+
+#[test]
+fn round_trips_go_on_where_seconds_begin_again() {
+    // NTP's in 2036, PTP's in 2106.
+    for (format, wrap) in [
+        (TimeFormat::Ntp, 2_085_978_496_000_000_000),
+        (TimeFormat::Ptp, 4_294_967_296_000_000_000),
+    ] {
+        let mut sender = sender(SenderConfig {
+            format,
+            key: Some(key()),
+            ask: ALL,
+            ..SenderConfig::default()
+        });
+        let shared = SharedKey {
+            key: key(),
+            ssid: None,
+            control: None,
+        };
+        let mut reflector = Reflector::new(ReflectorConfig {
+            trust: Trust::Keyed(vec![shared]),
+            format,
+            ..ReflectorConfig::default()
+        })
+        .expect("a reflector");
+        for step in -50..50 {
+            let at = wrap + step * 40_000_000 + 7;
+            let request = send(&mut sender, at);
+            let (number, bytes) = reflect(&mut reflector, &request, at + 11_000);
+            assert!(reflector.sent(number, Stamp::kernel(at + 90_000)));
+            let answer = reply(sender.take(&bytes, Stamp::user(at + 100_000)));
+            assert_eq!(answer.sent_utc_ns, at);
+            assert_eq!(answer.reflector_received_utc_ns, Some(at + 11_000));
+            assert_eq!(answer.reflector_sent_utc_ns, Some(at + 41_000));
+            if step > -50 {
+                let follow_up = answer.options.follow_up.given().flatten().expect("known");
+                assert_eq!(follow_up.sent_utc_ns, at - 40_000_000 + 90_000);
+            }
+        }
+    }
+}
