@@ -23,4 +23,5 @@ tompion_model::entries! {
         journal_advise,
         journal_lab,
         interval_log,
+        pcapng,
 }
