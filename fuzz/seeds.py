@@ -751,6 +751,61 @@ def stamps():
 
 def main():
     for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs, stamps):
+# --- captures ------------------------------------------------------------------------------
+
+def capture(*blocks, order="<"):
+    """A section with these blocks: a type and a body each."""
+    section = (0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    return b"".join(block(kind, body, order) for kind, body in (section, *blocks))
+
+
+def block(kind, body, order="<"):
+    body += bytes(-len(body) % 4)
+    length = struct.pack(order + "I", 12 + len(body))
+    return struct.pack(order + "I", kind) + length + body + length
+
+
+def interface(options=b"", link=1, order="<"):
+    return 1, struct.pack(order + "HHI", link, 0, 96) + options
+
+
+def packet(frame, at=0, steps=10**18, order="<", options=b""):
+    body = struct.pack(order + "IIIII", at, steps >> 32, steps & 0xFFFFFFFF, len(frame), len(frame))
+    return 6, body + frame + bytes(-len(frame) % 4) + options
+
+
+def captures():
+    nanoseconds = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
+    udp = struct.pack(">HHHH", 5000, 862, 8 + 44, 0) + bytes(range(44))
+    v4 = struct.pack(">BBHHHBBH4B4B", 0x45, 0xB8, 20 + len(udp), 7, 0x4000, 64, 17, 0, *(10, 0, 0, 1), *(10, 0, 0, 2)) + udp
+    v6 = struct.pack(">IHBB", 0x60000000, 8 + len(udp), 60, 64) + bytes(15) + b"\1" + bytes(15) + b"\2"
+    v6 += b"\x11\0" + bytes(6) + udp
+    ether = bytes(12) + b"\x08\0" + v4
+    tagged = bytes(12) + b"\x88\xa8\0\5\x81\0\0\6" + b"\x86\xdd" + v6
+    flags = struct.pack("<HHIHH", 2, 4, 2, 0, 0)
+    lost = (5, struct.pack("<III", 0, 1, 2) + struct.pack("<HHQHHQHH", 4, 8, 9, 7, 8, 3, 0, 0))
+    whole = capture(interface(nanoseconds), packet(ether, options=flags), packet(tagged), lost)
+    put("pcapng", "two-packets", whole)
+    put("pcapng", "cut-off", whole[:-50])
+    named = struct.pack(">HH", 2, 3) + b"em1\0" + struct.pack(">HHB3xHHq", 9, 1, 3, 14, 8, 3600)
+    put("pcapng", "big-endian", capture(interface(named, 101, ">"), packet(v4, 0, 5000, ">"), (0x80000001, b"unknown"), order=">"))
+    put("pcapng", "two-sections", whole + capture(interface(link=113), interface(link=276), packet(bytes(20) + v4, 1), (3, bytes(12))))
+    put("pcapng", "resolution-of-no-clock", capture(interface(struct.pack("<HHB3x", 9, 1, 0xFF)), packet(ether)))
+    put("pcapng", "stamp-of-no-date", capture(interface(struct.pack("<HHB3x", 9, 1, 0)), packet(ether, steps=2**64 - 1)))
+    put("pcapng", "no-such-interface", capture(interface(), packet(ether, at=2**32 - 1)))
+    put("pcapng", "length-of-2-32", capture(interface()) + struct.pack("<II", 6, 2**32 - 4) + bytes(64))
+    body = struct.pack("<IIIII", 0, 0, 0, 2**32 - 1, 60) + ether
+    put("pcapng", "captured-length-of-2-32", capture(interface(), (6, body)))
+    # Of a type (process information) for which the library does not see that it is too short.
+    put("pcapng", "length-below-the-frame", capture(interface()) + struct.pack("<III", 0x80000001, 8, 8))
+    classic = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 96, 1)
+    put("pcapng", "pcap", classic + struct.pack("<IIII", 10**9, 7, len(ether), 1514) + ether)
+    put("pcapng", "pcap-cut-off", classic + struct.pack("<IIII", 10**9, 7, 2**20, 1514) + ether)
+    put("pcapng", "fragments-within-fragments", capture(interface(link=101), packet(v6[:6] + b"\x2c" + v6[7:40] + b"\x2c\0\0\1\0\0\0\1" * 9)))
+
+
+def main():
+    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs, captures):
         write()
     for place in sorted(CORPUS.iterdir()):
         sizes = [f.stat().st_size for f in place.iterdir()]

@@ -24,4 +24,5 @@ tompion_model::entries! {
         journal_lab,
         interval_log,
         stamp_packets,
+        pcapng,
 }

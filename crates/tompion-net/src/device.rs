@@ -43,6 +43,7 @@ fn socket() -> Result<OwnedFd, NetError> {
         .or_else(|_| any(AddressFamily::INET6))
         .map_err(|error| NetError::Open {
             what: "a socket",
+            needs: "sockets of IPv4 or IPv6",
             source: error.into(),
         })
 }

@@ -1,5 +1,8 @@
 //! What can go wrong with a socket, a device or a tap: one line each.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::net::SocketAddr;
 
@@ -8,15 +11,17 @@ use std::net::SocketAddr;
 #[non_exhaustive]
 pub enum NetError {
     /// No socket of that kind.
-    #[error("cannot open {what}: {source}{}", hint(.source))]
+    #[error("cannot open {what}: {source}{}", hint(.source, .needs))]
     Open {
         /// What was to be opened.
         what: &'static str,
+        /// The right that it takes.
+        needs: &'static str,
         /// The system's answer.
         source: io::Error,
     },
     /// The address is not of this machine, or somebody has it.
-    #[error("cannot listen on {address}: {source}{}", hint(.source))]
+    #[error("cannot listen on {address}: {source}{}", hint(.source, LOW_PORT))]
     Bind {
         /// The address asked for.
         address: SocketAddr,
@@ -54,7 +59,7 @@ pub enum NetError {
         device: String,
     },
     /// A device refuses what was asked of it.
-    #[error("{device}: cannot {what}: {source}{}", hint(.source))]
+    #[error("{device}: cannot {what}: {source}{}", hint(.source, "CAP_NET_ADMIN"))]
     Device {
         /// Its name.
         device: String,
@@ -73,11 +78,13 @@ pub enum NetError {
     },
 }
 
+const LOW_PORT: &str = "CAP_NET_BIND_SERVICE below net.ipv4.ip_unprivileged_port_start";
+
 /// What would be right, where rights are missing.
-fn hint(source: &io::Error) -> &'static str {
+fn hint(source: &io::Error, needs: &str) -> String {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => " (it takes root, or a capability such as CAP_NET_RAW)",
-        _ => "",
+        io::ErrorKind::PermissionDenied => format!(" (it takes {needs})"),
+        _ => String::new(),
     }
 }
 

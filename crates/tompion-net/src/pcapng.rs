@@ -1,7 +1,7 @@
 //! Captures as files: pcapng written, pcapng and classic pcap read.
 //!
-//! The format is draft-ietf-opsawg-pcapng; the blocks are taken apart and put together by the
-//! crate `pcap-parser`. Files come from strangers: their blocks are framed here, so that no more
+//! The format is draft-ietf-opsawg-pcapng; what is read is taken apart by the crate
+//! `pcap-parser`. Files come from strangers: their blocks are framed here, so that no more
 //! than [`MOST_BLOCK_BYTES`] are reserved at a time, lengths that lie end in a [`ReadError`], and
 //! blocks that mean nothing here are passed over without being taken apart.
 
@@ -25,6 +25,27 @@ pub const MOST_BLOCK_BYTES: usize = 1 << 20;
 pub const MOST_INTERFACES: usize = 1024;
 /// The longest name of an interface that is kept, in bytes.
 pub const MOST_NAME_BYTES: usize = 256;
+
+/// Types of blocks.
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const SIMPLE_PACKET: u32 = 3;
+const STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+/// In a section's header, in the order of its bytes.
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+
+/// Options; their numbers mean one thing in each type of block.
+const COMMENT: u16 = 1;
+const PROGRAM: u16 = 4;
+const INTERFACE_NAME: u16 = 2;
+const RESOLUTION: u16 = 9;
+const INTERFACE_FILTER: u16 = 11;
+const OFFSET: u16 = 14;
+const FLAGS: u16 = 2;
+const RECEIVED: u16 = 4;
+const DROPPED_BY_DEVICE: u16 = 5;
+const DROPPED_BY_SYSTEM: u16 = 7;
 
 /// How fine the stamps of a capture are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -89,8 +89,8 @@ pub trait Sink {
     }
 
     /// Nothing is under way that is waited for, until `until_ns` of `CLOCK_MONOTONIC`: the moment
-    /// for what takes time. Called at most once between two probes, and not at all where there
-    /// is no time.
+    /// for what takes time. Called at most once between two probes, or two drains, and not at
+    /// all where there is no time.
     fn quiet(&mut self, until_ns: u64) {
         let _ = until_ns;
     }

@@ -200,6 +200,7 @@ impl Tap {
         )
         .map_err(|error| NetError::Open {
             what: "a tap",
+            needs: "CAP_NET_RAW",
             source: error.into(),
         })?;
         let failed = |option| move |source| NetError::Option { option, source };

@@ -4,28 +4,21 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use pcap_parser::nom::IResult;
 use pcap_parser::{
-    OptionCode, PcapError, PcapNGOption, parse_enhancedpacketblock_be,
-    parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be,
-    parse_interfacedescriptionblock_le, parse_interfacestatisticsblock_be,
-    parse_interfacestatisticsblock_le, parse_pcap_header, parse_sectionheaderblock,
+    PcapError, PcapNGOption, parse_enhancedpacketblock_be, parse_enhancedpacketblock_le,
+    parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le,
+    parse_interfacestatisticsblock_be, parse_interfacestatisticsblock_le, parse_pcap_header,
+    parse_sectionheaderblock,
 };
 
 use super::{
-    Counts, Interface, MOST_BLOCK_BYTES, MOST_INTERFACES, MOST_NAME_BYTES, Packet, ReadError,
-    Resolution,
+    BYTE_ORDER, Counts, DROPPED_BY_DEVICE, DROPPED_BY_SYSTEM, ENHANCED_PACKET, FLAGS, INTERFACE,
+    INTERFACE_NAME, Interface, MOST_BLOCK_BYTES, MOST_INTERFACES, MOST_NAME_BYTES, OFFSET, Packet,
+    RECEIVED, RESOLUTION, ReadError, Resolution, SECTION, SIMPLE_PACKET, STATISTICS,
 };
 use crate::address::bytes_at;
 use crate::frame::LinkType;
 use crate::tap::Direction;
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-const INTERFACE: u32 = 1;
-const SIMPLE_PACKET: u32 = 3;
-const STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
-/// `epb_flags`, an option of packets.
-const FLAGS: OptionCode = OptionCode(2);
 /// Type, and length in front and behind.
 const FRAMING: usize = 12;
 /// A block's type and its length.
@@ -235,18 +228,18 @@ impl<R: Read> Reader<R> {
             false => parsed(parse_interfacedescriptionblock_le(&self.block), at)?,
         };
         let options = &block.options;
-        let resolution = match find(options, OptionCode::IfTsresol) {
+        let resolution = match find(options, RESOLUTION) {
             Some(value) => {
                 let first = value.first().copied();
                 first.and_then(Resolution::from_option)
             }
             None => Some(Resolution::MICROSECONDS),
         };
-        let name = find(options, OptionCode::IfName).map(|name| {
+        let name = find(options, INTERFACE_NAME).map(|name| {
             let name = &name[..name.len().min(MOST_NAME_BYTES)];
             String::from_utf8_lossy(name).into_owned()
         });
-        let offset = find(options, OptionCode::IfTsoffset);
+        let offset = find(options, OFFSET);
         let offset = offset.and_then(|offset| self.long(offset)).unwrap_or(0);
         let interface = Interface {
             name,
@@ -290,9 +283,9 @@ impl<R: Read> Reader<R> {
         };
         let count = |code| find(&block.options, code).and_then(|value| self.long(value));
         let counts = Counts {
-            received: count(OptionCode::IsbIfRecv),
-            dropped_by_device: count(OptionCode::IsbIfDrop),
-            dropped_by_system: count(OptionCode::IsbOsDrop),
+            received: count(RECEIVED),
+            dropped_by_device: count(DROPPED_BY_DEVICE),
+            dropped_by_system: count(DROPPED_BY_SYSTEM),
         };
         let place = self.place(block.if_id, at)?;
         self.interfaces[place].counts = counts;
@@ -403,7 +396,7 @@ fn parsed<'a, T>(
 }
 
 /// The value of an option, without its padding.
-fn find<'a>(options: &'a [PcapNGOption<'_>], code: OptionCode) -> Option<&'a [u8]> {
-    let found = options.iter().find(|option| option.code == code)?;
+fn find<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<&'a [u8]> {
+    let found = options.iter().find(|option| option.code.0 == code)?;
     found.as_bytes().ok()
 }

@@ -1,19 +1,16 @@
-//! Writing pcapng.
+//! Writing pcapng: four kinds of blocks, in little endian. The library's writer would bring an
+//! asynchronous runtime along, and would allocate for every packet.
 
-use std::borrow::Cow;
 use std::io::Write;
 
-use pcap_parser::{
-    EnhancedPacketBlock, InterfaceDescriptionBlock, InterfaceStatisticsBlock, Linktype, OptionCode,
-    PcapNGOption, SectionHeaderBlock, ToVec,
+use super::{
+    BYTE_ORDER, COMMENT, DROPPED_BY_SYSTEM, ENHANCED_PACKET, FLAGS, INTERFACE, INTERFACE_FILTER,
+    INTERFACE_NAME, MOST_BLOCK_BYTES, PROGRAM, RECEIVED, RESOLUTION, SECTION, STATISTICS,
+    WriteError,
 };
-
-use super::{MOST_BLOCK_BYTES, WriteError};
 use crate::frame::LinkType;
 use crate::tap::{Direction, Record, TapStatistics};
 
-/// `epb_flags`, an option of packets.
-const FLAGS: OptionCode = OptionCode(2);
 /// Ten to the power of minus nine seconds.
 const NANOSECONDS: u8 = 9;
 
@@ -36,20 +33,14 @@ pub struct Described<'a> {
 pub struct Writer<W> {
     to: W,
     interfaces: u32,
+    /// The block that is being put together; its memory is used again.
+    block: Vec<u8>,
 }
 
-fn option(code: OptionCode, value: &[u8]) -> Result<PcapNGOption<'_>, WriteError> {
-    Ok(PcapNGOption {
-        code,
-        len: u16::try_from(value.len()).map_err(|_| WriteError::TooLong)?,
-        value: Cow::Borrowed(value),
-    })
-}
-
-/// Seconds and the like as two halves, as the format has them.
-fn halves(ns: i64) -> Result<(u32, u32), WriteError> {
+/// Nanoseconds as two halves, as the format has them.
+fn halves(ns: i64) -> Result<[u32; 2], WriteError> {
     let ns = u64::try_from(ns).map_err(|_| WriteError::TooEarly)?;
-    Ok(((ns >> 32) as u32, ns as u32))
+    Ok([(ns >> 32) as u32, ns as u32])
 }
 
 impl<W: Write> Writer<W> {
@@ -63,56 +54,83 @@ impl<W: Write> Writer<W> {
         comment: &str,
         interfaces: &[Described<'_>],
     ) -> Result<Self, WriteError> {
-        let mut writer = Self { to, interfaces: 0 };
-        writer.put(SectionHeaderBlock {
-            block_type: 0,
-            block_len1: 0,
-            bom: 0,
-            major_version: 1,
-            minor_version: 0,
-            // Not known until the end.
-            section_len: -1,
-            options: vec![
-                option(OptionCode::ShbUserAppl, program.as_bytes())?,
-                option(OptionCode::Comment, comment.as_bytes())?,
-            ],
-            block_len2: 0,
-        })?;
+        let mut writer = Self {
+            to,
+            interfaces: 0,
+            block: vec![],
+        };
+        writer.begin(SECTION);
+        writer.words(&[BYTE_ORDER]);
+        // Version 1.0; the section's length is not known until the end.
+        writer.bytes(&[1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
+        writer.option(PROGRAM, &[program.as_bytes()])?;
+        writer.option(COMMENT, &[comment.as_bytes()])?;
+        writer.end()?;
         for interface in interfaces {
             writer.interface(interface)?;
         }
         Ok(writer)
     }
 
-    fn put(&mut self, mut block: impl ToVec) -> Result<(), WriteError> {
-        let bytes = block.to_vec().map_err(|_| WriteError::TooLong)?;
-        self.to.write_all(&bytes)?;
+    fn begin(&mut self, kind: u32) {
+        self.block.clear();
+        // The length comes when it is known.
+        self.words(&[kind, 0]);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.block.extend_from_slice(bytes);
+    }
+
+    fn words(&mut self, words: &[u32]) {
+        for word in words {
+            self.bytes(&word.to_le_bytes());
+        }
+    }
+
+    /// Parts begin at multiples of four bytes.
+    fn align(&mut self) {
+        self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+
+    /// An option, whose value is these parts one behind the other.
+    fn option(&mut self, code: u16, value: &[&[u8]]) -> Result<(), WriteError> {
+        let length: usize = value.iter().map(|part| part.len()).sum();
+        let length = u16::try_from(length).map_err(|_| WriteError::TooLong)?;
+        self.bytes(&code.to_le_bytes());
+        self.bytes(&length.to_le_bytes());
+        for part in value {
+            self.bytes(part);
+        }
+        self.align();
+        Ok(())
+    }
+
+    /// Writes the block, with the end of its options.
+    fn end(&mut self) -> Result<(), WriteError> {
+        self.words(&[0]);
+        let length = self.block.len() + 4;
+        if length > MOST_BLOCK_BYTES {
+            return Err(WriteError::TooLong);
+        }
+        let length = length as u32;
+        self.block[4..8].copy_from_slice(&length.to_le_bytes());
+        self.words(&[length]);
+        self.to.write_all(&self.block)?;
         Ok(())
     }
 
     fn interface(&mut self, interface: &Described<'_>) -> Result<(), WriteError> {
-        let number = interface.link.number();
-        let number = u16::try_from(number).map_err(|_| WriteError::TooLong)?;
-        // `if_filter` begins with a byte for its kind: a text.
-        let filter = interface.filter.map(|filter| format!("\0{filter}"));
-        let mut options = vec![
-            option(OptionCode::IfName, interface.name.as_bytes())?,
-            option(OptionCode::IfTsresol, &[NANOSECONDS])?,
-        ];
-        if let Some(filter) = &filter {
-            options.push(option(OptionCode::IfFilter, filter.as_bytes())?);
+        let link = u16::try_from(interface.link.number()).map_err(|_| WriteError::TooLong)?;
+        self.begin(INTERFACE);
+        self.words(&[link.into(), interface.snap]);
+        self.option(INTERFACE_NAME, &[interface.name.as_bytes()])?;
+        self.option(RESOLUTION, &[&[NANOSECONDS]])?;
+        if let Some(filter) = interface.filter {
+            // Its kind goes first: a text.
+            self.option(INTERFACE_FILTER, &[&[0], filter.as_bytes()])?;
         }
-        self.put(InterfaceDescriptionBlock {
-            block_type: 0,
-            block_len1: 0,
-            linktype: Linktype(number.into()),
-            reserved: 0,
-            snaplen: interface.snap,
-            options,
-            block_len2: 0,
-            if_tsresol: NANOSECONDS,
-            if_tsoffset: 0,
-        })?;
+        self.end()?;
         self.interfaces += 1;
         Ok(())
     }
@@ -127,29 +145,21 @@ impl<W: Write> Writer<W> {
     /// Writes a frame that was captured at an interface.
     ///
     /// # Errors
-    /// Where it cannot be written, or there is no such interface.
+    /// Where it cannot be written, is too long or too early, or there is no such interface.
     pub fn packet(&mut self, interface: usize, record: &Record<'_>) -> Result<(), WriteError> {
-        let if_id = self.number(interface)?;
-        let (ts_high, ts_low) = halves(record.ns)?;
-        if record.bytes.len() > MOST_BLOCK_BYTES - 64 {
-            return Err(WriteError::TooLong);
-        }
-        let flags = match record.direction {
-            Direction::Incoming => 1u32,
+        let number = self.number(interface)?;
+        let [high, low] = halves(record.ns)?;
+        let captured = u32::try_from(record.bytes.len()).map_err(|_| WriteError::TooLong)?;
+        let direction: u32 = match record.direction {
+            Direction::Incoming => 1,
             Direction::Outgoing => 2,
         };
-        self.put(EnhancedPacketBlock {
-            block_type: 0,
-            block_len1: 0,
-            if_id,
-            ts_high,
-            ts_low,
-            caplen: record.bytes.len() as u32,
-            origlen: record.length,
-            data: record.bytes,
-            options: vec![option(FLAGS, &flags.to_le_bytes())?],
-            block_len2: 0,
-        })
+        self.begin(ENHANCED_PACKET);
+        self.words(&[number, high, low, captured, record.length]);
+        self.bytes(record.bytes);
+        self.align();
+        self.option(FLAGS, &[&direction.to_le_bytes()])?;
+        self.end()
     }
 
     /// Writes what an interface had lost by a moment (nanoseconds since 1970).
@@ -162,22 +172,13 @@ impl<W: Write> Writer<W> {
         ns: i64,
         statistics: &TapStatistics,
     ) -> Result<(), WriteError> {
-        let if_id = self.number(interface)?;
-        let (ts_high, ts_low) = halves(ns)?;
-        let passed = statistics.passed.to_le_bytes();
-        let dropped = statistics.dropped.to_le_bytes();
-        self.put(InterfaceStatisticsBlock {
-            block_type: 0,
-            block_len1: 0,
-            if_id,
-            ts_high,
-            ts_low,
-            options: vec![
-                option(OptionCode::IsbIfRecv, &passed)?,
-                option(OptionCode::IsbOsDrop, &dropped)?,
-            ],
-            block_len2: 0,
-        })
+        let number = self.number(interface)?;
+        let [high, low] = halves(ns)?;
+        self.begin(STATISTICS);
+        self.words(&[number, high, low]);
+        self.option(RECEIVED, &[&statistics.passed.to_le_bytes()])?;
+        self.option(DROPPED_BY_SYSTEM, &[&statistics.dropped.to_le_bytes()])?;
+        self.end()
     }
 
     /// Writes what is still in buffers, and gives the file back.

@@ -129,8 +129,8 @@ pub fn alone<E: Source + Sink, H: Host>(
             true => 0,
             false => alone.ends.prepare(due, &mut packet).min(packet.len()),
         };
-        alone.tally.due += 1;
         if length == 0 {
+            alone.tally.due += 1;
             alone.tally.skipped += 1;
             alone.ends.skipped(due, mono_ns);
             alone.take()?;
@@ -141,6 +141,11 @@ pub fn alone<E: Source + Sink, H: Host>(
             alone.take()?;
         }
         alone.take_until(due.at_ns.saturating_sub(guard), false)?;
+        if stop.is_set() {
+            // It did not become due.
+            alone.tally.is_stopped = true;
+            break;
+        }
         sleeper.sleep_until_ns(due.at_ns);
         alone.send(due, &mut packet[..length])?;
     }
@@ -154,6 +159,8 @@ pub fn alone<E: Source + Sink, H: Host>(
             alone.take()?;
         }
     }
+    // What is there after a stop.
+    alone.take()?;
     socket.give_up();
     Ok(Tally {
         losses: socket.losses(),
@@ -164,6 +171,7 @@ pub fn alone<E: Source + Sink, H: Host>(
 
 impl<E: Source + Sink> Alone<'_, E> {
     fn send(&mut self, due: Due, packet: &mut [u8]) -> Result<(), NetError> {
+        self.tally.due += 1;
         let route = self.ends.route(due);
         let mono_ns = monotonic_ns();
         let user_ns = realtime_ns();

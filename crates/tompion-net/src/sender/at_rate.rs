@@ -106,30 +106,27 @@ fn send_all<A: Source, H: Host>(
         }
         batch.clear();
         of_batch.clear();
-        let mut take = |due: Due, batch: &mut SendBatch, of_batch: &mut Vec<Due>| {
-            tally.due += 1;
-            let mono_ns = monotonic_ns();
-            let is_late = mono_ns.saturating_sub(due.at_ns) > most_late_ns;
-            let length = match is_late {
-                true => 0,
-                false => source.prepare(due, batch.room()),
-            };
-            if length == 0 {
-                tally.skipped += 1;
-                source.skipped(due, mono_ns);
-                return;
-            }
-            batch.push(due.number, length, source.route(due));
-            of_batch.push(due);
-        };
-        take(first, batch, &mut of_batch);
+        take(
+            source,
+            first,
+            most_late_ns,
+            batch,
+            &mut of_batch,
+            &mut tally,
+        );
         wait_until(sleeper, first.at_ns, stop);
+        if stop.is_set() {
+            // It did not become due.
+            tally.due -= of_batch.len() as u64;
+            tally.is_stopped = true;
+            break;
+        }
         // Those that have become due meanwhile go along.
         let now = monotonic_ns();
         while !batch.is_full()
             && let Some(next) = dues.next_if(|next| next.at_ns <= now)
         {
-            take(next, batch, &mut of_batch);
+            take(source, next, most_late_ns, batch, &mut of_batch, &mut tally);
         }
         let mono_ns = monotonic_ns();
         let user_ns = realtime_ns();
@@ -156,6 +153,31 @@ fn send_all<A: Source, H: Host>(
         progress.sent.store(tally.sent, Release);
     }
     tally
+}
+
+/// Puts a probe into the batch, unless it is too late or has no packet.
+fn take<A: Source>(
+    source: &mut A,
+    due: Due,
+    most_late_ns: u64,
+    batch: &mut SendBatch,
+    of_batch: &mut Vec<Due>,
+    tally: &mut Tally,
+) {
+    tally.due += 1;
+    let mono_ns = monotonic_ns();
+    let is_late = mono_ns.saturating_sub(due.at_ns) > most_late_ns;
+    let length = match is_late {
+        true => 0,
+        false => source.prepare(due, batch.room()),
+    };
+    if length == 0 {
+        tally.skipped += 1;
+        source.skipped(due, mono_ns);
+        return;
+    }
+    batch.push(due.number, length, source.route(due));
+    of_batch.push(due);
 }
 
 /// Sleeps, in pieces that a stop can end.

@@ -90,18 +90,20 @@ fn socket(options: &Options) -> Result<OwnedFd, NetError> {
         true => ipproto::ICMPV6,
         false => ipproto::ICMP,
     };
-    let (kind, protocol, what) = match options.transport {
-        Transport::Udp => (SocketType::DGRAM, ipproto::UDP, "a UDP socket"),
-        Transport::IcmpRaw => (SocketType::RAW, icmp, "a raw ICMP socket"),
+    let (kind, protocol, what, needs) = match options.transport {
+        Transport::Udp => (SocketType::DGRAM, ipproto::UDP, "a UDP socket", "sockets"),
+        Transport::IcmpRaw => (SocketType::RAW, icmp, "a raw ICMP socket", "CAP_NET_RAW"),
         Transport::IcmpPing => (
             SocketType::DGRAM,
             icmp,
-            "a ping socket (its group has to be in net.ipv4.ping_group_range)",
+            "a ping socket",
+            "a group within net.ipv4.ping_group_range",
         ),
     };
     rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol)).map_err(|error| {
         NetError::Open {
             what,
+            needs,
             source: error.into(),
         }
     })

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use tompion_net::sender::{Plan, Sent, Sink, Source, alone, at_rate};
+use tompion_net::sender::{Sent, Sink, Source, alone, at_rate};
 use tompion_net::{
     Answering, Due, Options, Received, ReflectPlan, Responder, SendError, StampingSocket, Stop,
     Transport, TxStamp, reflect, route_back,
@@ -121,10 +121,7 @@ fn neither_the_senders_nor_the_reflector_allocate_on_their_way() {
         // Prepared, sent, two stamps, an answer.
         ends.0.is_clean(5 * PROBES);
         let (mut source, mut sink) = (Watching::default(), Watching::default());
-        let plan = Plan {
-            timeout: Duration::from_secs(20),
-            ..every(Duration::from_micros(100), 10 * PROBES)
-        };
+        let plan = every(Duration::from_micros(100), 10 * PROBES);
         let tally = at_rate(&open(), &plan, &mut sleeper, &mut source, &mut sink, &sends);
         assert_eq!(tally.expect("a run").answered, 10 * PROBES);
         source.0.is_clean(20 * PROBES);

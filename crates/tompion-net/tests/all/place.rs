@@ -4,8 +4,11 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::receiving::LONG;
 
 /// A network namespace, whose loopback device is up.
 pub struct Place(File);
@@ -55,8 +58,8 @@ impl Place {
         })
     }
 
-    /// Runs a program there.
-    pub fn run(&self, program: &str, arguments: &str) {
+    /// Runs a program there; what it prints.
+    pub fn run(&self, program: &str, arguments: &str) -> String {
         let done = self.inside(|| {
             Command::new(program)
                 .args(arguments.split(' '))
@@ -65,11 +68,12 @@ impl Place {
         });
         let said = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success(), "{program} {arguments}: {said}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
     /// Runs `ip` there.
-    pub fn ip(&self, arguments: &str) {
-        self.run("ip", arguments);
+    pub fn ip(&self, arguments: &str) -> String {
+        self.run("ip", arguments)
     }
 
     /// A path by which other programs enter it.
@@ -91,6 +95,18 @@ pub fn pair() -> Option<(Place, Place)> {
         place.ip(&format!("address add {a}.{b}.{c}.{d}/24 dev {device}"));
         place.ip(&format!("address add {v6}/64 dev {device} nodad"));
         place.ip(&format!("link set {device} up"));
+    }
+    // Until the kernel has seen the cable it drops what is sent.
+    for (place, device, ..) in addresses {
+        let end = Instant::now() + LONG;
+        let is_up = || {
+            place
+                .ip(&format!("-o link show {device}"))
+                .contains("state UP")
+        };
+        while !is_up() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(20));
+        }
     }
     Some((near, far))
 }

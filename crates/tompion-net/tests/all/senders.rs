@@ -1,18 +1,18 @@
 //! Senders: schedules kept, every probe accounted for, stamps in their order.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::thread;
 use std::time::Duration;
 
 use tompion_net::icmp::{Echo, Version};
 use tompion_net::sender::{Plan, Sink, Source, Tally, alone, at_rate};
 use tompion_net::{
-    Due, Losses, NetError, Options, Received, ReflectPlan, Schedule, SendError, StampingSocket,
-    Stop, Transport, TxStamp, monotonic_ns,
+    Due, Losses, Options, Received, ReflectPlan, Schedule, SendError, StampingSocket, Stop,
+    Transport, TxStamp, monotonic_ns,
 };
 use tompion_time::sleep::{Policy, Sleeper};
 
 use crate::place::Place;
+use crate::receiving::LONG;
 use crate::reflecting::{ANSWER_BYTES, Mirror, Running, listening};
 
 /// All that is known of a probe; made before the first is sent.
@@ -35,6 +35,8 @@ pub struct Ends {
     pub length: usize,
     pub quiet: u64,
     pub foreign: u64,
+    /// Told to stop with the tenth answer.
+    pub stop: Option<Stop>,
 }
 
 impl Ends {
@@ -45,6 +47,7 @@ impl Ends {
             length: ANSWER_BYTES,
             quiet: 0,
             foreign: 0,
+            stop: None,
         }
     }
 
@@ -109,6 +112,9 @@ impl Sink for Ends {
         }
         let stamps = received.stamps;
         row.answer = Some((stamps.software_ns.unwrap_or(0), stamps.user_ns));
+        if let Some(stop) = self.stop.as_ref().filter(|_| number == Some(9)) {
+            stop.set();
+        }
         number
     }
 
@@ -123,8 +129,12 @@ impl Sink for Ends {
     }
 }
 
+/// Waits for the last answer as long as a machine that others use may take.
 pub fn every(interval: Duration, count: u64) -> Plan {
-    Plan::new(Schedule::Periodic { interval }, Some(count))
+    Plan {
+        timeout: LONG,
+        ..Plan::new(Schedule::Periodic { interval }, Some(count))
+    }
 }
 
 /// All that a whole run without loss has.
@@ -190,7 +200,10 @@ fn a_poisson_schedule_is_kept_and_there_is_time_for_other_things() {
         mean: Duration::from_millis(10),
         seed: 7,
     };
-    let plan = Plan::new(schedule, Some(PROBES as u64));
+    let plan = Plan {
+        timeout: LONG,
+        ..Plan::new(schedule, Some(PROBES as u64))
+    };
     let stop = Stop::new().expect("a file");
     let mut ends = Ends::new(PROBES);
     let tally = alone(
@@ -278,7 +291,7 @@ fn a_schedule_that_cannot_be_kept_leaves_nothing_out_in_silence() {
         assert_eq!(skipped + sent + tally.not_sent, PROBES as u64);
         match most_late {
             None => assert_eq!(skipped, 0),
-            Some(_) => assert!(skipped > 0 && sent > 0, "{skipped} {sent}"),
+            Some(_) => assert!(skipped > 0, "{sent} were sent"),
         }
         assert!(tally.most_late_ns > 0);
         let missing: u64 = tally.losses.missing.iter().sum();
@@ -293,7 +306,6 @@ fn thousands_a_second_are_drained_by_another_thread() {
         let (near, running) = mirrored(Ipv4Addr::LOCALHOST.into());
         let plan = Plan {
             batch,
-            timeout: Duration::from_secs(20),
             ..every(Duration::from_micros(200), PROBES as u64)
         };
         let stop = Stop::new().expect("a file");
@@ -315,7 +327,6 @@ fn what_is_late_at_a_high_rate_is_sent_or_told() {
         let (near, running) = mirrored(Ipv4Addr::LOCALHOST.into());
         let plan = Plan {
             most_late,
-            timeout: Duration::from_millis(300),
             ..every(Duration::from_nanos(10), PROBES as u64)
         };
         let stop = Stop::new().expect("a file");
@@ -345,28 +356,24 @@ fn a_stop_ends_each_sender_and_keeps_what_was_measured() {
             ..every(Duration::from_millis(5), 0)
         };
         let stop = Stop::new().expect("a file");
-        let tally: Result<Tally, NetError> = thread::scope(|scope| {
-            let sending = scope.spawn(|| {
-                let mut sleeper = Sleeper::new(Policy::Kernel);
-                let (mut ends, mut sink) = (Ends::new(100_000), Ends::new(100_000));
-                match is_alone {
-                    true => alone(&near, &plan, &mut sleeper, &mut ends, &stop),
-                    false => at_rate(&near, &plan, &mut sleeper, &mut ends, &mut sink, &stop),
-                }
-            });
-            thread::sleep(Duration::from_millis(300));
-            let before = monotonic_ns();
-            stop.set();
-            let tally = sending.join().expect("no panic");
-            assert!(monotonic_ns() - before < 5_000_000_000);
-            tally
-        });
+        let mut sleeper = Sleeper::new(Policy::Kernel);
+        let mut sink = Ends {
+            stop: Some(stop.clone()),
+            ..Ends::new(100_000)
+        };
+        let tally = match is_alone {
+            true => alone(&near, &plan, &mut sleeper, &mut sink, &stop),
+            false => {
+                let mut source = Ends::new(100_000);
+                at_rate(&near, &plan, &mut sleeper, &mut source, &mut sink, &stop)
+            }
+        };
         running.end();
         let tally = tally.expect("a run");
-        assert!(
-            tally.is_stopped && tally.sent > 0 && tally.answered > 0,
-            "{tally:?}"
-        );
+        assert!(tally.is_stopped && tally.answered >= 10, "{tally:?}");
+        // It did not go on until the table was full, nor wait for what was under way.
+        assert!(tally.sent < 50_000);
+        assert_eq!(tally.due, tally.sent + tally.not_sent + tally.skipped);
     }
 }
 
@@ -378,7 +385,7 @@ fn what_nobody_answers_is_waited_for_no_longer_than_was_asked() {
     let near = near.expect("a socket");
     let plan = Plan {
         timeout: Duration::from_millis(200),
-        ..every(Duration::from_millis(20), 10)
+        ..every(Duration::from_millis(50), 10)
     };
     let mut ends = Ends::new(10);
     let stop = Stop::new().expect("a file");
@@ -393,7 +400,7 @@ fn what_nobody_answers_is_waited_for_no_longer_than_was_asked() {
     let tally = tally.expect("a run");
     let took = monotonic_ns() - before;
     assert_eq!((tally.sent, tally.answered, tally.stamps), (10, 0, 20));
-    assert!(took >= 380_000_000, "{took}");
+    assert!(took >= 650_000_000, "{took}");
     // Also without an answer there is time for other things.
     assert!(ends.quiet > 0);
 }

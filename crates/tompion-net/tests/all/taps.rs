@@ -299,11 +299,8 @@ fn tags_that_the_kernel_takes_out_are_put_back() {
         let (index, _) = Device::from("near0").find().expect("a device");
         send_frame(index, &frame).expect("sent");
     });
-    let came = (0..20).find_map(|_| {
-        let one = read(&mut into, 1).pop()?;
-        (one.bytes.get(6..12) == Some(&[2, 0, 0, 0, 0, 1])).then_some(one)
-    });
-    let came = came.expect("the frame");
+    let is_ours = |record: &Kept| record.bytes.get(6..12) == Some(&frame[6..12]);
+    let came = read_those(&mut into, 1, is_ours).pop().expect("the frame");
     assert_eq!(came.bytes, frame);
     assert_eq!(came.length as usize, frame.len());
 }
