@@ -15,9 +15,8 @@ use super::values::{duration, seed};
     override_usage = "tompion testbed [OPTIONS] [-- COMMAND [ARGUMENTS]...]",
     after_help = "\
 Examples:
-  tompion testbed --rtt 20ms --rate 300M -- sh -c 'iperf3 -c $FAR_END' \\
-      --far-end 'iperf3 -s'
-  tompion testbed --rtt 100ms --loss 1% --truth packets.csv -- sh -c 'curl http://$FAR_END/'
+  tompion testbed --rtt 20ms --rate 300M --far-end 'iperf3 -s' -- sh -c 'iperf3 -c $FAR_END'
+  tompion testbed --rtt 100ms --loss 1% --truth packets.csv -- sh -c 'ping -c 9 $FAR_END'
   tompion testbed --rate 1G --cross 300M --bottleneck kernel -- COMMAND
   tompion testbed --rtt 20ms         (tells how to enter both ends, until Ctrl-C)
 
@@ -128,7 +127,15 @@ mod tests {
     fn rates_and_shares_are_read_as_networks_write_them() {
         assert_eq!(bits("300M"), Ok(300_000_000));
         assert_eq!(bits("10g"), Ok(10_000_000_000));
-        for wrong in ["", "M", "0", "-1M", "1.5G", "99999999999999999999", "18446744073709551615G"] {
+        for wrong in [
+            "",
+            "M",
+            "0",
+            "-1M",
+            "1.5G",
+            "99999999999999999999",
+            "18446744073709551615G",
+        ] {
             assert!(bits(wrong).is_err(), "{wrong}");
         }
         assert_eq!(share("1%"), Ok(0.01));

@@ -74,7 +74,11 @@ fn settings(options: &TestbedOptions) -> anyhow::Result<Settings> {
     if let Some(file) = &options.plan {
         let about = || file.display().to_string();
         let length = fs::metadata(file).with_context(about)?.len();
-        anyhow::ensure!(length <= MOST_PLAN_BYTES, "{}: too long for a plan", about());
+        anyhow::ensure!(
+            length <= MOST_PLAN_BYTES,
+            "{}: too long for a plan",
+            about()
+        );
         let text = fs::read_to_string(file).with_context(about)?;
         settings.plan = toml::from_str(&text).with_context(about)?;
     }
@@ -126,12 +130,16 @@ fn in_words(measured: &Measurement) -> String {
                 format_ns(figure.measured),
                 format_ns(figure.nominal),
             ),
-            Quantity::Rate(way) => {
-                (format!("rate {way}"), in_mbit(figure.measured), in_mbit(figure.nominal))
-            }
-            Quantity::CrossTraffic => {
-                ("cross traffic".to_owned(), in_mbit(figure.measured), in_mbit(figure.nominal))
-            }
+            Quantity::Rate(way) => (
+                format!("rate {way}"),
+                in_mbit(figure.measured),
+                in_mbit(figure.nominal),
+            ),
+            Quantity::CrossTraffic => (
+                "cross traffic".to_owned(),
+                in_mbit(figure.measured),
+                in_mbit(figure.nominal),
+            ),
         };
         let verdict = if figure.is_within() { "" } else { ", OUTSIDE" };
         words.push(format!("{name} {value} ({nominal} planned{verdict})"));
@@ -206,5 +214,7 @@ fn false_time(summary: &Summary) -> Vec<String> {
 /// A command's own status, as shells tell it.
 fn of_status(status: ExitStatus) -> u8 {
     let number = status.code().or(status.signal().map(|signal| 128 + signal));
-    number.and_then(|n| u8::try_from(n).ok()).unwrap_or(exit::ERROR)
+    number
+        .and_then(|n| u8::try_from(n).ok())
+        .unwrap_or(exit::ERROR)
 }
