@@ -40,6 +40,7 @@ READS = {
     "preload --library": "a library",
     "reflect --key": "a key",
     "report --profiles": "profiles",
+    "testbed --plan": "a path",
 }
 
 SHORT = ("--loads", "idle", "--duration", "1s", "--quiet")
@@ -137,6 +138,8 @@ FILE = {
     "full disk": "No space left",
     "no directory": "No such file|no such directory",
 }
+# Written while what it is about goes on: what was there is replaced at once.
+STREAM = {**FILE}
 FILES = {
     **RUN,
     "directory with links": "is there, and is no regular file",
@@ -245,6 +248,10 @@ WRITES = {
     ),
     "man --out": (FILES, lambda place, at: [planted(), "man", "--out", at]),
     "report RUN": (PAGE, lambda place, at: [planted(), "report", at.parent]),
+    "testbed --truth": (
+        STREAM,
+        lambda place, at: [TOMPION, "testbed", "--quiet", "--truth", at, "--", "true"],
+    ),
     "load --dir": (LOADS, lambda place, at: [TOMPION, "load", "io", "--for", "100ms", "--quiet", "--dir", at]),
     "check --load-dir": (LOADS, load_dir(*QUICK_CHECK)),
     "measure wake-up --load-dir": (LOADS, load_dir("measure", "wake-up", "--methods", "usleep", "--targets", "1ms")),
@@ -285,8 +292,8 @@ def make(kind, what, place):
         case "file":
             at.write_text("old")
         case "link to a file":
-            (target if kind is FILE else victim / "file").touch()
-            at.symlink_to(target if kind is FILE else victim / "file")
+            (target if kind == FILE else victim / "file").touch()
+            at.symlink_to(target if kind == FILE else victim / "file")
             return target
         case "link to a directory":
             target.mkdir()
@@ -297,7 +304,7 @@ def make(kind, what, place):
             return target
         case "pipe":
             os.mkfifo(at)
-            if kind is FILE:
+            if kind == FILE:
                 place.beside = reader(at, target)
                 return target
         case "pipe that nobody reads":

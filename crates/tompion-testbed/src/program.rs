@@ -170,7 +170,7 @@ fn begin(mut command: Command) -> io::Result<Begun> {
     let (status, tells) = pipe()?;
     let told = OwnedFd::from(status);
     sys::contain(&mut command, &told, OwnedFd::from(tells));
-    let guardian = command.spawn()?;
+    let guardian = tompion_child::spawn(&mut command)?;
     // What writes to the pipe is the guardian alone.
     drop(command);
     Ok(Begun {

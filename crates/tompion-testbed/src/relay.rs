@@ -13,7 +13,6 @@ mod truth;
 mod work;
 
 use std::io;
-use std::path::Path as FilePath;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
@@ -44,12 +43,12 @@ const BOOK_RECORDS: usize = 1 << 17;
 const PRIORITY: i32 = 45;
 
 /// What a relay is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct RelaySettings<'a> {
     pub plan: &'a PathPlan,
     pub mtu: u32,
     /// Where the truth is written.
-    pub truth: Option<&'a FilePath>,
+    pub truth: Option<TruthWriter>,
     /// How much later than it is due a packet may leave, in nanoseconds.
     pub tolerance_ns: i64,
 }
@@ -70,7 +69,6 @@ impl Relay {
         let what = "start the relay";
         let plan = settings.plan;
         let [outward, homeward] = Path::both(plan).map_err(crate::SettingsError::from)?;
-        let truth = settings.truth.map(TruthWriter::create).transpose()?;
         let open = |device| {
             let mtu = settings.mtu;
             let open = || Ring::open(if_nametoindex(device)?, mtu, RING_FRAMES, Seen::Incoming);
@@ -94,7 +92,7 @@ impl Relay {
             records,
             unrecorded: Arc::clone(&unrecorded),
             sockets: [(Way::Outward, near_socket), (Way::Homeward, far_socket)],
-            truth,
+            truth: settings.truth,
             tolerance_ns: settings.tolerance_ns,
             summary: Arc::clone(&summary),
         };

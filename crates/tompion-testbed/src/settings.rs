@@ -117,7 +117,8 @@ impl Settings {
         };
         let idle = nothing(&relayed.outward) && nothing(&relayed.homeward);
         Ok(Parts {
-            relayed: (kernel.is_none() || !idle).then_some(relayed),
+            // Who wants to know what became of each packet needs one, too.
+            relayed: (kernel.is_none() || !idle || self.truth.is_some()).then_some(relayed),
             kernel,
         })
     }

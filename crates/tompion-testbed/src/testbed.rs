@@ -10,7 +10,7 @@ use crate::cross::CrossSender;
 use crate::measure::{Measurement, measure};
 use crate::place::Place;
 use crate::program::Program;
-use crate::relay::{Relay, RelaySettings, Summary};
+use crate::relay::{Relay, RelaySettings, Summary, TruthWriter};
 use crate::settings::Settings;
 use crate::topology::{Between, ROUTER_FAR, Topology, has_ipv6};
 
@@ -45,6 +45,9 @@ impl Testbed {
     /// Where the path cannot be as described, or the system refuses something.
     pub fn start(settings: &Settings) -> Result<Self, TestbedError> {
         let parts = settings.parts()?;
+        // First of all, so that nothing is made where it cannot be written.
+        let truth = settings.truth.as_deref().map(TruthWriter::create);
+        let mut truth = truth.transpose()?;
         let topology = Topology::build(Between {
             router: parts.kernel.as_ref().map(|k| (k.bucket, k.cross.is_some())),
             relay: parts.relayed.is_some(),
@@ -55,7 +58,7 @@ impl Testbed {
             let told = RelaySettings {
                 plan,
                 mtu: settings.mtu,
-                truth: settings.truth.as_deref(),
+                truth: truth.take(),
                 tolerance_ns: i64::try_from(settings.tolerance.as_nanos()).unwrap_or(i64::MAX),
             };
             relay = Some(Relay::start(namespace, told)?);

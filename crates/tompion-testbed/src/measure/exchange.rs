@@ -78,13 +78,16 @@ pub fn exchange(from: &Place, to: &Place, flow: Flow) -> Result<Exchange, Testbe
         Ok(socket)
     });
     let source = source.and_then(|s| s).map_err(TestbedError::system(what))?;
+    let what = "send the testbed's own probes";
     let sent = std::thread::scope(|scope| {
-        let sending = scope.spawn(|| send(&source, flow));
+        let sender = std::thread::Builder::new().name("probes".to_owned());
+        let sending = sender.spawn_scoped(scope, || send(&source, flow));
+        let sending = sending.map_err(TestbedError::system(what))?;
         sending
             .join()
             .map_err(|_| TestbedError::Thread("sender of probes"))
     })?;
-    sent.map_err(TestbedError::system("send the testbed's own probes"))?;
+    sent.map_err(TestbedError::system(what))?;
 
     let none = vec![None; flow.packets as usize];
     let mut result = Exchange {

@@ -32,6 +32,7 @@ impl TruthWriter {
             .open(path)
             .map_err(|refused| match refused.raw_os_error() {
                 Some(nix::libc::ENXIO) => io::Error::other("nobody reads from it"),
+                Some(nix::libc::EISDIR) => io::Error::other("it is a directory"),
                 _ => refused,
             });
         let path = path.to_owned();

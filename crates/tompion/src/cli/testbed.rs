@@ -15,9 +15,8 @@ use super::values::{duration, seed};
     override_usage = "tompion testbed [OPTIONS] [-- COMMAND [ARGUMENTS]...]",
     after_help = "\
 Examples:
-  tompion testbed --rtt 20ms --rate 300M -- sh -c 'iperf3 -c $FAR_END' \\
-      --far-end 'iperf3 -s'
-  tompion testbed --rtt 100ms --loss 1% --truth packets.csv -- sh -c 'curl http://$FAR_END/'
+  tompion testbed --rtt 20ms --rate 300M --far-end 'iperf3 -s' -- sh -c 'iperf3 -c $FAR_END'
+  tompion testbed --rtt 100ms --loss 1% --truth packets.csv -- sh -c 'ping -c 9 $FAR_END'
   tompion testbed --rate 1G --cross 300M --bottleneck kernel -- COMMAND
   tompion testbed --rtt 20ms         (tells how to enter both ends, until Ctrl-C)
 

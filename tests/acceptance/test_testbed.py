@@ -1,0 +1,125 @@
+"""`tompion testbed`: paths whose truth is known, by witnesses that know nothing of it."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import ROOT, TOMPION, tompion
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")
+
+DOCS = (ROOT / "docs/testbed.md").read_text()
+
+
+def testbed(*arguments, check=0):
+    return tompion("testbed", *arguments, check=check)
+
+
+def test_iperf3_sees_the_rate_of_the_link(tmp_path):
+    """UDP, headers added, while the sender sends more than the link takes."""
+    seen = []
+    for _ in range(3):
+        client = f"iperf3 -c $FAR_END -u -b 400M -l 1472 -t 2 --json >{tmp_path}/told.json"
+        done = testbed("--rtt", "10ms", "--rate", "300M", "--far-end", "exec iperf3 -s", "--", "sh", "-c", client)
+        told = json.loads((tmp_path / "told.json").read_text())["end"]["sum_received"]
+        rate = told["bits_per_second"] * 1514 / 1472
+        seen.append((rate, done.stderr))
+        if abs(rate / 300e6 - 1) <= 0.01:
+            return
+    pytest.fail(f"{seen}")
+
+
+def test_what_is_lost_is_what_the_file_says(tmp_path):
+    """A program that numbers its datagrams, and one that hears them."""
+    hears = "import socket as s\nl=s.socket(2,2);l.bind(('',7));l.settimeout(2)\n"
+    hears += f"f=open('{tmp_path}/heard','wb',0)\nwhile 1: f.write(l.recv(9))"
+    says = "import os,socket as s,time\nc=s.socket(2,2);c.connect((os.environ['FAR_END'],7))\n"
+    says += "for n in range(400): c.send(b'%09d'%n); time.sleep(.0005)\ntime.sleep(.2)"
+    (tmp_path / "hears.py").write_text(hears)
+    truth = tmp_path / "truth.csv"
+    testbed(
+        *("--rtt", "4ms", "--loss", "25%", "--seed", "5", "--truth", truth),
+        *("--far-end", f"exec python3 {tmp_path}/hears.py", "--", "python3", "-c", says),
+    )
+    heard = (tmp_path / "heard").read_bytes()
+    heard = {int(heard[at : at + 9]) for at in range(0, len(heard), 9)}
+    rows = [r for r in csv.DictReader(truth.open()) if r["way"] == "outward" and r["bytes"] == "51"]
+    assert len(rows) == 400
+    rows.sort(key=lambda row: int(row["number"]))
+    assert heard == {n for n, row in enumerate(rows) if row["fate"] == "sent"}
+    assert 60 <= 400 - len(heard) <= 140
+
+
+def test_the_plan_of_the_docs_is_one(tmp_path):
+    plan = re.search(r"```toml\n(.*?)```", DOCS, re.S)[1]
+    (tmp_path / "plan.toml").write_text(plan)
+    testbed("--plan", tmp_path / "plan.toml", "--", "true")
+    (tmp_path / "plan.toml").write_text(plan.replace("share = 0.01", "share = 1.01"))
+    done = testbed("--plan", tmp_path / "plan.toml", "--", "true", check=1)
+    assert "share" in done.stderr and len(done.stderr.splitlines()) == 1
+    (tmp_path / "plan.toml").write_text("outward = 7")
+    done = testbed("--plan", tmp_path / "plan.toml", "--", "true", check=1)
+    assert "plan.toml" in done.stderr
+
+
+def test_both_ends_can_be_entered_until_it_is_interrupted():
+    devices = set(os.listdir("/sys/class/net"))
+    child = subprocess.Popen(
+        [TOMPION, "testbed", "--rtt", "2ms", "--quiet"], stdout=subprocess.PIPE, text=True
+    )
+    lines = [child.stdout.readline().split() for _ in range(2)]
+    try:
+        for line, device in zip(lines, ("s0", "f0")):
+            entrance = line[line.index("nsenter") : -1]
+            told = subprocess.run([*entrance, "ip", "-br", "addr"], capture_output=True, text=True, check=True)
+            address = next(word for word in line if word.startswith("198.18."))
+            assert device in told.stdout and address in told.stdout
+        assert set(os.listdir("/sys/class/net")) == devices
+    finally:
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=10) == 0
+
+
+def test_an_interrupt_is_the_commands_own_matter():
+    # A group of its own, as a terminal's is.
+    script = "trap 'exit 5' INT; while :; do sleep 0.05; done"
+    child = subprocess.Popen(
+        [TOMPION, "testbed", "--", "sh", "-c", script], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    assert "before:" in child.stderr.readline()
+    time.sleep(0.5)
+    os.killpg(child.pid, signal.SIGINT)
+    child.stderr.read()
+    assert child.wait(timeout=10) == 5
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["--rate", "fast", "--", "true"], "fast"),
+        (["--loss", "2", "--", "true"], "share"),
+        (["--mtu", "100", "--", "true"], "MTU of 100"),
+        (["--bottleneck", "kernel", "--", "true"], "rate"),
+        (["--rate", "100M", "--cross", "100M", "--", "true"], "leaves nothing"),
+        (["--", "/no/such"], "/no/such"),
+        (["--far-end", "exit 3", "--", "sleep", "60"], "ended early"),
+        (["--plan", "/no/such", "--", "true"], "/no/such"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, told):
+    done = testbed("--quiet", *arguments, check=1)
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 or done.stderr.startswith("tompion: error")
+
+
+def test_without_rights_it_says_so():
+    done = subprocess.run(
+        ["setpriv", "--bounding-set", "-sys_admin", TOMPION, "testbed", "--", "true"], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "CAP_SYS_ADMIN" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
