@@ -749,8 +749,6 @@ def stamps():
     put("stamp-packets", "nothing", b"\0\0")
 
 
-def main():
-    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs, stamps):
 # --- captures ------------------------------------------------------------------------------
 
 def capture(*blocks, order="<"):
@@ -805,7 +803,8 @@ def captures():
 
 
 def main():
-    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs, captures):
+    for write in (runs, parquet_files, reports, secrets, plans, archives, frames, perf, formats, programs, peers, daemons, journals, logs, stamps,
+                  captures):
         write()
     for place in sorted(CORPUS.iterdir()):
         sizes = [f.stat().st_size for f in place.iterdir()]
