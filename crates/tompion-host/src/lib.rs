@@ -22,6 +22,7 @@ mod kernel;
 mod machine;
 mod machine_id;
 mod names;
+mod path_owners;
 mod power;
 mod root;
 mod scheduling;
@@ -33,6 +34,7 @@ mod time_keeping;
 
 pub use cpu_time::CpuTime;
 pub use cpus::{cpu_list, require_cpus, usable_cpus};
+pub use path_owners::others_above;
 use tompion_model::{Environment, Synchronisation, Throttling};
 
 pub use crate::cgroup::QuotaGroup;

@@ -1,5 +1,7 @@
 //! Causes as they are shown: threads of one name together.
 
+use std::collections::HashMap;
+
 use tompion_model::CauseTotal;
 
 use crate::figures::{count, plural};
@@ -8,11 +10,12 @@ use crate::figures::{count, plural};
 /// threads would fill a page otherwise. A name that one thread bears keeps its number.
 pub(crate) fn by_name(causes: &[CauseTotal]) -> Vec<CauseTotal> {
     let mut groups: Vec<(CauseTotal, u64)> = Vec::new();
+    let mut places = HashMap::new();
     for c in causes {
-        let same = |(group, _): &&mut (CauseTotal, u64)| {
-            group.cause == c.cause && name(group.by.as_deref()) == name(c.by.as_deref())
-        };
-        match groups.iter_mut().find(same) {
+        let place = *places
+            .entry((c.cause, name(c.by.as_deref())))
+            .or_insert(groups.len());
+        match groups.get_mut(place) {
             Some((group, threads)) => {
                 *threads += 1;
                 group.ns += c.ns;

@@ -6,7 +6,7 @@
 mod tree;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use tompion_assess::wall_clock::{WallClock, wall_clock};
 use tompion_model::{Environment, format_ns};
@@ -149,18 +149,14 @@ fn rows(fields: &[(String, Tree)]) -> Vec<(String, String)> {
 /// A text that many fields share (`Not affected`) takes one line.
 fn gather_equal(rows: &mut Vec<(String, String)>) {
     const MANY: usize = 5;
-    let values: BTreeSet<String> = rows.iter().map(|r| r.1.clone()).collect();
-    for value in values {
-        let names: Vec<String> = rows
-            .iter()
-            .filter(|r| r.1 == value)
-            .map(|r| r.0.clone())
-            .collect();
-        if names.len() >= MANY {
-            rows.retain(|r| r.1 != value);
-            rows.push((value, names.join(", ")));
-        }
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in rows.iter() {
+        names.entry(value.clone()).or_default().push(name.clone());
     }
+    names.retain(|_, names| names.len() >= MANY);
+    rows.retain(|(_, value)| !names.contains_key(value));
+    let gathered = names.into_iter();
+    rows.extend(gathered.map(|(value, names)| (value, names.join(", "))));
 }
 
 /// A single value or a list of single values; `None` when there is nothing or

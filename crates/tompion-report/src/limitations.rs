@@ -149,8 +149,7 @@ fn trial_limits(data: &ReportData) -> Vec<String> {
             .count(),
         "ran without locked memory, so page faults of the probe itself may be among their values.",
     );
-    let blocks = trials.iter().map(|t| t.block).max().map_or(0, |b| b + 1);
-    if blocks == 1 {
+    if !trials.is_empty() && trials.iter().all(|t| t.block == 0) {
         all.push("One block only: there is nothing to compute intervals from.".to_owned());
     }
     all

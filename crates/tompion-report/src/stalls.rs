@@ -5,7 +5,7 @@ mod patterns;
 mod structure;
 mod trace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tompion_cause::Cause;
 use tompion_model::{CauseTotal, Stalls, Trial, TrialData, format_ns};
@@ -64,9 +64,7 @@ impl StallsView {
         sum.stalls += new.stalls;
         sum.lost_ns += new.lost_ns;
         sum.rows_lost += new.rows_lost;
-        for c in &new.causes {
-            self.add_cause(c);
-        }
+        self.add_causes(&new.causes);
         self.causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
         let stalls = trace::stalls(data, new.threshold_ns);
         if new.stalls > 0
@@ -85,16 +83,25 @@ impl StallsView {
         self.evidence.add(trial);
     }
 
-    fn add_cause(&mut self, new: &CauseTotal) {
-        let same = |c: &&mut CauseTotal| c.cause == new.cause && c.by == new.by;
-        match self.causes.iter_mut().find(same) {
-            Some(c) => {
-                c.ns += new.ns;
-                c.parts += new.parts;
-                c.longest_ns = c.longest_ns.max(new.longest_ns);
+    fn add_causes(&mut self, all: &[CauseTotal]) {
+        let mut known = std::mem::take(&mut self.causes);
+        let old = known.iter().enumerate();
+        let mut places: HashMap<(Cause, Option<String>), usize> =
+            old.map(|(i, c)| ((c.cause, c.by.clone()), i)).collect();
+        for new in all {
+            let place = places
+                .entry((new.cause, new.by.clone()))
+                .or_insert(known.len());
+            match known.get_mut(*place) {
+                Some(c) => {
+                    c.ns += new.ns;
+                    c.parts += new.parts;
+                    c.longest_ns = c.longest_ns.max(new.longest_ns);
+                }
+                None => known.push(new.clone()),
             }
-            None => self.causes.push(new.clone()),
         }
+        self.causes = known;
     }
 
     /// Share of the observed time that was lost.

@@ -51,10 +51,10 @@ pub(super) const OF_RUN: RowLimit = RowLimit {
     per_byte: 128,
 };
 
-/// The values of a side table, which are read as a whole and take up to 48 bytes each: as many as
+/// The values of all side tables of a trial, which are read as a whole and take up to 48 bytes each: as many as
 /// two columns of the most rows have. Of tables that were measured, a row of eight takes some bytes.
 pub(super) const OF_VALUES: RowLimit = RowLimit {
-    what: "a side table",
+    what: "a trial's side tables",
     unit: "values",
     free: 2 * OF_TABLE.free,
     per_byte: 2 * OF_TABLE.per_byte,

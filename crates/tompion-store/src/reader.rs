@@ -404,8 +404,9 @@ pub(super) struct Tables {
 impl Tables {
     /// The tables in the files that a run's record lists, whose bytes are checked.
     pub(super) fn open(directory: &Directory, version: u64, files: &[FileRef]) -> Result<Self> {
-        for (i, file) in files.iter().enumerate() {
-            if files[..i].iter().any(|other| other.file == file.file) {
+        let mut listed = BTreeSet::new();
+        for file in files {
+            if !listed.insert(&file.file) {
                 return Err(wrong_file(directory, file, "twice"));
             }
             check_bytes(directory, file)?;
@@ -505,6 +506,22 @@ impl Tables {
         trial_files::read_samples(file, at, self.version)
     }
 
+    /// Refuses side tables that together hold more values than files of their size, before any is read.
+    fn check_values(&self, trial: &Trial) -> Result<()> {
+        let mut files = BTreeMap::new();
+        let mut values = 0_u64;
+        for (_, at) in side_tables(trial) {
+            let columns = self.file(at)?.side_columns()?.len() as u64;
+            values = values.saturating_add(at.rows.saturating_mul(columns));
+            files.insert(&at.file, self.bytes(at)?);
+        }
+        let bytes = files.values().fold(0, |sum: u64, b| sum.saturating_add(*b));
+        limits::OF_VALUES.check(values, bytes).map_err(|why| {
+            let why = format!("trial {}: {why}", trial.id);
+            Error::invalid(&self.directory.path().join(RUN_FILE), why)
+        })
+    }
+
     pub(super) fn data(&self, trial: &Trial) -> Result<TrialData> {
         let at = trial.tables.get(table::SAMPLES).ok_or_else(|| {
             let why = format!("trial {} has no samples; the run is damaged", trial.id);
@@ -521,6 +538,7 @@ impl Tables {
             }
             _ => (None, None),
         };
+        self.check_values(trial)?;
         let mut tables = SideTables::new();
         for (name, at) in side_tables(trial) {
             let file = self.file(at)?;

@@ -32,12 +32,18 @@ pub(super) fn check(
     share: Share,
 ) -> Result<std::result::Result<(), Fault>> {
     let mut bytes = 0_u64;
+    let (mut values, mut of_sides) = (0_u64, 0_u64);
     let mut of_tables = Ok(());
     for (name, at) in &trial.tables {
         // Tables of all trials come into one file, which has one footer.
         let pages = bytes_of_pages(directory, at)?;
         bytes = bytes.saturating_add(pages);
         let side = data.tables.get(name).filter(|_| name != table::SAMPLES);
+        if let Some(side) = side {
+            let columns = side.columns().len() as u64;
+            values = values.saturating_add(at.rows.saturating_mul(columns));
+            of_sides = of_sides.saturating_add(pages);
+        }
         of_tables = of_tables.and_then(|()| check_table(at.rows, side, pages));
     }
     let rows = trial.tables.values().map(|at| at.rows);
@@ -48,6 +54,7 @@ pub(super) fn check(
     };
     let trials = usize::try_from(share.trials).unwrap_or(usize::MAX);
     Ok(of_tables
+        .and_then(|()| limits::OF_VALUES.check(values, of_sides))
         .and_then(|()| limits::OF_RUN.share(share.of).check(rows, bytes))
         .and_then(|()| limits::OF_FILLING.share(share.of).check(missed, bytes))
         .and_then(|()| magnitudes::check_trial("its trial", trial, trials))
@@ -59,8 +66,6 @@ fn check_table(rows: u64, side: Option<&SideTable>, bytes: u64) -> std::result::
     let Some(side) = side else {
         return Ok(());
     };
-    let values = rows.saturating_mul(side.columns().len() as u64);
-    limits::OF_VALUES.check(values, bytes)?;
     let texts = side.columns().iter().map(|column| match &column.values {
         Values::Text(texts) => texts.iter().flatten().map(|t| t.len() as u64).sum(),
         _ => 0_u64,

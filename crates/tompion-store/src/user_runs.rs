@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
@@ -66,7 +66,36 @@ impl UserRuns {
         builder.recursive(true).mode(0o700);
         let made = builder.create(&self.path);
         made.map_err(Error::io(&self.path, "creating"))?;
-        Directory::open(&self.path)?.require_own()
+        self.require_own(&Directory::open(&self.path)?)
+    }
+
+    /// Refuses a directory of another user, and for root one where somebody else can have its path lead elsewhere: what is
+    /// made and removed there goes by names.
+    fn require_own(&self, directory: &Directory) -> Result<()> {
+        directory.require_own()?;
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        // Links on the way, and where they lead.
+        let mut others = Ok(None);
+        for above in self.path.ancestors() {
+            let found = fs::symlink_metadata(above).map_err(Error::io(above, "looking at"))?;
+            if found.is_symlink() && found.uid() != 0 {
+                let owner = found.uid();
+                others = Ok(Some(format!("{} belongs to user {owner}", above.display())));
+            }
+        }
+        if matches!(others, Ok(None)) {
+            let real = fs::canonicalize(&self.path);
+            others = real.and_then(|real| tompion_host::others_above(&real));
+        }
+        match others.map_err(Error::io(&self.path, "looking at"))? {
+            None => Ok(()),
+            Some(why) => Err(Error::NotOwn {
+                path: self.path.clone(),
+                why,
+            }),
+        }
     }
 
     /// Directories of runs, the newest first. There are none where the directory itself is not
@@ -80,7 +109,7 @@ impl UserRuns {
             opened => opened?,
         };
         // Others may have put anything there.
-        directory.require_own()?;
+        self.require_own(&directory)?;
         let names = directory.names();
         let names = names.map_err(Error::io(&self.path, "reading"))?;
         let mut found: Vec<(Age, String)> = names
@@ -118,8 +147,10 @@ impl UserRuns {
         let name = run.file_name().and_then(|name| name.to_str());
         let name = name.filter(|name| age(name).is_some() && run == self.path.join(name));
         let name = name.ok_or_else(|| Error::invalid(run, "is no run in the user's directory"))?;
-        let opened = Directory::open(&self.path)?.within(name);
-        let opened = opened
+        let directory = Directory::open(&self.path)?;
+        self.require_own(&directory)?;
+        let opened = directory
+            .within(name)
             .and_then(|found| found.ok_or(io::ErrorKind::NotFound.into()))
             .map_err(Error::io(run, "opening"))?;
         let _turn = Turn::begin(&opened)?;
@@ -148,7 +179,7 @@ impl UserRuns {
             Err(e) if e.is_absence() => return Ok(()),
             opened => opened?,
         };
-        directory.require_own()?;
+        self.require_own(&directory)?;
         let names = directory.names();
         for name in names.map_err(Error::io(&self.path, "reading"))? {
             // Nothing else is called so by us.
@@ -171,13 +202,19 @@ type Age = (String, u32);
 fn age(name: &str) -> Option<Age> {
     let (second, number) = match name.get(15..) {
         Some("") => (name, 1),
-        Some(rest) => (name.get(..15)?, rest.strip_prefix('-')?.parse().ok()?),
+        Some(rest) => (name.get(..15)?, later(rest.strip_prefix('-')?)?),
         None => return None,
     };
     let (day, time) = second.split_once('-')?;
     let are_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let is_second = day.len() == 8 && are_digits(day) && are_digits(time);
     is_second.then(|| (second.to_owned(), number))
+}
+
+/// The number of a run that was not the first of its second: from 2 on, as this program writes it.
+fn later(number: &str) -> Option<u32> {
+    let read: u32 = number.parse().ok()?;
+    (read > 1 && number == read.to_string()).then_some(read)
 }
 
 /// Bytes of the files in a directory, and in three levels of directories below it; links are not followed.
@@ -197,7 +234,7 @@ pub fn bytes_of(directory: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -256,6 +293,10 @@ mod tests {
             "mine",
             "20261124-18465",
             "20261124-184653-x",
+            "20261124-184653-+5",
+            "20261124-184653-02",
+            "20261124-184653-0",
+            "20261124-184653-1",
             ".removed-20261124-184653",
         ] {
             fs::create_dir(runs.path.join(other)).unwrap();
@@ -281,6 +322,44 @@ mod tests {
         let others = fs::Permissions::from_mode(0o777);
         fs::set_permissions(&runs.path, others).unwrap();
         assert!(matches!(runs.list(), Err(Error::NotOwn { .. })));
+    }
+
+    /// As root whoever owns a directory above it could have the path lead elsewhere.
+    #[test]
+    fn a_directory_that_somebody_else_can_lead_elsewhere_is_refused() {
+        use std::os::unix::fs::{chown, lchown};
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let runs = runs_of(place.path(), &["20261124-184653"]);
+        let run = runs.path.join("20261124-184653");
+        let refused = |runs: &UserRuns| {
+            let all = [
+                runs.make(),
+                runs.list().map(drop),
+                runs.remove(&runs.path.join("20261124-184653")),
+                runs.remove_leftovers(),
+            ];
+            all.iter().all(|done| matches!(done, Err(Error::NotOwn { .. })))
+        };
+        let above = place.path().join("state");
+        for (owner, mode) in [(65_534, 0o755), (0, 0o777), (0, 0o770)] {
+            chown(&above, Some(owner), None).unwrap();
+            fs::set_permissions(&above, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(refused(&runs), "{owner} {mode:o}");
+        }
+        chown(&above, Some(0), None).unwrap();
+        fs::set_permissions(&above, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(names(&runs), ["20261124-184653"]);
+        // A link of another user's, in a directory of root's.
+        fs::create_dir(place.path().join("tompion")).unwrap();
+        let link = place.path().join("tompion/runs");
+        symlink(&runs.path, &link).unwrap();
+        assert_eq!(UserRuns::at(link.clone()).list().unwrap().len(), 1);
+        lchown(&link, Some(65_534), None).unwrap();
+        assert!(refused(&UserRuns::at(link)));
+        assert!(run.exists());
     }
 
     #[test]

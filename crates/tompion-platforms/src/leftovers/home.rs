@@ -34,7 +34,7 @@ fn home_in(out: &Path, stem: &str, others: &[&Path]) -> io::Result<Home> {
     };
     let mut others = others.iter().filter_map(|other| {
         let other = fs::canonicalize(other).ok()?;
-        matches!(above_others(&other), Ok(None)).then_some(other)
+        matches!(tompion_host::others_above(&other), Ok(None)).then_some(other)
     });
     let Some(other) = others.next() else {
         return Ok(beside(out, None));
@@ -80,26 +80,9 @@ fn named(out: &Path) -> io::Result<(PathBuf, Option<String>)> {
 /// owns that directory lets everybody do.
 pub(super) fn stranger(directory: &Path) -> io::Result<Option<String>> {
     match rustix::process::geteuid().is_root() {
-        true => above_others(directory),
+        true => tompion_host::others_above(directory),
         false => Ok(None),
     }
-}
-
-fn above_others(directory: &Path) -> io::Result<Option<String>> {
-    let own = rustix::process::geteuid().as_raw();
-    for above in directory.ancestors() {
-        let found = fs::symlink_metadata(above)?;
-        let (at, mode, owner) = (above.display(), found.mode(), found.uid());
-        if owner != own && owner != 0 {
-            return Ok(Some(format!("{at} belongs to user {owner}")));
-        }
-        // In one with the sticky bit only its owner moves a file.
-        let is_shared = mode & 0o022 != 0 && mode & 0o1000 == 0;
-        if is_shared || !found.is_dir() {
-            return Ok(Some(format!("others may write to {at}")));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Words that name somebody or some place, and what stands for them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub(super) struct Names {
     /// Hosts, users and other names, in lower case.
     private: BTreeSet<String>,
     /// Kind and text of everything left out so far.
-    seen: Vec<(&'static str, String)>,
+    seen: HashMap<&'static str, HashMap<String, usize>>,
 }
 
 impl Names {
@@ -131,13 +131,13 @@ impl Names {
 
     /// What stands for a text that is left out: the same for the same.
     pub(super) fn numbered(&mut self, kind: &'static str, text: &str) -> String {
-        let same = |s: &&(&'static str, String)| s.0 == kind;
-        let known = self.seen.iter().filter(same).position(|s| s.1 == text);
-        let number = known.unwrap_or_else(|| {
-            self.seen.push((kind, text.to_owned()));
-            self.seen.iter().filter(same).count() - 1
-        });
-        format!("({kind} {})", number + 1)
+        let seen = self.seen.entry(kind).or_default();
+        let next = seen.len() + 1;
+        let number = match seen.get(text) {
+            Some(known) => *known,
+            None => *seen.entry(text.to_owned()).or_insert(next),
+        };
+        format!("({kind} {number})")
     }
 
     /// A harmless text without the words that name somebody after all.

@@ -119,12 +119,14 @@ fn has_few_digits(word: &str) -> bool {
 /// `i7`, `64bit`, `Graviton2`, `2xlarge`, `c6i`, `deb12u6`; and numbers in hexadecimal digits that
 /// are short, or leaves of CPUID.
 fn is_model(part: &str) -> bool {
+    /// With more it may be the number of one machine, or of somebody.
+    const MODEL_DIGITS: usize = 7;
     let runs = runs(part);
     let is_digits = |run: &str| run.starts_with(|c: char| c.is_ascii_digit());
     let letters = |run: &str, most: usize| run.len() <= most || is_listed(run);
     is_hexadecimal(part)
         || match runs[..] {
-            [number, unit] if is_digits(number) => {
+            [number, unit] if is_digits(number) && number.len() <= MODEL_DIGITS => {
                 let is_upper = unit.bytes().all(|b| b.is_ascii_uppercase());
                 letters(unit, if is_upper { 2 } else { 1 })
             }
