@@ -102,15 +102,14 @@ def test_base_packets_that_scapy_builds_are_ours():
         # 1000 ns are 4294.97 of 2^-32 s, 50 ns 214.7.
         mine = ErrorEstimate(S=1, Z=1, scale=5, multiplier=135)
         theirs = ErrorEstimate(S=0, Z=1, scale=0, multiplier=215)
-        # The format of a stamp is that of the estimate that is known when it is set.
-        request = STAMPSessionSenderTestUnauthenticated(
-            err_estimate=mine, seq=case["sequence"], ts=ptp(case["sent"]), ssid=case["ssid"]
-        )
+        request = STAMPSessionSenderTestUnauthenticated(err_estimate=mine, seq=case["sequence"], ssid=case["ssid"])
         reply = STAMPSessionReflectorTestUnauthenticated(
-            err_estimate=mine, err_estimate_sender=theirs, seq=case["sequence"], ts=ptp(case["sent"]), ssid=case["ssid"],
-            ts_rx=ptp(case["received"]), seq_sender=case["sender_sequence"], ts_sender=ptp(case["sender_sent"]),
-            ttl_sender=case["ttl"],
+            err_estimate=mine, seq=case["sequence"], ssid=case["ssid"],
+            err_estimate_sender=theirs, seq_sender=case["sender_sequence"], ttl_sender=case["ttl"],
         )
+        # A stamp is taken in the format of the estimate that is there by then.
+        request.ts, reply.ts = ptp(case["sent"]), ptp(case["sent"])
+        reply.ts_rx, reply.ts_sender = ptp(case["received"]), ptp(case["sender_sent"])
         ours = packets(line("request", **words(case)), line("reply", **words(case)))
         assert [bytes(request), bytes(reply)] == ours
 
