@@ -101,3 +101,6 @@ impl Flight {
         Some(departure)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,3 +71,6 @@ impl FromIterator<Option<i64>> for Values {
         Self(values.into_iter().map(|v| v.unwrap_or(MISSING)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -302,6 +302,33 @@ fn a_decision_more_changes_no_other() {
     assert_eq!(same, left.len());
 }
 
+/// Half of the packets that are not lost are held back, and half of these have a flipped bit.
+#[test]
+fn what_happens_to_a_packet_says_nothing_of_what_else_does() {
+    let mut path = path(WayPlan {
+        loss: LossPlan::Bernoulli { share: 0.5 },
+        reordering: Some(Reorder {
+            share: 0.5,
+            by_ns: 1,
+        }),
+        corruption: Some(Corrupting {
+            share: 0.5,
+            from_byte: 0,
+        }),
+        ..WayPlan::default()
+    });
+    let truths: Vec<Truth> = (0..40_000).map(|k| pass(&mut path, k, 64).packet).collect();
+    let left: Vec<&Truth> = truths.iter().filter(|t| t.fate == Fate::Leaves).collect();
+    let held: Vec<&&Truth> = left.iter().filter(|t| t.is_held_back).collect();
+    let hit = held.iter().filter(|t| t.corruption.is_some()).count();
+    let shares = [
+        left.len() as f64 / truths.len() as f64,
+        held.len() as f64 / left.len() as f64,
+        hit as f64 / held.len() as f64,
+    ];
+    assert!(shares.iter().all(|s| (s - 0.5).abs() < 0.02), "{shares:?}");
+}
+
 #[test]
 fn rows_of_truth_survive_json() {
     for truth in run(&mut path(rich())).into_iter().take(300) {
