@@ -3,13 +3,15 @@
 //! Hardware stamps were written after the kernel's documentation and have not been tried on a
 //! device that has them: none of those at hand does.
 
+mod sys;
+
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 
+use self::sys::HardwareConfig;
 use crate::error::NetError;
-use crate::sys::{self, HardwareConfig};
 
 /// A device, as it was named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

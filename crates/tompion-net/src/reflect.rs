@@ -121,6 +121,8 @@ impl Default for ReflectPlan {
 pub struct Reflected {
     /// Packets that came.
     pub received: u64,
+    /// Those of them without a stamp of the kernel's, whatever the reason.
+    pub unstamped: u64,
     /// Answers that were sent.
     pub answered: u64,
     /// Packets without an answer.
@@ -238,6 +240,7 @@ impl<R: Responder> Reflector<'_, R> {
         self.done.received += came as u64;
         for index in 0..came {
             let (packet, received) = self.packets.get(index);
+            self.done.unstamped += u64::from(received.stamps.software_ns.is_none());
             if received.length > packet.len() {
                 self.done.too_long += 1;
                 continue;

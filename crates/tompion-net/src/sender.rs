@@ -157,6 +157,8 @@ pub struct Tally {
     pub late_sum_ns: u64,
     /// Packets that came.
     pub received: u64,
+    /// Those of them without a stamp of the kernel's, whatever the reason.
+    pub unstamped: u64,
     /// Those that answered a probe, each the first.
     pub answered: u64,
     /// ICMP errors that came.

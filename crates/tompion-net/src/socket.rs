@@ -7,6 +7,7 @@
 pub(crate) mod open;
 mod reading;
 mod sending;
+pub(crate) mod settling;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -3,10 +3,12 @@
 //! A tap is an AF_PACKET socket that is read in batches. The other way, a ring in memory shared
 //! with the kernel (TPACKET_V3), hands frames over in blocks when a timer of milliseconds says
 //! so and saves a copy; it has the same stamps and needs unsafe reads of memory that the kernel
-//! writes. A batch of 64 frames costs one system call. Stamps are
-//! `SO_TIMESTAMPNS`, taken where the frame passes between the stack and the driver: behind the
-//! queueing discipline on its way out. Hardware stamps are not asked for: outgoing frames have
-//! none there.
+//! writes. A batch of 64 frames costs one system call.
+//!
+//! Stamps are taken where the frame passes between the stack and the driver: behind the queueing
+//! discipline on its way out. They are those of `SO_TIMESTAMPING`, since `SO_TIMESTAMPNS` would
+//! give a frame without a stamp the moment at which it is read. Hardware stamps are not asked
+//! for: outgoing frames have none there.
 
 mod filter;
 
@@ -19,7 +21,8 @@ use crate::capability::BufferSize;
 use crate::control::{self, Control};
 use crate::device::Device;
 use crate::error::NetError;
-use crate::socket::open::receive_buffer;
+use crate::socket::open::{receive_buffer, set_flags};
+use crate::socket::settling::settle;
 use crate::sys::{self, Arena};
 
 pub use filter::Filter;
@@ -208,7 +211,9 @@ impl Tap {
             sys::set_option(file.as_fd(), level, option, &value.to_ne_bytes())
         };
         let buffer = receive_buffer(file.as_fd(), options.receive_buffer);
-        set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).map_err(failed("stamps of the tap"))?;
+        let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        set_flags(file.as_fd(), stamps).map_err(failed("stamps of the tap"))?;
+        settle();
         // Without it lengths are those that were captured, and VLAN tags are missing.
         let _ = set(libc::SOL_PACKET, libc::PACKET_AUXDATA, 1);
         let snap = options.snap.clamp(64, 65_536);
@@ -286,7 +291,8 @@ impl Tap {
         Ok(batch.count)
     }
 
-    /// Frames without a stamp, which were not handed on. None are expected.
+    /// Frames without a stamp, which were not handed on: none but the first on a machine that is
+    /// so busy that the kernel has not begun to stamp when [`open`](Self::open) returns.
     pub fn unstamped(&self) -> u64 {
         self.unstamped
     }

@@ -33,6 +33,7 @@ impl<E: Source + Sink> Alone<'_, E> {
         while self.socket.receive(&mut self.packets)? > 0 {
             self.tally.received += self.packets.len() as u64;
             for (packet, received) in self.packets.iter() {
+                self.tally.unstamped += u64::from(received.stamps.software_ns.is_none());
                 if let Some(number) = self.ends.received(packet, &received) {
                     self.tally.answered += 1;
                     if self.awaited == Some(number) {

@@ -74,6 +74,7 @@ pub fn at_rate<A: Source, B: Sink + Send, H: Host>(
     socket.give_up();
     Ok(Tally {
         received: received.received,
+        unstamped: received.unstamped,
         answered: received.answered,
         icmp_errors: received.icmp_errors,
         stamps: received.stamps,
@@ -248,6 +249,7 @@ impl<B: Sink> Receiver<'_, B> {
             let packets = self.socket.receive(&mut self.packets)?;
             self.tally.received += packets as u64;
             for (packet, received) in self.packets.iter() {
+                self.tally.unstamped += u64::from(received.stamps.software_ns.is_none());
                 if self.sink.received(packet, &received).is_some() {
                     self.tally.answered += 1;
                 }

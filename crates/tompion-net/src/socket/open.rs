@@ -132,7 +132,9 @@ fn only_echo_replies(file: BorrowedFd<'_>, is_v6: bool) -> io::Result<()> {
 
 impl StampingSocket {
     /// Opens a socket. Stamps and all that is told beside packets are asked for, and what was
-    /// refused stands in [`capability`](Self::capability).
+    /// refused stands in [`capability`](Self::capability). Returns once the kernel stamps what
+    /// comes, within a fifth of a second; on a machine that is busier than that, the first
+    /// packets have no receive stamp.
     ///
     /// # Errors
     /// Where there is no such socket, its address is not free, the other end is of another
@@ -181,6 +183,9 @@ impl StampingSocket {
                 set_int(file, libc::SOL_SOCKET, libc::SO_BUSY_POLL, us).is_ok()
             }),
         };
+        if transmit == TransmitStamps::Kernel {
+            super::settling::settle();
+        }
         set_up(file, options)?;
         let local = match rustix::net::getsockname(file).map(SocketAddr::try_from) {
             Ok(Ok(local)) => local,

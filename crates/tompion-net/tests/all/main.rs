@@ -2,6 +2,7 @@
 //! NOT RUN without it.
 
 mod allocations;
+mod icmp_errors;
 mod place;
 mod receiving;
 mod reflecting;

@@ -156,7 +156,10 @@ fn several_addresses_of_both_families_are_answered_from_where_they_were_asked() 
         (done.answered, done.silent, done.received),
         (asked, asked, 2 * asked)
     );
-    assert_eq!((done.not_sent, done.too_long, done.drops), (0, 0, 0));
+    assert_eq!(
+        (done.not_sent, done.too_long, done.drops, done.unstamped),
+        (0, 0, 0, 0)
+    );
     // Those of the last answer may be under way when it is told to stop.
     let missing: u64 = done.losses.missing.iter().sum();
     assert_eq!(done.stamps + missing, 2 * asked);

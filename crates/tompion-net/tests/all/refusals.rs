@@ -46,6 +46,8 @@ fn measured_without(options: &[i32], expected: ReceiveStamps) {
     assert_eq!((tally.sent, tally.answered), (PROBES as u64, PROBES as u64));
     // What was not to come is not missing.
     assert_eq!((tally.stamps, tally.losses), (0, Losses::default()));
+    let has_none = matches!(expected, ReceiveStamps::User { .. });
+    assert_eq!(tally.unstamped, if has_none { PROBES as u64 } else { 0 });
     for row in &ends.rows {
         let user = row.user_ns.expect("a user stamp");
         let (arrived, read) = row.answer.expect("an answer");

@@ -146,7 +146,7 @@ fn is_whole(tally: &Tally, rows: &[Row]) {
         "{tally:?}"
     );
     assert_eq!(tally.stamps, 2 * count, "{tally:?}");
-    assert_eq!(tally.losses, Losses::default());
+    assert_eq!((tally.losses, tally.unstamped), (Losses::default(), 0));
     assert_eq!(tally.drops.unwrap_or(0), 0);
     assert!(!tally.is_stopped);
     let latest = rows.iter().map(|row| row.late_ns).max();

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tompion_net::icmp::{Echo, Version};
 use tompion_net::{
-    ErrorBatch, ErrorOrigin, Event, Ids, Losses, Options, Route, SendBatch, SendError,
-    StampingSocket, Stop, TransmitStamps, Transport, TxKind, device, realtime_ns, wait,
+    Ids, Losses, Options, Route, SendBatch, SendError, StampingSocket, TransmitStamps, Transport,
+    TxKind, device, realtime_ns,
 };
 
 use crate::place::{self, Place};
@@ -261,59 +261,6 @@ fn a_count_that_a_failure_made_uncertain_begins_anew() {
     }
     near.give_up();
     assert_eq!(near.losses().missing, [1, 1, 0]);
-}
-
-#[test]
-fn a_port_that_nobody_has_is_told_as_an_icmp_error() {
-    for (local, origin, kind, code) in [
-        (V4, ErrorOrigin::Icmp, 3, 3),
-        (V6, ErrorOrigin::Icmpv6, 1, 4),
-    ] {
-        // Taken, and given up.
-        let closed = open(&udp(local)).local();
-        for is_connected in [false, true] {
-            let near = open(&Options {
-                remote: is_connected.then_some(closed),
-                ..udp(local)
-            });
-            let route = Route {
-                to: (!is_connected).then_some(closed),
-                ..Route::default()
-            };
-            let stop = Stop::new().expect("a file");
-            let mut errors = ErrorBatch::new(8);
-            let (mut stamps, mut quoted) = (0, vec![]);
-            for number in 0u64..20 {
-                // The error of the packet before does not keep this one back.
-                let packet = number.to_be_bytes();
-                near.send(number, realtime_ns(), &packet, &route)
-                    .expect("sent");
-            }
-            for _ in 0..1000 {
-                if quoted.len() == 20 && stamps == 40 {
-                    break;
-                }
-                wait(&[std::os::fd::AsFd::as_fd(&near)], &stop, 10_000_000).expect("a wait");
-                let take = |event: Event<'_>| match event {
-                    Event::Stamp(_) => stamps += 1,
-                    Event::Error(error) => {
-                        assert_eq!((error.origin, error.kind, error.code), (origin, kind, code));
-                        assert_eq!(error.errno, libc::ECONNREFUSED as u32);
-                        assert_eq!(error.offender, Some(local));
-                        assert_eq!(error.destination, Some(closed));
-                        assert_eq!(error.mtu, None);
-                        quoted.push(error.quoted.to_vec());
-                    }
-                };
-                near.drain(&mut errors, usize::MAX, take)
-                    .expect("an error queue");
-            }
-            // The kernel limits how many errors it sends to others, not to itself.
-            let expected: Vec<Vec<u8>> = (0u64..20).map(|n| n.to_be_bytes().to_vec()).collect();
-            assert_eq!((stamps, quoted), (40, expected), "{local} {is_connected}");
-            assert!(near.pending_errors() > 0);
-        }
-    }
 }
 
 #[test]
