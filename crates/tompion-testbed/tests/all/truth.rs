@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tompion_path::Way;
 use tompion_path::model::{Corrupting, Duplicating, LossPlan, Reorder};
-use tompion_testbed::{Fate, Record, Settings, Tapped, read_truth};
+use tompion_testbed::{FalseInterval, Fate, Reason, Record, Settings, Tapped, read_truth};
 use tompion_time::os;
 
 use crate::common::{all_of, alone, datagrams, sockets, testbed};
@@ -154,4 +154,86 @@ fn a_flipped_bit_is_where_the_file_says() {
         assert!(record.flipped.is_none() || !arrived.iter().any(|t| t.frame == tapped.frame));
     }
     assert!((60..=140).contains(&flipped), "{flipped}");
+}
+
+#[test]
+fn a_plan_without_room_for_its_packets_is_false() {
+    let _alone = alone();
+    let mut settings = Settings::symmetric(Duration::from_millis(80), None);
+    settings.plan.outward.most_in_flight = 10;
+    let Some(testbed) = testbed(&settings) else {
+        return;
+    };
+    let (source, _sink) = sockets(testbed.sender(), testbed.far_end());
+    for _ in 0..30 {
+        source.send(b"all at once").unwrap();
+    }
+    os::sleep(Duration::from_millis(40));
+    let summary = testbed.stop().unwrap().unwrap();
+    assert_eq!(summary.outward.of(Fate::FlightFull), 20);
+    let told = summary.false_time.intervals();
+    assert_eq!((told.len(), told[0].reason), (1, Reason::NoRoom));
+    assert_eq!((told[0].way, told[0].packets), (Some(Way::Outward), 20));
+}
+
+/// Keeps a CPU for itself, above the relay, for so long.
+fn hog(time: Duration) {
+    let parameters = nix::libc::sched_param { sched_priority: 60 };
+    // SAFETY: reads the parameters, which outlive the call; 0 is this thread alone.
+    let done =
+        unsafe { nix::libc::sched_setscheduler(0, nix::libc::SCHED_FIFO, &raw const parameters) };
+    assert_eq!(done, 0);
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < time {}
+}
+
+/// Threads of a higher priority on all CPUs keep the relay from running: it says when.
+#[test]
+fn a_relay_that_was_late_says_so() {
+    let _alone = alone();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut settings = Settings::symmetric(Duration::from_millis(2), None);
+    settings.truth = Some(file.path().to_owned());
+    let Some(testbed) = testbed(&settings) else {
+        return;
+    };
+    if testbed.is_real_time() != Some(true) {
+        eprintln!("NOT RUN: SCHED_FIFO is refused here");
+        return;
+    }
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let (source, _sink) = sockets(testbed.sender(), testbed.far_end());
+    // Each ends by the clock that it reads itself: nobody could end it who has to wait for a CPU.
+    let hogs: Vec<_> = (0..cpus)
+        .map(|_| std::thread::spawn(|| hog(Duration::from_millis(40))))
+        .collect();
+    // Before, meanwhile as far as there is a CPU, and afterwards.
+    for _ in 0..300 {
+        source.send(b"one of many").unwrap();
+        os::sleep(Duration::from_micros(500));
+    }
+    for hog in hogs {
+        hog.join().unwrap();
+    }
+    os::sleep(Duration::from_millis(40));
+    let tolerance_ns = i64::try_from(settings.tolerance.as_nanos()).unwrap();
+    let summary = testbed.stop().unwrap().unwrap();
+    let truth = read_truth(file.path()).unwrap();
+    let late: Vec<&Record> = truth
+        .iter()
+        .filter(|r| r.late_ns().is_some_and(|ns| ns > tolerance_ns))
+        .collect();
+    let worst = late.iter().filter_map(|r| r.late_ns()).max();
+    assert!(worst > Some(2_000_000), "{worst:?}");
+    assert_eq!(
+        summary.outward.late + summary.homeward.late,
+        late.len() as u64
+    );
+    for record in &late {
+        let (due, sent) = (record.due_ns.unwrap(), record.sent_ns.unwrap());
+        let covers =
+            |i: &&FalseInterval| i.reason == Reason::Late && i.from_ns <= due && sent <= i.to_ns;
+        assert!(summary.false_time.intervals().iter().any(|i| covers(&i)));
+        assert!(summary.is_false_within(due, sent));
+    }
 }
