@@ -7,7 +7,7 @@ mod exchange;
 use std::time::Duration;
 
 use tompion_path::Way;
-use tompion_path::model::{Bottleneck, CrossPattern, CrossTraffic, QueueLimit, WayPlan};
+use tompion_path::model::{Bottleneck, CrossPattern, CrossTraffic, LossPlan, QueueLimit, WayPlan};
 
 use crate::TestbedError;
 use crate::place::Place;
@@ -27,6 +27,9 @@ const TRAIN_S: f64 = 0.5;
 const EXCESS: f64 = 1.25;
 /// How often a figure is measured that is outside its tolerance: other programs may have had the CPU.
 const ATTEMPTS: u32 = 3;
+
+/// Share of packets beyond which too few are left to measure by.
+const MOST_LOST: f64 = 0.6;
 
 /// What is measured of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,6 +72,8 @@ impl Figure {
 pub enum Unmeasured {
     /// The plan makes it random from packet to packet.
     Random,
+    /// Nearly all packets are lost, as planned.
+    LostByPlan,
     /// Too few packets arrived.
     Lost,
     /// The sender did not keep the queue busy: the link is faster than it.
@@ -143,7 +148,8 @@ impl Measurement {
         for _ in 1..ATTEMPTS {
             match &last {
                 Ok(figure) if figure.is_within() => break,
-                Err(Unmeasured::Random) => break,
+                // Nor does trying again help where that is planned.
+                Err(Unmeasured::Random | Unmeasured::LostByPlan) => break,
                 _ => last = look()?,
             }
         }
@@ -167,8 +173,21 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn is_random(&self) -> bool {
-        self.plan.jitter.is_some()
+    /// Why there is no use in looking, by the plan.
+    fn is_useless(&self) -> Option<Unmeasured> {
+        if self.plan.jitter.is_some() {
+            return Some(Unmeasured::Random);
+        }
+        let lost = match self.plan.loss {
+            LossPlan::None => 0.0,
+            LossPlan::Bernoulli { share } => share,
+            LossPlan::GilbertElliott {
+                loss_good,
+                loss_bad,
+                ..
+            } => loss_good.min(loss_bad),
+        };
+        (lost > MOST_LOST).then_some(Unmeasured::LostByPlan)
     }
 
     fn longest(&self, queued_ns: f64) -> Duration {
@@ -178,8 +197,8 @@ impl Look<'_> {
     }
 
     fn delay(&self) -> Looked {
-        if self.is_random() {
-            return Ok(Err(Unmeasured::Random));
+        if let Some(why) = self.is_useless() {
+            return Ok(Err(why));
         }
         // A token bucket lets lone packets pass at once.
         let link = self.bottleneck.filter(|_| !self.in_kernel);
@@ -240,8 +259,8 @@ impl Look<'_> {
     }
 
     fn rate(&self, link: &Bottleneck) -> Looked {
-        if self.is_random() {
-            return Ok(Err(Unmeasured::Random));
+        if let Some(why) = self.is_useless() {
+            return Ok(Err(why));
         }
         let flow = self.train(link, 0.0);
         let exchange = exchange(self.from, self.to, flow)?;
@@ -268,8 +287,8 @@ impl Look<'_> {
     /// Cross traffic, by what is left of a train that is somewhat faster than the link; in the kernel by what
     /// came out beside the train.
     fn cross(&self, link: &Bottleneck, cross: &CrossTraffic) -> Looked {
-        if self.is_random() {
-            return Ok(Err(Unmeasured::Random));
+        if let Some(why) = self.is_useless() {
+            return Ok(Err(why));
         }
         let frame_bytes = self.train(link, 0.0).frame_bytes;
         let flow = self.train(link, each_ns(link, frame_bytes) / EXCESS);

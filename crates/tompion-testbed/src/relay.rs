@@ -13,7 +13,7 @@ mod truth;
 mod work;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
@@ -60,6 +60,7 @@ pub(crate) struct Relay {
     relaying: Option<JoinHandle<io::Result<()>>>,
     keeping: Option<JoinHandle<Result<(), TestbedError>>>,
     summary: Arc<Mutex<Summary>>,
+    under_way: Arc<AtomicUsize>,
     is_real_time: bool,
 }
 
@@ -104,12 +105,14 @@ impl Relay {
                 lost: unrecorded,
             },
             least_delay_ns: least_delay_ns(&plan.outward).min(least_delay_ns(&plan.homeward)),
+            under_way: Arc::default(),
         };
         let mut relay = Self {
             stop: Arc::default(),
             relaying: None,
             keeping: None,
             summary,
+            under_way: Arc::clone(&work.under_way),
             is_real_time: false,
         };
         relay
@@ -141,6 +144,11 @@ impl Relay {
     /// Whether its thread is real-time.
     pub fn is_real_time(&self) -> bool {
         self.is_real_time
+    }
+
+    /// How many packets are under way, as of its last sleep.
+    pub fn under_way(&self) -> usize {
+        self.under_way.load(Ordering::Relaxed)
     }
 
     /// What it did so far; up to 20 ms behind.

@@ -20,6 +20,8 @@ use crate::testbed::Testbed;
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a program has to end by itself when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long packets of the command are waited for.
+const SETTLED: Duration = Duration::from_secs(30);
 /// How long a program of the far end has to open a socket.
 const READY: Duration = Duration::from_secs(2);
 
@@ -100,6 +102,7 @@ pub fn run(
         outcome.status = with_programs(&testbed, programs, stop)?;
         outcome.stopped = stop.load(Ordering::Relaxed);
         if !outcome.stopped {
+            testbed.settle(SETTLED);
             outcome.after = Some(testbed.measure()?);
         }
     }

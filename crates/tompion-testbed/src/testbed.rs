@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+use tompion_time::os;
 
 use crate::TestbedError;
 use crate::addresses::Pair;
@@ -13,6 +16,9 @@ use crate::program::Program;
 use crate::relay::{Relay, RelaySettings, Summary, TruthWriter};
 use crate::settings::Settings;
 use crate::topology::{Between, ROUTER_FAR, Topology, has_ipv6};
+
+/// How often it is looked whether packets are under way.
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// A path between two places of this machine.
 ///
@@ -119,6 +125,18 @@ impl Testbed {
     /// Packets of real cross traffic that were not sent because they would have come too late.
     pub fn cross_left_out(&self) -> Option<u64> {
         self.cross.as_ref().map(CrossSender::left_out)
+    }
+
+    /// Waits until no packet is under way, but no longer than this: what is still in the queue would be in the
+    /// way of a measurement.
+    pub fn settle(&self, longest: Duration) {
+        let begun = Instant::now();
+        // The kernel's own queue cannot be seen from here.
+        os::sleep(SETTLE.min(longest));
+        let under_way = || self.relay.as_ref().map_or(0, Relay::under_way);
+        while under_way() > 0 && begun.elapsed() < longest {
+            os::sleep(SETTLE);
+        }
     }
 
     /// Measures what the path does. Traffic of others on it makes figures wrong.

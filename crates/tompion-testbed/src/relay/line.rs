@@ -83,6 +83,11 @@ impl Line {
         self.path.next_due()
     }
 
+    /// How many packets are under way.
+    pub fn under_way(&self) -> usize {
+        self.path.in_flight()
+    }
+
     /// Takes in one frame, if one is there.
     pub fn take(&mut self, from: &mut Ring, to: BorrowedFd<'_>, book: &mut Book) -> bool {
         from.take(|frame| self.arrive(&frame, to, book)).is_some()

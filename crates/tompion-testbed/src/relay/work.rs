@@ -1,7 +1,8 @@
 //! The relay's loop: packets in, packets out when they are due.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -33,6 +34,8 @@ pub struct Work {
     pub book: Book,
     /// The least delay of any packet, in nanoseconds.
     pub least_delay_ns: i64,
+    /// How many packets are under way, for others to see.
+    pub under_way: Arc<AtomicUsize>,
 }
 
 impl Work {
@@ -47,6 +50,8 @@ impl Work {
         }
         while !stop.load(Ordering::Relaxed) {
             while self.step() {}
+            let under_way = self.outward.0.under_way() + self.homeward.0.under_way();
+            self.under_way.store(under_way, Ordering::Relaxed);
             self.wait()?;
         }
         Ok(())

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tompion_path::Way;
 use tompion_path::model::{Corrupting, Duplicating, LossPlan, Reorder};
-use tompion_testbed::{Fate, Record, Settings, Tapped, read_truth};
+use tompion_testbed::{Fate, Reason, Record, Settings, Tapped, read_truth};
 use tompion_time::os;
 
-use crate::common::{all_of, alone, datagrams, sockets, testbed};
+use crate::common::{all_of, alone, datagrams, sockets, testbed, within_three};
 
 /// What each end saw of these datagrams, and what the file says of the way out.
 struct Seen {
@@ -154,4 +154,96 @@ fn a_flipped_bit_is_where_the_file_says() {
         assert!(record.flipped.is_none() || !arrived.iter().any(|t| t.frame == tapped.frame));
     }
     assert!((60..=140).contains(&flipped), "{flipped}");
+}
+
+#[test]
+fn a_plan_without_room_for_its_packets_is_false() {
+    let _alone = alone();
+    let mut settings = Settings::symmetric(Duration::from_millis(80), None);
+    settings.plan.outward.most_in_flight = 10;
+    let Some(testbed) = testbed(&settings) else {
+        return;
+    };
+    let (source, _sink) = sockets(testbed.sender(), testbed.far_end());
+    for _ in 0..30 {
+        source.send(b"all at once").unwrap();
+    }
+    os::sleep(Duration::from_millis(40));
+    let summary = testbed.stop().unwrap().unwrap();
+    assert_eq!(summary.outward.of(Fate::FlightFull), 20);
+    let told = summary.false_time.intervals();
+    assert_eq!((told.len(), told[0].reason), (1, Reason::NoRoom));
+    assert_eq!((told[0].way, told[0].packets), (Some(Way::Outward), 20));
+}
+
+/// Keeps this CPU for itself, above the relay, for so long. It ends by the clock that it reads itself: nobody could
+/// end it who has to wait for a CPU.
+fn hog(cpu: usize, time: Duration) {
+    let mut one = nix::sched::CpuSet::new();
+    one.set(cpu).unwrap();
+    nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &one).unwrap();
+    let parameters = nix::libc::sched_param { sched_priority: 60 };
+    // SAFETY: reads the parameters, which outlive the call; 0 is this thread alone.
+    let done =
+        unsafe { nix::libc::sched_setscheduler(0, nix::libc::SCHED_FIFO, &raw const parameters) };
+    assert_eq!(done, 0);
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < time {}
+}
+
+/// CPUs that this process may use.
+fn cpus() -> Vec<usize> {
+    let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap();
+    (0..nix::sched::CpuSet::count())
+        .filter(|cpu| set.is_set(*cpu).unwrap())
+        .collect()
+}
+
+/// Threads of a higher priority on all CPUs keep the relay from running: it says when.
+#[test]
+fn a_relay_that_was_late_says_so() {
+    let _alone = alone();
+    within_three("a relay kept from running", || {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut settings = Settings::symmetric(Duration::from_millis(100), None);
+        settings.truth = Some(file.path().to_owned());
+        let Some(testbed) = testbed(&settings) else {
+            return Ok(());
+        };
+        if testbed.is_real_time() != Some(true) {
+            eprintln!("NOT RUN: SCHED_FIFO is refused here");
+            return Ok(());
+        }
+        let (source, _sink) = sockets(testbed.sender(), testbed.far_end());
+        for _ in 0..50 {
+            source.send(b"one of many").unwrap();
+        }
+        // They are due in the midst of this.
+        let hogs: Vec<_> = cpus()
+            .into_iter()
+            .map(|cpu| std::thread::spawn(move || hog(cpu, Duration::from_millis(80))))
+            .collect();
+        for hog in hogs {
+            hog.join().unwrap();
+        }
+        os::sleep(Duration::from_millis(100));
+        let tolerance_ns = i64::try_from(settings.tolerance.as_nanos()).unwrap();
+        let summary = testbed.stop().unwrap().unwrap();
+        let truth = read_truth(file.path()).unwrap();
+        let is_late = |r: &&Record| r.late_ns().is_some_and(|ns| ns > tolerance_ns);
+        let late: Vec<&Record> = truth.iter().filter(is_late).collect();
+        let told = summary.outward.late + summary.homeward.late;
+        assert_eq!(told, late.len() as u64);
+        for record in &late {
+            let (due, sent) = (record.due_ns.unwrap(), record.sent_ns.unwrap());
+            let mut intervals = summary.false_time.intervals().iter();
+            let is_told =
+                intervals.any(|i| i.reason == Reason::Late && i.from_ns <= due && sent <= i.to_ns);
+            assert!(is_told && summary.is_false_within(due, sent));
+        }
+        // Where the threads began too late, or one by one, it had time enough.
+        let worst = late.iter().filter_map(|r| r.late_ns()).max();
+        let is_held_up = worst > Some(5_000_000);
+        is_held_up.then_some(()).ok_or_else(|| format!("{worst:?}"))
+    });
 }

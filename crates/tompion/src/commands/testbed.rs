@@ -152,6 +152,7 @@ fn in_words(measured: &Measurement) -> String {
         };
         let why = match why {
             Unmeasured::Random => "random by the plan",
+            Unmeasured::LostByPlan => "lost by the plan",
             Unmeasured::Lost => "too few packets arrived",
             Unmeasured::SenderTooSlow => "this machine cannot keep the link busy",
             _ => "unknown",
