@@ -139,11 +139,14 @@ def test_what_nobody_measures_is_compared_and_shown(run, tmp_path):
                 if isinstance(summary, dict):
                     summary["samples"] = 0
             trial["summary"]["missed_periods"] = 0
+        record["trials"][-1]["block"] = 2**32 - 1
 
     other = shutil.copytree(run, run.parent / "other")
     rewrite(other, change)
     for sides in ((run, other), (other, run)):
         assert json.loads(tompion("compare", *sides, "--json", check=0).stdout)
+    for form in (["--html", "-"], ["--json"], ["--screen"]):
+        assert tompion("report", other, *form, check=0).stdout
     ends = [0, 0, 2**63 - 1, 2**63 - 1]
     keys = {"probe": "timer-events", "method": "timerfd", "period": "1 ms", "load": "idle"}
     events = [Trial(keys | {"form": form}, at_ns=ends, value_ps=[0] * 4, period_ns=10**6) for form in ("grid", "rearmed")]

@@ -341,7 +341,8 @@ mod tests {
                 runs.remove(&runs.path.join("20261124-184653")),
                 runs.remove_leftovers(),
             ];
-            all.iter().all(|done| matches!(done, Err(Error::NotOwn { .. })))
+            all.iter()
+                .all(|done| matches!(done, Err(Error::NotOwn { .. })))
         };
         let above = place.path().join("state");
         for (owner, mode) in [(65_534, 0o755), (0, 0o777), (0, 0o770)] {

@@ -109,24 +109,26 @@ fn has_few_digits(word: &str) -> bool {
         let mut first = start
             .split('.')
             .map(|p| p.starts_with(|c: char| c.is_ascii_digit()));
-        first.next() == Some(true) && first.next() == Some(true) && lengths.iter().all(|n| *n <= 4)
+        first.next() == Some(true) && first.next() == Some(true)
+            && lengths.iter().all(|n| *n <= 4)
+            // Groups of four are how long numbers are written.
+            && lengths.iter().filter(|n| **n == 4).count() <= 2
     };
+    let is_one_number = word.bytes().all(|b| b.is_ascii_alphanumeric());
     let all: usize = lengths.iter().sum();
-    all <= MOST_IN_ALL || word.starts_with("0x") || (all <= MOST_OF_A_VERSION && is_version())
+    all <= MOST_IN_ALL || (word.starts_with("0x") && is_one_number) || (all <= MOST_OF_A_VERSION && is_version())
 }
 
 /// Letters and digits as models, units and packages have them: `8375C`, `7B12`, `5800X3D`, `u8`,
 /// `i7`, `64bit`, `Graviton2`, `2xlarge`, `c6i`, `deb12u6`; and numbers in hexadecimal digits that
 /// are short, or leaves of CPUID.
 fn is_model(part: &str) -> bool {
-    /// With more it may be the number of one machine, or of somebody.
-    const MODEL_DIGITS: usize = 7;
     let runs = runs(part);
     let is_digits = |run: &str| run.starts_with(|c: char| c.is_ascii_digit());
     let letters = |run: &str, most: usize| run.len() <= most || is_listed(run);
     is_hexadecimal(part)
         || match runs[..] {
-            [number, unit] if is_digits(number) && number.len() <= MODEL_DIGITS => {
+            [number, unit] if is_digits(number) && number.len() <= MOST_DIGITS => {
                 let is_upper = unit.bytes().all(|b| b.is_ascii_uppercase());
                 letters(unit, if is_upper { 2 } else { 1 })
             }
@@ -265,7 +267,8 @@ mod tests {
         let words = "0x0a630203 174261763 \u{ff11}\u{ff10}.\u{ff19}\u{ff19}.2.3 S3Z9NB0K123456 \
             ghp_16C7e42F292c6912E7 WD-WCC4N1234567 4111-1111-1111-1111 \
             AKIAIOSFODNN7EXAMPLE 10.6488579 \u{2465} a\u{202e}b 0X1f2e3d xn0db17 \
-            eyJhbGciOiJIUzI1NiJ9";
+            eyJhbGciOiJIUzI1NiJ9 12345678A 12345678AB 4111.1111.1111.1111 1234.5678.9012.3456 \
+            0x1-1234567-7654321";
         for word in words.split(' ') {
             assert_eq!(left(word), Left::Nothing, "{word}");
         }
