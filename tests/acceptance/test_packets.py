@@ -235,7 +235,7 @@ def test_a_clock_that_is_hours_off_at_the_far_end_does_no_harm():
         (["127.0.0.1", "--size", "50"], "a probe has 72 to "),
         (["127.0.0.1", "--icmp", "--size", "20"], "a probe has 44 to "),
         (["127.0.0.1", "--count", "0"], "no probes measure nothing"),
-        (["127.0.0.1", "--interval", "0s"], "no time"),
+        (["127.0.0.1", "--interval", "0s"], "out of range"),
         (["127.0.0.1", "--key", "/nonexistent"], "/nonexistent"),
         (["127.0.0.1", "-6"], "127.0.0.1 has no IPv6 address"),
         (["127.0.0.1", "--count", "99999999999"], "at most"),

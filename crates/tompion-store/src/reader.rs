@@ -511,8 +511,14 @@ impl Tables {
         let mut files = BTreeMap::new();
         let mut values = 0_u64;
         for (_, at) in side_tables(trial) {
-            let columns = self.file(at)?.side_columns()?.len() as u64;
-            values = values.saturating_add(at.rows.saturating_mul(columns));
+            let file = self.file(at)?;
+            let columns = file.side_columns()?.len() as u64;
+            // In version 1 the record does not say.
+            let rows = match self.version > 1 {
+                true => at.rows,
+                false => file.rows(),
+            };
+            values = values.saturating_add(rows.saturating_mul(columns));
             files.insert(&at.file, self.bytes(at)?);
         }
         let bytes = files.values().fold(0, |sum: u64, b| sum.saturating_add(*b));

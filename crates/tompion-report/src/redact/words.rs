@@ -114,7 +114,10 @@ fn has_few_digits(word: &str) -> bool {
             // Groups of four are how long numbers are written.
             && lengths.iter().filter(|n| **n == 4).count() <= 2
     };
-    let is_one_number = word.bytes().all(|b| b.is_ascii_alphanumeric());
+    let is_one_number = {
+        let bare = word.trim_end_matches([':', ',', '.', ';']);
+        bare.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
     let all: usize = lengths.iter().sum();
     all <= MOST_IN_ALL || (word.starts_with("0x") && is_one_number) || (all <= MOST_OF_A_VERSION && is_version())
 }

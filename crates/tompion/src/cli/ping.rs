@@ -51,7 +51,7 @@ pub struct PingOptions {
     pub count: u64,
 
     /// Time between two probes
-    #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = values::interval)]
+    #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = values::duration)]
     pub interval: Duration,
 
     /// Send at random times, a Poisson process with the interval as its mean
@@ -67,7 +67,7 @@ pub struct PingOptions {
     pub size: Option<usize>,
 
     /// How long to wait for a reply
-    #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = values::interval)]
+    #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
     pub timeout: Duration,
 
     /// Authenticate with the key in this file

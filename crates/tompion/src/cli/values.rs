@@ -46,14 +46,6 @@ fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, InvalidValue
     text.parse().map_err(|_| format!("write {what}").into())
 }
 
-/// A time between two events, above zero.
-pub(super) fn interval(text: &str) -> Result<Duration, InvalidValue> {
-    match duration(text)? {
-        Duration::ZERO => Err("no time; write one such as 100ms".into()),
-        time => Ok(time),
-    }
-}
-
 /// A number of packets.
 pub(super) fn probes(text: &str) -> Result<u64, InvalidValue> {
     match whole(text, "a whole number of probes, such as 100")? {
