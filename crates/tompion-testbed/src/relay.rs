@@ -10,6 +10,7 @@ mod keeper;
 mod line;
 mod record;
 mod truth;
+mod turns;
 mod work;
 
 use std::io;

@@ -10,6 +10,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use crate::relay::line::{Book, Line, now};
+use crate::relay::turns::Turns;
 use crate::sys::Ring;
 
 /// How long before a packet is due the thread stops sleeping. Waking up takes a real-time thread some 10
@@ -48,11 +49,18 @@ impl Work {
         for ring in [&mut self.outward.1, &mut self.homeward.1] {
             while ring.take(|_| ()).is_some() {}
         }
+        let mut turns = Turns::new();
+        let mut awake_ns = now();
         while !stop.load(Ordering::Relaxed) {
             while self.step() {}
             let under_way = self.outward.0.under_way() + self.homeward.0.under_way();
             self.under_way.store(under_way, Ordering::Relaxed);
-            self.wait()?;
+            let now_ns = now();
+            turns.spun(now_ns - awake_ns);
+            awake_ns = now_ns;
+            if self.wait(&mut turns)? {
+                awake_ns = now();
+            }
         }
         Ok(())
     }
@@ -78,8 +86,8 @@ impl Work {
         both.into_iter().flatten().min()
     }
 
-    /// Sleeps or spins until something is due or has arrived.
-    fn wait(&self) -> io::Result<()> {
+    /// Sleeps or spins until something is due or has arrived; whether it slept.
+    fn wait(&self, turns: &mut Turns) -> io::Result<bool> {
         let due = self.next_due();
         let left = due.map_or(i64::MAX, |due| due - now());
         if left <= SPIN_NS {
@@ -89,8 +97,9 @@ impl Work {
             {
                 std::hint::spin_loop();
             }
-            return Ok(());
+            return Ok(false);
         }
+        turns.sleeps();
         // Whoever comes while others are under way cannot be due before this.
         let lazily = due.is_some() && self.least_delay_ns >= LAZY_NS;
         let longest = if lazily {
@@ -108,7 +117,7 @@ impl Work {
             &mut sockets[..]
         };
         match ppoll(heard, Some(time), None) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Ok(_) | Err(Errno::EINTR) => Ok(true),
             Err(refused) => Err(refused.into()),
         }
     }

@@ -83,3 +83,11 @@ pub fn median(mut values: Vec<i64>) -> i64 {
     values.sort_unstable();
     values[values.len() / 2]
 }
+
+/// CPUs that this process may use.
+pub fn cpus() -> Vec<usize> {
+    let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap();
+    (0..nix::sched::CpuSet::count())
+        .filter(|cpu| set.is_set(*cpu).unwrap())
+        .collect()
+}

@@ -9,7 +9,7 @@ use tompion_path::model::{Corrupting, Duplicating, LossPlan, Reorder};
 use tompion_testbed::{Fate, Reason, Record, Settings, Tapped, read_truth};
 use tompion_time::os;
 
-use crate::common::{all_of, alone, datagrams, sockets, testbed, within_three};
+use crate::common::{all_of, alone, cpus, datagrams, sockets, testbed, within_three};
 
 /// What each end saw of these datagrams, and what the file says of the way out.
 struct Seen {
@@ -189,14 +189,6 @@ fn hog(cpu: usize, time: Duration) {
     assert_eq!(done, 0);
     let begun = std::time::Instant::now();
     while begun.elapsed() < time {}
-}
-
-/// CPUs that this process may use.
-fn cpus() -> Vec<usize> {
-    let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap();
-    (0..nix::sched::CpuSet::count())
-        .filter(|cpu| set.is_set(*cpu).unwrap())
-        .collect()
 }
 
 /// Threads of a higher priority on all CPUs keep the relay from running: it says when.
