@@ -119,7 +119,9 @@ fn has_few_digits(word: &str) -> bool {
         bare.bytes().all(|b| b.is_ascii_alphanumeric())
     };
     let all: usize = lengths.iter().sum();
-    all <= MOST_IN_ALL || (word.starts_with("0x") && is_one_number) || (all <= MOST_OF_A_VERSION && is_version())
+    all <= MOST_IN_ALL
+        || (word.starts_with("0x") && is_one_number)
+        || (all <= MOST_OF_A_VERSION && is_version())
 }
 
 /// Letters and digits as models, units and packages have them: `8375C`, `7B12`, `5800X3D`, `u8`,
