@@ -1,8 +1,4 @@
 //! Sockets whose packets get stamps.
-//!
-//! A [`StampingSocket`] never waits by itself: what is not there yet is not there. Waiting is
-//! [`wait`](crate::wait). All its methods take `&self`, so that one thread sends while another
-//! receives; two threads must not send by one socket.
 
 pub(crate) mod open;
 mod reading;
@@ -96,7 +92,11 @@ impl Options {
     }
 }
 
-/// A socket whose packets get stamps. See the [module](self).
+/// A socket whose packets get stamps.
+///
+/// It never waits by itself: what is not there yet is not there. Waiting is
+/// [`wait()`](crate::wait()). All its methods take `&self`, so that one thread sends while another
+/// receives; two threads must not send by one socket.
 #[derive(Debug)]
 pub struct StampingSocket {
     file: OwnedFd,
