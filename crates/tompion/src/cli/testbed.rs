@@ -32,9 +32,9 @@ Exit status:
   other  that of the command itself; 128 and the signal's number where one ended it"
 )]
 pub struct TestbedOptions {
-    /// Round-trip time, shared evenly by both ways
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0ms")]
-    pub rtt: Duration,
+    /// Round-trip time, shared evenly by both ways [default: no more than it takes]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub rtt: Option<Duration>,
 
     /// Rate of the link each way in bits per second, Ethernet's headers counted, such as 300M
     /// [default: as fast as this machine]
