@@ -33,8 +33,9 @@ Exit status:
 )]
 pub struct TestbedOptions {
     /// Round-trip time, shared evenly by both ways
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0ms")]
-    pub rtt: Duration,
+    /// [default: none]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub rtt: Option<Duration>,
 
     /// Rate of the link each way in bits per second, Ethernet's headers counted, such as 300M
     /// [default: as fast as this machine]

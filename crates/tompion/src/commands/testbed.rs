@@ -62,7 +62,8 @@ pub fn testbed(options: &TestbedOptions) -> exit::Result {
 }
 
 fn settings(options: &TestbedOptions) -> anyhow::Result<Settings> {
-    let mut settings = Settings::symmetric(options.rtt, options.rate).with_loss(options.loss);
+    let round_trip = options.rtt.unwrap_or_default();
+    let mut settings = Settings::symmetric(round_trip, options.rate).with_loss(options.loss);
     settings.plan.seed = options.seed;
     if let (Some(rate_bps), Some(link)) = (options.cross, &mut settings.plan.outward.bottleneck) {
         link.cross_traffic = Some(CrossTraffic {
