@@ -216,7 +216,7 @@ def test_duplicates_reordering_and_loss_are_those_that_were_planted():
         return [reply, *(kept.pop() for _ in list(kept))]
 
     with answering(bad) as port:
-        told = ping(port, "--count", 20, "--interval", "10ms", "--timeout", "500ms")
+        told = ping(port, "--count", 20, "--interval", "10ms", "--timeout", "2s")
     assert (told["lost"], told["duplicates"], told["reordered"]) == (1, 2, 1), told
 
 

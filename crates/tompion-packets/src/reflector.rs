@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tompion_net::{
-    Answering, NetError, Options, ReflectPlan, Reflected, Responder, SendError, StampingSocket,
+    Answering, NetError, Options, ReflectPlan, Reflected, Responder, Route, SendError, StampingSocket,
     Stop, Transport, TxKind, TxStamp, monotonic_ns, reflect, route_back,
 };
 use tompion_stamp::{
@@ -49,7 +49,7 @@ pub fn serve(
     let plan = ReflectPlan::default();
     let mut answers = Answers {
         numbers: vec![(u64::MAX, 0); config.awaited_stamps.clamp(1, 1 << 20).next_power_of_two()],
-        repeats: Repeats(Vec::with_capacity(AT_A_TIME)),
+        repeats: Repeats::new(plan.packet_bytes),
         reflector: Reflector::new(config)?,
         clock,
         look_ns: 0,
@@ -156,76 +156,64 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
 
     fn due(&mut self, number: u64, now_ns: u64, room: &mut [u8]) -> Option<Answering<Reply>> {
         let kept = self.repeats.due(now_ns)?;
-        let length = kept.reply.bytes;
-        room.get_mut(..length)?
-            .copy_from_slice(&kept.packet[..length]);
-        match self.reflector.repeat(&kept.reply, room, now_ns) {
-            Ok(reply) => {
-                let route = kept.route;
-                kept.go_on(reply, now_ns);
-                self.note(number, &reply);
-                Some(Answering {
-                    answer: reply,
-                    length,
-                    route,
-                })
-            }
-            // Its rate is exhausted, or all were sent.
-            Err(_) => {
-                kept.end();
-                None
-            }
+        let (_, earlier, route) = kept.due.take()?;
+        let length = earlier.bytes;
+        room.get_mut(..length)?.copy_from_slice(&kept.packet);
+        // Its rate is exhausted, or all were sent: then there is no further one.
+        let reply = self.reflector.repeat(&earlier, room, now_ns).ok()?;
+        if reply.repeats > 0 {
+            kept.due = Some((next(&reply, now_ns), reply, route));
         }
+        self.note(number, &reply);
+        Some(Answering {
+            answer: reply,
+            length,
+            route,
+        })
     }
 }
 
-/// Replies that keys which are allowed it asked for more of.
+/// Replies that keys which are allowed it asked for more of, in memory that is there from the start.
 struct Repeats(Vec<Kept>);
 
 /// Requests that are repeated at a time; what is asked for beyond has one reply.
 const AT_A_TIME: usize = 64;
 
 struct Kept {
-    /// When the next is due; none where the place is free.
-    due_ns: Option<u64>,
-    reply: Reply,
+    /// What is to be sent, and when next; none where the place is free.
+    due: Option<(u64, Reply, Route)>,
     packet: Vec<u8>,
-    route: tompion_net::Route,
-}
-
-impl Kept {
-    fn go_on(&mut self, reply: Reply, now_ns: u64) {
-        self.due_ns =
-            (reply.repeats > 0).then(|| now_ns.saturating_add(u64::from(reply.interval_ns)));
-        self.reply = reply;
-    }
-
-    fn end(&mut self) {
-        self.due_ns = None;
-    }
 }
 
 impl Repeats {
-    fn keep(&mut self, reply: &Reply, packet: &[u8], route: tompion_net::Route, now_ns: u64) {
-        let kept = Kept {
-            due_ns: Some(now_ns.saturating_add(u64::from(reply.interval_ns))),
-            reply: *reply,
-            packet: packet.to_vec(),
-            route,
+    fn new(packet_bytes: usize) -> Self {
+        let free = || Kept {
+            due: None,
+            packet: Vec::with_capacity(packet_bytes),
         };
-        match self.0.iter().position(|k| k.due_ns.is_none()) {
-            Some(free) => self.0[free] = kept,
-            None if self.0.len() < AT_A_TIME => self.0.push(kept),
-            None => {}
+        Self((0..AT_A_TIME).map(|_| free()).collect())
+    }
+
+    fn keep(&mut self, reply: &Reply, packet: &[u8], route: Route, now_ns: u64) {
+        if let Some(free) = self.0.iter_mut().find(|kept| kept.due.is_none()) {
+            free.packet.clear();
+            free.packet.extend_from_slice(packet);
+            free.due = Some((next(reply, now_ns), *reply, route));
         }
     }
 
     fn next_due_ns(&self) -> Option<u64> {
-        self.0.iter().filter_map(|k| k.due_ns).min()
+        self.0.iter().filter_map(|kept| Some(kept.due.as_ref()?.0)).min()
     }
 
+    /// One that is due.
     fn due(&mut self, now_ns: u64) -> Option<&mut Kept> {
-        let is_due = |kept: &&mut Kept| kept.due_ns.is_some_and(|due| due <= now_ns);
+        let is_due = |kept: &&mut Kept| kept.due.as_ref().is_some_and(|due| due.0 <= now_ns);
         self.0.iter_mut().find(is_due)
     }
+}
+
+/// When the next of several replies is due, in nanoseconds.
+fn next(reply: &Reply, now_ns: u64) -> u64 {
+    now_ns.saturating_add(u64::from(reply.interval_ns))
 }
