@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use tompion_net::{
-    Answering, NetError, Options, ReflectPlan, Reflected, Responder, Route, SendError, StampingSocket,
-    Stop, Transport, TxKind, TxStamp, monotonic_ns, reflect, route_back,
+    Answering, NetError, Options, ReflectPlan, Reflected, Responder, Route, SendError,
+    StampingSocket, Stop, Transport, TxKind, TxStamp, monotonic_ns, reflect, route_back,
 };
 use tompion_stamp::{
     Arrival, ClockAccount, Counters, Reflector, ReflectorConfig, Reply, Stamp, StampKind,
@@ -203,7 +203,10 @@ impl Repeats {
     }
 
     fn next_due_ns(&self) -> Option<u64> {
-        self.0.iter().filter_map(|kept| Some(kept.due.as_ref()?.0)).min()
+        self.0
+            .iter()
+            .filter_map(|kept| Some(kept.due.as_ref()?.0))
+            .min()
     }
 
     /// One that is due.

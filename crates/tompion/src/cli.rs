@@ -118,11 +118,11 @@ pub enum Command {
     Load(LoadOptions),
     /// Act as the far end of loads that run on another machine
     Peer(PeerOptions),
-    /// Measure round trips to another machine, split by where the time goes
+    /// Measure round trips, split by where the time goes
     Ping(Box<PingOptions>),
     /// Act as the far end of round trips (STAMP)
     Reflect(ReflectOptions),
-    /// Run a command over a network path on this machine whose truth is known
+    /// Run a command over a network path whose truth is known
     Testbed(TestbedOptions),
     /// Write man pages
     Man(ManOptions),
