@@ -4,7 +4,7 @@ use tompion_net::Received;
 use tompion_net::icmp::Echo;
 
 use crate::account::Told;
-use crate::measure::Marks;
+use crate::marks::Marks;
 use crate::speaker::{Heard, Speaker};
 
 pub(crate) struct IcmpSpeaker {

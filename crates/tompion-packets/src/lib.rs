@@ -14,6 +14,7 @@ mod account;
 mod at_rate;
 mod error;
 mod icmp;
+mod marks;
 mod measure;
 mod one_by_one;
 pub mod reflector;
@@ -24,6 +25,8 @@ mod target;
 
 pub use account::{Errors, FarEnd, Measured, Oddities};
 pub use error::PacketError;
-pub use measure::{MOST_PROBES, Progress, Wanted, measure};
+pub use marks::Marks;
+pub use measure::{MOST_PROBES, Wanted, measure};
+pub use one_by_one::Progress;
 pub use summary::{Added, Disorder, MissingStamps, PreciseRow, Quantiles, RoundTrip, Summary};
 pub use target::{Family, Protocol, resolve};

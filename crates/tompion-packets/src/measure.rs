@@ -8,7 +8,7 @@ use rand::rngs::OsRng;
 use tompion_net::icmp::{Echo, HEADER_BYTES, MARK_BYTES, Version};
 use tompion_net::sender::{Plan, Tally, alone, at_rate};
 use tompion_net::{NetError, Options, Schedule, StampingSocket, Stop, Transport};
-use tompion_path::stamps::{Key as JoinKey, Packets, Stamp};
+use tompion_path::stamps::Stamp;
 use tompion_stamp::{Ask, Key, Mode, Sender, SenderConfig, SenderError, TimeFormat};
 use tompion_time::sleep::{Policy, Sleeper};
 
@@ -16,7 +16,8 @@ use crate::account::{Account, Measured};
 use crate::at_rate::{Log, Sending};
 use crate::error::PacketError;
 use crate::icmp::IcmpSpeaker;
-use crate::one_by_one::OneByOne;
+use crate::marks::Marks;
+use crate::one_by_one::{OneByOne, Progress};
 use crate::speaker::Speaker;
 use crate::stamp::StampSpeaker;
 use crate::target::{Family, Protocol, TRANSPORT_BYTES};
@@ -87,68 +88,6 @@ impl Wanted {
             tos: None,
             kernel_stamps: true,
             hardware: false,
-        }
-    }
-}
-
-/// What is there so far.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// All probes so far.
-    pub packets: &'a Packets,
-    /// How long a reply is waited for, in nanoseconds.
-    pub timeout_ns: u64,
-}
-
-/// How the packets of a measurement are known again by who sees them elsewhere.
-#[derive(Clone, Debug)]
-pub enum Marks {
-    /// STAMP.
-    Stamp {
-        /// The session.
-        ssid: u16,
-        /// How T1 is written.
-        format: TimeFormat,
-        /// The probe of each sequence number.
-        numbers: Vec<u64>,
-    },
-    /// ICMP echo.
-    Icmp {
-        /// The identifier.
-        identifier: u16,
-        /// What no other measurement has.
-        token: u64,
-    },
-}
-
-impl Marks {
-    /// What each probe carries, in the order of the table; of a STAMP probe that was not sent
-    /// nothing that any packet carries.
-    pub fn keys(&self, packets: &Packets) -> Vec<JoinKey> {
-        match self {
-            Self::Stamp {
-                ssid,
-                format,
-                numbers,
-            } => {
-                let never = |row: usize| JoinKey::bytes(&(row as u64).to_be_bytes());
-                let mut keys: Vec<JoinKey> = (0..packets.len()).map(never).collect();
-                for (sequence, number) in numbers.iter().enumerate() {
-                    let row = *number as usize;
-                    if let Some(sent) = packets.get(row, Stamp::UserSent) {
-                        keys[row] = JoinKey::stamp(*ssid, sequence as u32, format.encode(sent));
-                    }
-                }
-                keys
-            }
-            Self::Icmp { identifier, token } => {
-                let key = |row: usize| {
-                    let number = row as u64;
-                    let mark = [token.to_be_bytes(), number.to_be_bytes()].concat();
-                    JoinKey::icmp(*identifier, number as u16, &mark)
-                };
-                (0..packets.len()).map(key).collect()
-            }
         }
     }
 }

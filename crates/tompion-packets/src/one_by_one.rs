@@ -2,10 +2,19 @@
 
 use tompion_net::sender::{Sent, Sink, Source};
 use tompion_net::{Due, IcmpError, Received, SendError, TxStamp, monotonic_ns};
+use tompion_path::stamps::Packets;
 
 use crate::account::Account;
-use crate::measure::Progress;
 use crate::speaker::{Heard, Speaker};
+
+/// What is there so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// All probes so far.
+    pub packets: &'a Packets,
+    /// How long a reply is waited for, in nanoseconds.
+    pub timeout_ns: u64,
+}
 
 pub(crate) struct OneByOne<'a, S> {
     pub speaker: S,

@@ -28,7 +28,7 @@ pub(crate) trait Speaker: Send {
     fn hear(&mut self, packet: &[u8], received: &Received) -> Heard;
 
     /// How the packets of this measurement are known again.
-    fn mark(&self) -> crate::measure::Marks;
+    fn mark(&self) -> crate::marks::Marks;
 }
 
 /// The best receive stamp of a packet.

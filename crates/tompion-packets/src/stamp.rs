@@ -5,7 +5,7 @@ use tompion_stamp::tlv::values::Tompion;
 use tompion_stamp::{Answer, Request, Sender, Taken, TimeFormat};
 
 use crate::account::{FarEnd, Told, kind_name};
-use crate::measure::Marks;
+use crate::marks::Marks;
 use crate::speaker::{Heard, Speaker, best};
 
 pub(crate) struct StampSpeaker {
