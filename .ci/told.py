@@ -32,8 +32,9 @@ def failed(part, test, command):
     _add(part, "failed", f"{test}\n    {command}")
 
 
-def read(kind):
-    files = sorted(DIRECTORY.glob(f"*.{kind}"))
+def read(kind, part="*"):
+    """What all parts told, or one of them."""
+    files = sorted(DIRECTORY.glob(f"{part}.{kind}"))
     return "".join(file.read_text() for file in files)
 
 

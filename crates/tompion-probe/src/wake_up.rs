@@ -9,7 +9,7 @@ use tompion_time::os::{self, ClockId};
 use crate::listed::{self, Listed};
 use crate::{Error, Limits, Outcome, floor, sys};
 
-pub use company::{Company, Sleeper};
+pub use company::{Company, Meanwhile, Sleeper, together};
 
 /// The name of this probe.
 pub const NAME: &str = "wake-up";

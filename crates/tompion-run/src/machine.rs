@@ -14,7 +14,7 @@ use tompion_model::{CpuUse, Throttling, factor};
 use tompion_observe::Programs;
 use tompion_observe::events::Keeper;
 use tompion_probe::timer_events::{self, Found};
-use tompion_probe::wake_up::{Company, Sleeper};
+use tompion_probe::wake_up::{Company, Meanwhile, Sleeper, together};
 use tompion_probe::{Controller, LONG_SLEEP, Limits, MeasuringThread, Outcome, ThreadSettings};
 use tompion_time::os::{self, ClockId};
 use tompion_time::{Clock, Policy, Rate, Source};
@@ -68,7 +68,7 @@ struct Load {
     turn: Turn,
     /// Measures while the load is on.
     thread: Option<MeasuringThread>,
-    /// Watches that thread, as the cells so far asked for it.
+    /// Watches that thread or those that sleep at once, as the cells so far asked for it.
     observed: Option<Observed>,
     /// Sleep at once while the load is on.
     company: Company,
@@ -125,6 +125,23 @@ impl Machine {
             programs,
             cpu_use_before,
         })
+    }
+}
+
+/// What is watched beside a cell. Descriptors of events are closed slowly beside a heavy load by who is not real-time:
+/// then `light` is what an automatic choice comes to.
+fn beside(cell: &PlannedCell, may_be_slow: bool, light: Observe) -> Observe {
+    match cell.observe {
+        Observe::Auto if !may_be_slow => light,
+        what => what,
+    }
+}
+
+/// The CPUs on which a cell's threads may run.
+fn cpus_of(cell: &PlannedCell) -> Vec<u32> {
+    match cell.thread.cpu {
+        Some(cpu) => vec![cpu],
+        None => tompion_host::usable_cpus(),
     }
 }
 
@@ -268,34 +285,22 @@ impl Machine {
             Some(thread) => thread,
             None => load.thread.insert(MeasuringThread::start().map_err(named)?),
         };
-        let mut observe = cell.observe;
-        if observe == Observe::Auto && !self.controller.is_raised() && load.process.is_some() {
-            // Descriptors of events are closed slowly beside a heavy load.
-            observe = Observe::Counters;
-        }
-        let chosen = self.turns.choose(observe, &*cell.probe);
-        if observe != Observe::Off && load.observed.as_ref().map(|o| o.what) != Some(chosen) {
-            let cpus = match cell.thread.cpu {
-                Some(cpu) => vec![cpu],
-                None => tompion_host::usable_cpus(),
-            };
-            // Two at once would each cost.
-            load.observed = None;
-            let turns = &mut self.turns;
-            load.observed = Observed::begin(observe, &*cell.probe, thread.tid(), &cpus, turns);
-        }
+        let may_be_slow = self.controller.is_raised() || load.process.is_none();
+        let mut observed = Observed::again(
+            &mut load.observed,
+            beside(cell, may_be_slow, Observe::Counters),
+            &*cell.probe,
+            (&[thread.tid()], &cpus_of(cell)),
+            &mut self.turns,
+        );
         let since = Since::now(&mut load.process)?;
         let started = self.began.elapsed();
         let stop = Arc::clone(&limits.stop);
         let measure = move || probe(rate, &limits);
-        let mut observed = load.observed.as_mut();
-        if observe == Observe::Off {
-            observed = None;
-        }
         if let Some(observed) = &mut observed {
             observed.begin_window();
         }
-        let mut outcome = if Duration::from_nanos(cell.wait_ns()) > LONG_SLEEP {
+        let outcome = if Duration::from_nanos(cell.wait_ns()) > LONG_SLEEP {
             thread.run_stoppable(settings, &stop, measure)
         } else if let Some(observed) = &mut observed {
             thread.run_beside(settings, LOOK_EVERY, || observed.look(), measure)
@@ -305,7 +310,9 @@ impl Machine {
         }
         .map_err(named)?;
         let ended = self.began.elapsed();
-        let observation = observed.map(|o| o.end_window(&mut outcome));
+        let mut group = [vec![outcome]];
+        let observation = observed.and_then(|o| o.end_window(&mut group).pop());
+        let [mut outcome] = group.map(|mut one| one.remove(0));
         outcome.measurement.pinned_cpu = cell.thread.cpu;
         Ok(vec![Trial {
             factors: cell.factors.clone(),
@@ -320,7 +327,7 @@ impl Machine {
         }])
     }
 
-    /// Several sleepers at once, each of them a trial; nothing is watched beside them.
+    /// Several sleepers at once, each of them a trial.
     fn sleeper_trials(
         &mut self,
         cell: &PlannedCell,
@@ -337,16 +344,42 @@ impl Machine {
         };
         let sleepers: Vec<Sleeper> = at_once.members.iter().map(sleeper).collect();
         let load = &mut self.loads[cell.load];
-        let since = Since::now(&mut load.process)?;
-        let measured = load.company.measure(&sleepers, limits);
-        let measured = measured.map_err(|source| Error::Probe {
+        let named = |source| Error::Probe {
             cell: cell.factors.to_string(),
             source,
-        })?;
+        };
+        let tids = load.company.ready(&sleepers).map_err(named)?;
+        let may_be_slow = self.controller.is_raised() || load.process.is_none();
+        let mut observed = Observed::again(
+            &mut load.observed,
+            match beside(cell, may_be_slow, Observe::Off) {
+                // They tell of all threads together, which wait for one another.
+                Observe::Counters => Observe::Off,
+                other => other,
+            },
+            &*cell.probe,
+            (&tids, &cpus_of(cell)),
+            &mut self.turns,
+        );
+        let since = Since::now(&mut load.process)?;
+        let mut measured = match &mut observed {
+            None => load.company.measure(&sleepers, limits, None),
+            Some(observed) => {
+                observed.begin_window();
+                let mut look = || observed.look();
+                let meanwhile: Meanwhile<'_> = (LOOK_EVERY, &mut look);
+                load.company.measure(&sleepers, limits, Some(meanwhile))
+            }
+        }
+        .map_err(named)?;
         let ended = self.began.elapsed();
+        let observations = observed.map_or_else(Vec::new, |o| o.end_window(&mut measured));
+        let mut observations = observations.into_iter();
         let evidence = since.evidence(&mut load.process, &mut load.turn)?;
         let began_ns = self.began_ns;
-        let trial = |(member, mut outcome): (&Member, Outcome)| {
+        let trial = |(member, threads): (&Member, Vec<Outcome>)| {
+            let outcome = together(threads, limits.samples);
+            let mut outcome = outcome.expect("one thread at least");
             outcome.measurement.pinned_cpu = member.sleeper.thread.cpu;
             Trial {
                 // The group's, such as what is observed, and its own.
@@ -357,7 +390,7 @@ impl Machine {
                 outcome,
                 load: evidence.clone(),
                 stalls: None,
-                observation: None,
+                observation: observations.next(),
                 cpu_use: None,
             }
         };

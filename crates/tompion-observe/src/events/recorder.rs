@@ -183,11 +183,10 @@ impl Recorder {
         self.evidence.note(item::TURNS, had);
     }
 
-    /// Turns that may still go on; from now on they are forgotten.
-    pub fn open_turns(&mut self) -> Vec<Turn> {
+    /// Turns of each thread that may still go on; from now on they are forgotten.
+    pub fn open_turns(&mut self) -> Vec<(i32, Turn)> {
         let turns = self.turns.as_mut().map(|t| t.take(true));
-        let turns = turns.unwrap_or_default();
-        turns.into_iter().map(|(_, turn)| turn).collect()
+        turns.unwrap_or_default()
     }
 
     fn attach_cpus(&mut self, cpus: &[u32], threads: &[i32]) {

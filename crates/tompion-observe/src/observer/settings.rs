@@ -10,6 +10,8 @@ pub type OnDrained = Box<dyn FnMut(&Drained) + Send>;
 pub struct Settings {
     /// The threads that measure.
     pub threads: Vec<i32>,
+    /// Further threads of Tompion, who are no others; the observer's own need not be among them.
+    pub own: Vec<i32>,
     /// The CPUs on which they do.
     pub cpus: Vec<u32>,
     /// Readings a second; at least 0.1, at most 1000.
@@ -29,6 +31,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             threads: Vec::new(),
+            own: Vec::new(),
             cpus: Vec::new(),
             rate_hz: 10.0,
             events: Some(events::Settings::default()),

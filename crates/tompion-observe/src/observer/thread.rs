@@ -54,7 +54,38 @@ fn behave(watched: &[u32]) {
     }
 }
 
+/// What disturbed the watched threads in a window.
+pub(super) struct Collected {
+    /// What events tell of each thread.
+    by_thread: Vec<Vec<Disturbance>>,
+    /// What counters tell, which may have held up any of them.
+    of_all: Vec<Disturbance>,
+}
+
+impl Collected {
+    /// What each thread may have been held up by, in the order of its beginnings.
+    pub(super) fn of_each_thread(self) -> Vec<Vec<Disturbance>> {
+        let with_all = |mut own: Vec<Disturbance>| {
+            own.extend(self.of_all.iter().cloned());
+            own.sort_by_key(|d| d.from_ns);
+            own
+        };
+        self.by_thread.into_iter().map(with_all).collect()
+    }
+
+    /// All of it, in that order.
+    fn together(self) -> Vec<Disturbance> {
+        let mut all = self.by_thread.concat();
+        all.extend(self.of_all);
+        all.sort_by_key(|d| d.from_ns);
+        all
+    }
+}
+
 pub(super) struct Observing {
+    threads: Vec<i32>,
+    /// Threads of Tompion, the one that observes first.
+    own: Vec<i32>,
     period_ns: u64,
     gauges: Vec<(Box<dyn Gauge>, usize)>,
     gauge_access: Items,
@@ -64,15 +95,14 @@ pub(super) struct Observing {
     before: (u64, Vec<i64>),
     recorder: Option<Recorder>,
     on_drained: Option<OnDrained>,
-    from_events: Vec<Disturbance>,
-    turns: Vec<Turn>,
+    from_events: Vec<(i32, Disturbance)>,
+    turns: Vec<(i32, Turn)>,
     polled: Vec<(Disturbance, Covered)>,
     most: usize,
     /// Until when events were taken.
     events_until_ns: u64,
     is_full: bool,
     lost_records: u64,
-    own_tid: i32,
     began_ns: u64,
     began_cpu_ns: u64,
 }
@@ -108,7 +138,8 @@ impl Observing {
             events_until_ns: 0,
             is_full: false,
             lost_records: 0,
-            own_tid: sys::own_tid(),
+            own: [&[sys::own_tid()], &settings.own[..]].concat(),
+            threads: settings.threads,
             began_ns: 0,
             began_cpu_ns: 0,
         };
@@ -153,13 +184,11 @@ impl Observing {
         if self.is_full {
             return;
         }
-        let own = [self.own_tid];
-        for (_, spans) in &drained.threads {
-            self.from_events
-                .extend(from_events::disturbances(spans, &own));
+        for (tid, spans) in &drained.threads {
+            let found = from_events::disturbances(spans, &self.own);
+            self.from_events.extend(found.map(|d| (*tid, d)));
         }
-        self.turns
-            .extend(drained.turns.iter().map(|(_, turn)| turn.clone()));
+        self.turns.extend_from_slice(&drained.turns);
         self.events_until_ns = drained.until_ns;
         if self.from_events.len() + self.turns.len() > self.most {
             self.is_full = true;
@@ -168,13 +197,13 @@ impl Observing {
 
     fn end(mut self) -> Observations {
         let own_cpu_ns = sys::own_cpu_ns() - self.began_cpu_ns;
-        let disturbances = self.collect(&[]);
+        let disturbances = self.collect(&[]).together();
         let until_ns = self.row.0;
         Observations {
             disturbances,
             access: self.access(),
             own_cpu_share: own_cpu_ns as f64 / (until_ns - self.began_ns).max(1) as f64,
-            own_tid: self.own_tid,
+            own_tid: self.own[0],
             records: self.recorder.as_ref().map_or(0, Recorder::records),
             lost_records: self.lost_records,
             window_ns: (self.began_ns, until_ns),
@@ -195,10 +224,9 @@ impl Observing {
         self.is_full = false;
     }
 
-    /// Looks a last time and gives all disturbances, in the order of their
-    /// beginnings. `seen_ns` are moments, in their order, at which the watched thread
-    /// is known to have run.
-    pub(super) fn collect(&mut self, seen_ns: &[u64]) -> Vec<Disturbance> {
+    /// Looks a last time and gives all disturbances. `seen_ns` are, for each thread, moments, in their
+    /// order, at which it is known to have run.
+    pub(super) fn collect(&mut self, seen_ns: &[&[u64]]) -> Collected {
         self.look();
         let until_ns = self.row.0;
         if let Some(last) = self
@@ -211,21 +239,22 @@ impl Observing {
         let polled = std::mem::take(&mut self.polled);
         let uncovered =
             |(d, covered): (Disturbance, Covered)| (!self.is_covered(&d, covered)).then_some(d);
-        let polled: Vec<_> = polled.into_iter().filter_map(uncovered).collect();
+        let of_all: Vec<_> = polled.into_iter().filter_map(uncovered).collect();
         if let Some(recorder) = &mut self.recorder {
             self.turns.extend(recorder.open_turns());
         }
-        let turns = std::mem::take(&mut self.turns);
-        let mut disturbances = std::mem::take(&mut self.from_events);
-        disturbances.extend(from_turns::disturbances(
-            &turns,
-            seen_ns,
-            until_ns,
-            &[self.own_tid],
-        ));
-        disturbances.extend(polled);
-        disturbances.sort_by_key(|d| d.from_ns);
-        disturbances
+        let turns = by_thread(&self.threads, std::mem::take(&mut self.turns));
+        let mut events = by_thread(&self.threads, std::mem::take(&mut self.from_events));
+        for (thread, (own, turns)) in events.iter_mut().zip(&turns).enumerate() {
+            let seen_ns = seen_ns.get(thread).copied().unwrap_or_default();
+            own.extend(from_turns::disturbances(
+                turns, seen_ns, until_ns, &self.own,
+            ));
+        }
+        Collected {
+            by_thread: events,
+            of_all,
+        }
     }
 
     /// Whether events tell of that time and kind, so that the counters need not.
@@ -274,4 +303,15 @@ impl Observing {
         }
         access
     }
+}
+
+/// What belongs to each of the threads, in their order.
+fn by_thread<T>(tids: &[i32], all: Vec<(i32, T)>) -> Vec<Vec<T>> {
+    let mut each: Vec<Vec<T>> = tids.iter().map(|_| Vec::new()).collect();
+    for (tid, one) in all {
+        if let Some(thread) = tids.iter().position(|t| *t == tid) {
+            each[thread].push(one);
+        }
+    }
+    each
 }

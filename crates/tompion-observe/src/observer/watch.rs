@@ -28,13 +28,13 @@ impl Watch {
         self.0.look();
     }
 
-    /// Ends the window: what disturbed the threads in it, in the order of its
+    /// Ends the window: what disturbed each of the threads in it, in the order of its
     /// beginnings. Takes some milliseconds, until the last events have arrived.
-    /// `seen_ns` are moments of `CLOCK_MONOTONIC`, in their order, at which the watched
-    /// thread is known to have run, for example the ends of its samples: what was
-    /// recorded without its end ended at the next of them.
-    pub fn end_window(&mut self, seen_ns: &[u64]) -> Vec<Disturbance> {
-        self.0.collect(seen_ns)
+    /// `seen_ns` are, for each thread, moments of `CLOCK_MONOTONIC`, in their order, at which it
+    /// is known to have run, for example the ends of its samples: what was
+    /// recorded without its end ended at the next of them. What counters tell concerns all.
+    pub fn end_window(&mut self, seen_ns: &[&[u64]]) -> Vec<Vec<Disturbance>> {
+        self.0.collect(seen_ns).of_each_thread()
     }
 
     /// What there is to be observed; each `Err` says why not.

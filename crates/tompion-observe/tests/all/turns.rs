@@ -9,9 +9,9 @@ use tompion_observe::events::{self, CpuEvents, item};
 use tompion_observe::observer::{Settings, Watch};
 
 /// Absent where tracepoints are forbidden.
-fn watch(tid: i32, cpus: &[u32]) -> Option<Watch> {
+fn watch(tids: &[i32], cpus: &[u32]) -> Option<Watch> {
     let watch = Watch::begin(Settings {
-        threads: vec![tid],
+        threads: tids.to_vec(),
         cpus: cpus.to_vec(),
         events: Some(events::Settings {
             cpu_events: CpuEvents::Turns,
@@ -56,7 +56,7 @@ fn a_sleep_that_ends_behind_a_hog_is_told_with_its_times() {
         return skip("SCHED_FIFO is forbidden");
     };
     let (busy, ends) = sleeper(cpu);
-    let Some(mut watch) = watch(busy.tid(), &[cpu]) else {
+    let Some(mut watch) = watch(&[busy.tid()], &[cpu]) else {
         return;
     };
     let from_ns = monotonic_ns();
@@ -64,7 +64,7 @@ fn a_sleep_that_ends_behind_a_hog_is_told_with_its_times() {
     look_for(&mut watch, Duration::from_millis(1000));
     let until_ns = monotonic_ns();
     let ends = ends.lock().unwrap().clone();
-    let all = watch.end_window(&ends);
+    let all = watch.end_window(&[&ends]).remove(0);
     let by = format!("tompion-hog[{}]", hog.busy.tid());
     let turns = hog.turns(from_ns + 60_000_000, until_ns - 60_000_000);
     assert!(turns.len() >= 3, "{} turns of the hog", turns.len());
@@ -92,12 +92,48 @@ fn a_sleep_that_ends_behind_a_hog_is_told_with_its_times() {
     assert!(longest < 300_000_000, "{all:?}");
 }
 
+/// Six sleepers, so that they are known to the kernel by the range of their numbers; the hog has one CPU of two.
+#[test]
+fn of_several_sleepers_each_is_told_its_own_turns() {
+    let (cpu, other) = (a_cpu(), 0);
+    if cpu == other {
+        return skip("there is one CPU");
+    }
+    let sleepers: Vec<_> = [cpu, other, cpu, other, cpu, other].map(sleeper).into();
+    let Some(hog) = Hog::start(cpu) else {
+        return skip("SCHED_FIFO is forbidden");
+    };
+    let tids: Vec<i32> = sleepers.iter().map(|(busy, _)| busy.tid()).collect();
+    let Some(mut watch) = watch(&tids, &[other, cpu]) else {
+        return;
+    };
+    watch.begin_window();
+    look_for(&mut watch, Duration::from_millis(1000));
+    let ends: Vec<Vec<u64>> = sleepers
+        .iter()
+        .map(|(_, ends)| ends.lock().unwrap().clone())
+        .collect();
+    let ends: Vec<&[u64]> = ends.iter().map(Vec::as_slice).collect();
+    let each = watch.end_window(&ends);
+    let by = format!("tompion-hog[{}]", hog.busy.tid());
+    let named: Vec<usize> = each
+        .iter()
+        .map(|all| all.iter().filter(|d| d.by.as_ref() == Some(&by)).count())
+        .collect();
+    // It has 5 ms in each 100 ms; where others compete, one of them may have had the CPU last.
+    assert!(named.iter().step_by(2).all(|n| *n >= 2), "{named:?}");
+    assert!(
+        named.iter().skip(1).step_by(2).all(|n| *n == 0),
+        "{named:?}"
+    );
+}
+
 #[test]
 fn a_stop_lasts_until_the_thread_is_seen_again() {
     let child = Spinner::start();
     // It may move about.
     let cpus: Vec<u32> = (0..=a_cpu()).collect();
-    let Some(mut watch) = watch(child.pid(), &cpus) else {
+    let Some(mut watch) = watch(&[child.pid()], &cpus) else {
         return;
     };
     watch.begin_window();
@@ -108,7 +144,7 @@ fn a_stop_lasts_until_the_thread_is_seen_again() {
     child.signal(libc::SIGCONT);
     let seen_ns = monotonic_ns();
     std::thread::sleep(Duration::from_millis(20));
-    let all = watch.end_window(&[stopped_ns, seen_ns]);
+    let all = watch.end_window(&[&[stopped_ns, seen_ns]]).remove(0);
     let stops: Vec<_> = all.iter().filter(|d| d.cause == Cause::Stopped).collect();
     let [stop] = stops[..] else {
         panic!("one stop: {all:?}");

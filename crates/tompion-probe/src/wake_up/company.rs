@@ -3,7 +3,8 @@
 //! Company changes what is measured: CPUs are woken more often and idle less deeply, and sleepers
 //! wait for one another. So what is measured in company is a cell of its own.
 
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use tompion_model::Sample;
 use tompion_time::os::{self, ClockId};
@@ -49,9 +50,25 @@ pub struct Company {
     threads: Vec<MeasuringThread>,
 }
 
+/// What is to be done while they sleep, and how often.
+pub type Meanwhile<'a> = (Duration, &'a mut dyn FnMut());
+
 impl Company {
-    /// Measures all sleepers at once: the outcome of each, with the samples of all its threads in the order of
-    /// time.
+    /// Starts the threads that these sleepers take and that are not there yet: the numbers of all, sleeper by
+    /// sleeper, by which the system knows them.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn ready(&mut self, sleepers: &[Sleeper]) -> Result<Vec<i32>, Error> {
+        let wanted = sleepers.iter().map(|s| s.threads() as usize).sum();
+        while self.threads.len() < wanted {
+            self.threads.push(MeasuringThread::start()?);
+        }
+        let threads = self.threads.iter().take(wanted);
+        Ok(threads.map(MeasuringThread::tid).collect())
+    }
+
+    /// Measures all sleepers at once: the outcomes of each sleeper's threads, for [`together`].
     ///
     /// # Errors
     /// What the system refused.
@@ -59,12 +76,11 @@ impl Company {
         &mut self,
         sleepers: &[Sleeper],
         limits: &Limits,
-    ) -> Result<Vec<Outcome>, Error> {
+        meanwhile: Option<Meanwhile<'_>>,
+    ) -> Result<Vec<Vec<Outcome>>, Error> {
+        self.ready(sleepers)?;
         let of_sleeper = |s| (0..Sleeper::threads(s)).map(move |place| (s, place));
         let each: Vec<(&Sleeper, u32)> = sleepers.iter().flat_map(of_sleeper).collect();
-        while self.threads.len() < each.len() {
-            self.threads.push(MeasuringThread::start()?);
-        }
         let rows = (limits.rows / each.len().max(1)).max(FEWEST_ROWS);
         let start_ns = os::now_ns(ClockId::Monotonic) + READY.as_nanos() as u64;
         let begin = |(&(sleeper, place), thread): (&(&Sleeper, u32), &MeasuringThread)| {
@@ -89,22 +105,40 @@ impl Company {
         let running = each.iter().zip(&self.threads).map(begin);
         let running = running.collect::<Result<Vec<_>, Error>>()?;
         // All are waited for, whatever becomes of one.
-        let ended = running
-            .into_iter()
-            .map(|r| r.recv().map_err(|_| Error::Panicked)?);
-        let ended: Vec<Result<Outcome, Error>> = ended.collect();
-        let mut ended = ended.into_iter();
-        let of_sleeper = |sleeper: &Sleeper| {
-            let threads = ended.by_ref().take(sleeper.threads() as usize);
-            let threads = threads.collect::<Result<Vec<Outcome>, Error>>()?;
-            Ok(in_order(threads, limits.samples).expect("one thread at least"))
-        };
+        let mut ended = wait(running, meanwhile).into_iter();
+        let of_sleeper =
+            |sleeper: &Sleeper| ended.by_ref().take(sleeper.threads() as usize).collect();
         sleepers.iter().map(of_sleeper).collect()
     }
 }
 
-/// What threads that did the same found, as one outcome; `None` of none.
-fn in_order(threads: Vec<Outcome>, wanted: u64) -> Option<Outcome> {
+/// What each of them ends with.
+fn wait<T>(
+    running: Vec<Receiver<Result<T, Error>>>,
+    mut meanwhile: Option<Meanwhile<'_>>,
+) -> Vec<Result<T, Error>> {
+    let mut looked = Instant::now();
+    let mut ended = |running: Receiver<_>| {
+        let Some((every, look)) = &mut meanwhile else {
+            // A job that panicked dropped its sender.
+            return running.recv().map_err(|_| Error::Panicked)?;
+        };
+        loop {
+            match running.recv_timeout(every.saturating_sub(looked.elapsed())) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Panicked),
+                Err(RecvTimeoutError::Timeout) => {
+                    looked = Instant::now();
+                    look();
+                }
+            }
+        }
+    };
+    running.into_iter().map(&mut ended).collect()
+}
+
+/// What threads that did the same found, as one outcome, with the samples of all in the order of time; `None` of none.
+pub fn together(threads: Vec<Outcome>, wanted: u64) -> Option<Outcome> {
     let began_ns = threads.iter().map(|t| t.began_ns).min()?;
     let n = threads.len() as f64;
     let mut threads = threads.into_iter();
@@ -172,10 +206,17 @@ mod tests {
             sleeper("usleep", 3 * MS),
         ];
         let limits = limits();
-        let found = Company::default().measure(&sleepers, &limits).unwrap();
-        let [all, alone] = &found[..] else {
-            panic!("two outcomes")
-        };
+        let mut looks = 0;
+        let mut look = || looks += 1;
+        let beside = (Duration::from_millis(100), &mut look as &mut dyn FnMut());
+        let mut company = Company::default();
+        let mut found = company.measure(&sleepers, &limits, Some(beside)).unwrap();
+        let (alone, all) = (found.remove(1), found.remove(0));
+        assert_eq!((all.len(), alone.len()), (8, 1));
+        assert_eq!(company.ready(&sleepers).unwrap().len(), 9);
+        // In 400 ms, however late each is.
+        assert!(looks > 0);
+        let (all, alone) = (&together(all, 1000).unwrap(), &alone[0]);
         let samples = &all.data.samples;
         assert!(samples.is_sorted_by_key(|s| s.at_ns));
         // Some 19 of each, woken in or missed.
@@ -210,7 +251,8 @@ mod tests {
         // The second time by the same threads.
         for _ in 0..2 {
             let began = os::now_ns(ClockId::Monotonic);
-            let found = company.measure(&sleepers, &limits).unwrap();
+            let found = company.measure(&sleepers, &limits, None).unwrap();
+            let found: Vec<Outcome> = found.into_iter().flatten().collect();
             let took = os::now_ns(ClockId::Monotonic) - began;
             assert_eq!(company.threads.len(), 3);
             assert!(took < 2 * limits.time_ns, "one after the other: {took} ns");

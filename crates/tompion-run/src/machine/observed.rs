@@ -13,10 +13,11 @@ use tompion_time::os::{self, ClockId};
 use crate::Observe;
 use crate::probes::Probing;
 
-/// Watches one measuring thread while its load is on.
+/// Watches measuring threads while their load is on.
 pub struct Observed {
     /// What it was begun with.
-    pub what: Observe,
+    what: Observe,
+    tids: Vec<i32>,
     watch: Watch,
     /// What would have been better, and why it was not to be had.
     lacks: Option<EvidenceItem>,
@@ -31,17 +32,37 @@ pub struct Observed {
 pub struct Turns(Option<Result<Option<Keeper>, EvidenceItem>>);
 
 impl Observed {
-    /// Begins where anything is to be observed beside that probe. `cpus` are those on
-    /// which the thread may run.
-    pub fn begin(
+    /// What watches these threads beside that probe: what did so far, where it is the same, or anew; absent where
+    /// nothing is to be observed. `cpus` are those on which they may run.
+    pub fn again<'a>(
+        observed: &'a mut Option<Self>,
         what: Observe,
         probe: &dyn Probing,
-        tid: i32,
-        cpus: &[u32],
+        (tids, cpus): (&[i32], &[u32]),
+        turns: &mut Turns,
+    ) -> Option<&'a mut Self> {
+        let chosen = turns.choose(what, probe);
+        if chosen == Observe::Off {
+            // What watches others stays for the next that wants it.
+            return None;
+        }
+        let is_it = |o: &Self| o.what == chosen && o.tids == tids;
+        if !observed.as_ref().is_some_and(is_it) {
+            // Two at once would each cost.
+            *observed = None;
+            *observed = Self::begin(what, probe, (tids, cpus), turns);
+        }
+        observed.as_mut()
+    }
+
+    fn begin(
+        what: Observe,
+        probe: &dyn Probing,
+        (tids, cpus): (&[i32], &[u32]),
         turns: &mut Turns,
     ) -> Option<Self> {
         let chosen = turns.choose(what, probe);
-        let begun = Self::of(chosen, tid, cpus)?;
+        let begun = Self::of(chosen, tids, cpus)?;
         if what != Observe::Auto || chosen != Observe::Turns {
             let lacks = turns.0.as_ref().and_then(|t| t.as_ref().err().cloned());
             let lacks = lacks.filter(|_| what == Observe::Auto);
@@ -59,12 +80,12 @@ impl Observed {
             }
             Some(lacks) => {
                 turns.0 = Some(Err(lacks));
-                Self::begin(what, probe, tid, cpus, turns)
+                Self::begin(what, probe, (tids, cpus), turns)
             }
         }
     }
 
-    fn of(what: Observe, tid: i32, cpus: &[u32]) -> Option<Self> {
+    fn of(what: Observe, tids: &[i32], cpus: &[u32]) -> Option<Self> {
         let only = |cpu_events| events::Settings {
             cpu_events,
             ..events::Settings::default()
@@ -80,7 +101,8 @@ impl Observed {
             Observe::Cpus => Some(events::Settings::default()),
         };
         let watch = Watch::begin(Settings {
-            threads: vec![tid],
+            threads: tids.to_vec(),
+            own: tids.to_vec(),
             cpus: cpus.to_vec(),
             events,
             // Nothing looks at the series of a trial.
@@ -89,6 +111,7 @@ impl Observed {
         });
         Some(Self {
             what,
+            tids: tids.to_vec(),
             watch,
             lacks: None,
             window_ns: 0,
@@ -108,18 +131,33 @@ impl Observed {
         self.counted(Watch::look);
     }
 
-    /// The trial has ended: marks its samples.
-    pub fn end_window(&mut self, outcome: &mut Outcome) -> Observation {
-        let samples = &mut outcome.data.samples;
-        let mut ends: Vec<u64> = samples.iter().map(|s| outcome.began_ns + s.at_ns).collect();
-        ends.sort_unstable();
-        let disturbances = self.counted(|watch| watch.end_window(&ends));
+    /// The trial has ended: marks the samples of each thread, and tells what was seen of each group of threads. All
+    /// groups together are the watched threads, in their order.
+    pub fn end_window(&mut self, groups: &mut [Vec<Outcome>]) -> Vec<Observation> {
+        let ends = groups.iter().flatten().map(|outcome| {
+            let samples = outcome.data.samples.iter();
+            let mut ends: Vec<u64> = samples.map(|s| outcome.began_ns + s.at_ns).collect();
+            ends.sort_unstable();
+            ends
+        });
+        let ends: Vec<Vec<u64>> = ends.collect();
+        let ends: Vec<&[u64]> = ends.iter().map(Vec::as_slice).collect();
+        let mut disturbances = self.counted(|watch| watch.end_window(&ends)).into_iter();
         let wall_ns = os::now_ns(ClockId::Monotonic) - self.window_ns;
         let mut observation = Observation::of_access(&self.watch.access());
         observation.evidence.extend(self.lacks.clone());
         observation.own_cpu_share = self.own_ns as f64 / wall_ns.max(1) as f64;
-        observation.marked = mark_samples(samples, outcome.began_ns, &disturbances);
-        observation
+        let of_group = |group: &mut Vec<Outcome>| {
+            let mut marked = Marked::default();
+            for (outcome, disturbances) in group.iter_mut().zip(&mut disturbances) {
+                marked.add(&mut outcome.data.samples, outcome.began_ns, &disturbances);
+            }
+            Observation {
+                marked: marked.reasons(),
+                ..observation.clone()
+            }
+        };
+        groups.iter_mut().map(of_group).collect()
     }
 
     fn counted<T>(&mut self, what: impl FnOnce(&mut Watch) -> T) -> T {
@@ -141,48 +179,54 @@ impl Turns {
     }
 }
 
-/// Marks the samples that a disturbance overlaps, and counts them by reason.
-///
-/// A sample reaches from when its event was due, or its read began, to its end: what
-/// went on while a thread slept as it was asked to does not disturb it.
-fn mark_samples(
-    samples: &mut [Sample],
-    began_ns: u64,
-    disturbances: &[Disturbance],
-) -> Vec<ObservedReason> {
-    let mut order: Vec<(u64, u64, usize)> = samples
-        .iter()
-        .enumerate()
-        .filter(|(_, s)| s.mark == Mark::None)
-        .map(|(i, s)| {
-            let until_ns = began_ns + s.at_ns;
-            let length_ps = s.value_ps.max(0).unsigned_abs() * u64::from(s.n);
-            (
-                until_ns.saturating_sub(length_ps.div_ceil(1000)),
-                until_ns,
-                i,
-            )
-        })
-        .collect();
-    order.sort_unstable();
-    let intervals: Vec<(u64, u64)> = order.iter().map(|o| (o.0, o.1)).collect();
-    let mut counted: BTreeMap<(Cause, bool), u64> = BTreeMap::new();
-    for ((.., index), mark) in order.iter().zip(marks(&intervals, disturbances)) {
-        if let Some((cause, source)) = mark {
-            samples[*index].mark = Mark::Disturbed(cause, source);
-            *counted.entry((cause, source == Source::Event)).or_default() += 1;
+/// Samples that were marked, by reason and whether events told it.
+#[derive(Default)]
+struct Marked(BTreeMap<(Cause, bool), u64>);
+
+impl Marked {
+    /// Marks the samples of one thread that a disturbance overlaps, and counts them.
+    ///
+    /// A sample reaches from when its event was due, or its read began, to its end: what
+    /// went on while a thread slept as it was asked to does not disturb it.
+    fn add(&mut self, samples: &mut [Sample], began_ns: u64, disturbances: &[Disturbance]) {
+        let mut order: Vec<(u64, u64, usize)> = samples
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.mark == Mark::None)
+            .map(|(i, s)| {
+                let until_ns = began_ns + s.at_ns;
+                let length_ps = s.value_ps.max(0).unsigned_abs() * u64::from(s.n);
+                (
+                    until_ns.saturating_sub(length_ps.div_ceil(1000)),
+                    until_ns,
+                    i,
+                )
+            })
+            .collect();
+        order.sort_unstable();
+        let intervals: Vec<(u64, u64)> = order.iter().map(|o| (o.0, o.1)).collect();
+        for ((.., index), mark) in order.iter().zip(marks(&intervals, disturbances)) {
+            if let Some((cause, source)) = mark {
+                samples[*index].mark = Mark::Disturbed(cause, source);
+                *self.0.entry((cause, source == Source::Event)).or_default() += 1;
+            }
         }
     }
-    let mut reasons: Vec<ObservedReason> = counted
-        .into_iter()
-        .map(|((cause, by_events), samples)| ObservedReason {
-            cause,
-            samples,
-            by_events,
-        })
-        .collect();
-    reasons.sort_by_key(|r| std::cmp::Reverse(r.samples));
-    reasons
+
+    /// Most samples first.
+    fn reasons(self) -> Vec<ObservedReason> {
+        let mut reasons: Vec<ObservedReason> = self
+            .0
+            .into_iter()
+            .map(|((cause, by_events), samples)| ObservedReason {
+                cause,
+                samples,
+                by_events,
+            })
+            .collect();
+        reasons.sort_by_key(|r| std::cmp::Reverse(r.samples));
+        reasons
+    }
 }
 
 #[cfg(test)]
@@ -215,7 +259,9 @@ mod tests {
             disturbance(10_850, 10_900, Source::Event),
             disturbance(12_000, 14_000, Source::Event),
         ];
-        let reasons = mark_samples(&mut samples, 10_000, &disturbances);
+        let mut marked = Marked::default();
+        marked.add(&mut samples, 10_000, &disturbances);
+        let reasons = marked.reasons();
         let marks = samples.map(|s| s.mark);
         assert_eq!(
             marks,

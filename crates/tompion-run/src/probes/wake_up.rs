@@ -9,7 +9,7 @@ use super::{
     AtOnce, BASE, Context, Form, InPlan, Member, Parameter, Preset, Probe, Probing, Room, Slack,
     Values, WAKE_ROW, Way, waiting,
 };
-use crate::PlannedCell;
+use crate::{Observe, PlannedCell};
 
 pub(super) static ENTRY: Probe = Probe {
     name: wake_up::NAME,
@@ -189,6 +189,11 @@ impl Probing for AtOnce {
 
     fn least_time(&self, samples: u64) -> Duration {
         waiting(longest_ns(self), samples)
+    }
+
+    /// Counters tell of all threads together, which wait for one another.
+    fn watched(&self) -> Observe {
+        Observe::Off
     }
 
     fn trials(&self) -> usize {

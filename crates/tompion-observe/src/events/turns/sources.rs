@@ -50,19 +50,19 @@ pub(in super::super) fn open(
     let mut events = vec![
         (
             switch.id,
-            any_of(tids, |tid| switches_of(tid, asleep))?,
+            switches_of(tids, asleep)?,
             Role::Switch(Box::new(fields)),
         ),
         (
             wakeup.id,
-            any_of(tids, |tid| format!("(pid=={tid}&&common_pid!=0)"))?,
+            filter(tids, &format!("({})&&common_pid!=0", any_of("pid", tids)))?,
             queued,
         ),
     ];
     let faults = match settings.page_faults {
         false => Err("not asked for".into()),
         true => FAULTS.iter().try_for_each(|event| {
-            let own = any_of(tids, |tid| format!("common_pid=={tid}"))?;
+            let own = filter(tids, &any_of("common_pid", tids))?;
             events.push((format(event)?.id, own, Role::Fault));
             Ok(())
         }),
@@ -87,17 +87,59 @@ pub(in super::super) const SCHEDULER: [&str; 2] = ["sched/sched_switch", "sched/
 pub(in super::super) const FAULTS: [&str; 2] =
     ["exceptions/page_fault_user", "exceptions/page_fault_kernel"];
 
-/// To the thread from another one, or away from it though it does not sleep.
-fn switches_of(tid: i32, asleep: u64) -> String {
-    format!("(next_pid=={tid}&&prev_pid!=0)||(prev_pid=={tid}&&!(prev_state&{asleep}))")
+/// To one of the threads from another one, or away from it though it does not sleep.
+fn switches_of(tids: &[i32], asleep: u64) -> Result<CString, Unavailable> {
+    let (next, prev) = (any_of("next_pid", tids), any_of("prev_pid", tids));
+    filter(
+        tids,
+        &format!("(({next})&&prev_pid!=0)||(({prev})&&!(prev_state&{asleep}))"),
+    )
+}
+
+/// From so many threads on a range of numbers stands for them: the kernel looks at each comparison in turn, at every
+/// switch on the machine. What strangers within it do is recorded, and left out afterwards.
+const MANY: usize = 4;
+/// Threads of one program that start after one another have numbers with few others between them.
+const STRANGERS_AT_MOST: u32 = 64;
+
+/// Whether a field is the number of one of the threads.
+fn any_of(field: &str, tids: &[i32]) -> String {
+    if let (Some(first), Some(last), MANY..) = (tids.iter().min(), tids.iter().max(), tids.len())
+        && first.abs_diff(*last) < tids.len() as u32 + STRANGERS_AT_MOST
+    {
+        return format!("{field}>={first}&&{field}<={last}");
+    }
+    let each = tids.iter().map(|tid| format!("{field}=={tid}"));
+    each.collect::<Vec<_>>().join("||")
 }
 
 /// A filter of the kernel's trace events, which may be a page long.
-fn any_of(tids: &[i32], one: impl Fn(i32) -> String) -> Result<CString, Unavailable> {
-    let filter = tids.iter().map(|tid| one(*tid)).collect::<Vec<_>>();
-    let filter = CString::new(filter.join("||")).expect("made of names and numbers");
-    match filter.count_bytes() {
-        ..4000 => Ok(filter),
+fn filter(tids: &[i32], text: &str) -> Result<CString, Unavailable> {
+    match text.len() {
+        ..4000 => Ok(CString::new(text).expect("made of names and numbers")),
         _ => Err(format!("{} threads are too many for a filter", tids.len()).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_threads_are_a_range_of_numbers_where_few_others_are_in_it() {
+        assert_eq!(any_of("pid", &[7]), "pid==7");
+        assert_eq!(any_of("pid", &[9, 7, 8]), "pid==9||pid==7||pid==8");
+        assert_eq!(any_of("pid", &[9, 7, 8, 30]), "pid>=7&&pid<=30");
+        assert_eq!(any_of("pid", &[7, 8, 9, 74]), "pid>=7&&pid<=74");
+        assert_eq!(
+            any_of("pid", &[7, 8, 9, 75]),
+            "pid==7||pid==8||pid==9||pid==75"
+        );
+        let far: Vec<i32> = (0..400).map(|i| 1_000_000 + 1000 * i).collect();
+        assert!(filter(&far, &any_of("pid", &far)).is_err());
+        assert_eq!(
+            switches_of(&[7], 3).unwrap().to_str().unwrap(),
+            "((next_pid==7)&&prev_pid!=0)||((prev_pid==7)&&!(prev_state&3))"
+        );
     }
 }
