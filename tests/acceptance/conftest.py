@@ -426,7 +426,7 @@ FULL = {
     "test_a_lab_of_two_hundred_cells_is_measured_and_read",
     # Seventy-five seconds: the quick one shows the same way from command to page.
     "test_from_command_to_page_it_takes_no_longer_than_promised[default]",
-    # Two checks: that a planted neighbour's samples are left out is held in virtual time, that each sleeper in company
+    # A check of 30 s: that a planted neighbour's samples are left out is held in virtual time, that each sleeper in company
     # is told its own turns by of_several_sleepers_each_is_told_its_own_turns.
     "test_what_fails_at_rest_only_where_bursts_of_others_held_it_up_is_inconclusive",
     # Six minutes of measuring: that only what is far from its limit has company is a unit test.

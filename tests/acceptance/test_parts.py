@@ -16,16 +16,16 @@ from test_time_limits import ROOT_ONLY, cpu_quota
 TOMPION = ROOT / "target/release/tompion"
 PARTS = ["Clock", "Host", "Kernel", "Here"]
 STATES = {"ok", "warn", "fail", "not measured"}
-# Python under another name (PR_SET_NAME): all the time there is, and real-time for 30 ms of each 300 on one CPU.
+# Python under another name (PR_SET_NAME): all the time there is, and real-time for the same 30 ms of each 300 on
+# one CPU.
 BURSTS = """import ctypes, os, sys, time
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
 os.sched_setaffinity(0, [int(sys.argv[2])])
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 print(flush=True)
 while True:
-    began = time.monotonic()
-    while time.monotonic() < began + 0.03: pass
-    time.sleep(0.27)"""
+    time.sleep(0.3 - time.monotonic() % 0.3)
+    while time.monotonic() % 0.3 < 0.03: pass"""
 BUSY = "import ctypes, sys; ctypes.CDLL(None).prctl(15, sys.argv[1].encode()); print(flush=True)\nwhile True: pass"
 
 
@@ -129,31 +129,23 @@ def test_tompion_does_not_count_itself_nor_its_loads(tmp_path):
 
 @ROOT_ONLY
 def test_what_fails_at_rest_only_where_bursts_of_others_held_it_up_is_inconclusive(tmp_path):
-    """What passes on this machine alone; sleepers in company are watched like those alone."""
-
-    def checked(name):
-        tompion("check", "--quick", "--loads", "idle", "--out", tmp_path / name, check=0)
-        report = json.loads(tompion("report", tmp_path / name, "--json", check=0).stdout)
-        return {use["name"]: use["by_load"][0] for use in report["assessment"]["profiles"]}
-
-    # Another guest of the host may take the CPU in either: each try is told.
+    """Sleepers of long periods share their time and are watched all the same. The machine itself, or its host, may be too
+    late for them: each try is told."""
     for attempt in range(3):
-        alone = checked(f"alone-{attempt}")
+        run = tmp_path / f"run-{attempt}"
         with started([BURSTS, "zqbursts", str(cpu)] for cpu in os.sched_getaffinity(0)):
-            beside = checked(f"beside-{attempt}")
-        for use in alone:
-            print(f"{use:24}{alone[use]['outcome']:16}{beside[use]['outcome']:16}{beside[use].get('reason')}")
-        told = {
-            use: beside[use] for use, verdict in alone.items()
-            if verdict["outcome"] == "pass" and use in ("voip", "game-128hz", "audio-48k-64", "control-1khz")
-        }
-        print(f"attempt {attempt}: {len(told)} pass alone")
-        if len(told) >= 2 and all(v["outcome"] == "inconclusive" for v in told.values()):
-            break
-    else:
-        pytest.fail("never inconclusive")
-    for verdict in told.values():
-        assert verdict["reason"].startswith("fails only where other programs ran (zqbursts"), verdict
+            tompion("check", "--duration", "30s", "--loads", "idle", "--out", run, check=0)
+        report = json.loads(tompion("report", run, "--json", check=0).stdout)
+        verdicts = {use["name"]: use["by_load"][0] for use in report["assessment"]["profiles"]}
+        for use, verdict in verdicts.items():
+            print(f"attempt {attempt}: {use:24}{verdict['outcome']:16}{verdict.get('reason')}")
+        # Real-time priority above theirs may be found to mend it, no sooner than it fails.
+        taken_back = [verdicts["game-128hz"], verdicts["voip"]]
+        taken_back = [v for v in taken_back if v["outcome"] != "with-remedy"]
+        why = "fails only where other programs ran (zqbursts"
+        if taken_back and all(v["outcome"] == "inconclusive" and v["reason"].startswith(why) for v in taken_back):
+            return
+    pytest.fail("each time something else held them up")
 
 
 @ROOT_ONLY
