@@ -9,6 +9,7 @@
 mod bounds;
 mod causes;
 mod observed;
+mod packets;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,18 @@ const RULES: &[(&str, rules::Rule)] = &[
     (
         "whiteaker-2011/guest-cannot-see-cause",
         causes::told_beside_a_neighbour,
+    ),
+    (
+        "whiteaker-2011/kernel-delay-is-queueing",
+        packets::kernel_delay_is_queueing,
+    ),
+    (
+        "whiteaker-2011/ping-kernel-stamps-no-help",
+        packets::ping_kernel_stamps_no_help,
+    ),
+    (
+        "whiteaker-2011/no-stamp-of-the-card",
+        packets::no_stamp_of_the_card,
     ),
     ("adamczyk-2015/no-20-us-applications", bounds::within_20_us),
     (

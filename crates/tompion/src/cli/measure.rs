@@ -36,12 +36,13 @@ pub struct Measurement {
 
 /// What `tompion measure` does, for the list of commands.
 pub(super) fn about() -> String {
-    let titles: Vec<&str> = PROBES.iter().map(|probe| probe.title).collect();
-    let titles = match titles.split_last() {
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => String::new(),
+    let [first, .., last] = PROBES else {
+        unreachable!("there are several probes");
     };
-    format!("Measure {titles}")
+    format!(
+        "Measure one aspect in depth, from {} to {}",
+        first.title, last.title
+    )
 }
 
 fn overview() -> String {

@@ -6,7 +6,7 @@ use tompion_model::{Factors, Summary, factor};
 use tompion_stats::Distribution;
 
 use super::observed::{Observed, Place, Replicate};
-use super::{RULES, bounds, causes, rules};
+use super::{RULES, bounds, causes, packets, rules};
 use crate::claims::{Outcome, register};
 
 fn key(probe: &str, method: &str, target: &str, load: &str) -> Factors {
@@ -370,4 +370,55 @@ fn many_trials_of_many_platforms_take_a_moment() {
     let began = std::time::Instant::now();
     super::decide(&record);
     assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+}
+
+/// Round trips at rest and beside a network load, from three places: 1 ms at rest, and what the load adds.
+fn round_trips(added_ms: [f64; 3]) -> Observed {
+    let mut run = Observed::default();
+    for (vantage, added) in ["user", "qdisc", "kernel"].into_iter().zip(added_ms) {
+        for (load, ms) in [("idle", 1.0), ("network", 1.0 + added)] {
+            let key = key("packet-delay", "stamp", "20ms", load).with("vantage", vantage);
+            cell(&mut run, key, 1e6 * ms, 1e6 * ms, None);
+        }
+    }
+    run
+}
+
+#[test]
+fn a_load_s_delay_is_queueing_where_it_lies_between_the_stamps_of_the_queue() {
+    let with = |added| outcome(packets::kernel_delay_is_queueing, &round_trips(added));
+    assert_eq!(with([20.0, 19.9, 0.5]), Some(Outcome::Supported));
+    assert_eq!(with([20.0, 19.9, 15.0]), Some(Outcome::Contradicted));
+    assert_eq!(with([20.0, 19.9, 6.0]), Some(Outcome::NotDecidable));
+    // It adds nothing that could be explained.
+    assert_eq!(with([0.05, 0.05, 0.0]), None);
+    // The card's stamps go before the driver's.
+    let mut run = round_trips([20.0, 19.9, 15.0]);
+    for load in ["idle", "network"] {
+        let key = key("packet-delay", "stamp", "20ms", load).with("vantage", "hardware");
+        cell(&mut run, key, 1e6, 1e6, None);
+    }
+    assert_eq!(
+        outcome(packets::kernel_delay_is_queueing, &run),
+        Some(Outcome::Supported)
+    );
+}
+
+#[test]
+fn kernel_stamps_of_replies_are_no_help_where_the_delay_is_one_of_sending() {
+    let with = |added| outcome(packets::ping_kernel_stamps_no_help, &round_trips(added));
+    assert_eq!(with([20.0, 19.9, 0.5]), Some(Outcome::Supported));
+    // It may lie above the kernel on the way home, or on the way.
+    assert_eq!(with([20.0, 10.0, 0.5]), Some(Outcome::NotDecidable));
+    assert_eq!(with([20.0, 19.9, 10.0]), Some(Outcome::NotDecidable));
+}
+
+#[test]
+fn a_card_that_stamps_contradicts_that_none_does() {
+    let mut run = round_trips([20.0, 19.9, 0.5]);
+    let decided = |run: &Observed| outcome(packets::no_stamp_of_the_card, run);
+    assert_eq!(decided(&run), Some(Outcome::NotDecidable));
+    let key = key("packet-delay", "stamp", "20ms", "idle").with("vantage", "hardware");
+    cell(&mut run, key, 1e6, 1e6, None);
+    assert_eq!(decided(&run), Some(Outcome::Contradicted));
 }

@@ -27,6 +27,7 @@ pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {
     }
     if let Some(beside) = &options.beside {
         for finding in &mut findings {
+            let beside = beside.trim_end_matches('.');
             let _ = write!(finding.because, " Beside it: {beside}.");
         }
     }
