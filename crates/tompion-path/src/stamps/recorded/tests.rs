@@ -171,7 +171,10 @@ fn any_values(of: &Values, rows: usize) -> BoxedStrategy<Values> {
 fn any_table() -> impl Strategy<Value = SideTable> {
     (0usize..8).prop_flat_map(|rows| {
         let columns = table(&Packets::new()).columns().to_vec();
-        let values: Vec<_> = columns.iter().map(|c| any_values(&c.values, rows)).collect();
+        let values: Vec<_> = columns
+            .iter()
+            .map(|c| any_values(&c.values, rows))
+            .collect();
         let names: Vec<String> = columns.into_iter().map(|c| c.name).collect();
         values.prop_map(move |values| {
             let columns = names.iter().cloned().zip(values);
