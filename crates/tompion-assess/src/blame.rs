@@ -6,12 +6,13 @@
 //! is at fault, too.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use tompion_model::AT_REST;
 
 use crate::parts::fault::Fault;
 use crate::parts::taker::Taker;
-use crate::parts::{ClockFault, KernelFault, Seen, State, parts};
+use crate::parts::{ClockFault, KernelFault, Part, Seen, State, parts};
 use crate::verdict::remedies::{self, Delay, Remedy};
 use crate::verdict::{LoadVerdict, Outcome, ProfileVerdict};
 
@@ -83,11 +84,20 @@ impl Culprit {
 /// What is at fault on the machine of which this was seen, by its verdicts: faults first, of these what is
 /// shown, and of that what costs most of the verdicts. Nothing where no use fails, and no part.
 pub fn culprits(seen: &Seen<'_>, profiles: &[&ProfileVerdict]) -> Vec<Culprit> {
+    culprits_by(seen, parts(seen), profiles)
+}
+
+/// The same where it is known how the parts of the machine stand.
+pub fn culprits_by(
+    seen: &Seen<'_>,
+    parts: impl IntoIterator<Item = Part>,
+    profiles: &[&ProfileVerdict],
+) -> Vec<Culprit> {
     let mut suspects = Suspects {
         emulated: seen.environment.virtualization.emulated.as_deref(),
         ..Suspects::default()
     };
-    for (state, fault) in parts(seen).into_iter().flat_map(|part| part.faults) {
+    for (state, fault) in parts.into_iter().flat_map(|part| part.faults) {
         suspects.suspect(state, fault);
     }
     for profile in profiles {
@@ -116,6 +126,8 @@ struct Suspects<'a> {
     emulated: Option<&'a str>,
     /// Those that delay sleeps, and how many verdicts fail by them.
     loads: (Vec<String>, usize),
+    /// The same, to find one of them.
+    named: HashSet<String>,
     limits: Limits,
 }
 
@@ -215,7 +227,7 @@ impl Suspects<'_> {
             let remedy = judged.remedy.as_ref();
             remedy.is_some_and(|r| r.outcome != Outcome::Fail && r.estimate_ns <= judged.limit_ns)
         };
-        let at_rest = profile.by_load.iter().find(|l| l.load == AT_REST);
+        let at_rest = profile.under(AT_REST);
         let is_the_loads = at_rest.is_some_and(|rest| {
             rest.load != judged.load && matches!(rest.outcome, Outcome::Pass | Outcome::WithRemedy)
         });
@@ -229,7 +241,7 @@ impl Suspects<'_> {
         } else {
             let (loads, costs) = &mut self.loads;
             *costs += 1;
-            if !loads.contains(&judged.load) {
+            if self.named.insert(judged.load.clone()) {
                 loads.push(judged.load.clone());
             }
         }

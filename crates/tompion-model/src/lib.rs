@@ -45,7 +45,7 @@ pub use method::{InCheck, MethodRow, Way};
 pub use names::{nearest, unknown_name};
 pub use note::{Note, note_kind};
 pub use observation::{EvidenceItem, Observation, ObservedReason};
-pub use printable::{is_printable, printable, shortened};
+pub use printable::{is_printable, printable, shortened, shortened_to};
 pub use problem::{InvalidValue, Unavailable};
 pub use program::{ProgramStall, ProgramStalls, ProgramThread};
 pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};

@@ -137,7 +137,7 @@ impl<'a> Answer<'a> {
         let clock_is_off = clock_is_off(self.data);
         let n = profiles.len();
         let fit = |load: &String| {
-            let under = |p: &'a ProfileVerdict| p.by_load.iter().find(|l| l.load == *load);
+            let under = |p: &'a ProfileVerdict| p.under(load);
             let judged = profiles.iter().filter_map(under);
             Fit::of(judged.map(|l| (l.outcome, vec![l])))
         };
@@ -191,7 +191,7 @@ impl<'a> Answer<'a> {
     fn fit(&self, room: usize, paint: &Paint) -> Vec<String> {
         let row = |p: &ProfileVerdict| {
             let cells = self.shown().map(|load| {
-                let found = p.by_load.iter().find(|l| l.load == *load);
+                let found = p.under(load);
                 found.map_or_else(
                     || Outcome::NotMeasured.in_words().to_owned(),
                     |l| self.in_words(l),

@@ -1,6 +1,7 @@
 //! What a report is made of, gathered in one pass over the samples.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tompion_assess::verdict::Assessment;
 use tompion_model::{
@@ -31,7 +32,7 @@ const CELLS_WHOLE: usize = 150;
 /// of trials and of distinct values, not by the number of samples.
 #[derive(Debug)]
 pub struct ReportData {
-    record: RunRecord,
+    record: Arc<RunRecord>,
     cells: Vec<Cell>,
     views: Vec<CellView>,
     assessment: Assessment,
@@ -263,7 +264,7 @@ impl ReportData {
     /// # Errors
     /// A sample file that cannot be read or is damaged.
     pub fn gather(run: &Run, assess: impl FnOnce(&[Cell]) -> Assessment) -> Result<Self> {
-        let record = run.record().clone();
+        let record = run.shared_record();
         let blocks = record.trials.iter().map(|t| t.block as usize + 1).max();
         let cells: BTreeSet<&Factors> = record.trials.iter().map(|t| &t.factors).collect();
         // A page of many cells draws each of them more coarsely, and stays small.
@@ -303,6 +304,12 @@ impl ReportData {
     /// The cells of the run in the order of their keys.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// The cell of that key.
+    pub(crate) fn cell(&self, key: &Factors) -> Option<&Cell> {
+        let at = self.cells.binary_search_by(|cell| cell.factors.cmp(key));
+        at.ok().map(|at| &self.cells[at])
     }
 
     /// The run's description.

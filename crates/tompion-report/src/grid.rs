@@ -1,7 +1,7 @@
 //! Cells laid out for reading: a grid for each probe and target, in it one
 //! row a method and variant, in each row one cell a load.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tompion_model::{AT_REST, Factors, factor, level_in_words as level, parse_duration_ns};
 
@@ -202,7 +202,7 @@ fn of_target<'a>(
     probe: ProbeWords<'a>,
     target: Option<&'a str>,
     cells: &[Shown<'a>],
-    methods: &[&str],
+    methods: &[&'a str],
 ) -> Vec<Grid<'a>> {
     let load_of = |s: &Shown<'a>| s.cell.factors.level(factor::LOAD);
     let row_of = |s: &Shown<'a>| s.cell.factors.clone().without(factor::LOAD);
@@ -227,17 +227,21 @@ fn grid<'a>(
     probe: ProbeWords<'a>,
     target: Option<&'a str>,
     cells: &[Shown<'a>],
-    methods: &[&str],
+    methods: &[&'a str],
 ) -> Grid<'a> {
     let load_of = |s: &Shown<'a>| s.cell.factors.level(factor::LOAD);
     let mut loads: Vec<&str> = cells.iter().map(load_of).collect();
     sort_loads(&mut loads);
     loads.dedup();
     let mut rows: BTreeMap<(usize, String), Row<'a>> = BTreeMap::new();
+    let number = |all: &[&'a str]| -> HashMap<&'a str, usize> {
+        all.iter().enumerate().map(|(i, name)| (*name, i)).collect()
+    };
+    let (of_method, of_load) = (number(methods), number(&loads));
     for shown in cells {
         let f = &shown.cell.factors;
         let method = f.level(factor::METHOD);
-        let method_index = methods.iter().position(|m| *m == method).unwrap_or(0);
+        let method_index = of_method.get(method).copied().unwrap_or(0);
         let variant = variant(f);
         let row = rows
             .entry((method_index, variant.clone()))
@@ -248,8 +252,8 @@ fn grid<'a>(
                 variant_index: 0,
                 by_load: vec![None; loads.len()],
             });
-        if let Some(i) = loads.iter().position(|l| *l == load_of(shown)) {
-            row.by_load[i] = Some(*shown);
+        if let Some(i) = of_load.get(load_of(shown)) {
+            row.by_load[*i] = Some(*shown);
         }
     }
     let mut rows: Vec<Row<'a>> = rows.into_values().collect();

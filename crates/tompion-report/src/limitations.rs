@@ -1,6 +1,6 @@
 //! What a reader must know before trusting the figures of this run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_cause::Source;
 use tompion_model::{Status, Storage, format_ns};
@@ -245,11 +245,12 @@ fn evidence(data: &ReportData) -> Vec<String> {
 /// What the probes cannot see, each sentence once with its technique.
 fn blind_spots(data: &ReportData) -> Vec<String> {
     let mut spots: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut known = BTreeSet::new();
     for m in data.cells().iter().flat_map(|c| &c.measurements) {
         let blind = m.blind_spots.trim();
         if !blind.is_empty() {
             let techniques = spots.entry(blind).or_default();
-            if !techniques.contains(&m.technique.as_str()) {
+            if known.insert((blind, m.technique.as_str())) {
                 techniques.push(&m.technique);
             }
         }

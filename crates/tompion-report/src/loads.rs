@@ -1,6 +1,6 @@
 //! The proof that the loads ran, brought together over trials.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_model::{LoadEvidence, factor};
 
@@ -76,12 +76,9 @@ fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
     };
     let counted: Vec<u64> = evidence.iter().filter_map(|e| e.operations).collect();
     let moved: Vec<u64> = evidence.iter().filter_map(|e| e.bytes).collect();
-    let mut notes: Vec<String> = Vec::new();
-    for note in evidence.iter().flat_map(|e| &e.notes) {
-        if !notes.contains(note) {
-            notes.push(note.clone());
-        }
-    }
+    let mut known = BTreeSet::new();
+    let notes = evidence.iter().flat_map(|e| &e.notes);
+    let notes: Vec<String> = notes.filter(|note| known.insert(*note)).cloned().collect();
     Some(LoadSummary {
         load: level.to_owned(),
         asked: first.load.clone(),

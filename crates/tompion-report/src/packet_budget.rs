@@ -5,12 +5,14 @@
 //! The arithmetic is that of equation 1 of Kirova 2019 (R = 8 * MTU / T, 1500 bytes)
 //! and of the papers' counts: packets/s = 1 / (reads * read cost + wake-up latency).
 
-use tompion_model::{Blocks, Cell, MethodRow, Way, factor};
+use std::collections::{BTreeMap, HashMap};
+
+use tompion_model::{Blocks, Cell, MethodRow, Way, factor, parse_duration_ns};
 use tompion_probe::method;
 use tompion_probe::{read_cost, wake_up};
 use tompion_stats::{BlockRange, Interval};
 
-use crate::data::{ReportData, Shown};
+use crate::data::ReportData;
 use crate::grid::{load_title, sort_loads};
 use crate::precision::LEVEL;
 use crate::precision::rounded;
@@ -198,27 +200,46 @@ pub(crate) fn bit_rate(packets_per_second: &Measured) -> String {
 
 /// The budgets of a run, platform by platform and load by load; empty where no clock was read.
 pub(crate) fn budgets(data: &ReportData) -> Vec<Budget> {
-    let cells = || {
-        let all = data.shown().map(|s| &s.cell.factors);
-        all.filter(|f| f.level(factor::PROBE) == read_cost::NAME)
-    };
-    let mut platforms: Vec<Option<&str>> = cells().map(|f| f.get(factor::PLATFORM)).collect();
-    platforms.sort_unstable();
-    platforms.dedup();
+    let mut by_platform: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
+    let all = data.cells().iter().map(|cell| &cell.factors);
+    for f in all.filter(|f| f.level(factor::PROBE) == read_cost::NAME) {
+        let loads = by_platform.entry(f.get(factor::PLATFORM)).or_default();
+        loads.push(f.level(factor::LOAD));
+    }
+    let usual = usual_cells(data);
     let mut all = Vec::new();
-    for platform in platforms {
-        all.extend(of_platform(data, platform));
+    for (platform, loads) in by_platform {
+        all.extend(of_platform(&usual, platform, loads));
     }
     all
 }
 
-fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
-    let mut loads: Vec<&str> = data
-        .shown()
-        .filter(|s| s.cell.factors.level(factor::PROBE) == read_cost::NAME)
-        .filter(|s| s.cell.factors.get(factor::PLATFORM) == platform)
-        .map(|s| s.cell.factors.level(factor::LOAD))
-        .collect();
+/// Cells with default settings by probe, method, platform and load: of several that at the shortest
+/// target.
+type Usual<'k, 'c> = HashMap<(&'k str, &'k str, Option<&'k str>, &'k str), &'c Cell>;
+
+fn usual_cells(data: &ReportData) -> Usual<'_, '_> {
+    let target = |cell: &Cell| parse_duration_ns(cell.factors.get(factor::TARGET)?).ok();
+    let mut found: Usual<'_, '_> = HashMap::new();
+    for shown in data.shown() {
+        let f = &shown.cell.factors;
+        let is_usual = |name, level| f.get(name).is_none_or(|found| found == level);
+        if !is_usual(factor::SLACK, "default") || !is_usual(factor::POLICY, "other") {
+            continue;
+        }
+        let [probe, method, load] =
+            [factor::PROBE, factor::METHOD, factor::LOAD].map(|name| f.level(name));
+        let first = found
+            .entry((probe, method, f.get(factor::PLATFORM), load))
+            .or_insert(shown.cell);
+        if target(shown.cell) < target(first) {
+            *first = shown.cell;
+        }
+    }
+    found
+}
+
+fn of_platform(usual: &Usual<'_, '_>, platform: Option<&str>, mut loads: Vec<&str>) -> Vec<Budget> {
     sort_loads(&mut loads);
     loads.dedup();
     let mut all = Vec::new();
@@ -228,7 +249,7 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
                 methods(read_cost::NAME, is_used),
                 methods(wake_up::NAME, is_used),
             );
-            let read = first(data, read_cost::NAME, &clocks, (platform, load)).and_then(
+            let read = first(usual, read_cost::NAME, &clocks, (platform, load)).and_then(
                 |(clock, cell)| {
                     let blocks = match cell.batched_blocks.is_empty() {
                         true => &cell.blocks,
@@ -240,7 +261,7 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
             let Some((clock, read_ns)) = read else {
                 continue;
             };
-            let sleep = first(data, wake_up::NAME, &sleeps, (platform, load))
+            let sleep = first(usual, wake_up::NAME, &sleeps, (platform, load))
                 .and_then(|(name, cell)| Some((name, Measured::of(&cell.blocks)?)));
             all.push(Budget {
                 platform: platform.map(str::to_owned),
@@ -259,27 +280,14 @@ fn of_platform(data: &ReportData, platform: Option<&str>) -> Vec<Budget> {
 /// The cell of the first of `methods` that was measured under `load` with default
 /// settings, at the shortest target.
 fn first<'a>(
-    data: &'a ReportData,
+    usual: &Usual<'_, 'a>,
     probe: &str,
     methods: &[&'static str],
     (platform, load): (Option<&str>, &str),
 ) -> Option<(&'static str, &'a Cell)> {
     methods.iter().find_map(|method| {
-        let fits = |s: &Shown<'_>| {
-            let f = &s.cell.factors;
-            f.level(factor::PROBE) == probe
-                && f.level(factor::METHOD) == *method
-                && f.level(factor::LOAD) == load
-                && f.get(factor::PLATFORM) == platform
-                && f.get(factor::SLACK).is_none_or(|s| s == "default")
-                && f.get(factor::POLICY).is_none_or(|p| p == "other")
-        };
-        let target = |s: &Shown<'_>| {
-            let t = s.cell.factors.get(factor::TARGET)?;
-            tompion_model::parse_duration_ns(t).ok()
-        };
-        let found = data.shown().filter(fits).min_by_key(target)?;
-        Some((*method, found.cell))
+        let cell = usual.get(&(probe, *method, platform, load))?;
+        Some((*method, *cell))
     })
 }
 

@@ -23,9 +23,10 @@ mod names;
 mod processes;
 mod words;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tompion_model::{
     Environment, Note, RunRecord, TrialData, json_schema, note_kind, stall_parts, table,
@@ -50,19 +51,16 @@ const OWN_NOTES: [&str; 3] = [
 /// The same run without what tells who and where it was, in its record and in its tables. What
 /// `vocabulary` knows is nobody's name.
 pub fn redacted(run: Run, vocabulary: Vocabulary) -> Run {
-    let mut redaction = Redaction::of(run.record(), vocabulary);
-    let mut record = run.record().clone();
-    redaction.record(&mut record);
-    let shared = Mutex::new(redaction);
+    let shared = Arc::new(Mutex::new(Redaction::of(run.record(), vocabulary)));
+    let of_data = Arc::clone(&shared);
     run.edited(
-        |before| *before = record,
-        move |data| {
-            let mut redaction = shared
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            redaction.data(data);
-        },
+        |record| locked(&shared).record(record),
+        move |data| locked(&of_data).data(data),
     )
+}
+
+fn locked(shared: &Mutex<Redaction>) -> MutexGuard<'_, Redaction> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a text is, by the one who wrote the field.
@@ -110,19 +108,30 @@ impl Redaction {
             e.hostname.clear();
             e.machine.id = None;
         });
-        for trial in &mut record.trials {
+        // One after another: as a tree of values they would take many times their memory.
+        let trials = std::mem::take(&mut record.trials);
+        let schema = Arc::clone(&self.schema);
+        self.typed(record, &schema);
+        let of_trial = &schema["properties"]["trials"]["items"];
+        let cleaned = trials.into_iter().map(|mut trial| {
             // Of probes that this version does not know.
             trial.findings.others.clear();
             trial.tables.retain(|name, _| is_known_table(name));
-        }
-        let Ok(mut value) = serde_json::to_value(&*record) else {
+            self.typed(&mut trial, of_trial);
+            trial
+        });
+        record.trials = cleaned.collect();
+        record.notes = notes.into_iter().map(|note| self.note(note)).collect();
+    }
+
+    /// Cleans what a schema describes.
+    fn typed<T: Serialize + DeserializeOwned>(&mut self, what: &mut T, schema: &Value) {
+        let Ok(mut value) = serde_json::to_value(&*what) else {
             return;
         };
-        let schema = Arc::clone(&self.schema);
-        self.clean(&mut value, &[&schema], Class::LeftOut);
+        self.clean(&mut value, &[schema], Class::LeftOut);
         // The same types: only texts have changed.
-        *record = serde_json::from_value(value).expect("what was a record still is one");
-        record.notes = notes.into_iter().map(|note| self.note(note)).collect();
+        *what = serde_json::from_value(value).expect("what was a record still is one");
     }
 
     fn note(&mut self, note: Note) -> Note {

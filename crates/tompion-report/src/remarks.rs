@@ -1,6 +1,8 @@
 //! Remarks on figures of a table: a sign beside each, and a line below the table for each remark
 //! with the rows that it is about.
 
+use std::collections::HashMap;
+
 use crate::blocks::{Entry, Media, Row, Table};
 
 /// Rows that a remark names; of more it says how many.
@@ -9,6 +11,8 @@ const MOST_NAMED: usize = 6;
 /// The remarks of one table, in the order of their first places.
 pub(crate) struct Remarks {
     all: Vec<Remark>,
+    /// The number of each.
+    numbers: HashMap<String, usize>,
 }
 
 struct Remark {
@@ -23,6 +27,7 @@ impl Remarks {
     /// Of what `table` shows in `medium`.
     pub(crate) fn of(table: &Table, medium: Media) -> Self {
         let mut all: Vec<Remark> = Vec::new();
+        let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut heading = "";
         let mut places = 0;
         let columns = table.columns.len();
@@ -50,13 +55,16 @@ impl Remarks {
                         continue;
                     }
                     told.push(text);
-                    match all.iter_mut().find(|r| r.text == *text) {
-                        Some(known) => known.places.push(place()),
-                        None => all.push(Remark {
-                            text: text.clone(),
-                            places: vec![place()],
-                            everywhere: false,
-                        }),
+                    match numbers.get(text) {
+                        Some(known) => all[*known].places.push(place()),
+                        None => {
+                            numbers.insert(text.clone(), all.len());
+                            all.push(Remark {
+                                text: text.clone(),
+                                places: vec![place()],
+                                everywhere: false,
+                            });
+                        }
                     }
                 }
             }
@@ -64,12 +72,12 @@ impl Remarks {
         for remark in &mut all {
             remark.everywhere = remark.places.len() == places;
         }
-        Self { all }
+        Self { all, numbers }
     }
 
     /// What stands after a figure with this remark.
     pub(crate) fn sign(&self, text: &str) -> String {
-        let number = self.all.iter().position(|r| r.text == text);
+        let number = self.numbers.get(text);
         number.map_or_else(String::new, |i| superscript(i + 1))
     }
 

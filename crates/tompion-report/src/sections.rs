@@ -4,6 +4,7 @@ mod measured;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::opening::headline;
 use crate::blocks::{Block, Tile};
 use crate::data::{ReportData, Shown};
 use crate::grid::ProbeWords;

@@ -1,7 +1,9 @@
 //! The platforms of a lab by their medians, cell by cell, each held against the bare machine.
 
+use std::collections::HashMap;
+
 use crate::grid::Titles;
-use tompion_assess::compare::{Comparison, Found, Row, Verdict, platform_medians};
+use tompion_assess::compare::{Found, Verdict, platform_medians};
 use tompion_model::{Factors, factor, format_ns};
 use tompion_probe::stalls;
 
@@ -43,21 +45,28 @@ pub(crate) struct CellTable {
 struct Reference {
     name: String,
     side: usize,
-    all: Comparison,
+    /// Of each platform by its name.
+    sides: HashMap<String, usize>,
+    /// What is said of each cell and two platforms.
+    verdicts: HashMap<(Factors, (usize, usize)), Verdict>,
 }
 
 /// The platforms of a report's run; `None` where there are less than two.
 pub(crate) fn of_report(data: &ReportData, title: Titles) -> Option<SideBySide> {
     let mut cells: Vec<(Factors, Vec<Shown<'_>>)> = Vec::new();
+    let mut places: HashMap<Factors, usize> = HashMap::new();
     for shown in data.shown() {
         let factors = &shown.cell.factors;
         if factors.level(factor::PROBE) == stalls::NAME || platform(&shown).is_none() {
             continue;
         }
         let cell = factors.clone().without(factor::PLATFORM);
-        match cells.iter_mut().find(|(known, _)| *known == cell) {
-            Some((_, platforms)) => platforms.push(shown),
-            None => cells.push((cell, vec![shown])),
+        match places.get(&cell) {
+            Some(place) => cells[*place].1.push(shown),
+            None => {
+                places.insert(cell.clone(), cells.len());
+                cells.push((cell, vec![shown]));
+            }
         }
     }
     cells.retain(|(_, platforms)| platforms.len() > 1);
@@ -67,7 +76,16 @@ pub(crate) fn of_report(data: &ReportData, title: Titles) -> Option<SideBySide> 
     let reference = platform_medians(data.record(), LEVEL).and_then(|(all, side)| {
         let side = side?;
         let name = all.sides[side].clone();
-        Some(Reference { name, side, all })
+        let numbered = all.sides.into_iter().enumerate();
+        let rows = all.rows.into_iter().rev();
+        Some(Reference {
+            name,
+            side,
+            sides: numbered.rev().map(|(i, name)| (name, i)).collect(),
+            verdicts: rows
+                .map(|row| ((row.cell, row.sides), row.verdict))
+                .collect(),
+        })
     });
     let mut heads: Vec<String> = ["Platform", "median", "95 % interval", "p99"]
         .map(str::to_owned)
@@ -140,10 +158,9 @@ fn row(
 impl Reference {
     /// What the comparison of a platform with the bare machine says of a cell.
     fn difference(&self, cell: &Factors, platform: &str) -> Option<&Verdict> {
-        let other = self.all.sides.iter().position(|side| side == platform)?;
+        let other = *self.sides.get(platform)?;
         let sides = (other.min(self.side), other.max(self.side));
-        let is = |row: &&Row| row.cell == *cell && row.sides == sides;
-        Some(&self.all.rows.iter().find(is)?.verdict)
+        self.verdicts.get(&(cell.clone(), sides))
     }
 }
 

@@ -85,7 +85,7 @@ fn overall(p: &ProfileVerdict) -> Cell<'_> {
 
 /// A use under one load.
 fn under<'a>(p: &'a ProfileVerdict, load: &str) -> Option<Cell<'a>> {
-    let judged = p.by_load.iter().find(|v| v.load == load)?;
+    let judged = p.under(load)?;
     Some(Cell {
         outcome: judged.outcome,
         judged: Some(judged),

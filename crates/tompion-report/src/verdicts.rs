@@ -1,6 +1,6 @@
 //! The verdicts as both the terminal and the page tell them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict, company};
 use tompion_model::{Cell, factor, format_ns, range_in_words};
@@ -27,9 +27,7 @@ pub(crate) fn by_load<'a>(
     profile: &'a ProfileVerdict,
     loads: &'a [&str],
 ) -> impl Iterator<Item = Option<&'a LoadVerdict>> {
-    loads
-        .iter()
-        .map(|load| profile.by_load.iter().find(|v| v.load == **load))
+    loads.iter().map(|load| profile.under(load))
 }
 
 /// The method a profile was judged with, without the platform and placement, and whether alone or in company.
@@ -144,15 +142,14 @@ pub(crate) fn by_place(profiles: &[ProfileVerdict]) -> Option<ByPlace<'_>> {
     let loads = loads(profiles);
     let mut places: Vec<String> = Vec::new();
     let mut uses: Vec<OfUse<'_>> = Vec::new();
+    let (mut columns, mut rows) = (HashMap::new(), HashMap::new());
     for p in profiles {
         let place = place(p);
-        let column = places.iter().position(|known| *known == place);
-        let column = column.unwrap_or_else(|| {
-            places.push(place);
+        let column = *columns.entry(place).or_insert_with_key(|place| {
+            places.push(place.clone());
             places.len() - 1
         });
-        let row = uses.iter().position(|known| known.first.name == p.name);
-        let row = row.unwrap_or_else(|| {
+        let row = *rows.entry(p.name.as_str()).or_insert_with(|| {
             let (first, at) = (p, Vec::new());
             uses.push(OfUse { first, at });
             uses.len() - 1
@@ -322,7 +319,7 @@ impl FewCells {
 
 fn cell_of<'a>(data: &'a ReportData, p: &ProfileVerdict, v: &LoadVerdict) -> Option<&'a Cell> {
     let key = p.method.clone()?.with(factor::LOAD, v.load.as_str());
-    data.cells().iter().find(|c| c.factors == key)
+    data.cell(&key)
 }
 
 /// From the start of the run to the end of its last trial.

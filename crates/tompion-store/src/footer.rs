@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use parquet::errors::Result;
 
-use super::shapes::FILE;
+use super::shapes::{CHUNK, FILE, KEY_VALUE, ROW_GROUP};
 use super::thrift::{BINARY, BYTE, FALSE, I32, Input, LIST, STOP, STRUCT, TRUE, general};
 
 /// The length of the footer and the magic at the end of a file, in bytes.
@@ -18,6 +18,13 @@ const MAGIC: &[u8] = b"PAR1";
 /// have at most 1024 columns, and those of other programs may stand beside our own.
 const MOST: u64 = 1 << 14;
 const DEPTH: usize = 8;
+
+/// How many texts by keys a file may have beside its schema: we write two, other programs one or two.
+const MOST_KEYS: u64 = 1 << 10;
+
+/// How many columns of row groups, and how many of these: a run of as many trials as there may be has fewer
+/// in any file, and the library makes hundreds of bytes of each, whose description takes thirty.
+const MOST_CHUNKS: u64 = 1 << 18;
 
 /// Goes through the footer that a file ends in. The library goes by a field's number alone, so that
 /// each must be of the type that parquet.thrift gives it: else two readers of one footer would
@@ -52,13 +59,60 @@ fn metadata(input: &mut Input<'_>) -> Result<()> {
         return Err(general("the footer has no schema behind its version"));
     }
     schema(input)?;
+    let (mut has_groups, mut has_keys) = (false, false);
     while let Some(field) = input.field(&mut last)? {
         match field {
             (1 | 2, _) => return Err(general("the footer has a second version or schema")),
+            (4, LIST) if !std::mem::replace(&mut has_groups, true) => row_groups(input)?,
+            (5, LIST) if !std::mem::replace(&mut has_keys, true) => keys(input)?,
+            (4 | 5, of) => {
+                let id = field.0;
+                return Err(general(format!("the footer has a field {id} of type {of}")));
+            }
             other => input.known(FILE, other, 0)?,
         }
     }
     Ok(())
+}
+
+/// Passes over row groups.
+fn row_groups(input: &mut Input<'_>) -> Result<()> {
+    let few = |of: u8, count: u64, what: &str| match of == STRUCT && count <= MOST_CHUNKS {
+        true => Ok(()),
+        false => Err(general(format!(
+            "the footer has {count} {what}, at most {MOST_CHUNKS} are read"
+        ))),
+    };
+    let (count, of) = input.list()?;
+    few(of, count, "row groups")?;
+    let mut chunks = 0_u64;
+    for _ in 0..count {
+        let mut last = 0;
+        while let Some(field) = input.field(&mut last)? {
+            if field != (1, LIST) {
+                input.known(ROW_GROUP, field, 1)?;
+                continue;
+            }
+            let (more, of) = input.list()?;
+            chunks = chunks.saturating_add(more);
+            few(of, chunks, "columns of row groups")?;
+            for _ in 0..more {
+                input.structure(CHUNK, 2)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Passes over texts by keys, which cost the library far more than their bytes.
+fn keys(input: &mut Input<'_>) -> Result<()> {
+    let (count, of) = input.list()?;
+    if of != STRUCT || count > MOST_KEYS {
+        return Err(general(format!(
+            "the footer has {count} texts by keys, at most {MOST_KEYS} are read"
+        )));
+    }
+    (0..count).try_for_each(|_| input.structure(KEY_VALUE, 1))
 }
 
 fn schema(input: &mut Input<'_>) -> Result<()> {
@@ -247,14 +301,38 @@ mod tests {
         let many = [0xff, 0xff, 0xff, 0xff, 0x07];
         behind(&[0x16, 0]).unwrap();
         behind(&[0x16, 0, 0xd9, 0x16, 0]).unwrap();
+        behind(&[0x39, 0x1c, STOP]).unwrap();
+        behind(&[0x29, 0x1c, 0x19, 0x1c, STOP, STOP]).unwrap();
         for (wrong, why) in [
             (&[&[0xe9, 0xf1], &many[..]].concat()[..], "list of truths"),
             (&[&[0xe9, 0x19, 0xf1], &many[..]].concat(), "list of truths"),
             (&[&[0xeb], &many[..], &[0x11]].concat(), "field of type 11"),
-            (&[&[0x29, 0xfc], &many[..], &[STOP]].concat(), "ends early"),
+            (
+                &[&[0x29, 0xfc], &many[..], &[STOP]].concat(),
+                "row groups, at most",
+            ),
             // The number of rows as bytes in which another schema could lie.
             (&[0x18, 2, 0x19, 0x1c], "field 3 of type 8"),
             (&[0x09, 4, 0x1c, STOP], "second version or schema"),
+            (&[0x29, 0xfc, 0xa0, 0x8d, 0x16, STOP], "362144 row groups"),
+            // A group with that many columns.
+            (
+                &[0x29, 0x1c, 0x19, 0xfc, 0xa0, 0x8d, 0x16],
+                "362144 columns of row groups",
+            ),
+            (
+                &[0x29, 0x1c, STOP, 0x09, 0x08, 0x1c, STOP],
+                "field 4 of type 9",
+            ),
+            // 100,000 texts by keys, none of which has a key.
+            (
+                &[0x39, 0xfc, 0xa0, 0x8d, 0x06, STOP],
+                "100000 texts by keys",
+            ),
+            (
+                &[0x39, 0x1c, STOP, 0x09, 0x0a, 0x1c, STOP],
+                "field 5 of type 9",
+            ),
         ] {
             let error = behind(wrong).unwrap_err();
             assert!(error.contains(why), "{why}: {error}");

@@ -5,7 +5,17 @@ use crate::error::Fault;
 use tompion_model::{Factors, factor, table};
 
 /// The longest `run.json`, in bytes.
-pub(super) const RUN_JSON_BYTES: u64 = 1 << 30;
+pub(super) const RUN_JSON_BYTES: u64 = 1 << 25;
+
+/// Values in the descriptions of all trials: a trial has some 150, and 250 with many causes of stalls. What a
+/// trial then takes in memory, a reader can hold of all of them within 256 MB.
+pub(super) const VALUES_OF_TRIALS: u64 = 1 << 20;
+
+/// Values that the description of a trial may hold however many trials there are.
+pub(super) const VALUES_OF_TRIAL: u64 = 1 << 8;
+
+/// Values of all else in a run's description, an object counted eightfold: a platform of a lab has some 300.
+pub(super) const VALUES_OF_OTHERS: u64 = 1 << 18;
 
 /// Trials of a run.
 pub(super) const TRIALS: usize = 1 << 20;
@@ -115,6 +125,9 @@ pub(super) const TABLES: usize = 16;
 /// Bytes of the name of a probe, a side table, or a factor.
 pub(super) const NAME_BYTES: usize = 64;
 
+/// Factors of a trial: each is copied and compared wherever a cell is looked for.
+pub(super) const FACTORS: usize = 64;
+
 /// Bytes of a factor's level.
 pub(super) const LEVEL_BYTES: usize = 1024;
 
@@ -127,6 +140,9 @@ pub(super) fn check_factors(factors: &Factors) -> Result<(), Fault> {
     let probe = factors.level(factor::PROBE);
     if !is_file_word(probe) || TAKEN.contains(&probe) {
         return Err(format!("no probe may be called {probe:?}: files are named by it").into());
+    }
+    if factors.iter().nth(FACTORS).is_some() {
+        return Err(format!("more than {FACTORS} factors").into());
     }
     let is_long =
         |(name, level): (&str, &str)| name.len() > NAME_BYTES || level.len() > LEVEL_BYTES;

@@ -1,11 +1,13 @@
 //! How large the numbers of a run may be: so that whatever is added up over its trials, or taken
 //! from one another, fits.
 
+mod numbers;
+
 use serde::Serialize;
-use serde_json::{Number, Value};
 use tompion_model::{RunRecord, Sample, StallPart, Trial, TrialData, stall_parts};
 
 use crate::error::Fault;
+use numbers::Most;
 
 /// The largest whole number, without its sign, of what there is once in a run.
 const OF_RUN: u64 = 1 << 62;
@@ -21,29 +23,25 @@ fn of_trial(trials: usize) -> u64 {
 
 /// Says which whole number of a record is too large. The seed of a design is nobody's summand.
 pub(super) fn check(record: &RunRecord) -> Result<(), Fault> {
-    let whole = [
-        ("environment", value(&record.header.environment)),
-        ("throttling", value(&record.throttling)),
-        ("cpu_use_before", value(&record.cpu_use_before)),
-        ("clock_readings", value(&record.clock_readings)),
-        ("platforms", value(&record.platforms)),
-    ];
-    for (name, value) in whole {
-        check_value(name, &value, OF_RUN)?;
-    }
+    check_value("environment", &record.header.environment, OF_RUN)?;
+    check_value("throttling", &record.throttling, OF_RUN)?;
+    check_value("cpu_use_before", &record.cpu_use_before, OF_RUN)?;
+    check_value("clock_readings", &record.clock_readings, OF_RUN)?;
+    check_value("platforms", &record.platforms, OF_RUN)?;
     // Added up over a search's runs.
-    check_value("holds", &value(&record.holds), of_trial(1 << 16))?;
-    let trials = record.trials.iter().enumerate();
-    let mut each = trials.map(|(i, trial)| (format!("trial {i}"), trial));
-    each.try_for_each(|(name, trial)| check_trial(&name, trial, record.trials.len()))
+    check_value("holds", &record.holds, of_trial(1 << 16))?;
+    let mut trials = record.trials.iter().enumerate();
+    trials.try_for_each(|(i, trial)| check_trial(&format!("trial {i}"), trial, record.trials.len()))
 }
 
 /// Says which whole number of one of so many trials is too large; `name` is what it is called.
 pub(super) fn check_trial(name: &str, trial: &Trial, trials: usize) -> Result<(), Fault> {
-    let mut trial = value(trial);
     // Rows of tables have a limit of their own.
-    trial.as_object_mut().and_then(|t| t.remove("tables"));
-    check_value(name, &trial, of_trial(trials))
+    let most = Most {
+        passed_over: Some("tables"),
+        ..most(of_trial(trials))
+    };
+    look(name, trial, most)
 }
 
 /// Says what of a trial's tables counts or lasts more than a run's sums can hold.
@@ -80,46 +78,22 @@ pub(super) fn check_missed(samples: &[Sample], period_ns: Option<u64>) -> Result
     }
 }
 
-fn value(of: &impl Serialize) -> Value {
-    // What serde has read it writes.
-    serde_json::to_value(of).unwrap_or_default()
-}
-
-fn check_value(at: &str, value: &Value, most: u64) -> Result<(), Fault> {
-    match too_large(value, most) {
-        Some((within, number)) if number.is_f64() => {
-            Err(format!("{at}{within} is {number}, at most {OF_FRACTIONS:e}").into())
-        }
-        Some((within, number)) => Err(format!("{at}{within} is {number}, at most {most}").into()),
-        None => Ok(()),
+fn most(whole: u64) -> Most {
+    Most {
+        whole,
+        fraction: OF_FRACTIONS,
+        point: OF_RUN,
+        passed_over: None,
     }
 }
 
-/// The first number that is larger, and where it is: put together only then, since there
-/// are some hundred in a trial.
-fn too_large(value: &Value, most: u64) -> Option<(String, &Number)> {
-    match value {
-        Value::Number(number) => {
-            let whole = number.as_u64();
-            let whole = whole.or_else(|| number.as_i64().map(i64::unsigned_abs));
-            let is_larger = match whole {
-                Some(magnitude) => magnitude > most,
-                None => number.as_f64().is_some_and(|x| x.abs() > OF_FRACTIONS),
-            };
-            is_larger.then(|| (String::new(), number))
-        }
-        Value::Array(values) => values.iter().enumerate().find_map(|(i, value)| {
-            let (within, number) = too_large(value, most)?;
-            Some((format!("[{i}]{within}"), number))
-        }),
-        Value::Object(entries) => entries.iter().find_map(|(key, value)| {
-            // Nobody adds up points in time.
-            let is_point = key.ends_with("_unix_ns");
-            let (within, number) = too_large(value, if is_point { OF_RUN } else { most })?;
-            Some((format!(".{}{within}", key.escape_debug()), number))
-        }),
-        Value::Null | Value::Bool(_) | Value::String(_) => None,
-    }
+fn check_value(at: &str, value: &impl Serialize, whole: u64) -> Result<(), Fault> {
+    look(at, value, most(whole))
+}
+
+fn look(at: &str, value: &impl Serialize, most: Most) -> Result<(), Fault> {
+    let looked = value.serialize(most);
+    looked.map_err(|found| format!("{at}{found}").into())
 }
 
 #[cfg(test)]

@@ -316,6 +316,11 @@ impl ParquetFile {
         Error::invalid(&self.path, format!("{why}; {come_of}"))
     }
 
+    /// What is sound and more than a reader takes.
+    pub(super) fn refused(&self, why: &str) -> Error {
+        Error::invalid(&self.path, why)
+    }
+
     fn unreadable(&self, error: &ParquetError) -> Error {
         self.damaged(&format!("unreadable ({error})"))
     }

@@ -1,49 +1,56 @@
 //! JSON without what a terminal or a page would act on: runs may come from strangers.
 
-use std::borrow::Cow;
-
 use tompion_model::is_printable;
 
-/// JSON whose texts are printable. Nearly always it is so as it stands, and nothing is
-/// copied; what is no JSON is left to whoever reads it.
+/// JSON whose texts are printable. Nearly always it is so as it stands; what is no JSON is left to
+/// whoever reads it.
 ///
-/// It goes from text to text: a tree of values would take a hundred times the memory of what
-/// somebody chooses to send.
-pub(super) fn printable_json(text: &str) -> Cow<'_, str> {
+/// It goes from text to text, in the memory that there is: a tree of values would take a hundred times
+/// the memory of what somebody chooses to send.
+pub(super) fn printable_json(text: String) -> String {
     // What is not printable may stand escaped. Line breaks between the values are none of them.
     let is_plain = |c| is_printable(c) || matches!(c, '\n' | '\r' | '\t');
     if !text.contains('\\') && text.chars().all(is_plain) {
-        return Cow::Borrowed(text);
+        return text;
     }
-    let mut clean = String::new();
-    // What stands before this is in `clean`.
-    let mut from = 0;
-    let mut at = 0;
+    let mut bytes = text.into_bytes();
+    // What of it stands so far ends here, never behind what is looked at next.
+    let (mut clean, mut at) = (0, 0);
     let mut is_within = false;
-    while let Some(c) = text[at..].chars().next() {
-        let (shown, end) = match c {
+    while let Some(c) = first(&bytes[at..]) {
+        let (shown, length) = match c {
             '"' => {
                 is_within = !is_within;
-                (true, at + 1)
+                (true, 1)
             }
             '\\' if is_within => {
-                let escaped = Escaped::read(&text[at..]);
-                (escaped.is_printable, at + escaped.length)
+                let escaped = Escaped::read(&bytes[at..]);
+                (escaped.is_printable, escaped.length)
             }
             // Below a space they are no JSON in a text, and between texts only space is.
-            c => (c < ' ' || !is_within || is_printable(c), at + c.len_utf8()),
+            c => (c < ' ' || !is_within || is_printable(c), c.len_utf8()),
         };
-        if !shown {
-            clean.push_str(&text[from..at]);
-            clean.push(' ');
-            from = end;
+        match shown {
+            true => bytes.copy_within(at..at + length, clean),
+            false => bytes[clean] = b' ',
         }
-        at = end;
+        clean += if shown { length } else { 1 };
+        at += length;
     }
-    match from {
-        0 => Cow::Borrowed(text),
-        _ => Cow::Owned(clean + &text[from..]),
-    }
+    bytes.truncate(clean);
+    // Characters were left out as a whole.
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The character that a text begins with, by its bytes.
+fn first(bytes: &[u8]) -> Option<char> {
+    let length = match bytes.first()? {
+        0..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
+    };
+    str::from_utf8(bytes.get(..length)?).ok()?.chars().next()
 }
 
 /// A character of JSON that is written behind a backslash.
@@ -54,20 +61,19 @@ struct Escaped {
 }
 
 impl Escaped {
-    /// The one that `text` begins with.
-    fn read(text: &str) -> Self {
+    /// The one that a text begins with.
+    fn read(bytes: &[u8]) -> Self {
         let of = |length, is_printable| Self {
             length,
             is_printable,
         };
-        match text[1..].chars().next() {
+        match first(&bytes[1..]) {
             Some('b' | 'f' | 'n' | 'r' | 't') => of(2, false),
             Some('u') => {
-                let code = text
-                    .get(2..6)
-                    .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-                match code.map(|digits| u32::from_str_radix(digits, 16)) {
-                    // Halves of a pair stand for what is printable, or for nothing.
+                let digits = bytes.get(2..6).and_then(|d| str::from_utf8(d).ok());
+                let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+                match digits.map(|digits| u32::from_str_radix(digits, 16)) {
+                    // Halves of a pair stand for what is beyond 16 bits, or for nothing.
                     Some(Ok(code)) => of(6, char::from_u32(code).is_none_or(is_printable)),
                     _ => of(2, true),
                 }
@@ -89,7 +95,7 @@ mod tests {
     fn texts_in_json_are_cleaned_escaped_or_not_and_keys_too() {
         let hostile =
             "{\n  \"host\": \"a\\u001b[2Jb\\nssh-rsa\", \"n\": [\"\u{9b}x\"], \"k\\n\": 1.50}";
-        let clean: Value = serde_json::from_str(&printable_json(hostile)).unwrap();
+        let clean: Value = serde_json::from_str(&printable_json(hostile.to_owned())).unwrap();
         assert_eq!(
             clean,
             serde_json::json!({"host": "a [2Jb ssh-rsa", "n": [" x"], "k ": 1.5})
@@ -99,10 +105,7 @@ mod tests {
             "{\"a\": \"say \\\"x\\\"\"}",
             "no JSON \\u001b",
         ] {
-            assert!(
-                matches!(printable_json(harmless), Cow::Borrowed(_)),
-                "{harmless}"
-            );
+            assert_eq!(printable_json(harmless.to_owned()), harmless);
         }
     }
 
@@ -121,14 +124,14 @@ mod tests {
             };
             let raw = pairs(&|t| t.clone());
             for json in [raw.to_string(), format!("{raw:#}")] {
-                let got: Value = serde_json::from_str(&printable_json(&json)).unwrap();
+                let got: Value = serde_json::from_str(&printable_json(json)).unwrap();
                 prop_assert_eq!(got, pairs(&clean));
             }
         }
 
         #[test]
         fn what_is_no_json_does_not_become_some(text in r#"[\\"u0-9a-f\x1b\u{9b} {}:,\n]{0,40}"#) {
-            let clean = printable_json(&text);
+            let clean = printable_json(text.clone());
             prop_assert!(clean.len() <= text.len());
             let is_json = |t: &str| serde_json::from_str::<serde::de::IgnoredAny>(t).is_ok();
             prop_assert_eq!(is_json(&clean), is_json(&text));

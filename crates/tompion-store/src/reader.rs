@@ -3,14 +3,16 @@
 use crate::error::{DAMAGED, Fault, WRITTEN_SO};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tompion_stats::Distribution;
 
 use super::column::{form_of_checksum, hexadecimal};
 use super::directory::Directory;
+use super::json_size::JsonSize;
 use super::parquet_file::{ParquetFile, open_regular};
+use super::places::Places;
 use super::turn::Turn;
 use super::{
     RUN_FILE, SAMPLES, column, limits, magnitudes, run_json, samples, trial_files, version_1,
@@ -23,7 +25,7 @@ use tompion_model::{
 
 /// A run read from its directory.
 pub struct Run {
-    record: RunRecord,
+    record: Arc<RunRecord>,
     /// SHA-256 of the `run.json` that the record is from.
     sha256: String,
     tables: Tables,
@@ -140,18 +142,18 @@ impl Run {
     }
 
     fn open_once(directory: &Directory, identity: Option<Identity>) -> Result<Self> {
-        let (record, version, sha256) = run_json::read_with_sha256(directory)?;
+        let found = run_json::read(directory)?;
         let mut run = Self {
-            tables: Tables::open(directory, version, &record.files)?,
-            record,
-            sha256,
+            tables: Tables::open(directory, found.version, &found.record.files)?,
+            record: Arc::new(found.record),
+            sha256: found.sha256,
             edit: None,
             identity,
             bytes: 0,
         };
-        run.check_listed()?;
+        let places = run.check_listed()?;
         if run.record.status == Status::Running {
-            run.recover()?;
+            run.recover(places, found.size)?;
         }
         magnitudes::check(&run.record)
             .map_err(|why| Error::invalid(&directory.path().join(RUN_FILE), why.to_string()))?;
@@ -159,25 +161,14 @@ impl Run {
         Ok(run)
     }
 
-    fn check_listed(&self) -> Result<()> {
-        let mut taken = BTreeSet::new();
+    fn check_listed(&self) -> Result<Places> {
+        let mut places = Places::new(self.record.files.is_empty());
         for (i, trial) in self.record.trials.iter().enumerate() {
             let listed = match trial.id as usize == i {
                 true => self.tables.check(trial),
                 false => Err(format!("its id is {}, its place in the list {i}", trial.id).into()),
             };
-            let twice = |(name, at): (&String, &TableRef)| {
-                let is_new = at.rows == 0 || taken.insert((at.file.clone(), at.row_group));
-                (!is_new).then(|| {
-                    let (group, file) = (at.row_group, at.file.escape_debug());
-                    format!("tables.{name}: row group {group} of {file} is another table's")
-                })
-            };
-            // In version 1 each has a file of its own, by its name.
-            let listed = listed.and_then(|()| match trial.tables.iter().find_map(twice) {
-                Some(why) => Err(why.into()),
-                None => Ok(()),
-            });
+            let listed = listed.and_then(|()| places.take(trial));
             listed.map_err(|why| {
                 // From version 2 on the list has its checksum.
                 let come_of = if self.tables.version > 1 {
@@ -199,7 +190,7 @@ impl Run {
                 }
             }
         }
-        Ok(())
+        Ok(places)
     }
 
     /// Refuses more rows than files of their size hold, before memory is taken for any; the length of
@@ -230,7 +221,7 @@ impl Run {
     }
 
     /// Adds the trials that the last checkpoint does not list.
-    fn recover(&mut self) -> Result<()> {
+    fn recover(&mut self, mut places: Places, mut size: JsonSize) -> Result<()> {
         loop {
             let id = self.record.trials.len();
             let name = trial_files::sample_file(id);
@@ -238,14 +229,15 @@ impl Run {
                 break;
             }
             let file = ParquetFile::open(self.directory(), &name)?;
-            let trial = trial_files::description(&file, self.tables.version)?;
+            let trial = trial_files::description(&file, self.tables.version, &mut size)?;
             if trial.id as usize != id || trial.rows() != file.rows() {
                 return Err(file.damaged("belongs to another trial"));
             }
-            if let Err(why) = self.tables.check(&trial) {
+            let listed = self.tables.check(&trial);
+            if let Err(why) = listed.and_then(|()| places.take(&trial)) {
                 return Err(file.damaged(&format!("its trial is described wrongly: {why}")));
             }
-            self.record.trials.push(trial);
+            self.record_mut().trials.push(trial);
         }
         let design = &self.record.header.design;
         let planned = u64::from(design.blocks) * u64::from(design.cells);
@@ -272,7 +264,6 @@ impl Run {
                 "This run is not finished: the process that writes it is still at work, or ended early."
             }
         };
-        self.record.status = status;
         let mut text = text.to_owned();
         let behind = trial_files::behind(self.directory(), self.record.trials.len());
         if behind > 0 {
@@ -281,14 +272,25 @@ impl Run {
                 trial_files::sample_file(self.record.trials.len())
             );
         }
-        let note = Note::new(note_kind::NOT_FINISHED, text);
-        self.record.notes.push(note);
+        let record = self.record_mut();
+        record.status = status;
+        record.notes.push(Note::new(note_kind::NOT_FINISHED, text));
         Ok(())
     }
 
     /// What `run.json` holds, recovered trials included.
     pub fn record(&self) -> &RunRecord {
         &self.record
+    }
+
+    /// The same for whoever keeps it longer than the run.
+    pub fn shared_record(&self) -> Arc<RunRecord> {
+        Arc::clone(&self.record)
+    }
+
+    /// Nobody else has it while the run is opened.
+    fn record_mut(&mut self) -> &mut RunRecord {
+        Arc::make_mut(&mut self.record)
     }
 
     /// SHA-256 of its `run.json`, in hexadecimal digits. The checksums of all tables stand in that
@@ -305,7 +307,7 @@ impl Run {
         record: impl FnOnce(&mut RunRecord),
         data: impl Fn(&mut TrialData) + Send + Sync + 'static,
     ) -> Self {
-        record(&mut self.record);
+        record(self.record_mut());
         self.edit = Some(Box::new(data));
         self
     }
@@ -385,7 +387,7 @@ impl Run {
     }
 
     pub(super) fn into_record(self) -> RunRecord {
-        self.record
+        Arc::unwrap_or_clone(self.record)
     }
 }
 
@@ -454,9 +456,10 @@ impl Tables {
 
     fn check_table(&self, name: &str, at: &TableRef) -> std::result::Result<(), Fault> {
         let file = at.file.escape_debug();
-        let is_inside = Path::new(&at.file)
-            .components()
-            .all(|c| matches!(c, Component::Normal(_)));
+        let path = Path::new(&at.file);
+        let is_inside = path.components().all(|c| matches!(c, Component::Normal(_)))
+            // Written in one way only: by its name it is known whether another table has it.
+            && path.components().collect::<PathBuf>().as_os_str() == path.as_os_str();
         if !limits::is_file_word(name) {
             return Err(format!("no table may be called {name:?}").into());
         }

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::column::{form_of_checksum, hexadecimal};
 use super::directory::Directory;
+use super::json_size::JsonSize;
 use super::printable::printable_json;
 use super::{RUN_FILE, limits, version_1};
 use crate::{Error, Result};
@@ -46,24 +47,35 @@ pub(super) fn write(directory: &Directory, record: &RunRecord) -> Result<()> {
     })
 }
 
-/// Reads the record of a run of this version or an older one, and says which.
-pub(super) fn read(directory: &Directory) -> Result<(RunRecord, u64)> {
-    let path = directory.path().join(RUN_FILE);
-    let text = read_text(directory, &path)?;
-    parsed(&path, &text)
+/// A `run.json` as it was read.
+#[derive(Debug)]
+pub(super) struct Described {
+    /// What it holds.
+    pub(super) record: RunRecord,
+    /// The version of its format.
+    pub(super) version: u64,
+    /// How much that is.
+    pub(super) size: JsonSize,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub(super) sha256: String,
 }
 
-/// The same with the SHA-256 of the file, in hexadecimal digits.
-pub(super) fn read_with_sha256(directory: &Directory) -> Result<(RunRecord, u64, String)> {
+/// Reads the record of a run of this version or an older one.
+pub(super) fn read(directory: &Directory) -> Result<Described> {
     let path = directory.path().join(RUN_FILE);
     let text = read_text(directory, &path)?;
-    let (record, version) = parsed(&path, &text)?;
     let digest = Sha256::digest(text.as_bytes());
     let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((record, version, sha256))
+    let (record, version, size) = parsed(&path, text)?;
+    Ok(Described {
+        record,
+        version,
+        size,
+        sha256,
+    })
 }
 
-fn parsed(path: &Path, text: &str) -> Result<(RunRecord, u64)> {
+fn parsed(path: &Path, text: String) -> Result<(RunRecord, u64, JsonSize)> {
     let damaged = |why: &str| Error::invalid(path, format!("{why}; {DAMAGED}"));
     /// All that versions have in common.
     #[derive(Deserialize)]
@@ -71,32 +83,35 @@ fn parsed(path: &Path, text: &str) -> Result<(RunRecord, u64)> {
         #[serde(default)]
         schema_version: serde_json::Value,
     }
-    let is_sealed = sealed(text).is_some();
-    let checked = check(text);
+    let is_sealed = sealed(&text).is_some();
+    let checked = check(&text);
     // Damage first: what follows may come of it.
     if is_sealed && let Err(why) = &checked {
         return Err(damaged(&why.to_string()));
     }
     let come_of = if is_sealed { WRITTEN_SO } else { DAMAGED };
     let wrong = |why: &str| Error::invalid(path, format!("{why}; {come_of}"));
+    // Before anything is made of it.
+    let size = JsonSize::of_record(&text);
+    size.check(SCHEMA_VERSION)
+        .map_err(|why| Error::invalid(path, why.to_string()))?;
     let version: Version =
-        serde_json::from_str(text).map_err(|e| wrong(&format!("not valid JSON ({e})")))?;
+        serde_json::from_str(&text).map_err(|e| wrong(&format!("not valid JSON ({e})")))?;
     let version = version.schema_version.as_u64().filter(|v| *v > 0);
     let version = version.ok_or_else(|| {
         let why = "has no schema_version, which is a whole number from 1; not a run of tompion";
         Error::invalid(path, why)
     })?;
-    let text = match version {
-        1 => printable_json(text),
+    let record = match version {
+        1 => {
+            size.check(version)
+                .map_err(|why| Error::invalid(path, why.to_string()))?;
+            version_1::record(&printable_json(text))
+        }
         SCHEMA_VERSION => {
             checked.map_err(|why| damaged(&why.to_string()))?;
-            printable_json(text)
+            serde_json::from_str(&printable_json(text))
         }
-        _ => text.into(),
-    };
-    let record = match version {
-        1 => version_1::record(&text),
-        SCHEMA_VERSION => serde_json::from_str(&text),
         found => {
             return Err(Error::NewerVersion {
                 path: path.to_path_buf(),
@@ -109,7 +124,7 @@ fn parsed(path: &Path, text: &str) -> Result<(RunRecord, u64)> {
     if record.trials.len() > limits::TRIALS {
         return Err(wrong("it lists more trials than a run may have"));
     }
-    Ok((record, version))
+    Ok((record, version, size))
 }
 
 /// All of the file, as it is.

@@ -10,25 +10,27 @@ const BYTES: Shape = Shape::Plain(BINARY);
 const REAL: Shape = Shape::Plain(DOUBLE);
 const NOTHING: Shape = Shape::Struct(&[]);
 
-/// `FileMetaData`, but for version and schema.
+/// `FileMetaData`, but for version, schema, row groups and metadata by keys.
 pub(super) const FILE: Fields = &[
     (3, LONG),
-    (4, Shape::List(&Shape::Struct(ROW_GROUP))),
-    (5, KEYS),
     (6, BYTES),
     (7, Shape::List(&Shape::Struct(COLUMN_ORDER))),
     (8, Shape::Struct(ENCRYPTION)),
     (9, BYTES),
 ];
 
-const KEYS: Shape = Shape::List(&Shape::Struct(&[(1, BYTES), (2, BYTES)]));
+const KEYS: Shape = Shape::List(&Shape::Struct(KEY_VALUE));
+
+/// `KeyValue`.
+pub(super) const KEY_VALUE: Fields = &[(1, BYTES), (2, BYTES)];
 
 const COLUMN_ORDER: Fields = &[(1, NOTHING), (2, NOTHING)];
 
 const ENCRYPTION: Fields = &[(1, Shape::Struct(CIPHER)), (2, Shape::Struct(CIPHER))];
 const CIPHER: Fields = &[(1, BYTES), (2, BYTES), (3, Shape::Truth)];
 
-const ROW_GROUP: Fields = &[
+/// `RowGroup`.
+pub(super) const ROW_GROUP: Fields = &[
     (1, Shape::List(&Shape::Struct(CHUNK))),
     (2, LONG),
     (3, LONG),
@@ -41,7 +43,7 @@ const ROW_GROUP: Fields = &[
 const SORTING: Fields = &[(1, NUMBER), (2, Shape::Truth), (3, Shape::Truth)];
 
 /// `ColumnChunk`.
-const CHUNK: Fields = &[
+pub(super) const CHUNK: Fields = &[
     (1, BYTES),
     (2, LONG),
     (3, Shape::Struct(COLUMN)),

@@ -7,6 +7,7 @@ use std::path::Path;
 use tompion_model::{SideTable, TableRef, Trial, TrialData, Values, filling_work, table};
 
 use super::directory::Directory;
+use super::json_size::JsonSize;
 use super::parquet_file::open_regular;
 use super::{limits, magnitudes};
 use crate::error::Fault;
@@ -53,7 +54,10 @@ pub(super) fn check(
         None => 0,
     };
     let trials = usize::try_from(share.trials).unwrap_or(usize::MAX);
+    let description = serde_json::to_string(trial).unwrap_or_default();
+    let size = JsonSize::of_trial(&description);
     Ok(of_tables
+        .and_then(|()| size.check_share(share.trials))
         .and_then(|()| limits::OF_VALUES.check(values, of_sides))
         .and_then(|()| limits::OF_RUN.share(share.of).check(rows, bytes))
         .and_then(|()| limits::OF_FILLING.share(share.of).check(missed, bytes))

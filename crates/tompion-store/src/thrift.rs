@@ -165,7 +165,7 @@ impl<'a> Input<'a> {
     }
 
     /// The head of a list: how many elements, and of which type.
-    fn list(&mut self) -> Result<(u64, u8)> {
+    pub(super) fn list(&mut self) -> Result<(u64, u8)> {
         let head = self.byte()?;
         let count = match head >> 4 {
             15 => self.unsigned()?,

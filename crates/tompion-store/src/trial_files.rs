@@ -5,12 +5,13 @@ use parquet::file::metadata::KeyValue;
 
 use super::column::{self, Column, form_of_checksum, hexadecimal};
 use super::directory::Directory;
+use super::json_size::JsonSize;
 use super::parquet_file::{FileWriter, ParquetFile, Schema};
 use super::printable::printable_json;
 use super::samples::{self, BINS};
 use super::{SAMPLES, cannot_write, version_1};
 use crate::{Error, Result};
-use tompion_model::{TableRef, Trial, TrialData, table};
+use tompion_model::{SCHEMA_VERSION, TableRef, Trial, TrialData, table};
 
 /// Metadata of a sample file: the trial's own description as JSON, from which a run whose
 /// process died is put together again, and the CRC-32 of this text.
@@ -38,8 +39,14 @@ fn table_file(id: u32, name: &str) -> String {
     format!("{SAMPLES}/{id:05}.{name}.parquet")
 }
 
-/// Writes all tables of a trial, and its description with where they lie.
-pub(super) fn write(directory: &Directory, trial: &mut Trial, data: &TrialData) -> Result<()> {
+/// Writes all tables of a trial, and its description with where they lie, unless that would be more
+/// than a reader takes beside descriptions of this size; the size of all.
+pub(super) fn write(
+    directory: &Directory,
+    trial: &mut Trial,
+    data: &TrialData,
+    others: JsonSize,
+) -> Result<JsonSize> {
     trial.tables.clear();
     // The sample file commits the trial, so what it refers to comes first.
     if let (Some(bins), Some(filled)) = (&data.bins, &data.filled_bins) {
@@ -56,13 +63,18 @@ pub(super) fn write(directory: &Directory, trial: &mut Trial, data: &TrialData) 
     trial.tables.insert(table::SAMPLES.to_owned(), samples);
     let description = serde_json::to_string(trial)
         .map_err(|e| Error::io(&directory.path().join(&file), "writing")(e.into()))?;
+    let all = others + JsonSize::of_gathered_trial(&description);
+    all.check(SCHEMA_VERSION).map_err(|why| {
+        Error::invalid(directory.path(), format!("no room for this trial: {why}"))
+    })?;
     let crc32 = hexadecimal(crc32fast::hash(description.as_bytes()));
     let metadata = vec![
         KeyValue::new(TRIAL_KEY.to_owned(), description),
         KeyValue::new(TRIAL_CHECKSUM_KEY.to_owned(), crc32),
     ];
     let schema = Schema::new(samples::described().collect());
-    write_file(directory, &file, table::SAMPLES, schema, metadata, &columns)
+    write_file(directory, &file, table::SAMPLES, schema, metadata, &columns)?;
+    Ok(all)
 }
 
 fn write_one(
@@ -104,13 +116,17 @@ fn write_file(
     })
 }
 
-/// What a sample file describes itself as, in a run of that version.
-pub(super) fn description(file: &ParquetFile, version: u64) -> Result<Trial> {
+/// What a sample file describes itself as, in a run of that version, of whose description `size` is
+/// known so far.
+pub(super) fn description(file: &ParquetFile, version: u64, size: &mut JsonSize) -> Result<Trial> {
     let text = file
         .metadata(TRIAL_KEY)
         .ok_or_else(|| file.damaged("its trial description is missing"))?;
+    *size = *size + JsonSize::of_trial(text);
+    size.check(version)
+        .map_err(|why| file.refused(&why.to_string()))?;
     let trial = match version {
-        1 => version_1::trial(&printable_json(text)),
+        1 => version_1::trial(&printable_json(text.to_owned())),
         _ => {
             let stated = file.metadata(TRIAL_CHECKSUM_KEY).unwrap_or_default();
             if let Some(why) = form_of_checksum(stated) {
@@ -119,7 +135,7 @@ pub(super) fn description(file: &ParquetFile, version: u64) -> Result<Trial> {
             if stated != hexadecimal(crc32fast::hash(text.as_bytes())) {
                 return Err(file.damaged("its trial description does not match its checksum"));
             }
-            serde_json::from_str(&printable_json(text))
+            serde_json::from_str(&printable_json(text.to_owned()))
         }
     };
     trial.map_err(|e| file.damaged(&e.to_string()))

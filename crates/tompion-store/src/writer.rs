@@ -6,6 +6,7 @@ use std::path::Path;
 use super::column::Kind;
 use super::directory::Directory;
 use super::histograms::{self, Histograms};
+use super::json_size::JsonSize;
 use super::parquet_file::ParquetFile;
 use super::reader::Tables;
 use super::reserve::Reserve;
@@ -37,6 +38,8 @@ pub struct RunWriter {
     histograms: Option<Histograms>,
     /// Columns of each probe's side tables, by the names of both: at the end they are one file.
     side_columns: BTreeMap<(String, String), Vec<(String, Kind)>>,
+    /// How much the descriptions of the trials up to each hold.
+    sizes: Vec<JsonSize>,
     _turn: Option<Turn>,
 }
 
@@ -166,8 +169,14 @@ impl RunWriter {
             together: None,
             histograms: None,
             side_columns: BTreeMap::new(),
+            sizes: Vec::new(),
             _turn: turn,
         }
+    }
+
+    /// How much the descriptions of all trials hold.
+    fn size(&self) -> JsonSize {
+        self.sizes.last().copied().unwrap_or_default()
     }
 
     /// Brings trials together at the end.
@@ -211,6 +220,12 @@ impl RunWriter {
         }
         let mut writer = Self::of(directory, run.into_record(), turn).gathering();
         writer.record.trials.truncate(trials);
+        for trial in &writer.record.trials {
+            // What was read can be written.
+            let description = serde_json::to_string(trial).unwrap_or_default();
+            let size = writer.size() + JsonSize::of_gathered_trial(&description);
+            writer.sizes.push(size);
+        }
         if writer.record.schema_version < SCHEMA_VERSION {
             // Its tables are rewritten: an older version's have no checksums.
             writer.gather()?;
@@ -264,11 +279,12 @@ impl RunWriter {
             observation: draft.observation,
             cpu_use: draft.cpu_use,
         };
-        trial_files::write(&self.directory, &mut trial, data)?;
+        let size = trial_files::write(&self.directory, &mut trial, data, self.size())?;
         self.histograms = self.histograms.take().and_then(|mut all| {
             let follows = all.trials() == self.record.trials.len();
             (follows && all.add(trial.id, &bins).is_ok()).then_some(all)
         });
+        self.sizes.push(size);
         self.record.trials.push(trial);
         Ok(self.record.trials.last().expect("just pushed"))
     }
@@ -397,7 +413,7 @@ impl RunWriter {
         let mut trials = self.record.trials.clone();
         for trial in &mut trials {
             let data = old.data(trial)?;
-            trial_files::write(&self.directory, trial, &data)?;
+            trial_files::write(&self.directory, trial, &data, JsonSize::default())?;
         }
         // Only all of them: the list names either the many files or the few.
         self.record.trials = trials;
@@ -411,6 +427,7 @@ impl RunWriter {
     /// Whatever the system refuses.
     pub fn take_back(&mut self, trials: usize) -> Result<()> {
         self.record.trials.truncate(trials);
+        self.sizes.truncate(trials);
         // They may be those of trials that are gone.
         self.side_columns.clear();
         self.directory.remove_trials_from(trials)
@@ -531,7 +548,7 @@ impl RunWriter {
     /// was written.
     fn is_listed(&self) -> bool {
         let there = run_json::read(&self.directory);
-        there.is_ok_and(|(record, _)| record.files == self.record.files)
+        there.is_ok_and(|there| there.record.files == self.record.files)
     }
 
     fn tables(&self) -> Vec<tompion_model::TableRefs> {

@@ -69,12 +69,9 @@ impl Side {
             return Err(Error::Wish(format!("{name}: no run is given")));
         };
         let header = first.header.clone();
-        let mut remarks: Vec<String> = Vec::new();
-        for remark in of_each.iter().flat_map(|s| &s.remarks) {
-            if !remarks.contains(remark) {
-                remarks.push(remark.clone());
-            }
-        }
+        let mut known = BTreeSet::new();
+        let remarks = of_each.iter().flat_map(|s| &s.remarks);
+        let remarks: Vec<String> = remarks.filter(|r| known.insert(*r)).cloned().collect();
         let mut cells: BTreeMap<Factors, Vec<Replicates>> = BTreeMap::new();
         for (key, cell) in of_each.into_iter().flat_map(|side| side.cells) {
             cells.entry(key).or_default().push(cell);
@@ -146,15 +143,15 @@ impl Side {
     /// The platforms of a lab's run, without the factor in the keys of their cells and
     /// without series: from its record alone.
     pub(crate) fn of_platforms(record: &RunRecord) -> Vec<Self> {
-        let mut levels: Vec<&str> = Vec::new();
+        let mut known = BTreeSet::new();
         let named = record
             .trials
             .iter()
             .filter_map(|t| t.factors.get(factor::PLATFORM));
-        for level in named {
-            if !levels.contains(&level) {
-                levels.push(level);
-            }
+        let levels: Vec<&str> = named.filter(|level| known.insert(*level)).collect();
+        if levels.len() > MOST_LEVELS {
+            // More than anybody compares.
+            return Vec::new();
         }
         let key = |f: &Factors, level: &str| {
             let here = f.get(factor::PLATFORM) == Some(level);

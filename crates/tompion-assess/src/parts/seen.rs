@@ -1,5 +1,7 @@
 //! What a run recorded of one machine.
 
+use std::collections::HashMap;
+
 use tompion_model::{
     ClockReading, CpuUse, Environment, PlatformRecord, RunRecord, Stalls, Throttling, Trial, factor,
 };
@@ -33,12 +35,17 @@ impl<'r> Seen<'r> {
 
     /// Of each platform of a lab on which something was measured, with its name.
     pub fn of_platforms(record: &'r RunRecord) -> Vec<(&'r str, Self)> {
+        let mut by_platform: HashMap<&str, Vec<&Trial>> = HashMap::new();
+        for trial in &record.trials {
+            if let Some(level) = trial.factors.get(factor::PLATFORM) {
+                by_platform.entry(level).or_default().push(trial);
+            }
+        }
         let of = |platform: &'r PlatformRecord| {
             let level = platform.level.as_str();
-            let there = |t: &&Trial| t.factors.get(factor::PLATFORM) == Some(level);
             let seen = Self {
                 environment: platform.environment.as_ref()?,
-                trials: record.trials.iter().filter(there).collect(),
+                trials: by_platform.get(level).cloned().unwrap_or_default(),
                 throttling: None,
                 clock_readings: &[],
                 cpu_use_before: None,

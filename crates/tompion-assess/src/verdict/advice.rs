@@ -1,6 +1,8 @@
 //! Remedies that this very run tried, with what they gained and what they cost: sleeps at the quantile of the
 //! uses, missed periods counted, and clocks, which no use is about, at the median.
 
+use std::collections::HashMap;
+
 use tompion_model::{AT_REST, Cell, Factors, Way, factor, format_ns, parse_duration_ns};
 use tompion_probe::wake_up;
 use tompion_stats::BlockRange;
@@ -49,11 +51,12 @@ pub fn advice(cells: &[Cell]) -> Vec<Advice> {
 fn timer_slack(cells: &[Cell]) -> Option<Advice> {
     let slacked = |c: &Cell| c.factors.clone().with(factor::SLACK, "1ns");
     let sleeps = kernel_sleeps(cells, |c| c.factors.level(factor::SLACK) == "default");
+    let all = by_key(cells);
     // Pairs without samples were not tried.
     let pairs: Vec<(&Cell, &Cell, Comparison)> = sleeps
         .into_iter()
         .filter_map(|before| {
-            let after = measured(cells, &slacked(before))?;
+            let after = *all.get(&slacked(before))?;
             let compared =
                 Comparison::of(basis::numbered(before), basis::numbered(after), QUANTILE)?;
             Some((before, after, compared))
@@ -98,10 +101,11 @@ fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
         how: HYBRID_SLEEP.how,
         price: HYBRID_SLEEP.price,
     };
+    let all = by_key(cells);
     kernel_sleeps(cells, has_usual_slack)
         .into_iter()
         .find_map(|before| {
-            let after = measured(cells, &hybrid(before))?;
+            let after = *all.get(&hybrid(before))?;
             remedy.for_sleeps(before, after)
         })
 }
@@ -117,12 +121,13 @@ fn absolute_sleep(cells: &[Cell]) -> Option<Advice> {
     // The finest slack shows the difference best.
     let mut relative = kernel_sleeps(cells, |c| c.factors.level(factor::METHOD) == "nanosleep");
     relative.sort_by_key(|c| c.factors.level(factor::SLACK) != "1ns");
+    let all = by_key(cells);
     relative.into_iter().find_map(|before| {
         let wanted = before
             .factors
             .clone()
             .with(factor::METHOD, "clock-nanosleep-abs");
-        let after = measured(cells, &wanted)?;
+        let after = *all.get(&wanted)?;
         remedy.for_sleeps(before, after)
     })
 }
@@ -164,8 +169,9 @@ fn reference_load(cells: &[Cell]) -> Option<&str> {
     loads().find(|l| *l == AT_REST).or_else(|| loads().min())
 }
 
-fn measured<'a>(cells: &'a [Cell], factors: &Factors) -> Option<&'a Cell> {
-    cells.iter().find(|c| c.factors == *factors)
+/// The cells by their keys; of two of the same the first.
+fn by_key(cells: &[Cell]) -> HashMap<&Factors, &Cell> {
+    cells.iter().rev().map(|c| (&c.factors, c)).collect()
 }
 
 /// Kernel sleeps at the reference load, the most used method first, then the

@@ -1,7 +1,7 @@
 //! The answer: plain data that the terminal, the page and `--json` all show.
 
 use serde::Serialize;
-use tompion_model::Factors;
+use tompion_model::{AT_REST, Factors};
 
 /// The outcome of holding a measured quantile against a limit, the better first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
@@ -91,7 +91,7 @@ pub struct ProfileVerdict {
     /// Whether its quantiles have the missed periods filled in, as those of every
     /// method on a periodic grid.
     pub missed_filled: bool,
-    /// The judgement under each load; empty when the run holds nothing to judge.
+    /// The judgement under each load, at rest first and then by name; empty when the run holds nothing to judge.
     pub by_load: Vec<LoadVerdict>,
 }
 
@@ -228,7 +228,21 @@ impl LoadVerdict {
     }
 }
 
+/// So few are looked through at once.
+const FEW: usize = 16;
+
 impl ProfileVerdict {
+    /// The judgement under a load.
+    pub fn under(&self, load: &str) -> Option<&LoadVerdict> {
+        if self.by_load.len() <= FEW {
+            return self.by_load.iter().find(|l| l.load == load);
+        }
+        let wanted = (load != AT_REST, load);
+        let by_key = |l: &LoadVerdict| (l.load != AT_REST, l.load.as_str()).cmp(&wanted);
+        let at = self.by_load.binary_search_by(by_key);
+        at.ok().map(|at| &self.by_load[at])
+    }
+
     /// What was judged: `VoIP`, or `VoIP on runc` where there are several platforms.
     pub fn title(&self) -> String {
         format!("{}{}", self.title, self.place())

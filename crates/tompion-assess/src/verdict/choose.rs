@@ -1,7 +1,7 @@
 //! Which sleeps a profile is judged by: the one that programs have, and under each load on which that
 //! does not do, with a remedy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tompion_model::{AT_REST, Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
@@ -16,12 +16,12 @@ const AT_ITS_PERIOD: f64 = 2.0;
 /// itself.
 pub fn verdicts(cells: &[Cell], profiles: &[Profile]) -> Vec<ProfileVerdict> {
     let scenes = scenes(cells);
-    let platforms = scenes.iter().any(|s| s.platform != scenes[0].platform);
-    let placements = scenes.iter().any(|s| s.placement != scenes[0].placement);
-    let on = |scene: Scene<'_>| {
-        let cells: Vec<&Cell> = cells.iter().filter(|c| Scene::of(c) == scene).collect();
+    let first = scenes[0].0;
+    let platforms = scenes.iter().any(|(s, _)| s.platform != first.platform);
+    let placements = scenes.iter().any(|(s, _)| s.placement != first.placement);
+    let on = |(scene, cells): &(Scene<'_>, Vec<&Cell>)| {
         let judged = |profile| {
-            let mut verdict = verdict(&cells, profile);
+            let mut verdict = verdict(cells, profile);
             let name =
                 |level: Option<&str>, of_several| level.filter(|_| of_several).map(str::to_owned);
             verdict.platform = name(scene.platform, platforms);
@@ -44,11 +44,11 @@ pub fn verdicts(cells: &[Cell], profiles: &[Profile]) -> Vec<ProfileVerdict> {
         };
         profiles.iter().map(judged).collect::<Vec<_>>()
     };
-    scenes.iter().copied().flat_map(on).collect()
+    scenes.iter().flat_map(on).collect()
 }
 
 /// Where cells were measured: what holds on one says nothing of another.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Scene<'a> {
     platform: Option<&'a str>,
     placement: Option<&'a str>,
@@ -65,21 +65,26 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Those of a run, in the order of its cells.
-fn scenes(cells: &[Cell]) -> Vec<Scene<'_>> {
-    let mut found = Vec::new();
-    for scene in cells.iter().map(Scene::of) {
-        if !found.contains(&scene) {
-            found.push(scene);
+/// Those of a run with their cells, in the order of these.
+fn scenes(cells: &[Cell]) -> Vec<(Scene<'_>, Vec<&Cell>)> {
+    let mut found: Vec<(Scene<'_>, Vec<&Cell>)> = Vec::new();
+    let mut places: HashMap<Scene<'_>, usize> = HashMap::new();
+    for cell in cells {
+        let scene = Scene::of(cell);
+        let place = *places.entry(scene).or_insert(found.len());
+        match found.get_mut(place) {
+            Some((_, cells)) => cells.push(cell),
+            None => found.push((scene, vec![cell])),
         }
     }
     if found.is_empty() {
         // A run without cells is judged, too: nothing was measured.
-        found.push(Scene {
+        let nowhere = Scene {
             platform: None,
             placement: None,
             guest: None,
-        });
+        };
+        found.push((nowhere, Vec::new()));
     }
     found
 }
@@ -164,7 +169,7 @@ pub fn late_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTree
             ..Field::new(&cells, profile)
         };
         let late = |load: &&str| {
-            let cell = field.judged_at(&field.as_it_is, load)?;
+            let cell = field.judged_at(field.as_it_is.as_ref(), load)?;
             let part = field.whole(cell);
             let found = judge(cell, profile.quantile, profile.limit_ns(), part);
             let is_late = match found.map(|v| v.outcome) {
@@ -179,10 +184,14 @@ pub fn late_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTree
     profiles.iter().flat_map(of_profile).collect()
 }
 
+/// More remedies than anybody tries at once are not looked at: each is looked at under every load.
+const MOST_REMEDIES: usize = 64;
+
 /// The cells that could serve a profile.
 pub(super) struct Field<'a> {
     profile: &'a Profile,
-    cells: Vec<&'a Cell>,
+    /// Those of each way of waiting, by load.
+    cells: HashMap<Factors, HashMap<&'a str, Vec<&'a Cell>>>,
     /// The loads, in the order of the run.
     pub loads: Vec<&'a str>,
     /// The sleep that programs have, without load and target.
@@ -195,20 +204,24 @@ pub(super) struct Field<'a> {
 
 impl<'a> Field<'a> {
     pub fn new(cells: &[&'a Cell], profile: &'a Profile) -> Self {
-        let of_probe = |c: &&&Cell| c.factors.level(factor::PROBE) == profile.probe;
-        let mut found: Vec<&Cell> = cells.iter().filter(of_probe).copied().collect();
-        found.retain(|c| basis::samples(c) > 0);
+        let of_probe = |c: &&Cell| c.factors.level(factor::PROBE) == profile.probe;
+        let found = cells.iter().copied().filter(of_probe);
         let mut loads: Vec<&str> = Vec::new();
         let mut ways: Vec<Factors> = Vec::new();
-        for cell in &found {
+        let mut of_ways: HashMap<Factors, HashMap<&str, Vec<&Cell>>> = HashMap::new();
+        let mut known = HashSet::new();
+        let mut planned = 0;
+        for cell in found.filter(|c| basis::samples(c) > 0) {
             let load = cell.factors.level(factor::LOAD);
-            if !loads.contains(&load) {
+            if known.insert(load) {
                 loads.push(load);
             }
-            let way = way(cell);
-            if !ways.contains(&way) {
-                ways.push(way);
-            }
+            let of_way = of_ways.entry(way(cell)).or_insert_with_key(|way| {
+                ways.push(way.clone());
+                HashMap::new()
+            });
+            of_way.entry(load).or_default().push(cell);
+            planned = planned.max(cell.first_block + cell.blocks.len());
         }
         let as_it_is = ways.iter().min_by_key(|w| how_unusual(w)).cloned();
         let remedies = ways.iter().filter_map(|w| {
@@ -217,14 +230,11 @@ impl<'a> Field<'a> {
         });
         let mut remedies: Vec<_> = remedies.collect();
         remedies.sort_by_key(|(remedy, _)| remedy.place());
+        remedies.truncate(MOST_REMEDIES);
         Self {
             profile,
-            planned: found
-                .iter()
-                .map(|c| c.first_block + c.blocks.len())
-                .max()
-                .unwrap_or(0),
-            cells: found,
+            planned,
+            cells: of_ways,
             loads,
             as_it_is,
             remedies,
@@ -234,7 +244,7 @@ impl<'a> Field<'a> {
     /// What is open of the profile under a load.
     fn prospects(&self, load: &str) -> Vec<Prospect> {
         let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
-        let Some(as_it_is) = self.judged_at(&self.as_it_is, load) else {
+        let Some(as_it_is) = self.judged_at(self.as_it_is.as_ref(), load) else {
             return Vec::new();
         };
         let prospect = |cell: &Cell, part, of_use| {
@@ -283,8 +293,8 @@ impl<'a> Field<'a> {
 
     /// The cell of a way of waiting at the period of the profile: the nearest within a factor of
     /// two, and measured alone rather than in company.
-    fn judged_at(&self, way_of: &Option<Factors>, load: &str) -> Option<&'a Cell> {
-        let here = self.of(way_of.as_ref()?, load);
+    fn judged_at(&self, way_of: Option<&Factors>, load: &str) -> Option<&'a Cell> {
+        let here = self.of(way_of?, load);
         let near = here.filter_map(|(cell, ns)| {
             let times = (ns as f64 / self.profile.period_ns).ln().abs();
             (times <= AT_ITS_PERIOD.ln() + 1e-9).then_some((cell, times))
@@ -299,19 +309,18 @@ impl<'a> Field<'a> {
 
     /// The cells of a way of waiting under a load, with their targets in nanoseconds.
     pub fn of(&self, way_of: &Factors, load: &str) -> impl Iterator<Item = (&'a Cell, u64)> {
-        let here = move |c: &&&Cell| c.factors.level(factor::LOAD) == load && way(c) == *way_of;
+        let here = self.cells.get(way_of).and_then(|of_way| of_way.get(load));
         let with_target =
             |c: &'a Cell| Some((c, parse_duration_ns(c.factors.level(factor::TARGET)).ok()?));
-        self.cells
-            .iter()
-            .filter(here)
+        here.into_iter()
+            .flatten()
             .filter_map(move |c| with_target(c))
     }
 
     /// One use under one load; `None` where nothing was measured that could tell.
     fn pair(&self, load: &str) -> Option<LoadVerdict> {
         let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
-        let as_it_is = self.judged_at(&self.as_it_is, load);
+        let as_it_is = self.judged_at(self.as_it_is.as_ref(), load);
         let as_it_is = as_it_is.and_then(|c| judge(c, quantile, limit_ns, self.whole(c)));
         let as_it_is = as_it_is.or_else(|| self.too_slow_at_longer(load).map(|found| found.1));
         let remedied = || {
@@ -368,7 +377,7 @@ impl<'a> Field<'a> {
     fn remedy(&self, load: &str) -> Option<(&'static Remedy, &'a Cell, Part)> {
         let limit_ns = self.profile.limit_ns();
         let here = self.remedies.iter().filter_map(|(remedy, way)| {
-            let cell = self.judged_at(&Some(way.clone()), load)?;
+            let cell = self.judged_at(Some(way), load)?;
             Some((*remedy, cell, late_at_first(cell, limit_ns)?))
         });
         let here: Vec<_> = here.collect();
@@ -409,7 +418,7 @@ impl<'a> Field<'a> {
             ..part
         };
         cheaper().find_map(|(remedy, way)| {
-            let cell = self.judged_at(&Some(way.clone()), load)?;
+            let cell = self.judged_at(Some(way), load)?;
             let planned = self.whole(cell).planned;
             let part = Part { planned, ..part };
             let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
@@ -420,14 +429,14 @@ impl<'a> Field<'a> {
 
     /// The cells that are judged as they are.
     fn judged_as_it_is(&self) -> impl Iterator<Item = &'a Cell> {
-        let judged = |load: &&str| self.judged_at(&self.as_it_is, load);
+        let judged = |load: &&str| self.judged_at(self.as_it_is.as_ref(), load);
         self.loads.iter().filter_map(judged)
     }
 
     /// The cells that figures as it is are of: those, and where there is none that of a longer period.
     fn figures_as_it_is(&self) -> impl Iterator<Item = &'a Cell> {
         let of = |load: &&str| {
-            let judged = self.judged_at(&self.as_it_is, load);
+            let judged = self.judged_at(self.as_it_is.as_ref(), load);
             judged.or_else(|| self.too_slow_at_longer(load).map(|found| found.0))
         };
         self.loads.iter().filter_map(of)

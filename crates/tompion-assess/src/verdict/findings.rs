@@ -1,6 +1,6 @@
 //! What hurts most on this machine, and by how much.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use tompion_model::{AT_REST, Cell, Factors, factor};
 use tompion_probe::{read_cost, timer_events, wake_up};
@@ -50,10 +50,20 @@ pub fn kind(factors: &Factors) -> &'static str {
     }
 }
 
-/// The cell like `cell` at rest.
-pub fn at_rest<'a>(cells: &'a [Cell], cell: &Cell) -> Option<&'a Cell> {
-    let rest = cell.factors.clone().with(factor::LOAD, AT_REST);
-    cells.iter().find(|c| c.factors == rest)
+/// Cells by their keys.
+struct ByKey<'a>(HashMap<&'a Factors, &'a Cell>);
+
+impl<'a> ByKey<'a> {
+    fn of(cells: &'a [Cell]) -> Self {
+        // The first of two.
+        Self(cells.iter().rev().map(|c| (&c.factors, c)).collect())
+    }
+
+    /// The cell like `cell` at rest.
+    fn at_rest(&self, cell: &Cell) -> Option<&'a Cell> {
+        let rest = cell.factors.clone().with(factor::LOAD, AT_REST);
+        self.0.get(&rest).copied()
+    }
 }
 
 /// How much further out the tail lies under each load than at rest.
@@ -64,9 +74,10 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
         // Of a busy loop's iterations few are stalls: their quantiles say nothing, and
         // the report has a section on them.
         .filter(|c| c.factors.level(factor::PROBE) != "stalls");
+    let all = ByKey::of(cells);
     loaded
         .filter_map(|cell| {
-            let rest = at_rest(cells, cell)?;
+            let rest = all.at_rest(cell)?;
             let (here, there) = (basis::numbered(cell), basis::numbered(rest));
             let c = Comparison::of(here, there, TAIL)?;
             if !c.is_notably_larger() {
@@ -103,6 +114,7 @@ fn load_effects(cells: &[Cell]) -> Vec<Candidate> {
 
 /// Cells on a grid that wake up for noticeably fewer periods than there were.
 fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
+    let all = ByKey::of(cells);
     cells
         .iter()
         .filter_map(|cell| {
@@ -110,7 +122,8 @@ fn missed_periods(cells: &[Cell]) -> Vec<Candidate> {
             // Of n periods between two wake-ups, n - 1 were missed.
             let periods = 1.0 / (1.0 - share);
             let load = cell.factors.level(factor::LOAD);
-            let compared = at_rest(cells, cell)
+            let compared = all
+                .at_rest(cell)
                 .filter(|_| load != AT_REST)
                 .and_then(share_of)
                 .map(|rest| format!(" (at rest {})", percent(rest)))

@@ -48,12 +48,9 @@ pub fn headline(profiles: &[Profile], verdicts: &[ProfileVerdict]) -> String {
 /// Where there are several platforms or placements, none stands for all.
 fn side_by_side(verdicts: &[ProfileVerdict]) -> Option<String> {
     let distinct = |of: fn(&ProfileVerdict) -> Option<&String>| {
-        let mut names: Vec<String> = Vec::new();
-        for name in verdicts.iter().filter_map(of) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
+        let mut known = BTreeSet::new();
+        let names = verdicts.iter().filter_map(of);
+        let names: Vec<String> = names.filter(|name| known.insert(*name)).cloned().collect();
         names
     };
     let platforms = distinct(|v| v.platform.as_ref());

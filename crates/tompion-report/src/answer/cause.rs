@@ -1,7 +1,9 @@
 //! Whose fault it is, in a line: what is wrong with a machine, and the step that mends it.
 
-use tompion_assess::blame::{Culprit, culprits};
-use tompion_assess::parts::{ClockFault, Seen, State, parts, percent};
+use std::collections::HashMap;
+
+use tompion_assess::blame::{Culprit, culprits, culprits_by};
+use tompion_assess::parts::{ClockFault, Part, Seen, State, parts, percent};
 use tompion_assess::verdict::ProfileVerdict;
 use tompion_assess::verdict::remedies::Delay;
 use tompion_model::format_ns;
@@ -27,28 +29,64 @@ const NAME: usize = 30;
 /// What is at fault on the one machine of a run.
 pub fn of_run(data: &ReportData) -> Vec<Culprit> {
     let profiles: Vec<&ProfileVerdict> = data.assessment().profiles.iter().collect();
-    seen(data, None).map_or_else(Vec::new, |seen| culprits(&seen, &profiles))
+    seen(data).map_or_else(Vec::new, |seen| culprits(&seen, &profiles))
 }
 
-/// What is at fault where these were judged.
-pub fn at_place(data: &ReportData, profiles: &[&ProfileVerdict]) -> Vec<Culprit> {
-    let platform = profiles.iter().find_map(|p| p.platform.as_deref());
-    seen(data, platform).map_or_else(Vec::new, |seen| culprits(&seen, profiles))
+/// The machines of a run, each looked at once.
+pub struct Machines<'a> {
+    all: Vec<(Seen<'a>, [Part; 4])>,
+    /// The place of each among them; empty where there is one alone.
+    by_name: HashMap<&'a str, usize>,
 }
 
-/// What was seen of a platform by name, or of the first.
-fn seen<'a>(data: &'a ReportData, platform: Option<&str>) -> Option<Seen<'a>> {
+impl<'a> Machines<'a> {
+    pub fn of(data: &'a ReportData) -> Self {
+        let record = data.record();
+        let looked = |seen: Seen<'a>| {
+            let parts = parts(&seen);
+            (seen, parts)
+        };
+        if let Some(one) = Seen::of_run(record) {
+            return Self {
+                all: vec![looked(one)],
+                by_name: HashMap::new(),
+            };
+        }
+        let (names, all): (Vec<&str>, Vec<_>) = Seen::of_platforms(record)
+            .into_iter()
+            .map(|(name, seen)| (name, looked(seen)))
+            .unzip();
+        let numbered = names.into_iter().enumerate().rev();
+        Self {
+            all,
+            by_name: numbered.map(|(i, name)| (name, i)).collect(),
+        }
+    }
+
+    /// What is at fault where these were judged.
+    pub fn at_fault(&self, profiles: &[&ProfileVerdict]) -> Vec<Culprit> {
+        let platform = profiles.iter().find_map(|p| p.platform.as_deref());
+        let at = match platform {
+            Some(name) if !self.by_name.is_empty() => self.by_name.get(name).copied(),
+            _ => Some(0),
+        };
+        let found = at.and_then(|at| self.all.get(at));
+        found.map_or_else(Vec::new, |(seen, parts)| {
+            culprits_by(seen, parts.clone(), profiles)
+        })
+    }
+}
+
+/// What was seen of the machine, or of the first platform.
+fn seen(data: &ReportData) -> Option<Seen<'_>> {
     let record = data.record();
-    let of_platforms = || {
-        let mut all = Seen::of_platforms(record).into_iter();
-        all.find(|(name, _)| platform.is_none_or(|wanted| *name == wanted))
-    };
+    let of_platforms = || Seen::of_platforms(record).into_iter().next();
     Seen::of_run(record).or_else(|| Some(of_platforms()?.1))
 }
 
 /// The line for one machine; nothing where no part of it was looked at.
 pub fn line(data: &ReportData, found: &[Culprit], steps: &[Step]) -> String {
-    let Some(seen) = seen(data, None) else {
+    let Some(seen) = seen(data) else {
         return String::new();
     };
     if !found.is_empty() {

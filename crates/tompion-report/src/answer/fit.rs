@@ -1,5 +1,7 @@
 //! What uses are fit for: how many, with which steps, and up to which limit they fail.
 
+use std::collections::HashSet;
+
 use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict};
 use tompion_assess::wall_clock::wall_clock;
 use tompion_model::format_ns;
@@ -70,13 +72,15 @@ pub fn taken(judged: &LoadVerdict) -> Option<&str> {
 
 /// Up to which limit uses fail, where all that do have tighter limits than those that do not.
 pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
-    let limits = |fails: bool| {
-        let of = profiles.iter().filter(move |p| {
-            let name = &p.name;
-            let everywhere = profiles.iter().filter(|other| other.name == *name);
-            let mut judged = everywhere.flat_map(|p| &p.by_load);
-            judged.any(|l| l.outcome == Outcome::Fail) == fails
-        });
+    // Wherever they were judged.
+    let judged = profiles
+        .iter()
+        .flat_map(|p| p.by_load.iter().map(|l| (p.name.as_str(), l)));
+    let failed = judged.filter(|(_, l)| l.outcome == Outcome::Fail);
+    let failing: HashSet<&str> = failed.map(|(name, _)| name).collect();
+    let fails = &|p: &ProfileVerdict| failing.contains(p.name.as_str());
+    let limits = |wanted: bool| {
+        let of = profiles.iter().filter(move |p| fails(p) == wanted);
         of.filter_map(|p| Some(p.by_load.first()?.limit_ns))
     };
     let most = limits(true).reduce(f64::max)?;

@@ -3,11 +3,13 @@
 //! A use is fit for a platform if it is under every load that was measured there: its cell is the worst of
 //! them. How late sleeps are has a line for each load.
 
+use std::collections::{BTreeSet, HashMap};
+
 use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
 use tompion_model::{AT_REST, Cell, factor};
 
-use super::cause;
+use super::cause::{self, Machines};
 use super::fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use super::layout::{Body, lay_out, opening, uses_in};
 use super::lines::{CELL, NAME, cut, late_in_words, late_title, table_row, under, use_title};
@@ -41,13 +43,11 @@ impl<'a> Platforms<'a> {
         let by_place = verdicts::by_place(profiles)?;
         let at = |i: usize| by_place.uses.iter().filter_map(move |of_use| of_use.at[i]);
         let places = || 0..by_place.places.len();
-        let late = |i| {
-            let here = at(i).next()?;
-            let cells = data.cells().iter().filter(|cell| is_at(cell, here));
-            lateness_of(&cells.collect::<Vec<_>>())
-        };
+        let by_scene = by_scene(data.cells());
+        let late = |i| lateness_of(by_scene.get(&scene_of(at(i).next()?))?);
         let lateness: Vec<Option<Lateness>> = places().map(late).collect();
-        let culprits = places().map(|i| cause::at_place(data, &at(i).collect::<Vec<_>>()));
+        let machines = Machines::of(data);
+        let culprits = places().map(|i| machines.at_fault(&at(i).collect::<Vec<_>>()));
         let culprits: Vec<Vec<Culprit>> = culprits.collect();
         let shown = |i: usize| Shown {
             place: Some(&by_place.places[i]),
@@ -243,23 +243,34 @@ fn is_long(place: &str) -> bool {
     plain(place).chars().count() > CELL
 }
 
-/// Whether a cell was measured where this was judged.
-fn is_at(cell: &Cell, judged: &ProfileVerdict) -> bool {
-    let factors = &cell.factors;
-    let on_platform = match &judged.platform {
-        Some(platform) => factors.get(factor::PLATFORM) == Some(platform),
-        None => true,
-    };
-    let guest = factors.get(factor::GUEST).map(|n| format!("guest {n}"));
-    let placement = factors.get(factor::PLACEMENT).map(str::to_owned);
-    let is = |placement: Option<&String>| {
-        let both: Vec<&str> = placement
-            .into_iter()
-            .chain(&guest)
-            .map(String::as_str)
-            .collect();
-        both.join(", ") == judged.placement.as_deref().unwrap_or_default()
-    };
-    // A single placement goes without saying.
-    on_platform && (is(placement.as_ref()) || is(None))
+/// Where a use was judged: the platform, where there are several, and placement and guest.
+type Scene<'a> = (Option<&'a str>, String);
+
+fn scene_of(judged: &ProfileVerdict) -> Scene<'_> {
+    let placement = judged.placement.clone().unwrap_or_default();
+    (judged.platform.as_deref(), placement)
+}
+
+/// The cells of each place that a use may have been judged in. A single platform goes without saying,
+/// and so does a single placement.
+fn by_scene(cells: &[Cell]) -> HashMap<Scene<'_>, Vec<&Cell>> {
+    let mut found: HashMap<Scene<'_>, Vec<&Cell>> = HashMap::new();
+    for cell in cells {
+        let factors = &cell.factors;
+        let guest = factors.get(factor::GUEST).map(|n| format!("guest {n}"));
+        let placement = factors.get(factor::PLACEMENT).map(str::to_owned);
+        let with = |placement: Option<String>| {
+            let both: Vec<String> = placement.into_iter().chain(guest.clone()).collect();
+            both.join(", ")
+        };
+        let platforms = BTreeSet::from([None, factors.get(factor::PLATFORM)]);
+        let placements = BTreeSet::from([with(placement), with(None)]);
+        for platform in platforms {
+            for placement in &placements {
+                let scene = (platform, placement.clone());
+                found.entry(scene).or_default().push(cell);
+            }
+        }
+    }
+    found
 }

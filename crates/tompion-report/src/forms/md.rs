@@ -184,10 +184,13 @@ fn line(out: &mut String, cells: impl Iterator<Item = String>) {
     out.push_str(&format!("| {} |\n", cells.join(" | ")));
 }
 
-/// Text that Markdown does not take for markup.
+/// Text that Markdown does not take for markup, and that mentions nobody, refers to nothing and links
+/// nowhere where it is shown: whoever made the run would speak by whoever shows it. Escapes do not help
+/// against that, since what looks for names and addresses goes by what is shown; a space does.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
             '\n' | '\r' => out.push(' '),
             c if c.is_control() => out.push('\u{fffd}'),
@@ -200,6 +203,49 @@ fn plain(text: &str) -> String {
             }
             c => out.push(c),
         }
+        let after = rest.as_str();
+        let begins = match c {
+            '@' => after.starts_with(|c: char| c.is_alphanumeric()),
+            // As in `torvalds/linux#1`.
+            '#' => {
+                after.starts_with(|c: char| c.is_ascii_digit()) && is_name(&out[..out.len() - 2])
+            }
+            ':' => after.starts_with("//"),
+            '.' => {
+                let behind = out.len().saturating_sub("www.".len());
+                out.as_bytes()[behind..].eq_ignore_ascii_case(b"www.")
+            }
+            _ => false,
+        };
+        if begins {
+            out.push(' ');
+        }
     }
     out
+}
+
+/// Whether a text ends in a letter or a digit.
+fn is_name(before: &str) -> bool {
+    before.ends_with(|c: char| c.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_text_of_a_run_mentions_nobody_and_links_nowhere() {
+        for (text, shown) in [
+            ("@team and a@b.example", "@ team and a@ b.example"),
+            ("see http://x.example/a", "see http: //x.example/a"),
+            ("HTTPS://x", "HTTPS: //x"),
+            ("at WWW.x.example, www.y", "at WWW. x.example, www. y"),
+            ("linus/linux#1, #1 SMP @0", "linus/linux\\# 1, \\#1 SMP @ 0"),
+            ("std::time, 12:30 and 50 %", "std::time, 12:30 and 50 %"),
+            ("\u{1f642}www.x", "\u{1f642}www. x"),
+            ("[x](y) <b>*", "\\[x\\](y) &lt;b&gt;\\*"),
+        ] {
+            assert_eq!(plain(text), shown);
+        }
+    }
 }

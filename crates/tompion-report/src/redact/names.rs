@@ -77,7 +77,18 @@ impl Names {
                 host.split('@').for_each(|part| names.host(part));
             }
         }
-        if let Ok(value) = serde_json::to_value(record) {
+        // Trial by trial: all of them as a tree of values would take many times their memory.
+        let trials = record.trials.iter().map(serde_json::to_value);
+        let header = [
+            serde_json::to_value(&record.header),
+            serde_json::to_value(&record.notes),
+            serde_json::to_value(&record.platforms),
+            serde_json::to_value(&record.cpu_use_before),
+            serde_json::to_value(&record.holds),
+            serde_json::to_value(&record.clock_readings),
+            serde_json::to_value(&record.files),
+        ];
+        for value in header.into_iter().chain(trials).flatten() {
             names.collect(&value);
         }
         names
@@ -185,7 +196,7 @@ impl Names {
             "id"
         } else if is_private_path(bare) {
             "path"
-        } else if holds_address(bare) {
+        } else if holds_address(bare) || is_short_network(bare) || is_encoded_address(bare) {
             "address"
         } else if (bare.contains('@') && bare.len() > 2 && !bare.starts_with('@'))
             || self.is_private(bare)
@@ -284,6 +295,58 @@ fn holds_address(word: &str) -> bool {
             let card = run.strip_prefix("enx").unwrap_or_default();
             card.len() == 12 && card.bytes().all(|b| b.is_ascii_hexdigit())
         })
+}
+
+/// A network by its first numbers, such as `10.99.2/24`, `10.99/16`, `10.99.2.*`, `192.168.x.x` and
+/// `2001:db8:1/48`; an interface of a switch by one, as `10.99.2/3`.
+fn is_short_network(word: &str) -> bool {
+    let (numbers, length) = match word.split_once('/') {
+        Some((numbers, length)) => (numbers, Some(length)),
+        None => (word, None),
+    };
+    let is_number = |part: &str, most: usize| {
+        (1..=most).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
+    };
+    let is_octet = |part: &&str| is_number(part, 3) && part.parse::<u16>().is_ok_and(|n| n <= 255);
+    let is_any = |part: &&str| ["*", "x", "X", "xx", "xxx", "XXX", "n"].contains(part);
+    let is_length = length.is_some_and(|n| n.split(['/', '.', '-']).all(|n| is_number(n, 3)));
+    let parts: Vec<&str> = numbers.trim_end_matches('.').split('.').collect();
+    let octets = parts.iter().take_while(|p| is_octet(p)).count();
+    let others = &parts[octets..];
+    let is_network = match (octets, others.len()) {
+        (2..=3, 0) => is_length,
+        (1..=3, 1..) if parts.len() == 4 => others.iter().all(|p| is_any(p)),
+        (2..=3, 1) => others == ["*"],
+        _ => false,
+    };
+    // Groups of IPv6, of which the first of a PCI device is none.
+    let groups: Vec<&str> = numbers.trim_end_matches(':').split(':').collect();
+    let is_group =
+        |g: &&str| (1..=4).contains(&g.len()) && g.bytes().all(|b| b.is_ascii_hexdigit());
+    let has_letter = |g: &&str| g.bytes().any(|b| b.is_ascii_alphabetic());
+    let is_prefix = groups.len() >= 2
+        && groups.iter().all(is_group)
+        && (groups.iter().any(has_letter) || groups.len() > 3)
+        && groups[0].len() >= 3
+        && groups[0] != "0000"
+        && length.is_none_or(|_| is_length);
+    is_network || is_prefix
+}
+
+/// An address in which what separates its parts is written as in a URL: `10%2E99%2E2%2E3`.
+fn is_encoded_address(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let plain = [
+        ("%2e", "."),
+        ("%3a", ":"),
+        ("%2f", "/"),
+        ("%5b", "["),
+        ("%5d", "]"),
+    ];
+    let plain = plain
+        .iter()
+        .fold(lower.clone(), |text, (code, c)| text.replace(code, c));
+    plain != lower && (is_address(&plain) || holds_address(&plain) || is_short_network(&plain))
 }
 
 /// Whether six octets of a network card stand in a row, the first perhaps behind a word.
@@ -399,6 +462,11 @@ mod tests {
             "2001:db8::7#x \u{ab}2001:db8::7\u{bb} => (address 1) (address 2)",
             "eth0/52:54:00:12:34:56 mac52:54:00:12:34:56 => eth0/(address 1) mac52:(address 2)",
             "enx525400123456 => (address 1)",
+            "10.99.2/3, 10.99/16, 10.99.2/24 => (address 1), (address 2), (address 3)",
+            "10.99.2.* or 192.168.x.x or 10.99.* => (address 1) or (address 2) or (address 3)",
+            "2001:db8:1/48 and 2001:db8: there => (address 1) and (address 2): there",
+            "10%2E99%2E2%2E3 or fe80%3A%3A1 => (address 1) or (address 2)",
+            "10 dot 99 dot 2 dot 3 => (address 1)",
             "root=/dev/disk/by-uuid/12345678-1234-1234-1234-123456789012 => root=(id 1)",
         ] {
             let (text, left) = pair.split_once(" => ").unwrap();
@@ -420,6 +488,7 @@ mod tests {
             "CPUID 0x40000000: KVMKVMKVM",
             "mitigations=auto,no_guest_host",
             "std::time::Instant or 0-1-2-3 at 0000:00:1f.2",
+            "6.1.x, 5.14/x and 3/4 of 0000:00:1f at 100us/idle",
             "x127.0.0.1# is here, 2026-11-24 10:12:33 was then",
         ] {
             assert_eq!(clean(text), text);

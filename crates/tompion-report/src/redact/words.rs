@@ -202,9 +202,13 @@ fn address_in(parts: &[&str], separator: &str) -> Option<Range<usize>> {
     };
     // In dots they may be a version; whole addresses are looked for elsewhere.
     let is_odd = |part: &&str| part.len() > 1 && part.starts_with('0');
-    let is_pair = |part: &&str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_hex = |part: &&str| part.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_pair = |part: &&str| part.len() == 2 && is_hex(part);
     let numbers: Option<Vec<u32>> = parts.iter().map(|p| p.parse().ok()).collect();
-    if separator.chars().count() > 3 || numbers.is_some_and(|n| n.is_sorted_by(|a, b| a < b)) {
+    let is_list = || separator.chars().all(|c| ", -".contains(c));
+    let goes_up = numbers.is_some_and(|n| n.is_sorted_by(|a, b| a < b));
+    let between = separator.to_ascii_lowercase().replace("dot", ".");
+    if between.chars().count() > 3 || (goes_up && is_list()) {
         return None;
     }
     // A date goes on with its time.
@@ -225,7 +229,18 @@ fn address_in(parts: &[&str], separator: &str) -> Option<Range<usize>> {
         let found = stretch(4, &|part| number(part).is_some())?;
         (separator != "." || parts[found.clone()].iter().any(is_odd)).then_some(found)
     };
-    stretch(6, &is_pair).or_else(octets)
+    // As `0a.63.02.03`; without letters they are octets or nothing.
+    let pairs = || {
+        let found = stretch(4, &is_pair)?;
+        let has_letter = |part: &&str| part.bytes().any(|b| b.is_ascii_alphabetic());
+        (separator != " " && parts[found.clone()].iter().any(has_letter)).then_some(found)
+    };
+    // As `3.0.0.0.2.0.0.0.8.b.d.0.ip6.arpa` has those of an address.
+    let digits = || stretch(8, &|part| part.len() == 1 && is_hex(part));
+    stretch(6, &is_pair)
+        .or_else(octets)
+        .or_else(pairs)
+        .or_else(digits)
 }
 
 /// Letters and digits in a row, each.
@@ -238,6 +253,8 @@ fn parts_of(text: &str) -> Vec<Range<usize>> {
             _ => parts.push(at..end),
         }
     }
+    // Where it is read out it stands between them.
+    parts.retain(|part| !text[part.clone()].eq_ignore_ascii_case("dot"));
     parts
 }
 
@@ -301,6 +318,15 @@ mod tests {
             ("0x0a.0x63.0x02.0x03", "0x0a.0x63.0x02.0x03"),
             ("012.099.002.003", "012.099.002.003"),
             ("CPUs 0,2,4 and 10, 99, 2, 3", "10, 99, 2, 3"),
+            ("10[.]20[.]30[.]40", "10[.]20[.]30[.]40"),
+            ("1\u{b7}2\u{b7}3\u{b7}4", "1\u{b7}2\u{b7}3\u{b7}4"),
+            ("10 dot 99 dot 2 dot 3", "10 dot 99 dot 2 dot 3"),
+            ("10(dot)20(dot)30(dot)40", "10(dot)20(dot)30(dot)40"),
+            ("at 0a.63.02.03!", "0a.63.02.03"),
+            (
+                "3.0.0.0.2.0.0.0.8.b.d.0.ip6.arpa",
+                "3.0.0.0.2.0.0.0.8.b.d.0",
+            ),
         ] {
             assert_eq!(found(text), [address], "{text}");
         }

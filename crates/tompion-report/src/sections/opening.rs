@@ -1,6 +1,8 @@
 //! What a report opens with: the verdict, or what was measured where nothing slept and
 //! there is none; then what must not be overlooked, and the figures people ask for first.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 use tompion_model::{AT_REST, RunRecord, Status, factor};
 
@@ -69,16 +71,17 @@ fn answer(data: &ReportData) -> (Vec<String>, Option<String>) {
 /// A sentence for each probe and load.
 fn measured(data: &ReportData) -> Vec<String> {
     let loads = all_loads(data);
+    let mut groups: HashMap<(&str, &str), Vec<Shown<'_>>> = HashMap::new();
+    for shown in data.shown() {
+        let f = &shown.cell.factors;
+        let group = (f.level(factor::PROBE), f.level(factor::LOAD));
+        groups.entry(group).or_default().push(shown);
+    }
     let mut sentences = Vec::new();
     for probe in SECTIONS.iter().filter_map(|s| s.probe) {
         for load in &loads {
-            let of_probe = |s: &Shown<'_>| s.cell.factors.level(factor::PROBE) == probe.words.name;
-            let cells: Vec<Shown<'_>> = data
-                .shown()
-                .filter(of_probe)
-                .filter(|s| s.cell.factors.level(factor::LOAD) == *load)
-                .collect();
-            let outcome = (probe.outcome)(data, &cells, load);
+            let cells = groups.get(&(probe.words.name, *load));
+            let outcome = (probe.outcome)(data, cells.map_or(&[], Vec::as_slice), load);
             sentences.extend(outcome.map(|s| format!("{} {s}", under(load))));
         }
     }
@@ -168,14 +171,17 @@ fn samples(data: &ReportData) -> Tile {
     }
 }
 
+/// The answer in one line, for machines.
+pub(crate) fn headline(data: &ReportData) -> String {
+    let (answer, without_verdict) = answer(data);
+    let sentences: Vec<String> = answer.into_iter().chain(without_verdict).collect();
+    sentences.join(" ")
+}
+
 fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
     let record = data.record();
     let header = &record.header;
     let notes: Vec<&String> = record.notes.iter().map(|n| &n.text).collect();
-    let (answer, without_verdict) = answer(data);
-    let sentences: Vec<String> = answer.into_iter().chain(without_verdict).collect();
-    let mut assessment = json!(data.assessment());
-    assessment["headline"] = json!(sentences.join(" "));
     let all = [
         ("status", json!(record.status)),
         ("complete", json!(record.status == Status::Complete)),
@@ -186,7 +192,6 @@ fn keys(data: &ReportData, keys: &mut Map<String, Value>) {
         ("design", json!(header.design)),
         ("trials", json!(record.trials.len())),
         ("notes", json!(notes)),
-        ("assessment", assessment),
     ];
     keys.extend(all.map(|(key, value)| (key.to_owned(), value)));
 }

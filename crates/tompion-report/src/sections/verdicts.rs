@@ -49,7 +49,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     ];
     let lines: Vec<String> = match verdicts::by_place(profiles) {
         Some(found) => {
-            blocks.push(Content::Table(by_place(&found, missed)).on(screen(Media::ALL)));
+            blocks.push(Content::Table(by_place(profiles, &found, missed)).on(screen(Media::ALL)));
             let each = Content::fold(
                 "Each by itself: requirements, methods, figures",
                 false,
@@ -93,9 +93,21 @@ pub(super) fn missed_any(s: &Shown<'_>) -> bool {
     s.cell.missed_periods.is_some_and(|n| n > 0) && s.view.filled.is_some()
 }
 
+/// Empty places that a table of verdicts may have, whatever it holds.
+const EMPTY: usize = 4096;
+/// And for each verdict.
+const EMPTY_EACH: usize = 8;
+
+/// Whether verdicts under so many loads stand in a table: not where nearly all of its places would be
+/// empty, since they take memory as well. What each use comes to over its loads is told all the same.
+fn is_mostly_judged(profiles: &[ProfileVerdict], loads: usize) -> bool {
+    let judged: usize = profiles.iter().map(|p| p.by_load.len()).sum();
+    profiles.len().saturating_mul(loads) <= EMPTY + EMPTY_EACH * judged
+}
+
 /// A row for each use, a column for each platform or placement; under several loads these
 /// rows for each of them.
-fn by_place(found: &ByPlace<'_>, missed: bool) -> Table {
+fn by_place(profiles: &[ProfileVerdict], found: &ByPlace<'_>, missed: bool) -> Table {
     let several = found.loads.len() > 1;
     let mut rows = Vec::new();
     let label = |of_use: &OfUse<'_>| of_use.first().title.clone();
@@ -106,13 +118,17 @@ fn by_place(found: &ByPlace<'_>, missed: bool) -> Table {
             Row::new(label(of_use), overall.collect())
         }));
     }
-    for load in &found.loads {
+    let loads = match is_mostly_judged(profiles, found.loads.len()) {
+        true => &found.loads[..],
+        false => &[],
+    };
+    for load in loads {
         if several {
             rows.push(Row::heading(load_title(load)));
         }
         rows.extend(found.uses.iter().map(|of_use| {
             let judged = of_use.at.iter().map(|p| {
-                let found = p.and_then(|p| Some((p, p.by_load.iter().find(|v| v.load == *load)?)));
+                let found = p.and_then(|p| Some((p, p.under(load)?)));
                 found.map_or(Entry::None, |(p, v)| {
                     judgement(v, p.missed_filled && missed)
                 })
@@ -131,7 +147,10 @@ fn by_place(found: &ByPlace<'_>, missed: bool) -> Table {
 
 /// A row for each verdict, a column for each load.
 fn by_load(profiles: &[ProfileVerdict], missed: bool) -> Table {
-    let loads = verdicts::loads(profiles);
+    let mut loads = verdicts::loads(profiles);
+    if !is_mostly_judged(profiles, loads.len()) {
+        loads.clear();
+    }
     let mut columns = vec![
         Column::words("Requirement").on(Media::TEXT),
         Column::words("Overall"),

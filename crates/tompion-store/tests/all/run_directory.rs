@@ -859,6 +859,37 @@ fn what_is_wrong_with_a_trial_in_the_list_is_said() {
 }
 
 #[test]
+fn files_of_trials_are_gone_through_once() {
+    // As many trials without a row as one likes, whose tables are all in one file, however its name is written.
+    let named = |other: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        save(directory.path(), 3).checkpoint().unwrap();
+        edit(directory.path(), "samples/00002.parquet", other);
+        complaint(directory.path())
+    };
+    for (other, want) in [
+        (
+            "samples/00000.parquet",
+            "samples/00000.parquet is another table's",
+        ),
+        (
+            "samples/./00000.parquet",
+            "is no file of the run's directory",
+        ),
+        (
+            "samples//00000.parquet",
+            "is no file of the run's directory",
+        ),
+    ] {
+        let told = named(other);
+        assert!(
+            told.contains("trial 2 is listed wrongly: ") && told.contains(want),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn damage_is_said_before_what_may_come_of_it() {
     let directory = finished();
     let path = directory.path().join("run.json");
@@ -1000,7 +1031,13 @@ fn a_hole_of_a_gigabyte_in_place_of_run_json_takes_no_memory() {
     let directory = tempfile::tempdir().unwrap();
     let file = fs::File::create(directory.path().join("run.json")).unwrap();
     file.set_len(1 << 30).unwrap();
-    // The whole of it, read as text, would be no JSON.
+    let text = complaint(directory.path());
+    assert!(
+        text.contains("1073741824 bytes; the description of a run has at most"),
+        "{text}"
+    );
+    // As long as one may be it would be no JSON, read as text.
+    file.set_len(1 << 25).unwrap();
     let text = complaint(directory.path());
     assert!(text.contains("run.json: not text"), "{text}");
 }

@@ -1,5 +1,7 @@
 //! What to do about other programs that take the CPU.
 
+use std::collections::HashSet;
+
 use tompion_assess::blame::Culprit;
 
 use super::{Kind, Mends, Shown, Step, places};
@@ -8,11 +10,11 @@ use crate::data::ReportData;
 pub(super) static ENTRY: Kind = Kind { steps };
 
 fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
-    let mut names: Vec<&str> = Vec::new();
+    let (mut names, mut known): (Vec<&str>, HashSet<&str>) = Default::default();
     for culprit in shown.iter().flat_map(|s| &s.culprits) {
         if let Culprit::Programs(found) = culprit {
             for name in found {
-                if !names.contains(&name.as_str()) {
+                if known.insert(name) {
                     names.push(name);
                 }
             }
