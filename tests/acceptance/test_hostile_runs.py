@@ -111,6 +111,7 @@ def test_nothing_that_is_shown_controls_a_terminal(run):
         rename(f"host{ESCAPES}\n")(record)
         record["command_line"] = ["tompion", f"check{ESCAPES}", "a\nb"]
         record["notes"].append({"kind": "machine", "text": f"note{ESCAPES}\u202egnp.exe"})
+        record["notes"].append({"kind": "machine", "text": "pay\u200bpal\ufeff, \u2066x\u2069, @team, www.x.example, http://x.example"})
 
     rewrite(run, change)
     shown = [
@@ -121,9 +122,13 @@ def test_nothing_that_is_shown_controls_a_terminal(run):
     rewrite(other, lambda record: record.pop("run_id"))
     shown.append(tompion("compare", run, other, "--json", check=0).stdout)
     for text in shown:
-        assert not set(text) & {"\x1b", "\x07", "\u202e", "\x9b"}
-        assert "\\u001b" not in text and "\\u202e" not in text
+        assert not set(text) & {"\x1b", "\x07", "\u202e", "\x9b", "\u200b", "\ufeff", "\u2066", "\u2069"}
+        assert "\\u001b" not in text and "\\u202e" not in text and "\\u200b" not in text
     assert any("note ]0;mine  [2J gnp.exe" in text for text in shown)
+    assert any("pay pal ,  x , @team, www.x.example, http://x.example" in text for text in shown)
+    # A ticket in which a stranger's run is told mentions nobody and links nowhere.
+    ticket = shown[2]
+    assert "pay pal ,  x , @ team, www. x.example, http: //x.example" in ticket, ticket
     # An error, too.
     done = tompion("report", run.parent / f"none{ESCAPES}", check=1)
     assert "\x1b" not in done.stderr and done.stderr.count("\n") == 1

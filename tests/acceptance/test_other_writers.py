@@ -872,7 +872,7 @@ def test_a_run_json_full_of_holes_is_refused(tmp_path):
     """Within the limit, and not a block on the disk."""
     run = write_run(tmp_path / "run", [trial(some_values(10))])
     with (run / "run.json").open("r+") as file:
-        file.truncate(1 << 30)
+        file.truncate(1 << 25)
     refused_within_limits(run, "run.json", "not text")
 
 
@@ -905,6 +905,56 @@ def test_methods_that_each_have_a_load_of_their_own_take_no_memory_of_their_prod
         assert done.returncode == 0, done.stderr
         assert memory < 256, memory
         assert "m999" in done.stdout and "cpu:threads=999" in done.stdout
+
+
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.parametrize("own", [("load",), ("load", "platform"), ("method",)], ids="-".join)
+def test_thousands_of_cells_are_reported_in_seconds(tmp_path, own):
+    """Each with levels of its own: what looks through all cells for each of them takes minutes."""
+    cells = 1500
+    sleep = FACTORS | {"method": "clock-nanosleep-abs", "target": "1ms"}
+    trials = [trial(some_values(20, seed=i), factors=sleep | {name: f"cpu:threads={i}" for name in own})
+              for i in range(cells)]
+    run = write_run(tmp_path / "run", trials)
+    for form in ("json", "html", "md", "csv", "verdict-json"):
+        before = cpu_seconds()
+        done, memory = limited("report", run, "--format", form)
+        assert done.returncode == 0, (form, done.stderr)
+        assert cpu_seconds() - before < 5, form
+        assert memory < 256, (form, memory)
+        assert len(done.stdout.encode()) < 10_000 or form != "verdict-json"
+
+
+@pytest.mark.parametrize("values", ["notes", "texts", "objects", "factors", "findings", "trials"])
+def test_a_run_json_of_very_many_values_is_refused_or_takes_little(tmp_path, values):
+    """Three bytes of JSON may take a hundred in memory, and each copy of them as much again."""
+    def many(record):
+        first = record["trials"][0]
+        if values == "notes":
+            record["notes"] = [{"kind": "a", "text": "b"}] * 500_000
+        elif values == "texts":
+            first["load"] = {"load": "cpu", "driver": "x", "cpu_time_ns": 1, "observed_ns": 1, "operations": None,
+                             "context_switches_per_second": 1.0, "interrupts_per_second": 1.0,
+                             "operation": None, "notes": ["b"] * 1_040_000}
+        elif values == "objects":
+            record["platforms"] = [{}] * 1_000_000
+        elif values == "factors":
+            first["factors"] |= {f"k{i}": "" for i in range(1_000_000)}
+        elif values == "findings":
+            first["findings"] = {"unknown": {f"k{i}": [] for i in range(1_000_000)}}
+        else:
+            record["trials"] = [first | {"id": i, "block": i} for i in range(9000)]
+
+    run = write_run(tmp_path / "run", [trial([])], finished=False)
+    change_record(run, many)
+    done, memory = limited("report", run, "--format", "json")
+    assert memory < 256, (memory, done.stderr)
+    assert (done.returncode == 0 or "values" in done.stderr or "factors" in done.stderr
+            or "another table's" in done.stderr), done.stderr
 
 
 def test_more_levels_than_anybody_compares_are_refused(tmp_path):

@@ -17,7 +17,7 @@ tompion_model::entries! {
 
 pub use self::csv::csv;
 pub use self::html::html;
-pub use self::json::{JSON_VERSION, json};
+pub use self::json::{JSON_VERSION, JsonSummary, json};
 pub use self::md::markdown;
 pub use self::verdict_json::verdict_schema;
 

@@ -51,8 +51,8 @@ pub use data::ReportData;
 pub use documents::*;
 pub use environment::environment_text;
 pub use forms::{
-    FORMS, Form, JSON_VERSION, Make, PlotError, PlotFile, Plots, csv, html, json, markdown,
-    verdict_schema,
+    FORMS, Form, JSON_VERSION, JsonSummary, Make, PlotError, PlotFile, Plots, csv, html, json,
+    markdown, verdict_schema,
 };
 pub use interval_log::{IntervalLogError, interval_log};
 pub use redact::{Vocabulary, redacted};

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use tompion_assess::parts::{Seen, parts};
-use tompion_assess::verdict::{Outcome, lateness};
-use tompion_model::Status;
+use tompion_assess::verdict::{Lateness, LatenessRow, LoadVerdict, Outcome, lateness};
+use tompion_model::{Status, shortened_to};
 
 use super::{Form, Make};
 use crate::answer;
@@ -14,10 +14,7 @@ use crate::figures::plain;
 pub(super) static ENTRY: Form = Form {
     name: "verdict-json",
     about: "The answer alone, machine-readable, in less than 10 kB",
-    make: Make::Text(|data| {
-        let text = serde_json::to_string_pretty(&VerdictJson::of(data));
-        text.expect("plain data") + "\n"
-    }),
+    make: Make::Text(|data| VerdictJson::of(data).text()),
 };
 
 /// Version of the form; raised when a reader of the old form would misread the new one.
@@ -25,6 +22,19 @@ const VERSION: u64 = 1;
 
 /// The most uses that are listed; those of a lab with many platforms are in `json`.
 const MOST_USES: usize = 40;
+
+/// The same of loads under each.
+const MOST_LOADS: usize = 16;
+
+/// The same of ways to sleep.
+const MOST_ROWS: usize = 16;
+
+/// Bytes that it has less than, whatever is called how: so much the help promises.
+const MOST_BYTES: usize = 10_000;
+
+/// Characters of a name, and of a sentence, at most: names of loads and platforms may have a thousand.
+const NAME: usize = 64;
+const SENTENCE: usize = 400;
 
 /// The JSON Schema of the form; checked in as `schema/verdict.schema.json`.
 pub fn verdict_schema() -> String {
@@ -60,6 +70,8 @@ struct VerdictJson {
     uses: Vec<UseJson>,
     /// How many more uses there are.
     uses_left_out: usize,
+    /// How many loads more there are: of each use its worst are listed.
+    loads_left_out: usize,
     /// How late sleeps are; absent where none has a period.
     lateness: Option<LatenessJson>,
 }
@@ -152,6 +164,14 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
+fn name(text: &str) -> String {
+    shortened_to(text, NAME)
+}
+
+fn sentence(text: &str) -> String {
+    shortened_to(text, SENTENCE)
+}
+
 impl VerdictJson {
     fn of(data: &ReportData) -> Self {
         let record = data.record();
@@ -161,66 +181,159 @@ impl VerdictJson {
         let parts = seen.iter().flat_map(parts).map(|part| PartJson {
             name: part.name,
             state: part.state.word().to_lowercase(),
-            sentence: plain(&part.sentence),
+            sentence: shortened_to(&plain(&part.sentence), 2 * NAME),
         });
         let all = &data.assessment().profiles;
         let uses = all.iter().take(MOST_USES).map(|p| UseJson {
-            name: p.name.clone(),
-            place: Some(p.place().trim().to_owned()).filter(|place| !place.is_empty()),
+            name: name(&p.name),
+            place: Some(name(p.place().trim())).filter(|place| !place.is_empty()),
             outcome: word(p.outcome),
             as_it_is: word(p.as_it_is),
-            by_load: p
-                .by_load
-                .iter()
-                .map(|l| UnderJson {
-                    load: l.load.clone(),
-                    outcome: word(l.outcome),
-                    remedy: l
-                        .remedy
-                        .as_ref()
-                        .filter(|_| l.outcome == Outcome::WithRemedy)
-                        .map(|r| r.name.clone()),
-                    quantile: l.quantile,
-                    late_ns: l.estimate_ns,
-                    limit_ns: l.limit_ns,
-                    samples: l.samples,
-                    watched_ns: l.passed_over().map(|(ns, _)| ns),
-                    watched_samples: l.passed_over().map(|(_, samples)| samples),
-                })
+            by_load: worst(&p.by_load, MOST_LOADS)
+                .into_iter()
+                .map(UnderJson::of)
                 .collect(),
         });
         let lateness = lateness(data.cells()).filter(|_| record.platforms.is_empty());
+        let of_lateness = lateness.as_ref().map(|found| found.loads.len());
+        let loads = all.iter().map(|p| p.by_load.len()).chain(of_lateness).max();
         Self {
             kind: "tompion-verdict",
             schema_version: VERSION,
-            run_id: record.run_id.clone(),
-            tool: header.tool.clone(),
-            started_at: header.started_at.clone(),
+            run_id: record.run_id.as_deref().map(name),
+            tool: name(&header.tool),
+            started_at: name(&header.started_at),
             complete: record.status == Status::Complete,
             trusted,
-            why,
-            cause: answer::cause(data),
+            why: sentence(&why),
+            cause: sentence(&answer::cause(data)),
             parts: parts.collect(),
             uses: uses.collect(),
             uses_left_out: all.len().saturating_sub(MOST_USES),
-            lateness: lateness.map(|found| LatenessJson {
-                period_ns: found.period_ns,
-                quantile: found.quantile,
-                loads: found.loads,
-                rows: found
-                    .rows
-                    .into_iter()
-                    .map(|row| LateJson {
-                        name: row.name,
-                        late_ns: row.by_load.iter().map(|u| u.as_ref()?.late_ns).collect(),
-                        helps: row
-                            .by_load
-                            .iter()
-                            .map(|u| u.is_some_and(|u| u.helps))
-                            .collect(),
-                    })
-                    .collect(),
-            }),
+            loads_left_out: loads.unwrap_or(0).saturating_sub(MOST_LOADS),
+            lateness: lateness.map(LatenessJson::of),
+        }
+    }
+
+    /// As much as there is room for: without line breaks where it needs them, then with fewer loads,
+    /// whose worst is told by the use, then with fewer uses.
+    fn text(mut self) -> String {
+        let pretty = serde_json::to_string_pretty(&self).expect("plain data");
+        if pretty.len() + 1 < MOST_BYTES {
+            return pretty + "\n";
+        }
+        loop {
+            let text = serde_json::to_string(&self).expect("plain data");
+            let fewer =
+                text.len() + 1 >= MOST_BYTES && (self.without_a_load() || self.without_a_use());
+            if !fewer {
+                return text + "\n";
+            }
+        }
+    }
+
+    /// The same with one load less under the uses with the most; whether there was one.
+    fn without_a_load(&mut self) -> bool {
+        let of_uses = self.uses.iter().map(|u| u.by_load.len());
+        let of_lateness = self.lateness.iter().map(|l| l.loads.len());
+        let most = of_uses.chain(of_lateness).max().unwrap_or(0);
+        if most <= 1 {
+            return false;
+        }
+        for of_use in &mut self.uses {
+            of_use.keep(most - 1);
+        }
+        if let Some(lateness) = &mut self.lateness {
+            lateness.keep(most - 1);
+        }
+        self.loads_left_out += 1;
+        true
+    }
+
+    /// The same with one use less; whether there was one.
+    fn without_a_use(&mut self) -> bool {
+        let is_one = self.uses.pop().is_some();
+        self.uses_left_out += usize::from(is_one);
+        is_one
+    }
+}
+
+/// The worst of some verdicts, in their order.
+fn worst(all: &[LoadVerdict], most: usize) -> Vec<&LoadVerdict> {
+    let mut by_outcome: Vec<usize> = (0..all.len()).collect();
+    by_outcome.sort_by_key(|i| std::cmp::Reverse(all[*i].outcome));
+    by_outcome.truncate(most);
+    by_outcome.sort_unstable();
+    by_outcome.into_iter().map(|i| &all[i]).collect()
+}
+
+impl UseJson {
+    /// The same with the worst of so many loads.
+    fn keep(&mut self, most: usize) {
+        while self.by_load.len() > most {
+            let least =
+                |(i, under): &(usize, &UnderJson)| (rank(under.outcome), std::cmp::Reverse(*i));
+            let least = self.by_load.iter().enumerate().min_by_key(least);
+            let at = least.map_or(0, |(i, _)| i);
+            self.by_load.remove(at);
         }
     }
 }
+
+/// The place of an outcome by its word, the better first.
+fn rank(outcome: &str) -> Option<usize> {
+    Outcome::ALL.iter().position(|o| word(*o) == outcome)
+}
+
+impl UnderJson {
+    fn of(l: &LoadVerdict) -> Self {
+        let remedy = l.remedy.as_ref();
+        Self {
+            load: name(&l.load),
+            outcome: word(l.outcome),
+            remedy: remedy
+                .filter(|_| l.outcome == Outcome::WithRemedy)
+                .map(|r| r.name.clone()),
+            quantile: l.quantile,
+            late_ns: l.estimate_ns,
+            limit_ns: l.limit_ns,
+            samples: l.samples,
+            watched_ns: l.passed_over().map(|(ns, _)| ns),
+            watched_samples: l.passed_over().map(|(_, samples)| samples),
+        }
+    }
+}
+
+impl LatenessJson {
+    fn of(found: Lateness) -> Self {
+        let row = |row: LatenessRow| LateJson {
+            name: row.name,
+            late_ns: row.by_load.iter().map(|u| u.as_ref()?.late_ns).collect(),
+            helps: row
+                .by_load
+                .iter()
+                .map(|u| u.is_some_and(|u| u.helps))
+                .collect(),
+        };
+        let mut all = Self {
+            period_ns: found.period_ns,
+            quantile: found.quantile,
+            loads: found.loads.iter().map(|load| name(load)).collect(),
+            rows: found.rows.into_iter().take(MOST_ROWS).map(row).collect(),
+        };
+        all.keep(MOST_LOADS);
+        all
+    }
+
+    /// The same with the first loads.
+    fn keep(&mut self, most: usize) {
+        self.loads.truncate(most);
+        for row in &mut self.rows {
+            row.late_ns.truncate(most);
+            row.helps.truncate(most);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

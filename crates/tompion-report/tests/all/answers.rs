@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tompion_assess::verdict::{Assessment, Outcome, ProfileVerdict};
 use tompion_cause::Cause;
 use tompion_model::{ClockReading, Factors, Status, Synchronisation, factor};
-use tompion_report::{ReportData, html, json, terminal};
+use tompion_report::{JsonSummary, ReportData, html, json, terminal};
 use tompion_store::{Run, RunWriter};
 
 fn report(trials: &[Trial]) -> ReportData {
@@ -41,6 +41,9 @@ fn this_machine_stands_among_the_published_ones() {
     trials.extend(blocks(key("read-cost", "std-instant", "idle"), &[30_000]));
     let report = report(&trials);
     let value = json(&report);
+    // What is written has the order of the values.
+    let written = serde_json::to_string_pretty(&JsonSummary::of(&report)).unwrap();
+    assert_eq!(written, format!("{value:#}"));
     let panels = value["among_published"]["panels"].as_array().unwrap();
     assert_eq!(panels.len(), 2, "{panels:?}");
     let tsc = &panels[0]["rungs"];

@@ -243,7 +243,7 @@ fn told(
         (_, None) => Ok(()),
     };
     if output.json {
-        print_json(&tompion_report::json(&data))?;
+        print_json(&tompion_report::JsonSummary::of(&data))?;
     } else if !output.quiet {
         let mut text = match shape {
             Shape::Screen => screen(&data),
