@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use tompion_load::read_key;
 use tompion_model::format_ns;
+use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
-use tompion_packets::{Family, Measured, Progress, Protocol, Summary, Wanted, measure, resolve};
+use tompion_packets::{Family, Measured, Progress, Protocol, Settings, Summary, measure, resolve};
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
 
@@ -17,13 +18,16 @@ use crate::{exit, output, stop};
 
 /// Carries out the command.
 pub fn ping(options: &PingOptions) -> exit::Result {
-    let wanted = wanted(options)?;
+    let settings = settings(options)?;
+    // Until it ends, however that comes about; a process that is killed leaves the device stamping.
+    let device = options.hardware_stamps.as_deref();
+    let _stamping = device.map(HardwareStamps::begin).transpose()?;
     let stopped = Stop::new()?;
     let wake = stopped.clone();
     let interrupted = stop::on_signals_call(move || wake.set())?;
     let is_shown = !options.output.json && !options.output.quiet;
     let mut shown = Shown::default();
-    let (measured, _) = measure(&wanted, &stopped, &mut |progress| {
+    let (measured, _) = measure(&settings, &stopped, &mut |progress| {
         if is_shown {
             shown.rows(progress);
         }
@@ -32,12 +36,12 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         shown.rest(&measured.packets);
     }
     let is_interrupted = interrupted.load(std::sync::atomic::Ordering::Relaxed);
-    let held = measured.require(&wanted);
+    let held = measured.require(&settings);
     if measured.tally.sent == 0 || measured.packets.probes().all(|p| p.arrival.is_none()) {
         held?;
         return Ok(exit::INTERRUPTED);
     }
-    tell(options, &wanted, &measured)?;
+    tell(options, &settings, &measured)?;
     if is_interrupted {
         return Ok(exit::INTERRUPTED);
     }
@@ -46,7 +50,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
 }
 
 /// The settings of the measurement.
-fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
+fn settings(options: &PingOptions) -> anyhow::Result<Settings> {
     let family = match (options.ipv4, options.ipv6) {
         (true, _) => Some(Family::V4),
         (_, true) => Some(Family::V6),
@@ -75,7 +79,7 @@ fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
         },
         false => Schedule::Periodic { interval },
     };
-    Ok(Wanted {
+    Ok(Settings {
         schedule,
         count,
         bytes: size,
@@ -88,7 +92,8 @@ fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
         // Its six bits stand above the two of ECN.
         tos: options.dscp.map(|dscp| dscp << 2),
         kernel_stamps: !options.user_stamps,
-        ..Wanted::new(SocketAddr::new(address, port), protocol)
+        hardware: options.hardware_stamps.is_some(),
+        ..Settings::new(SocketAddr::new(address, port), protocol)
     })
 }
 
@@ -196,20 +201,20 @@ struct Told<'a> {
     summary: Summary,
 }
 
-fn tell(options: &PingOptions, wanted: &Wanted, measured: &Measured) -> anyhow::Result<()> {
+fn tell(options: &PingOptions, settings: &Settings, measured: &Measured) -> anyhow::Result<()> {
     if options.output.quiet {
         return Ok(());
     }
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let told = Told {
         host: &options.host,
-        to: wanted.to,
-        protocol: match wanted.protocol {
+        to: settings.to,
+        protocol: match settings.protocol {
             Protocol::Stamp => "stamp",
             Protocol::Icmp => "icmp",
         },
-        interval_ns: ns(wanted.schedule.interval()),
-        timeout_ns: ns(wanted.timeout),
+        interval_ns: ns(settings.schedule.interval()),
+        timeout_ns: ns(settings.timeout),
         bytes: measured.packets.probe(0).map_or(0, |p| p.bytes),
         transmit_stamps: match measured.capability.transmit {
             TransmitStamps::Kernel => "kernel",
@@ -227,11 +232,11 @@ fn tell(options: &PingOptions, wanted: &Wanted, measured: &Measured) -> anyhow::
     }
     let mut text = format!(
         "\n{} by {}, {} bytes each {}\n\n{}",
-        match wanted.protocol {
-            Protocol::Stamp => wanted.to.to_string(),
-            Protocol::Icmp => wanted.to.ip().to_string(),
+        match settings.protocol {
+            Protocol::Stamp => settings.to.to_string(),
+            Protocol::Icmp => settings.to.ip().to_string(),
         },
-        match wanted.protocol {
+        match settings.protocol {
             Protocol::Stamp => "STAMP",
             Protocol::Icmp => "ICMP echo",
         },
