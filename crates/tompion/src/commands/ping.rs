@@ -119,7 +119,7 @@ fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
         timeout: options.timeout,
         key,
         format: format_of(options.format),
-        clock: clock(),
+        clock: tompion_host::clock_error(),
         policy: options.policy,
         ttl: options.ttl,
         // Its six bits stand above the two of ECN.
@@ -134,17 +134,6 @@ pub(super) fn format_of(format: StampFormat) -> TimeFormat {
     match format {
         StampFormat::Ntp => TimeFormat::Ntp,
         StampFormat::Ptp => TimeFormat::Ptp,
-    }
-}
-
-/// Whether this machine's clock is in step with UTC, and its error in nanoseconds.
-pub(super) fn clock() -> (bool, u64) {
-    match tompion_host::synchronisation() {
-        Some(state) if state.synchronised => (
-            true,
-            u64::try_from(state.maximum_error_ns).unwrap_or(u64::MAX),
-        ),
-        _ => (false, 500_000_000),
     }
 }
 
