@@ -227,6 +227,8 @@ CONCURRENT = {
     "test_answer_of_labs": "all",
     # Planted effects, and what is said of bad input.
     "test_packets": ["one_line", "is_named", "were_planted", "hours_off", "beside_rubbish"],
+    # Counts of packets, devices that go away, and what is said of bad input.
+    "test_taps": "all",
     "test_completions": ["names", "offers", "takes_no_name", "real"],
     # A planted shift of some milliseconds, and what is said of runs whatever they measured.
     "test_compare": "all",

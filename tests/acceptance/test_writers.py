@@ -252,6 +252,10 @@ WRITES = {
         STREAM,
         lambda place, at: [TOMPION, "testbed", "--quiet", "--truth", at, "--", "true"],
     ),
+    "tap --write": (
+        FILE,
+        lambda place, at: [TOMPION, "tap", "--device", "lo", "--duration", "50ms", "--quiet", "--write", at],
+    ),
     "load --dir": (LOADS, lambda place, at: [TOMPION, "load", "io", "--for", "100ms", "--quiet", "--dir", at]),
     "check --load-dir": (LOADS, load_dir(*QUICK_CHECK)),
     "measure wake-up --load-dir": (LOADS, load_dir("measure", "wake-up", "--methods", "usleep", "--targets", "1ms")),
@@ -524,5 +528,5 @@ def missing(kind, what, place, output):
         return "the pipe was replaced"
     if what.startswith("link") and not place.at.is_symlink():
         return "the link was replaced"
-    text = output.read_text()
-    return None if len(text) > 100 and "old" != text[:3] else f"{text[:100]!r}"
+    content = output.read_bytes()
+    return None if len(content) > 100 and content[:3] != b"old" else f"{content[:100]!r}"

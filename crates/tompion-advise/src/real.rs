@@ -91,7 +91,7 @@ impl RealBench {
         thread.run(setup.thread, measure).map_err(|e| match e {
             Error::System { .. } => BenchError::Refused(e.to_string()),
             Error::Stopped => BenchError::Stopped,
-            Error::Panicked => BenchError::Failed(e.to_string()),
+            Error::Measuring(_) | Error::Panicked => BenchError::Failed(e.to_string()),
         })
     }
 

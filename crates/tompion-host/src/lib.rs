@@ -76,6 +76,19 @@ pub fn synchronisation() -> Option<Synchronisation> {
     sys::adjtimex().as_ref().map(synchronisation::decode)
 }
 
+/// Whether the kernel's clock follows UTC by what it says, and its largest error then, in
+/// nanoseconds; half a second where nobody keeps it or it may not be asked.
+pub fn clock_error() -> (bool, u64) {
+    const UNKNOWN_NS: u64 = 500_000_000;
+    match synchronisation() {
+        Some(state) if state.synchronised => {
+            let error = u64::try_from(state.maximum_error_ns);
+            (true, error.unwrap_or(u64::MAX))
+        }
+        _ => (false, UNKNOWN_NS),
+    }
+}
+
 /// The control group whose CPU quota this process feels, where the files under
 /// `root` show one.
 pub fn quota_group(root: &Root) -> Option<QuotaGroup> {

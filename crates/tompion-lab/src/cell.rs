@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tompion_load::LoadSpec;
+use tompion_model::Factors;
 use tompion_platforms::signs;
 use tompion_run::{Destination, Machine, Session, SessionSettings, session};
 
@@ -130,8 +131,8 @@ impl CellJob {
             let before = left.cells.len();
             session.execute(&left, &stop, |_| ())?;
             let done = &session.writer().record().trials;
-            left.cells
-                .retain(|cell| done.iter().all(|trial| trial.factors != cell.factors));
+            let is_there = |key: &Factors| done.iter().any(|trial| trial.factors == *key);
+            left.cells.retain(|cell| !cell.keys().iter().all(is_there));
             if left.cells.is_empty() {
                 break;
             }
@@ -139,7 +140,7 @@ impl CellJob {
             longer = if left.cells.len() < before {
                 1
             } else {
-                2 * longer
+                u32::saturating_mul(2, longer)
             };
             let share = left.cells.len() as f64 / cells as f64;
             let share = (share * f64::from(longer)).min(1.0);

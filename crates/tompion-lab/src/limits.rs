@@ -4,7 +4,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tompion_model::{Factors, Note, Trial, TrialData, factor, shortened, stall_parts, table};
+use tompion_model::{
+    Factors, Note, SideTable, Trial, TrialData, factor, shortened, stall_parts, table,
+};
+use tompion_path::stamps::{Packets, recorded};
 use tompion_store::{RUN_FILE, Share};
 
 /// Bytes of `run.json`, beside those for each trial. Honest ones have some 10,000; a reader may
@@ -117,30 +120,33 @@ pub(crate) fn check_values(values: u64) -> Result<(), String> {
     }
 }
 
-/// Refuses stalls in other columns than ours: in the lab's run they could not stand beside those
-/// of other cells.
+/// Refuses stalls and packets in other columns than ours: in the lab's run they could not stand
+/// beside those of other cells.
 pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
-    let Some(parts) = data.tables.get(stall_parts::NAME) else {
-        return Ok(());
-    };
-    let ours = stall_parts::table(&[]);
-    let names = |t: &tompion_model::SideTable| -> Vec<String> {
-        t.columns().iter().map(|c| c.name.clone()).collect()
-    };
-    let is_ours = names(parts) == names(&ours) && stall_parts::of_table(parts).is_ok();
-    match is_ours {
-        true => Ok(()),
-        false => Err(format!(
-            "its table `{}` has other columns than ours",
-            stall_parts::NAME
-        )),
+    let names =
+        |t: &SideTable| -> Vec<String> { t.columns().iter().map(|c| c.name.clone()).collect() };
+    type IsRead = fn(&SideTable) -> bool;
+    let ours: [(&str, SideTable, IsRead); 2] = [
+        (stall_parts::NAME, stall_parts::table(&[]), |table| {
+            stall_parts::of_table(table).is_ok()
+        }),
+        (recorded::TABLE, recorded::table(&Packets::new()), |table| {
+            recorded::of_table(table).is_ok()
+        }),
+    ];
+    for (name, own, is_read) in ours {
+        let is_ours = |found: &SideTable| names(found) == names(&own) && is_read(found);
+        if !data.tables.get(name).is_none_or(is_ours) {
+            return Err(format!("its table `{name}` has other columns than ours"));
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_model::{Column, SideTable, TableRef, Values};
+    use tompion_model::{Column, TableRef, Values};
 
     fn key(method: &str) -> Factors {
         let probe = Factors::new().with(factor::PROBE, "stalls");
@@ -238,6 +244,24 @@ mod tests {
         let more = SideTable::new(columns.clone()).unwrap();
         check_tables(&with(more)).unwrap_err();
         columns.truncate(3);
+        check_tables(&with(SideTable::new(columns).unwrap())).unwrap_err();
+    }
+
+    #[test]
+    fn packets_in_other_columns_or_words_are_refused() {
+        let with = |table: SideTable| TrialData {
+            tables: [(recorded::TABLE.to_owned(), table)].into(),
+            ..TrialData::default()
+        };
+        let mut packets = Packets::new();
+        packets.push(100).unwrap();
+        let ours = recorded::table(&packets);
+        assert_eq!(check_tables(&with(ours.clone())), Ok(()));
+        let mut columns = ours.columns().to_vec();
+        columns[0].values = Values::Text(vec![Some("eaten".into())]);
+        let why = check_tables(&with(SideTable::new(columns.clone()).unwrap())).unwrap_err();
+        assert!(why.contains("`packets`"), "{why}");
+        columns.remove(0);
         check_tables(&with(SideTable::new(columns).unwrap())).unwrap_err();
     }
 }

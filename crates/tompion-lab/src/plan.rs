@@ -17,6 +17,7 @@ use tompion_load::LoadSpec;
 use tompion_model::{AT_REST, Factors, factor};
 use tompion_platforms::keys::{Mistake, Source, Table, lines};
 use tompion_platforms::{PlatformPlan, read_platforms};
+use tompion_run::PlannedCell;
 
 pub use placements::{GuestPlan, Pinning, PlacementPlan, Role};
 pub use probes::ProbePlan;
@@ -144,7 +145,7 @@ impl LabPlan {
     pub fn keys(&self, load: usize, probe: usize) -> Vec<Factors> {
         let plan = self.probes[probe].plan(&self.loads[load], 0);
         let cells = plan.map(|plan| plan.cells).unwrap_or_default();
-        cells.into_iter().map(|cell| cell.factors).collect()
+        cells.iter().flat_map(PlannedCell::keys).collect()
     }
 
     /// How many results all replicates have together, one of each guest that measures, and how many

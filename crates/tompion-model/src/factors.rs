@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Names of the factors that Tompion itself uses; the map is open-ended.
 pub mod factor {
-    /// What is measured: `read-cost`, `wake-up`, `timer-events`, `stalls`.
+    /// What is measured: `read-cost`, `wake-up`, `timer-events`, `stalls`, ...
     pub const PROBE: &str = "probe";
     /// By which function: `usleep`, `rdtsc`, ...
     pub const METHOD: &str = "method";
@@ -22,6 +22,8 @@ pub mod factor {
     pub const FORM: &str = "form";
     /// CPU of a busy loop, where several are measured.
     pub const CPU: &str = "cpu";
+    /// From where a round trip is seen: `user`, `qdisc`, `kernel`, `hardware`.
+    pub const VANTAGE: &str = "vantage";
     /// How many threads slept at once, where several did.
     pub const COMPANY: &str = "company";
     /// What was watched beside the measurement, where that varies.

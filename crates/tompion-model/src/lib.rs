@@ -24,6 +24,7 @@ mod problem;
 mod program;
 mod quantity;
 mod recorder;
+mod round_trips;
 mod run;
 mod sample;
 mod side_table;
@@ -49,6 +50,7 @@ pub use problem::{InvalidValue, Unavailable};
 pub use program::{ProgramStall, ProgramStalls, ProgramThread};
 pub use quantity::{format_duration, format_ns, level_in_words, parse_duration_ns};
 pub use recorder::Recorder;
+pub use round_trips::{MissingStamps, RoundTrips};
 pub use run::{
     Design, Hold, HoldAttempt, PlatformRecord, RunHeader, RunRecord, SCHEMA_VERSION, Status,
     Throttling, json_schema, now_utc, utc_of_text, utc_of_unix_ns,

@@ -10,8 +10,8 @@ use crate::Block;
 
 use crate::filled::{EXACT, filled, filled_in_bins};
 use crate::{
-    CpuUse, Factors, Mark, Observation, Sample, SideTables, StallPart, Stalls, Summary, TableRefs,
-    TrialSummary, stall_parts, table,
+    CpuUse, Factors, Mark, Observation, RoundTrips, Sample, SideTables, StallPart, Stalls, Summary,
+    TableRefs, TrialSummary, stall_parts, table,
 };
 
 /// One trial as listed in `run.json` and, while it has a sample file of its own, there.
@@ -69,6 +69,9 @@ pub struct Findings {
     /// What a busy loop found and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Stalls>,
+    /// What became of the probes of round trips.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<RoundTrips>,
     /// Of probes of later versions.
     #[serde(flatten)]
     pub others: BTreeMap<String, serde_json::Value>,
@@ -77,7 +80,7 @@ pub struct Findings {
 impl Findings {
     /// Whether there is nothing but values.
     pub fn is_empty(&self) -> bool {
-        self.stalls.is_none() && self.others.is_empty()
+        self.stalls.is_none() && self.round_trips.is_none() && self.others.is_empty()
     }
 }
 
@@ -85,6 +88,15 @@ impl From<Stalls> for Findings {
     fn from(stalls: Stalls) -> Self {
         Self {
             stalls: Some(stalls),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<RoundTrips> for Findings {
+    fn from(round_trips: RoundTrips) -> Self {
+        Self {
+            round_trips: Some(round_trips),
             ..Self::default()
         }
     }

@@ -3,6 +3,7 @@
 //! Hardware stamps were written after the kernel's documentation and have not been tried on a
 //! device that has them: none of those at hand does.
 
+mod route;
 mod sys;
 
 use std::fmt;
@@ -12,6 +13,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 
 use self::sys::HardwareConfig;
 use crate::error::NetError;
+
+pub use route::towards;
 
 /// A device, as it was named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@
 mod tests;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Why a socket, a device or a tap cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,14 @@ pub enum NetError {
     NoDevice {
         /// Its name or index.
         device: String,
+    },
+    /// It is not known by which device packets leave for an address.
+    #[error("no device for packets to {to}: {source}")]
+    NoRoute {
+        /// The address asked for.
+        to: IpAddr,
+        /// The system's answer.
+        source: io::Error,
     },
     /// A device refuses what was asked of it.
     #[error("{device}: cannot {what}: {source}{}", hint(.source, "CAP_NET_ADMIN"))]

@@ -119,6 +119,10 @@ pub struct Interface {
 pub struct Packet<'a> {
     /// Where it was captured: an index into [`Reader::interfaces`].
     pub interface: usize,
+    /// How its frame begins.
+    pub link: LinkType,
+    /// How fine its stamp is.
+    pub resolution: Resolution,
     /// When, in nanoseconds since 1970.
     pub ns: i64,
     /// Which way it went, if the file says so.

@@ -191,7 +191,8 @@ impl Tap {
     /// before it returns is not seen, and nothing that the filter refuses.
     ///
     /// # Errors
-    /// Where there is no such device, rights are missing, or the kernel has no stamps for taps.
+    /// Where there is no such device, it is switched off, rights are missing, or the kernel has no
+    /// stamps for taps.
     pub fn open(options: &TapOptions) -> Result<Self, NetError> {
         let (index, name) = options.device.find()?;
         // Of no protocol, and so without frames until it is bound.
@@ -223,6 +224,13 @@ impl Tap {
             device: name.clone(),
             what: "tap it",
             source,
+        })?;
+        // That a device is switched off is told by the first call that asks.
+        let is_off = rustix::net::sockopt::socket_error(&file).unwrap_or(Ok(()));
+        is_off.map_err(|error| NetError::Device {
+            device: name.clone(),
+            what: "tap it",
+            source: error.into(),
         })?;
         Ok(Self {
             file,

@@ -224,7 +224,14 @@ impl Account {
                 self.packets.get(row, home)?.checked_sub(sent)
             };
             let is_late = took(Stamp::UserReceived).is_some_and(|ns| ns > timeout_ns);
+            let went = self.packets.get(row, Stamp::UserSent).is_some();
             match outcome {
+                // Stopped between its making and its turn.
+                Ok(Outcome::Pending) if !went => {
+                    // The row is there.
+                    let _ = self.packets.set_outcome(row, Outcome::NotSent);
+                    continue;
+                }
                 Ok(Outcome::Pending) => {}
                 Ok(Outcome::Answered) if is_late => {
                     self.late += 1;

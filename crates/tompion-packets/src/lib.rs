@@ -5,6 +5,8 @@
 //! * [`Summary`]: what that says: round trips by vantage point, what each layer adds, loss,
 //!   reordering, delay variation.
 //! * [`reflector`]: the far end, which answers STAMP.
+//! * Further vantage points: a tap beside a measurement ([`OwnTap`]), captures of taps elsewhere
+//!   ([`Tapping`]) and their stamps joined with the probes ([`join_capture`]).
 //!
 //! The packets are `tompion-stamp`'s, the sockets `tompion-net`'s, and what stamps mean is
 //! `tompion-path`'s; here they meet.
@@ -12,22 +14,30 @@
 
 mod account;
 mod at_rate;
+mod capture;
 mod error;
 mod icmp;
 mod marks;
 mod measure;
 mod one_by_one;
+mod own_tap;
 mod probing;
 pub mod reflector;
+mod sighted;
 mod speaker;
 mod stamp;
 mod summary;
+mod tapping;
 mod target;
 
 pub use account::{Errors, FarEnd, Measured, Oddities};
+pub use capture::{CaptureError, JoinedCapture, join_capture};
 pub use error::PacketError;
 pub use marks::Marks;
 pub use measure::{MOST_PROBES, Settings, measure};
+pub use own_tap::{OwnTap, OwnTapped};
 pub use probing::Progress;
+pub use sighted::Sighted;
 pub use summary::{Added, Disorder, MissingStamps, Quantiles, RoundTrip, Summary, Variation};
+pub use tapping::{CaptureEnd, Captured, Ended, KEPT_BYTES, Tapping};
 pub use target::{Family, Protocol, resolve};

@@ -3,6 +3,7 @@
 mod text;
 
 use serde::Serialize;
+use tompion_path::Way;
 use tompion_path::stamps::{
     Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv, lateness,
     layers, order, pdv, rest, round_trips, stays, vantages,
@@ -160,7 +161,7 @@ impl Summary {
     /// Of a measurement.
     pub fn of(measured: &Measured) -> Self {
         let packets = &measured.packets;
-        let name = |vantage| vantage_name(packets, vantage);
+        let name = |vantage: Vantage| vantage.name(packets);
         let loss = Loss::of(packets);
         let stays = stays(packets, StayBy::Best);
         let path = rest(packets, &stays);
@@ -236,21 +237,10 @@ fn followed_up(packets: &Packets) -> u64 {
     rows.filter(told).count() as u64
 }
 
-/// What a vantage point is called; a tap by its name.
-fn vantage_name(packets: &Packets, vantage: Vantage) -> String {
-    match vantage {
-        Vantage::Tap(tap) => {
-            let named = packets.taps().find(|(id, _)| *id == tap);
-            named.map_or_else(|| vantage.to_string(), |(_, name)| name.to_owned())
-        }
-        own => own.to_string(),
-    }
-}
-
 fn place_name(packets: &Packets, place: Stamp) -> String {
     match place {
         Stamp::Tap(tap, way) => {
-            let name = vantage_name(packets, Vantage::Tap(tap));
+            let name = Vantage::Tap(tap).name(packets);
             format!("{name}, {}", way.name())
         }
         own => own.name().to_owned(),
@@ -264,7 +254,8 @@ fn missing(packets: &Packets) -> Vec<MissingStamps> {
     let of_place = |place: Stamp| {
         let lacks = |row: &usize| {
             let outcome = packets.probe(*row).map(|p| p.outcome);
-            let counts = match place.comes_with_reply() {
+            let is_home = matches!(place, Stamp::Tap(_, Way::Homeward));
+            let counts = match place.comes_with_reply() || is_home {
                 true => outcome == Ok(Answered),
                 false => outcome.is_ok_and(|o| o != NotSent),
             };

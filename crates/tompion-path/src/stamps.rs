@@ -21,6 +21,7 @@ mod order;
 mod packets;
 mod place;
 mod probe;
+pub mod recorded;
 mod reordering;
 mod stay;
 mod values;

@@ -101,6 +101,9 @@ pub enum Error {
     /// `Limits::stop` was set while a long sleep went on; the trial is lost.
     #[error("stopped during a sleep")]
     Stopped,
+    /// What a library below says that measures.
+    #[error(transparent)]
+    Measuring(Box<dyn std::error::Error + Send + Sync>),
     /// The measuring thread panicked.
     #[error("the measuring thread panicked; this is a bug in tompion")]
     Panicked,

@@ -17,6 +17,7 @@ use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
 use crate::figures::supported;
 use crate::over_blocks::{OverBlocks, no_interval};
+use crate::packet_delay::PacketsView;
 use crate::precision::ns_within;
 use crate::series::TrialSeries;
 use crate::stalls::{Bin, StallsView, binary_bins};
@@ -84,6 +85,8 @@ pub(crate) struct CellView {
     pub stalls: Option<StallsView>,
     /// Lengths in binary bins; only for stalls.
     pub bins: Vec<Bin>,
+    /// What stamps of packets say; only for round trips.
+    pub packets: Option<PacketsView>,
 }
 
 impl CellView {
@@ -208,6 +211,7 @@ impl CellView {
                 Vec::new()
             },
             stalls,
+            packets: extra.packets,
         }
     }
 }
@@ -223,6 +227,7 @@ struct Extra {
     tail_trials: u32,
     timer: Option<TimerEvents>,
     stalls: Option<StallsView>,
+    packets: Option<PacketsView>,
     track: Track,
     largest: Largest,
 }
@@ -234,6 +239,9 @@ impl Extra {
         }
         if trial.findings.stalls.is_some() {
             self.stalls.get_or_insert_default().add(trial, data, blocks);
+        }
+        if trial.findings.round_trips.is_some() {
+            self.packets.get_or_insert_default().add(trial, data);
         }
         self.series.push(TrialSeries::of(trial, data, blocks));
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;

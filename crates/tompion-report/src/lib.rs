@@ -29,6 +29,7 @@ mod limitations;
 mod loads;
 mod over_blocks;
 mod packet_budget;
+mod packet_delay;
 mod platforms;
 mod plot;
 mod precision;

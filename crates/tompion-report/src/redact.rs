@@ -31,6 +31,7 @@ use tompion_model::{
     Environment, Note, RunRecord, TrialData, json_schema, note_kind, stall_parts, table,
     utc_of_text,
 };
+use tompion_path::stamps::recorded;
 use tompion_store::Run;
 
 use self::names::Names;
@@ -193,7 +194,13 @@ impl Redaction {
 
     fn data(&mut self, data: &mut TrialData) {
         data.tables.retain(|name, _| is_known_table(name));
-        for table in data.tables.values_mut() {
+        for (name, table) in &mut data.tables {
+            if name == recorded::TABLE {
+                // Numbers, and words that are known; of what is neither, nothing is left.
+                let packets = recorded::of_table(table).unwrap_or_default();
+                *table = recorded::table(&packets);
+                continue;
+            }
             // Of parts that are none, none is left.
             let mut parts = stall_parts::of_table(table).unwrap_or_default();
             for part in &mut parts {
@@ -208,7 +215,8 @@ impl Redaction {
 /// Whether this version knows what a table holds.
 fn is_known_table(name: &str) -> bool {
     let own = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
-    own.contains(&name) || name == stall_parts::NAME
+    let beside = [stall_parts::NAME, recorded::TABLE];
+    own.contains(&name) || beside.contains(&name)
 }
 
 /// A UUID of random numbers, in lower case: one of another kind holds a time and the address of

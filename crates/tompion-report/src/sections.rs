@@ -27,6 +27,7 @@ tompion_model::entries! {
         wake_up,
         timer_events,
         stalls,
+        packet_delay,
         others,
         changes,
         tails,

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tompion_model::{
-    CpuUse, Factors, LoadEvidence, Observation, Stalls, Throttling, TrialData, TrialDraft,
+    CpuUse, Factors, Findings, LoadEvidence, Observation, Throttling, TrialData, TrialDraft,
     utc_of_unix_ns,
 };
 use tompion_probe::timer_events::Found;
@@ -72,8 +72,8 @@ pub struct Trial {
     pub outcome: Outcome,
     /// Proof that the load ran.
     pub load: Option<LoadEvidence>,
-    /// What a busy loop found; only for stalls.
-    pub stalls: Option<Stalls>,
+    /// What the probe found beside values.
+    pub findings: Findings,
     /// What was watched beside it.
     pub observation: Option<Observation>,
     /// Who else used the CPUs meanwhile.
@@ -81,6 +81,16 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Whether it tells as much as one that was meant to be that short: a loop may have run for
+    /// hours, and probes go at times of their own. Half a trial of another kind would weigh as
+    /// much as the whole ones.
+    pub(crate) fn is_good_at_any_length(&self) -> bool {
+        let ran = self.findings.stalls.as_ref().map(|s| s.iterations > 0);
+        let asked = self.findings.round_trips.as_ref();
+        let asked = asked.map(|r| r.answered >= crate::probes::FEW);
+        ran.or(asked).unwrap_or(false)
+    }
+
     /// For the record of a run that began at `began` on the bench's clock.
     pub(crate) fn into_draft(self, block: u32, began: Duration) -> (TrialDraft, TrialData) {
         let draft = TrialDraft {
@@ -91,7 +101,7 @@ impl Trial {
             duration_ns: (self.ended - self.started).as_nanos() as u64,
             measurement: self.outcome.measurement,
             load: self.load,
-            findings: self.stalls.map(Into::into).unwrap_or_default(),
+            findings: self.findings,
             observation: self.observation,
             cpu_use: self.cpu_use,
             storage: self.outcome.storage,

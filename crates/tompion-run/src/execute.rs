@@ -310,11 +310,8 @@ impl Run<'_, '_> {
             let stopped = self.stop.load(Ordering::Relaxed);
             let trials = match trial {
                 trial if !stopped => trial?,
-                // A loop may have run for hours, and is as good as one of that length;
-                // half a trial of another kind would weigh as much as the whole ones.
                 Ok(mut trials) => {
-                    let saw = |t: &Trial| t.stalls.as_ref().is_some_and(|s| s.iterations > 0);
-                    trials.retain(saw);
+                    trials.retain(Trial::is_good_at_any_length);
                     trials
                 }
                 Err(_) => Vec::new(),

@@ -130,7 +130,11 @@ impl<'a, B: Bench> Live<'a, B> {
         for trial in trials {
             // Stopped before its first sample, it tells nothing.
             let is_empty = trial.outcome.data.samples.is_empty()
-                && trial.stalls.as_ref().is_none_or(|s| s.iterations == 0);
+                && trial
+                    .findings
+                    .stalls
+                    .as_ref()
+                    .is_none_or(|s| s.iterations == 0);
             if !is_empty {
                 look(&trial, trial.started - self.began);
                 self.keep(trial)?;
@@ -172,7 +176,7 @@ impl<'a, B: Bench> Live<'a, B> {
     }
 
     fn keep(&mut self, trial: Trial) -> Result<(), Error> {
-        if trial.stalls.is_some() || trial.outcome.storage != Storage::Complete {
+        if !trial.findings.is_empty() || trial.outcome.storage != Storage::Complete {
             return self.save(trial);
         }
         let same = |t: &Trial| t.factors == trial.factors;

@@ -2,6 +2,7 @@
 
 mod observed;
 mod since;
+mod split;
 mod stalls;
 
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tompion_load::{LoadConfig, LoadProcess, LoadSpec};
-use tompion_model::{CpuUse, Throttling, factor};
+use tompion_model::{CpuUse, Findings, Throttling, factor};
 use tompion_observe::Programs;
 use tompion_observe::events::Keeper;
 use tompion_probe::timer_events::{self, Found};
@@ -250,6 +251,7 @@ impl Bench for Machine {
             Way::OnThread(probe) => self.thread_trial(cell, probe, limits),
             Way::Loops(stalls) => self.stall_trials(cell, stalls, limits),
             Way::Sleepers(sleepers) => self.sleeper_trials(cell, sleepers, limits),
+            Way::Split(split) => self.split_trials(cell, split, limits),
         }?;
         let cpu_use = self.programs.end();
         for trial in &mut trials {
@@ -321,7 +323,7 @@ impl Machine {
             ended,
             outcome,
             load: since.evidence(&mut load.process, &mut load.turn)?,
-            stalls: None,
+            findings: Findings::default(),
             observation,
             cpu_use: None,
         }])
@@ -389,7 +391,7 @@ impl Machine {
                 ended,
                 outcome,
                 load: evidence.clone(),
-                stalls: None,
+                findings: Findings::default(),
                 observation: observations.next(),
                 cpu_use: None,
             }
@@ -443,7 +445,7 @@ impl Machine {
             ended,
             outcome: m.outcome,
             load: evidence.clone(),
-            stalls: Some(m.stalls),
+            findings: m.stalls.into(),
             observation: Some(m.observation),
             cpu_use: None,
         };

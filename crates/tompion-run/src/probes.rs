@@ -16,7 +16,9 @@ use crate::{PlannedCell, PlannedSearch};
 
 pub use context::{Context, Slack};
 pub use parameter::{Form, InPlan, Parameter, Preset};
-pub use probing::{AtOnce, FEW, Member, OnThread, Probing, Room, Stalls, Way};
+pub use probing::{
+    AtOnce, FEW, MeasureParts, Member, OnThread, Part, Probing, Room, Split, Stalls, Way,
+};
 pub use read_cost::ReadCost;
 pub use selection::{Place, Selection, Values};
 pub use timer_events::TimerEvents;
@@ -31,6 +33,7 @@ tompion_model::entries! {
         wake_up,
         timer_events,
         stalls,
+        packet_delay,
 }
 
 /// An entry in the list of probes.
@@ -58,6 +61,8 @@ pub struct Probe {
     pub has_interval_log: bool,
     /// Whether it can watch a running program instead of a loop of its own.
     pub watches_programs: bool,
+    /// The most trials into which it splits one measurement.
+    pub parts: usize,
     /// What it takes to begin, on top of the measuring time.
     pub opening: Duration,
     /// What it takes to end, on top of the measuring time.
@@ -143,6 +148,7 @@ const BASE: Probe = Probe {
     is_always_observed: false,
     has_interval_log: false,
     watches_programs: false,
+    parts: 1,
     opening: Duration::ZERO,
     closing: Duration::ZERO,
     available: |_| Ok(()),

@@ -44,7 +44,7 @@ pub use error::{Error, Result};
 pub use reader::Run;
 pub use share::Share;
 pub use user_runs::{UserRuns, bytes_of};
-pub use whole::{try_whole, write_whole};
+pub use whole::{try_whole, write_whole, write_whole_by};
 pub use writer::RunWriter;
 
 /// Name of the run's description inside its directory.

@@ -22,15 +22,27 @@ use crate::{Error, Result};
 /// # Errors
 /// Whatever the system refuses, and a pipe that nobody reads from.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
+    write_whole_by(path, |out| fill(path, out, content))
+}
+
+/// The same with content that comes bit by bit: `fill` writes it, as long as it takes, and has
+/// the file only where it succeeds.
+///
+/// # Errors
+/// As [`write_whole`], and those of `fill`.
+pub fn write_whole_by<T, E: From<Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
     match place(path).map_err(Error::io(path, "opening"))? {
         Place::File(file) => {
             let home = Directory::at(above(&file)).map_err(Error::io(path, "creating"))?;
             let name = file.file_name().unwrap_or_default();
-            home.write_as(path, name, |out| fill(path, out, content))
+            home.write_as(path, name, fill)
         }
         Place::Special => {
             let mut out = open_special(path).map_err(Error::io(path, "opening"))?;
-            fill(path, &mut out, content)
+            fill(&mut out)
         }
     }
 }
@@ -161,18 +173,19 @@ impl Directory {
     }
 
     /// Writes the file `name` of this directory, which messages call `path`.
-    fn write_as(
+    fn write_as<T, E: From<Error>>(
         &self,
         path: &Path,
         name: &OsStr,
-        fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
-    ) -> Result<()> {
+        fill: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
         let mut draft = Draft::begin(self).map_err(Error::io(path, "creating"))?;
-        {
+        let filled = {
             let mut buffered = BufWriter::new(&mut draft.file);
-            fill(&mut buffered)?;
+            let filled = fill(&mut buffered)?;
             buffered.flush().map_err(Error::io(path, "writing"))?;
-        }
+            filled
+        };
         // A run is for its user's usual readers, whatever the umask.
         fchmod(&draft.file, Mode::from_raw_mode(0o644))
             .map_err(|e| Error::io(path, "setting permissions")(e.into()))?;
@@ -180,7 +193,8 @@ impl Directory {
         draft
             .take_its_name(name)
             .map_err(Error::io(path, "renaming"))?;
-        self.sync()
+        self.sync()?;
+        Ok(filled)
     }
 }
 
@@ -230,6 +244,30 @@ mod tests {
         symlink("round", at("round")).unwrap();
         let error = put(&at("round"), "x").unwrap_err().to_string();
         assert!(error.contains("symbolic link"), "{error}");
+    }
+
+    #[test]
+    fn what_comes_bit_by_bit_is_whole_or_not_there() {
+        let d = tempfile::tempdir().unwrap();
+        let path = d.path().join("capture");
+        let failed = write_whole_by(&path, |out| {
+            out.write_all(b"half")
+                .map_err(Error::io(&path, "writing"))?;
+            Err::<(), Error>(Error::io(&path, "writing")(io::Error::other("no more")))
+        });
+        assert!(failed.is_err() && !path.exists());
+        let count = write_whole_by(&path, |out| {
+            for part in ["one ", "two"] {
+                out.write_all(part.as_bytes())
+                    .map_err(Error::io(&path, "writing"))?;
+                out.flush().map_err(Error::io(&path, "writing"))?;
+                assert!(!path.exists());
+            }
+            Ok::<_, Error>(2)
+        });
+        assert_eq!(count.unwrap(), 2);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one two");
+        assert_eq!(left(d.path()), 0);
     }
 
     #[test]

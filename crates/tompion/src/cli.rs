@@ -15,6 +15,7 @@ mod reflect;
 mod report;
 mod run;
 mod runs;
+mod tap;
 mod testbed;
 mod values;
 mod watch;
@@ -45,6 +46,7 @@ pub use reflect::ReflectOptions;
 pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use runs::RunsOptions;
+pub use tap::TapOptions;
 pub use testbed::{Bottleneck, TestbedOptions};
 pub use values::MethodName;
 pub use watch::WatchOptions;
@@ -122,6 +124,8 @@ pub enum Command {
     Ping(Box<PingOptions>),
     /// Act as the far end of round trips (STAMP)
     Reflect(ReflectOptions),
+    /// Capture test packets as they pass a network device
+    Tap(TapOptions),
     /// Run a command over a network path whose truth is known
     Testbed(TestbedOptions),
     /// Write man pages

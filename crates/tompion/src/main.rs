@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Command::Peer(peer) => commands::peer(&peer),
         Command::Ping(ping) => commands::ping(&ping),
         Command::Reflect(reflect) => commands::reflect(&reflect),
+        Command::Tap(tap) => commands::tap(&tap),
         Command::Testbed(testbed) => commands::testbed(&testbed),
         Command::Man(man) => commands::man(&man),
         Command::Completions(completions) => commands::completions(&completions),

@@ -2,17 +2,21 @@
 
 use tompion_net::frame::{Content, Frame};
 use tompion_net::pcapng::{MOST_BLOCK_BYTES, MOST_INTERFACES, MOST_NAME_BYTES, Reader};
+use tompion_packets::{Sighted, join_capture};
+use tompion_path::stamps::{Key, Packets};
 
 use crate::Target;
 use crate::one_line;
 
 pub static ENTRY: Target = Target {
     name: "pcapng",
-    about: "a capture, pcapng or pcap, and the frames in it: read, or refused in one line",
+    about: "a capture, pcapng or pcap, and the packets in it: read and joined, or refused in one line",
     parser: &[
         "tompion-net/src/pcapng.rs",
         "tompion-net/src/pcapng/read.rs",
         "tompion-net/src/frame.rs",
+        "tompion-packets/src/sighted.rs",
+        "tompion-packets/src/capture.rs",
     ],
     most_bytes: 4096,
     run,
@@ -39,7 +43,10 @@ fn run(bytes: &[u8]) {
         let (interface, captured) = (packet.interface, packet.bytes.to_vec());
         let link = reader.interfaces()[interface].link;
         match Frame::read(link, &captured) {
-            Ok(frame) => within(&frame, captured.len()),
+            Ok(frame) => {
+                within(&frame, captured.len());
+                let _ = Sighted::of(&frame);
+            }
             Err(error) => one_line(&error.to_string()),
         }
     }
@@ -49,6 +56,18 @@ fn run(bytes: &[u8]) {
         let length = interface.name.as_ref().map_or(0, String::len);
         assert!(length <= 3 * MOST_NAME_BYTES);
         assert!(interface.resolution.per_second > 0);
+    }
+    joined(bytes);
+}
+
+/// With a table of one probe.
+fn joined(bytes: &[u8]) {
+    let mut packets = Packets::new();
+    let sent = packets.push(100);
+    if sent.is_ok()
+        && let Err(error) = join_capture(&mut packets, &[Key::stamp(1, 0, 1)], "tap", bytes)
+    {
+        one_line(&error.to_string());
     }
 }
 

@@ -115,6 +115,7 @@ pub(crate) fn quantity_name(probe: &str) -> &str {
         "read-cost" => "read cost",
         "timer-events" => "lateness of timer events",
         "stalls" => "length of a loop's iteration",
+        "packet-delay" => "round trip",
         other => other,
     }
 }

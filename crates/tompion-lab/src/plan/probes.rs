@@ -80,7 +80,8 @@ impl ProbePlan {
     /// No more trials than this has it on one platform beside one load.
     pub(super) fn most_trials(&self) -> usize {
         let policies = self.policies.len().max(1);
-        self.selection.most_cells().saturating_mul(policies)
+        let cells = self.selection.most_cells().saturating_mul(policies);
+        cells.saturating_mul(self.selection.probe.parts)
     }
 
     /// What comes on top of the measuring time before it ends: the load settles, and the

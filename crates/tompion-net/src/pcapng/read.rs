@@ -311,6 +311,8 @@ impl<R: Read> Reader<R> {
         let bytes = block.data.get(..block.caplen as usize);
         Ok(Packet {
             interface,
+            link: described.link,
+            resolution: described.resolution,
             ns: ns.ok_or(ReadError::Stamp { at })?,
             direction: match flags.unwrap_or(0) & 3 {
                 1 => Some(Direction::Incoming),
@@ -368,7 +370,9 @@ impl<R: Read> Reader<R> {
         self.complete(RECORD + captured)?;
         let at = self.at;
         self.at += (RECORD + captured) as u64;
-        let resolution = self.interfaces[0].resolution;
+        let Interface {
+            resolution, link, ..
+        } = self.interfaces[0];
         let (seconds, parts) = (self.number(0), self.number(4));
         if u64::from(parts) >= resolution.per_second {
             return Err(ReadError::Stamp { at });
@@ -376,6 +380,8 @@ impl<R: Read> Reader<R> {
         let ns = resolution.ns(parts.into(), seconds.into());
         Ok(Some(Packet {
             interface: 0,
+            link,
+            resolution,
             ns: ns.ok_or(ReadError::Stamp { at })?,
             direction: None,
             length: self.number(12),

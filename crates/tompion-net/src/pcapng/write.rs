@@ -181,6 +181,14 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
+    /// Has what is in buffers written, so that whoever reads meanwhile has whole blocks.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        Ok(self.to.flush()?)
+    }
+
     /// Writes what is still in buffers, and gives the file back.
     ///
     /// # Errors

@@ -19,7 +19,14 @@ pub enum Filter {
     UdpPort(u16),
     /// ICMP and ICMPv6.
     Icmp,
+    /// What either of the two lets pass.
+    UdpPortOrIcmp(u16),
 }
+
+/// Protocols, as IANA numbers them.
+const UDP: u32 = 17;
+const ICMP: u32 = 1;
+const ICMPV6: u32 = 58;
 
 /// Instructions of linux/bpf_common.h: load into the accumulator.
 const LOAD_HALF: u16 = 0x28;
@@ -51,64 +58,65 @@ enum Step {
 /// The program for a filter that hands on `snap` bytes of each frame; none for all frames whole.
 pub fn program(filter: Filter, snap: u32) -> Vec<Instruction> {
     let mut steps = vec![];
-    match filter {
-        Filter::All => {}
-        Filter::UdpPort(port) => {
-            let is_udp = |steps: &mut Vec<Step>, at: u32, label: usize| {
-                // IPv4: the protocol, no later fragment, either port.
-                steps.push(Step::Do(LOAD_HALF, at));
-                steps.push(Step::Jump(JUMP_EQUAL, 0x0800, To::Next, To::Label(label)));
-                steps.push(Step::Do(LOAD_BYTE, at + 2 + 9));
-                steps.push(Step::Jump(JUMP_EQUAL, 17, To::Next, To::Reject));
-                steps.push(Step::Do(LOAD_HALF, at + 2 + 6));
-                steps.push(Step::Jump(JUMP_SET, 0x1fff, To::Reject, To::Next));
-                steps.push(Step::Do(LOAD_HEADER_LENGTH, at + 2));
-                for offset in [0, 2] {
-                    steps.push(Step::Do(LOAD_HALF_INDEXED, at + 2 + offset));
-                    let port = u32::from(port);
-                    steps.push(Step::Jump(JUMP_EQUAL, port, To::Accept, To::Next));
-                }
-                steps.push(Step::Do(RETURN, 0));
-                steps.push(Step::Label(label));
-            };
-            let is_udp_v6 = |steps: &mut Vec<Step>, at: u32, label: usize| {
-                steps.push(Step::Do(LOAD_HALF, at));
-                steps.push(Step::Jump(JUMP_EQUAL, 0x86dd, To::Next, To::Label(label)));
-                extensions(steps, at);
-                steps.push(Step::Jump(JUMP_EQUAL, 17, To::Next, To::Reject));
-                for offset in [0, 2] {
-                    steps.push(Step::Do(LOAD_HALF, at + 2 + 40 + offset));
-                    let port = u32::from(port);
-                    steps.push(Step::Jump(JUMP_EQUAL, port, To::Accept, To::Next));
-                }
-                steps.push(Step::Do(RETURN, 0));
-                steps.push(Step::Label(label));
-            };
-            is_udp(&mut steps, 12, 0);
-            is_udp_v6(&mut steps, 12, 1);
-            tagged(&mut steps);
-            is_udp(&mut steps, 16, 2);
-            is_udp_v6(&mut steps, 16, 3);
-        }
-        Filter::Icmp => {
-            let is_icmp = |steps: &mut Vec<Step>, at: u32, label: usize| {
-                steps.push(Step::Do(LOAD_HALF, at));
-                steps.push(Step::Jump(JUMP_EQUAL, 0x0800, To::Next, To::Label(label)));
-                steps.push(Step::Do(LOAD_BYTE, at + 2 + 9));
-                steps.push(Step::Jump(JUMP_EQUAL, 1, To::Accept, To::Reject));
-                steps.push(Step::Label(label));
-                let not_v6 = To::Label(label + 1);
-                steps.push(Step::Jump(JUMP_EQUAL, 0x86dd, To::Next, not_v6));
-                extensions(steps, at);
-                steps.push(Step::Jump(JUMP_EQUAL, 58, To::Accept, To::Reject));
-                steps.push(Step::Label(label + 1));
-            };
-            is_icmp(&mut steps, 12, 0);
-            tagged(&mut steps);
-            is_icmp(&mut steps, 16, 2);
-        }
+    let (port, icmp) = match filter {
+        Filter::All => (None, false),
+        Filter::UdpPort(port) => (Some(port), false),
+        Filter::Icmp => (None, true),
+        Filter::UdpPortOrIcmp(port) => (Some(port), true),
+    };
+    if port.is_some() || icmp {
+        is_wanted(&mut steps, 12, 0, port, icmp);
+        tagged(&mut steps);
+        is_wanted(&mut steps, 16, 2, port, icmp);
     }
     lay_out(&steps, filter == Filter::All, snap)
+}
+
+/// What has its EtherType at this place; two labels are used, and what is no IP goes on behind.
+fn is_wanted(steps: &mut Vec<Step>, at: u32, label: usize, port: Option<u16>, icmp: bool) {
+    // IPv4: the protocol, no later fragment, either port.
+    steps.push(Step::Do(LOAD_HALF, at));
+    steps.push(Step::Jump(JUMP_EQUAL, 0x0800, To::Next, To::Label(label)));
+    steps.push(Step::Do(LOAD_BYTE, at + 2 + 9));
+    of_protocols(steps, port, icmp.then_some(ICMP));
+    if let Some(port) = port {
+        steps.push(Step::Do(LOAD_HALF, at + 2 + 6));
+        steps.push(Step::Jump(JUMP_SET, 0x1fff, To::Reject, To::Next));
+        steps.push(Step::Do(LOAD_HEADER_LENGTH, at + 2));
+        for offset in [0, 2] {
+            steps.push(Step::Do(LOAD_HALF_INDEXED, at + 2 + offset));
+            steps.push(Step::Jump(JUMP_EQUAL, port.into(), To::Accept, To::Next));
+        }
+        steps.push(Step::Do(RETURN, 0));
+    }
+    steps.push(Step::Label(label));
+    let not_v6 = To::Label(label + 1);
+    steps.push(Step::Jump(JUMP_EQUAL, 0x86dd, To::Next, not_v6));
+    extensions(steps, at);
+    of_protocols(steps, port, icmp.then_some(ICMPV6));
+    if let Some(port) = port {
+        for offset in [0, 2] {
+            steps.push(Step::Do(LOAD_HALF, at + 2 + 40 + offset));
+            steps.push(Step::Jump(JUMP_EQUAL, port.into(), To::Accept, To::Next));
+        }
+        steps.push(Step::Do(RETURN, 0));
+    }
+    steps.push(Step::Label(label + 1));
+}
+
+/// Accepts this ICMP, goes on with UDP where ports are wanted, and rejects all others, by the
+/// number in the accumulator.
+fn of_protocols(steps: &mut Vec<Step>, port: Option<u16>, icmp: Option<u32>) {
+    let otherwise = match port {
+        Some(_) => To::Next,
+        None => To::Reject,
+    };
+    if let Some(icmp) = icmp {
+        steps.push(Step::Jump(JUMP_EQUAL, icmp, To::Accept, otherwise));
+    }
+    if port.is_some() {
+        steps.push(Step::Jump(JUMP_EQUAL, UDP, To::Next, To::Reject));
+    }
 }
 
 /// Leaves the next header of IPv6 in the accumulator; lets extension headers pass.

@@ -70,7 +70,7 @@ pub enum Probe {
     Stalls,
     /// What a machine or a hypervisor says of itself; no timing.
     Environment,
-    /// Delays of packets by vantage point; still to come.
+    /// `tompion measure packet-delay`.
     PacketDelay,
     /// Available bandwidth; still to come.
     AvailableBandwidth,
@@ -79,7 +79,7 @@ pub enum Probe {
 impl Probe {
     /// Whether Tompion has it.
     pub fn is_present(self) -> bool {
-        !matches!(self, Self::PacketDelay | Self::AvailableBandwidth)
+        self != Self::AvailableBandwidth
     }
 }
 

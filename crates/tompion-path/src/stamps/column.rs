@@ -29,19 +29,45 @@ pub enum Missing {
     Unknown,
 }
 
-/// All reasons; the place of one is how far its cell lies above the least number.
-const REASONS: [Missing; 10] = [
-    Missing::NotTaken,
-    Missing::Refused,
-    Missing::Overflowed,
-    Missing::TooLate,
-    Missing::Lost,
-    Missing::TapDropped,
-    Missing::NotSeen,
-    Missing::NotGiven,
-    Missing::Implausible,
-    Missing::Unknown,
+/// All reasons with their names; the place of one is how far its cell lies above the least number.
+const REASONS: [(Missing, &str); 10] = [
+    (Missing::NotTaken, "not-taken"),
+    (Missing::Refused, "refused"),
+    (Missing::Overflowed, "overflowed"),
+    (Missing::TooLate, "too-late"),
+    (Missing::Lost, "lost"),
+    (Missing::TapDropped, "tap-dropped"),
+    (Missing::NotSeen, "not-seen"),
+    (Missing::NotGiven, "not-given"),
+    (Missing::Implausible, "implausible"),
+    (Missing::Unknown, "unknown"),
 ];
+
+impl Missing {
+    /// All of them.
+    pub const ALL: [Self; 10] = {
+        let mut all = [Self::Unknown; 10];
+        let mut place = 0;
+        while place < all.len() {
+            all[place] = REASONS[place].0;
+            place += 1;
+        }
+        all
+    };
+
+    /// Its name in tables, as in JSON.
+    pub fn name(self) -> &'static str {
+        REASONS
+            .iter()
+            .find(|r| r.0 == self)
+            .map_or("unknown", |r| r.1)
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        REASONS.iter().find(|r| r.1 == name).map(|r| r.0)
+    }
+}
 
 /// Stamps lie between minus this and this, so that any two differ by less than an `i64` holds.
 const STAMP_LIMIT: i64 = 1 << 62;
@@ -128,8 +154,7 @@ impl Column {
                 Some(
                     reason
                         .and_then(|r| REASONS.get(r))
-                        .copied()
-                        .unwrap_or(Missing::Unknown),
+                        .map_or(Missing::Unknown, |r| r.0),
                 )
             }
         }
@@ -155,7 +180,7 @@ impl Column {
 fn missing(why: Missing) -> i64 {
     let place = REASONS
         .iter()
-        .position(|&r| r == why)
+        .position(|r| r.0 == why)
         .unwrap_or(REASONS.len() - 1);
     i64::MIN + place as i64
 }

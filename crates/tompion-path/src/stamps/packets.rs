@@ -22,7 +22,14 @@ pub struct Packets {
     next_arrival: u32,
     columns: Vec<Column>,
     clocks: Vec<Clock>,
-    taps: Vec<String>,
+    taps: Vec<Tap>,
+}
+
+#[derive(Clone, Debug)]
+struct Tap {
+    name: String,
+    /// Whether it is at the sender's own device.
+    is_own: bool,
 }
 
 impl Default for Packets {
@@ -260,6 +267,20 @@ impl Packets {
     /// # Errors
     /// Where the name is empty or there already, or where there are too many.
     pub fn add_tap(&mut self, name: &str, clock: Clock) -> Result<TapId, PacketsError> {
+        self.push_tap(name, clock, false)
+    }
+
+    /// A tap at the sender's own device, by the sender's clock. The kernel serves it between the
+    /// queueing discipline and the driver, so that a probe passes it before [`Stamp::Sent`], and
+    /// a reply no later than [`Stamp::Received`].
+    ///
+    /// # Errors
+    /// As [`add_tap`](Self::add_tap).
+    pub fn add_own_tap(&mut self, name: &str) -> Result<TapId, PacketsError> {
+        self.push_tap(name, Clock::SENDER, true)
+    }
+
+    fn push_tap(&mut self, name: &str, clock: Clock, is_own: bool) -> Result<TapId, PacketsError> {
         if name.is_empty() || self.tap(name).is_some() {
             return Err(PacketsError::TapName);
         }
@@ -267,7 +288,8 @@ impl Packets {
             return Err(PacketsError::TooManyTaps);
         }
         let tap = TapId::new(self.taps.len() as u8);
-        self.taps.push(name.to_owned());
+        let name = name.to_owned();
+        self.taps.push(Tap { name, is_own });
         for _ in Way::BOTH {
             self.columns.push(Column::new());
             self.clocks.push(clock);
@@ -277,14 +299,19 @@ impl Packets {
 
     /// The tap of this name.
     pub fn tap(&self, name: &str) -> Option<TapId> {
-        let place = self.taps.iter().position(|t| t == name)?;
+        let place = self.taps.iter().position(|t| t.name == name)?;
         Some(TapId::new(place as u8))
     }
 
     /// The taps with their names, nearest to the sender first.
     pub fn taps(&self) -> impl ExactSizeIterator<Item = (TapId, &str)> + DoubleEndedIterator + '_ {
         let named = self.taps.iter().enumerate();
-        named.map(|(i, name)| (TapId::new(i as u8), name.as_str()))
+        named.map(|(i, tap)| (TapId::new(i as u8), tap.name.as_str()))
+    }
+
+    /// Whether a tap is at the sender's own device; false where there is no such tap.
+    pub fn is_own(&self, tap: TapId) -> bool {
+        self.taps.get(tap.index()).is_some_and(|tap| tap.is_own)
     }
 
     /// The clock of a stamp; `None` where there is no such tap. Unless told otherwise the
@@ -306,25 +333,27 @@ impl Packets {
     /// All places in the order in which a packet passes them, out and home; without `due`,
     /// which is a wish.
     pub fn places(&self) -> Vec<Stamp> {
-        let outward = self.taps().map(|(tap, _)| Stamp::Tap(tap, Way::Outward));
-        let homeward = self
-            .taps()
-            .rev()
-            .map(|(tap, _)| Stamp::Tap(tap, Way::Homeward));
-        let out = [
-            Stamp::UserSent,
-            Stamp::Scheduled,
-            Stamp::Sent,
-            Stamp::SentHardware,
-        ];
-        let far = [Stamp::FarReceived, Stamp::FarSent, Stamp::FarSentKernel];
-        let home = [
-            Stamp::ReceivedHardware,
-            Stamp::Received,
-            Stamp::UserReceived,
-        ];
-        let places = out.into_iter().chain(outward).chain(far);
-        places.chain(homeward).chain(home).collect()
+        let taps = |is_own: bool, way: Way| {
+            let those = self
+                .taps()
+                .filter(move |(tap, _)| self.is_own(*tap) == is_own);
+            let places = those.map(move |(tap, _)| Stamp::Tap(tap, way));
+            let mut places: Vec<Stamp> = places.collect();
+            if way == Way::Homeward {
+                places.reverse();
+            }
+            places
+        };
+        let mut places = vec![Stamp::UserSent, Stamp::Scheduled];
+        places.extend(taps(true, Way::Outward));
+        places.extend([Stamp::Sent, Stamp::SentHardware]);
+        places.extend(taps(false, Way::Outward));
+        places.extend([Stamp::FarReceived, Stamp::FarSent, Stamp::FarSentKernel]);
+        places.extend(taps(false, Way::Homeward));
+        places.push(Stamp::ReceivedHardware);
+        places.extend(taps(true, Way::Homeward));
+        places.extend([Stamp::Received, Stamp::UserReceived]);
+        places
     }
 
     fn row(&self, probe: usize) -> Result<(), PacketsError> {

@@ -46,6 +46,17 @@ impl Vantage {
     }
 }
 
+impl Vantage {
+    /// What it is called in a table: a tap by its name.
+    pub fn name(self, packets: &Packets) -> String {
+        let named = match self {
+            Self::Tap(tap) => packets.taps().find(|(id, _)| *id == tap),
+            _ => None,
+        };
+        named.map_or_else(|| self.to_string(), |(_, name)| name.to_owned())
+    }
+}
+
 impl fmt::Display for Vantage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,18 +72,21 @@ impl fmt::Display for Vantage {
 /// The vantage points of which a table has stamps both ways, by one clock; from the program
 /// outwards.
 pub fn vantages(packets: &Packets) -> Vec<Vantage> {
-    let own = [
-        Vantage::User,
-        Vantage::Qdisc,
-        Vantage::Kernel,
-        Vantage::Hardware,
-    ];
-    let taps = packets.taps().map(|(tap, _)| Vantage::Tap(tap));
+    let taps = |is_own: bool| {
+        let those = packets
+            .taps()
+            .filter(move |(tap, _)| packets.is_own(*tap) == is_own);
+        those.map(|(tap, _)| Vantage::Tap(tap))
+    };
+    let within = [Vantage::User, Vantage::Qdisc]
+        .into_iter()
+        .chain(taps(true));
+    let own = within.chain([Vantage::Kernel, Vantage::Hardware]);
     let sees = |v: &Vantage| {
         let (out, home) = (v.outward(), v.homeward());
         packets.has_any(out) && packets.has_any(home) && packets.clock(out) == packets.clock(home)
     };
-    own.into_iter().chain(taps).filter(sees).collect()
+    own.chain(taps(false)).filter(sees).collect()
 }
 
 /// The round trip of each probe as seen from a vantage point, in nanoseconds, the far end's stay

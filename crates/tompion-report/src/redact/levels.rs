@@ -1,6 +1,7 @@
 //! Levels of factors: of what Tompion itself does not call so, the shape alone.
 
 use tompion_model::{MethodRow, factor, parse_duration_ns};
+use tompion_path::stamps::{Vantage, recorded};
 use tompion_probe::timer_events::Form;
 use tompion_probe::{Policy, method, stalls};
 
@@ -42,6 +43,16 @@ impl Names {
                     .parse::<Policy>()
                     .is_ok_and(|p| p.to_string() == level);
                 self.own("policy", name, level, is_known)
+            }
+            factor::VANTAGE => {
+                let own = [
+                    Vantage::User,
+                    Vantage::Qdisc,
+                    Vantage::Kernel,
+                    Vantage::Hardware,
+                ];
+                let is_known = own.iter().any(|v| v.to_string() == level);
+                self.own("vantage", name, level, is_known)
             }
             factor::FORM => {
                 let is_known = Form::ALL.iter().any(|form| form.name() == level);
@@ -175,7 +186,8 @@ impl Names {
 /// A method of any probe, by its name on any architecture.
 fn is_method(level: &str) -> bool {
     let is_row = |row: &MethodRow| row.name == level || row.elsewhere == Some(level);
-    level == stalls::METHOD || method::rows().any(is_row)
+    let is_protocol = recorded::METHODS.contains(&level);
+    level == stalls::METHOD || is_protocol || method::rows().any(is_row)
 }
 
 /// A duration of few digits.
@@ -299,6 +311,9 @@ mod tests {
             ("policy", "fifo:50", "fifo:50"),
             ("policy", "fifo:050", "policy-1"),
             ("form", "grid", "grid"),
+            ("method", "stamp", "stamp"),
+            ("vantage", "kernel", "kernel"),
+            ("vantage", "tap at mira", "vantage-1"),
             ("form", "mira", "form-1"),
             ("cpu", "3", "3"),
             ("cpu", "03", "number-1"),

@@ -243,7 +243,12 @@ pub(super) fn footnotes<'a>(grids: &[Grid<'_>]) -> Vec<Block<'a>> {
     if cells().any(|s| few(s.view)) {
         notes.push(format!("{NONE} under p99: fewer than 100 samples."));
     }
-    if any(|s| s.view.plotted().is_none()) {
+    if any(|s| s.view.plotted().is_none() && s.view.packets.is_some()) {
+        notes.push(format!(
+            "{NONE} under median: no samples, each probe was lost or lacks a stamp there."
+        ));
+    }
+    if any(|s| s.view.plotted().is_none() && s.view.packets.is_none()) {
         notes.push(format!(
             "{NONE} under median: no samples, the trials ended before the first that counts."
         ));

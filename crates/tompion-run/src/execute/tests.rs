@@ -162,7 +162,7 @@ impl Bench for Planted {
             ended: self.now,
             outcome,
             load: None,
-            stalls: None,
+            findings: Default::default(),
             observation: None,
             cpu_use: None,
         }])

@@ -5,9 +5,9 @@ use std::path::Path;
 use tompion_cause::Cause;
 use tompion_load::LoadError;
 use tompion_model::{
-    CauseTotal, CpuUse, Environment, EvidenceItem, LoadEvidence, Mark, Measurement, Observation,
-    ObservedReason, RunHeader, Sample, SideTables, StallPart, Stalls, Storage, TrialData,
-    stall_parts,
+    CauseTotal, CpuUse, Environment, EvidenceItem, Findings, LoadEvidence, Mark, Measurement,
+    Observation, ObservedReason, RunHeader, Sample, SideTables, StallPart, Stalls, Storage,
+    TrialData, stall_parts,
 };
 use tompion_probe::timer_events::Found;
 use tompion_probe::{Limits, Outcome};
@@ -143,7 +143,10 @@ impl Bench for Planted {
                 interrupts_per_second: self.slices as f64,
                 ..LoadEvidence::default()
             }),
-            stalls: is_loop.then_some(stalls),
+            findings: match is_loop {
+                true => stalls.into(),
+                false => Findings::default(),
+            },
             observation: Some(Observation {
                 evidence: vec![EvidenceItem {
                     name: "planted".to_owned(),

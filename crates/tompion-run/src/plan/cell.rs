@@ -56,6 +56,16 @@ impl PlannedCell {
         self.probe.trials()
     }
 
+    /// The keys of its trials; of busy loops on several CPUs, without those.
+    pub fn keys(&self) -> Vec<Factors> {
+        let joined = |own: &Factors| self.factors.clone().joined(own);
+        match self.probe.way() {
+            Way::Sleepers(at_once) => at_once.members.iter().map(|m| joined(&m.factors)).collect(),
+            Way::Split(split) => split.parts.iter().map(joined).collect(),
+            Way::OnThread(_) | Way::Loops(_) => vec![self.factors.clone()],
+        }
+    }
+
     /// How long the probe waits before it looks whether it should stop, in
     /// nanoseconds; zero where it never waits.
     pub fn wait_ns(&self) -> u64 {
@@ -66,7 +76,7 @@ impl PlannedCell {
     pub fn loop_cpus(&self) -> &[u32] {
         match self.probe.way() {
             Way::Loops(stalls) => &stalls.cpus,
-            Way::OnThread(_) | Way::Sleepers(_) => &[],
+            Way::OnThread(_) | Way::Sleepers(_) | Way::Split(_) => &[],
         }
     }
 }

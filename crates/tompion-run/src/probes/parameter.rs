@@ -37,6 +37,9 @@ pub enum Form {
     Times(&'static str),
     /// Timer slacks: `default` or a time.
     Slacks,
+    /// A name or a number of its own kind: this reads it, into a text that is the same for equal
+    /// values.
+    One(fn(&str) -> Result<String, InvalidValue>),
     /// A length of time.
     Time,
     /// A number from 1 on.
@@ -56,6 +59,8 @@ pub enum Preset {
     Here(fn() -> Vec<String>),
     /// Nothing.
     Absent,
+    /// There is none: it has to be given.
+    Required,
 }
 
 /// What a parameter is in a plan of the lab.
@@ -108,7 +113,7 @@ impl Form {
         match self {
             Self::Names(one, _) | Self::Times(one) => Some(one),
             Self::Slacks => Some("slack"),
-            Self::Time | Self::Count | Self::Cpus | Self::Flag => None,
+            Self::One(_) | Self::Time | Self::Count | Self::Cpus | Self::Flag => None,
         }
     }
 
@@ -119,6 +124,7 @@ impl Form {
     pub fn read(&self, text: &str) -> Result<String, InvalidValue> {
         match self {
             Self::Names(_, check) => check(text).map(|()| text.to_owned()),
+            Self::One(read) => read(text),
             Self::Times(_) | Self::Time => parse_duration_ns(text).map(format_duration),
             Self::Slacks => text.parse::<Slack>().map(|slack| slack.to_string()),
             Self::Count => match text.parse::<u64>() {
@@ -141,7 +147,7 @@ impl Preset {
         match self {
             Self::Text(text) => text.split(',').map(str::to_owned).collect(),
             Self::Here(find) => find(),
-            Self::Absent => Vec::new(),
+            Self::Absent | Self::Required => Vec::new(),
         }
     }
 }

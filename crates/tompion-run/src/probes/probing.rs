@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
-use tompion_model::Factors;
+use tompion_model::{Factors, Findings};
 use tompion_probe::wake_up::Sleeper;
 use tompion_probe::{Error, Limits, Outcome};
 use tompion_time::Rate;
@@ -60,6 +60,9 @@ pub enum Way<'a> {
     Loops(&'a Stalls),
     /// By sleepers at once, each on a thread of its own.
     Sleepers(&'a AtOnce),
+    /// By one measurement, on the thread that measures beside its load, that is told as several
+    /// trials.
+    Split(Split),
 }
 
 /// Stalls of busy loops.
@@ -90,6 +93,30 @@ pub struct Member {
 
 /// What runs on a measuring thread; the rate is that of the CPU's counter.
 pub type OnThread = Box<dyn FnOnce(Option<Rate>, &Limits) -> Result<Outcome, Error> + Send>;
+
+/// One measurement that is told as several trials of one moment, such as a round trip that is seen
+/// from several places.
+pub struct Split {
+    /// The own factors of each trial: they are known before anything is measured, so that a run
+    /// knows how many trials it has.
+    pub parts: Vec<Factors>,
+    /// Measures, and gives each part in its order.
+    pub measure: MeasureParts,
+    /// Ends it soon, with what it has; called from another thread, as often as that looks.
+    pub interrupt: Box<dyn Fn()>,
+}
+
+/// What measures all parts on one thread.
+pub type MeasureParts = Box<dyn FnOnce(&Limits) -> Result<Vec<Part>, Error> + Send>;
+
+/// What one of several trials brought.
+#[derive(Debug)]
+pub struct Part {
+    /// Its samples, and how they came about.
+    pub outcome: Outcome,
+    /// What was found beside them.
+    pub findings: Findings,
+}
 
 /// How many samples there can be.
 #[derive(Clone, Copy, Debug)]

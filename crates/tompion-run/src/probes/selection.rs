@@ -77,6 +77,10 @@ impl Selection {
         }
         for parameter in probe.parameters {
             if !values.contains_key(parameter.name) {
+                if matches!(parameter.preset, Preset::Required) {
+                    let (probe, name) = (probe.name, parameter.name);
+                    return Err(format!("{probe} needs `{name}`").into());
+                }
                 let texts = read(parameter, &preset(parameter, place))?;
                 values.insert(parameter.name.to_owned(), texts);
             }

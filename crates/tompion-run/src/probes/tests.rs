@@ -26,8 +26,13 @@ fn entries_are_whole() {
         let names: BTreeSet<&str> = probe.parameters.iter().map(|p| p.name).collect();
         assert_eq!(names.len(), probe.parameters.len(), "{probe:?}");
         // Presets are values that it takes.
+        let required = probe
+            .parameters
+            .iter()
+            .filter(|p| matches!(p.preset, Preset::Required));
+        let given: Vec<_> = required.map(|p| (p.name, vec!["1".to_owned()])).collect();
         for place in [Place::CommandLine, Place::LabPlan] {
-            Selection::new::<&str>(probe, place, []).unwrap();
+            Selection::new(probe, place, given.clone()).unwrap();
         }
     }
 }

@@ -184,6 +184,7 @@ fn option(parameter: &'static Parameter) -> Arg {
     };
     match parameter.preset {
         Preset::Text(text) => arg.default_value(text),
+        Preset::Required => arg.required(true),
         Preset::Here(_) | Preset::Absent => arg,
     }
 }

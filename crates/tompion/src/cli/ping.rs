@@ -17,6 +17,7 @@ Examples:
   tompion ping 192.0.2.7 --icmp
   tompion ping 192.0.2.7 --preset whiteaker
   tompion ping 192.0.2.7 --hardware-stamps eth0
+  tompion ping 192.0.2.7 --tap
 
 Sends STAMP test packets (RFC 8762), which `tompion reflect`, routers and other
 TWAMP-Light reflectors answer; with --icmp any host does. Each packet is stamped
@@ -98,6 +99,11 @@ pub struct PingOptions {
     /// Have this device stamp in hardware, too, until the end
     #[arg(long, value_name = "DEVICE", conflicts_with = "user_stamps")]
     pub hardware_stamps: Option<String>,
+
+    /// Tap this machine's device, too, as packet sniffers do: the one that packets to HOST leave
+    /// by, or another (`--tap=eth1`)
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub tap: Option<String>,
 
     /// Use count, interval and size of a published measurement
     #[arg(long, value_enum, conflicts_with_all = ["count", "interval", "size", "poisson"])]

@@ -46,11 +46,19 @@ fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, InvalidValue
     text.parse().map_err(|_| format!("write {what}").into())
 }
 
-/// A number of packets.
+/// A number of probes.
 pub(super) fn probes(text: &str) -> Result<u64, InvalidValue> {
     match whole(text, "a whole number of probes, such as 100")? {
         0 => Err("no probes measure nothing; send at least 1".into()),
         probes => Ok(probes),
+    }
+}
+
+/// A number of packets.
+pub(super) fn packets(text: &str) -> Result<u64, InvalidValue> {
+    match whole(text, "a whole number of packets, such as 100")? {
+        0 => Err("no packets say nothing; capture at least 1".into()),
+        packets => Ok(packets),
     }
 }
 

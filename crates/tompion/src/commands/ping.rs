@@ -4,12 +4,16 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context;
 use serde::Serialize;
 use tompion_load::read_key;
 use tompion_model::format_ns;
 use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
-use tompion_packets::{Family, Measured, Progress, Protocol, Settings, Summary, measure, resolve};
+use tompion_packets::{
+    Family, Measured, OwnTap, OwnTapped, PacketError, Progress, Protocol, Settings, Summary,
+    measure, resolve,
+};
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
 
@@ -27,7 +31,12 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let interrupted = stop::on_signals_call(move || wake.set())?;
     let is_shown = !options.output.json && !options.output.quiet;
     let mut shown = Shown::default();
-    let (measured, _) = measure(&settings, &stopped, &mut |progress| {
+    let tap = options
+        .tap
+        .as_deref()
+        .map(|device| open_tap(device, &settings));
+    let tap = tap.transpose()?;
+    let (mut measured, marks) = measure(&settings, &stopped, &mut |progress| {
         if is_shown {
             shown.rows(progress);
         }
@@ -41,12 +50,40 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         held?;
         return Ok(exit::INTERRUPTED);
     }
-    tell(options, &settings, &measured)?;
+    let tapped = tap.map(|tap| tap.join(&mut measured.packets, &marks, TAP));
+    let tapped = tapped.transpose()?;
+    tell(options, &settings, &measured, tapped.as_ref())?;
+    if let Some(tapped) = tapped {
+        require_tap(tapped)?;
+    }
     if is_interrupted {
         return Ok(exit::INTERRUPTED);
     }
     held?;
     Ok(0)
+}
+
+/// What the tap is called in tables.
+const TAP: &str = "tap";
+
+/// A tap at the device of this name; without one at that which packets leave by.
+fn open_tap(device: &str, settings: &Settings) -> Result<OwnTap, PacketError> {
+    OwnTap::open(Some(device).filter(|name| !name.is_empty()), settings)
+}
+
+/// Why the tap is of no use, or was none to the end.
+fn require_tap(tapped: OwnTapped) -> anyhow::Result<()> {
+    let OwnTapped {
+        device,
+        joined,
+        failed,
+        ..
+    } = tapped;
+    let about = || format!("the tap at {device}");
+    if let Some(error) = failed {
+        return Err::<(), _>(error).with_context(about);
+    }
+    joined.map(drop).with_context(about)
 }
 
 /// The settings of the measurement.
@@ -86,7 +123,7 @@ fn settings(options: &PingOptions) -> anyhow::Result<Settings> {
         timeout: options.timeout,
         key,
         format: format_of(options.format),
-        clock: clock(),
+        clock: tompion_host::clock_error(),
         policy: options.policy,
         ttl: options.ttl,
         // Its six bits stand above the two of ECN.
@@ -102,17 +139,6 @@ pub(super) fn format_of(format: StampFormat) -> TimeFormat {
     match format {
         StampFormat::Ntp => TimeFormat::Ntp,
         StampFormat::Ptp => TimeFormat::Ptp,
-    }
-}
-
-/// Whether this machine's clock is in step with UTC, and its error in nanoseconds.
-pub(super) fn clock() -> (bool, u64) {
-    match tompion_host::synchronisation() {
-        Some(state) if state.synchronised => (
-            true,
-            u64::try_from(state.maximum_error_ns).unwrap_or(u64::MAX),
-        ),
-        _ => (false, 500_000_000),
     }
 }
 
@@ -197,11 +223,39 @@ struct Told<'a> {
     bytes: u32,
     transmit_stamps: &'static str,
     receive_stamps: &'static str,
+    tap: Option<TapTold<'a>>,
     #[serde(flatten)]
     summary: Summary,
 }
 
-fn tell(options: &PingOptions, settings: &Settings, measured: &Measured) -> anyhow::Result<()> {
+#[derive(Serialize)]
+struct TapTold<'a> {
+    device: &'a str,
+    /// Probes that it saw, and replies.
+    outward: u64,
+    homeward: u64,
+    /// Frames that it dropped.
+    dropped: u64,
+}
+
+impl<'a> TapTold<'a> {
+    fn of(tapped: &'a OwnTapped) -> Self {
+        let joined = tapped.joined.unwrap_or_default();
+        Self {
+            device: &tapped.device,
+            outward: joined.outward,
+            homeward: joined.homeward,
+            dropped: tapped.dropped,
+        }
+    }
+}
+
+fn tell(
+    options: &PingOptions,
+    settings: &Settings,
+    measured: &Measured,
+    tapped: Option<&OwnTapped>,
+) -> anyhow::Result<()> {
     if options.output.quiet {
         return Ok(());
     }
@@ -225,6 +279,7 @@ fn tell(options: &PingOptions, settings: &Settings, measured: &Measured) -> anyh
             ReceiveStamps::Microseconds => "kernel, whole microseconds",
             ReceiveStamps::User { .. } => "user",
         },
+        tap: tapped.map(TapTold::of),
         summary: Summary::of(measured),
     };
     if options.output.json {
@@ -244,6 +299,16 @@ fn tell(options: &PingOptions, settings: &Settings, measured: &Measured) -> anyh
         format_ns(told.interval_ns as f64),
         told.summary.text(),
     );
+    if let Some(TapTold {
+        device, dropped, ..
+    }) = &told.tap
+    {
+        text.push_str(&format!("{TAP}: at {device}"));
+        if *dropped > 0 {
+            text.push_str(&format!(", which dropped {dropped} frames"));
+        }
+        text.push('\n');
+    }
     text.push_str(&without_kernel(options, measured));
     output::print(&text)
 }

@@ -8,7 +8,7 @@ use tompion_stamp::{
     ClockAccount, ControlLimits, Key, Limits, Rate, ReflectorConfig, SharedKey, Trust,
 };
 
-use super::ping::{clock, format_of};
+use super::ping::format_of;
 use crate::cli::ReflectOptions;
 use crate::{exit, output, stop};
 
@@ -30,7 +30,7 @@ pub fn reflect(options: &ReflectOptions) -> exit::Result {
         exit::complain(&format!("answering on {}; Ctrl-C ends it", all.join(", ")));
     }
     let account = || {
-        let (synchronized, error_ns) = clock();
+        let (synchronized, error_ns) = tompion_host::clock_error();
         ClockAccount {
             synchronized,
             error_ns,

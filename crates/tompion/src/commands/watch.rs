@@ -204,7 +204,7 @@ impl<'a> View<'a> {
                 *observing_ns += observed.own_cpu_share * length.as_nanos() as f64;
             }
             let data = &trial.outcome.data;
-            let line = match &trial.stalls {
+            let line = match &trial.findings.stalls {
                 Some(stalls) => {
                     let slice = StallSlice::of(data, stalls, at, setting);
                     let line = tompion_watch::stall_line(state, &slice);

@@ -346,7 +346,7 @@ impl Bench for Machine {
         let started = self.now;
         let mut found = Vec::new();
         // Beside sleepers at once nothing is watched on real machines either.
-        let in_company = matches!(cell.probe.way(), Way::Sleepers(_));
+        let in_company = matches!(cell.probe.way(), Way::Sleepers(_) | Way::Split(_));
         if let Way::Loops(loops) = cell.probe.way() {
             let threshold_ns = loops.threshold_ns;
             let named = loops.cpus.iter().map(|cpu| {
@@ -367,6 +367,7 @@ impl Bench for Machine {
                 Way::Sleepers(at_once) => {
                     at_once.members.iter().map(|m| m.factors.clone()).collect()
                 }
+                Way::Split(split) => split.parts,
                 _ => vec![cell.factors.clone()],
             };
             let mut longest = 0;
@@ -387,7 +388,7 @@ impl Bench for Machine {
             let observed = self.plants.observation(&outcome.data.samples);
             observed.filter(|_| !in_company)
         };
-        let trial = |(factors, outcome, stalls)| Trial {
+        let trial = |(factors, outcome, stalls): (_, _, Option<Stalls>)| Trial {
             factors,
             started,
             started_unix_ns: None,
@@ -395,7 +396,7 @@ impl Bench for Machine {
             observation: watches(&outcome),
             outcome,
             load: load.clone(),
-            stalls,
+            findings: stalls.map(Into::into).unwrap_or_default(),
             cpu_use: Some(self.plants.other_programs(ended - started)),
         };
         Ok(found.into_iter().map(trial).collect())

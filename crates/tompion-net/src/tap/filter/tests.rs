@@ -4,6 +4,13 @@ use super::*;
 use crate::frame::tests::{ethernet, mutated, udp, v4, v6};
 use crate::frame::{Content, Frame, LinkType};
 
+const ALL: [Filter; 4] = [
+    Filter::All,
+    Filter::UdpPort(1),
+    Filter::Icmp,
+    Filter::UdpPortOrIcmp(1),
+];
+
 /// What the kernel does with a program: of each instruction that is used here what the manual
 /// says (bpf(4) of BSD); a load beyond the frame's end rejects it.
 fn run(program: &[Instruction], frame: &[u8]) -> u32 {
@@ -102,8 +109,30 @@ fn both_kinds_of_icmp_pass() {
 }
 
 #[test]
+fn a_port_and_icmp_pass_together() {
+    let filter = Filter::UdpPortOrIcmp(862);
+    for tags in [&[][..], &[(0x8100, 7)]] {
+        let frame = |packet: &[u8]| ethernet(tags, packet);
+        for (source, destination, expected) in [(862, 9, true), (9, 862, true), (863, 861, false)] {
+            let datagram = udp(source, destination, b"payload");
+            for packet in [v4(17, 0, &datagram), v6(17, &datagram)] {
+                assert_eq!(
+                    passes(filter, &frame(&packet)),
+                    expected,
+                    "{tags:?} {source}"
+                );
+            }
+        }
+        assert!(passes(filter, &frame(&v4(1, 0, b"\x08\0"))));
+        assert!(passes(filter, &frame(&v6(58, b"\x80\0"))));
+        assert!(!passes(filter, &frame(&v4(6, 0, &udp(862, 862, b"")))));
+        assert!(!passes(filter, &frame(&v6(6, &udp(862, 862, b"")))));
+    }
+}
+
+#[test]
 fn jumps_stay_within_the_program() {
-    for filter in [Filter::All, Filter::UdpPort(1), Filter::Icmp] {
+    for filter in ALL {
         let program = program(filter, 96);
         for (at, instruction) in program.iter().enumerate() {
             if instruction.code == RETURN {
@@ -127,15 +156,19 @@ proptest! {
             Content::Udp { source, destination, .. } => {
                 prop_assert!(passes(Filter::UdpPort(source), &bytes));
                 prop_assert!(passes(Filter::UdpPort(destination), &bytes));
+                prop_assert!(passes(Filter::UdpPortOrIcmp(source), &bytes));
             }
-            Content::Icmp { .. } => prop_assert!(passes(Filter::Icmp, &bytes)),
+            Content::Icmp { .. } => {
+                prop_assert!(passes(Filter::Icmp, &bytes));
+                prop_assert!(passes(Filter::UdpPortOrIcmp(1), &bytes));
+            }
             _ => {}
         }
     }
 
     #[test]
     fn any_bytes_are_filtered(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-        for filter in [Filter::All, Filter::UdpPort(1), Filter::Icmp] {
+        for filter in ALL {
             passes(filter, &bytes);
         }
     }

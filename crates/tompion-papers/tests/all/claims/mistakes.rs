@@ -136,7 +136,7 @@ fn each_mistake_gets_one_line_that_says_where_and_what_would_be_right() {
         ),
         (
             "probe = \"read-cost\"",
-            "probe = \"packet-delay\"",
+            "probe = \"available-bandwidth\"",
             "still to come and cannot have decided",
         ),
         (

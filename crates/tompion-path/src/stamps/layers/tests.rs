@@ -71,6 +71,30 @@ fn each_vantage_point_sees_what_lies_beyond_it() {
 }
 
 #[test]
+fn a_tap_of_the_own_device_splits_what_lies_between_queue_and_driver() {
+    let mut packets = Packets::new();
+    let own = packets.add_own_tap("tap").unwrap();
+    let row = packets.push(64).unwrap();
+    let stamps = [
+        (Stamp::Scheduled, 10),
+        (Stamp::Tap(own, Way::Outward), 300),
+        (Stamp::Sent, 304),
+        (Stamp::Tap(own, Way::Homeward), 900),
+        (Stamp::Received, 900),
+    ];
+    for (place, at) in stamps {
+        packets.set(row, place, at).unwrap();
+    }
+    let seen = [Vantage::Qdisc, Vantage::Tap(own), Vantage::Kernel];
+    assert_eq!(vantages(&packets), seen);
+    let added: Vec<_> = layers(&packets)
+        .iter()
+        .map(|layer| layer.added(&packets).get(0))
+        .collect();
+    assert_eq!(added, [Some(290), Some(4)]);
+}
+
+#[test]
 fn a_layer_is_between_the_vantage_points_that_there_are() {
     let mut packets = Packets::new();
     let row = packets.push(64).unwrap();

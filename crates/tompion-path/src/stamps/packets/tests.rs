@@ -206,6 +206,33 @@ fn places_come_in_the_order_of_the_way() {
 }
 
 #[test]
+fn a_tap_of_the_own_device_lies_between_its_queue_and_its_driver() {
+    let mut packets = Packets::new();
+    let wire = packets.add_tap("wire", Clock::other(0)).unwrap();
+    let own = packets.add_own_tap("tap").unwrap();
+    assert_eq!((packets.is_own(wire), packets.is_own(own)), (false, true));
+    let expected = [
+        Stamp::UserSent,
+        Stamp::Scheduled,
+        Stamp::Tap(own, Way::Outward),
+        Stamp::Sent,
+        Stamp::SentHardware,
+        Stamp::Tap(wire, Way::Outward),
+        Stamp::FarReceived,
+        Stamp::FarSent,
+        Stamp::FarSentKernel,
+        Stamp::Tap(wire, Way::Homeward),
+        Stamp::ReceivedHardware,
+        Stamp::Tap(own, Way::Homeward),
+        Stamp::Received,
+        Stamp::UserReceived,
+    ];
+    assert_eq!(packets.places(), expected);
+    let clock = packets.clock(Stamp::Tap(own, Way::Outward));
+    assert_eq!(clock, packets.clock(Stamp::Sent));
+}
+
+#[test]
 fn a_table_with_capacity_is_filled_where_it_lies() {
     let stamps = [Stamp::UserSent, Stamp::Received];
     let mut packets = Packets::with_capacity(1_000, &stamps).unwrap();

@@ -367,6 +367,7 @@ fn what(row: &Row) -> String {
                 "read-cost" => "read cost",
                 "timer-events" => "lateness of timer events",
                 "stalls" => "iterations",
+                "packet-delay" => "round trip",
                 other => other,
             }
         ),

@@ -9,6 +9,7 @@ use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
 use crate::figures::supported;
 use crate::over_blocks::{OverBlocks, QUANTILES};
+use crate::packet_delay::PacketsView;
 use crate::precision::LEVEL;
 use crate::stalls::{Mode, Periodic, StallsView};
 use crate::tails::Tail;
@@ -18,7 +19,7 @@ use crate::timer_events::{self, REARMED, interrupts_per_second, missed_share};
 pub(super) fn cell(s: &Shown<'_>) -> Value {
     let (cell, view) = (s.cell, s.view);
     let steps = || cell.measurements.iter().filter_map(|m| m.granularity);
-    json!({
+    let mut told = json!({
         "name": cell.factors.to_string(),
         "factors": cell.factors,
         "blocks": cell.blocks.len(),
@@ -56,6 +57,33 @@ pub(super) fn cell(s: &Shown<'_>) -> Value {
         "timer_events": timer_events(s),
         "stalls": stalls(s),
         "load": cell.loads,
+    });
+    if let Some(packets) = &view.packets {
+        told["round_trips"] = round_trips(packets);
+    }
+    told
+}
+
+/// What became of probes; and of the cell that has the table of their stamps, what these tell.
+fn round_trips(v: &PacketsView) -> Value {
+    let times = v.times.iter().map(|times| {
+        let all = times.distribution();
+        json!({
+            "name": times.name,
+            "probes": all.len(),
+            "min_ns": all.min(),
+            "median_ns": all.median(),
+            "p99_ns": all.quantile(0.99),
+            "max_ns": all.max(),
+        })
+    });
+    json!({
+        "probes": v.probes,
+        "lost_share": v.lost_share(),
+        "longest_loss": v.longest_loss,
+        "followed_up": v.followed_up,
+        "between": times.collect::<Vec<_>>(),
+        "unread_tables": v.unread.as_ref().map(|u| u.0),
     })
 }
 

@@ -1,0 +1,62 @@
+//! What became of the probes of a trial of round trips.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The probes of one trial of round trips, and what is missing at its vantage point. Trials that
+/// were made of one measurement differ in `without_value` and `missing` alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundTrips {
+    /// Who was asked: host and port as they were given.
+    #[schemars(extend("privacy" = "who"))]
+    pub to: String,
+    /// When probes were due: `periodic`, or `poisson` for random times.
+    #[schemars(extend("privacy" = "harmless"))]
+    pub schedule: String,
+    /// Mean time between two probes, in nanoseconds.
+    pub interval_ns: u64,
+    /// How long a reply was waited for, in nanoseconds.
+    pub timeout_ns: u64,
+    /// Length of a probe as an IP packet, in bytes.
+    pub bytes: u32,
+    /// Probes that became due.
+    pub due: u64,
+    /// Those of them that did not go.
+    pub not_sent: u64,
+    /// Those that were answered in time.
+    pub answered: u64,
+    /// Those that went and were not.
+    pub lost: u64,
+    /// Lost ones whose reply came too late.
+    pub late_replies: u64,
+    /// Replies beyond the first of a probe.
+    pub duplicates: u64,
+    /// Replies that came after one to a later probe (RFC 4737).
+    pub reordered: u64,
+    /// Probes that were answered and have no sample here, since a stamp is missing.
+    pub without_value: u64,
+    /// The stamps that answered probes lack at this vantage point, by place and reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingStamps>,
+    /// What the far end said of itself; empty where it said nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("privacy" = "harmless"))]
+    pub far_end: Vec<String>,
+    /// What has to be known of the measurement, each in one line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("privacy" = "harmless"))]
+    pub remarks: Vec<String>,
+}
+
+/// Stamps of one place that are missing for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingStamps {
+    /// The place.
+    #[schemars(extend("privacy" = "exact"))]
+    pub place: String,
+    /// The reason.
+    #[schemars(extend("privacy" = "exact"))]
+    pub why: String,
+    /// Of how many probes.
+    pub probes: u64,
+}

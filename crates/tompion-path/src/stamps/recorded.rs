@@ -1,0 +1,221 @@
+//! How packets stand in a run: the probe's name, and the side table of its trials.
+//!
+//! A row is a probe in the order of sending, a column a place that stamps; a second column for
+//! each place says why a stamp is missing. docs/run-format.md describes it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tompion_model::{Column, SideTable, Values};
+
+use crate::stamps::column::Missing;
+use crate::stamps::packets::Packets;
+use crate::stamps::place::Stamp;
+use crate::stamps::probe::{Outcome, PacketsError, Probe};
+
+/// The name of the probe that records round trips by vantage point.
+pub const NAME: &str = "packet-delay";
+
+/// Its methods: the protocols by which it asks.
+pub const METHODS: [&str; 2] = ["stamp", "icmp"];
+
+/// The name of the side table.
+pub const TABLE: &str = "packets";
+
+/// Words for what became of probes.
+const OUTCOMES: [(Outcome, &str); 4] = [
+    (Outcome::Answered, "answered"),
+    (Outcome::Lost, "lost"),
+    (Outcome::NotSent, "not-sent"),
+    (Outcome::Pending, "pending"),
+];
+
+/// Why a table is none of packets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// A column is missing, or of another type.
+    #[error("it has no column `{name}` of {of}")]
+    Column {
+        /// Its name.
+        name: String,
+        /// The type that it should have.
+        of: &'static str,
+    },
+    /// A value that has to be there is missing.
+    #[error("row {row} has no `{name}`")]
+    Absent {
+        /// The column.
+        name: String,
+        /// The row, from 0.
+        row: usize,
+    },
+    /// A word that means nothing here.
+    #[error("row {row} has an unknown word in column `{name}`")]
+    Word {
+        /// The column.
+        name: String,
+        /// The row, from 0.
+        row: usize,
+    },
+    /// A stamp, and a reason for which it is missing.
+    #[error("row {row} has a stamp in `{name}`, and a reason why there is none")]
+    Both {
+        /// The column of the stamp.
+        name: String,
+        /// The row, from 0.
+        row: usize,
+    },
+    /// What no table of packets holds.
+    #[error(transparent)]
+    Packets(#[from] PacketsError),
+}
+
+fn stamp_column(stamp: Stamp) -> String {
+    format!("{}_ns", stamp.name().replace('-', "_"))
+}
+
+fn reason_column(stamp: Stamp) -> String {
+    format!("{}_missing", stamp.name().replace('-', "_"))
+}
+
+/// The packets as a side table. Taps have no columns in it.
+pub fn table(packets: &Packets) -> SideTable {
+    let column = |name: &str, values| Column {
+        name: name.to_owned(),
+        values,
+    };
+    // Equal words share their memory: there are a dozen, however many rows.
+    let mut words: BTreeMap<&'static str, Arc<str>> = BTreeMap::new();
+    let mut word =
+        |text: &'static str| Arc::clone(words.entry(text).or_insert_with(|| text.into()));
+    let outcome = |probe: Probe| {
+        let named = OUTCOMES.iter().find(|o| o.0 == probe.outcome);
+        named.map(|o| o.1)
+    };
+    let outcomes = packets.probes().map(|p| outcome(p).map(&mut word));
+    let mut columns = vec![
+        column("outcome", Values::Text(outcomes.collect())),
+        column(
+            "bytes",
+            Values::UInt32(packets.probes().map(|p| Some(p.bytes)).collect()),
+        ),
+        column(
+            "arrival",
+            Values::UInt32(packets.probes().map(|p| p.arrival).collect()),
+        ),
+        column(
+            "duplicates",
+            Values::UInt32(packets.probes().map(|p| Some(p.duplicates)).collect()),
+        ),
+    ];
+    let rows = 0..packets.len();
+    for stamp in Stamp::FIXED {
+        let stamps = rows.clone().map(|row| packets.get(row, stamp));
+        columns.push(column(
+            &stamp_column(stamp),
+            Values::Int64(stamps.collect()),
+        ));
+        let reasons = rows.clone().map(|row| packets.missing(row, stamp));
+        let reasons = reasons.map(|why| why.map(|why| word(why.name())));
+        columns.push(column(
+            &reason_column(stamp),
+            Values::Text(reasons.collect()),
+        ));
+    }
+    SideTable::new(columns).expect("columns of one length and of different names")
+}
+
+/// The packets that a side table holds.
+///
+/// # Errors
+/// A column that is missing or of another type, a word that is not known, a stamp out of range.
+pub fn of_table(table: &SideTable) -> Result<Packets, RecordError> {
+    let none = |name: &str, of| RecordError::Column {
+        name: name.to_owned(),
+        of,
+    };
+    let text = |name: &str| match table.column(name) {
+        Some(Values::Text(values)) => Ok(values),
+        _ => Err(none(name, "text")),
+    };
+    let number = |name: &str| match table.column(name) {
+        Some(Values::UInt32(values)) => Ok(values),
+        _ => Err(none(name, "uint32")),
+    };
+    let absent = |name: &str, row| RecordError::Absent {
+        name: name.to_owned(),
+        row,
+    };
+    let (outcomes, bytes) = (text("outcome")?, number("bytes")?);
+    let (arrivals, duplicates) = (number("arrival")?, number("duplicates")?);
+    let mut packets = Packets::new();
+    for row in 0..table.rows() {
+        let said = outcomes[row].as_deref();
+        let said = said.ok_or_else(|| absent("outcome", row))?;
+        let outcome = OUTCOMES.iter().find(|o| o.1 == said);
+        let outcome = outcome.ok_or_else(|| RecordError::Word {
+            name: "outcome".to_owned(),
+            row,
+        })?;
+        packets.push_probe(Probe {
+            bytes: bytes[row].ok_or_else(|| absent("bytes", row))?,
+            outcome: outcome.0,
+            duplicates: duplicates[row].ok_or_else(|| absent("duplicates", row))?,
+            arrival: arrivals[row],
+        })?;
+    }
+    for stamp in Stamp::FIXED {
+        let name = stamp_column(stamp);
+        let stamps = match table.column(&name) {
+            Some(Values::Int64(values)) => values,
+            _ => return Err(none(&name, "int64")),
+        };
+        let why = reason_column(stamp);
+        fill(&mut packets, stamp, stamps, text(&why)?, &why)?;
+    }
+    Ok(packets)
+}
+
+/// Enters the stamps of one place, and why others are missing.
+fn fill(
+    packets: &mut Packets,
+    stamp: Stamp,
+    stamps: &[Option<i64>],
+    reasons: &[Option<Arc<str>>],
+    column: &str,
+) -> Result<(), RecordError> {
+    let reason = |row: usize| match reasons[row].as_deref() {
+        None => Ok(None),
+        Some(word) => Missing::from_name(word)
+            .map(Some)
+            .ok_or_else(|| RecordError::Word {
+                name: column.to_owned(),
+                row,
+            }),
+    };
+    // A place that nobody stamps at takes no memory.
+    if stamps.iter().all(Option::is_none) {
+        let first = (!stamps.is_empty()).then(|| reason(0)).transpose()?;
+        if reasons.windows(2).all(|two| two[0] == two[1]) {
+            let why = first.flatten().unwrap_or(Missing::NotTaken);
+            return Ok(packets.set_missing_otherwise(stamp, why)?);
+        }
+    }
+    for (row, at_ns) in stamps.iter().enumerate() {
+        match (*at_ns, reason(row)?) {
+            (Some(at_ns), None) => packets.set(row, stamp, at_ns)?,
+            (None, why) => packets.set_missing(row, stamp, why.unwrap_or(Missing::Unknown))?,
+            (Some(_), Some(_)) => {
+                return Err(RecordError::Both {
+                    name: stamp_column(stamp),
+                    row,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! What the stamps of packets say of one cell: what each layer adds, the far end's stay, the path,
+//! and what became of the probes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tompion_model::{MissingStamps, RoundTrips, Trial, TrialData};
+use tompion_path::stamps::{
+    Loss, Missing, Outcome, Packets, Stamp, StayBy, Values, ipdv, lateness, layers, pdv, recorded,
+    rest, round_trips, stays, vantages,
+};
+use tompion_stats::{Distribution, MeanDistribution};
+
+/// What is shown of one cell: its trials together, each of which weighs the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PacketsView {
+    /// Times of each kind in their order, from the program outwards.
+    pub times: Vec<Times>,
+    /// What became of the probes, added up; what is told in words is that of the first trial.
+    pub probes: RoundTrips,
+    /// Most that were lost in a row within a trial.
+    pub longest_loss: u64,
+    /// Replies of which the far end told when its kernel sent them.
+    pub followed_up: u64,
+    /// What has to be known, each sentence once.
+    pub remarks: BTreeSet<String>,
+    /// Trials whose table cannot be read, and why for the first of them.
+    pub unread: Option<(u32, String)>,
+    places: BTreeMap<String, usize>,
+}
+
+/// Times of one kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Times {
+    /// What they are, for example `user and qdisc`.
+    pub name: String,
+    /// Whether they are a part of those before them.
+    pub is_part: bool,
+    blocks: Vec<Distribution>,
+}
+
+impl Times {
+    /// Their distribution in nanoseconds, in which each trial weighs the same.
+    pub(crate) fn distribution(&self) -> MeanDistribution {
+        MeanDistribution::of(&self.blocks)
+    }
+}
+
+impl PacketsView {
+    /// Takes in one trial.
+    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData) {
+        if let Some(told) = &trial.findings.round_trips {
+            self.count(told);
+        }
+        let Some(table) = data.tables.get(recorded::TABLE) else {
+            return;
+        };
+        match recorded::of_table(table) {
+            Ok(packets) => self.add_packets(&without_late(packets)),
+            Err(why) => {
+                let unread = self.unread.get_or_insert((0, why.to_string()));
+                unread.0 += 1;
+            }
+        }
+    }
+
+    fn count(&mut self, told: &RoundTrips) {
+        self.remarks.extend(told.remarks.iter().cloned());
+        if self.probes.due == 0 {
+            self.probes = told.clone();
+            return;
+        }
+        let sum = &mut self.probes;
+        let pairs = [
+            (&mut sum.due, told.due),
+            (&mut sum.not_sent, told.not_sent),
+            (&mut sum.answered, told.answered),
+            (&mut sum.lost, told.lost),
+            (&mut sum.late_replies, told.late_replies),
+            (&mut sum.duplicates, told.duplicates),
+            (&mut sum.reordered, told.reordered),
+            (&mut sum.without_value, told.without_value),
+        ];
+        for (sum, more) in pairs {
+            *sum = sum.saturating_add(more);
+        }
+        for more in &told.missing {
+            let same = |m: &&mut MissingStamps| m.place == more.place && m.why == more.why;
+            match sum.missing.iter_mut().find(same) {
+                Some(known) => known.probes = known.probes.saturating_add(more.probes),
+                None => sum.missing.push(more.clone()),
+            }
+        }
+    }
+
+    fn add_packets(&mut self, packets: &Packets) {
+        for layer in layers(packets) {
+            let (upper, lower) = (layer.upper, layer.lower);
+            let name = format!("{upper} and {lower}");
+            self.push(&name, false, &layer.added(packets));
+            let ways = [
+                ("out", layer.outward(packets)),
+                ("home", layer.homeward(packets)),
+            ];
+            // Where two vantage points have one stamp in common, only the other way is there.
+            let is_zero = |values: &Values| values.present().all(|ns| ns == 0);
+            let is_one_way = ways.iter().any(|(_, of)| of.as_ref().is_none_or(is_zero));
+            for (way, of) in ways.iter().filter(|_| !is_one_way) {
+                if let Some(of) = of {
+                    self.push(&format!("{name}, on the way {way}"), true, of);
+                }
+            }
+        }
+        let stays = stays(packets, StayBy::Best);
+        self.push("far end's stay", false, &stays.values);
+        let beyond = rest(packets, &stays);
+        if let Some(&outermost) = vantages(packets).last() {
+            self.push(&format!("path beyond {outermost}"), false, &beyond);
+            // Where the far end tells nothing of its stay, that is in the variation too.
+            let is_told = beyond.missing() < beyond.len();
+            let (of, varies) = match is_told {
+                true => ("of the path", beyond),
+                false => ("with the far end's stay", round_trips(packets, outermost)),
+            };
+            self.push(&format!("PDV {of}"), false, &pdv(&varies));
+            self.push(&format!("IPDV {of}"), false, &ipdv(&varies));
+        }
+        self.push("sent late by", false, &lateness(packets));
+        self.longest_loss = self.longest_loss.max(Loss::of(packets).longest_streak());
+        let rows = 0..packets.len();
+        let told = rows.filter(|row| packets.get(*row, Stamp::FarSentKernel).is_some());
+        self.followed_up += told.count() as u64;
+    }
+
+    fn push(&mut self, name: &str, is_part: bool, values: &Values) {
+        let distribution = values.distribution();
+        if distribution.is_empty() {
+            return;
+        }
+        let place = *self
+            .places
+            .entry(name.to_owned())
+            .or_insert(self.times.len());
+        if place == self.times.len() {
+            self.times.push(Times {
+                name: name.to_owned(),
+                is_part,
+                blocks: Vec::new(),
+            });
+        }
+        self.times[place].blocks.push(distribution);
+    }
+
+    /// The share of probes that were lost, 0 to 1; `None` where none went.
+    pub(crate) fn lost_share(&self) -> Option<f64> {
+        let counted = self.probes.answered.saturating_add(self.probes.lost);
+        (counted > 0).then(|| self.probes.lost as f64 / counted as f64)
+    }
+}
+
+/// Without the stamps of replies that came too late: they are no samples either.
+fn without_late(mut packets: Packets) -> Packets {
+    for row in 0..packets.len() {
+        let is_late = packets
+            .probe(row)
+            .is_ok_and(|p| p.outcome != Outcome::Answered && p.arrival.is_some());
+        if is_late {
+            let home = Stamp::FIXED.into_iter().filter(|s| s.comes_with_reply());
+            for stamp in home {
+                // The row is there.
+                let _ = packets.set_missing(row, stamp, Missing::TooLate);
+            }
+        }
+    }
+    packets
+}
+
+#[cfg(test)]
+mod tests;

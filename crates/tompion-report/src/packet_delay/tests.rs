@@ -1,0 +1,131 @@
+use tompion_model::Findings;
+
+use super::*;
+
+/// Three probes, the last of them late: in microseconds out of the program, out of the queue, at
+/// the far end and back, and home at the program.
+fn packets(queue_us: i64) -> Packets {
+    let mut packets = Packets::new();
+    for probe in 0..3 {
+        let row = packets.push(100).unwrap();
+        let us = |us: i64| (probe * 20_000 + us) * 1_000;
+        let stay = 100 * (probe + 1);
+        let stamps = [
+            (Stamp::Due, us(0)),
+            (Stamp::UserSent, us(5)),
+            (Stamp::Scheduled, us(15)),
+            (Stamp::Sent, us(15 + queue_us)),
+            // Of a clock of its own.
+            (Stamp::FarReceived, us(900_000)),
+            (Stamp::FarSent, us(900_000 + stay)),
+            (Stamp::Received, us(1_015 + queue_us + stay)),
+            (Stamp::UserReceived, us(1_055 + queue_us + stay)),
+        ];
+        for (stamp, at_ns) in stamps {
+            packets.set(row, stamp, at_ns).unwrap();
+        }
+        packets.arrived(row).unwrap();
+    }
+    packets.set_outcome(2, Outcome::Lost).unwrap();
+    packets
+}
+
+fn trial(packets: &Packets) -> (Trial, TrialData) {
+    let found = RoundTrips {
+        to: "far.example:862".to_owned(),
+        due: 3,
+        answered: 2,
+        lost: 1,
+        late_replies: 1,
+        remarks: vec!["Something.".to_owned()],
+        ..RoundTrips::default()
+    };
+    let trial = Trial {
+        id: 0,
+        factors: Default::default(),
+        block: 0,
+        started_ns: 0,
+        duration_ns: 0,
+        started_at: None,
+        storage: Default::default(),
+        tables: Default::default(),
+        measurement: Default::default(),
+        load: None,
+        findings: Findings::from(found),
+        observation: None,
+        cpu_use: None,
+        summary: Default::default(),
+    };
+    let mut data = TrialData::default();
+    let table = recorded::table(packets);
+    data.tables.insert(recorded::TABLE.to_owned(), table);
+    (trial, data)
+}
+
+#[test]
+fn what_lies_between_two_places_is_found_over_all_trials() {
+    let mut view = PacketsView::default();
+    for queue_us in [10, 30] {
+        let (trial, data) = trial(&packets(queue_us));
+        view.add(&trial, &data);
+    }
+    let us = |times: &Times| {
+        let all = times.distribution();
+        let median = all.median().map(|ns| ns / 1e3);
+        (times.name.clone(), median, all.max().map(|ns| ns / 1000))
+    };
+    let found: Vec<_> = view.times.iter().map(us).collect();
+    let want = [
+        ("user and qdisc", 50.0, 50),
+        ("user and qdisc, on the way out", 10.0, 10),
+        ("user and qdisc, on the way home", 40.0, 40),
+        // Of one block 10 us, of the other 30.
+        ("qdisc and kernel", 20.0, 30),
+        ("far end's stay", 150.0, 200),
+        // The far end's stay is not in it, nor in its variation.
+        ("path beyond kernel", 1_000.0, 1_000),
+        ("PDV of the path", 0.0, 0),
+        ("IPDV of the path", 0.0, 0),
+        ("sent late by", 5.0, 5),
+    ];
+    let want: Vec<_> = want
+        .into_iter()
+        .map(|(name, median, max)| (name.to_owned(), Some(median), Some(max)))
+        .collect();
+    assert_eq!(found, want);
+    let probes = &view.probes;
+    assert_eq!((probes.due, probes.answered, probes.lost), (6, 4, 2));
+    assert_eq!(view.lost_share(), Some(1.0 / 3.0));
+    assert_eq!((view.longest_loss, view.remarks.len()), (1, 1));
+}
+
+#[test]
+fn where_the_far_end_tells_nothing_its_stay_is_in_the_variation_and_that_is_said() {
+    let mut silent = packets(10);
+    for row in 0..3 {
+        for stamp in [Stamp::FarReceived, Stamp::FarSent] {
+            silent.set_missing(row, stamp, Missing::NotGiven).unwrap();
+        }
+    }
+    let (trial, data) = trial(&silent);
+    let mut view = PacketsView::default();
+    view.add(&trial, &data);
+    let names: Vec<&str> = view.times.iter().map(|t| t.name.as_str()).collect();
+    assert!(names.contains(&"PDV with the far end's stay"), "{names:?}");
+    assert!(!names.iter().any(|n| n.contains("path")), "{names:?}");
+}
+
+#[test]
+fn a_table_that_is_none_is_told_and_the_counts_stay() {
+    let (trial, mut data) = trial(&packets(10));
+    let columns = data.tables[recorded::TABLE].columns()[1..].to_vec();
+    let less = tompion_model::SideTable::new(columns).unwrap();
+    data.tables.insert(recorded::TABLE.to_owned(), less);
+    let mut view = PacketsView::default();
+    view.add(&trial, &data);
+    assert_eq!(
+        view.unread,
+        Some((1, "it has no column `outcome` of text".to_owned()))
+    );
+    assert!(view.times.is_empty() && view.probes.due == 3);
+}

@@ -1,0 +1,222 @@
+"""Taps: beside a measurement, and as captures, which Scapy reads that knows nothing of them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import TOMPION, tompion
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.utils import RawPcapNgReader
+from test_packets import ping, reflecting, seen_from
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="taps take CAP_NET_RAW")
+
+
+def test_a_tap_of_the_own_device_lies_between_its_queue_and_its_driver():
+    with reflecting() as (_, port, _):
+        for interval in ["5ms", "500us"]:
+            told = ping(port, "--count", 200, "--interval", interval, "--tap")
+            assert [row["vantage"] for row in told["round_trips"]] == ["user", "qdisc", "tap", "kernel"]
+            assert all(row["samples"] == 200 for row in told["round_trips"]), told["missing"]
+            # Each lies within the one before, of every packet.
+            assert not told["missing"] and not told["disorder"]
+            assert told["tap"] == {"device": "lo", "outward": 200, "homeward": 200, "dropped": 0}
+            medians = [row["median_ns"] for row in told["round_trips"]]
+            assert medians == sorted(medians, reverse=True)
+
+
+def test_a_tap_knows_each_kind_of_probe(tmp_path):
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef0123456789abcdef\n")
+    key.chmod(0o600)
+    for address, options in [("127.0.0.1", ["--key", key]), ("::1", []), ("::1", ["--key", key])]:
+        with reflecting(*options, address=address) as (_, port, _):
+            told = ping(port, "--count", 10, "--interval", "5ms", "--format", "ptp", "--tap=lo", *options, host=address)
+        assert seen_from(told, "tap")["samples"] == 10
+    for address in ["127.0.0.1", "::1"]:
+        done = tompion("ping", address, "--icmp", "--count", 10, "--interval", "5ms", "--tap", "--json", check=0)
+        assert seen_from(json.loads(done.stdout), "tap")["samples"] == 10
+    done = tompion("ping", "127.0.0.1", "--icmp", "--count", 5, "--interval", "5ms", "--tap", check=0)
+    assert re.search(r"^  tap +5 ", done.stdout, re.M) and re.search(r"^  qdisc and tap ", done.stdout, re.M)
+    assert re.search(r"^tap: at lo$", done.stdout, re.M), done.stdout
+
+
+def captured(file):
+    """What Scapy reads of a capture: packets with their stamps."""
+    packets = []
+    with RawPcapNgReader(str(file)) as reader:
+        for bytes_, about in reader:
+            assert about.tsresol == 1_000_000_000 and about.ifname == b"lo"
+            packets.append(((about.tshigh << 32) + about.tslow, Ether(bytes_)))
+    return packets
+
+
+class Tapping:
+    """`tompion tap` that runs until it is told to end."""
+
+    def __init__(self, file, *options, device="lo"):
+        command = [TOMPION, "tap", "--device", device, "--write", file, *map(str, options)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # Frames are kept from the moment at which its socket is bound.
+        end = time.monotonic() + 20
+        while not self.is_open() and self.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def is_open(self):
+        try:
+            # A packet socket that is bound has the number of its device, 1 or more, in the fifth column.
+            sockets = open(f"/proc/{self.process.pid}/net/packet").read().splitlines()[1:]
+            bound = {line.split()[8] for line in sockets if line.split()[4] != "0" and line.split()[5] == "1"}
+            files = os.listdir(f"/proc/{self.process.pid}/fd")
+            links = [os.readlink(f"/proc/{self.process.pid}/fd/{fd}") for fd in files]
+            return any(link == f"socket:[{inode}]" for link in links for inode in bound)
+        except OSError:
+            return False
+
+    def end(self, with_signal=signal.SIGINT):
+        self.process.send_signal(with_signal)
+        return self.wait()
+
+    def wait(self):
+        out, errors = self.process.communicate(timeout=20)
+        return self.process.returncode, out, errors
+
+
+def test_a_capture_has_the_test_packets_and_nothing_else(tmp_path):
+    file = tmp_path / "tap.pcapng"
+    with reflecting() as (_, port, _):
+        tapping = Tapping(file, "--port", port, "--json")
+        began = time.time_ns()
+        ping(port, "--count", 10, "--interval", "5ms")
+        ended = time.time_ns()
+        tompion("ping", "127.0.0.1", "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
+        # Of another port, and no test packets.
+        with reflecting() as (_, other, _):
+            ping(other, "--count", 5, "--interval", "5ms")
+        status, out, errors = tapping.end()
+    assert (status, errors) == (0, "")
+    told = json.loads(out)
+    # On loopback every frame goes out and comes in.
+    assert (told["packets"], told["stamp_requests"], told["stamp_replies"]) == (52, 20, 20)
+    assert (told["echo_requests"], told["echo_replies"], told["dropped"]) == (6, 6, 0)
+    assert told["ended"] == "stopped" and told["file"] == str(file)
+    packets = captured(file)
+    assert len(packets) == 52
+    probes = [(ns, packet) for ns, packet in packets if UDP in packet]
+    assert all(port in (packet[UDP].sport, packet[UDP].dport) for _, packet in probes)
+    assert all(began < ns < ended for ns, _ in probes)
+    # Fine as the kernel's, not rounded.
+    assert len({ns % 1000 for ns, _ in probes}) > 5
+    assert {packet[ICMP].type for _, packet in packets if ICMP in packet} == {0, 8}
+
+
+def test_it_ends_after_a_count_or_a_time_and_goes_by_hosts(tmp_path):
+    with reflecting() as (_, port, _):
+        tapping = Tapping(tmp_path / "count", "--port", port, "--count", 7, "--quiet")
+        ping(port, "--count", 10, "--interval", "5ms")
+        assert tapping.wait() == (0, "", "")
+        assert len(captured(tmp_path / "count")) == 7
+        tapping = Tapping(tmp_path / "time", "--port", port, "--duration", "700ms", "--host", "192.0.2.7", "--json")
+        ping(port, "--count", 5, "--interval", "5ms")
+        status, out, _ = tapping.wait()
+        assert status == 0 and json.loads(out)["ended"] == "duration"
+        assert json.loads(out)["packets"] == 0 and json.loads(out)["others"] == 20
+        tapping = Tapping(tmp_path / "icmp", "--icmp", "--host", "127.0.0.1", "--host", "::1", "--count", 1000)
+        tompion("ping", "127.0.0.1", "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
+        status, out, errors = tapping.end()
+        # What was captured is kept, and not all that was asked for.
+        assert status == 130 and "lo: 12 packets (ICMP echo: 6 requests, 6 replies)" in out and not errors
+        assert len([1 for _, packet in captured(tmp_path / "icmp") if packet[IP].dst == "127.0.0.1"]) == 12
+
+
+def test_killed_it_leaves_what_was_there_and_nothing_beside(tmp_path):
+    file = tmp_path / "tap.pcapng"
+    file.write_text("old")
+    tapping = Tapping(file, "--icmp")
+    tompion("ping", "127.0.0.1", "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
+    tapping.end(signal.SIGKILL)
+    assert file.read_text() == "old" and os.listdir(tmp_path) == ["tap.pcapng"]
+
+
+def test_a_pipe_has_packets_while_they_are_captured(tmp_path):
+    tapping = Tapping("-", "--icmp")
+    try:
+        tompion("ping", "127.0.0.1", "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
+        os.set_blocking(tapping.process.stdout.fileno(), False)
+        there = b""
+        for _ in range(200):
+            time.sleep(0.02)
+            there += tapping.process.stdout.buffer.raw.read(1 << 16) or b""
+            if len(there) > 12 * 100:
+                break
+        assert there[:4] == bytes.fromhex("0a0d0d0a") and len(there) > 12 * 100
+    finally:
+        os.set_blocking(tapping.process.stdout.fileno(), True)
+        tapping.process.send_signal(signal.SIGINT)
+        tapping.process.stdout.buffer.read()
+        errors = tapping.process.stderr.read()
+        assert tapping.process.wait(timeout=20) == 0
+    assert "ICMP echo: 6 requests, 6 replies" in errors
+
+
+def in_place(script):
+    """A shell in a network namespace of its own, gone with it."""
+    done = subprocess.run(["unshare", "--net", "sh", "-ec", script, "sh", TOMPION], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+def test_a_device_that_goes_away_ends_it_and_what_came_before_is_kept(tmp_path):
+    file = tmp_path / "tap.pcapng"
+    for end in ["ip link delete d0", "ip link set d0 down"]:
+        status, _, errors = in_place(f"""
+            ip link add d0 type dummy && ip link set d0 up && ip link set lo up
+            ip address add 192.0.2.1/24 dev d0
+            "$1" tap --device d0 --icmp --write {file} --quiet & tap=$!
+            while ! awk '$6 == 1 {{ f = 1 }} END {{ exit !f }}' /proc/net/packet; do sleep 0.01; done
+            "$1" ping 192.0.2.7 --icmp --count 3 --interval 10ms --timeout 10ms --quiet || true
+            sleep 0.2
+            {end}
+            wait $tap""")
+        told = [line for line in errors if "no reply" not in line]
+        assert status == 1 and told == ["tompion: d0: cannot read frames: Network is down (os error 100)"], errors
+        with RawPcapNgReader(str(file)) as reader:
+            assert [about.ifname for _, about in reader] == [b"d0"] * 3
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    "script, told",
+    [
+        ('"$1" tap --device no0 --write {file}', 'no network device "no0"'),
+        ('"$1" tap --device lo --write {file}', "lo: cannot tap it: Network is down"),
+        ('ip link set lo up; "$1" tap --device lo --write {file}/none', "creating failed"),
+        ('ip link set lo up; "$1" tap --device lo --write {file} --count 0', "capture at least 1"),
+        ('ip link set lo up; "$1" tap --device lo --write - --json', "both would go to standard output"),
+        ('ip link set lo up; "$1" tap --device lo --write {file} --host no-such-host.invalid', "no-such-host.invalid: "),
+        (
+            'ip link set lo up; setpriv --bounding-set -net_raw --inh-caps -all "$1" tap --device lo --write {file}',
+            "cannot open a tap: Operation not permitted .* \\(it takes CAP_NET_RAW\\)",
+        ),
+        ('ip link set lo up; "$1" ping 127.0.0.1 --icmp --tap=no0', 'no network device "no0"'),
+        ('"$1" ping 192.0.2.7 --icmp --tap', "no device for packets to 192.0.2.7: Network is unreachable"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_file(script, told, tmp_path):
+    file = tmp_path / "tap.pcapng"
+    status, out, errors = in_place(script.format(file=file))
+    assert status == 1 and len(errors) == 1 and re.search(told, errors[0]), errors
+    assert not out and not file.exists()
+
+
+def test_a_tap_where_the_probes_do_not_pass_is_told_beside_the_measurement():
+    status, out, errors = in_place("""
+        ip link set lo up; ip link add d0 type dummy; ip link set d0 up
+        "$1" ping 127.0.0.1 --icmp --count 3 --interval 5ms --tap=d0""")
+    assert status == 1 and errors == ["tompion: the tap at d0: the tap recorded no packet"], errors
+    # What was measured is shown all the same.
+    assert re.search(r"^  kernel +3 ", out, re.M)
