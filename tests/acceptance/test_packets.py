@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import statistics
 import struct
 import subprocess
 import threading
@@ -239,11 +240,190 @@ def test_duplicates_reordering_and_loss_are_those_that_were_planted():
     assert (told["lost"], told["duplicates"], told["reordered"]) == (1, 2, 1), told
 
 
-def test_a_clock_that_is_hours_off_at_the_far_end_does_no_harm():
-    with answering(lambda request: [reply_to(request, ntp(7200), ntp(7200.001))]) as port:
-        told = ping(port, "--count", 5, "--interval", "5ms")
-    # Its stay of a millisecond cannot be true within a shorter round trip, and is left out then.
-    assert told["answered"] == 5 and seen_from(told, "kernel")["max_ns"] < 1000 * MS
+class FarEnd:
+    """Answers each probe, the nth after `keep(n)` seconds, by a clock that is so far off. What came, with its TTL, its
+    TOS and the kernel's stamp; and how long it kept each, in nanoseconds by its own two stamps."""
+
+    # Of linux/in.h and asm-generic/socket.h.
+    RECVTOS, RECVTTL, TIMESTAMPNS, TOS, TTL = 13, 12, 35, 1, 2
+
+    def __init__(self, keep=lambda n: 0, offset_s=0):
+        self.keep, self.offset_s, self.heard, self.stays = keep, offset_s, [], []
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.settimeout(0.2)
+        for level, option in [(0, self.RECVTTL), (0, self.RECVTOS), (socket.SOL_SOCKET, self.TIMESTAMPNS)]:
+            self.socket.setsockopt(level, option, 1)
+        self.port = self.socket.getsockname()[1]
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.serve)
+
+    def serve(self):
+        while not self.done.is_set():
+            with contextlib.suppress(TimeoutError):
+                data, control, _, source = self.socket.recvmsg(2048, 256)
+                said = {(level, kind): value for level, kind, value in control}
+                seconds, ns = struct.unpack("qq", said[socket.SOL_SOCKET, self.TIMESTAMPNS])
+                arrived = 10**9 * seconds + ns
+                self.heard.append((data, said[0, self.TTL][0], said[0, self.TOS][0], arrived))
+                time.sleep(self.keep(len(self.heard)))
+                sent = time.time_ns()
+                self.socket.sendto(reply_to(data, *(ntp_of(at + self.offset_s * 10**9) for at in (arrived, sent))), source)
+                self.stays.append(sent - arrived)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+        self.socket.close()
+
+
+def ntp_of(ns):
+    return struct.pack("!II", ns // 10**9 + 2_208_988_800, ns % 10**9 * 2**32 // 10**9)
+
+
+def test_a_far_ends_stay_is_found_behind_a_clock_that_is_hours_off():
+    """It keeps each probe for 20 ms at least, and its clock is two hours ahead."""
+    with FarEnd(keep=lambda n: 0.02, offset_s=7200) as far:
+        told = ping(far.port, "--count", 20, "--interval", "50ms")
+    assert told["answered"] == 20
+    stay, path, kernel = told["far_stay"], told["path"], seen_from(told, "kernel")
+    assert stay["samples"] == path["samples"] == 20
+    for figure, kept in [("min_ns", min(far.stays)), ("max_ns", max(far.stays))]:
+        assert kept >= 20 * MS and abs(stay[figure] - kept) < 1000, (stay, far.stays)
+    # What is left of the round trip is the path, and has nothing of it.
+    assert kernel["min_ns"] >= stay["min_ns"] and 0 < path["min_ns"] <= path["median_ns"] < 10 * MS
+
+
+def test_delay_variation_is_the_paths_and_not_the_far_ends():
+    """Every other probe is kept for 30 ms."""
+    with FarEnd(keep=lambda n: 0.03 * (n % 2)) as far:
+        told = ping(far.port, "--count", 30, "--interval", "50ms")
+    kernel, (pdv, ipdv) = seen_from(told, "kernel"), told["variation"]
+    assert kernel["max_ns"] - kernel["min_ns"] > 29 * MS
+    # On a busy machine some packets wait, but not every other one.
+    assert pdv["median_ns"] < 10 * MS and abs(ipdv["median_ns"]) < 10 * MS, told["variation"]
+    assert [(v["name"], v["is_of_path"]) for v in told["variation"]] == [("PDV", True), ("IPDV", True)]
+    # Without a stay it is in there, and that is said.
+    with answering(lambda request: (time.sleep(0.01), [reply_to(request, bytes(8), bytes(8))])[1]) as port:
+        done = tompion("ping", "127.0.0.1", "--port", port, "--count", 5, "--interval", "20ms", check=0)
+    assert "PDV with far end's stay" in done.stdout and "does not say how long it kept probes" in done.stdout
+
+
+def test_probes_go_with_the_ttl_the_dscp_and_the_format_that_are_asked_for():
+    with FarEnd() as far:
+        told = ping(far.port, "--count", 3, "--interval", "5ms", "--ttl", 17, "--dscp", 46, "--format", "ptp")
+    assert told["answered"] == 3
+    assert {(ttl, tos) for _, ttl, tos, _ in far.heard} == {(17, 46 << 2)}
+    for request, *_ in far.heard:
+        seconds, nanoseconds, error = struct.unpack_from("!IIH", request, 4)
+        # The Z flag of the Error Estimate (RFC 8762); seconds are those since 1970.
+        assert error & 0x4000 and abs(seconds - time.time()) < 60 and nanoseconds < 10**9
+    with FarEnd() as far:
+        ping(far.port, "--count", 1)
+    seconds, _, error = struct.unpack_from("!IIH", far.heard[0][0], 4)
+    assert not error & 0x4000 and abs(seconds - 2_208_988_800 - time.time()) < 60
+    assert far.heard[0][1:3] == (64, 0)
+
+
+def test_probes_of_a_poisson_process_come_at_random_times_with_the_mean_that_is_asked_for():
+    def gaps(*options):
+        with FarEnd() as far:
+            ping(far.port, "--count", 100, "--interval", "10ms", *options)
+        times = [at for *_, at in far.heard]
+        assert len(times) == 100
+        return [(b - a) / 1e9 for a, b in zip(times, times[1:])]
+
+    random, regular = gaps("--poisson", "--seed", 5), gaps()
+    mean = statistics.mean(random)
+    # Of an exponential distribution the deviation is the mean; of 99 gaps it is known to a fifth or so.
+    assert 0.006 < mean < 0.016 and 0.5 < statistics.pstdev(random) / mean < 1.6, (mean, random)
+    # A seventh is longer than twice the mean, and a fifth shorter than a fifth of it.
+    assert sum(gap > 0.02 for gap in random) >= 5 and sum(gap < 0.002 for gap in random) >= 8, random
+    # By the median of what they are off, since a busy machine holds up a few of them.
+    assert statistics.median(abs(gap - 0.01) for gap in regular) < 0.003, regular
+
+
+def test_hardware_stamps_of_a_device_that_has_none_are_refused_in_one_line():
+    for device, told in [
+        ("lo", "lo: it cannot stamp every packet in hardware, both ways"),
+        ("no-such-device", 'no network device "no-such-device"'),
+    ]:
+        done = tompion("ping", "127.0.0.1", "--hardware-stamps", device, check=1)
+        assert done.stderr == f"tompion: {told}\n" and not done.stdout
+
+
+def stamp_request(number):
+    """A base packet of an unauthenticated sender (RFC 8762)."""
+    return struct.pack("!I8sHH28s", number, ntp(), 0x8001, 7, bytes(28))
+
+
+@pytest.mark.parametrize("stateless", [False, True])
+def test_a_stateless_reflector_has_its_requests_numbers_and_another_counts_for_itself(stateless):
+    with reflecting(*["--stateless"] * stateless) as (_, port, served):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.settimeout(10)
+            sender.connect(("127.0.0.1", port))
+            numbers = []
+            for number in (70, 5, 900):
+                sender.send(stamp_request(number))
+                reply = sender.recv(2048)
+                assert struct.unpack_from("!I", reply, 24)[0] == number
+                numbers.append(struct.unpack_from("!I", reply)[0])
+    assert numbers == ([70, 5, 900] if stateless else [0, 1, 2])
+    assert served["answered"] == 3
+
+
+def in_a_namespace(script):
+    """Runs a script where `lo` is all there is, and is up."""
+    return subprocess.run(["unshare", "--net", "sh", "-c", f"ip link set lo up; {script}"],
+                          capture_output=True, text=True, timeout=120)
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")
+
+
+@needs_root
+def test_a_stranger_is_answered_at_the_rate_that_is_asked_for():
+    """Loopback's own addresses have no limit, so it has one more."""
+    done = in_a_namespace(f"""
+        ip address add 192.0.2.7/32 dev lo
+        {TOMPION} reflect --listen 192.0.2.7:862 --rate 20 --json --quiet & reflector=$!
+        sleep 1
+        {TOMPION} ping 192.0.2.7 --count 200 --interval 5ms --timeout 300ms --quiet
+        kill -INT $reflector; wait $reflector""")
+    served = json.loads(done.stdout)
+    assert served["received"] == 200
+    # A second's worth, and what a burst is allowed beyond that.
+    assert 5 <= served["answered"] <= 60, served
+    assert dict(served["silent"])["beyond the rate of their source"] == 200 - served["answered"]
+
+
+@needs_root
+def test_a_probe_that_is_longer_than_the_path_takes_is_told_with_what_it_takes():
+    ping_1500 = f"ip link set lo mtu 1400; {TOMPION} ping 127.0.0.1 --count 3 --timeout 200ms"
+    for options in ("--size 1500", "--size 1500 --icmp", "--size 1500 --interval 500us"):
+        done = in_a_namespace(f"{ping_1500} {options}")
+        assert done.returncode == 1 and not done.stdout.strip().endswith("lost"), done.stdout
+        assert re.fullmatch(
+            r"tompion: no probe could be sent to 127\.0\.0\.1(:862)?: it is longer than the path's MTU of 1400 bytes\n",
+            done.stderr,
+        ), done.stderr
+
+
+def test_an_interval_that_cannot_be_held_is_told_with_the_least_that_was():
+    """No machine sends a packet each 100 ns."""
+    with reflecting() as (_, port, _):
+        done = tompion("ping", "127.0.0.1", "--port", port, "--count", 20000, "--interval", "100ns", "--json", check=1)
+    found = re.fullmatch(r"tompion: an interval of 100 ns cannot be held here: probes left (.*) apart, the last .* late\n", done.stderr)
+    assert found, done.stderr
+    value, unit = found[1].split()
+    assert float(value) * {"ns": 1, "µs": 1000, "us": 1000}[unit] > 110
+    # What was measured is shown all the same.
+    assert json.loads(done.stdout)["sent"] == 20000
 
 
 @pytest.mark.parametrize(

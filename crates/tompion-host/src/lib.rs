@@ -34,7 +34,7 @@ mod time_keeping;
 
 pub use cpu_time::CpuTime;
 pub use cpus::{cpu_list, require_cpus, usable_cpus};
-pub use path_owners::others_above;
+pub use path_owners::{others_above, others_on_the_way};
 use tompion_model::{Environment, Synchronisation, Throttling};
 
 pub use crate::cgroup::QuotaGroup;

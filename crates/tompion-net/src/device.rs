@@ -119,37 +119,105 @@ pub fn offer(device: &str) -> Result<Offer, NetError> {
     })
 }
 
-/// What a device that was told to stamp does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hardware {
-    /// It stamps what it sends.
-    pub transmit: bool,
-    /// It stamps every packet that comes.
-    pub receive_all: bool,
+/// A device that stamps every packet in hardware, both ways, as long as this is there
+/// (`SIOCSHWTSTAMP`); then it is as it was before. That changes the device for everybody, and takes
+/// CAP_NET_ADMIN. A process that is killed leaves it stamping. Untried: see the [module](self).
+#[derive(Debug)]
+pub struct HardwareStamps {
+    device: String,
+    /// To be set again; none where it stamped before.
+    before: Option<HardwareConfig>,
 }
 
-/// Has a device stamp every packet in hardware, both ways (`SIOCSHWTSTAMP`). It changes the
-/// device for everybody, is not taken back, and takes CAP_NET_ADMIN. Untried: see the
-/// [module](self).
-///
-/// # Errors
-/// Where the device, its driver or missing rights refuse it.
-pub fn enable_hardware(device: &str) -> Result<Hardware, NetError> {
-    let socket = socket()?;
-    let asked = HardwareConfig {
-        flags: 0,
-        tx_type: 1,
-        rx_filter: ALL,
-    };
-    let got = sys::set_hardware_stamps(socket.as_fd(), device, asked).map_err(|source| {
-        NetError::Device {
+impl HardwareStamps {
+    /// Has a device of the calling thread's network namespace stamp.
+    ///
+    /// # Errors
+    /// Where there is no such device, it cannot stamp every packet both ways, or its driver or
+    /// missing rights refuse it.
+    pub fn begin(device: &str) -> Result<Self, NetError> {
+        let offered = offer(device)?;
+        if !offered.hardware_transmit || !offered.hardware_receive_all {
+            return Err(NetError::NoHardwareStamps {
+                device: device.to_owned(),
+            });
+        }
+        let failed = |source| NetError::Device {
             device: device.to_owned(),
             what: "stamp in hardware",
             source,
+        };
+        let socket = socket()?;
+        let before = match sys::hardware_stamps(socket.as_fd(), device) {
+            Ok(before) => before,
+            // Drivers that cannot tell are switched off again.
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                HardwareConfig::default()
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let change = changed(before);
+        let stamping = Self {
+            device: device.to_owned(),
+            before: change.map(|_| before),
+        };
+        if let Some(asked) = change {
+            let got = sys::set_hardware_stamps(socket.as_fd(), device, asked).map_err(failed)?;
+            // Dropped, it takes back what the driver took instead.
+            if changed(got).is_some() {
+                return Err(NetError::NoHardwareStamps {
+                    device: device.to_owned(),
+                });
+            }
         }
-    })?;
-    Ok(Hardware {
-        transmit: got.tx_type == 1,
-        receive_all: got.rx_filter == ALL,
-    })
+        Ok(stamping)
+    }
+}
+
+impl Drop for HardwareStamps {
+    fn drop(&mut self) {
+        if let (Some(before), Ok(socket)) = (self.before, socket()) {
+            // Nobody is left who could be told.
+            let _ = sys::set_hardware_stamps(socket.as_fd(), &self.device, before);
+        }
+    }
+}
+
+/// What is to be set so that every packet is stamped; none where it is so.
+fn changed(before: HardwareConfig) -> Option<HardwareConfig> {
+    let asked = HardwareConfig {
+        tx_type: ALL,
+        rx_filter: ALL,
+        ..before
+    };
+    (asked != before).then_some(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_does_not_stamp_everything_is_changed() {
+        let config = |tx_type, rx_filter| HardwareConfig {
+            flags: 0,
+            tx_type,
+            rx_filter,
+        };
+        let all = Some(config(ALL, ALL));
+        // Off, and what PTP daemons set (HWTSTAMP_FILTER_PTP_V2_EVENT).
+        assert_eq!(changed(config(0, 0)), all);
+        assert_eq!(changed(config(1, 12)), all);
+        assert_eq!(changed(config(ALL, ALL)), None);
+    }
+
+    #[test]
+    fn a_device_without_such_stamps_is_refused_and_named() {
+        let told = HardwareStamps::begin("lo").unwrap_err().to_string();
+        assert!(told.starts_with("lo: it cannot stamp"), "{told}");
+        let told = HardwareStamps::begin("no-such-device")
+            .unwrap_err()
+            .to_string();
+        assert_eq!(told, "no network device \"no-such-device\"");
+    }
 }

@@ -76,6 +76,12 @@ pub enum NetError {
         /// The system's answer.
         source: io::Error,
     },
+    /// A device that cannot stamp all packets, or not in hardware.
+    #[error("{device}: it cannot stamp every packet in hardware, both ways")]
+    NoHardwareStamps {
+        /// Its name.
+        device: String,
+    },
     /// Receiving, waiting or starting a thread failed.
     #[error("cannot {what}: {source}")]
     Io {

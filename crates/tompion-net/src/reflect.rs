@@ -59,6 +59,12 @@ pub trait Responder {
         None
     }
 
+    /// Nothing is under way: all that came is answered. The moment for what takes time. Called
+    /// after each look at the sockets.
+    fn quiet(&mut self, now_ns: u64) {
+        let _ = now_ns;
+    }
+
     /// An ICMP error about an answer.
     fn icmp_error(&mut self, error: &IcmpError<'_>) {
         let _ = error;
@@ -216,7 +222,9 @@ pub fn reflect<R: Responder>(
             }
         }
         reflector.own(sockets)?;
-        rate.count(came, monotonic_ns());
+        let now_ns = monotonic_ns();
+        rate.count(came, now_ns);
+        reflector.responder.quiet(now_ns);
     }
     for socket in sockets {
         reflector.read_errors(socket)?;

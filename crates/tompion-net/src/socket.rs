@@ -41,6 +41,10 @@ pub struct Options {
     pub ttl: Option<u8>,
     /// TOS or traffic class of what is sent.
     pub tos: Option<u8>,
+    /// Whether a packet that is longer than the path's MTU is refused
+    /// ([`SendError::TooLong`](crate::SendError::TooLong), the MTU on the error queue), not sent in
+    /// pieces, of which each would have stamps of its own.
+    pub in_one_piece: bool,
     /// Bytes for packets and transmit stamps until they are read. The system's default lost
     /// nine of ten stamps of 1000 packets in a row; 16 MiB held 50 000 packets a second.
     pub receive_buffer: usize,
@@ -50,7 +54,7 @@ pub struct Options {
     pub kernel_stamps: bool,
     /// Whether each packet that is sent should get a hardware stamp, so that one that does not
     /// come is missing. The device has to be told first
-    /// ([`device::enable_hardware`](crate::device::enable_hardware)).
+    /// ([`device::HardwareStamps`](crate::device::HardwareStamps)).
     pub hardware: bool,
     /// How stamps are to be matched; by packet, where the kernel can, if there is none.
     pub ids: Option<Ids>,
@@ -71,6 +75,7 @@ impl Options {
             remote: None,
             ttl: None,
             tos: None,
+            in_one_piece: false,
             receive_buffer: 16 << 20,
             send_buffer: None,
             kernel_stamps: true,

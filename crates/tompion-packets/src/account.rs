@@ -79,28 +79,22 @@ pub(crate) struct Account {
     /// The first reason for which a probe was not sent.
     first_refusal: Option<SendError>,
     is_too_long: bool,
-    /// Stamps that cannot be entered; none, unless a clock shows the year 2116.
+    /// Stamps and replies that cannot be entered: a clock shows the year 2116, or a reply names a
+    /// probe that there is not.
     refused: u64,
 }
 
 impl Account {
     pub fn new(probes: usize, ip_bytes: u32, hardware: bool) -> Result<Self, PacketsError> {
-        let own = [
-            Stamp::Due,
-            Stamp::UserSent,
-            Stamp::Scheduled,
-            Stamp::Sent,
-            Stamp::FarReceived,
-            Stamp::FarSent,
-            Stamp::FarSentKernel,
-            Stamp::Received,
-            Stamp::UserReceived,
-        ];
-        let device = [Stamp::SentHardware, Stamp::ReceivedHardware];
-        let device = device.into_iter().filter(|_| hardware);
-        let stamps: Vec<Stamp> = own.into_iter().chain(device).collect();
+        // With those of the device, which may stamp for somebody else though nobody here asked.
+        let mut packets = Packets::with_capacity(probes, &Stamp::FIXED)?;
+        if !hardware {
+            for place in [Stamp::SentHardware, Stamp::ReceivedHardware] {
+                packets.set_missing_otherwise(place, Missing::NotTaken)?;
+            }
+        }
         Ok(Self {
-            packets: Packets::with_capacity(probes, &stamps)?,
+            packets,
             ip_bytes,
             odd: Oddities::default(),
             errors: Errors::default(),
@@ -216,6 +210,18 @@ impl Account {
         };
     }
 
+    /// Takes away what a reply brought that came when its probe was lost already: its round trip is
+    /// none (RFC 2681).
+    fn forget_reply(&mut self, row: usize) {
+        let brought = Stamp::FIXED.into_iter().filter(|s| s.comes_with_reply());
+        for place in brought {
+            if self.packets.get(row, place).is_some() {
+                let done = self.packets.set_missing(row, place, Missing::TooLate);
+                self.count(done);
+            }
+        }
+    }
+
     /// Settles what is left: what has no answer within the timeout is lost.
     pub fn finish(mut self, timeout_ns: i64, tally: Tally, capability: Capability) -> Measured {
         for row in 0..self.packets.len() {
@@ -234,7 +240,10 @@ impl Account {
                     continue;
                 }
                 Ok(Outcome::Pending) => {}
-                Ok(Outcome::Answered) if is_late => self.late += 1,
+                Ok(Outcome::Answered) if is_late => {
+                    self.late += 1;
+                    self.forget_reply(row);
+                }
                 _ => continue,
             }
             // The row is there.
@@ -262,6 +271,7 @@ impl Account {
             late: self.late,
             first_refusal: self.first_refusal,
             is_too_long: self.is_too_long,
+            refused: self.refused,
         }
     }
 }
@@ -287,6 +297,8 @@ pub struct Measured {
     pub first_refusal: Option<SendError>,
     /// Whether one was longer than the path takes.
     pub is_too_long: bool,
+    /// Stamps and replies that the table has no place for.
+    pub refused: u64,
 }
 
 /// What a kind of stamp is called.
@@ -297,3 +309,6 @@ pub(crate) fn kind_name(kind: StampKind) -> &'static str {
         StampKind::Hardware => "hardware",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,40 +1,11 @@
 //! Probes at a high rate: one thread sends, another writes down what comes, and only afterwards is
 //! it said what that was.
 
-use tompion_net::sender::{Sent, Sink, Source};
-use tompion_net::{Due, IcmpError, Received, SendError, TxStamp, monotonic_ns};
+use tompion_net::sender::Sink;
+use tompion_net::{IcmpError, Received, TxStamp};
 
 use crate::account::Account;
 use crate::speaker::{Heard, Speaker};
-
-/// The sending thread's part.
-pub(crate) struct Sending<S> {
-    pub speaker: S,
-    pub account: Account,
-}
-
-impl<S: Speaker> Source for Sending<S> {
-    fn prepare(&mut self, due: Due, packet: &mut [u8]) -> usize {
-        self.account.row(due.number);
-        self.speaker.prepare(due.number, packet, monotonic_ns())
-    }
-
-    fn stamp(&mut self, due: Due, user_ns: i64, packet: &mut [u8]) {
-        self.speaker.stamp(due.number, user_ns, packet);
-    }
-
-    fn sent(&mut self, sent: &Sent) {
-        self.account.sent(sent);
-    }
-
-    fn not_sent(&mut self, sent: &Sent, why: SendError) {
-        self.account.not_sent(sent, why);
-    }
-
-    fn skipped(&mut self, due: Due, _: u64) {
-        self.account.leave_out(due.number);
-    }
-}
 
 /// Room for packets beyond one a probe: duplicates, and what others send.
 const BEYOND: usize = 1024;

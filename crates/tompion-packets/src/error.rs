@@ -48,7 +48,7 @@ pub enum PacketError {
         most: u64,
     },
     /// Nothing came back.
-    #[error("no reply from {to} to {sent} probes{}", .why.as_deref().map(|w| format!(": {w}")).unwrap_or_default())]
+    #[error("no reply from {} to {sent} probes{}", end(.to), .why.as_deref().map(|w| format!(": {w}")).unwrap_or_default())]
     NoReply {
         /// Who was asked.
         to: SocketAddr,
@@ -58,7 +58,7 @@ pub enum PacketError {
         why: Option<String>,
     },
     /// No probe was sent.
-    #[error("no probe could be sent to {to}: {why}")]
+    #[error("no probe could be sent to {}: {why}", end(.to))]
     NothingSent {
         /// To whom.
         to: SocketAddr,
@@ -93,6 +93,14 @@ pub enum PacketError {
     /// The table of probes.
     #[error(transparent)]
     Packets(#[from] PacketsError),
+}
+
+/// The other end, without a port where it has none, as with ICMP.
+fn end(to: &SocketAddr) -> String {
+    match to.port() {
+        0 => to.ip().to_string(),
+        _ => to.to_string(),
+    }
 }
 
 /// A time with its unit.

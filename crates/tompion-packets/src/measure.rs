@@ -13,11 +13,11 @@ use tompion_stamp::{Ask, Key, Mode, Sender, SenderConfig, SenderError, TimeForma
 use tompion_time::sleep::{Policy, Sleeper};
 
 use crate::account::{Account, Measured};
-use crate::at_rate::{Log, Sending};
+use crate::at_rate::Log;
 use crate::error::PacketError;
 use crate::icmp::IcmpSpeaker;
 use crate::marks::Marks;
-use crate::one_by_one::{OneByOne, Progress};
+use crate::probing::{Probing, Progress};
 use crate::speaker::Speaker;
 use crate::stamp::StampSpeaker;
 use crate::target::{Family, Protocol, TRANSPORT_BYTES};
@@ -37,7 +37,7 @@ const USUAL_ECHO: usize = 64;
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct Settings {
     /// Who is asked; the port counts for STAMP alone.
     pub to: SocketAddr,
     /// By which protocol.
@@ -69,7 +69,7 @@ pub struct Wanted {
     pub hardware: bool,
 }
 
-impl Wanted {
+impl Settings {
     /// Twenty probes, one each 100 ms.
     pub fn new(to: SocketAddr, protocol: Protocol) -> Self {
         let interval = Duration::from_millis(100);
@@ -98,32 +98,32 @@ impl Wanted {
 /// # Errors
 /// Settings that no probe can have, a socket that is refused, a failure while measuring.
 pub fn measure(
-    wanted: &Wanted,
+    settings: &Settings,
     stop: &Stop,
     watching: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<(Measured, Marks), PacketError> {
-    if wanted.count > MOST_PROBES {
+    if settings.count > MOST_PROBES {
         return Err(PacketError::TooMany {
-            wanted: wanted.count,
+            wanted: settings.count,
             most: MOST_PROBES,
         });
     }
-    match wanted.protocol {
+    match settings.protocol {
         Protocol::Stamp => {
-            let (sender, ssid) = sender(wanted)?;
-            let socket = StampingSocket::open(&options(wanted, Transport::Udp))?;
-            let probes = wanted.count as usize;
-            let speaker = StampSpeaker::new(sender, ssid, wanted.format, probes);
-            carry_out(wanted, &socket, speaker, stop, watching)
+            let (sender, ssid) = sender(settings)?;
+            let socket = StampingSocket::open(&options(settings, Transport::Udp))?;
+            let probes = settings.count as usize;
+            let speaker = StampSpeaker::new(sender, ssid, settings.format, probes);
+            carry_out(settings, &socket, speaker, stop, watching)
         }
         Protocol::Icmp => {
-            let bytes = echo_bytes(wanted)?;
-            let socket = echo_socket(wanted)?;
+            let bytes = echo_bytes(settings)?;
+            let socket = echo_socket(settings)?;
             let identifier = match socket.transport() {
                 Transport::IcmpPing => socket.local().port(),
                 _ => unforeseen()? as u16,
             };
-            let version = match wanted.to.ip() {
+            let version = match settings.to.ip() {
                 IpAddr::V4(_) => Version::V4,
                 IpAddr::V6(_) => Version::V6,
             };
@@ -133,7 +133,13 @@ pub fn measure(
                 identifier,
                 token,
             };
-            carry_out(wanted, &socket, IcmpSpeaker { echo, bytes }, stop, watching)
+            carry_out(
+                settings,
+                &socket,
+                IcmpSpeaker { echo, bytes },
+                stop,
+                watching,
+            )
         }
     }
 }
@@ -145,36 +151,37 @@ fn unforeseen() -> Result<u64, PacketError> {
         .map_err(|_| PacketError::NoRandomNumbers)
 }
 
-fn options(wanted: &Wanted, transport: Transport) -> Options {
+fn options(settings: &Settings, transport: Transport) -> Options {
     let remote = match transport {
-        Transport::Udp => wanted.to,
-        _ => SocketAddr::new(wanted.to.ip(), 0),
+        Transport::Udp => settings.to,
+        _ => SocketAddr::new(settings.to.ip(), 0),
     };
     Options {
-        ttl: wanted.ttl,
-        tos: wanted.tos,
-        kernel_stamps: wanted.kernel_stamps,
-        hardware: wanted.hardware,
+        ttl: settings.ttl,
+        tos: settings.tos,
+        kernel_stamps: settings.kernel_stamps,
+        hardware: settings.hardware,
+        in_one_piece: true,
         ..Options::to(transport, remote)
     }
 }
 
 /// A raw socket, or where that is not allowed a ping socket.
-fn echo_socket(wanted: &Wanted) -> Result<StampingSocket, NetError> {
-    let raw = StampingSocket::open(&options(wanted, Transport::IcmpRaw));
+fn echo_socket(settings: &Settings) -> Result<StampingSocket, NetError> {
+    let raw = StampingSocket::open(&options(settings, Transport::IcmpRaw));
     match raw {
-        Err(NetError::Open { .. }) => StampingSocket::open(&options(wanted, Transport::IcmpPing)),
+        Err(NetError::Open { .. }) => StampingSocket::open(&options(settings, Transport::IcmpPing)),
         other => other,
     }
 }
 
-fn headers(wanted: &Wanted) -> usize {
-    Family::of(&wanted.to.ip()).header_bytes()
+fn headers(settings: &Settings) -> usize {
+    Family::of(&settings.to.ip()).header_bytes()
 }
 
-fn echo_bytes(wanted: &Wanted) -> Result<usize, PacketError> {
-    let headers = headers(wanted);
-    let bytes = wanted.bytes.unwrap_or(headers + USUAL_ECHO);
+fn echo_bytes(settings: &Settings) -> Result<usize, PacketError> {
+    let headers = headers(settings);
+    let bytes = settings.bytes.unwrap_or(headers + USUAL_ECHO);
     let (least, most) = (headers + LEAST_ECHO, LONGEST);
     match (least..=most).contains(&bytes) {
         true => Ok(bytes - headers),
@@ -188,11 +195,11 @@ fn echo_bytes(wanted: &Wanted) -> Result<usize, PacketError> {
 
 /// A sender that asks for as much as there is room for: the kernel's transmit stamp of replies is
 /// worth most.
-fn sender(wanted: &Wanted) -> Result<(Sender, u16), PacketError> {
-    let headers = headers(wanted) + TRANSPORT_BYTES;
+fn sender(settings: &Settings) -> Result<(Sender, u16), PacketError> {
+    let headers = headers(settings) + TRANSPORT_BYTES;
     let least = |ask| SenderConfig {
         ask,
-        ..config(wanted, 1)
+        ..config(settings, 1)
     };
     // Zero means that there is none.
     let ssid = unforeseen()? as u16 | 1;
@@ -204,7 +211,7 @@ fn sender(wanted: &Wanted) -> Result<(Sender, u16), PacketError> {
             tompion,
             ..Ask::default()
         };
-        let bytes = wanted.bytes.map(|b| b.saturating_sub(headers));
+        let bytes = settings.bytes.map(|b| b.saturating_sub(headers));
         let made = Sender::new(SenderConfig {
             ssid,
             bytes,
@@ -220,72 +227,71 @@ fn sender(wanted: &Wanted) -> Result<(Sender, u16), PacketError> {
     }
     let (least, longest) = refused.unwrap_or((Mode::Unauthenticated.base_bytes(), LONGEST));
     Err(PacketError::Size {
-        wanted: wanted.bytes.unwrap_or(0),
+        wanted: settings.bytes.unwrap_or(0),
         least: least + headers,
         most: (longest + headers).min(LONGEST),
     })
 }
 
-fn config(wanted: &Wanted, ssid: u16) -> SenderConfig {
-    let (synchronized, error_ns) = wanted.clock;
+fn config(settings: &Settings, ssid: u16) -> SenderConfig {
+    let (synchronized, error_ns) = settings.clock;
     SenderConfig {
         ssid,
-        format: wanted.format,
+        format: settings.format,
         synchronized,
         error_ns,
-        key: wanted.key.clone(),
-        outstanding: wanted.count as usize,
+        key: settings.key.clone(),
+        outstanding: settings.count as usize,
         ..SenderConfig::default()
     }
 }
 
 fn carry_out<S: Speaker>(
-    wanted: &Wanted,
+    settings: &Settings,
     socket: &StampingSocket,
     speaker: S,
     stop: &Stop,
     watching: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<(Measured, Marks), PacketError> {
     let bytes = speaker.bytes();
-    let transport = match wanted.protocol {
+    let transport = match settings.protocol {
         Protocol::Stamp => TRANSPORT_BYTES,
         Protocol::Icmp => 0,
     };
-    let ip_bytes = bytes + headers(wanted) + transport;
-    let account = Account::new(wanted.count as usize, ip_bytes as u32, wanted.hardware)?;
-    let timeout_ns = u64::try_from(wanted.timeout.as_nanos()).unwrap_or(u64::MAX);
+    let ip_bytes = bytes + headers(settings) + transport;
+    let account = Account::new(settings.count as usize, ip_bytes as u32, settings.hardware)?;
+    let timeout_ns = u64::try_from(settings.timeout.as_nanos()).unwrap_or(u64::MAX);
     let plan = Plan {
-        timeout: wanted.timeout,
+        timeout: settings.timeout,
         packet_bytes: bytes + 64,
-        ..Plan::new(wanted.schedule, Some(wanted.count))
+        ..Plan::new(settings.schedule, Some(settings.count))
     };
-    let mut sleeper = Sleeper::new(wanted.policy);
-    let (account, marks, tally) = if wanted.schedule.interval() >= WAITED_FOR {
-        let mut ends = OneByOne {
-            speaker,
-            account,
-            watching,
-            timeout_ns,
-        };
-        let tally = alone(socket, &plan, &mut sleeper, &mut ends, stop)?;
-        (ends.account, ends.speaker.mark(), tally)
+    let mut sleeper = Sleeper::new(settings.policy);
+    let mut probing = Probing {
+        speaker,
+        account,
+        watching,
+        timeout_ns,
+    };
+    let tally = if settings.schedule.interval() >= WAITED_FOR {
+        alone(socket, &plan, &mut sleeper, &mut probing, stop)?
     } else {
-        let probes = wanted.count as usize;
+        let probes = settings.count as usize;
         let most = MOST_LOG_BYTES / (bytes + 256);
         if probes > most {
             return Err(PacketError::TooMany {
-                wanted: wanted.count,
+                wanted: settings.count,
                 most: most as u64,
             });
         }
         let mut log = Log::new(probes, bytes);
-        let mut sending = Sending { speaker, account };
-        let mut tally = at_rate(socket, &plan, &mut sleeper, &mut sending, &mut log, stop)?;
-        log.replay(&mut sending.speaker, &mut sending.account);
+        let mut tally = at_rate(socket, &plan, &mut sleeper, &mut probing, &mut log, stop)?;
+        log.replay(&mut probing.speaker, &mut probing.account);
         tally.losses.unattributed += log.overflowed;
-        (sending.account, sending.speaker.mark(), tally)
+        tally
     };
-    let measured = account.finish(
+    let marks = probing.speaker.mark();
+    let measured = probing.account.finish(
         i64::try_from(timeout_ns).unwrap_or(i64::MAX),
         tally,
         *socket.capability(),
@@ -298,8 +304,8 @@ impl Measured {
     ///
     /// # Errors
     /// No probe was sent, none was answered, or the interval was not held.
-    pub fn require(&self, wanted: &Wanted) -> Result<(), PacketError> {
-        let to = wanted.to;
+    pub fn require(&self, settings: &Settings) -> Result<(), PacketError> {
+        let to = settings.to;
         let Tally { sent, due, .. } = self.tally;
         if sent == 0 && due > 0 {
             let mtu = self.errors.mtu;
@@ -323,7 +329,7 @@ impl Measured {
             let why = self.why_silent();
             return Err(PacketError::NoReply { to, sent, why });
         }
-        self.require_interval(wanted)
+        self.require_interval(settings)
     }
 
     fn why_silent(&self) -> Option<String> {
@@ -345,7 +351,7 @@ impl Measured {
             .then(|| format!("{others} packets came that are no replies to this measurement"))
     }
 
-    fn require_interval(&self, wanted: &Wanted) -> Result<(), PacketError> {
+    fn require_interval(&self, settings: &Settings) -> Result<(), PacketError> {
         let rows = self.packets.len();
         let at = |row: usize, stamp| self.packets.get(row, stamp);
         let lateness = |row: usize| Some(at(row, Stamp::UserSent)? - at(row, Stamp::Due)?);
@@ -355,7 +361,7 @@ impl Measured {
         };
         let span = at(last, Stamp::UserSent).zip(at(first, Stamp::UserSent));
         let span = span.map_or(0, |(b, a)| (b - a).max(0)) as f64;
-        let interval = wanted.schedule.interval().as_nanos() as f64;
+        let interval = settings.schedule.interval().as_nanos() as f64;
         let late = lateness(last).unwrap_or(0).max(0) as f64;
         let gaps = (last - first).max(1) as f64;
         // It fell behind and did not catch up: a pause alone is made up for by those that follow.
@@ -364,7 +370,7 @@ impl Measured {
             return Ok(());
         }
         Err(PacketError::Interval {
-            wanted: wanted.schedule.interval(),
+            wanted: settings.schedule.interval(),
             least: Duration::from_nanos((span / gaps) as u64),
             late: Duration::from_nanos(late as u64),
         })

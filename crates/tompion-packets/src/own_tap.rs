@@ -15,7 +15,7 @@ use tompion_path::stamps::{JoinError, Joined, Packets, PacketsError, TapRecord, 
 use crate::capture::blame_drops;
 use crate::error::PacketError;
 use crate::marks::Marks;
-use crate::measure::Wanted;
+use crate::measure::Settings;
 use crate::sighted::Sighted;
 use crate::target::Protocol;
 
@@ -63,20 +63,20 @@ impl OwnTap {
     /// # Errors
     /// Where the device cannot be tapped, or it is not known which one it is; where there is no
     /// memory for as many probes.
-    pub fn open(device: Option<&str>, wanted: &Wanted) -> Result<Self, PacketError> {
+    pub fn open(device: Option<&str>, settings: &Settings) -> Result<Self, PacketError> {
         let device = match device {
             Some(name) => Device::from(name),
-            None => towards(wanted.to.ip())?,
+            None => towards(settings.to.ip())?,
         };
-        let filter = match wanted.protocol {
-            Protocol::Stamp => Filter::UdpPort(wanted.to.port()),
+        let filter = match settings.protocol {
+            Protocol::Stamp => Filter::UdpPort(settings.to.port()),
             Protocol::Icmp => Filter::Icmp,
         };
         let tap = Tap::open(&TapOptions {
             filter,
             ..TapOptions::new(device)
         })?;
-        let probes = usize::try_from(wanted.count).unwrap_or(usize::MAX);
+        let probes = usize::try_from(settings.count).unwrap_or(usize::MAX);
         let most = probes.saturating_mul(2).saturating_add(SPARE);
         let mut records = Vec::new();
         let no_memory = |_| PacketsError::NoMemory { probes };

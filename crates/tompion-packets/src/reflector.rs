@@ -47,13 +47,7 @@ pub fn serve(
     stop: &Stop,
 ) -> Result<Served, PacketError> {
     let plan = ReflectPlan::default();
-    let mut answers = Answers {
-        numbers: vec![(u64::MAX, 0); config.awaited_stamps.clamp(1, 1 << 20).next_power_of_two()],
-        repeats: Repeats::new(plan.packet_bytes),
-        reflector: Reflector::new(config)?,
-        clock,
-        look_ns: 0,
-    };
+    let mut answers = Answers::new(config, plan.packet_bytes, clock)?;
     answers.look_at_clock(monotonic_ns());
     let reflected = reflect(sockets, &plan, &mut answers, stop)?;
     Ok(Served {
@@ -73,6 +67,17 @@ struct Answers<C> {
 }
 
 impl<C: FnMut() -> ClockAccount> Answers<C> {
+    fn new(config: ReflectorConfig, packet_bytes: usize, clock: C) -> Result<Self, PacketError> {
+        let numbers = config.awaited_stamps.clamp(1, 1 << 20).next_power_of_two();
+        Ok(Self {
+            numbers: vec![(u64::MAX, 0); numbers],
+            repeats: Repeats::new(packet_bytes),
+            reflector: Reflector::new(config)?,
+            clock,
+            look_ns: 0,
+        })
+    }
+
     fn look_at_clock(&mut self, now_ns: u64) {
         self.reflector.set_clock((self.clock)());
         self.look_ns = now_ns.saturating_add(LOOK_AT_CLOCK_NS);
@@ -99,9 +104,6 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
         room: &mut [u8],
     ) -> Option<Answering<Reply>> {
         let now_ns = monotonic_ns();
-        if now_ns >= self.look_ns {
-            self.look_at_clock(now_ns);
-        }
         let arrival = Arrival {
             datagram: packet,
             source: received.from?,
@@ -147,6 +149,12 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
                 kind,
             };
             self.reflector.sent(reply, stamp);
+        }
+    }
+
+    fn quiet(&mut self, now_ns: u64) {
+        if now_ns >= self.look_ns {
+            self.look_at_clock(now_ns);
         }
     }
 
@@ -220,3 +228,6 @@ impl Repeats {
 fn next(reply: &Reply, now_ns: u64) -> u64 {
     now_ns.saturating_add(u64::from(reply.interval_ns))
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,8 @@ pub(crate) trait Speaker: Send {
     /// Writes the next probe, all but its stamp. How long it is.
     fn prepare(&mut self, number: u64, packet: &mut [u8], mono_ns: u64) -> usize;
 
-    /// Writes the stamp of the probe that was prepared last, or of an earlier one by its number.
+    /// Writes the stamp of a probe that was prepared. Probes are stamped in the order of their
+    /// preparation, each once; some may be left out.
     fn stamp(&mut self, number: u64, user_ns: i64, packet: &mut [u8]);
 
     /// What came.

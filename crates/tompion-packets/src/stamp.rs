@@ -14,6 +14,8 @@ pub(crate) struct StampSpeaker {
     format: TimeFormat,
     /// The probe of each request, by its sequence number: one that was too late for its turn has none.
     numbers: Vec<u64>,
+    /// Requests that are stamped, or left behind: the next one to be stamped comes after them.
+    stamped: usize,
 }
 
 impl StampSpeaker {
@@ -24,6 +26,7 @@ impl StampSpeaker {
             ssid,
             format,
             numbers: Vec::with_capacity(probes),
+            stamped: 0,
         }
     }
 
@@ -74,13 +77,15 @@ impl Speaker for StampSpeaker {
     }
 
     fn stamp(&mut self, number: u64, user_ns: i64, packet: &mut [u8]) {
-        // Probes of one call are prepared together and stamped in their order.
-        let sequence = self.numbers.binary_search(&number);
-        let sequence = sequence.unwrap_or(self.numbers.len()) as u32;
+        // In the order in which they were prepared, so that nothing is searched once T1 is read.
+        while self.number(self.stamped as u32).is_some_and(|n| n < number) {
+            self.stamped += 1;
+        }
         let request = Request {
-            sequence,
+            sequence: self.stamped as u32,
             bytes: self.bytes(),
         };
+        self.stamped += 1;
         self.sender.stamp(&request, packet, user_ns);
     }
 
@@ -106,3 +111,6 @@ impl Speaker for StampSpeaker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

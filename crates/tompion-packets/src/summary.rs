@@ -1,9 +1,8 @@
-//! What a table of probes says, as text and as data.
+//! What a table of probes says, as data and as text.
 
-use std::fmt::Write;
+mod text;
 
 use serde::Serialize;
-use tompion_model::format_ns;
 use tompion_path::Way;
 use tompion_path::stamps::{
     Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv, lateness,
@@ -67,11 +66,14 @@ pub struct Added {
     pub homeward: Option<Quantiles>,
 }
 
-/// Something measured once for each probe.
+/// How much delays vary, in one of the two forms that RFC 5481 compares.
 #[derive(Clone, Debug, Serialize)]
-pub struct PreciseRow {
-    /// What.
+pub struct Variation {
+    /// `PDV`: each delay less the smallest. `IPDV`: each less that of the probe before.
     pub name: &'static str,
+    /// Whether it is of the path: the far end's stay is not in it. False where the far end does not
+    /// say how long it kept probes, as with ICMP: then the stay's variation counts as the path's.
+    pub is_of_path: bool,
     /// Its quantiles.
     #[serde(flatten)]
     pub quantiles: Quantiles,
@@ -128,15 +130,17 @@ pub struct Summary {
     pub round_trips: Vec<RoundTrip>,
     /// What lies between them.
     pub added: Vec<Added>,
-    /// How long the far end kept each probe, by its own stamps.
+    /// How long the far end kept each probe, by its own stamps; none where it gave no two of them
+    /// that differ.
     pub far_stay: Option<Quantiles>,
     /// Of how many replies the far end told when its kernel sent them; of the others its program's
     /// stamp counts.
     pub followed_up: u64,
     /// The round trip at the outermost vantage point without that: the path.
     pub path: Option<Quantiles>,
-    /// Delay variation of round trips at the outermost vantage point: PDV and IPDV (RFC 5481).
-    pub variation: Vec<PreciseRow>,
+    /// Delay variation (RFC 5481) of the path; of round trips at the outermost vantage point where
+    /// the far end gives no stay.
+    pub variation: Vec<Variation>,
     /// How late probes were sent.
     pub lateness: Option<Quantiles>,
     /// Stamps that are missing.
@@ -149,6 +153,8 @@ pub struct Summary {
     pub oddities: Vec<(String, u64)>,
     /// ICMP errors.
     pub icmp_errors: u64,
+    /// Stamps and replies that the table has no place for: out of range, or of no probe.
+    pub refused: u64,
 }
 
 impl Summary {
@@ -158,8 +164,7 @@ impl Summary {
         let name = |vantage: Vantage| vantage.name(packets);
         let loss = Loss::of(packets);
         let stays = stays(packets, StayBy::Best);
-        let outermost = vantages(packets).last().copied();
-        let outer = outermost.map(|v| round_trips(packets, v));
+        let path = rest(packets, &stays);
         let round_trips = vantages(packets).into_iter().filter_map(|v| {
             Some(RoundTrip {
                 vantage: name(v),
@@ -176,16 +181,6 @@ impl Summary {
                 homeward: of(layer.homeward(packets)),
             })
         });
-        let variation = outer.as_ref().map(|outer| {
-            let rows = [("PDV", pdv(outer)), ("IPDV", ipdv(outer))];
-            let row = |(name, values): (_, Values)| {
-                Some(PreciseRow {
-                    name,
-                    quantiles: Quantiles::of(&values)?,
-                })
-            };
-            rows.into_iter().filter_map(row).collect()
-        });
         Self {
             probes: measured.tally.due,
             sent: measured.tally.sent,
@@ -200,8 +195,8 @@ impl Summary {
             added: added.collect(),
             far_stay: Quantiles::of(&stays.values),
             followed_up: followed_up(packets),
-            path: Quantiles::of(&rest(packets, &stays)),
-            variation: variation.unwrap_or_default(),
+            path: Quantiles::of(&path),
+            variation: variation(packets, path),
             lateness: Quantiles::of(&lateness(packets)),
             missing: missing(packets),
             disorder: disorder(packets, &order(packets)),
@@ -212,8 +207,27 @@ impl Summary {
                 .map(|(oddity, count)| (oddity.to_string(), count))
                 .collect(),
             icmp_errors: measured.errors.count,
+            refused: measured.refused,
         }
     }
+}
+
+/// Of the path, or of round trips as they are where it is not known.
+fn variation(packets: &Packets, path: Values) -> Vec<Variation> {
+    let is_of_path = path.present().next().is_some();
+    let delays = match (is_of_path, vantages(packets).last()) {
+        (false, Some(&outermost)) => round_trips(packets, outermost),
+        _ => path,
+    };
+    let rows = [("PDV", pdv(&delays)), ("IPDV", ipdv(&delays))];
+    let row = |(name, values): (_, Values)| {
+        Some(Variation {
+            name,
+            is_of_path,
+            quantiles: Quantiles::of(&values)?,
+        })
+    };
+    rows.into_iter().filter_map(row).collect()
 }
 
 /// Replies of which the far end told when its kernel sent them.
@@ -259,14 +273,15 @@ fn missing(packets: &Packets) -> Vec<MissingStamps> {
     packets.places().into_iter().filter_map(of_place).collect()
 }
 
-/// Some stamps are only there where somebody gives them at all.
+/// A far end's stamps are only there where it gives any at all; of a device nobody asked for any
+/// where they are not expected.
 fn is_expected(packets: &Packets, place: Stamp) -> bool {
-    let is_optional = matches!(
-        place,
-        Stamp::SentHardware | Stamp::ReceivedHardware | Stamp::FarReceived | Stamp::FarSent
-    );
-    // Follow-ups are told of by how many there are.
-    place != Stamp::FarSentKernel && (!is_optional || packets.has_any(place))
+    match place {
+        // Follow-ups are told of by how many there are.
+        Stamp::FarSentKernel => false,
+        Stamp::FarReceived | Stamp::FarSent => packets.has_any(place),
+        _ => true,
+    }
 }
 
 fn disorder(packets: &Packets, order: &Order) -> Vec<Disorder> {
@@ -282,141 +297,5 @@ fn disorder(packets: &Packets, order: &Order) -> Vec<Disorder> {
         .collect()
 }
 
-impl Summary {
-    /// As a table for a terminal, 80 columns wide.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "{:<30}{:>8}{:>10}{:>10}{:>10}{:>10}",
-            "", "probes", "min", "median", "p99", "max"
-        );
-        let row = |name: &str, q: &Quantiles| {
-            format!(
-                "{name:<30}{:>8}{:>10}{:>10}{:>10}{:>10}\n",
-                q.samples,
-                time(q.min_ns),
-                time(q.median_ns),
-                time(q.p99_ns),
-                time(q.max_ns)
-            )
-        };
-        out.push_str("Round trip, as seen from\n");
-        for seen in &self.round_trips {
-            out.push_str(&row(&format!("  {}", seen.vantage), &seen.quantiles));
-        }
-        if !self.added.is_empty() {
-            out.push_str("What lies between\n");
-        }
-        for added in &self.added {
-            let name = format!("  {} and {}", added.upper, added.lower);
-            out.push_str(&row(&name, &added.quantiles));
-            let ways = [("out", added.outward), ("home", added.homeward)];
-            // Where two vantage points have one stamp in common, only the other way is there.
-            let is_one_way = |q: &Quantiles| q.min_ns == 0 && q.max_ns == 0;
-            if ways
-                .iter()
-                .any(|(_, of)| of.as_ref().is_some_and(is_one_way))
-            {
-                continue;
-            }
-            for (way, of) in ways {
-                if let Some(of) = of {
-                    out.push_str(&row(&format!("    on the way {way}"), &of));
-                }
-            }
-        }
-        if let Some(stay) = &self.far_stay {
-            out.push_str(&row("Far end's stay", stay));
-        }
-        if let (Some(path), Some(outer)) = (&self.path, self.round_trips.last()) {
-            let name = format!("Path beyond {}", outer.vantage);
-            out.push_str(&row(&name, path));
-        }
-        for variation in &self.variation {
-            out.push_str(&row(variation.name, &variation.quantiles));
-        }
-        if let Some(late) = &self.lateness {
-            out.push_str(&row("Sent late by", late));
-        }
-        out.push('\n');
-        let share = self
-            .loss
-            .map_or(String::new(), |l| format!(" ({:.2} %)", 100.0 * l));
-        let _ = writeln!(
-            out,
-            "{} probes sent, {} answered, {} lost{share}, longest loss {}, {} duplicates, {} reordered",
-            self.sent, self.answered, self.lost, self.longest_loss, self.duplicates, self.reordered
-        );
-        self.notes(&mut out);
-        out
-    }
-
-    fn notes(&self, out: &mut String) {
-        let left_out = self.probes.saturating_sub(self.sent);
-        if left_out > 0 {
-            let _ = writeln!(out, "{left_out} probes were not sent");
-        }
-        if self.late_replies > 0 {
-            let late = self.late_replies;
-            let _ = writeln!(out, "{late} replies came after the timeout: lost");
-        }
-        if self.far_stay.is_some() {
-            let (told, all) = (self.followed_up, self.answered);
-            let _ = writeln!(
-                out,
-                "the far end's stay ends with its kernel's transmit stamp in {told} of {all} replies, else with its program's"
-            );
-        }
-        for missing in &self.missing {
-            let MissingStamps { place, count, why } = missing;
-            let _ = writeln!(
-                out,
-                "stamps missing: {place}, of {count} probes ({})",
-                reason(*why)
-            );
-        }
-        for wrong in &self.disorder {
-            let _ = writeln!(
-                out,
-                "stamps in the wrong order: {} before {}, of {} of {}, by up to {}",
-                wrong.later,
-                wrong.earlier,
-                wrong.violations,
-                wrong.compared,
-                time(wrong.worst_ns)
-            );
-        }
-        for (oddity, count) in &self.oddities {
-            let _ = writeln!(out, "in {count} replies: {oddity}");
-        }
-        if self.icmp_errors > 0 {
-            let _ = writeln!(out, "{} ICMP errors", self.icmp_errors);
-        }
-    }
-}
-
-/// Why a stamp is missing, in a few words.
-fn reason(why: Missing) -> &'static str {
-    match why {
-        Missing::NotTaken => "nobody asked for it",
-        Missing::Refused => "the kernel gives none here",
-        Missing::Overflowed => "no room for it where it had to wait",
-        Missing::TooLate => "it came too late",
-        Missing::Lost => "the packet was lost",
-        Missing::TapDropped => "the tap dropped packets",
-        Missing::NotSeen => "the tap did not see it",
-        Missing::NotGiven => "the far end gave none",
-        Missing::Implausible => "it cannot be true",
-        _ => "it did not come",
-    }
-}
-
-/// A duration with its sign.
-fn time(ns: i64) -> String {
-    let sign = if ns < 0 { "\u{2212}" } else { "" };
-    format!("{sign}{}", format_ns(ns.unsigned_abs() as f64))
-}
-
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -348,7 +348,7 @@ pub fn remove_scratch(out: &Path) {
     let Ok(out) = fs::canonicalize(out) else {
         return;
     };
-    if !matches!(home::stranger(&out), Ok(None)) {
+    if !matches!(tompion_host::others_above(&out), Ok(None)) {
         return;
     }
     for entry in fs::read_dir(out).into_iter().flatten().flatten() {

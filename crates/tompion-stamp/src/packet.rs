@@ -141,11 +141,18 @@ impl ReplyFields {
     /// As [`RequestFields::read`].
     pub fn read(mode: Mode, packet: &[u8]) -> Option<Self> {
         let at = mode.layout();
-        (packet.len() >= at.base).then(|| Self {
-            sequence: u32_at(packet, 0),
-            time: u64_at(packet, at.time),
-            error: ErrorEstimate::from_wire(u16_at(packet, at.error)),
-            ssid: u16_at(packet, at.ssid),
+        // The first four fields are where a request has its own.
+        let RequestFields {
+            sequence,
+            time,
+            error,
+            ssid,
+        } = RequestFields::read(mode, packet)?;
+        Some(Self {
+            sequence,
+            time,
+            error,
+            ssid,
             received: u64_at(packet, at.received),
             sender_sequence: u32_at(packet, at.sender_sequence),
             sender_time: u64_at(packet, at.sender_time),
@@ -157,28 +164,33 @@ impl ReplyFields {
     /// As [`RequestFields::write`].
     #[must_use]
     pub fn write(&self, mode: Mode, packet: &mut [u8]) -> bool {
-        let at = mode.layout();
-        let Some(base) = packet.get_mut(..at.base) else {
-            return false;
+        let Self {
+            sequence,
+            time,
+            error,
+            ssid,
+            ..
+        } = *self;
+        let first = RequestFields {
+            sequence,
+            time,
+            error,
+            ssid,
         };
-        base.fill(0);
-        put(base, 0, &self.sequence.to_be_bytes());
-        put(base, at.time, &self.time.to_be_bytes());
-        put(base, at.error, &self.error.to_wire().to_be_bytes());
-        put(base, at.ssid, &self.ssid.to_be_bytes());
-        put(base, at.received, &self.received.to_be_bytes());
-        put(
-            base,
-            at.sender_sequence,
-            &self.sender_sequence.to_be_bytes(),
-        );
-        put(base, at.sender_time, &self.sender_time.to_be_bytes());
-        put(
-            base,
-            at.sender_error,
-            &self.sender_error.to_wire().to_be_bytes(),
-        );
-        base[at.ttl] = self.sender_ttl;
+        if !first.write(mode, packet) {
+            return false;
+        }
+        let at = mode.layout();
+        let fields: [(usize, &[u8]); 5] = [
+            (at.received, &self.received.to_be_bytes()),
+            (at.sender_sequence, &self.sender_sequence.to_be_bytes()),
+            (at.sender_time, &self.sender_time.to_be_bytes()),
+            (at.sender_error, &self.sender_error.to_wire().to_be_bytes()),
+            (at.ttl, &[self.sender_ttl]),
+        ];
+        for (place, bytes) in fields {
+            put(packet, place, bytes);
+        }
         true
     }
 }

@@ -355,10 +355,7 @@ impl Run {
     /// # Errors
     /// Damage of a file.
     pub fn side_values(&self, trial: &Trial) -> Result<u64> {
-        side_tables(trial).try_fold(0, |sum: u64, (_, at)| {
-            let columns = self.tables.file(at)?.side_columns()?.len() as u64;
-            Ok(sum.saturating_add(at.rows.saturating_mul(columns)))
-        })
+        self.tables.side_values(trial)
     }
 
     /// Whether a checksum covers the trials' summaries, so that they may be taken for what the
@@ -509,11 +506,9 @@ impl Tables {
         trial_files::read_samples(file, at, self.version)
     }
 
-    /// Refuses side tables that together hold more values than files of their size, before any is read.
-    fn check_values(&self, trial: &Trial) -> Result<()> {
-        let mut files = BTreeMap::new();
-        let mut values = 0_u64;
-        for (_, at) in side_tables(trial) {
+    /// [`Run::side_values`].
+    fn side_values(&self, trial: &Trial) -> Result<u64> {
+        side_tables(trial).try_fold(0, |sum: u64, (_, at)| {
             let file = self.file(at)?;
             let columns = file.side_columns()?.len() as u64;
             // In version 1 the record does not say.
@@ -521,7 +516,15 @@ impl Tables {
                 true => at.rows,
                 false => file.rows(),
             };
-            values = values.saturating_add(rows.saturating_mul(columns));
+            Ok(sum.saturating_add(rows.saturating_mul(columns)))
+        })
+    }
+
+    /// Refuses side tables that together hold more values than files of their size, before any is read.
+    fn check_values(&self, trial: &Trial) -> Result<()> {
+        let values = self.side_values(trial)?;
+        let mut files = BTreeMap::new();
+        for (_, at) in side_tables(trial) {
             files.insert(&at.file, self.bytes(at)?);
         }
         let bytes = files.values().fold(0, |sum: u64, b| sum.saturating_add(*b));

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
@@ -73,22 +73,7 @@ impl UserRuns {
     /// made and removed there goes by names.
     fn require_own(&self, directory: &Directory) -> Result<()> {
         directory.require_own()?;
-        if !rustix::process::geteuid().is_root() {
-            return Ok(());
-        }
-        // Links on the way, and where they lead.
-        let mut others = Ok(None);
-        for above in self.path.ancestors() {
-            let found = fs::symlink_metadata(above).map_err(Error::io(above, "looking at"))?;
-            if found.is_symlink() && found.uid() != 0 {
-                let owner = found.uid();
-                others = Ok(Some(format!("{} belongs to user {owner}", above.display())));
-            }
-        }
-        if matches!(others, Ok(None)) {
-            let real = fs::canonicalize(&self.path);
-            others = real.and_then(|real| tompion_host::others_above(&real));
-        }
+        let others = tompion_host::others_on_the_way(&self.path);
         match others.map_err(Error::io(&self.path, "looking at"))? {
             None => Ok(()),
             Some(why) => Err(Error::NotOwn {
@@ -234,7 +219,7 @@ pub fn bytes_of(directory: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
 

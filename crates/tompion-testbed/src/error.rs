@@ -34,6 +34,9 @@ pub enum TestbedError {
         /// What the system said.
         source: io::Error,
     },
+    /// A tap that is refused.
+    #[error("testbed: {0}")]
+    Tap(#[from] tompion_net::NetError),
     /// A path that cannot be.
     #[error("testbed: {0}")]
     Settings(#[from] SettingsError),

@@ -35,6 +35,7 @@ mod relay;
 mod run;
 mod settings;
 mod sys;
+mod tap;
 mod testbed;
 mod topology;
 
@@ -42,11 +43,12 @@ pub use addresses::Pair;
 pub use error::{SettingsError, TestbedError};
 pub use measure::{Figure, Measurement, Quantity, Unmeasured};
 pub use netlink::TokenBucket;
-pub use place::{Place, Tap, Tapped};
+pub use place::Place;
 pub use program::Program;
 pub use relay::{
     Counts, FalseInterval, FalseTime, Fate, HEADER, Reason, Record, Summary, read_truth,
 };
 pub use run::{Outcome, Programs, Verdict, run};
 pub use settings::{BottleneckKind, LINK_HEADER, Settings};
+pub use tap::{Tap, Tapped};
 pub use testbed::{DeviceCounts, Testbed};

@@ -3,14 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use nix::net::if_::if_nametoindex;
-
 use crate::TestbedError;
 use crate::addresses::Pair;
 use crate::namespace::Namespace;
 use crate::netlink::TokenBucket;
 use crate::queue;
-use crate::sys::{Ring, Seen};
+use crate::tap::Tap;
 
 /// The sender or the far end.
 #[derive(Debug)]
@@ -69,57 +67,12 @@ impl Place {
         queue::shape(&self.namespace, self.device, bucket)
     }
 
-    /// What goes through its device, both ways, with the kernel's stamps.
+    /// What goes through its device, both ways, with the kernel's stamps: room for so many frames
+    /// of up to `mtu` bytes.
     ///
     /// # Errors
     /// What the system refuses.
     pub fn tap(&self, mtu: u32, frames: usize) -> Result<Tap, TestbedError> {
-        let open = || -> io::Result<Ring> {
-            Ring::open(if_nametoindex(self.device)?, mtu, frames, Seen::Both)
-        };
-        let ring = self.inside(open).and_then(|ring| ring);
-        let ring = ring.map_err(TestbedError::system("tap a device"))?;
-        Ok(Tap { ring })
-    }
-}
-
-/// A frame that a tap saw.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tapped {
-    /// The kernel's stamp by `CLOCK_REALTIME`, in nanoseconds.
-    pub at_ns: u64,
-    /// Whether the place sent it.
-    pub outgoing: bool,
-    /// The frame, Ethernet's header included.
-    pub frame: Vec<u8>,
-}
-
-/// A tap on a place's device: the witness of what a path does, independent of the relay.
-#[derive(Debug)]
-pub struct Tap {
-    ring: Ring,
-}
-
-impl Tap {
-    /// All frames since it was last asked, in the order in which the kernel gave them.
-    pub fn drain(&mut self) -> Vec<Tapped> {
-        let mut seen = Vec::new();
-        while let Some(frame) = self.ring.take(|frame| Tapped {
-            at_ns: frame.stamp_ns,
-            outgoing: frame.outgoing,
-            frame: frame.bytes.to_vec(),
-        }) {
-            seen.push(frame);
-        }
-        seen
-    }
-
-    /// How many frames found no room since this was last asked.
-    ///
-    /// # Errors
-    /// What the system refuses.
-    pub fn dropped(&self) -> Result<u32, TestbedError> {
-        let told = self.ring.dropped();
-        told.map_err(TestbedError::system("ask a tap for its losses"))
+        Tap::open(&self.namespace, self.device, mtu, frames)
     }
 }

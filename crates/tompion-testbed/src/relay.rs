@@ -25,7 +25,7 @@ use tompion_path::model::{Jitter, Path, PathPlan, WayPlan};
 
 use crate::TestbedError;
 use crate::namespace::Namespace;
-use crate::sys::{Ring, Seen, real_time};
+use crate::sys::{Ring, real_time};
 use crate::topology::{RELAY_FAR, RELAY_NEAR};
 use keeper::{Keeper, locked};
 use line::{Book, Line};
@@ -73,7 +73,7 @@ impl Relay {
         let [outward, homeward] = Path::both(plan).map_err(crate::SettingsError::from)?;
         let open = |device| {
             let mtu = settings.mtu;
-            let open = || Ring::open(if_nametoindex(device)?, mtu, RING_FRAMES, Seen::Incoming);
+            let open = || Ring::open(if_nametoindex(device)?, mtu, RING_FRAMES);
             let ring = namespace.inside(open).and_then(|ring| ring);
             ring.map_err(TestbedError::system(what))
         };

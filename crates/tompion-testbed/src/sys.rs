@@ -9,5 +9,5 @@ mod scheduling;
 
 pub use contain::contain;
 pub use device::{Offload, set_offload};
-pub use ring::{Frame, Ring, Seen, dropped};
+pub use ring::{Frame, Ring, dropped};
 pub use scheduling::real_time;

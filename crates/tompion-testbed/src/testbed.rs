@@ -17,7 +17,8 @@ use crate::place::Place;
 use crate::program::Program;
 use crate::relay::{Relay, RelaySettings, Summary, TruthWriter};
 use crate::settings::Settings;
-use crate::topology::{Between, ROUTER_FAR, Topology, has_ipv6};
+use crate::tap::Tap;
+use crate::topology::{Between, ROUTER_FAR, ROUTER_NEAR, Topology, has_ipv6};
 
 /// How often it is looked whether packets are under way.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -128,6 +129,16 @@ impl Testbed {
         let what = "read the router's counters";
         let table = table.and_then(|t| t).map_err(TestbedError::system(what))?;
         Ok(counts_of(&table, ROUTER_FAR.name))
+    }
+
+    /// A tap on the router's device towards the sender, as [`Place::tap`]; `None` without a router.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn tap_router(&self, mtu: u32, frames: usize) -> Result<Option<Tap>, TestbedError> {
+        let router = self.topology.router.as_ref();
+        let tap = router.map(|router| Tap::open(router, ROUTER_NEAR.name, mtu, frames));
+        tap.transpose()
     }
 
     /// Packets of real cross traffic that were not sent because they would have come too late.

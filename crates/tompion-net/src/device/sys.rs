@@ -24,7 +24,7 @@ pub struct TimestampInfo {
 
 /// `struct hwtstamp_config` of linux/net_tstamp.h.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardwareConfig {
     /// Zero.
     pub flags: i32,
@@ -67,6 +67,18 @@ pub fn timestamp_info(file: BorrowedFd<'_>, device: &str) -> io::Result<Timestam
     };
     device_request(file, libc::SIOCETHTOOL as libc::Ioctl, device, &mut info)?;
     Ok(info)
+}
+
+/// Whether and what a device stamps in hardware now (`SIOCGHWTSTAMP`).
+pub fn hardware_stamps(file: BorrowedFd<'_>, device: &str) -> io::Result<HardwareConfig> {
+    let mut config = HardwareConfig::default();
+    device_request(
+        file,
+        libc::SIOCGHWTSTAMP as libc::Ioctl,
+        device,
+        &mut config,
+    )?;
+    Ok(config)
 }
 
 /// Has a device stamp in hardware (`SIOCSHWTSTAMP`); what it took instead where it could not do

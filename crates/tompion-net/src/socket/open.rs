@@ -225,6 +225,17 @@ fn set_up(file: BorrowedFd<'_>, options: &Options) -> Result<(), NetError> {
             only.map_err(failed("IPV6_V6ONLY"))?;
         }
     }
+    if options.in_one_piece {
+        let (level, name, value) = match is_v6 {
+            false => (libc::SOL_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO),
+            true => (
+                libc::SOL_IPV6,
+                libc::IPV6_MTU_DISCOVER,
+                libc::IPV6_PMTUDISC_DO,
+            ),
+        };
+        set_int(file, level, name, value).map_err(failed("MTU discovery"))?;
+    }
     if let Some(ttl) = options.ttl {
         let (level, name) = match is_v6 {
             false => (libc::SOL_IP, libc::IP_TTL),

@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 
 use tompion_net::icmp::{Echo, Version};
 use tompion_net::{
-    ErrorBatch, ErrorOrigin, Event, Options, Route, StampingSocket, Stop, Transport, realtime_ns,
-    wait,
+    ErrorBatch, ErrorOrigin, Event, Options, Route, SendError, StampingSocket, Stop, Transport,
+    realtime_ns, wait,
 };
 
 use crate::place::{self, FAR, NEAR, Place};
@@ -144,5 +144,51 @@ fn a_packet_whose_time_is_up_is_known_by_what_is_quoted() {
                 .expect("an error queue");
         }
         assert_eq!(known, Some(17), "{transport:?}");
+    }
+}
+
+/// Sent in pieces, each of these would have had stamps of its own.
+#[test]
+fn what_is_longer_than_the_link_takes_is_refused_with_what_it_takes() {
+    let Some(place) = Place::new() else { return };
+    place.ip("link set lo mtu 1400");
+    for (local, transport) in [
+        (V4, Transport::Udp),
+        (V6, Transport::Udp),
+        (V4, Transport::IcmpRaw),
+        (V4, Transport::IcmpPing),
+    ] {
+        let socket = place.inside(|| {
+            open(&Options {
+                in_one_piece: true,
+                ..Options::to(transport, SocketAddr::new(local, 9))
+            })
+        });
+        let mut packet = [0; 1401];
+        let echo = Echo {
+            version: Version::V4,
+            identifier: 7,
+            token: 8,
+        };
+        if transport != Transport::Udp {
+            echo.write(0, &mut packet);
+        }
+        let long = socket.send(0, realtime_ns(), &packet, &Route::default());
+        assert!(
+            matches!(long, Err(SendError::TooLong(_))),
+            "{transport:?}: {long:?}"
+        );
+        let (mut errors, mut mtu) = (ErrorBatch::new(8), vec![]);
+        let take = |event: Event<'_>| {
+            if let Event::Error(error) = event {
+                mtu.push((error.origin, error.mtu));
+            }
+        };
+        socket
+            .drain(&mut errors, usize::MAX, take)
+            .expect("an error queue");
+        // More than once: what may be an earlier packet's error is tried again.
+        mtu.dedup();
+        assert_eq!(mtu, [(ErrorOrigin::Local, Some(1400))], "{transport:?}");
     }
 }

@@ -20,6 +20,9 @@ pub struct Mirror {
     /// Sent of its own accord, at this moment.
     pub extra: Option<(u64, Route)>,
     pub failed: u64,
+    /// Answers that are written and not sent.
+    under_way: u64,
+    pub quiet: u64,
 }
 
 pub const ANSWER_BYTES: usize = 32;
@@ -42,6 +45,7 @@ impl Responder for Mirror {
         room[8..16].copy_from_slice(&number.to_be_bytes());
         let arrived = received.stamps.software_ns.unwrap_or(0);
         room[16..24].copy_from_slice(&arrived.to_be_bytes());
+        self.under_way += 1;
         Some(Answering {
             answer: number,
             length: ANSWER_BYTES,
@@ -60,6 +64,12 @@ impl Responder for Mirror {
 
     fn sent(&mut self, _: u64, done: Result<(), tompion_net::SendError>) {
         self.failed += u64::from(done.is_err());
+        self.under_way -= 1;
+    }
+
+    fn quiet(&mut self, _: u64) {
+        assert_eq!(self.under_way, 0);
+        self.quiet += 1;
     }
 
     fn transmitted(&mut self, stamp: TxStamp) {
@@ -73,6 +83,7 @@ impl Responder for Mirror {
     fn due(&mut self, number: u64, now_ns: u64, room: &mut [u8]) -> Option<Answering<u64>> {
         let (_, route) = self.extra.take_if(|(at, _)| *at <= now_ns)?;
         room[..16].copy_from_slice(b"unasked, by time");
+        self.under_way += 1;
         Some(Answering {
             answer: number,
             length: ANSWER_BYTES,

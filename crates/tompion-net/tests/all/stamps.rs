@@ -410,11 +410,10 @@ fn devices_say_what_they_stamp() {
         assert!(offer.software_transmit && offer.software_receive);
         assert!(!offer.hardware_transmit && !offer.hardware_receive);
         assert_eq!(offer.clock, None);
-        let refused = device::enable_hardware("near0").expect_err("no hardware");
-        assert!(
-            refused
-                .to_string()
-                .starts_with("near0: cannot stamp in hardware")
+        let refused = device::HardwareStamps::begin("near0").expect_err("no hardware");
+        assert_eq!(
+            refused.to_string(),
+            "near0: it cannot stamp every packet in hardware, both ways"
         );
         let missing = device::offer("nowhere0").expect_err("no device");
         assert_eq!(missing.to_string(), "no network device \"nowhere0\"");

@@ -5,6 +5,23 @@ use tompion_path::stamps::Outcome;
 use super::*;
 use crate::account::{Errors, Oddities};
 
+/// Of a kernel that has everything.
+pub(crate) const CAPABILITY: Capability = Capability {
+    transmit: TransmitStamps::Kernel,
+    receive: ReceiveStamps::Nanoseconds,
+    receive_buffer: BufferSize {
+        asked: 1,
+        granted: 1,
+        is_forced: true,
+    },
+    ttl: true,
+    tos: true,
+    destination: true,
+    drops: true,
+    icmp_errors: true,
+    busy_poll: false,
+};
+
 /// Probes 1 ms apart that spend so much in each place, in microseconds.
 fn measured() -> Measured {
     let mut packets = Packets::new();
@@ -22,7 +39,8 @@ fn measured() -> Measured {
             (Stamp::Scheduled, 12),
             (Stamp::Sent, 42),
             (Stamp::FarReceived, 9_000_142),
-            (Stamp::FarSent, 9_000_242),
+            // Of the ten microseconds by which each round trip is longer the far end has nine.
+            (Stamp::FarSent, 9_000_242 + 9 * probe),
             (Stamp::Received, 342 + 10 * probe),
             (Stamp::UserReceived, 392 + 10 * probe),
         ];
@@ -38,27 +56,14 @@ fn measured() -> Measured {
             sent: 4,
             ..Tally::default()
         },
-        capability: Capability {
-            transmit: TransmitStamps::Kernel,
-            receive: ReceiveStamps::Nanoseconds,
-            receive_buffer: BufferSize {
-                asked: 1,
-                granted: 1,
-                is_forced: true,
-            },
-            ttl: true,
-            tos: true,
-            destination: true,
-            drops: true,
-            icmp_errors: true,
-            busy_poll: false,
-        },
+        capability: CAPABILITY,
         far: FarEnd::default(),
         odd: Oddities::default(),
         errors: Errors::default(),
         late: 0,
         first_refusal: None,
         is_too_long: false,
+        refused: 0,
     }
 }
 
@@ -93,23 +98,56 @@ fn a_round_trip_is_split_by_where_the_time_goes() {
         ]
     );
     // Of a clock that is nine seconds ahead.
-    assert_eq!(us(summary.far_stay), Some(100));
-    assert_eq!(us(summary.path), Some(210));
+    assert_eq!(us(summary.far_stay), Some(109));
+    assert_eq!(us(summary.path), Some(201));
     assert_eq!(us(summary.lateness), Some(2));
-    let variation: Vec<_> = summary
-        .variation
-        .iter()
-        .map(|v| {
-            (
-                v.name,
-                v.quantiles.min_ns / 1_000,
-                v.quantiles.max_ns / 1_000,
-            )
-        })
-        .collect();
-    assert_eq!(variation, [("PDV", 0, 20), ("IPDV", 10, 10)]);
+    // The far end's stay is not in it.
+    assert_eq!(
+        variation(&summary),
+        [("PDV", true, 0, 2), ("IPDV", true, 1, 1)]
+    );
     assert_eq!((summary.answered, summary.lost), (3, 1));
     assert_eq!(summary.loss, Some(0.25));
+}
+
+/// Names, whether of the path, least and most in microseconds.
+fn variation(summary: &Summary) -> Vec<(&'static str, bool, i64, i64)> {
+    let figures = |v: &Variation| {
+        let Quantiles { min_ns, max_ns, .. } = v.quantiles;
+        (v.name, v.is_of_path, min_ns / 1_000, max_ns / 1_000)
+    };
+    summary.variation.iter().map(figures).collect()
+}
+
+#[test]
+fn a_far_end_that_gives_no_stay_leaves_it_in_and_that_is_said() {
+    let none = |packets: &mut Packets, row| {
+        for place in [Stamp::FarReceived, Stamp::FarSent] {
+            packets.set_missing(row, place, Missing::NotGiven).unwrap();
+        }
+    };
+    let one = |packets: &mut Packets, row| {
+        let at = packets.get(row, Stamp::FarReceived).unwrap();
+        packets.set(row, Stamp::FarSent, at).unwrap();
+    };
+    for spoil in [none as fn(&mut Packets, usize), one] {
+        let mut measured = measured();
+        for row in 0..3 {
+            spoil(&mut measured.packets, row);
+        }
+        let summary = Summary::of(&measured);
+        assert!(summary.far_stay.is_none() && summary.path.is_none());
+        assert_eq!(
+            variation(&summary),
+            [("PDV", false, 0, 20), ("IPDV", false, 10, 10)]
+        );
+        let text = summary.text();
+        assert!(text.contains("PDV with far end's stay"), "{text}");
+        assert!(
+            text.contains("does not say how long it kept probes"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

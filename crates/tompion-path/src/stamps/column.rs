@@ -160,6 +160,11 @@ impl Column {
         }
     }
 
+    /// For how many rows there is memory.
+    pub(crate) fn capacity(&self) -> usize {
+        self.cells.capacity()
+    }
+
     /// Where its memory lies, and for how many rows.
     #[cfg(test)]
     pub(crate) fn place(&self) -> (*const i64, usize) {

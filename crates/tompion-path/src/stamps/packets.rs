@@ -84,6 +84,11 @@ impl Packets {
         Ok(packets)
     }
 
+    /// For how many probes there is memory for this stamp: setting it allocates nothing up to that.
+    pub fn capacity(&self, stamp: Stamp) -> usize {
+        self.columns.get(stamp.column()).map_or(0, Column::capacity)
+    }
+
     /// How many probes there are.
     pub fn len(&self) -> usize {
         self.bytes.len()

@@ -4,6 +4,7 @@ use tompion_stats::Distribution;
 
 use crate::stamps::packets::Packets;
 use crate::stamps::place::Stamp;
+use crate::stamps::probe::Outcome;
 
 /// A packet that came after one that was sent later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +31,12 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// Of the replies of a table, in the order in which they came to the program.
+    /// Of the replies of a table, in the order in which they came to the program. One that came when
+    /// its probe counted as lost is not among them: to RFC 4737 it never arrived.
     pub fn of(packets: &Packets) -> Self {
         let probes = packets.probes().enumerate();
-        let arrivals = probes.filter_map(|(row, p)| Some((i64::from(p.arrival?), row as u32)));
+        let in_time = probes.filter(|(_, p)| p.outcome == Outcome::Answered);
+        let arrivals = in_time.filter_map(|(row, p)| Some((i64::from(p.arrival?), row as u32)));
         Self::sorted(arrivals.collect())
     }
 

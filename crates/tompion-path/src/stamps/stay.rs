@@ -22,14 +22,14 @@ pub enum StayBy {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stays {
     /// From receipt to sending by the far end's clock, in nanoseconds. Missing where it gave no
-    /// stamps, and where they cannot be true.
+    /// stamps, where they cannot be true, and everywhere where all are zero: who gives one stamp
+    /// twice does not say how long it kept anything.
     pub values: Values,
     /// Packets that it says it sent before it received them.
     pub negative: u64,
     /// Packets that it says it kept longer than their whole round trip lasted here.
     pub too_long: u64,
-    /// Packets that it says it kept for no time at all: a far end of which this holds for all gives
-    /// no stamps of its own.
+    /// Packets that it says it kept for no time at all.
     pub zero: u64,
 }
 
@@ -66,7 +66,10 @@ pub fn stays(packets: &Packets, by: StayBy) -> Stays {
         stays.zero += u64::from(given == 0);
         Some(given)
     });
-    let values = values.collect();
+    let mut values: Values = values.collect();
+    if values.present().all(|stay| stay == 0) {
+        values = (0..packets.len()).map(|_| None).collect();
+    }
     Stays { values, ..stays }
 }
 

@@ -59,7 +59,7 @@ fn named(out: &Path) -> io::Result<(PathBuf, Option<String>)> {
     let own = id(fs::metadata(out)?);
     let look = || -> io::Result<_> {
         let path = fs::canonicalize(out)?;
-        let stranger = stranger(&path)?;
+        let stranger = tompion_host::others_above(&path)?;
         // It may have been swapped for a link after it was opened: then that is no name of it.
         let is_it = id(fs::symlink_metadata(&path)?) == own;
         Ok(is_it.then_some((path, stranger)))
@@ -73,16 +73,6 @@ fn named(out: &Path) -> io::Result<(PathBuf, Option<String>)> {
         }
     }
     Err(io::Error::other("somebody renames it again and again"))
-}
-
-/// Who besides this user and root can have a path below `directory`, which has no link in it, lead
-/// elsewhere. Only root is led where it must not be: anybody else may do no more there than whoever
-/// owns that directory lets everybody do.
-pub(super) fn stranger(directory: &Path) -> io::Result<Option<String>> {
-    match rustix::process::geteuid().is_root() {
-        true => tompion_host::others_above(directory),
-        false => Ok(None),
-    }
 }
 
 #[cfg(test)]

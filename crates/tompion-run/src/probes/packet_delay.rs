@@ -238,16 +238,16 @@ fn measured(asked: &Asked, limits: &Limits, stop: &Stop) -> Result<Vec<Part>, Pa
             most: MOST_PROBES,
         });
     }
-    let wanted = asked.wanted(count)?;
+    let settings = asked.settings(count)?;
     let began = Began {
         mono_ns: monotonic_ns(),
         utc_ns: realtime_ns(),
     };
-    let (mut measured, _) = measure(&wanted, stop, &mut |_| ())?;
+    let (mut measured, _) = measure(&settings, stop, &mut |_| ())?;
     if stop.is_set() {
         unsettle(&mut measured.packets, asked.timeout_ns, realtime_ns());
     }
-    let held = measured.require(&wanted);
+    let held = measured.require(&settings);
     let remark = match held {
         // Nothing came back, and nobody says why: all of it is loss, which is told.
         Ok(()) | Err(PacketError::NoReply { why: None, .. }) => None,

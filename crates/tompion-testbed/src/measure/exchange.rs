@@ -8,9 +8,10 @@ use tompion_time::os::{self, ClockId, now_ns};
 use tompion_time::sleep::{Policy, Sleeper};
 
 use crate::TestbedError;
-use crate::place::{Place, Tapped};
+use crate::place::Place;
 use crate::settings::UDP_HEADERS;
 use crate::sys::real_time;
+use crate::tap::Tapped;
 
 /// What a datagram of ours begins with; its number follows.
 const MARK: [u8; 12] = *b"tompion/path";
@@ -97,14 +98,12 @@ pub fn exchange(from: &Place, to: &Place, flow: Flow) -> Result<Exchange, Testbe
     };
     let overdue = Instant::now() + flow.longest + STRAGGLERS;
     loop {
-        for frame in near.drain() {
+        for frame in near.drain()? {
             note(&frame, true, &mut result.sent);
         }
-        for frame in far.drain() {
+        for frame in far.drain()? {
             if !note(&frame, false, &mut result.seen) && !frame.outgoing {
-                result
-                    .others
-                    .push((frame.at_ns.cast_signed(), frame.frame.len()));
+                result.others.push((frame.at_ns, frame.frame.len()));
             }
         }
         let is_whole = result.seen.iter().all(Option::is_some);
@@ -138,7 +137,7 @@ fn note(frame: &Tapped, outgoing: bool, times: &mut [Option<i64>]) -> bool {
         return false;
     };
     if let Some(time) = times.get_mut(number as usize) {
-        time.get_or_insert(frame.at_ns.cast_signed());
+        time.get_or_insert(frame.at_ns);
     }
     true
 }

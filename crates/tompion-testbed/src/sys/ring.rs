@@ -18,15 +18,6 @@ const HEAD: usize = 96 + 8;
 /// An Ethernet header.
 const LINK_HEADER: usize = 14;
 
-/// Which frames of a device a ring holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// Those that come in.
-    Incoming,
-    /// Those that go out, too.
-    Both,
-}
-
 /// One frame, as long as it is looked at.
 #[derive(Debug)]
 pub struct Frame<'a> {
@@ -36,8 +27,6 @@ pub struct Frame<'a> {
     pub stamp_ns: u64,
     /// How long the frame was, in bytes.
     pub length: u32,
-    /// Whether this machine sent it from the device.
-    pub outgoing: bool,
     /// Whether its transport checksum was left to a device that has none.
     pub without_checksum: bool,
 }
@@ -60,9 +49,9 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A ring of at least `frames` frames of up to `mtu` bytes behind their Ethernet headers,
-    /// in locked memory where that is allowed. The device is the calling thread's.
-    pub fn open(device: u32, mtu: u32, frames: usize, seen: Seen) -> io::Result<Self> {
+    /// A ring of at least `frames` frames of up to `mtu` bytes behind their Ethernet headers that
+    /// come in, in locked memory where that is allowed. The device is the calling thread's.
+    pub fn open(device: u32, mtu: u32, frames: usize) -> io::Result<Self> {
         let frame_bytes = (HEAD + LINK_HEADER + mtu as usize).next_multiple_of(64);
         let block_bytes = frame_bytes.next_power_of_two().max(1 << 16);
         let frames_a_block = block_bytes / frame_bytes;
@@ -79,9 +68,7 @@ impl Ring {
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
         set(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
-        if seen == Seen::Incoming {
-            set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
-        }
+        set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
         // Whoever asks for stamps has them taken on arrival, not when the ring is written.
         set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
         // A relay's frames are not queued again behind what sent them.
@@ -158,12 +145,8 @@ impl Ring {
         }
         let start = self.frame();
         // SAFETY: the status says that the kernel has written this frame and will not touch it
-        // before the status is taken back; both headers lie at the start of each frame.
-        let (header, link) = unsafe {
-            let header = start.cast::<libc::tpacket2_hdr>().read();
-            let after = size_of::<libc::tpacket2_hdr>().next_multiple_of(16);
-            (header, start.add(after).cast::<libc::sockaddr_ll>().read())
-        };
+        // before the status is taken back; its header lies at the start of each frame.
+        let header = unsafe { start.cast::<libc::tpacket2_hdr>().read() };
         let begin = usize::from(header.tp_mac).min(self.frame_bytes);
         let kept = (header.tp_snaplen as usize).min(self.frame_bytes - begin);
         // SAFETY: within the frame, by the two lines above, and ours as said there.
@@ -173,18 +156,12 @@ impl Ring {
             bytes,
             stamp_ns: seconds + u64::from(header.tp_nsec),
             length: header.tp_len,
-            outgoing: link.sll_pkttype == libc::PACKET_OUTGOING,
             without_checksum: status & libc::TP_STATUS_CSUMNOTREADY != 0,
         });
         let released = libc::TP_STATUS_KERNEL;
         self.status().store(released, Ordering::Release);
         self.next = (self.next + 1) % self.frames;
         Some(result)
-    }
-
-    /// How many frames found no room since this was last asked.
-    pub fn dropped(&self) -> io::Result<u32> {
-        dropped(self.socket.as_fd())
     }
 
     /// The socket, to wait for frames, to send, and to ask for losses.

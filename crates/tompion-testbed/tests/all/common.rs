@@ -55,11 +55,11 @@ pub fn sockets(from: &Place, to: &Place) -> (UdpSocket, UdpSocket) {
 
 /// All that a tap sees until nothing new has come for this time.
 pub fn all_of(tap: &mut Tap, quiet: Duration) -> Vec<Tapped> {
-    let mut seen = tap.drain();
+    let mut seen = tap.drain().unwrap();
     let mut last = Instant::now();
     while last.elapsed() < quiet {
         os::sleep(Duration::from_millis(2));
-        let new = tap.drain();
+        let new = tap.drain().unwrap();
         if !new.is_empty() {
             last = Instant::now();
         }

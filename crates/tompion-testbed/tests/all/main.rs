@@ -7,3 +7,4 @@ mod path;
 mod rate;
 mod truth;
 mod vanish;
+mod vantage;

@@ -26,7 +26,7 @@ pub fn train(testbed: &Testbed) -> (f64, i64, i64) {
     let times: Vec<i64> = datagrams(&seen, false)
         .iter()
         .filter(ours)
-        .map(|t| t.at_ns.cast_signed())
+        .map(|t| t.at_ns)
         .collect();
     assert_eq!(times.len(), TRAIN);
     let (first, last) = (times[HEAD], times[TRAIN - 1]);

@@ -80,7 +80,7 @@ fn losses_copies_and_reordering_are_those_of_the_file() {
     // Each frame as often as the file has it sent.
     let mut arrivals: HashMap<u32, Vec<i64>> = HashMap::new();
     for tapped in datagrams(&seen.far, false) {
-        let at = tapped.at_ns.cast_signed();
+        let at = tapped.at_ns;
         arrivals.entry(crc(tapped)).or_default().push(at);
     }
     for tapped in datagrams(&seen.near, true) {
@@ -101,7 +101,7 @@ fn losses_copies_and_reordering_are_those_of_the_file() {
                 record.returned_ns,
             ]
             .map(Option::unwrap);
-            assert!(tapped.at_ns.cast_signed() <= arrival);
+            assert!(tapped.at_ns <= arrival);
             assert!(arrival < due && due <= handed && handed <= back);
             let there = &arrivals[&record.crc32];
             let delivered = there

@@ -16,6 +16,7 @@ Examples:
   tompion ping 192.0.2.7 --interval 10ms --count 1000 --json
   tompion ping 192.0.2.7 --icmp
   tompion ping 192.0.2.7 --preset whiteaker
+  tompion ping 192.0.2.7 --hardware-stamps eth0
   tompion ping 192.0.2.7 --tap
 
 Sends STAMP test packets (RFC 8762), which `tompion reflect`, routers and other
@@ -94,6 +95,10 @@ pub struct PingOptions {
     /// Do without the kernel's stamps
     #[arg(long)]
     pub user_stamps: bool,
+
+    /// Have this device stamp in hardware, too, until the end
+    #[arg(long, value_name = "DEVICE", conflicts_with = "user_stamps")]
+    pub hardware_stamps: Option<String>,
 
     /// Tap this machine's device, too, as packet sniffers do: the one that packets to HOST leave
     /// by, or another (`--tap=eth1`)

@@ -8,10 +8,11 @@ use anyhow::Context;
 use serde::Serialize;
 use tompion_load::read_key;
 use tompion_model::format_ns;
+use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
 use tompion_packets::{
-    Family, Measured, OwnTap, OwnTapped, PacketError, Progress, Protocol, Summary, Wanted, measure,
-    resolve,
+    Family, Measured, OwnTap, OwnTapped, PacketError, Progress, Protocol, Settings, Summary,
+    measure, resolve,
 };
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
@@ -21,7 +22,10 @@ use crate::{exit, output, stop};
 
 /// Carries out the command.
 pub fn ping(options: &PingOptions) -> exit::Result {
-    let wanted = wanted(options)?;
+    let settings = settings(options)?;
+    // Until it ends, however that comes about; a process that is killed leaves the device stamping.
+    let device = options.hardware_stamps.as_deref();
+    let _stamping = device.map(HardwareStamps::begin).transpose()?;
     let stopped = Stop::new()?;
     let wake = stopped.clone();
     let interrupted = stop::on_signals_call(move || wake.set())?;
@@ -30,9 +34,9 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let tap = options
         .tap
         .as_deref()
-        .map(|device| open_tap(device, &wanted));
+        .map(|device| open_tap(device, &settings));
     let tap = tap.transpose()?;
-    let (mut measured, marks) = measure(&wanted, &stopped, &mut |progress| {
+    let (mut measured, marks) = measure(&settings, &stopped, &mut |progress| {
         if is_shown {
             shown.rows(progress);
         }
@@ -41,14 +45,14 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         shown.rest(&measured.packets);
     }
     let is_interrupted = interrupted.load(std::sync::atomic::Ordering::Relaxed);
-    let held = measured.require(&wanted);
+    let held = measured.require(&settings);
     if measured.tally.sent == 0 || measured.packets.probes().all(|p| p.arrival.is_none()) {
         held?;
         return Ok(exit::INTERRUPTED);
     }
     let tapped = tap.map(|tap| tap.join(&mut measured.packets, &marks, TAP));
     let tapped = tapped.transpose()?;
-    tell(options, &wanted, &measured, tapped.as_ref())?;
+    tell(options, &settings, &measured, tapped.as_ref())?;
     if let Some(tapped) = tapped {
         require_tap(tapped)?;
     }
@@ -63,8 +67,8 @@ pub fn ping(options: &PingOptions) -> exit::Result {
 const TAP: &str = "tap";
 
 /// A tap at the device of this name; without one at that which packets leave by.
-fn open_tap(device: &str, wanted: &Wanted) -> Result<OwnTap, PacketError> {
-    OwnTap::open(Some(device).filter(|name| !name.is_empty()), wanted)
+fn open_tap(device: &str, settings: &Settings) -> Result<OwnTap, PacketError> {
+    OwnTap::open(Some(device).filter(|name| !name.is_empty()), settings)
 }
 
 /// Why the tap is of no use, or was none to the end.
@@ -83,7 +87,7 @@ fn require_tap(tapped: OwnTapped) -> anyhow::Result<()> {
 }
 
 /// The settings of the measurement.
-fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
+fn settings(options: &PingOptions) -> anyhow::Result<Settings> {
     let family = match (options.ipv4, options.ipv6) {
         (true, _) => Some(Family::V4),
         (_, true) => Some(Family::V6),
@@ -112,7 +116,7 @@ fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
         },
         false => Schedule::Periodic { interval },
     };
-    Ok(Wanted {
+    Ok(Settings {
         schedule,
         count,
         bytes: size,
@@ -125,7 +129,8 @@ fn wanted(options: &PingOptions) -> anyhow::Result<Wanted> {
         // Its six bits stand above the two of ECN.
         tos: options.dscp.map(|dscp| dscp << 2),
         kernel_stamps: !options.user_stamps,
-        ..Wanted::new(SocketAddr::new(address, port), protocol)
+        hardware: options.hardware_stamps.is_some(),
+        ..Settings::new(SocketAddr::new(address, port), protocol)
     })
 }
 
@@ -247,7 +252,7 @@ impl<'a> TapTold<'a> {
 
 fn tell(
     options: &PingOptions,
-    wanted: &Wanted,
+    settings: &Settings,
     measured: &Measured,
     tapped: Option<&OwnTapped>,
 ) -> anyhow::Result<()> {
@@ -257,13 +262,13 @@ fn tell(
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let told = Told {
         host: &options.host,
-        to: wanted.to,
-        protocol: match wanted.protocol {
+        to: settings.to,
+        protocol: match settings.protocol {
             Protocol::Stamp => "stamp",
             Protocol::Icmp => "icmp",
         },
-        interval_ns: ns(wanted.schedule.interval()),
-        timeout_ns: ns(wanted.timeout),
+        interval_ns: ns(settings.schedule.interval()),
+        timeout_ns: ns(settings.timeout),
         bytes: measured.packets.probe(0).map_or(0, |p| p.bytes),
         transmit_stamps: match measured.capability.transmit {
             TransmitStamps::Kernel => "kernel",
@@ -282,11 +287,11 @@ fn tell(
     }
     let mut text = format!(
         "\n{} by {}, {} bytes each {}\n\n{}",
-        match wanted.protocol {
-            Protocol::Stamp => wanted.to.to_string(),
-            Protocol::Icmp => wanted.to.ip().to_string(),
+        match settings.protocol {
+            Protocol::Stamp => settings.to.to_string(),
+            Protocol::Icmp => settings.to.ip().to_string(),
         },
-        match wanted.protocol {
+        match settings.protocol {
             Protocol::Stamp => "STAMP",
             Protocol::Icmp => "ICMP echo",
         },

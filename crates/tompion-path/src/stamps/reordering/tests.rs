@@ -94,6 +94,25 @@ fn of_a_table_it_goes_by_arrival_and_duplicates_are_left_out() {
     );
 }
 
+#[test]
+fn a_reply_after_its_timeout_is_lost_and_not_reordered() {
+    let mut packets = Packets::new();
+    for _ in 0..3 {
+        packets.push(64).unwrap();
+    }
+    for probe in [1, 0, 2] {
+        packets.arrived(probe).unwrap();
+    }
+    assert_eq!(Reordering::of(&packets).reordered.len(), 1);
+    packets.set_outcome(0, Outcome::Lost).unwrap();
+    let reordering = Reordering::of(&packets);
+    assert_eq!(
+        (reordering.arrived, reordering.reordered.len()),
+        (2, 0),
+        "{reordering:?}"
+    );
+}
+
 proptest! {
     #[test]
     fn it_is_as_defined(
@@ -114,7 +133,7 @@ proptest! {
 
     #[test]
     fn tables_may_say_anything(places in prop::collection::vec(any::<Option<u32>>(), 0..50)) {
-        use crate::stamps::probe::{Outcome, Probe};
+        use crate::stamps::probe::Probe;
         let mut packets = Packets::new();
         for arrival in places {
             let probe = Probe { bytes: 1, outcome: Outcome::Answered, duplicates: 0, arrival };

@@ -47,3 +47,16 @@ fn a_far_end_that_cannot_be_right_is_not_believed() {
     let left: Vec<_> = path.iter().collect();
     assert_eq!(left, [None, None, Some(0), Some(1_000), None]);
 }
+
+#[test]
+fn one_stamp_given_twice_is_no_stay() {
+    let packets = packets(&[
+        [Some(10), Some(10), None],
+        [Some(20), Some(20), None],
+        [None, None, None],
+    ]);
+    let stays = stays(&packets, StayBy::Best);
+    assert_eq!((stays.zero, stays.values.missing()), (2, 3));
+    let path = stays.removed_from(&round_trips(&packets, Vantage::Kernel));
+    assert_eq!(path.missing(), 3);
+}

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tompion_net::{Schedule, Stop, realtime_ns};
-use tompion_packets::{PacketError, Protocol, Wanted, measure, resolve};
+use tompion_packets::{PacketError, Protocol, Settings, measure, resolve};
 use tompion_path::stamps::{Vantage, recorded};
 
 use crate::probes::Values;
@@ -75,7 +75,7 @@ impl Asked {
     }
 
     /// So many probes.
-    pub fn wanted(&self, count: u64) -> Result<Wanted, PacketError> {
+    pub fn settings(&self, count: u64) -> Result<Settings, PacketError> {
         let interval = Duration::from_nanos(self.interval_ns);
         let schedule = match self.is_poisson {
             true => Schedule::Poisson {
@@ -86,7 +86,7 @@ impl Asked {
             false => Schedule::Periodic { interval },
         };
         let to = SocketAddr::new(address_of(&self.host)?, self.port);
-        Ok(Wanted {
+        Ok(Settings {
             schedule,
             count,
             bytes: self.bytes,
@@ -94,7 +94,7 @@ impl Asked {
             clock: tompion_host::clock_error(),
             kernel_stamps: self.has_kernel,
             hardware: self.has_hardware,
-            ..Wanted::new(to, self.protocol)
+            ..Settings::new(to, self.protocol)
         })
     }
 
@@ -107,9 +107,9 @@ impl Asked {
             is_poisson: false,
             ..self.clone()
         };
-        let wanted = soon.wanted(PROBES)?;
-        let (measured, _) = measure(&wanted, &Stop::new()?, &mut |_| ())?;
-        measured.require(&wanted)
+        let settings = soon.settings(PROBES)?;
+        let (measured, _) = measure(&settings, &Stop::new()?, &mut |_| ())?;
+        measured.require(&settings)
     }
 }
 
