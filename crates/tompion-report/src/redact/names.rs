@@ -315,7 +315,7 @@ fn is_short_network(word: &str) -> bool {
     let others = &parts[octets..];
     let is_network = match (octets, others.len()) {
         (2..=3, 0) => is_length,
-        (1..=3, 1..) if parts.len() == 4 => others.iter().all(|p| is_any(p)),
+        (1..=3, 1..) if parts.len() == 4 => others.iter().all(is_any),
         (2..=3, 1) => others == ["*"],
         _ => false,
     };

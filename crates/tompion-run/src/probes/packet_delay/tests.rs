@@ -120,6 +120,7 @@ fn measured(has_kernel: bool) -> Measured {
         odd: Oddities::default(),
         errors: Errors::default(),
         late: 0,
+        refused: 0,
         first_refusal: None,
         is_too_long: false,
     }

@@ -149,6 +149,12 @@ fn counted(measured: &Measured, asked: &Asked, remark: Option<String>) -> RoundT
     }
     let odd = measured.odd.iter();
     remarks.extend(odd.map(|(oddity, count)| format!("In {count} replies: {oddity}.")));
+    if measured.refused > 0 {
+        remarks.push(format!(
+            "{} stamps or replies were left out, since nothing here can hold them.",
+            measured.refused
+        ));
+    }
     if measured.errors.count > 0 {
         remarks.push(format!("{} ICMP errors came.", measured.errors.count));
     }
