@@ -226,6 +226,7 @@ WRITES = {
     "measure read-cost --out": (RUN, measured("read-cost", "--methods", "rdtsc")),
     "measure timer-events --out": (RUN, measured("timer-events", "--no-search", "--periods", "1ms")),
     "measure stalls --out": (RUN, measured("stalls")),
+    "measure packet-delay --out": (RUN, measured("packet-delay", "--to", "127.0.0.1", "--icmp")),
     "watch --out": (
         RUN,
         lambda place, at: [TOMPION, "watch", "--plain", "--for", "400ms", "--loads", "idle", "--out", at],
@@ -273,6 +274,7 @@ WRITES = {
     "measure read-cost --load-dir": (LOADS, load_dir("measure", "read-cost", "--methods", "rdtsc")),
     "measure timer-events --load-dir": (LOADS, load_dir("measure", "timer-events", "--no-search", "--periods", "1ms")),
     "measure stalls --load-dir": (LOADS, load_dir("measure", "stalls")),
+    "measure packet-delay --load-dir": (LOADS, load_dir("measure", "packet-delay", "--to", "127.0.0.1", "--icmp")),
     "watch --load-dir": (
         LOADS,
         lambda place, at: [
