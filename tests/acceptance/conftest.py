@@ -412,7 +412,7 @@ FULL = {
             *("measure wake-up --out", "measure wake-up --load-dir", "measure read-cost --out"),
             *("measure read-cost --load-dir", "measure timer-events --out", "measure stalls --out"),
             *("measure timer-events --load-dir", "measure stalls --load-dir", "check --load-dir"),
-            "watch --load-dir",
+            *("measure packet-delay --out", "measure packet-delay --load-dir", "watch --load-dir"),
         )
     ),
     # Compiles a crate anew for each tool and defect, with nightly compilers.

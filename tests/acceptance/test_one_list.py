@@ -57,7 +57,9 @@ def names(file):
         block = entry[entry.index("static ENTRY") :]
         [name] = re.findall(r"^    (?:    )?name: (.*),$", block, re.MULTILINE)[:1]
         if name.endswith("::NAME"):
-            probe = (ROOT / f"crates/tompion-probe/src/{module}.rs").read_text()
+            # That of packets is with the table that they are kept in.
+            recorded = {"packet_delay": "crates/tompion-path/src/stamps/recorded.rs"}
+            probe = (ROOT / recorded.get(module, f"crates/tompion-probe/src/{module}.rs")).read_text()
             [name] = re.findall(r"^pub const NAME: &str = (.*);$", probe, re.MULTILINE)
         if name.isupper():
             # Which load is none the model says.

@@ -44,7 +44,7 @@ def test_help_of_every_command():
 
 
 @pytest.mark.parametrize("form", ["md", "csv", "json"])
-@pytest.mark.parametrize("run", ["version-1", "version-2"])
+@pytest.mark.parametrize("run", ["version-1", "version-2", "version-2-packets"])
 def test_reports_of_golden_runs(run, form, tmp_path):
     with tarfile.open(GOLDEN / f"{run}.tar.gz") as packed:
         packed.extractall(tmp_path, filter="data")

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import TOMPION, tompion
+from conftest import TOMPION, planted, tompion
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapNgReader
@@ -220,3 +220,105 @@ def test_a_tap_where_the_probes_do_not_pass_is_told_beside_the_measurement():
     assert status == 1 and errors == ["tompion: the tap at d0: the tap recorded no packet"], errors
     # What was measured is shown all the same.
     assert re.search(r"^  kernel +3 ", out, re.M)
+
+
+def between(report, name):
+    """What lies between two places, by the cell that has the table of stamps."""
+    tables = [cell["round_trips"]["between"] for cell in report["cells"] if cell["round_trips"]["between"]]
+    return next(row for row in tables[0] if row["name"] == name)
+
+
+def joined(run, out, *taps):
+    done = tompion("join", run, *(word for tap in taps for word in ("--tap", tap)), "--out", out, "--json", check=0)
+    return json.loads(done.stdout)
+
+
+def test_a_tap_at_the_far_end_sees_what_lies_beyond_the_path_and_the_rest_is_the_path(tmp_path):
+    """A path of 10 ms that is the relay's: it lies between the sender's kernel and the tap beyond it."""
+    far = ["--far-end", f"exec {TOMPION} reflect --listen 0.0.0.0:862 --quiet"]
+    far += ["--far-end", f"exec {TOMPION} tap --device f0 --write {tmp_path}/far.pcapng --quiet"]
+    own = f"{TOMPION} tap --device s0 --write {tmp_path}/near.pcapng --quiet & tap=$!; sleep 0.5; "
+    measured = f"{TOMPION} measure packet-delay --to $FAR_END --probes 100 --loads idle --blocks 1 --quiet --out {tmp_path}/run"
+    ends = "; status=$?; kill -INT $tap; wait $tap; exit $status"
+    tompion("testbed", "--rtt", "10ms", "--quiet", *far, "--", "sh", "-c", own + measured + ends, check=0)
+    report = joined(tmp_path / "run", tmp_path / "joined", f"near={tmp_path}/near.pcapng", f"far={tmp_path}/far.pcapng")
+    cells = {cell["factors"]["vantage"]: cell for cell in report["cells"]}
+    assert sorted(cells) == sorted(["user", "qdisc", "kernel", "near", "far"])
+    path = between(report, "near and far")
+    assert abs(path["median_ns"] - 10 * 1_000_000) < 300_000 and path["probes"] == 100, path
+    # The sender's tap has its driver's stamp, but for a moment.
+    assert abs(between(report, "kernel and near")["median_ns"]) < 200_000
+    assert 0 <= between(report, "path beyond far")["median_ns"] < 300_000
+    # It is a run like any other.
+    done = tompion("compare", tmp_path / "joined", "--by", "vantage", check=0)
+    assert "far" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A run over loopback, and what a tap saw of it."""
+    place = tmp_path_factory.mktemp("recorded")
+    tapping = Tapping(place / "tap.pcapng", "--icmp", "--quiet")
+    ask = ["--to", "127.0.0.1", "--icmp", "--probes", 20, "--intervals", "5ms", "--loads", "idle", "--blocks", 1]
+    tompion("measure", "packet-delay", *ask, "--quiet", "--out", place / "run", check=0)
+    assert tapping.end()[0] == 0
+    return place
+
+
+def test_a_run_is_joined_with_a_tap_and_told(recorded, tmp_path):
+    done = tompion("join", recorded / "run", "--tap", f"lo={recorded}/tap.pcapng", "--out", tmp_path / "joined", check=0)
+    assert re.match(r"lo \(at lo\): 20 of 20 probes on their way out, 20 replies on their way home\n", done.stdout)
+    assert "kernel and lo" in done.stdout and (tmp_path / "joined/report.html").exists()
+    # What names somebody is no name of a tap in a redacted report.
+    redacted = tompion("report", tmp_path / "joined", "--redact", "--format", "md", check=0).stdout
+    assert "kernel and vantage-1" in redacted, redacted
+
+
+def of_length(capture, length):
+    """A capture whose first packet claims to be so long."""
+    at = capture.index(b"\x06\0\0\0") + 4
+    return capture[:at] + length.to_bytes(4, "little") + capture[at + 4 :]
+
+
+@pytest.mark.parametrize(
+    "how, told",
+    [
+        (lambda bytes_: bytes_[:-3], "tap lo: the capture is cut off at byte"),
+        (lambda bytes_: bytes_[:40], "tap lo: the capture is cut off at byte 0"),
+        (lambda bytes_: b"", "tap lo: not a capture"),
+        (lambda bytes_: of_length(bytes_, 13), "tap lo: the capture is damaged at byte"),
+        (lambda bytes_: of_length(bytes_, 0x7FFF_FFF0), "tap lo: a block of 2147483632 bytes at byte .* is larger"),
+        (lambda bytes_: bytes_.replace(b"\x09\x00\x01\x00\x09", b"\x09\x00\x01\x00\x06", 1), "1000000 steps a second"),
+        ("other", "tap lo: none of the tap's .* is one of the probes|tap lo: the tap is of another time"),
+        ("name", 'no tap can be called "user"'),
+        ("missing", "tap lo: .*none.pcapng: No such file"),
+        ("pipe", "tap lo: .*pipe: no regular file"),
+        ("run", "the run has no round trips"),
+        ("form", "write a name and a file, such as dom0=tap.pcapng"),
+    ],
+)
+def test_what_cannot_be_joined_is_one_line_and_leaves_nothing(how, told, recorded, tmp_path):
+    run, tap = recorded / "run", f"lo={tmp_path}/tap.pcapng"
+    bytes_ = (recorded / "tap.pcapng").read_bytes()
+    if callable(how):
+        (tmp_path / "tap.pcapng").write_bytes(how(bytes_))
+    elif how == "other":
+        tapping = Tapping(tmp_path / "tap.pcapng", "--icmp", "--quiet")
+        tompion("ping", "127.0.0.1", "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
+        tapping.end()
+    elif how == "name":
+        tap = f"user={recorded}/tap.pcapng"
+    elif how == "missing":
+        tap = f"lo={tmp_path}/none.pcapng"
+    elif how == "pipe":
+        os.mkfifo(tmp_path / "pipe")
+        tap = f"lo={tmp_path}/pipe"
+    elif how == "run":
+        read_cost = ["--methods", "rdtsc", "--loads", "idle", "--duration", "1s", "--quiet"]
+        tompion("measure", "read-cost", *read_cost, "--out", tmp_path / "run", program=planted(), check=0)
+        run, tap = tmp_path / "run", f"lo={recorded}/tap.pcapng"
+    elif how == "form":
+        tap = "tap.pcapng"
+    done = tompion("join", run, "--tap", tap, "--out", tmp_path / "joined", check=1)
+    assert re.search(told, done.stderr) and done.stderr.count("\n") == 1, done.stderr
+    assert not done.stdout and not (tmp_path / "joined").exists()

@@ -8,10 +8,12 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import tarfile
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,8 @@ LIMIT_S = 30
 READS = {
     "check --profiles": "profiles",
     "claims --decide": "a run",
+    "join RUN": "a run",
+    "join --tap": "a capture",
     "lab plan FILE": "a plan",
     "lab plan --program": "the program that measures",
     "lab platforms --program": "the same",
@@ -222,6 +226,7 @@ WRITES = {
     "measure read-cost --out": (RUN, measured("read-cost", "--methods", "rdtsc")),
     "measure timer-events --out": (RUN, measured("timer-events", "--no-search", "--periods", "1ms")),
     "measure stalls --out": (RUN, measured("stalls")),
+    "measure packet-delay --out": (RUN, measured("packet-delay", "--to", "127.0.0.1", "--icmp")),
     "watch --out": (
         RUN,
         lambda place, at: [TOMPION, "watch", "--plain", "--for", "400ms", "--loads", "idle", "--out", at],
@@ -252,6 +257,13 @@ WRITES = {
         STREAM,
         lambda place, at: [TOMPION, "testbed", "--quiet", "--truth", at, "--", "true"],
     ),
+    "join --out": (
+        RUN,
+        lambda place, at: [
+            *(planted(), "join", place.input("packets"), "--tap", f"tap={place.input('tap.pcapng')}"),
+            *("--out", at, "--quiet"),
+        ],
+    ),
     "tap --write": (
         FILE,
         lambda place, at: [TOMPION, "tap", "--device", "lo", "--duration", "50ms", "--quiet", "--write", at],
@@ -262,6 +274,7 @@ WRITES = {
     "measure read-cost --load-dir": (LOADS, load_dir("measure", "read-cost", "--methods", "rdtsc")),
     "measure timer-events --load-dir": (LOADS, load_dir("measure", "timer-events", "--no-search", "--periods", "1ms")),
     "measure stalls --load-dir": (LOADS, load_dir("measure", "stalls")),
+    "measure packet-delay --load-dir": (LOADS, load_dir("measure", "packet-delay", "--to", "127.0.0.1", "--icmp")),
     "watch --load-dir": (
         LOADS,
         lambda place, at: [
@@ -419,7 +432,14 @@ def prepare(place):
         program=planted(),
         check=0,
     )
-    for each in (place / "lab").rglob("*"):
+    packets = ("packet-delay", "--to", "127.0.0.1", "--icmp", "--probes", 20, "--intervals", "5ms")
+    with subprocess.Popen(
+        [TOMPION, "tap", "--device", "lo", "--icmp", "--quiet", "--write", place / "tap.pcapng"]
+    ) as tap:
+        time.sleep(1)
+        tompion("measure", *packets, *SHORT, "--blocks", 1, "--out", place / "packets", check=0)
+        tap.send_signal(signal.SIGINT)
+    for each in [*(place / "lab").rglob("*"), *(place / "packets").rglob("*")]:
         each.chmod(each.stat().st_mode | 0o44)
 
 

@@ -16,7 +16,9 @@ def table(run, record, trial, name):
     """A table of a trial: by `tables`, or, in version 1, in files named after it."""
     if record["schema_version"] == 1:
         file = trial["sample_file"]
-        kind = {"samples": "", "bins": ".bins", "parts": ".stalls"}[name]
+        kind = {"samples": "", "bins": ".bins", "parts": ".stalls"}.get(name)
+        if kind is None:
+            return None
         path = run / file.replace(".parquet", f"{kind}.parquet")
         return polars.read_parquet(path) if path.exists() else None
     if name not in trial["tables"]:
@@ -37,11 +39,25 @@ def summed(parts):
     }
 
 
+def stamps(packets):
+    """Of each column how many values it has and their sum, modulo 2^64; of words how often each stands there."""
+
+    def told(column):
+        there = column.drop_nulls()
+        if column.dtype == polars.String:
+            words = there.value_counts().sort(column.name)
+            return dict(zip(words[column.name].to_list(), words["count"].to_list()))
+        return [len(there), sum(there.to_list()) % 2**64]
+
+    return {name: told(packets[name]) for name in packets.columns if name != "trial"}
+
+
 def expect(run, record, trial):
     samples = table(run, record, trial, "samples")
     bins, parts = (table(run, record, trial, name) for name in ("bins", "parts"))
     counted = ~polars.col("mark").is_in(["warm-up", "recorder"]).fill_null(False)
     single = samples.filter(counted & (polars.col("n") == 1))["value_ps"]
+    packets = table(run, record, trial, "packets")
     marks = samples["mark"].drop_nulls().value_counts().sort("mark")
     return {
         "factors": trial["factors"],
@@ -57,7 +73,7 @@ def expect(run, record, trial):
         "stated_median_ns": trial["summary"]["measured"]["median_ns"],
         "binned": None if bins is None else int(bins["count"].sum()),
         "parts": None if parts is None else summed(parts),
-    }
+    } | ({} if packets is None else {"packets": stamps(packets)})
 
 
 def main():

@@ -126,12 +126,15 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
     let names =
         |t: &SideTable| -> Vec<String> { t.columns().iter().map(|c| c.name.clone()).collect() };
     type IsRead = fn(&SideTable) -> bool;
-    let ours: [(&str, SideTable, IsRead); 2] = [
+    let ours: [(&str, SideTable, IsRead); 3] = [
         (stall_parts::NAME, stall_parts::table(&[]), |table| {
             stall_parts::of_table(table).is_ok()
         }),
         (recorded::TABLE, recorded::table(&Packets::new()), |table| {
             recorded::of_table(table).is_ok()
+        }),
+        (recorded::KEYS, recorded::keys_table(&[]), |table| {
+            recorded::keys_of(table).is_ok()
         }),
     ];
     for (name, own, is_read) in ours {
@@ -263,5 +266,14 @@ mod tests {
         assert!(why.contains("`packets`"), "{why}");
         columns.remove(0);
         check_tables(&with(SideTable::new(columns).unwrap())).unwrap_err();
+        let with = |table: SideTable| TrialData {
+            tables: [(recorded::KEYS.to_owned(), table)].into(),
+            ..TrialData::default()
+        };
+        let keys = recorded::keys_table(&[tompion_path::stamps::Key::bytes(b"key")]);
+        assert_eq!(check_tables(&with(keys.clone())), Ok(()));
+        let one = SideTable::new(keys.columns()[1..].to_vec()).unwrap();
+        let why = check_tables(&with(one)).unwrap_err();
+        assert!(why.contains("`packet-keys`"), "{why}");
     }
 }

@@ -94,7 +94,7 @@ impl PacketsView {
 
     fn add_packets(&mut self, packets: &Packets) {
         for layer in layers(packets) {
-            let (upper, lower) = (layer.upper, layer.lower);
+            let (upper, lower) = (layer.upper.name(packets), layer.lower.name(packets));
             let name = format!("{upper} and {lower}");
             self.push(&name, false, &layer.added(packets));
             let ways = [
@@ -114,7 +114,8 @@ impl PacketsView {
         self.push("far end's stay", false, &stays.values);
         let beyond = rest(packets, &stays);
         if let Some(&outermost) = vantages(packets).last() {
-            self.push(&format!("path beyond {outermost}"), false, &beyond);
+            let name = outermost.name(packets);
+            self.push(&format!("path beyond {name}"), false, &beyond);
             // Where the far end tells nothing of its stay, that is in the variation too.
             let is_told = beyond.missing() < beyond.len();
             let (of, varies) = match is_told {

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 use serde::Deserialize;
 use serde_json::Value;
 use tompion_model::{
-    Environment, Note, RunRecord, TrialData, json_schema, note_kind, stall_parts, table,
+    Environment, Note, RunRecord, TrialData, factor, json_schema, note_kind, stall_parts, table,
     utc_of_text,
 };
 use tompion_path::stamps::recorded;
@@ -197,7 +197,8 @@ impl Redaction {
         for (name, table) in &mut data.tables {
             if name == recorded::TABLE {
                 // Numbers, and words that are known; of what is neither, nothing is left.
-                let packets = recorded::of_table(table).unwrap_or_default();
+                let mut packets = recorded::of_table(table).unwrap_or_default();
+                packets.rename_taps(|name| self.names.factor(factor::VANTAGE, name).1);
                 *table = recorded::table(&packets);
                 continue;
             }

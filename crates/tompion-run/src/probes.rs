@@ -15,6 +15,7 @@ use tompion_model::{AT_REST, Unavailable};
 use crate::{PlannedCell, PlannedSearch};
 
 pub use context::{Context, Slack};
+pub use packet_delay::join;
 pub use parameter::{Form, InPlan, Parameter, Preset};
 pub use probing::{
     AtOnce, FEW, MeasureParts, Member, OnThread, Part, Probing, Room, Split, Stalls, Way,

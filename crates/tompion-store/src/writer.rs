@@ -141,10 +141,31 @@ impl RunWriter {
     /// # Errors
     /// Damage of `run`, and as [`RunWriter::create`]; what is written by then stays.
     pub fn copy(run: &Run, directory: &Path) -> Result<()> {
+        Self::copy_changed(run, directory, |_, data| Ok(data), |_| Ok(Vec::new()))
+    }
+
+    /// The same of a run whose tables are changed, by `change`, and that has further trials
+    /// behind its own: `further` makes them of each trial.
+    ///
+    /// # Errors
+    /// As [`RunWriter::copy`] and [`RunWriter::save`], and those of `change` and `further`; what is
+    /// written by then stays.
+    pub fn copy_changed<E: From<Error>>(
+        run: &Run,
+        directory: &Path,
+        mut change: impl FnMut(&Trial, TrialData) -> std::result::Result<TrialData, E>,
+        mut further: impl FnMut(&Trial) -> std::result::Result<Vec<(TrialDraft, TrialData)>, E>,
+    ) -> std::result::Result<(), E> {
         let record = run.record();
         let mut writer = Self::create(directory, record.header.clone())?;
         for trial in &record.trials {
-            writer.save(trial.clone().into(), &run.data(trial)?)?;
+            let data = change(trial, run.data(trial)?)?;
+            writer.save(trial.clone().into(), &data)?;
+        }
+        for trial in &record.trials {
+            for (draft, data) in further(trial)? {
+                writer.save(draft, &data)?;
+            }
         }
         let to = &mut writer.record;
         to.notes.clone_from(&record.notes);
@@ -155,7 +176,7 @@ impl RunWriter {
         to.platforms.clone_from(&record.platforms);
         writer.finish(record.status)?;
         writer.record.finished_at.clone_from(&record.finished_at);
-        writer.checkpoint()
+        Ok(writer.checkpoint()?)
     }
 
     fn of(directory: &Directory, record: RunRecord, turn: Option<Turn>) -> Self {

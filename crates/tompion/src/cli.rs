@@ -5,6 +5,7 @@ mod check;
 mod claims;
 mod compare;
 mod groups;
+mod join;
 mod lab;
 mod load;
 mod measure;
@@ -33,6 +34,7 @@ pub use advise::AdviseOptions;
 pub use check::CheckOptions;
 pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;
+pub use join::{JoinOptions, NamedCapture};
 pub use lab::{
     LabCleanOptions, LabCommand, LabOptions, LabPlanOptions, LabPlatformsOptions, LabRunOptions,
     LabSummaryOptions, ProgramOptions,
@@ -126,6 +128,8 @@ pub enum Command {
     Reflect(ReflectOptions),
     /// Capture test packets as they pass a network device
     Tap(TapOptions),
+    /// Join captures of taps with a run of round trips
+    Join(JoinOptions),
     /// Run a command over a network path whose truth is known
     Testbed(TestbedOptions),
     /// Write man pages

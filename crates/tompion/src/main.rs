@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Command::Ping(ping) => commands::ping(&ping),
         Command::Reflect(reflect) => commands::reflect(&reflect),
         Command::Tap(tap) => commands::tap(&tap),
+        Command::Join(join) => commands::join(&join),
         Command::Testbed(testbed) => commands::testbed(&testbed),
         Command::Man(man) => commands::man(&man),
         Command::Completions(completions) => commands::completions(&completions),

@@ -49,7 +49,7 @@ const BOOT: Duration = Duration::from_secs(60);
 const ATTEMPTS: u32 = 5;
 
 /// Waits until `is_so`, at most until `within` has passed since `began`.
-fn until(began: Instant, within: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn until(began: Instant, within: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(began.elapsed() < within, "{what}: not within {within:?}");
         thread::sleep(Duration::from_millis(20));
@@ -57,7 +57,7 @@ fn until(began: Instant, within: Duration, what: &str, mut is_so: impl FnMut() -
 }
 
 /// The QEMU whose command line holds `mark`.
-fn qemu(mark: &str) -> Option<Pid> {
+pub fn qemu(mark: &str) -> Option<Pid> {
     let is_ours = |process: &PathBuf| {
         fs::read(process.join("cmdline")).is_ok_and(|line| {
             line.starts_with(b"qemu") && String::from_utf8_lossy(&line).contains(mark)

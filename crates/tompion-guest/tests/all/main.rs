@@ -9,4 +9,5 @@ mod machines;
 mod preload;
 mod programs;
 mod stepped;
+mod taps;
 mod time_keeping;

@@ -309,6 +309,16 @@ impl Packets {
         named.map(|(i, tap)| (TapId::new(i as u8), tap.name.as_str()))
     }
 
+    /// Calls taps otherwise; a name that another tap has already is left as it was.
+    pub fn rename_taps(&mut self, mut new: impl FnMut(&str) -> String) {
+        for place in 0..self.taps.len() {
+            let name = new(&self.taps[place].name);
+            if !name.is_empty() && self.tap(&name).is_none() {
+                self.taps[place].name = name;
+            }
+        }
+    }
+
     /// Whether a tap is at the sender's own device; false where there is no such tap.
     pub fn is_own(&self, tap: TapId) -> bool {
         self.taps.get(tap.index()).is_some_and(|tap| tap.is_own)

@@ -3,6 +3,9 @@
 //! A row is a probe in the order of sending, a column a place that stamps; a second column for
 //! each place says why a stamp is missing. docs/run-format.md describes it.
 
+mod keys;
+mod taps;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,6 +15,9 @@ use crate::stamps::column::Missing;
 use crate::stamps::packets::Packets;
 use crate::stamps::place::Stamp;
 use crate::stamps::probe::{Outcome, PacketsError, Probe};
+
+pub use keys::{KEYS, keys_of, keys_table};
+pub use taps::{LONGEST_TAP_NAME, is_tap_name};
 
 /// The name of the probe that records round trips by vantage point.
 pub const NAME: &str = "packet-delay";
@@ -66,20 +72,34 @@ pub enum RecordError {
         /// The row, from 0.
         row: usize,
     },
+    /// A tap whose name no tap may have.
+    #[error("no tap is called {name:?}")]
+    Tap {
+        /// As a column has it.
+        name: String,
+    },
     /// What no table of packets holds.
     #[error(transparent)]
     Packets(#[from] PacketsError),
 }
 
-fn stamp_column(stamp: Stamp) -> String {
-    format!("{}_ns", stamp.name().replace('-', "_"))
+fn stamp_column(place: &str) -> String {
+    format!("{place}_ns")
 }
 
-fn reason_column(stamp: Stamp) -> String {
-    format!("{}_missing", stamp.name().replace('-', "_"))
+fn reason_column(place: &str) -> String {
+    format!("{place}_missing")
 }
 
-/// The packets as a side table. Taps have no columns in it.
+/// A column that is missing, or of another type.
+fn none(name: &str, of: &'static str) -> RecordError {
+    RecordError::Column {
+        name: name.to_owned(),
+        of,
+    }
+}
+
+/// The packets as a side table, with the columns of taps behind all others.
 pub fn table(packets: &Packets) -> SideTable {
     let column = |name: &str, values| Column {
         name: name.to_owned(),
@@ -110,16 +130,16 @@ pub fn table(packets: &Packets) -> SideTable {
         ),
     ];
     let rows = 0..packets.len();
-    for stamp in Stamp::FIXED {
+    for (stamp, place) in taps::places(packets) {
         let stamps = rows.clone().map(|row| packets.get(row, stamp));
         columns.push(column(
-            &stamp_column(stamp),
+            &stamp_column(&place),
             Values::Int64(stamps.collect()),
         ));
         let reasons = rows.clone().map(|row| packets.missing(row, stamp));
         let reasons = reasons.map(|why| why.map(|why| word(why.name())));
         columns.push(column(
-            &reason_column(stamp),
+            &reason_column(&place),
             Values::Text(reasons.collect()),
         ));
     }
@@ -131,10 +151,6 @@ pub fn table(packets: &Packets) -> SideTable {
 /// # Errors
 /// A column that is missing or of another type, a word that is not known, a stamp out of range.
 pub fn of_table(table: &SideTable) -> Result<Packets, RecordError> {
-    let none = |name: &str, of| RecordError::Column {
-        name: name.to_owned(),
-        of,
-    };
     let text = |name: &str| match table.column(name) {
         Some(Values::Text(values)) => Ok(values),
         _ => Err(none(name, "text")),
@@ -165,14 +181,15 @@ pub fn of_table(table: &SideTable) -> Result<Packets, RecordError> {
             arrival: arrivals[row],
         })?;
     }
-    for stamp in Stamp::FIXED {
-        let name = stamp_column(stamp);
+    taps::add(&mut packets, table)?;
+    for (stamp, place) in taps::places(&packets) {
+        let name = stamp_column(&place);
         let stamps = match table.column(&name) {
             Some(Values::Int64(values)) => values,
             _ => return Err(none(&name, "int64")),
         };
-        let why = reason_column(stamp);
-        fill(&mut packets, stamp, stamps, text(&why)?, &why)?;
+        let why = reason_column(&place);
+        fill(&mut packets, stamp, stamps, text(&why)?, &place)?;
     }
     Ok(packets)
 }
@@ -183,14 +200,14 @@ fn fill(
     stamp: Stamp,
     stamps: &[Option<i64>],
     reasons: &[Option<Arc<str>>],
-    column: &str,
+    place: &str,
 ) -> Result<(), RecordError> {
     let reason = |row: usize| match reasons[row].as_deref() {
         None => Ok(None),
         Some(word) => Missing::from_name(word)
             .map(Some)
             .ok_or_else(|| RecordError::Word {
-                name: column.to_owned(),
+                name: reason_column(place),
                 row,
             }),
     };
@@ -208,7 +225,7 @@ fn fill(
             (None, why) => packets.set_missing(row, stamp, why.unwrap_or(Missing::Unknown))?,
             (Some(_), Some(_)) => {
                 return Err(RecordError::Both {
-                    name: stamp_column(stamp),
+                    name: stamp_column(place),
                     row,
                 });
             }

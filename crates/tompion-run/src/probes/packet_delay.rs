@@ -5,6 +5,7 @@
 //! a trial for each of these vantage points, and a side table with every stamp.
 
 mod asked;
+pub mod join;
 mod trials;
 
 use std::sync::{Arc, OnceLock};
@@ -243,7 +244,7 @@ fn measured(asked: &Asked, limits: &Limits, stop: &Stop) -> Result<Vec<Part>, Pa
         mono_ns: monotonic_ns(),
         utc_ns: realtime_ns(),
     };
-    let (mut measured, _) = measure(&settings, stop, &mut |_| ())?;
+    let (mut measured, marks) = measure(&settings, stop, &mut |_| ())?;
     if stop.is_set() {
         unsettle(&mut measured.packets, asked.timeout_ns, realtime_ns());
     }
@@ -262,6 +263,7 @@ fn measured(asked: &Asked, limits: &Limits, stop: &Stop) -> Result<Vec<Part>, Pa
         limits,
         began,
         remark,
+        &marks.keys(&measured.packets),
     ))
 }
 

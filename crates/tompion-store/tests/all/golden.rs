@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tompion_model::{Mark, SCHEMA_VERSION, Status, Trial, TrialData, View, factor};
+use tompion_model::{Column, Mark, SCHEMA_VERSION, Status, Trial, TrialData, Values, View, factor};
 use tompion_store::{Directory, Run, RunWriter};
 
 fn golden(name: &str, extension: &str) -> PathBuf {
@@ -60,7 +60,7 @@ fn of_trial(run: &Run, trial: &Trial) -> Value {
         .median()
         .map(|ps| ps / 1000.0);
     let binned = data.bins.as_ref().map(tompion_stats::Bins::len);
-    json!({
+    let mut told = json!({
         "factors": trial.factors,
         "block": trial.block,
         "rows": data.samples.len(),
@@ -73,7 +73,34 @@ fn of_trial(run: &Run, trial: &Trial) -> Value {
         "stated_median_ns": trial.summary.measured.as_ref().map(|s| s.median_ns),
         "binned": binned.map(|n| n + data.filled_bins.as_ref().map_or(0, tompion_stats::Bins::len)),
         "parts": parts(&data),
-    })
+    });
+    if let Some(packets) = data.tables.get("packets") {
+        told["packets"] = packets.columns().iter().map(of_column).collect();
+    }
+    told
+}
+
+/// How many values a column has and their sum, modulo 2^64; of words how often each stands there.
+fn of_column(column: &Column) -> (String, Value) {
+    let numbers = |values: Vec<u64>| {
+        let sum = values.iter().fold(0u64, |sum, v| sum.wrapping_add(*v));
+        json!([values.len(), sum])
+    };
+    let told = match &column.values {
+        Values::UInt32(values) => numbers(values.iter().flatten().map(|v| (*v).into()).collect()),
+        Values::Int64(values) => {
+            numbers(values.iter().flatten().map(|v| v.cast_unsigned()).collect())
+        }
+        Values::Text(values) => {
+            let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+            for word in values.iter().flatten() {
+                *counts.entry(word).or_default() += 1;
+            }
+            json!(counts)
+        }
+        other => panic!("a column of packets of another type: {other:?}"),
+    };
+    (column.name.clone(), told)
 }
 
 fn is_alike(a: &Value, b: &Value) -> bool {
@@ -151,6 +178,29 @@ fn golden_runs_with_every_mark_and_every_cause_are_read_as_they_were_written() {
         assert_eq!(marks.len(), 3 * 15 + 2, "version {version}");
         assert_eq!(trial["parts"].as_object().unwrap().len(), 15);
     }
+}
+
+/// Round trips over a path that loses, repeats and reorders packets: a trial for each vantage
+/// point, and the table of all stamps with the first of them.
+#[test]
+fn a_golden_run_of_packets_is_read_as_it_was_written() {
+    let (_place, directory, told) = unpacked("version-2-packets");
+    let run = Run::open(&directory).unwrap();
+    assert_eq!(content(&run, 2), told);
+    let trials = &run.record().trials;
+    let seen = |vantage: &str| {
+        let of = |t: &&Trial| t.factors.level(factor::VANTAGE) == vantage;
+        trials.iter().find(of).unwrap()
+    };
+    for vantage in ["user", "qdisc", "kernel"] {
+        let trial = seen(vantage);
+        let found = trial.findings.round_trips.as_ref().unwrap();
+        assert!(found.lost > 0 && found.duplicates > 0 && found.reordered > 0);
+        assert_eq!(trial.rows() + found.without_value, found.answered);
+        assert_eq!(trial.tables.contains_key("packets"), vantage == "user");
+    }
+    let probes = seen("user").findings.round_trips.as_ref().unwrap().due;
+    assert_eq!(seen("user").tables["packets"].rows, probes);
 }
 
 #[test]

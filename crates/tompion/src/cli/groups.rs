@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "A closer look",
         &["measure", "advise", "lab", "load", "peer", "env"],
     ),
-    ("Packets", &["ping", "reflect", "tap", "testbed"]),
+    ("Packets", &["ping", "reflect", "tap", "join", "testbed"]),
     ("In your program", &["preload"]),
     ("Research", &["claims", "published"]),
     ("Names and pages", &["list", "man", "completions", "help"]),

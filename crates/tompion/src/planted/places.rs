@@ -32,9 +32,14 @@ fn of_command(command: &Command, name: &str, lines: &mut Vec<String>) {
     }
 }
 
+/// The last word of `NAME=FILE`.
+fn place_of(name: &str) -> &str {
+    name.rsplit_once('=').map_or(name, |(_, place)| place)
+}
+
 fn is_path(arg: &Arg) -> bool {
     let path = clap::value_parser!(std::path::PathBuf);
     let names = arg.get_value_names().unwrap_or_default();
     arg.get_value_parser().type_id() == path.type_id()
-        || names.iter().any(|name| NAMES.contains(&name.as_str()))
+        || names.iter().any(|name| NAMES.contains(&place_of(name)))
 }

@@ -57,6 +57,16 @@ impl Key {
         Self::digest(BYTES, &[bytes])
     }
 
+    /// As two numbers, for files.
+    pub fn halves(self) -> [u64; 2] {
+        [self.high, self.low]
+    }
+
+    /// The one that has these halves.
+    pub fn from_halves([high, low]: [u64; 2]) -> Self {
+        Self { high, low }
+    }
+
     /// 124 bits of SHA-256: nobody can make packets that are taken for others.
     fn digest(form: u64, parts: &[&[u8]]) -> Self {
         let mut sha = Sha256::new();

@@ -2,7 +2,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::stamps::{Loss, Reordering, StayBy, ipdv, lateness, layers, order, pdv, rest, stays};
+use crate::Way;
+use crate::stamps::place::Clock;
+use crate::stamps::{
+    Key, Loss, Reordering, StayBy, ipdv, lateness, layers, order, pdv, rest, stays,
+};
 
 /// Three probes: answered with all stamps, lost, and never sent; the kernel's queue not stamped.
 fn packets() -> Packets {
@@ -196,7 +200,7 @@ proptest! {
             let written = table(&packets);
             prop_assert_eq!(&table(&again), &written);
             for stamp in Stamp::FIXED {
-                let name = stamp_column(stamp);
+                let name = stamp_column(&stamp.name().replace('-', "_"));
                 prop_assert_eq!(written.column(&name), given.column(&name));
             }
             let stays = stays(&packets, StayBy::Best);
@@ -208,4 +212,53 @@ proptest! {
             let _ = (Loss::of(&packets), Reordering::of(&packets));
         }
     }
+}
+
+#[test]
+fn taps_come_back_in_their_order_and_no_other_names_do() {
+    let mut before = packets();
+    for name in ["dom0", "router.2"] {
+        let number = before.taps().len() as u8;
+        let tap = before.add_tap(name, Clock::other(number)).unwrap();
+        let out = Stamp::Tap(tap, Way::Outward);
+        before.set(0, out, 40 + i64::from(number)).unwrap();
+        before.set_missing(1, out, Missing::TapDropped).unwrap();
+    }
+    let told = table(&before);
+    assert!(told.column("tap_dom0_outward_ns").is_some());
+    assert!(told.column("tap_router.2_homeward_missing").is_some());
+    let after = of_table(&told).unwrap();
+    assert_eq!(table(&after), told);
+    let (dom0, _) = after.taps().next().unwrap();
+    assert_eq!(after.get(0, Stamp::Tap(dom0, Way::Outward)), Some(40));
+    let why = after.missing(1, Stamp::Tap(dom0, Way::Outward));
+    assert_eq!(why, Some(Missing::TapDropped));
+    for (name, expected) in [
+        ("tap_user_outward_ns", "no tap is called \"user\""),
+        ("tap_a b_outward_ns", "no tap is called \"a b\""),
+        ("tap_a_outward_ns", "no column `tap_a_outward_missing`"),
+    ] {
+        let mut columns = table(&packets()).columns().to_vec();
+        columns.push(Column {
+            name: name.to_owned(),
+            values: Values::Int64(vec![None; 3]),
+        });
+        let told = of_table(&SideTable::new(columns).unwrap()).unwrap_err();
+        let told = told.to_string();
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn keys_come_back_from_their_table() {
+    let keys = [
+        Key::stamp(3, 4, u64::MAX),
+        Key::icmp(1, 2, b"token"),
+        Key::bytes(b""),
+    ];
+    let told = keys_table(&keys);
+    assert_eq!(keys_of(&told).unwrap(), keys);
+    let columns = told.columns()[..1].to_vec();
+    let why = keys_of(&SideTable::new(columns).unwrap()).unwrap_err();
+    assert_eq!(why.to_string(), "it has no column `low` of uint64");
 }

@@ -136,6 +136,7 @@ fn split(has_kernel: bool) -> Vec<(Vantage, Part)> {
         &limits,
         BEGAN,
         None,
+        &[],
     );
     vantages.into_iter().zip(made).collect()
 }
@@ -249,7 +250,7 @@ fn a_reply_that_came_too_late_is_no_value() {
     late.late = 1;
     let asked = asked(&[]);
     let limits = limits(6, Duration::from_secs(1));
-    let made = parts(&late, &asked, &asked.vantages(), &limits, BEGAN, None);
+    let made = parts(&late, &asked, &asked.vantages(), &limits, BEGAN, None, &[]);
     let longest = made[0].outcome.data.distribution(View::Measured).max();
     assert_eq!(longest, Some(410_000_000));
     assert_eq!((told(&made[0]).lost, told(&made[0]).late_replies), (2, 1));
@@ -274,7 +275,7 @@ fn more_samples_than_there_is_room_for_become_bins() {
         ..limits(500, Duration::from_secs(1))
     };
     let asked = asked(&[("user-stamps", "true")]);
-    let made = parts(&many, &asked, &asked.vantages(), &few, BEGAN, None);
+    let made = parts(&many, &asked, &asked.vantages(), &few, BEGAN, None, &[]);
     assert_eq!(made.len(), 1);
     let data = &made[0].outcome.data;
     assert!(data.bins.is_some() && data.samples.len() <= 100);

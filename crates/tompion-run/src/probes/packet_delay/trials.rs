@@ -1,10 +1,12 @@
 //! From one table of stamps to a trial for each vantage point.
 
-use tompion_model::{Findings, Mark, Measurement, MissingStamps, Recorder, RoundTrips, Sample};
+use tompion_model::{
+    Findings, Mark, Measurement, MissingStamps, Recorder, RoundTrips, Sample, Storage, TrialData,
+};
 use tompion_net::TransmitStamps;
 use tompion_packets::{FarEnd, Measured, Protocol};
 use tompion_path::stamps::{
-    Loss, Missing, Outcome as Fate, Packets, Reordering, Stamp, Vantage, recorded,
+    Key, Loss, Missing, Outcome as Fate, Packets, Reordering, Stamp, Vantage, recorded,
 };
 use tompion_probe::{Limits, Outcome};
 
@@ -29,6 +31,7 @@ pub(super) fn parts(
     limits: &Limits,
     began: Began,
     remark: Option<String>,
+    keys: &[Key],
 ) -> Vec<Part> {
     let packets = &measured.packets;
     let common = counted(measured, asked, remark);
@@ -43,10 +46,10 @@ pub(super) fn parts(
         let mut outcome = outcome(trips, vantage, limits, began, is_cut);
         if place == 0 {
             let table = recorded::table(packets);
-            outcome
-                .data
-                .tables
-                .insert(recorded::TABLE.to_owned(), table);
+            let keys = recorded::keys_table(keys);
+            let tables = [(recorded::TABLE, table), (recorded::KEYS, keys)];
+            let named = tables.map(|(name, table)| (name.to_owned(), table));
+            outcome.data.tables.extend(named);
         }
         Part {
             outcome,
@@ -66,13 +69,13 @@ fn answered(packets: &Packets) -> impl Iterator<Item = usize> + '_ {
 
 /// When each round trip ended, in nanoseconds since `began_ns`, and how long it was, in the order
 /// of their ends.
-fn round_trips(packets: &Packets, vantage: Vantage, began_ns: i64) -> Vec<(u64, i64)> {
+pub(super) fn round_trips(packets: &Packets, vantage: Vantage, began_ns: i64) -> Vec<(u64, i64)> {
     let trip = |row: usize| {
         let end = packets.get(row, vantage.homeward())?;
         let length = end.checked_sub(packets.get(row, vantage.outward())?)?;
         let at_ns = match vantage {
             // Of another clock: where the program saw it end stands in.
-            Vantage::Hardware => packets.get(row, Stamp::UserReceived)?,
+            Vantage::Hardware | Vantage::Tap(_) => packets.get(row, Stamp::UserReceived)?,
             _ => end,
         };
         // A clock that was set back meanwhile must not lead before the beginning.
@@ -84,14 +87,9 @@ fn round_trips(packets: &Packets, vantage: Vantage, began_ns: i64) -> Vec<(u64, 
     trips
 }
 
-fn outcome(
-    trips: Vec<(u64, i64)>,
-    vantage: Vantage,
-    limits: &Limits,
-    began: Began,
-    is_cut: bool,
-) -> Outcome {
-    let mut recorder = Recorder::new(limits.rows.min(trips.len()), None);
+/// Round trips as samples, at most so many rows.
+pub(super) fn samples(trips: Vec<(u64, i64)>, most_rows: usize) -> (TrialData, Storage) {
+    let mut recorder = Recorder::new(most_rows.min(trips.len()), None);
     for (at_ns, length_ns) in trips {
         if recorder.is_full() {
             // Nothing is measured any more: the samples that follow bear no mark for it.
@@ -105,16 +103,22 @@ fn outcome(
             mark: Mark::None,
         });
     }
-    let (data, storage) = recorder.finish();
+    recorder.finish()
+}
+
+fn outcome(
+    trips: Vec<(u64, i64)>,
+    vantage: Vantage,
+    limits: &Limits,
+    began: Began,
+    is_cut: bool,
+) -> Outcome {
+    let (data, storage) = samples(trips, limits.rows);
     Outcome {
         data,
         storage,
         measurement: Measurement {
-            technique: format!(
-                "round trip of a packet, from its stamp `{}` to that of its reply, `{}`",
-                vantage.outward(),
-                vantage.homeward()
-            ),
+            technique: technique(vantage.outward().name(), vantage.homeward().name()),
             clock: match vantage {
                 Vantage::Hardware => "clock of the device",
                 _ => "CLOCK_REALTIME",
@@ -129,6 +133,11 @@ fn outcome(
         missed_periods: None,
         began_ns: began.mono_ns,
     }
+}
+
+/// How a round trip is measured between two places.
+pub(super) fn technique(outward: &str, homeward: &str) -> String {
+    format!("round trip of a packet, from its stamp `{outward}` to that of its reply, `{homeward}`")
 }
 
 /// What became of all probes, whoever sees them.
@@ -194,7 +203,7 @@ fn far_end(far: &FarEnd) -> Vec<String> {
 }
 
 /// Which stamps of this vantage point answered probes lack, and why.
-fn missing(packets: &Packets, vantage: Vantage) -> Vec<MissingStamps> {
+pub(super) fn missing(packets: &Packets, vantage: Vantage) -> Vec<MissingStamps> {
     let mut all = Vec::new();
     for place in [vantage.outward(), vantage.homeward()] {
         let mut reasons: Vec<(Missing, u64)> = Vec::new();

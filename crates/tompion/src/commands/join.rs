@@ -1,0 +1,61 @@
+//! `tompion join`: captures of taps as further vantage points of a run.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use anyhow::Context;
+use tompion_run::probes::join::{JoinedTap, TapCapture, join as join_run};
+use tompion_store::{Run, RunWriter};
+
+use super::report::{self, Judged, Page, Shape};
+use super::run_names::run_named;
+use crate::cli::{JoinOptions, NamedCapture};
+use crate::{exit, output};
+
+/// Carries out the command.
+pub fn join(options: &JoinOptions) -> exit::Result {
+    RunWriter::try_create(&options.out)?;
+    let run = Run::open_tidied(&run_named(&options.run)?)?;
+    let taps: Vec<TapCapture<File>> = options.tap.iter().map(opened).collect::<Result<_, _>>()?;
+    let joined = join_run(&run, taps, &options.out)?;
+    let lines: Vec<String> = joined.iter().map(in_words).collect();
+    let run = Run::open(&options.out)?;
+    if !options.output.json && !options.output.quiet {
+        output::print(&(lines.join("\n") + "\n\n"))?;
+    }
+    let page = Page::InRun;
+    report::make(&run, &page, options.output, Judged::default(), Shape::Whole)
+}
+
+/// A capture.
+fn opened(tap: &NamedCapture) -> anyhow::Result<TapCapture<File>> {
+    let about = || format!("tap {}: {}", tap.name, tap.file.display());
+    Ok(TapCapture {
+        name: tap.name.clone(),
+        capture: regular(&tap.file).with_context(about)?,
+    })
+}
+
+/// A regular file alone: a pipe that nobody writes to would be waited for.
+fn regular(path: &Path) -> io::Result<File> {
+    match fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::other("no regular file")),
+    }
+}
+
+fn in_words(tap: &JoinedTap) -> String {
+    let found = &tap.found;
+    let device = found.device.as_deref();
+    let at = device.map_or(String::new(), |device| format!(" (at {device})"));
+    let dropped = match found.dropped {
+        Some(0) => String::new(),
+        Some(dropped) => format!("; it dropped {dropped} packets"),
+        None => "; the file does not say what it dropped".to_owned(),
+    };
+    format!(
+        "{}{at}: {} of {} probes on their way out, {} replies on their way home{dropped}",
+        tap.name, found.joined.outward, tap.probes, found.joined.homeward
+    )
+}
