@@ -120,15 +120,16 @@ tests-built: require-rust test-packages guest-programs
 
 # What is long and seldom says something new too: all of the
 # documentation and the aarch64 check, ten minutes beside the kernel's clock, 10^9 reads by
-# all CPUs, the tests marked `full`, and what observing costs.
+# all CPUs, 10^8 mutated packets, the tests marked `full`, and what observing costs.
 test-full: require-rust run-packages test-packages
 	@.ci/test --full
 
 .PHONY: full-run
 full-run: lint-full
+	@.ci/stamp-suite $(CACHE)/bin
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
-	TOMPION_LONG=1 .ci/cargo-tests --built stats store
+	TOMPION_LONG=1 .ci/cargo-tests --built stats store stamp
 	.ci/sanitize asan tsan miri loom
 	@.ci/deny $(CACHE)/bin
 	TOMPION_LONG=1 .ci/acceptance-tests full
@@ -176,6 +177,15 @@ bench-time: require-rust run-packages
 .PHONY: bench-preload
 bench-preload: build $(VENV)/ready
 	$(VENV)/bin/python benches/preload.py $(ARGS)
+
+# Round trips beside those of others and what a tap on the path saw, in some fifteen minutes; best
+# on a machine that does nothing else: make bench-net ARGS=--quick
+.PHONY: bench-net
+bench-net: build $(VENV)/ready
+	@.ci/packages fping iproute2 iputils-ping irtt sockperf
+	@.ci/stamp-suite $(CACHE)/bin
+	$(CARGO) build --release --locked -p tompion -p tompion-packets --example round_trips
+	$(VENV)/bin/python benches/net.py $(ARGS)
 
 # The README's picture and the printed report, of runs made for it in some minutes, or of
 # those that are there: make pictures ARGS='RUN QUICK'

@@ -166,6 +166,10 @@ CONCURRENT = {
     "test_make": "all",
     # Packets written by an example program.
     "test_stamp_packets": "all",
+    # Silences of a second, and counts that no delay makes larger.
+    "test_reflectors": "all",
+    # What others printed.
+    "test_bench_net": "all",
     # In virtual time.
     "test_planted_machines": "all",
     "test_decided": "all",
@@ -423,6 +427,11 @@ FULL = {
     # Two thousand runs, some eight minutes: test_a_run_goes_on_or_ends_in_one_line_whatever_is_refused
     # has the calls that were ever too much.
     "test_each_system_call_of_a_run_may_be_refused",
+    # Need stamp-suite, which takes minutes to build: crates/tompion-stamp/tests/all replays what was recorded of them.
+    "test_its_reflector_answers_our_sender",
+    "test_our_reflector_answers_its_sender",
+    "test_with_another_key_neither_answers_the_other",
+    "test_a_reflector_of_ours_and_one_of_its_fall_silent",
     # Minutes of making and measuring: test_millions_of_distinct_values and test_lab have less.
     "test_a_run_of_a_hundred_million_rows_is_read",
     "test_a_lab_of_two_hundred_cells_is_measured_and_read",

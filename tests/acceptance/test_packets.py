@@ -200,6 +200,25 @@ def test_a_far_end_with_one_stamp_or_none_is_named():
     assert told["far_stay"] is None and told["answered"] == 5
 
 
+def test_a_follow_up_stamp_that_was_in_the_reply_already_is_not_the_kernels():
+    last = []
+
+    def repeating(request):
+        received, sent = ntp(-0.0001), ntp()
+        reply = bytearray(reply_to(request, received, sent))
+        # The first TLV of ours; its value: number and stamp of the reply before, and how that was taken.
+        assert reply[45] == 7
+        reply[44] = 0
+        if last:
+            reply[48:61] = b"".join(last) + b"\2"
+        last[:] = [request[:4], sent]
+        return [bytes(reply)]
+
+    with answering(repeating) as port:
+        told = ping(port, "--count", 10, "--interval", "5ms")
+    assert told["answered"] == 10 and told["followed_up"] == 0 and not told["far_end"]["follows_up"]
+
+
 def test_duplicates_reordering_and_loss_are_those_that_were_planted():
     kept, count = [], [0]
 

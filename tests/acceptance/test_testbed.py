@@ -89,6 +89,19 @@ def test_both_ends_can_be_entered_until_it_is_interrupted():
         assert child.wait(timeout=10) == 0
 
 
+def test_the_router_can_be_entered_where_the_kernel_is_the_path():
+    command = [TOMPION, "testbed", "--bottleneck", "kernel", "--rate", "100M", "--quiet"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        line = [child.stdout.readline().split() for _ in range(3)][2]
+        assert line[:3] == ["router", "rs,", "rf"]
+        told = subprocess.run([*line[3:-1], "ip", "-br", "link"], capture_output=True, text=True, check=True)
+        assert "rs@" in told.stdout and "rf@" in told.stdout
+    finally:
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=10)
+
+
 def test_an_interrupt_is_the_commands_own_matter():
     # A group of its own, as a terminal's is.
     script = "trap 'exit 5' INT; while :; do sleep 0.05; done"

@@ -181,17 +181,24 @@ impl Account {
                 self.set(row, place, at_ns);
             }
         }
-        if let Some((earlier, at_ns)) = told.follow_up {
+        let follow_up = told.follow_up.filter(|told| !self.repeats(*told));
+        if let Some((earlier, at_ns)) = follow_up {
             self.set(earlier as usize, Stamp::FarSentKernel, at_ns);
         }
         for oddity in told.oddities.iter() {
             self.odd.0[oddity as usize] += 1;
         }
         if let Some(far) = told.far {
-            let follows_up = self.far.follows_up | told.follow_up.is_some();
+            let follows_up = self.far.follows_up | follow_up.is_some();
             self.far = FarEnd { follows_up, ..far };
         }
         true
+    }
+
+    /// Whether a follow-up stamp is the one that was in the reply already: a far end whose kernel told it nothing
+    /// has no other (RFC 8972, section 4.7).
+    fn repeats(&self, (earlier, at_ns): (u64, i64)) -> bool {
+        self.packets.get(earlier as usize, Stamp::FarSent) == Some(at_ns)
     }
 
     pub fn icmp_error(&mut self, error: &IcmpError<'_>) {

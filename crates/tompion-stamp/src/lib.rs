@@ -39,3 +39,6 @@ pub use sender::taken::{Answer, FollowedUp, NotOurs, Oddities, Oddity, Options, 
 pub use sender::{Accounts, Request, Sender};
 pub use stamp::{Stamp, StampKind};
 pub use time_format::TimeFormat;
+
+#[cfg(test)]
+mod random;

@@ -77,8 +77,11 @@ impl Settings {
     /// Loses this share of packets, each by itself, on either way.
     #[must_use]
     pub fn with_loss(mut self, share: f64) -> Self {
-        for way in [&mut self.plan.outward, &mut self.plan.homeward] {
-            way.loss = LossPlan::Bernoulli { share };
+        // None at all is no plan: where the kernel is the whole path it stays that.
+        if share != 0.0 {
+            for way in [&mut self.plan.outward, &mut self.plan.homeward] {
+                way.loss = LossPlan::Bernoulli { share };
+            }
         }
         self
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use crate::TestbedError;
 use crate::addresses::Pair;
 use crate::cross::CrossSender;
 use crate::measure::{Measurement, measure};
+use crate::namespace::Namespace;
 use crate::place::Place;
 use crate::program::Program;
 use crate::relay::{Relay, RelaySettings, Summary, TruthWriter};
@@ -97,6 +99,12 @@ impl Testbed {
     /// Where they go to.
     pub fn far_end(&self) -> &Place {
         &self.topology.far_end
+    }
+
+    /// The path by which `nsenter --net=` enters the router while this process is there; `None` where the kernel
+    /// is no part of the path. Its device towards the sender is `rs`, the one towards the far end `rf`.
+    pub fn router(&self) -> Option<PathBuf> {
+        self.topology.router.as_ref().map(Namespace::path)
     }
 
     /// What the relay has done so far, up to 20 ms behind; `None` where the kernel is the whole path.

@@ -81,6 +81,12 @@ struct Told {
     answered_bytes: u64,
     silent: Vec<(&'static str, u64)>,
     options_not_known: u64,
+    /// Requests for replies of another length or number that were done.
+    replies_granted: u64,
+    /// Those that were not: one reply, as long as the request.
+    replies_refused: u64,
+    /// Replies beyond the first to one request.
+    repeated: u64,
     transmit_stamps: u64,
     transmit_stamps_missing: u64,
     dropped_by_socket: u64,
@@ -113,6 +119,9 @@ fn tell(options: &ReflectOptions, served: &Served) -> anyhow::Result<()> {
         answered_bytes: c.replied_bytes,
         silent: silent.into_iter().filter(|(_, n)| *n > 0).collect(),
         options_not_known: c.tlvs_unrecognized,
+        replies_granted: c.control_granted,
+        replies_refused: c.control_refused,
+        repeated: c.repeated,
         transmit_stamps: reflected.stamps,
         transmit_stamps_missing: reflected.losses.missing.iter().sum(),
         dropped_by_socket: reflected.drops,
@@ -129,6 +138,15 @@ fn tell(options: &ReflectOptions, served: &Served) -> anyhow::Result<()> {
     );
     for (why, count) in &told.silent {
         text.push_str(&format!("  {count} not answered: {why}\n"));
+    }
+    if told.replies_granted + told.replies_refused > 0 {
+        text.push_str(&format!(
+            "  {} asked for other replies than one: {} granted ({} further replies), {} refused\n",
+            told.replies_granted + told.replies_refused,
+            told.replies_granted,
+            told.repeated,
+            told.replies_refused
+        ));
     }
     if told.dropped_by_socket > 0 {
         let dropped = told.dropped_by_socket;

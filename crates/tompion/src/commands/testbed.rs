@@ -118,7 +118,17 @@ fn entrances(testbed: &Testbed) -> String {
             place.path().display()
         )
     };
-    line("sender", testbed.sender()) + &line("far end", testbed.far_end())
+    let mut lines = line("sender", testbed.sender()) + &line("far end", testbed.far_end());
+    if let Some(router) = testbed.router() {
+        let _ = writeln!(
+            lines,
+            "{:<8} {:<13} rs, rf  nsenter --net={} COMMAND",
+            "router",
+            "",
+            router.display()
+        );
+    }
+    lines
 }
 
 /// What a measurement found, on one line.

@@ -1,17 +1,13 @@
 //! Whatever comes: no panic, nothing counted twice, no more memory.
 
 use super::*;
+use crate::random::{Random, times};
 
 #[test]
 fn a_hundred_thousand_mutated_replies_do_no_harm() {
-    // Xorshift (Marsaglia, 2003).
-    let mut state = 7_u64;
-    let mut below = move |end: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as usize % end
-    };
+    let mut random = Random(7);
+    let mut below = |end| random.below(end);
+    let turns = 50_000 * times() as u32;
     for (config, mut reflector) in [
         (SenderConfig::default(), open_reflector()),
         (
@@ -30,7 +26,7 @@ fn a_hundred_thousand_mutated_replies_do_no_harm() {
         });
         let tables = sender.table_bytes();
         let mut last = Vec::new();
-        for turn in 0..50_000_u32 {
+        for turn in 0..turns {
             if turn % 10 == 0 {
                 let request = send(&mut sender, NOW + i64::from(turn));
                 last = reflect(&mut reflector, &request, NOW).1;
@@ -53,7 +49,7 @@ fn a_hundred_thousand_mutated_replies_do_no_harm() {
             }
         }
         let counted = sender.accounts();
-        assert_eq!(counted.prepared, 5000);
+        assert_eq!(counted.prepared, u64::from(turns / 10));
         let ends = counted.replies + counted.given_up + counted.forgotten + counted.waiting;
         assert_eq!(ends, counted.prepared);
         let taken = counted.replies
@@ -64,7 +60,7 @@ fn a_hundred_thousand_mutated_replies_do_no_harm() {
             + counted.never_sent
             + counted.other_time
             + counted.wrong_tag;
-        assert_eq!(taken, 50_000);
+        assert_eq!(taken, u64::from(turns));
         assert!(counted.replies > 2000, "{counted:?}");
         assert_eq!(sender.table_bytes(), tables);
     }

@@ -1,0 +1,3 @@
+//! What takes packets of others: recorded ones.
+
+mod stamp_suite;
