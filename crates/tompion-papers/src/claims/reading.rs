@@ -32,6 +32,7 @@ const PAPERS: &[Text<'static>] = files!["../../../../claims/":
 const EVIDENCE: &[Text<'static>] = files!["../../../../claims/evidence/":
     "whiteaker-2011.json",
     "whiteaker-2011-lab.json",
+    "whiteaker-2011-packets.json",
     "perneel-2015.json",
     "perneel-2015-lab.json",
     "adamczyk-2015.json",
