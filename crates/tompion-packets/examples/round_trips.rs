@@ -8,7 +8,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use tompion_net::{Schedule, Stop};
-use tompion_packets::{Marks, Protocol, Wanted, measure};
+use tompion_packets::{Marks, Protocol, Settings, measure};
 use tompion_path::stamps::Stamp;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -17,13 +17,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: round_trips ADDRESS:PORT INTERVAL_US COUNT".into());
     };
     let interval = Duration::from_micros(interval_us.parse()?);
-    let wanted = Wanted {
+    let settings = Settings {
         schedule: Schedule::Periodic { interval },
         count: count.parse()?,
-        ..Wanted::new(to.parse()?, Protocol::Stamp)
+        ..Settings::new(to.parse()?, Protocol::Stamp)
     };
-    let (measured, marks) = measure(&wanted, &Stop::new()?, &mut |_| {})?;
-    measured.require(&wanted)?;
+    let (measured, marks) = measure(&settings, &Stop::new()?, &mut |_| {})?;
+    measured.require(&settings)?;
     let Marks::Stamp { numbers, .. } = marks else {
         return Err("not STAMP".into());
     };
