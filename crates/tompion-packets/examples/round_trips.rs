@@ -17,11 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: round_trips ADDRESS:PORT INTERVAL_US COUNT".into());
     };
     let interval = Duration::from_micros(interval_us.parse()?);
-<<<<<<< HEAD
-    let wanted = Settings {
-=======
     let settings = Settings {
->>>>>>> c0646ce299139969f1d4c94f6ac4f556bc7b9f59
         schedule: Schedule::Periodic { interval },
         count: count.parse()?,
         ..Settings::new(to.parse()?, Protocol::Stamp)
