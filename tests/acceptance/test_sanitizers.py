@@ -34,7 +34,7 @@ PLANTED = [
 def planted(patch, tree):
     """A copy of the project with a patch."""
     files = subprocess.run(
-        ["git", "ls-files", "-z", "Cargo.*", "crates", ".ci", "schema"],
+        ["git", "ls-files", "-z", "Cargo.*", "crates", "fuzz", ".ci", "schema"],
         cwd=ROOT,
         capture_output=True,
         text=True,
