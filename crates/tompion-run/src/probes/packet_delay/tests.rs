@@ -122,6 +122,7 @@ fn measured(has_kernel: bool) -> Measured {
         late: 0,
         first_refusal: None,
         is_too_long: false,
+        refused: 0,
     }
 }
 
