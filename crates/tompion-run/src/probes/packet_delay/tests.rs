@@ -123,7 +123,6 @@ fn measured(has_kernel: bool) -> Measured {
         refused: 0,
         first_refusal: None,
         is_too_long: false,
-        refused: 0,
     }
 }
 
