@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -458,6 +459,8 @@ LEFTOVERS = {
 def pytest_sessionstart(session):
     """Forgets what killed test runs left on other machines of theirs: these went with them, and
     each `lab clean` of the tests would wait for one and fail."""
+    # Started by nohup it is ignored, by what the tests start, too.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(session.config, "workerinput") or not TOMPION.exists():
         return
     for journal in Path("/run/tompion-lab").glob("*/journal"):
