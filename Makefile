@@ -181,10 +181,11 @@ bench-preload: build $(VENV)/ready
 # Round trips beside those of others and what a tap on the path saw, in some fifteen minutes; best
 # on a machine that does nothing else: make bench-net ARGS=--quick
 .PHONY: bench-net
-bench-net: build $(VENV)/ready
+bench-net: build $(VENV)/ready lab-guest
 	@.ci/packages fping iproute2 iputils-ping irtt sockperf
 	@.ci/stamp-suite $(CACHE)/bin
-	$(CARGO) build --release --locked -p tompion -p tompion-packets --example round_trips
+	$(CARGO) build --release --locked -p tompion-packets -p tompion-guest \
+		--example round_trips --example guest_round_trips
 	$(VENV)/bin/python benches/net.py $(ARGS)
 
 # The README's picture and the printed report, of runs made for it in some minutes, or of

@@ -6,7 +6,8 @@ Sender, router and far end are namespaces (`tompion testbed --bottleneck kernel`
 tap on the router's device towards the sender saw of it, so that the far end's stay falls out. Six blocks; in each,
 all conditions in random order, and in each of these all programs in random order with 400 probes, one each 10 ms.
 Of each run: the 99th percentile of the error. Ratios are taken within blocks, intervals over blocks (Student's t of
-the logarithms, 95 %). Then 50 000 probes a second by Tompion, all stamps, and by irtt, for 10 s, three times.
+the logarithms, 95 %). Then 50 000 probes a second by Tompion, all stamps, and by irtt, for 10 s, three times. At
+last a QEMU guest's round trips to its host, against a tap on the host's side.
 
 One kernel stamps all of it on virtual Ethernet, which flatters kernel stamps: no device's delay is between them and
 the tap. `--quick`: three blocks of 150 probes, and once 3 s. Exit status 0: all is reached, 2: something is missed,
@@ -28,9 +29,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import net_guest
 import net_peers
 import net_tap
-import numpy
 from net_peers import PEERS, PORTS, TOMPION
 from scipy import stats
 
@@ -133,12 +134,7 @@ def ask(path, peer, count):
     for name, errors, left_out in peer.errors(done.stdout, written, tap.frames):
         if tap.dropped or len(errors) < count / 2:
             sys.exit(f"benches/net.py: {name}: {len(errors)} of {count} probes, the tap dropped {tap.dropped}: {done.stderr}")
-        found[name] = {
-            "median_ns": float(numpy.quantile(errors, 0.5)),
-            "p99_ns": float(numpy.quantile(errors, 0.99)),
-            "probes": len(errors),
-            "left_out": left_out,
-        }
+        found[name] = net_peers.error(errors) | {"left_out": left_out}
     return found
 
 
@@ -259,7 +255,7 @@ def is_held(row):
     return row["sent"] == row["asked"] and row["lost"] == 0 == row["missing"]
 
 
-def show(rows, rates):
+def show(rows, rates, guest, no_guest):
     for name in dict.fromkeys(row["condition"] for row in rows):
         print(f"\nError of the round trip, {name}, in us")
         print(f"  {'':24} {'median':>9} {'p99':>9} {'probes':>7}  times the error [95 %]")
@@ -276,6 +272,10 @@ def show(rows, rates):
         if row["missing"] is not None:
             line += f", {row['missing']} stamps missing: {'reached' if is_held(row) else 'missed'}"
         print(f"{line}, CPU {row['cpu_us']:.2f} us a probe")
+    print(f"\nError of a guest's round trips, in us{f': NOT MEASURED: {no_guest}' if no_guest else ''}")
+    for row in guest:
+        figures = f"median {row['median_ns'] / 1e3:.1f}, p99 {row['p99_ns'] / 1e3:.1f} of {row['probes']} probes"
+        print(f"  {row['figure']:24} {row['condition']}: {figures}")
 
 
 def status(rows, rates):
@@ -296,7 +296,7 @@ def main():
         parser.error("--blocks must be at least 3")
     if os.geteuid() != 0:
         sys.exit("benches/net.py: network namespaces take root")
-    count, times, seconds = (150, 1, 3) if options.quick else (400, 3, 10)
+    count, times, seconds, of_guest = (150, 1, 3, 200) if options.quick else (400, 3, 10, 2000)
     order = random.Random()
     with (
         tempfile.TemporaryDirectory(prefix="tompion-bench-") as directory,
@@ -308,10 +308,11 @@ def main():
         time.sleep(1)
         rows = compared(errors(path, blocks, count, order))
         rates = at_rate(path, times, seconds, directory, order)
+    guest, no_guest = net_guest.errors(of_guest)
     if options.json:
-        print(json.dumps({"errors": rows, "rates": rates}, indent=2))
+        print(json.dumps({"errors": rows, "rates": rates, "guest": guest, "no_guest": no_guest}, indent=2))
     else:
-        show(rows, rates)
+        show(rows, rates, guest, no_guest)
     return status(rows, rates)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+import numpy
 from net_tap import round_trips
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -150,6 +151,15 @@ class Peer:
         for name, told in self.parse(text, log, seen).items():
             both = told.keys() & truth.keys()
             yield name, [abs(told[key] - truth[key]) for key in both], len(told.keys() - truth.keys())
+
+
+def error(errors):
+    """What is told of the errors of a figure's probes."""
+    return {
+        "median_ns": float(numpy.quantile(errors, 0.5)),
+        "p99_ns": float(numpy.quantile(errors, 0.99)),
+        "probes": len(errors),
+    }
 
 
 def in_s(count):

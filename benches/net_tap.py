@@ -5,6 +5,7 @@ Nothing of Tompion is in it, so that it may say what is true. It takes CAP_NET_R
 
 import contextlib
 import ctypes
+import errno
 import socket
 import struct
 import threading
@@ -82,6 +83,11 @@ class Tap:
                 # Only then is all of it read.
                 if self.is_over.is_set():
                     return
+                continue
+            except OSError as error:
+                # Told once when the device goes down, as a guest's does at its end.
+                if error.errno != errno.ENETDOWN:
+                    raise
                 continue
             for level, kind, data in told:
                 if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):

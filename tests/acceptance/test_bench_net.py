@@ -9,6 +9,7 @@ from conftest import ROOT
 
 sys.path.append(str(ROOT / "benches"))
 import net
+import net_guest
 import net_peers
 import net_tap
 
@@ -136,6 +137,18 @@ def test_ratios_are_taken_within_blocks_and_held_against_what_is_to_be_reached()
     assert rows["irtt"]["ratio"] == pytest.approx(50) and rows["irtt"]["verdict"] == "reached"
     assert rows[net.OURS_BY_USER]["ratio"] == pytest.approx(1) and "verdict" not in rows["fping"]
     assert rows["ping"]["probes"] == 1200
+
+
+def test_a_guests_figures_are_held_against_its_hosts_tap_and_say_how_it_was_run():
+    port = net_peers.PORTS["tompion"]
+    out = [(1000 * n, False, frame(THERE, HERE, (4000, port), struct.pack("!I", n) + bytes(40))) for n in range(4)]
+    home = [(1000 * n + 300, True, frame(HERE, THERE, (port, 4000), bytes(24) + struct.pack("!I", n) + bytes(16))) for n in range(4)]
+    text = "QEMU, emulated\n" + "".join(f"{n},900,,{500 + n}\n" for n in range(4))
+    kernel, user = net_guest.figures(text, out + home, 4)
+    assert kernel["condition"] == "guest, QEMU, emulated" and (kernel["figure"], user["figure"]) == (net.OURS, net.OURS_BY_USER)
+    assert kernel["median_ns"] == 201.5 and user["p99_ns"] == 600 and kernel["probes"] == 4
+    with pytest.raises(RuntimeError, match="1 of 4 probes were seen"):
+        net_guest.figures(text, out[:1] + home[:1], 4)
 
 
 def test_a_rate_is_held_where_nothing_is_missing():
