@@ -7,6 +7,8 @@
 //!   ([`stamps::Packets`]), and what follows from it: round trips by vantage point, what
 //!   each layer adds, loss, duplicates, reordering, delay variation; taps joined by what
 //!   packets carry.
+//! * [`clocks`]: the far end's clock against the own one, though nobody keeps them in step, and
+//!   delays each way.
 //! * [`model`]: a path as a function from arrivals to departures and losses, seeded, in
 //!   bounded memory ([`model::Path`]).
 //!
@@ -23,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod clocks;
 pub mod model;
 pub mod stamps;
 mod way;
