@@ -200,6 +200,34 @@ def test_a_far_end_with_one_stamp_or_none_is_named():
     assert told["far_stay"] is None and told["answered"] == 5
 
 
+def test_a_far_ends_clock_is_found_to_drift_and_to_be_set():
+    """It is 3 s ahead, gains 500 ppm, and is set back by 50 ms half way: far more than a busy machine does."""
+    began, seen = time.time(), []
+
+    def drifting(request):
+        seen.append(request)
+        ahead = 3 + 500e-6 * (time.time() - began) - (0.05 if len(seen) > 150 else 0)
+        return [reply_to(request, ntp(ahead), ntp(ahead))]
+
+    with answering(drifting) as port:
+        told = ping(port, "--one-way", "--count", 300, "--interval", "10ms")["one_way"]
+    before, after = told["far_clock"]
+    assert before["from_probe"] == 1 and 149 <= after["from_probe"] <= 155, told
+    assert abs(after["step_ns"] + 50 * MS) < MS and abs(before["ahead_ns"] - 3000 * MS) < MS
+    for stretch in (before, after):
+        low, high = stretch["rate_between_ppm"]
+        assert low <= 500 <= high and low <= stretch["rate_ppm"] <= high, told
+    assert told["outward"]["samples"] >= 280 and 0 < told["may_be_off_ns"] < 5 * MS
+
+
+def test_of_a_far_end_without_a_clock_no_delays_one_way_are_told():
+    with answering(lambda request: [reply_to(request, bytes(8), bytes(8))]) as port:
+        done = tompion("ping", "127.0.0.1", "--port", port, "--one-way", "--count", 20, "--interval", "5ms", check=1)
+    assert done.stderr.count("\n") == 1 and "delays one way are not known: 0 replies have stamps of the far end" in done.stderr
+    # What was measured is shown all the same.
+    assert "20 probes sent, 20 answered" in done.stdout
+
+
 def test_a_follow_up_stamp_that_was_in_the_reply_already_is_not_the_kernels():
     last = []
 

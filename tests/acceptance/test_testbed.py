@@ -59,6 +59,24 @@ def test_what_is_lost_is_what_the_file_says(tmp_path):
     assert 60 <= 400 - len(heard) <= 140
 
 
+def test_delays_one_way_are_those_of_the_path_within_what_they_may_be_off(tmp_path):
+    """Both ends have one clock, which the probes do not know: 16 ms out, 4 ms home."""
+    (tmp_path / "plan.toml").write_text("[outward]\ndelay_ns = 16_000_000\n[homeward]\ndelay_ns = 4_000_000\n")
+    ping = f"{TOMPION} ping $FAR_END --one-way --count 200 --interval 10ms --json > {tmp_path}/told.json"
+    far_end = f"exec {TOMPION} reflect --listen 0.0.0.0:862 --quiet"
+    # What the machine did to the path meanwhile is another's matter.
+    on_testbed("--plan", tmp_path / "plan.toml", "--far-end", far_end, "--", "sh", "-c", ping, check=None)
+    told = json.loads((tmp_path / "told.json").read_text())["one_way"]
+    [clock] = told["far_clock"]
+    low, high = clock["rate_between_ppm"]
+    assert low <= 0 <= high, told
+    # Half of 20 ms each, off by 6 of 10.
+    for way, true in [("outward", 16), ("homeward", 4)]:
+        median = told[way]["median_ns"] / 1e6
+        assert abs(median - 10) < 0.5 and abs(median - true) <= told["may_be_off_ns"] / 1e6, told
+    assert abs(clock["ahead_ns"] / 1e6 - 6) < 0.5, told
+
+
 def test_the_plan_of_the_docs_is_one(tmp_path):
     plan = re.search(r"```toml\n(.*?)```", DOCS, re.S)[1]
     (tmp_path / "plan.toml").write_text(plan)

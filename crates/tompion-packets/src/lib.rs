@@ -3,7 +3,7 @@
 //! * [`measure()`]: probes sent by STAMP or ICMP echo on a schedule, and what came of each as a
 //!   [`Measured`] table of stamps.
 //! * [`Summary`]: what that says: round trips by vantage point, what each layer adds, loss,
-//!   reordering, delay variation.
+//!   reordering, delay variation; [`OneWay`]: both ways apart.
 //! * [`reflector`]: the far end, which answers STAMP.
 //! * Further vantage points: a tap beside a measurement ([`OwnTap`]), captures of taps elsewhere
 //!   ([`Tapping`]) and their stamps joined with the probes ([`join_capture`]).
@@ -20,6 +20,7 @@ mod icmp;
 mod marks;
 mod measure;
 mod one_by_one;
+mod one_way;
 mod own_tap;
 mod probing;
 pub mod reflector;
@@ -35,6 +36,7 @@ pub use capture::{CaptureError, JoinedCapture, join_capture};
 pub use error::PacketError;
 pub use marks::Marks;
 pub use measure::{MOST_PROBES, Settings, measure};
+pub use one_way::{OneWay, Stretch};
 pub use own_tap::{OwnTap, OwnTapped};
 pub use probing::Progress;
 pub use sighted::Sighted;

@@ -2,6 +2,8 @@
 
 mod text;
 
+pub(crate) use text::{HEADS, row};
+
 use serde::Serialize;
 use tompion_path::Way;
 use tompion_path::stamps::{

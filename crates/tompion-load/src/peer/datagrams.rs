@@ -170,7 +170,7 @@ pub fn told_token(answer: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("answers '{}' in place of a token", answer.escape_debug()))
 }
 
-/// The bytes of a report of [`Counter::serve`].
+/// The bytes of a report of `Counter::serve`.
 ///
 /// # Errors
 /// What it is instead, to follow a name.

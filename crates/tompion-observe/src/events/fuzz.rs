@@ -31,7 +31,7 @@ pub struct Ring<'a> {
 }
 
 /// What records tell of some threads and of the CPUs 0 and 1, by descriptions in the order of
-/// [`roles`]: everything up to the last of them, spans and turns.
+/// `roles`: everything up to the last of them, spans and turns.
 pub fn told(
     formats: &[&str],
     shift_ns: i64,

@@ -7,25 +7,26 @@ use tompion_path::stamps::Missing;
 
 use super::{MissingStamps, Quantiles, Summary};
 
+/// What stands above the columns of [`row`].
+pub(crate) const HEADS: &str =
+    "                                probes       min    median       p99       max\n";
+
+/// A line of durations, 78 columns wide.
+pub(crate) fn row(name: &str, q: &Quantiles) -> String {
+    format!(
+        "{name:<30}{:>8}{:>10}{:>10}{:>10}{:>10}\n",
+        q.samples,
+        time(q.min_ns),
+        time(q.median_ns),
+        time(q.p99_ns),
+        time(q.max_ns)
+    )
+}
+
 impl Summary {
     /// As a table for a terminal, 80 columns wide.
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "{:<30}{:>8}{:>10}{:>10}{:>10}{:>10}",
-            "", "probes", "min", "median", "p99", "max"
-        );
-        let row = |name: &str, q: &Quantiles| {
-            format!(
-                "{name:<30}{:>8}{:>10}{:>10}{:>10}{:>10}\n",
-                q.samples,
-                time(q.min_ns),
-                time(q.median_ns),
-                time(q.p99_ns),
-                time(q.max_ns)
-            )
-        };
+        let mut out = HEADS.to_owned();
         out.push_str("Round trip, as seen from\n");
         for seen in &self.round_trips {
             out.push_str(&row(&format!("  {}", seen.vantage), &seen.quantiles));

@@ -87,6 +87,14 @@ pub struct Change {
     pub rate: f64,
 }
 
+impl Change {
+    /// Whether the clock was set; else it goes on from where it was, at another rate. When that began
+    /// is known to a second or so.
+    pub fn is_step(&self) -> bool {
+        self.step_ns.abs() > 20_000.0 + 1e9 * self.rate.abs()
+    }
+}
+
 /// What the far end's clock did while it was asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockFit {

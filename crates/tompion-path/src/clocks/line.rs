@@ -17,6 +17,13 @@ pub struct Line {
 }
 
 impl Line {
+    /// By how much the far end's clock is ahead at a time of the own one, in whole nanoseconds.
+    pub fn ahead_at(&self, at_ns: i64) -> i64 {
+        self.ahead_ns
+            .0
+            .saturating_add(self.beyond(at_ns).round() as i64)
+    }
+
     /// By how much the far end's clock is ahead at a time of the own one, in nanoseconds beyond
     /// [`Line::ahead_ns`]'s whole ones.
     pub fn beyond(&self, at_ns: i64) -> f64 {

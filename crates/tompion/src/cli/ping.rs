@@ -18,6 +18,7 @@ Examples:
   tompion ping 192.0.2.7 --preset whiteaker
   tompion ping 192.0.2.7 --hardware-stamps eth0
   tompion ping 192.0.2.7 --tap
+  tompion ping 192.0.2.7 --one-way --count 200
 
 Sends STAMP test packets (RFC 8762), which `tompion reflect`, routers and other
 TWAMP-Light reflectors answer; with --icmp any host does. Each packet is stamped
@@ -104,6 +105,10 @@ pub struct PingOptions {
     /// by, or another (`--tap=eth1`)
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub tap: Option<String>,
+
+    /// Tell sending and receiving apart, whatever the far end's clock says
+    #[arg(long, conflicts_with = "icmp")]
+    pub one_way: bool,
 
     /// Use count, interval and size of a published measurement
     #[arg(long, value_enum, conflicts_with_all = ["count", "interval", "size", "poisson"])]

@@ -11,8 +11,8 @@ use tompion_model::format_ns;
 use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
 use tompion_packets::{
-    Family, Measured, OwnTap, OwnTapped, PacketError, Progress, Protocol, Settings, Summary,
-    measure, resolve,
+    Family, Measured, OneWay, OwnTap, OwnTapped, PacketError, Progress, Protocol, Settings,
+    Summary, measure, resolve,
 };
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
@@ -52,7 +52,12 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     }
     let tapped = tap.map(|tap| tap.join(&mut measured.packets, &marks, TAP));
     let tapped = tapped.transpose()?;
-    tell(options, &settings, &measured, tapped.as_ref())?;
+    let one_way = options.one_way.then(|| OneWay::of(&measured.packets));
+    let of_both = one_way.as_ref().and_then(|found| found.as_ref().ok());
+    tell(options, &settings, &measured, tapped.as_ref(), of_both)?;
+    if let Some(Err(why)) = one_way {
+        return Err(why).context("delays one way are not known");
+    }
     if let Some(tapped) = tapped {
         require_tap(tapped)?;
     }
@@ -224,6 +229,9 @@ struct Told<'a> {
     transmit_stamps: &'static str,
     receive_stamps: &'static str,
     tap: Option<TapTold<'a>>,
+    /// Where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    one_way: Option<&'a OneWay>,
     #[serde(flatten)]
     summary: Summary,
 }
@@ -255,6 +263,7 @@ fn tell(
     settings: &Settings,
     measured: &Measured,
     tapped: Option<&OwnTapped>,
+    one_way: Option<&OneWay>,
 ) -> anyhow::Result<()> {
     if options.output.quiet {
         return Ok(());
@@ -280,6 +289,7 @@ fn tell(
             ReceiveStamps::User { .. } => "user",
         },
         tap: tapped.map(TapTold::of),
+        one_way,
         summary: Summary::of(measured),
     };
     if options.output.json {
@@ -308,6 +318,10 @@ fn tell(
             text.push_str(&format!(", which dropped {dropped} frames"));
         }
         text.push('\n');
+    }
+    if let Some(one_way) = one_way {
+        text.push('\n');
+        text.push_str(&one_way.text());
     }
     text.push_str(&without_kernel(options, measured));
     output::print(&text)

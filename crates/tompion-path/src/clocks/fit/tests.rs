@@ -147,7 +147,10 @@ fn a_step_is_found_within_two_probes() {
         };
         let after = (change.at_ns - EPOCH_NS) as f64 - middle;
         assert!((0.0..100.0 * MS).contains(&after), "{after}");
-        assert!((change.step_ns - size).abs() < 20_000.0, "{change:?}");
+        assert!(
+            (change.step_ns - size).abs() < 20_000.0 && change.is_step(),
+            "{change:?}"
+        );
         let errors = errors(&fit.outward, truth.iter().map(|t| t.0));
         assert!(errors.len() >= 1195 && errors[errors.len() * 99 / 100] < 5_000.0);
     }
@@ -162,7 +165,10 @@ fn a_change_of_rate_is_no_step() {
         let [change] = &changes[..] else {
             panic!("{changes:?}");
         };
-        assert!(change.step_ns.abs() < 50_000.0, "{change:?}");
+        assert!(
+            change.step_ns.abs() < 50_000.0 && !change.is_step(),
+            "{change:?}"
+        );
         assert!((change.rate + 100e-6).abs() < 1e-6, "{change:?}");
         assert!(((change.at_ns - EPOCH_NS) as f64 - half).abs() < 1_000.0 * MS);
     }
