@@ -272,6 +272,36 @@ time = "1s"
     assert "packet-delay needs `to`" in done.stderr
 
 
+@pytest.mark.parametrize("beside", ["counters", "off", "auto,counters"])
+def test_nothing_is_observed_beside_it_and_nothing_can_be_asked_for(tmp_path, beside):
+    done = measure(tmp_path / "run", "--icmp", "--observe", beside, check=1)
+    assert "--observe: nothing is watched beside trials of packet delay; leave it out" in done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "run").exists()
+    assert "--observe" not in tompion("measure", "packet-delay", "--help", check=0).stdout
+    assert "--observe" in tompion("measure", "wake-up", "--help", check=0).stdout
+
+
+def test_with_a_key_a_stranger_that_wants_one_answers_and_without_it_does_not(tmp_path):
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef0123456789abcdef\n")
+    key.chmod(0o600)
+    with reflecting("--key", key) as (_, port, told):
+        measure(tmp_path / "run", "--port", port, "--probes", 40, "--intervals", "5ms", "--blocks", 1, "--key", key)
+        done = measure(tmp_path / "none", "--port", port, check=1)
+    assert "no reply from 127.0.0.1" in done.stderr and not (tmp_path / "none").exists()
+    assert record(tmp_path / "run")["trials"][0]["findings"]["round_trips"]["answered"] == 40
+    assert "0123456789abcdef" not in (tmp_path / "run/run.json").read_text()
+    key.chmod(0o644)
+    done = measure(tmp_path / "none", "--port", port, "--key", key, check=1)
+    assert "can be read by others (mode 0644): chmod 600" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_machines_timer_slack_is_told_and_not_that_of_who_asked(run):
+    """A real-time or precise caller's slack would be told as the machine's."""
+    with open("/proc/self/timerslack_ns") as own:
+        assert record(run)["environment"]["clock"]["timer_slack_ns"] == int(own.read())
+
+
 def test_a_planted_machine_has_its_trials_too(tmp_path):
     tompion("measure", "packet-delay", "--to", "127.0.0.1", "--icmp", "--out", tmp_path / "run", "--quiet",
             program=planted(), check=0)

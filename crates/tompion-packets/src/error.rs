@@ -81,6 +81,12 @@ pub enum PacketError {
     /// What tells this measurement from others cannot be had.
     #[error("the kernel gives no random numbers")]
     NoRandomNumbers,
+    /// A key that is not to be had.
+    #[error("{why}")]
+    Key {
+        /// Why.
+        why: String,
+    },
     /// A socket.
     #[error(transparent)]
     Net(#[from] NetError),
@@ -93,6 +99,15 @@ pub enum PacketError {
     /// The table of probes.
     #[error(transparent)]
     Packets(#[from] PacketsError),
+}
+
+impl PacketError {
+    /// Of a key that cannot be read.
+    pub fn key(why: impl std::fmt::Display) -> Self {
+        Self::Key {
+            why: why.to_string(),
+        }
+    }
 }
 
 /// The other end, without a port where it has none, as with ICMP.

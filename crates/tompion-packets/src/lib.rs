@@ -43,3 +43,4 @@ pub use sighted::Sighted;
 pub use summary::{Added, Disorder, MissingStamps, Quantiles, RoundTrip, Summary, Variation};
 pub use tapping::{CaptureEnd, Captured, Ended, KEPT_BYTES, Tapping};
 pub use target::{Family, Protocol, resolve};
+pub use tompion_stamp::Key;

@@ -68,14 +68,36 @@ struct Load {
     /// What it takes to see it run.
     turn: Turn,
     /// Measures while the load is on.
-    thread: Option<MeasuringThread>,
+    thread: Measuring,
     /// Watches that thread or those that sleep at once, as the cells so far asked for it.
     observed: Option<Observed>,
     /// Sleep at once while the load is on.
     company: Company,
 }
 
+/// A measuring thread, from when it is first needed.
+#[derive(Default)]
+struct Measuring(Option<MeasuringThread>);
+
+impl Measuring {
+    fn ready(&mut self) -> Result<&MeasuringThread, tompion_probe::Error> {
+        match &mut self.0 {
+            Some(thread) => Ok(thread),
+            none => Ok(none.insert(MeasuringThread::start()?)),
+        }
+    }
+}
+
 impl Machine {
+    /// As a thread is set up that measures: with the slack that it has without this machine's raised one.
+    fn settings(&self, thread: ThreadSettings) -> ThreadSettings {
+        let default_ns = self.controller.default_slack_ns();
+        ThreadSettings {
+            slack_ns: thread.slack_ns.or(default_ns),
+            ..thread
+        }
+    }
+
     /// Calibrates the clock and starts every load, switched off. Call it on a
     /// thread that outlives the machine: loads end with that thread.
     pub fn new(loads: &[LoadSpec], settings: &MachineSettings) -> Result<Self, Error> {
@@ -98,7 +120,7 @@ impl Machine {
                 };
                 Ok(Load {
                     process,
-                    thread: None,
+                    thread: Measuring::default(),
                     observed: None,
                     company: Company::default(),
                     turn: Turn::default(),
@@ -210,7 +232,7 @@ impl Bench for Machine {
     fn load_off(&mut self, load: usize) -> Result<(), Error> {
         let load = &mut self.loads[load];
         // The next time begins with a thread that knows nothing of this one.
-        load.thread = None;
+        load.thread = Measuring::default();
         load.observed = None;
         load.company = Company::default();
         match &mut load.process {
@@ -224,18 +246,8 @@ impl Bench for Machine {
             cell: search.factors.to_string(),
             source,
         };
-        let settings = ThreadSettings {
-            slack_ns: search
-                .thread
-                .slack_ns
-                .or(self.controller.default_slack_ns()),
-            ..search.thread
-        };
-        let load = &mut self.loads[search.load];
-        let thread = match &load.thread {
-            Some(thread) => thread,
-            None => load.thread.insert(MeasuringThread::start().map_err(named)?),
-        };
+        let settings = self.settings(search.thread);
+        let thread = self.loads[search.load].thread.ready().map_err(named)?;
         let (method, form, stop) = (search.method, search.form, Arc::clone(stop));
         let what = PlannedSearch::search();
         thread
@@ -273,20 +285,14 @@ impl Machine {
             cell: cell.factors.to_string(),
             source,
         };
-        let settings = ThreadSettings {
-            slack_ns: cell.thread.slack_ns.or(self.controller.default_slack_ns()),
-            ..cell.thread
-        };
+        let settings = self.settings(cell.thread);
         let rate = self.rate;
         let load = &mut self.loads[cell.load];
         let limits = Limits {
             granularity: load.process.is_none(),
             ..limits.clone()
         };
-        let thread = match &load.thread {
-            Some(thread) => thread,
-            None => load.thread.insert(MeasuringThread::start().map_err(named)?),
-        };
+        let thread = load.thread.ready().map_err(named)?;
         let may_be_slow = self.controller.is_raised() || load.process.is_none();
         let mut observed = Observed::again(
             &mut load.observed,
@@ -336,12 +342,8 @@ impl Machine {
         at_once: &AtOnce,
         limits: &Limits,
     ) -> Result<Vec<Trial>, Error> {
-        let default_slack_ns = self.controller.default_slack_ns();
         let sleeper = |member: &Member| Sleeper {
-            thread: ThreadSettings {
-                slack_ns: member.sleeper.thread.slack_ns.or(default_slack_ns),
-                ..member.sleeper.thread
-            },
+            thread: self.settings(member.sleeper.thread),
             ..member.sleeper
         };
         let sleepers: Vec<Sleeper> = at_once.members.iter().map(sleeper).collect();

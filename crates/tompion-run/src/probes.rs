@@ -56,8 +56,8 @@ pub struct Probe {
     pub parameters: &'static [Parameter],
     /// What its command measures where nothing else is asked for.
     pub usual: Usual,
-    /// Whether all its evidence is always gathered: it leaves no choice of what is observed.
-    pub is_always_observed: bool,
+    /// What of its trials is observed.
+    pub observing: Observing,
     /// Whether its intervals can be written as an HdrHistogram interval log.
     pub has_interval_log: bool,
     /// Whether it can watch a running program instead of a loop of its own.
@@ -74,6 +74,17 @@ pub struct Probe {
     cells: fn(&Values, &Context<'_>) -> Vec<PlannedCell>,
     /// The searches for one load and one policy, which follow the last block.
     searches: fn(&Values, &Context<'_>) -> Vec<PlannedSearch>,
+}
+
+/// What of a probe's trials is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observing {
+    /// What is asked for.
+    AsAsked,
+    /// All evidence that there is: there is nothing to choose.
+    Always,
+    /// Nothing: its threads wait for others, and the observer does not know when that is meant.
+    Never,
 }
 
 /// What the command of a probe measures where nothing else is asked for.
@@ -146,7 +157,7 @@ const BASE: Probe = Probe {
         blocks: 6,
         time: Time::Whole(Duration::from_secs(60)),
     },
-    is_always_observed: false,
+    observing: Observing::AsAsked,
     has_interval_log: false,
     watches_programs: false,
     parts: 1,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tompion_probe::{Limits, MeasuringThread, ThreadSettings};
+use tompion_probe::Limits;
 
 use super::since::Since;
 use super::{LOOK_EVERY, Machine};
@@ -23,15 +23,9 @@ impl Machine {
             cell: cell.factors.to_string(),
             source,
         };
-        let settings = ThreadSettings {
-            slack_ns: cell.thread.slack_ns.or(self.controller.default_slack_ns()),
-            ..cell.thread
-        };
+        let settings = self.settings(cell.thread);
         let load = &mut self.loads[cell.load];
-        let thread = match &load.thread {
-            Some(thread) => thread,
-            None => load.thread.insert(MeasuringThread::start().map_err(named)?),
-        };
+        let thread = load.thread.ready().map_err(named)?;
         let Split {
             parts,
             measure,

@@ -8,7 +8,7 @@ use tompion_probe::Policy;
 
 use super::{PlannedCell, PlannedSearch};
 use crate::Observe;
-use crate::probes::{Context, Selection};
+use crate::probes::{Context, Observing, Selection};
 
 /// What the time of a run is called where it is set, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl PlanOptions {
             });
             cells.iter_mut().for_each(|cell| cell.lasting = lasting);
             match self.observe.as_slice() {
-                _ if selection.probe.is_always_observed => cells,
+                _ if selection.probe.observing != Observing::AsAsked => cells,
                 [] => cells,
                 [one] => cells
                     .into_iter()

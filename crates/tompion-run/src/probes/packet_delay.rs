@@ -8,6 +8,7 @@ mod asked;
 pub mod join;
 mod trials;
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, recorded};
 use tompion_probe::{Error, Limits};
 
 use super::{
-    BASE, Context, FEW, Form, InPlan, Parameter, Part, Preset, Probe, Probing, Room, Split, Time,
-    Usual, Values, Way,
+    BASE, Context, FEW, Form, InPlan, Observing, Parameter, Part, Preset, Probe, Probing, Room,
+    Split, Time, Usual, Values, Way,
 };
 use crate::PlannedCell;
 use asked::{Asked, WHITEAKER};
@@ -120,15 +121,25 @@ a program sees, `qdisc` begins as the packet enters its device's queue, and
             )
         },
         Parameter {
-            in_plan: InPlan::Preset("false"),
             excludes: &["user-stamps"],
             ..Parameter::new(
-                "hardware",
-                "",
-                Form::Flag,
+                "hardware-stamps",
+                "DEVICE",
+                Form::One(device),
                 Preset::Absent,
-                "Ask the device for stamps of its own, for a vantage point `hardware` (untried: no \
-                 device of ours gives them)",
+                "Have this device stamp in hardware, too, during each trial, for a vantage point \
+                 `hardware`",
+            )
+        },
+        Parameter {
+            in_plan: InPlan::Always(Preset::Absent),
+            excludes: &["icmp"],
+            ..Parameter::new(
+                "key",
+                "FILE",
+                Form::One(key),
+                Preset::Absent,
+                "Authenticate with the key in this file",
             )
         },
         Parameter {
@@ -148,6 +159,7 @@ a program sees, `qdisc` begins as the packet enters its device's queue, and
         time: Time::AllSamples,
         ..BASE.usual
     },
+    observing: Observing::Never,
     // The program's, the queue's, the kernel's and the device's.
     parts: 4,
     available: |values| {
@@ -181,6 +193,23 @@ fn size(text: &str) -> Result<String, InvalidValue> {
     match text.parse::<u16>() {
         Ok(bytes) if bytes > 0 => Ok(bytes.to_string()),
         _ => Err(format!("`{text}` is no length of a packet; write a number such as 100").into()),
+    }
+}
+
+fn device(text: &str) -> Result<String, InvalidValue> {
+    // The kernel's limit, and what it does not take.
+    let is_name = !text.is_empty() && text.len() <= 15;
+    match is_name && !text.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control()) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text:?} is no name of a network device").into()),
+    }
+}
+
+/// The file's name: what is in it is read where it is used, and stands nowhere.
+fn key(text: &str) -> Result<String, InvalidValue> {
+    match tompion_load::read_key(Path::new(text)) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(why) => Err(why.to_string().into()),
     }
 }
 
@@ -240,6 +269,7 @@ fn measured(asked: &Asked, limits: &Limits, stop: &Stop) -> Result<Vec<Part>, Pa
         });
     }
     let settings = asked.settings(count)?;
+    let _stamping = asked.begin_stamping()?;
     let began = Began {
         mono_ns: monotonic_ns(),
         utc_ns: realtime_ns(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tompion_probe::stalls;
 
 use super::{
-    BASE, Context, Form, InPlan, Parameter, Preset, Probe, Probing, Room, Stalls, Time, Usual,
-    Values, Way,
+    BASE, Context, Form, InPlan, Observing, Parameter, Preset, Probe, Probing, Room, Stalls, Time,
+    Usual, Values, Way,
 };
 use crate::{Observe, PlannedCell};
 
@@ -54,7 +54,7 @@ lists the evidence that was available.",
         time: Time::EachTrial(Duration::from_secs(10)),
         ..BASE.usual
     },
-    is_always_observed: true,
+    observing: Observing::Always,
     has_interval_log: true,
     watches_programs: true,
     // The events of whole CPUs are opened,

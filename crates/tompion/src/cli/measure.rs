@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::error::{Error, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use tompion_model::format_duration;
-use tompion_run::probes::{Form, PROBES, Parameter, Place, Preset, Probe, Selection, Time};
+use tompion_run::probes::{
+    Form, Observing, PROBES, Parameter, Place, Preset, Probe, Selection, Time,
+};
 
 use super::RunOptions;
 use super::run::with_default;
@@ -137,11 +139,13 @@ fn command_of(probe: &'static Probe) -> Command {
         .mut_arg("loads", |arg| with_default(arg, &usual.loads.join(",")))
         .mut_arg("duration", |arg| with_default(arg, &in_words(usual.time)))
         .mut_arg("blocks", |arg| with_default(arg, &usual.blocks.to_string()));
-    if probe.is_always_observed {
-        command = command.mut_arg("observe", |arg| {
+    command = command.mut_arg("observe", |arg| match probe.observing {
+        Observing::AsAsked => arg,
+        Observing::Always => {
             arg.help("Not selectable here: this probe always records all available evidence")
-        });
-    }
+        }
+        Observing::Never => arg.hide(true),
+    });
     // The options of the run have a description of their own.
     command
         .about(probe.about)

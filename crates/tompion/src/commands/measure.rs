@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tompion_run::probes::{Probe, Time};
+use tompion_run::probes::{Observing, Probe, Time};
 use tompion_run::{Observe, Plan, PlanOptions};
 
 use super::session::{self, Promises, plan_of_nothing};
@@ -34,11 +34,19 @@ pub fn measure(options: &MeasureOptions) -> exit::Result {
 /// What is measured, as a plan; refused where this machine or its options do not allow it.
 pub(super) fn plan(what: &Measurement) -> anyhow::Result<Plan> {
     let probe = what.selection.probe;
-    anyhow::ensure!(
-        !probe.is_always_observed || what.run.observe == [Observe::Auto],
-        "--observe: {} are always watched with all the evidence there is; leave it out",
-        probe.title
-    );
+    let title = probe.title;
+    let refused = match probe.observing {
+        Observing::AsAsked => None,
+        Observing::Always => Some(format!(
+            "{title} are always watched with all the evidence there is"
+        )),
+        Observing::Never => Some(format!("nothing is watched beside trials of {title}")),
+    };
+    if let Some(why) = refused
+        && what.run.observe != [Observe::Auto]
+    {
+        anyhow::bail!("--observe: {why}; leave it out");
+    }
     (probe.available)(&what.selection.values)?;
     if let Some(log) = &what.hlog {
         // Refused before anything is measured.

@@ -10,8 +10,7 @@ use crate::claims::{Finding, Outcome};
 
 const PACKETS: &str = "packet-delay";
 
-/// The factor that says from where a round trip is seen, and its levels.
-const VANTAGE: &str = "vantage";
+/// From where a round trip is seen: levels of that factor.
 const USER: &str = "user";
 const QDISC: &str = "qdisc";
 const KERNEL: &str = "kernel";
@@ -36,7 +35,7 @@ fn middle(r: &Replicate) -> Option<f64> {
 
 /// What a load adds to the median of round trips seen from one place: in each block, beyond that at rest.
 fn added(run: &Observed, loaded: &Factors, vantage: &str) -> BTreeMap<u32, f64> {
-    let loaded = loaded.clone().with(VANTAGE, vantage);
+    let loaded = loaded.clone().with(factor::VANTAGE, vantage);
     let rest = loaded.clone().with(factor::LOAD, AT_REST);
     let (Some(loaded), Some(rest)) = (run.cells.get(&loaded), run.cells.get(&rest)) else {
         return BTreeMap::new();
@@ -52,7 +51,7 @@ fn added(run: &Observed, loaded: &Factors, vantage: &str) -> BTreeMap<u32, f64> 
 fn held_up(run: &Observed) -> Vec<&Factors> {
     let is_it = |f: &&Factors| {
         f.level(factor::PROBE) == PACKETS
-            && f.get(VANTAGE) == Some(USER)
+            && f.get(factor::VANTAGE) == Some(USER)
             && f.level(factor::LOAD).starts_with("network")
     };
     let adds = |f: &&Factors| {
@@ -174,7 +173,7 @@ pub(super) fn no_stamp_of_the_card(run: &Observed) -> Option<Finding> {
     let mut effects = Vec::new();
     let (mut of_card, mut of_driver) = (0.0, 0.0);
     for cell in cells {
-        let Some(vantage @ (KERNEL | HARDWARE)) = cell.get(VANTAGE) else {
+        let Some(vantage @ (KERNEL | HARDWARE)) = cell.get(factor::VANTAGE) else {
             continue;
         };
         let samples = run.figures(cell, |r| Some(r.measured.as_ref()?.samples as f64));

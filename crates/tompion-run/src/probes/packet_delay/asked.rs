@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::panic::resume_unwind;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
+use tompion_net::device::HardwareStamps;
 use tompion_net::{Schedule, Stop, realtime_ns};
-use tompion_packets::{PacketError, Protocol, Settings, measure, resolve};
+use tompion_packets::{Key, PacketError, Protocol, Settings, measure, resolve};
 use tompion_path::stamps::{Vantage, recorded};
 
 use crate::probes::Values;
@@ -25,7 +29,8 @@ pub(super) struct Asked {
     pub bytes: Option<usize>,
     pub timeout_ns: u64,
     pub has_kernel: bool,
-    pub has_hardware: bool,
+    pub device: Option<String>,
+    pub key: Option<String>,
 }
 
 impl Asked {
@@ -49,7 +54,8 @@ impl Asked {
             },
             timeout_ns: values.time_ns("timeout"),
             has_kernel: !values.is_set("user-stamps"),
-            has_hardware: values.is_set("hardware"),
+            device: one("hardware-stamps").cloned(),
+            key: one("key").cloned(),
         }
     }
 
@@ -66,7 +72,7 @@ impl Asked {
     pub fn vantages(&self) -> Vec<Vantage> {
         let kernel = [Vantage::Qdisc, Vantage::Kernel];
         let kernel = kernel.into_iter().filter(|_| self.has_kernel);
-        let hardware = self.has_hardware.then_some(Vantage::Hardware);
+        let hardware = self.device.as_ref().map(|_| Vantage::Hardware);
         [Vantage::User]
             .into_iter()
             .chain(kernel)
@@ -85,6 +91,12 @@ impl Asked {
             },
             false => Schedule::Periodic { interval },
         };
+        let key = self.key.as_deref().map(|file| {
+            let bytes = tompion_load::read_key(Path::new(file));
+            let bytes = bytes.map_err(PacketError::key)?;
+            Key::new(&bytes).map_err(PacketError::key)
+        });
+        let key = key.transpose()?;
         let to = SocketAddr::new(address_of(&self.host)?, self.port);
         Ok(Settings {
             schedule,
@@ -93,7 +105,8 @@ impl Asked {
             timeout: Duration::from_nanos(self.timeout_ns),
             clock: tompion_host::clock_error(),
             kernel_stamps: self.has_kernel,
-            hardware: self.has_hardware,
+            hardware: self.device.is_some(),
+            key,
             ..Settings::new(to, self.protocol)
         })
     }
@@ -108,8 +121,21 @@ impl Asked {
             ..self.clone()
         };
         let settings = soon.settings(PROBES)?;
-        let (measured, _) = measure(&settings, &Stop::new()?, &mut |_| ())?;
-        measured.require(&settings)
+        let stop = Stop::new()?;
+        let _stamping = self.begin_stamping()?;
+        // Whoever sends has the least timer slack from then on, and what this thread has is told as the
+        // machine's.
+        let asking = thread::scope(|scope| {
+            let asking = scope.spawn(|| measure(&settings, &stop, &mut |_| ()));
+            asking.join().unwrap_or_else(|panic| resume_unwind(panic))
+        });
+        asking?.0.require(&settings)
+    }
+
+    /// Has the device stamp in hardware until that is dropped, if one is to.
+    pub fn begin_stamping(&self) -> Result<Option<HardwareStamps>, PacketError> {
+        let device = self.device.as_deref();
+        Ok(device.map(HardwareStamps::begin).transpose()?)
     }
 }
 

@@ -326,7 +326,7 @@ fn cells_are_made_for_each_interval_and_a_published_one_has_its_own() {
     let whiteaker = selection(&[("preset", "whiteaker")]);
     assert_eq!(Asked::of(&whiteaker.values, 1).bytes, Some(100));
     assert_eq!(keys(&[("user-stamps", "true")])[0].2, 1);
-    assert_eq!(keys(&[("hardware", "true")])[0].2, 4);
+    assert_eq!(keys(&[("hardware-stamps", "eth0")])[0].2, 4);
     // Each trial has a key of its own, known before anything is measured.
     let cells = selection(&[]).cells(&context);
     let names: Vec<String> = cells[0].keys().iter().map(ToString::to_string).collect();
