@@ -532,8 +532,14 @@ def listed(key, number, form):
         (listed("placements", 150_000, '{{name = "p{}"}}') + HOST + many(1, PROBE_OF), "placements: 150000 are", 1),
         ('time = "1h"\n' + listed("loads", 900, '"cpu:threads={}"') + many(900, PLATFORM_OF) + many(900, PROBE_OF),
          "come to 810000 trials in each replicate; 65536 at most", 1),
+        ("replicates = 3001\n" + HOST + many(1, PROBE_OF), "3001 trials in one run, which is sure to hold 3000", 1),
+        ("replicates = 1\n" + many(129, PLATFORM_OF) + many(1, PROBE_OF), "129 platforms in one run", 1),
+        ("replicates = 1\n" + many(100, PLATFORM_OF) + many(16, PROBE_OF), "1600 cells; a run has at most 1536", 1),
+        ("replicates = 1\n" + many(100, HOST + 'name = "' + 60 * "n" + '{}"\n') + many(15, PROBE_OF),
+         "bytes of names and levels of the factors", 1),
     ],
-    ids=["keys", "tables", "loads", "targets", "probes", "platforms", "placements", "product"],
+    ids=["keys", "tables", "loads", "targets", "probes", "platforms", "placements", "product", "trials",
+         "described", "cells", "names"],
 )
 def test_a_plan_of_more_than_a_lab_can_be_is_refused_soon(tmp_path, plan, told, lines):
     """In 5 s of CPU time and 256 MB."""
@@ -541,6 +547,23 @@ def test_a_plan_of_more_than_a_lab_can_be_is_refused_soon(tmp_path, plan, told, 
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and told in done.stderr, (done.returncode, done.stderr[-500:])
     assert done.stderr.count("\n") == lines
+
+
+def test_a_lab_that_no_run_holds_is_refused_before_anything_is_there(tmp_path):
+    """Else it would end after hours, in a trial for which there is no room."""
+    plan = write(tmp_path, SMALL.replace("replicates = 5", "replicates = 1501"))
+    done = tompion("lab", "run", plan, "--out", tmp_path / "lab", check=1)
+    assert "3002 trials in one run, which is sure to hold 3000; take fewer" in done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "lab").exists(), done.stderr
+    write(tmp_path, SMALL.replace("replicates = 5", "replicates = 1500"))
+    tompion("lab", "plan", plan, check=0)
+
+
+@pytest.mark.parametrize("command", [["check", "--all"], ["measure", "wake-up"]], ids="-".join)
+def test_a_measurement_that_no_run_holds_is_refused_before_anything_is_there(tmp_path, command):
+    done = tompion(*command, "--blocks", 3001, "--duration", "30h", "--out", tmp_path / "run", check=1)
+    assert "trials in one run, which is sure to hold 3000; name fewer blocks" in done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "run").exists(), done.stderr
 
 
 def test_looking_at_a_plan_starts_nothing(tmp_path):

@@ -915,9 +915,11 @@ def cpu_seconds() -> float:
 @pytest.mark.parametrize("own", [("load",), ("load", "platform"), ("method",)], ids="-".join)
 def test_thousands_of_cells_are_reported_in_seconds(tmp_path, own):
     """Each with levels of its own: what looks through all cells for each of them takes minutes."""
-    cells = 1500
+    cells = 1536
     sleep = FACTORS | {"method": "clock-nanosleep-abs", "target": "1ms"}
-    trials = [trial(some_values(20, seed=i), factors=sleep | {name: f"cpu:threads={i}" for name in own})
+    # Names of factors and other levels take some 70 bytes; these take what is left.
+    each = 96 // len(own)
+    trials = [trial(some_values(20, seed=i), factors=sleep | {name: f"cpu:threads={i:0{each - 12}}" for name in own})
               for i in range(cells)]
     run = write_run(tmp_path / "run", trials)
     for form in ("json", "html", "md", "csv", "verdict-json"):
@@ -927,6 +929,17 @@ def test_thousands_of_cells_are_reported_in_seconds(tmp_path, own):
         assert cpu_seconds() - before < 5, form
         assert memory < 256, (form, memory)
         assert len(done.stdout.encode()) < 10_000 or form != "verdict-json"
+
+
+@pytest.mark.parametrize("finished", [True, False], ids=["finished", "in samples"])
+@pytest.mark.parametrize("cells, length, told", [(1537, 8, "1537 cells; a run has at most 1536"),
+                                                 (4000, 900, "bytes of names and levels"),
+                                                 (260, 1024, "a run has at most 262144")])
+def test_cells_beyond_what_a_report_holds_are_refused(tmp_path, cells, length, told, finished):
+    """Of 4,000 platforms with names of their own a page took 680 MB."""
+    trials = [trial([1], factors=FACTORS | {"platform": f"{i:0{length}}"}) for i in range(cells)]
+    run = write_run(tmp_path / "run", trials, finished=finished)
+    refused_within_limits(run, told)
 
 
 @pytest.mark.parametrize("values", ["notes", "texts", "objects", "factors", "findings", "trials"])

@@ -67,7 +67,8 @@ fn take(
     let run = Run::open(unpacked.path()).map_err(|e| wrong(&e))?;
     let record = run.record();
     limits::check_trials(&record.trials, wanted, length).map_err(Failure::Result)?;
-    let share = limits::share(place.results, place.keys, record.trials.len());
+    limits::check_environment(&record.header.environment).map_err(Failure::Result)?;
+    let share = limits::share(place.results, place.keys, wanted.len(), record.trials.len());
     for trial in &record.trials {
         let values = run.side_values(trial).map_err(|e| wrong(&e))?;
         limits::check_values(values).map_err(Failure::Result)?;
@@ -347,6 +348,56 @@ mod tests {
         });
         let told = told.err().unwrap_or_default();
         assert!(told.contains("tables of 6553600 values, at most"), "{told}");
+    }
+
+    /// A result of one key on so many CPUs, each trial with as many bytes of description, of a machine with so
+    /// many caches.
+    fn flooding(d: &Path, cpus: usize, words: usize, caches: usize) -> Vec<u8> {
+        let honest = d.join("honest");
+        cell(&honest);
+        let run = Run::open(&honest).unwrap();
+        let from = d.join("flooding");
+        let mut header = header("instance");
+        header.environment.machine.caches = vec![Default::default(); caches];
+        let mut writer = RunWriter::create_apart(&from, header).unwrap();
+        let first = &run.record().trials[0];
+        let data = run.data(first).unwrap();
+        for cpu in 0..cpus {
+            let mut draft = TrialDraft::from(first.clone());
+            draft.factors = draft.factors.with(factor::CPU, cpu.to_string());
+            draft.measurement.technique = "x".repeat(words);
+            writer.save(draft, &data).unwrap();
+        }
+        writer.finish(Status::Complete).unwrap();
+        archive::pack(&from).unwrap()
+    }
+
+    #[test]
+    fn no_result_takes_the_room_of_others() {
+        let told = |cpus, words, caches| {
+            let d = tempfile::tempdir().unwrap();
+            let bytes = flooding(d.path(), cpus, words, caches);
+            let mut writer = RunWriter::create(&d.path().join("lab"), header("lab")).unwrap();
+            // As large a lab as there may be.
+            let place = Place {
+                results: 3_000,
+                keys: 3_000,
+                ..PLACE
+            };
+            let taken = collect(bytes, &wanted()[..1], d.path(), &place, &mut writer);
+            match taken {
+                Ok(_) => String::new(),
+                Err(Failure::Result(why)) => why,
+                Err(Failure::Saving(error)) => error.to_string(),
+            }
+        };
+        assert_eq!(told(1, 2_000, 4), "");
+        let why = told(64, 0, 4);
+        assert!(why.contains("one of 192000 has at most"), "{why}");
+        let why = told(1, 20_000, 4);
+        assert!(why.contains("one of 3000 has at most 9786"), "{why}");
+        let why = told(1, 0, 500);
+        assert!(why.contains("bytes of its machine"), "{why}");
     }
 
     #[test]

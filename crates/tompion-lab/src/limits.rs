@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use tompion_model::{
-    Factors, Note, SideTable, Trial, TrialData, factor, shortened, stall_parts, table,
+    Environment, Factors, Note, SideTable, Trial, TrialData, factor, shortened, stall_parts, table,
 };
 use tompion_path::stamps::{Packets, recorded};
 use tompion_store::{RUN_FILE, Share};
@@ -31,6 +31,10 @@ const VALUES_BESIDE: u64 = 1 << 22;
 const TRIALS_OF_KEY: u64 = 64;
 /// Trials of a run at most.
 const TRIALS: u64 = 1 << 20;
+/// Bytes of what a cell's result says of its machine, and values of it, an object counted eightfold as a
+/// reader does; honest ones have 5,000 and 300. The lab's run keeps it of each platform.
+const ENVIRONMENT: usize = 16 << 10;
+const VALUES_OF_ENVIRONMENT: usize = 1 << 10;
 /// Notes of a cell; honest ones have a handful. The lab keeps them all to its end.
 const NOTES: usize = 16;
 
@@ -45,12 +49,31 @@ pub(crate) fn notes(notes: &[Note]) -> Vec<Note> {
     notes.iter().take(NOTES).map(shown).collect()
 }
 
-/// What one trial of a result of `trials` may take of the run of a lab that has so many results
-/// with so many keys in all.
-pub(crate) fn share(results: u64, keys: u64, trials: usize) -> Share {
+/// What one trial of a result of `trials`, of which `wanted` were asked for, may take of the run of a lab that
+/// has so many results with so many keys in all.
+pub(crate) fn share(results: u64, keys: u64, wanted: usize, trials: usize) -> Share {
+    let trials = trials.max(1) as u64;
     Share {
-        of: results.saturating_mul(trials.max(1) as u64),
+        of: results.saturating_mul(trials),
         trials: keys.saturating_mul(TRIALS_OF_KEY).min(TRIALS),
+        // Where there are several of a key they have its part together.
+        descriptions: keys
+            .saturating_mul(trials.div_ceil(wanted.max(1) as u64))
+            .max(1),
+    }
+}
+
+/// Refuses a machine of which more is said than a run keeps of each of its platforms.
+pub(crate) fn check_environment(environment: &Environment) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(environment).unwrap_or_default();
+    let values = text.lines().count() + 7 * text.matches('{').count();
+    match text.len() > ENVIRONMENT || values > VALUES_OF_ENVIRONMENT {
+        true => Err(format!(
+            "its result says {} bytes of its machine, in {values} values; at most {ENVIRONMENT} and \
+             {VALUES_OF_ENVIRONMENT} are taken",
+            text.len()
+        )),
+        false => Ok(()),
     }
 }
 

@@ -18,6 +18,7 @@ use tompion_model::{AT_REST, Factors, factor};
 use tompion_platforms::keys::{Mistake, Source, Table, lines};
 use tompion_platforms::{PlatformPlan, read_platforms};
 use tompion_run::PlannedCell;
+use tompion_store::Planned;
 
 pub use placements::{GuestPlan, Pinning, PlacementPlan, Role};
 pub use probes::ProbePlan;
@@ -148,6 +149,49 @@ impl LabPlan {
         cells.iter().flat_map(PlannedCell::keys).collect()
     }
 
+    /// How much its run will hold.
+    fn planned(&self) -> Planned {
+        // Beside the texts of a guest's own number.
+        const OF_PLACE: usize = factor::PLATFORM.len() + factor::PLACEMENT.len();
+        const OF_GUEST: usize = factor::GUEST.len() + 4;
+        let pairs = (0..self.loads.len())
+            .flat_map(|load| (0..self.probes.len()).map(move |probe| (load, probe)));
+        let (mut keys, mut bytes, mut trials) = (0_u64, 0_u64, 0_u64);
+        for (load, probe) in pairs {
+            let plan = self.probes[probe].plan(&self.loads[load], 0);
+            for cell in plan.map(|plan| plan.cells).unwrap_or_default() {
+                let own = cell.keys();
+                keys += own.len() as u64;
+                // Those of busy loops on several CPUs have one key here.
+                trials += own.len().max(cell.trials()) as u64;
+                bytes += own.iter().map(Planned::bytes_of).sum::<u64>();
+            }
+        }
+        let (mut places, mut bytes_of_places) = (0_u64, 0_u64);
+        for platform in &self.platforms {
+            let level = platform.level();
+            for placement in &self.placements {
+                let guests = placement.measuring() as u64;
+                let name = placement.at.map_or(0, |_| placement.name.len());
+                places = places.saturating_add(guests);
+                let of_one = level.len() + name + OF_PLACE + OF_GUEST;
+                bytes_of_places =
+                    bytes_of_places.saturating_add(guests.saturating_mul(of_one as u64));
+            }
+        }
+        let cells = keys.saturating_mul(places);
+        Planned {
+            trials: trials
+                .saturating_mul(places)
+                .saturating_mul(self.replicates.into()),
+            platforms: self.platforms.len() as u64,
+            cells,
+            key_bytes: bytes
+                .saturating_mul(places)
+                .saturating_add(bytes_of_places.saturating_mul(keys)),
+        }
+    }
+
     /// How many results all replicates have together, one of each guest that measures, and how many
     /// keys these.
     pub(crate) fn results(&self) -> (u64, u64) {
@@ -239,7 +283,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         top.wrong(at[pair[1].1].0.clone(), text);
     }
     top.finish();
-    Some(LabPlan {
+    let plan = LabPlan {
         name,
         seed,
         replicates: replicates.map_or(REPLICATES, |n| u32::try_from(n).unwrap_or(u32::MAX)),
@@ -247,7 +291,15 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         placements,
         loads,
         probes: probes.into_iter().flatten().collect(),
-    })
+    };
+    if source.count() == 0
+        && let Err(why) = plan.planned().check()
+    {
+        let text =
+            format!("{why}; take fewer of its platforms, placements, loads, methods or replicates");
+        source.wrong(0..0, &text);
+    }
+    Some(plan)
 }
 
 fn read_placements(top: &Table<'_, '_>) -> Vec<PlacementPlan> {

@@ -144,7 +144,7 @@ impl CellView {
         self.measured.is_none() && self.batched.is_some()
     }
 
-    fn new(cell: &Cell, extra: Extra) -> Self {
+    fn new(number: usize, cell: &Cell, extra: Extra) -> Self {
         let blocks = match cell.blocks.have_no_values() {
             true => &cell.batched_blocks,
             false => &cell.blocks,
@@ -190,7 +190,7 @@ impl CellView {
             batched: cell.batched_summary(),
             median_interval: median_interval.clone().and_then(|found| found.ok()),
             no_median_interval: median_interval.and_then(|found| found.err()),
-            tail: extra.largest.tail(cell, &over_blocks),
+            tail: extra.largest.tail(cell, number, &over_blocks),
             filled_over_blocks: match nothing_missed {
                 true => over_blocks.clone(),
                 false => OverBlocks::of(&cell.filled_blocks),
@@ -277,12 +277,12 @@ impl ReportData {
             evidence.add(trial);
         })?;
         let mut tracks = Vec::new();
-        let view = |c: &Cell| {
+        let view = |(number, c): (usize, &Cell)| {
             let mut extra = extras.remove(&c.factors).unwrap_or_default();
             tracks.push(std::mem::take(&mut extra.track));
-            CellView::new(c, extra)
+            CellView::new(number, c, extra)
         };
-        let views = cells.iter().map(view).collect();
+        let views = cells.iter().enumerate().map(view).collect();
         let changes = look(tracks);
         let assessment = assess(&cells);
         Ok(Self {

@@ -12,6 +12,9 @@ use crate::precision::LEVEL;
 /// The quantiles that are extrapolated where samples are too few for an interval.
 pub(crate) const QUANTILES: [f64; 2] = [0.999, 0.9999];
 
+/// Cells whose tails are fitted, the first of a run: each takes some hundredths of a second.
+const FITTED_CELLS: usize = 256;
+
 /// The largest samples of a cell, as its trials come in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Largest {
@@ -67,7 +70,14 @@ impl Largest {
 
     /// What is said of quantiles that the samples alone do not tell; `None` where they tell all of
     /// them, and where there are none.
-    pub(crate) fn tail(&self, cell: &Cell, over_blocks: &OverBlocks) -> Option<Tail> {
+    ///
+    /// `number` is how many cells were looked at before.
+    pub(crate) fn tail(
+        &self,
+        cell: &Cell,
+        number: usize,
+        over_blocks: &OverBlocks,
+    ) -> Option<Tail> {
         if self.is_enough() || (self.series.is_empty() && !self.binned) {
             return None;
         }
@@ -77,6 +87,9 @@ impl Largest {
             .filter(|q| self.binned || samples < interval_samples_needed(*q));
         let mut few = false;
         let fit = match self.refused(over_blocks) {
+            None if number >= FITTED_CELLS => Err(format!(
+                "a run has {FITTED_CELLS} cells at most whose tails are fitted"
+            )),
             Some(why) => Err(why),
             None => TailFit::of(&self.series).map_err(|why| {
                 few = matches!(why, NoTail::TooFew { .. });

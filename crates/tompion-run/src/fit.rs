@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use tompion_model::format_duration;
+use tompion_model::{Factors, format_duration};
+use tompion_store::Planned;
 
 use crate::budget::Budget;
 use crate::probes::Room;
-use crate::{Error, Plan};
+use crate::{Error, Plan, PlannedCell};
 
 impl Plan {
     /// Refuses a plan whose time does not hold a single pass over its cells: the
@@ -26,6 +27,30 @@ impl Plan {
             as_option(pass),
             name = self.time.name,
         )))
+    }
+
+    /// Refuses a plan of more than a run is sure to hold: it would end in its midst. What is measured only
+    /// where somebody asks for it counts as if it always were, blocks beyond the plan's time not at all.
+    pub(crate) fn require_room(&self) -> Result<(), Error> {
+        let keys: Vec<Factors> = self.cells.iter().flat_map(PlannedCell::keys).collect();
+        let trials = self.cells.iter().map(PlannedCell::trials).sum::<usize>() as u64;
+        let pass = Budget::new(self, Duration::ZERO).pass().as_nanos().max(1);
+        let passes = self.duration.as_nanos() / pass + 1;
+        let blocks = u128::from(self.blocks).min(passes) as u64;
+        let planned = Planned {
+            trials: trials.saturating_mul(blocks),
+            platforms: 0,
+            cells: keys.len() as u64,
+            key_bytes: keys
+                .iter()
+                .map(Planned::bytes_of)
+                .fold(0, u64::saturating_add),
+        };
+        planned.check().map_err(|why| {
+            Error::Plan(format!(
+                "{why}; name fewer blocks, methods, targets or loads"
+            ))
+        })
     }
 
     /// What the user should know before measuring begins: that the time does not

@@ -88,6 +88,7 @@ impl Plan {
             seed: options.seed,
             levels: Vec::new(),
         };
+        plan.require_room()?;
         plan.require_one_pass()?;
         Ok(plan)
     }
@@ -127,7 +128,7 @@ impl Plan {
 
     /// Trials in all, without those that somebody may ask for.
     pub fn trials(&self) -> usize {
-        self.trials_of_block() * self.blocks as usize
+        self.trials_of_block().saturating_mul(self.blocks as usize)
     }
 
     fn trials_of_block(&self) -> usize {

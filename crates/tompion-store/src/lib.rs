@@ -20,6 +20,7 @@ mod gather;
 mod histograms;
 mod holes;
 mod json_size;
+mod keys;
 mod leftovers;
 mod limits;
 mod magnitudes;
@@ -43,6 +44,7 @@ mod writer;
 
 pub use directory::Directory;
 pub use error::{Error, Result};
+pub use keys::Planned;
 pub use reader::Run;
 pub use share::Share;
 pub use user_runs::{UserRuns, bytes_of};

@@ -11,11 +11,25 @@ pub(super) const RUN_JSON_BYTES: u64 = 1 << 25;
 /// trial then takes in memory, a reader can hold of all of them within 256 MB.
 pub(super) const VALUES_OF_TRIALS: u64 = 1 << 20;
 
-/// Values that the description of a trial may hold however many trials there are.
-pub(super) const VALUES_OF_TRIAL: u64 = 1 << 8;
-
 /// Values of all else in a run's description, an object counted eightfold: a platform of a lab has some 300.
 pub(super) const VALUES_OF_OTHERS: u64 = 1 << 18;
+
+/// Cells of a run: a report has something to say of each, and draws it. With two blocks of each there are as
+/// many trials as a run is sure to hold.
+pub(super) const CELLS: u64 = 3 << 9;
+
+/// Bytes of the names and levels of the factors of all cells: a report names each some thirty times.
+pub(super) const KEY_BYTES: u64 = 1 << 18;
+
+/// Trials that a run is sure to hold: each may then have 349 values and 9,786 bytes of description. What is
+/// measured has up to 280 and 9,100, where stalls have many causes.
+pub(super) const PLANNED_TRIALS: u64 = 3000;
+
+/// Bytes of a `run.json` that the trials of others may take together; the rest is for what stands beside them.
+pub(super) const BYTES_OF_TRIALS: u64 = RUN_JSON_BYTES / 8 * 7;
+
+/// Platforms of a lab that a run is sure to describe: each has some 300 values.
+pub(super) const PLANNED_PLATFORMS: u64 = 128;
 
 /// Trials of a run.
 pub(super) const TRIALS: usize = 1 << 20;

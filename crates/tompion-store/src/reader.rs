@@ -11,6 +11,7 @@ use tompion_stats::Distribution;
 use super::column::{form_of_checksum, hexadecimal};
 use super::directory::Directory;
 use super::json_size::JsonSize;
+use super::keys::Keys;
 use super::parquet_file::{ParquetFile, open_regular};
 use super::places::Places;
 use super::turn::Turn;
@@ -155,6 +156,8 @@ impl Run {
         if run.record.status == Status::Running {
             run.recover(places, found.size)?;
         }
+        Keys::of(run.record.trials.iter().map(|trial| &trial.factors))
+            .map_err(|why| Error::invalid(directory.path(), why.to_string()))?;
         magnitudes::check(&run.record)
             .map_err(|why| Error::invalid(&directory.path().join(RUN_FILE), why.to_string()))?;
         run.bytes = run.check_rows()?;

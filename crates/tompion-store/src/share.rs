@@ -20,6 +20,8 @@ pub struct Share {
     pub of: u64,
     /// How many trials the run has at most: by that the size of their numbers is limited.
     pub trials: u64,
+    /// Into how many equal parts the descriptions of all trials are divided: that of this one has a part.
+    pub descriptions: u64,
 }
 
 /// Length of a Parquet file's footer, and its mark: what it ends with.
@@ -54,15 +56,27 @@ pub(super) fn check(
         None => 0,
     };
     let trials = usize::try_from(share.trials).unwrap_or(usize::MAX);
-    let description = serde_json::to_string(trial).unwrap_or_default();
-    let size = JsonSize::of_trial(&description);
     Ok(of_tables
-        .and_then(|()| size.check_share(share.trials))
+        .and_then(|()| check_description(trial, share.descriptions))
         .and_then(|()| limits::OF_VALUES.check(values, of_sides))
         .and_then(|()| limits::OF_RUN.share(share.of).check(rows, bytes))
         .and_then(|()| limits::OF_FILLING.share(share.of).check(missed, bytes))
         .and_then(|()| magnitudes::check_trial("its trial", trial, trials))
         .and_then(|()| magnitudes::check_data(data, trials)))
+}
+
+/// Of the description of one of so many trials.
+fn check_description(trial: &Trial, of: u64) -> std::result::Result<(), Fault> {
+    // As it will stand in `run.json`, where each line is two steps further in.
+    let text = serde_json::to_string_pretty(trial).unwrap_or_default();
+    let found = text.len() as u64 + 4 * text.lines().count() as u64;
+    let most = limits::BYTES_OF_TRIALS / of.max(1);
+    if found > most {
+        return Err(
+            format!("its description takes {found} bytes; one of {of} has at most {most}").into(),
+        );
+    }
+    JsonSize::of_gathered_trial(&text).check_share(of)
 }
 
 fn check_table(rows: u64, side: Option<&SideTable>, bytes: u64) -> std::result::Result<(), Fault> {

@@ -7,6 +7,7 @@ use super::column::Kind;
 use super::directory::Directory;
 use super::histograms::{self, Histograms};
 use super::json_size::JsonSize;
+use super::keys::Keys;
 use super::parquet_file::ParquetFile;
 use super::reader::Tables;
 use super::reserve::Reserve;
@@ -40,6 +41,8 @@ pub struct RunWriter {
     side_columns: BTreeMap<(String, String), Vec<(String, Kind)>>,
     /// How much the descriptions of the trials up to each hold.
     sizes: Vec<JsonSize>,
+    /// The cells of all trials.
+    keys: Keys,
     _turn: Option<Turn>,
 }
 
@@ -191,6 +194,7 @@ impl RunWriter {
             histograms: None,
             side_columns: BTreeMap::new(),
             sizes: Vec::new(),
+            keys: Keys::default(),
             _turn: turn,
         }
     }
@@ -241,6 +245,7 @@ impl RunWriter {
         }
         let mut writer = Self::of(directory, run.into_record(), turn).gathering();
         writer.record.trials.truncate(trials);
+        writer.count_keys();
         for trial in &writer.record.trials {
             // What was read can be written.
             let description = serde_json::to_string(trial).unwrap_or_default();
@@ -274,6 +279,9 @@ impl RunWriter {
     /// whatever the system refuses.
     pub fn save(&mut self, draft: TrialDraft, data: &TrialData) -> Result<&Trial> {
         self.check(&draft, data)?;
+        self.keys
+            .add(&draft.factors)
+            .map_err(|why| self.no_room(&why))?;
         if let Some(Together { spread, .. }) = self.together
             && !self.record.files.is_empty()
         {
@@ -328,6 +336,18 @@ impl RunWriter {
             return Err(Error::invalid(self.directory.path(), why.to_string()));
         }
         Ok(&self.record.trials[saved])
+    }
+
+    fn no_room(&self, why: &Fault) -> Error {
+        let why = format!("no room for this trial: {why}");
+        Error::invalid(self.directory.path(), why)
+    }
+
+    /// Counts the cells anew, where some may be gone.
+    fn count_keys(&mut self) {
+        let keys = self.record.trials.iter().map(|trial| &trial.factors);
+        // A run that is there has no more than it may.
+        self.keys = Keys::of(keys).unwrap_or_default();
     }
 
     /// Whether a reader would take such a trial.
@@ -449,6 +469,7 @@ impl RunWriter {
     pub fn take_back(&mut self, trials: usize) -> Result<()> {
         self.record.trials.truncate(trials);
         self.sizes.truncate(trials);
+        self.count_keys();
         // They may be those of trials that are gone.
         self.side_columns.clear();
         self.directory.remove_trials_from(trials)

@@ -80,6 +80,9 @@ pub(super) fn another_clock(
     })
 }
 
+/// Notes of instances that the run keeps: each may say something else.
+const NOTED: usize = 2000;
+
 /// What instances of each platform noted, each note once.
 pub(super) fn noted(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
     let mut seen = HashSet::new();
@@ -92,7 +95,13 @@ pub(super) fn noted(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
         let level = plan.platforms.get(platform)?.level();
         Some(format!("On {level}: {note}"))
     });
-    named.collect()
+    let mut kept: Vec<String> = named.collect();
+    let more = kept.len().saturating_sub(NOTED);
+    if more > 0 {
+        kept.truncate(NOTED);
+        kept.push(format!("{more} more notes of instances are left out."));
+    }
+    kept
 }
 
 /// What a reader must know of each placement that the plan names, and what neighbours did

@@ -31,17 +31,26 @@ pub fn html(data: &ReportData) -> String {
     } else {
         format!("Tompion report: {host}")
     };
-    let sections: Vec<Said<'_>> = SECTIONS
-        .iter()
-        .map(|s| (*s, (s.blocks)(data)))
-        .filter(|(_, blocks)| shown(blocks, Media::PAGE).next().is_some())
-        .collect();
-    let under = |question: Option<Question>| {
-        let of = move |(section, _): &&Said<'_>| section.question == question;
-        sections.iter().filter(of).collect::<Vec<_>>()
+    // Blocks of thousands of cells take more than their text: those of one section at a time.
+    let mut sections: Vec<(Option<Question>, Markup)> = Vec::new();
+    for section in SECTIONS {
+        let said = (*section, (section.blocks)(data));
+        if shown(&said.1, Media::PAGE).next().is_some() {
+            let text = match section.question {
+                None => on_sheet(&said),
+                Some(_) => folded(&said),
+            };
+            sections.push((section.question, text));
+        }
+    }
+    let mut under = |question: Option<Question>| {
+        let of = |(asked, _): &mut (Option<Question>, Markup)| *asked == question;
+        sections.extract_if(.., of).collect::<Vec<_>>()
     };
+    let sheet = under(None);
     let questions = Question::ALL.map(|question| (question, under(Some(question))));
-    let questions: Vec<_> = questions.iter().filter(|q| !q.1.is_empty()).collect();
+    let questions = questions.into_iter().filter(|q| !q.1.is_empty());
+    let questions: Vec<_> = questions.collect();
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
@@ -60,11 +69,12 @@ pub fn html(data: &ReportData) -> String {
                     @for (q, _) in &questions { a href={ "#" (q.anchor()) } { (q.title()) } }
                 }
                 main {
-                    div.sheet id="sheet" { @for said in under(None) { (on_sheet(said)) } }
-                    @for (q, sections) in &questions {
+                    div.sheet id="sheet" { @for (_, said) in sheet { (said) } }
+                    // Each goes as soon as it stands in the page.
+                    @for (q, sections) in questions {
                         section.question id=(q.anchor()) {
                             h2 { (q.title()) }
-                            @for said in sections { (folded(said)) }
+                            @for (_, said) in sections { (said) }
                         }
                     }
                 }

@@ -24,7 +24,7 @@ impl Plan {
     /// step with them, as it can with A B B A. Searches belong to no half and are left out.
     ///
     /// # Errors
-    /// The time does not hold one pass over the cells of both halves.
+    /// The time does not hold one pass over the cells of both halves, or a run not all of their trials.
     pub fn by_turns(mut self, levels: [&'static str; 2]) -> Result<Self, Error> {
         let each = std::mem::take(&mut self.cells);
         let of = |level: &str| {
@@ -37,6 +37,7 @@ impl Plan {
         self.cells = levels.iter().flat_map(|level| of(level)).collect();
         self.levels = levels.to_vec();
         self.searches.clear();
+        self.require_room()?;
         self.require_one_pass()?;
         Ok(self)
     }

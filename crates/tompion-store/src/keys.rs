@@ -1,0 +1,150 @@
+//! The cells of a run by their keys: whoever reads it says something of each.
+
+use std::collections::BTreeSet;
+
+use tompion_model::Factors;
+
+use super::limits;
+use crate::error::Fault;
+
+/// How much a run is to hold, as far as it is known before anything is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Planned {
+    /// Trials in all.
+    pub trials: u64,
+    /// Platforms, where it has any.
+    pub platforms: u64,
+    /// Cells: trials of one key are one.
+    pub cells: u64,
+    /// Names and levels of the factors of all cells, in bytes.
+    pub key_bytes: u64,
+}
+
+impl Planned {
+    /// Bytes of a key's names and levels.
+    pub fn bytes_of(key: &Factors) -> u64 {
+        key.iter().map(|(k, v)| (k.len() + v.len()) as u64).sum()
+    }
+
+    /// Refuses what a run is not sure to hold to its end.
+    ///
+    /// # Errors
+    /// What is too many, and how many there may be; in one line.
+    pub fn check(self) -> Result<(), String> {
+        let sure = |found: u64, what: &str, most: u64| match found > most {
+            true => Err(format!(
+                "{found} {what} in one run, which is sure to hold {most}"
+            )),
+            false => Ok(()),
+        };
+        sure(self.trials, "trials", limits::PLANNED_TRIALS)?;
+        sure(self.platforms, "platforms", limits::PLANNED_PLATFORMS)?;
+        self.check_cells().map_err(|why| why.to_string())
+    }
+
+    fn check_cells(self) -> Result<(), Fault> {
+        let within = |found: u64, what: &str, most: u64| match found > most {
+            true => Err(Fault::from(format!(
+                "{found} {what}; a run has at most {most}"
+            ))),
+            false => Ok(()),
+        };
+        within(self.cells, "cells", limits::CELLS)?;
+        let what = "bytes of names and levels of the factors of its cells";
+        within(self.key_bytes, what, limits::KEY_BYTES)
+    }
+}
+
+/// The cells of a run so far.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    seen: BTreeSet<Factors>,
+    bytes: u64,
+}
+
+impl Keys {
+    /// Those of trials that are in a run.
+    pub(super) fn of<'t>(keys: impl Iterator<Item = &'t Factors>) -> Result<Self, Fault> {
+        let mut all = Self::default();
+        for key in keys {
+            all.add(key)?;
+        }
+        Ok(all)
+    }
+
+    /// Takes in one more, unless that would be more than a run has.
+    pub(super) fn add(&mut self, key: &Factors) -> Result<(), Fault> {
+        if self.seen.contains(key) {
+            return Ok(());
+        }
+        let planned = Planned {
+            cells: self.seen.len() as u64 + 1,
+            key_bytes: self.bytes + Planned::bytes_of(key),
+            ..Planned::default()
+        };
+        planned.check_cells()?;
+        self.bytes = planned.key_bytes;
+        self.seen.insert(key.clone());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u64, length: usize) -> Factors {
+        Factors::new().with("load", format!("{number:0length$}"))
+    }
+
+    #[test]
+    fn cells_beyond_what_a_report_holds_are_refused_and_trials_of_one_are_not() {
+        let mut keys = Keys::default();
+        for number in 0..limits::CELLS {
+            keys.add(&key(number, 4)).unwrap();
+        }
+        keys.add(&key(7, 4)).unwrap();
+        let why = keys.add(&key(limits::CELLS, 4)).unwrap_err().to_string();
+        assert_eq!(why, "1537 cells; a run has at most 1536");
+    }
+
+    #[test]
+    fn long_keys_are_fewer() {
+        let mut keys = Keys::default();
+        let fit = limits::KEY_BYTES / 1024;
+        for number in 0..fit {
+            keys.add(&key(number, 1020)).unwrap();
+        }
+        let why = keys.add(&key(fit, 1020)).unwrap_err().to_string();
+        assert!(why.starts_with("263168 bytes of names"), "{why}");
+        // What was refused is not counted.
+        assert!(Keys::of([key(1, 9), key(2, 9)].iter()).is_ok());
+        assert_eq!((keys.seen.len() as u64, keys.bytes), (fit, fit * 1024));
+    }
+
+    #[test]
+    fn a_plan_that_a_run_would_not_hold_is_told_what_is_too_many() {
+        let planned = |trials, cells, key_bytes| {
+            let all = Planned {
+                trials,
+                cells,
+                key_bytes,
+                platforms: limits::PLANNED_PLATFORMS,
+            };
+            all.check().err().unwrap_or_default()
+        };
+        let (trials, cells, bytes) = (limits::PLANNED_TRIALS, limits::CELLS, limits::KEY_BYTES);
+        assert_eq!(planned(trials, cells, bytes), "");
+        assert!(
+            planned(trials + 1, 1, 1)
+                .contains("3001 trials in one run, which is sure to hold 3000")
+        );
+        assert!(planned(1, cells + 1, 1).contains("1537 cells"));
+        let all = Planned {
+            platforms: limits::PLANNED_PLATFORMS + 1,
+            ..Planned::default()
+        };
+        assert!(all.check().unwrap_err().starts_with("129 platforms"));
+        assert!(planned(1, 1, bytes + 1).contains("262145 bytes"));
+    }
+}
