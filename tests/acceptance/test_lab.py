@@ -534,8 +534,8 @@ def listed(key, number, form):
          "come to 810000 trials in each replicate; 65536 at most", 1),
         ("replicates = 3001\n" + HOST + many(1, PROBE_OF), "3001 trials in one run, which is sure to hold 3000", 1),
         ("replicates = 1\n" + many(129, PLATFORM_OF) + many(1, PROBE_OF), "129 platforms in one run", 1),
-        ("replicates = 1\n" + many(100, PLATFORM_OF) + many(16, PROBE_OF), "1600 cells; a run has at most 1536", 1),
-        ("replicates = 1\n" + many(100, HOST + 'name = "' + 60 * "n" + '{}"\n') + many(15, PROBE_OF),
+        ("replicates = 1\n" + many(100, PLATFORM_OF) + many(26, PROBE_OF), "2600 cells; a run has at most 2560", 1),
+        ("replicates = 1\n" + many(100, HOST + 'name = "' + 57 * "n" + '{}"\n') + many(25, PROBE_OF),
          "bytes of names and levels of the factors", 1),
     ],
     ids=["keys", "tables", "loads", "targets", "probes", "platforms", "placements", "product", "trials",
@@ -561,8 +561,8 @@ def test_a_lab_that_no_run_holds_is_refused_before_anything_is_there(tmp_path):
 
 @pytest.mark.parametrize("command", [["check", "--all"], ["measure", "wake-up"]], ids="-".join)
 def test_a_measurement_that_no_run_holds_is_refused_before_anything_is_there(tmp_path, command):
-    done = tompion(*command, "--blocks", 3001, "--duration", "30h", "--out", tmp_path / "run", check=1)
-    assert "trials in one run, which is sure to hold 3000; name fewer blocks" in done.stderr
+    done = tompion(*command, "--blocks", 5001, "--duration", "50h", "--out", tmp_path / "run", check=1)
+    assert "trials in one run, which holds some 5000; name fewer blocks" in done.stderr
     assert done.stderr.count("\n") == 1 and not (tmp_path / "run").exists(), done.stderr
 
 

@@ -29,7 +29,7 @@ impl Plan {
         )))
     }
 
-    /// Refuses a plan of more than a run is sure to hold: it would end in its midst. What is measured only
+    /// Refuses a plan of more than a run holds: it would end in its midst. What is measured only
     /// where somebody asks for it counts as if it always were, blocks beyond the plan's time not at all.
     pub(crate) fn require_room(&self) -> Result<(), Error> {
         let keys: Vec<Factors> = self.cells.iter().flat_map(PlannedCell::keys).collect();

@@ -194,7 +194,7 @@ mod tests {
         assert!(of(limits::VALUES_OF_TRIALS, 1) && !of(limits::VALUES_OF_TRIALS + 1, 1));
         assert!(of(1 << 10, 1 << 10) && !of((1 << 10) + 1, 1 << 10));
         // What is measured has fewer.
-        assert!(of(349, limits::PLANNED_TRIALS) && !of(350, limits::PLANNED_TRIALS));
+        assert!(of(349, limits::SURE_TRIALS) && !of(350, limits::SURE_TRIALS));
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::error::Fault;
 pub struct Planned {
     /// Trials in all.
     pub trials: u64,
-    /// Platforms, where it has any.
+    /// Platforms, where it has any: then others measure, and what one of them says of its trials
+    /// must leave room for the others'.
     pub platforms: u64,
     /// Cells: trials of one key are one.
     pub cells: u64,
@@ -31,14 +32,16 @@ impl Planned {
     /// # Errors
     /// What is too many, and how many there may be; in one line.
     pub fn check(self) -> Result<(), String> {
-        let sure = |found: u64, what: &str, most: u64| match found > most {
-            true => Err(format!(
-                "{found} {what} in one run, which is sure to hold {most}"
-            )),
+        let within = |found: u64, what: &str, holds: &str, most: u64| match found > most {
+            true => Err(format!("{found} {what} in one run, which {holds} {most}")),
             false => Ok(()),
         };
-        sure(self.trials, "trials", limits::PLANNED_TRIALS)?;
-        sure(self.platforms, "platforms", limits::PLANNED_PLATFORMS)?;
+        const SURE: &str = "is sure to hold";
+        match self.platforms {
+            0 => within(self.trials, "trials", "holds some", limits::PLANNED_TRIALS)?,
+            _ => within(self.trials, "trials", SURE, limits::SURE_TRIALS)?,
+        }
+        within(self.platforms, "platforms", SURE, limits::PLANNED_PLATFORMS)?;
         self.check_cells().map_err(|why| why.to_string())
     }
 
@@ -105,7 +108,7 @@ mod tests {
         }
         keys.add(&key(7, 4)).unwrap();
         let why = keys.add(&key(limits::CELLS, 4)).unwrap_err().to_string();
-        assert_eq!(why, "1537 cells; a run has at most 1536");
+        assert_eq!(why, "2561 cells; a run has at most 2560");
     }
 
     #[test]
@@ -124,22 +127,27 @@ mod tests {
 
     #[test]
     fn a_plan_that_a_run_would_not_hold_is_told_what_is_too_many() {
-        let planned = |trials, cells, key_bytes| {
+        let on = |platforms, trials, cells, key_bytes| {
             let all = Planned {
                 trials,
                 cells,
                 key_bytes,
-                platforms: limits::PLANNED_PLATFORMS,
+                platforms,
             };
             all.check().err().unwrap_or_default()
         };
-        let (trials, cells, bytes) = (limits::PLANNED_TRIALS, limits::CELLS, limits::KEY_BYTES);
+        let planned = |trials, cells, bytes| on(limits::PLANNED_PLATFORMS, trials, cells, bytes);
+        let (trials, cells, bytes) = (limits::SURE_TRIALS, limits::CELLS, limits::KEY_BYTES);
         assert_eq!(planned(trials, cells, bytes), "");
         assert!(
             planned(trials + 1, 1, 1)
                 .contains("3001 trials in one run, which is sure to hold 3000")
         );
-        assert!(planned(1, cells + 1, 1).contains("1537 cells"));
+        assert!(planned(1, cells + 1, 1).contains("2561 cells"));
+        // What nobody else measures needs no room for the longest.
+        assert_eq!(on(0, limits::PLANNED_TRIALS, cells, bytes), "");
+        let why = on(0, limits::PLANNED_TRIALS + 1, cells, bytes);
+        assert_eq!(why, "5001 trials in one run, which holds some 5000");
         let all = Planned {
             platforms: limits::PLANNED_PLATFORMS + 1,
             ..Planned::default()

@@ -14,16 +14,20 @@ pub(super) const VALUES_OF_TRIALS: u64 = 1 << 20;
 /// Values of all else in a run's description, an object counted eightfold: a platform of a lab has some 300.
 pub(super) const VALUES_OF_OTHERS: u64 = 1 << 18;
 
-/// Cells of a run: a report has something to say of each, and draws it. With two blocks of each there are as
-/// many trials as a run is sure to hold.
-pub(super) const CELLS: u64 = 3 << 9;
+/// Cells of a run: a report has something to say of each, and draws it. As many, each with a platform and a load of
+/// its own, take it 215 MiB for a page.
+pub(super) const CELLS: u64 = 5 << 9;
 
 /// Bytes of the names and levels of the factors of all cells: a report names each some thirty times.
 pub(super) const KEY_BYTES: u64 = 1 << 18;
 
 /// Trials that a run is sure to hold: each may then have 349 values and 9,786 bytes of description. What is
 /// measured has up to 280 and 9,100, where stalls have many causes.
-pub(super) const PLANNED_TRIALS: u64 = 3000;
+pub(super) const SURE_TRIALS: u64 = 3000;
+
+/// Trials that a run holds as they usually are, with 190 values and 5,400 bytes. One whose trials are all longer ends
+/// earlier, with what it has.
+pub(super) const PLANNED_TRIALS: u64 = 5000;
 
 /// Bytes of a `run.json` that the trials of others may take together; the rest is for what stands beside them.
 pub(super) const BYTES_OF_TRIALS: u64 = RUN_JSON_BYTES / 8 * 7;
