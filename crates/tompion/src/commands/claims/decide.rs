@@ -36,7 +36,9 @@ pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {
         let to = Directory::make(to).map_err(|e| anyhow::anyhow!("--write: {e}"))?;
         for of_paper in &all {
             let text = serde_json::to_string_pretty(of_paper)? + "\n";
-            to.put(&format!("{}-lab.json", of_paper.paper), text.as_bytes())?;
+            let what = if is_lab(&run) { "lab" } else { "run" };
+            let name = format!("{}-{what}.json", of_paper.paper);
+            to.put(&name, text.as_bytes())?;
         }
     }
     if options.json {
@@ -47,7 +49,43 @@ pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {
     Ok(0)
 }
 
-/// What was decided, paper by paper; what was not is told and no evidence.
+/// Whether a plan of the lab was carried out.
+fn is_lab(run: &Run) -> bool {
+    let words = &run.record().header.command_line;
+    words.get(1).is_some_and(|word| word == "lab")
+}
+
+/// The command that finds the same again about claims of a paper. Where the run was is its own
+/// matter.
+fn command(run: &Run, paper: &str) -> String {
+    let measure = if is_lab(run) {
+        format!("tompion lab run {} --out RUN", plan(paper))
+    } else {
+        let mut words = run.record().header.command_line.iter().skip(1);
+        let mut measure = "tompion".to_owned();
+        while let Some(word) = words.next() {
+            if word == "--out" {
+                words.next();
+            } else if !word.starts_with("--out=") {
+                measure = format!("{measure} {}", quoted(word));
+            }
+        }
+        measure + " --out RUN"
+    };
+    format!("{measure} && tompion claims --decide RUN")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// What was found, paper by paper: what is decided, and what is not though something was seen. All else
+/// is told and no evidence.
 fn evidence(run: &Run, findings: &[Finding]) -> anyhow::Result<Vec<Evidence>> {
     let sha256 = Sha256::digest(run.description()?)
         .iter()
@@ -55,23 +93,20 @@ fn evidence(run: &Run, findings: &[Finding]) -> anyhow::Result<Vec<Evidence>> {
             let _ = write!(hex, "{byte:02x}");
             hex
         });
-    let decided: Vec<&Finding> = findings
+    let seen: Vec<&Finding> = findings
         .iter()
-        .filter(|f| f.outcome != Outcome::NotDecidable)
+        .filter(|f| f.outcome != Outcome::NotDecidable || !f.effects.is_empty())
         .collect();
     let paper = |f: &Finding| f.claim.split('/').next().unwrap_or_default().to_owned();
     let of_paper = |some: &[&Finding]| Evidence {
         schema_version: SCHEMA_VERSION,
         paper: paper(some[0]),
         tompion_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: format!(
-            "tompion lab run {} --out RUN && tompion claims --decide RUN",
-            plan(&paper(some[0]))
-        ),
+        command: command(run, &paper(some[0])),
         source: source(run.record(), &sha256),
         findings: some.iter().map(|f| (*f).clone()).collect(),
     };
-    Ok(decided
+    Ok(seen
         .chunk_by(|a, b| paper(a) == paper(b))
         .map(of_paper)
         .collect())
@@ -87,12 +122,10 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_checksum_is_of_the_file_that_was_read_and_of_no_other() {
-        let place = tempfile::tempdir().unwrap();
-        let (path, file) = (place.path().join("run"), place.path().join("run/run.json"));
+    fn of_command(place: &Path, words: &[&str]) -> Run {
+        let path = place.join("run");
         let header = RunHeader {
-            command_line: Vec::new(),
+            command_line: words.iter().map(|word| (*word).to_owned()).collect(),
             tool: "test".to_owned(),
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             design: Design {
@@ -106,7 +139,63 @@ mod tests {
         };
         let mut writer = RunWriter::create(&path, header).unwrap();
         writer.finish(Status::Complete).unwrap();
-        let run = Run::open(&path).unwrap();
+        Run::open(&path).unwrap()
+    }
+
+    #[test]
+    fn the_command_is_that_of_the_run_and_what_was_seen_is_kept() {
+        let finding = |outcome, effects| Finding {
+            claim: "whiteaker-2011/no-stamp-of-the-card".to_owned(),
+            outcome,
+            because: "b".to_owned(),
+            effects,
+        };
+        let effect = tompion_papers::claims::Effect {
+            what: "w".to_owned(),
+            value: 1.0,
+            unit: "1".to_owned(),
+            interval: None,
+            p: None,
+            method: None,
+        };
+        let findings = [
+            finding(Outcome::NotDecidable, vec![effect]),
+            finding(Outcome::NotDecidable, Vec::new()),
+        ];
+        for (words, told) in [
+            (
+                &[
+                    "/opt/tompion",
+                    "measure",
+                    "packet-delay",
+                    "--to",
+                    "a b's",
+                    "--out",
+                    "/home/me/run",
+                    "--quiet",
+                ][..],
+                "tompion measure packet-delay --to 'a b'\\''s' --quiet --out RUN && tompion claims --decide RUN",
+            ),
+            (
+                &["tompion", "lab", "run", "mine.toml", "--out=x"],
+                "tompion lab run plans/perneel-2015.toml --out RUN && tompion claims --decide RUN",
+            ),
+        ] {
+            let place = tempfile::tempdir().unwrap();
+            let run = of_command(place.path(), words);
+            let [found] = &evidence(&run, &findings).unwrap()[..] else {
+                panic!("one paper");
+            };
+            assert_eq!(found.command, told);
+            assert_eq!(found.findings, findings[..1]);
+        }
+    }
+
+    #[test]
+    fn the_checksum_is_of_the_file_that_was_read_and_of_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("run/run.json");
+        let run = of_command(place.path(), &[]);
         assert!(evidence(&run, &[]).is_ok());
         let other = place.path().join("other");
         fs::rename(&file, &other).unwrap();
