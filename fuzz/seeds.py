@@ -209,6 +209,13 @@ def reports():
         for form in ("md", "json"):
             trial = bytes([how, i, 0]) + samples(values) + end
             put("report", f"{probe}-as-{form}", bytes([forms.index(form)]) + b"\3" + 4 * trial)
+    # Of 11 stamps that one byte asks for: all, and every other one.
+    rows = struct.pack("<IB", 100, 255) + b"".join(number(1000 * n) for n in range(11))
+    rows += struct.pack("<IB", 100, 0x55) + b"".join(number(10**6 + 1000 * n) for n in range(6))
+    for vantage, form in enumerate(("md", "json", "html")):
+        trial = bytes([0, 5, 0]) + samples([7000, 5000]) + times + bytes([vantage, 2]) + rows
+        trial += short("192.0.2.7") + number(2) + number(1) + number(1) + short("a remark")
+        put("report", f"packet-delay-as-{form}", bytes([forms.index(form)]) + b"\3" + 4 * trial)
     tail = bytes([32, 0, 1]) + samples([10**6] * 5) + times + number(100) + number(50_000)
     tail += 2 * (b"\2" + 2 * (number(40_000) + struct.pack("<I", 1000)))
     put("report", "bins", bytes([forms.index("json")]) + b"\3" + 4 * tail)

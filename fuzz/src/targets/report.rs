@@ -4,9 +4,10 @@
 use tompion_assess::verdict::assess;
 use tompion_cause::{Cause, Source};
 use tompion_model::{
-    Factors, Findings, Granularity, LoadEvidence, Mark, Measurement, Sample, StallPart, Stalls,
-    Status, Storage, Summary, TrialData, TrialDraft, factor, stall_parts,
+    Factors, Findings, Granularity, LoadEvidence, Mark, Measurement, RoundTrips, Sample, StallPart,
+    Stalls, Status, Storage, Summary, TrialData, TrialDraft, factor, stall_parts,
 };
+use tompion_path::stamps::{Packets, Stamp, Vantage, recorded};
 use tompion_report::{FORMS, Make, ReportData};
 use tompion_stats::Bins;
 use tompion_store::{Run, RunWriter};
@@ -42,12 +43,13 @@ pub static ENTRY: Target = Target {
     run,
 };
 
-const PROBES: [(&str, &str); 5] = [
+const PROBES: [(&str, &str); 6] = [
     ("wake-up", "usleep"),
     ("wake-up", "clock-nanosleep-abs"),
     ("read-cost", "clock-monotonic"),
     ("timer-events", "timerfd"),
     ("stalls", "busy-loop"),
+    (recorded::NAME, recorded::METHODS[0]),
 ];
 const LOADS: [&str; 3] = ["idle", "cpu", "=cmd|'/c calc'!A1"];
 
@@ -87,6 +89,25 @@ fn bins(input: &mut Input<'_>) -> Bins {
         let _ = bins.record_many(input.integer(), u64::from(input.u32()));
     }
     bins
+}
+
+/// Probes with any stamps, some of them answered.
+fn packets(input: &mut Input<'_>) -> Packets {
+    let mut packets = Packets::new();
+    for _ in 0..input.below(5) {
+        let row = packets.push(input.u32()).expect("room for a few");
+        let how = input.byte();
+        for (at, stamp) in Stamp::FIXED.into_iter().enumerate() {
+            if how >> (at % 8) & 1 != 0 {
+                // One that is out of range is left out.
+                let _ = packets.set(row, stamp, input.integer());
+            }
+        }
+        if how & 1 != 0 {
+            packets.arrived(row).expect("a row");
+        }
+    }
+    packets
 }
 
 fn trial(input: &mut Input<'_>, block: u32) -> (TrialDraft, TrialData) {
@@ -145,6 +166,21 @@ fn trial(input: &mut Input<'_>, block: u32) -> (TrialDraft, TrialData) {
         };
         data.bins = Some(bins(input));
         data.filled_bins = Some(bins(input));
+    }
+    if probe == recorded::NAME {
+        let vantages = [Vantage::User, Vantage::Qdisc, Vantage::Kernel];
+        let vantage = vantages[input.below(vantages.len())].to_string();
+        draft.factors = draft.factors.with(factor::VANTAGE, vantage);
+        let table = recorded::table(&packets(input));
+        data.tables.insert(recorded::TABLE.to_owned(), table);
+        draft.findings = Findings::from(RoundTrips {
+            to: input.text(),
+            due: input.unsigned() >> 2,
+            answered: input.unsigned() >> 2,
+            lost: input.unsigned() >> 2,
+            remarks: vec![input.text()],
+            ..RoundTrips::default()
+        });
     }
     if probe == "stalls" {
         let part = |input: &mut Input<'_>| StallPart {
@@ -254,5 +290,18 @@ fn rendered(run: &Run, data: &ReportData, chosen: usize) {
     }
     if let Err(error) = tompion_report::interval_log(run) {
         one_line(&error.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_probe_is_reported() {
+        for probe in tompion_run::probes::PROBES {
+            let is_here = PROBES.iter().any(|(name, _)| *name == probe.name);
+            assert!(is_here, "{} has no trials here", probe.name);
+        }
     }
 }
