@@ -39,6 +39,7 @@ READS = {
     "lab run FILE": "a plan",
     "lab run --program": "the program that measures",
     "lab summary RUN": "a run",
+    "measure packet-delay --key": "a key",
     "peer --key": "a key",
     "ping --key": "a key",
     "preload --library": "a library",

@@ -48,7 +48,7 @@ pub(super) fn filled_in_bins<'a>(
     kept.merge(&counts.distribution())
 }
 
-/// How much work [`filled`] has with these samples, in values or bins.
+/// How much work `filled` has with these samples, in values or bins.
 pub fn filling_work<'a>(samples: impl Iterator<Item = &'a Sample>) -> u64 {
     let work = samples.map(|s| u64::from(s.missed).min(BINS));
     work.fold(0, u64::saturating_add)

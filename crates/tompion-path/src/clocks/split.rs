@@ -9,6 +9,8 @@ pub(super) const TOLERANCE_NS: i64 = 5_000;
 const WITNESSES: usize = 3;
 /// Bounds that fit after one that did not, until it counts as an outlier.
 const PATIENCE: usize = 64;
+/// More pieces are not joined, which goes through all before each: a far end may send anything.
+const MOST_JOINED: usize = 256;
 /// A piece of fewer bounds tells nothing: two for each exchange.
 pub(super) const LEAST: usize = 8;
 
@@ -53,7 +55,9 @@ pub(super) fn split(bounds: &[Bound]) -> Pieces {
         place += 1;
     }
     found.take(piece);
-    found.join(bounds);
+    if found.pieces.len() <= MOST_JOINED {
+        found.join(bounds);
+    }
     found.outliers = bounds.len() - found.pieces.iter().map(Vec::len).sum::<usize>();
     found
 }

@@ -267,6 +267,12 @@ fn who_shows_no_clock_is_not_believed() {
         exchange.far_received_ns += 1_000_000 * (row as i64 * 7919 % 1009);
     });
     assert_eq!(stepping, Err(NoFit::Unsteady));
+    // Now and then so far off that what lies between never joins.
+    let many = changed(&|row, exchange| {
+        let turn = row as i64 / 12 % 2;
+        exchange.far_received_ns += 10_000_000 * turn * (row as i64 / 24);
+    });
+    assert_eq!(many, Err(NoFit::Unsteady));
     let few = ClockFit::of(&exchanges[..7], 1200);
     assert_eq!(
         few,

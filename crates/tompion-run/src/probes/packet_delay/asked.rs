@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use tompion_net::device::HardwareStamps;
 use tompion_net::{Schedule, Stop, realtime_ns};
 use tompion_packets::{Key, PacketError, Protocol, Settings, measure, resolve};
 use tompion_path::stamps::{Vantage, recorded};
+use tompion_time::sleep::restore_timer_slack;
 
 use crate::probes::Values;
 
@@ -123,13 +122,10 @@ impl Asked {
         let settings = soon.settings(PROBES)?;
         let stop = Stop::new()?;
         let _stamping = self.begin_stamping()?;
-        // Whoever sends has the least timer slack from then on, and what this thread has is told as the
-        // machine's.
-        let asking = thread::scope(|scope| {
-            let asking = scope.spawn(|| measure(&settings, &stop, &mut |_| ()));
-            asking.join().unwrap_or_else(|panic| resume_unwind(panic))
-        });
-        asking?.0.require(&settings)
+        let measured = measure(&settings, &stop, &mut |_| ());
+        // Whoever sends has the least, and what this thread has is told as the machine's.
+        restore_timer_slack();
+        measured?.0.require(&settings)
     }
 
     /// Has the device stamp in hardware until that is dropped, if one is to.
