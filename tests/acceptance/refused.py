@@ -41,8 +41,13 @@ def numbers():
 
 
 def without(calls, error):
-    """What stands before a command line to have it run without these calls."""
-    listed = ",".join(str(numbers()[call]) for call in calls)
+    """What stands before a command line to have it run without these calls; `setsockopt:37` is one with
+    that third argument alone."""
+    def number(call):
+        name, *third = call.split(":")
+        return ":".join([str(numbers()[name]), *third])
+
+    listed = ",".join(map(number, calls))
     return [program("refuse.c"), str(getattr(errno, error)), listed]
 
 

@@ -12,6 +12,7 @@ import time
 import pytest
 from conftest import TOMPION, planted, tompion
 from heavy import polars
+from refused import without
 from test_packets import MS, answering, free_port, ntp, reflecting, reply_to
 
 VANTAGES = ["user", "qdisc", "kernel"]
@@ -234,6 +235,27 @@ def test_without_the_kernels_stamps_there_is_one_vantage_point(tmp_path):
     with reflecting() as (_, port, _):
         measure(tmp_path / "run", "--port", port, "--probes", 20, "--intervals", "5ms", "--blocks", 1, "--user-stamps")
     assert [t["factors"]["vantage"] for t in record(tmp_path / "run")["trials"]] == ["user"]
+
+
+def test_where_the_kernel_refuses_stamps_its_trials_are_there_and_empty(tmp_path):
+    """As in gVisor, which knows no SO_TIMESTAMPING, old or new."""
+    sandbox = without(["setsockopt:37", "setsockopt:65"], "ENOPROTOOPT")
+    with reflecting() as (_, port, _):
+        options = ["--port", port, "--probes", 20, "--intervals", "5ms", "--blocks", 1]
+        command = [*sandbox, TOMPION, "measure", "packet-delay", "--to", "127.0.0.1", *options, "--out", tmp_path / "run"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, done.stderr
+        ping = [*sandbox, TOMPION, "ping", "127.0.0.1", "--port", port, "--count", 5, "--interval", "5ms"]
+        told = subprocess.run(list(map(str, ping)), capture_output=True, text=True, timeout=60).stdout
+    by_vantage = {t["factors"]["vantage"]: t for t in record(tmp_path / "run")["trials"]}
+    assert list(by_vantage) == VANTAGES
+    assert by_vantage["user"]["summary"]["measured"]["samples"] == 20
+    for vantage in ["qdisc", "kernel"]:
+        trial = by_vantage[vantage]
+        assert trial["summary"].get("measured") is None, trial
+        assert trial["findings"]["round_trips"]["without_value"] == 20
+        assert {m["why"] for m in trial["findings"]["round_trips"]["missing"]} == {"refused"}, trial
+    assert "The kernel gives no stamps here (Protocol not available" in told
 
 
 def test_a_redacted_run_keeps_its_stamps_and_not_its_far_end(tmp_path):
