@@ -47,7 +47,7 @@ pub use activity::{Activity, ActivityRates, machine_activity};
 pub use budget::{USUAL_WRITE_BYTES, least_write_bytes, longest_write_time, write_budget};
 pub use config::LoadConfig;
 pub use error::LoadError;
-pub use load::{InCheck, Load};
+pub use load::Load;
 pub use peer::{Key, PeerSettings, read_key, serve_peer};
 pub use process::{LoadProcess, Observation};
 pub use protocol::WORKER_ARG;

@@ -17,7 +17,7 @@ pub struct Load {
     /// What it does, and its options.
     pub about: &'static str,
     /// Whether `tompion check` measures beside it unless told otherwise.
-    pub in_check: InCheck,
+    pub in_check: bool,
     pub(crate) parse: Parse,
 }
 
@@ -31,17 +31,6 @@ impl Load {
         let all = own.into_iter().flat_map(|own| own.iter().chain([&CPUS]));
         all.map(|option| option.0)
     }
-}
-
-/// Which checks measure beside a load unless told otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InCheck {
-    /// None.
-    No,
-    /// A whole one.
-    Whole,
-    /// A quick one too.
-    Quick,
 }
 
 /// How the options of a load are read.

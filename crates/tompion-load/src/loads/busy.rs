@@ -6,12 +6,12 @@ use tompion_model::Unavailable;
 
 use super::cpu::{PERIOD_NS, at_level};
 use crate::job::{Budget, Plan};
-use crate::load::{InCheck, Load, Parse, Work};
+use crate::load::{Load, Parse, Work};
 
 pub(super) static ENTRY: Load = Load {
     name: "busy",
     about: "one thread per CPU, computing for 70 % of each 10 ms, the same as cpu:level=70",
-    in_check: InCheck::Quick,
+    in_check: true,
     parse: Parse::Options(&[], |_| Ok(Arc::new(Busy))),
 };
 

@@ -12,14 +12,14 @@ use tompion_model::{format_duration, parse_duration_ns};
 
 use crate::counters::Counter;
 use crate::job::{Budget, Job, Plan, usable_cpus};
-use crate::load::{InCheck, Load, Parse, Parsed, Work};
+use crate::load::{Load, Parse, Parsed, Work};
 use crate::spec::{Opt, Options, THREADS as THREADS_OPTION, Text};
 
 pub(super) static ENTRY: Load = Load {
     name: "cpu",
     about: "100 threads computing square roots, as in Kirova 2019; threads=N, level=PERCENT CPU \
             utilisation (then one thread per CPU) in each period=TIME (10ms), cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[THREADS_OPTION, LEVEL, PERIOD], parse),
 };
 

@@ -18,14 +18,14 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use super::files::{in_memory_note, nameless_file};
 use crate::headroom::check_disk;
 use crate::job::{Budget, Job, Plan};
-use crate::load::{InCheck, Load, Parse, Work, Writes};
+use crate::load::{Load, Parse, Work, Writes};
 use crate::spec::{Irq, Opt, SIZE, Size, Text, parse_size};
 
 pub(super) static ENTRY: Load = Load {
     name: "disk-read",
     about: "a file read in random order with its page cache dropped; size=BYTES (16M), irq=measured \
             or irq=CPU moves the disk's interrupts there, cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[SIZE, IRQ], |options| {
         Ok(Arc::new(DiskRead {
             size_bytes: options.value(SIZE.0, parse_size)?.unwrap_or(USUAL_BYTES),

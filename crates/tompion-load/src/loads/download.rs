@@ -5,7 +5,7 @@ use tompion_model::Unavailable;
 
 use super::network::{Pump, job, loopback, receiver};
 use crate::job::{Budget, Plan};
-use crate::load::{InCheck, Load, Parse, Work};
+use crate::load::{Load, Parse, Work};
 use crate::peer::bulk::{BLOCK_BYTES, send_bulk};
 use crate::peer::hello::{Peer, Service, connect};
 use crate::spec::{KEY, PEER, Size, Text};
@@ -14,7 +14,7 @@ pub(super) static ENTRY: Load = Load {
     name: "download",
     about: "TCP received over loopback; peer=HOST:PORT from another machine, key=FILE for it, \
             cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[PEER, KEY], |options| {
         Ok(Arc::new(Download {
             peer: options.peer()?,

@@ -12,7 +12,7 @@ use super::files::{
 use super::network::loopback;
 use crate::headroom::check_disk;
 use crate::job::{Budget, Job, Plan};
-use crate::load::{InCheck, Load, Parse, Work, Writes};
+use crate::load::{Load, Parse, Work, Writes};
 use crate::peer::files::{Client, FILES, serve};
 use crate::peer::hello::{Peer, Service, connect};
 use crate::spec::{KEY, PEER, Size, Text};
@@ -21,7 +21,7 @@ pub(super) static ENTRY: Load = Load {
     name: "file-server",
     about: "files written through a server over TCP, synced there and read back; peer=HOST:PORT of a \
             `tompion peer --dir`, key=FILE for it, cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[PEER, KEY], |options| {
         Ok(Arc::new(FileServer {
             peer: options.peer()?,

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use tompion_model::AT_REST;
 
-use crate::load::{InCheck, Load, Parse, Work};
+use crate::load::{Load, Parse, Work};
 
 pub(super) static ENTRY: Load = Load {
     name: AT_REST,
     about: "nothing runs beside the measurement; any of the others combine with +, as in cpu+network",
-    in_check: InCheck::Quick,
+    in_check: true,
     parse: Parse::Text(|rest| match rest {
         None => Ok(Arc::new(Idle)),
         Some(_) => Err("idle takes no options".into()),

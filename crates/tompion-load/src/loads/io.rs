@@ -11,13 +11,13 @@ use tompion_model::Unavailable;
 use super::files::{BLOCK_BYTES, in_memory_note, nameless_file, used_up};
 use crate::headroom::check_disk;
 use crate::job::{Budget, Job, Plan};
-use crate::load::{InCheck, Load, Parse, Work, Writes};
+use crate::load::{Load, Parse, Work, Writes};
 use crate::spec::Size;
 
 pub(super) static ENTRY: Load = Load {
     name: "io",
     about: "one small block written and synced, over and over; cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[], |_| Ok(Arc::new(Io))),
 };
 

@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::driver::Driver;
-use crate::load::{InCheck, Load, Parse, Parsed, Work};
+use crate::load::{Load, Parse, Parsed, Work};
 use crate::spec::{PEER, PortRule, Text, parse_peer, split_peer};
 
 pub(super) static ENTRY: Load = Load {
     name: "iperf3",
     about: "the program iperf3, both ways over loopback; peer=HOST[:PORT] to an iperf3 server",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Text(parse),
 };
 

@@ -6,7 +6,7 @@ use tompion_model::Unavailable;
 
 use crate::headroom::memory_allowance_bytes;
 use crate::job::{Budget, Job, Plan, usable_cpus};
-use crate::load::{InCheck, Load, Parse, Work};
+use crate::load::{Load, Parse, Work};
 use crate::spec::{SIZE, Size, THREADS, Text, parse_size};
 use crate::sys;
 
@@ -14,7 +14,7 @@ pub(super) static ENTRY: Load = Load {
     name: "memory",
     about: "blocks mapped, touched and freed, one thread per CPU; threads=N, size=BYTES of one block \
             (K, M, G), cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[THREADS, SIZE], |options| {
         Ok(Arc::new(Memory {
             threads: options.threads()?,

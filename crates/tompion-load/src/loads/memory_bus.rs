@@ -7,13 +7,13 @@ use tompion_model::Unavailable;
 
 use crate::headroom::memory_allowance_bytes;
 use crate::job::{Budget, Job, Plan, usable_cpus};
-use crate::load::{InCheck, Load, Parse, Work};
+use crate::load::{Load, Parse, Work};
 use crate::spec::Size;
 
 pub(super) static ENTRY: Load = Load {
     name: "memory-bus",
     about: "blocks larger than the last-level cache copied, one thread per CPU; cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[], |_| Ok(Arc::new(MemoryBus))),
 };
 

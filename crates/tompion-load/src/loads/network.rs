@@ -7,7 +7,7 @@ use tompion_model::Unavailable;
 
 use crate::counters::Counter;
 use crate::job::{Budget, Job, Plan};
-use crate::load::{InCheck, Load, Parse, Work};
+use crate::load::{Load, Parse, Work};
 use crate::peer::bulk::{BLOCK_BYTES, receive_bulk, send_bulk};
 use crate::peer::hello::{Peer, Service, connect};
 use crate::spec::{KEY, PEER, Size, Text};
@@ -16,7 +16,7 @@ pub(super) static ENTRY: Load = Load {
     name: "network",
     about: "TCP both ways over loopback; peer=HOST:PORT to another machine, key=FILE for it, \
             cpus=LIST",
-    in_check: InCheck::Whole,
+    in_check: true,
     parse: Parse::Options(&[PEER, KEY], |options| {
         Ok(Arc::new(Network {
             peer: options.peer()?,

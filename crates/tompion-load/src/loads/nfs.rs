@@ -10,14 +10,14 @@ use nix::sys::statfs::{NFS_SUPER_MAGIC, statfs};
 use super::files::{BLOCK_BYTES, MOST_FILE_BYTES, file_name, used_up};
 use crate::headroom::check_disk;
 use crate::job::{Budget, Job, Plan};
-use crate::load::{InCheck, Load, Parse, Work, Writes};
+use crate::load::{Load, Parse, Work, Writes};
 use crate::peer::files;
 use crate::spec::{Opt, Size, Text};
 
 pub(super) static ENTRY: Load = Load {
     name: "nfs",
     about: "files written, synced and read back on an NFS mount of yours; dir=MOUNTPOINT, cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[DIR], |options| {
         let dir = options
             .value(DIR.0, parse_dir)?

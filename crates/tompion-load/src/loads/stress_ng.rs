@@ -6,13 +6,13 @@ use std::process::Command;
 use std::sync::Arc;
 
 use crate::driver::Driver;
-use crate::load::{InCheck, Load, Parse, Parsed, Work};
+use crate::load::{Load, Parse, Parsed, Work};
 use crate::spec::Text;
 
 pub(super) static ENTRY: Load = Load {
     name: "stress-ng",
     about: "the program stress-ng with these options, for example stress-ng:cpu=4:vm=1",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Text(parse),
 };
 

@@ -8,7 +8,7 @@ use tompion_model::Unavailable;
 use tompion_time::os;
 
 use crate::job::{Budget, Job, Plan};
-use crate::load::{InCheck, Load, Parse, Work};
+use crate::load::{Load, Parse, Work};
 use crate::peer::datagrams::{
     DATAGRAM_BYTES, Schedule, arrived_bytes, datagram, token_of, told_token,
 };
@@ -19,7 +19,7 @@ pub(super) static ENTRY: Load = Load {
     name: "udp",
     about: "UDP sent over loopback; peer=HOST:PORT to another machine, key=FILE for it, rate=BITS \
             per second (100M), cpus=LIST",
-    in_check: InCheck::No,
+    in_check: false,
     parse: Parse::Options(&[PEER, KEY, RATE], |options| {
         Ok(Arc::new(Udp {
             peer: options.peer()?,

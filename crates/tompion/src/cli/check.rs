@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tompion_load::{InCheck, Load};
-use tompion_model::InCheck as MethodInCheck;
+use tompion_model::InCheck;
 use tompion_probe::wake_up;
 use tompion_run::probes::Slack;
 
@@ -45,12 +44,12 @@ Exit status:
   3    none failed, but one is inconclusive
   130  interrupted; results so far are kept and reported",
     mut_arg("targets", |arg| with_default(arg, &usual_targets())),
-    mut_arg("loads", |arg| with_default(arg, &usual_loads_in_words())),
+    mut_arg("loads", |arg| with_default(arg, &CheckOptions::usual_loads().join(","))),
     mut_arg("duration", |arg| with_default(arg, "70s; 16s with --quick; 80s with --all")),
     mut_arg("blocks", |arg| with_default(arg, "6; 8 with --all"))
 )]
 pub struct CheckOptions {
-    /// A first look in at most 20 s: loads idle and busy, 4 s of stalls
+    /// A first look in at most 20 s: few samples, 4 s of stalls
     #[arg(long)]
     pub quick: bool,
 
@@ -119,26 +118,15 @@ pub struct CheckOptions {
 
 impl CheckOptions {
     /// The loads under which a check measures unless told otherwise, by name.
-    pub fn usual_loads(quick: bool) -> Vec<&'static str> {
-        let checked = |load: &&Load| match load.in_check {
-            InCheck::Quick => true,
-            InCheck::Whole => !quick,
-            InCheck::No => false,
-        };
-        let checked = tompion_load::loads().filter(checked);
+    pub fn usual_loads() -> Vec<&'static str> {
+        let checked = tompion_load::loads().filter(|load| load.in_check);
         checked.map(|load| load.name).collect()
     }
 }
 
-/// These loads, for the help.
-fn usual_loads_in_words() -> String {
-    let [all, quick] = [false, true].map(|quick| CheckOptions::usual_loads(quick).join(","));
-    format!("{all}; {quick} with --quick")
-}
-
 /// The targets with the methods measured at each, for the help.
 fn usual_targets() -> String {
-    let closely = |m: &wake_up::Method| m.row().in_check >= MethodInCheck::EveryTarget;
+    let closely = |m: &wake_up::Method| m.row().in_check >= InCheck::EveryTarget;
     let closely = wake_up::Method::all().filter(closely);
     let closely: Vec<String> = closely.map(|m| m.to_string()).collect();
     format!(

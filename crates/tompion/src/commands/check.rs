@@ -76,7 +76,7 @@ fn is_whole(options: &CheckOptions) -> bool {
 
 fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<PlanOptions> {
     let (quick, whole) = (options.quick, is_whole(options));
-    let loads = CheckOptions::usual_loads(quick);
+    let loads = CheckOptions::usual_loads();
     let duration = Duration::from_secs(match (quick, whole) {
         // Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
         (true, true) => 18,

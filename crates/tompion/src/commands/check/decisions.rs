@@ -354,6 +354,7 @@ impl Attention for Decisions<'_> {
             seconds: self.seconds_left(),
             left: self.planned.saturating_sub(self.begun).max(1) as f64,
             planned: self.planned.max(1) as f64,
+            stretch: (self.seconds / RUN_S as f64).max(1.0),
         };
         let (shares, has_it) = shared(cells, &claims, time, &self.chosen);
         let new = cells.iter().zip(has_it).filter(|(_, has_it)| *has_it);

@@ -65,6 +65,8 @@ pub struct Time {
     /// Blocks that are left, and those of the run.
     pub left: f64,
     pub planned: f64,
+    /// How many times as long the run takes as what was planned for: what no verdict needs has its share of that, too.
+    pub stretch: f64,
 }
 
 /// The shares of cells that claim these, and which have what they need to decide. Where the time does not hold all that
@@ -210,7 +212,8 @@ impl Sharing<'_> {
         let cell = &self.cells[i];
         match weight(cell) {
             weight if weight > 0.0 && (share > 0.0 || !cell.is_optional) => {
-                self.least_s(i) + share * weight * self.time.left / self.time.planned
+                self.least_s(i)
+                    + share * weight * self.time.stretch * self.time.left / self.time.planned
             }
             _ => 0.0,
         }

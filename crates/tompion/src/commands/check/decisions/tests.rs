@@ -236,6 +236,7 @@ fn of_three_seconds(cells: &[PlannedCell], asked: &[(usize, PartOfUse)], left: f
     };
     let claims: Vec<Claim> = (0..cells.len()).map(claim).collect();
     let time = Time {
+        stretch: 1.0,
         seconds: 3.0
             + cells
                 .iter()
