@@ -201,7 +201,7 @@ def test_quick_keeps_its_time_under_a_cpu_quota_and_tells_of_it(tmp_path):
         record = record_of(directory)
         loads = {t["factors"]["load"] for t in record["trials"]}
         print(f"--quick took {took[-1]:.1f} s with a fifth of a CPU, beside {sorted(loads)}")
-        if took[-1] <= 30 and loads == {"idle", "busy"}:
+        if took[-1] <= 30 and loads == {"idle", "busy", "network"}:
             break
     assert took[-1] <= 30, took
     assert record["environment"]["cgroup"]["quota_cpus"] == 0.2
@@ -209,7 +209,7 @@ def test_quick_keeps_its_time_under_a_cpu_quota_and_tells_of_it(tmp_path):
     # The load wants more than a CPU, and the busy loop another.
     assert seen["throttled_periods"] > seen["periods"] / 3 > 30
     assert seen["throttled_ns"] > 0
-    assert loads == {"idle", "busy"}, "a load had no turn"
+    assert loads == {"idle", "busy", "network"}, "a load had no turn"
     assert "CPU QUOTA" in done.stdout and "0.20 CPUs" in done.stdout
     report = json.loads(tompion("report", directory, "--json", check=0).stdout)
     assert any("CPU quota" in text for text in report["limitations"])

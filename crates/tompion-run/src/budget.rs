@@ -30,9 +30,11 @@ pub struct Budget {
     turns: u32,
     /// Weights of the timed trials left.
     weight_left: f64,
-    /// What trials left that are to last for some time take beyond the least, in seconds.
+    /// What trials left that are to last for some time take beyond the least, in seconds, as planned.
     lasting_left: f64,
-    /// How much of that they have, 0 to 1.
+    /// What all that were planned are still to have of it: later blocks make up for what the first did not hold.
+    lasting_owed: Option<f64>,
+    /// How many times as much as planned each has.
     lasting_share: f64,
     /// What is left to each cell of its own weight, 0 to 1; where nobody says, all of it, and nothing to what is
     /// optional.
@@ -137,6 +139,7 @@ impl Budget {
             longest_read: (plan.duration / trials.max(1) * 2).clamp(SHORTEST_READ, LONGEST_READ),
             weight_left: 0.0,
             lasting_left: 0.0,
+            lasting_owed: None,
             lasting_share: 1.0,
             shares: plan.cells.iter().map(asked).collect(),
             sides: (0..plan.loads.len()).map(|l| Side::new(plan, l)).collect(),
@@ -164,8 +167,9 @@ impl Budget {
             );
         }
         self.sides = sides;
+        let owed = *self.lasting_owed.get_or_insert(self.lasting_left);
         let most = self.to_share(now) * MOST_LASTING;
-        self.lasting_share = (most / self.lasting_left.max(f64::MIN_POSITIVE)).min(1.0);
+        self.lasting_share = most.min(owed) / self.lasting_left.max(f64::MIN_POSITIVE);
     }
 
     /// What is left beyond the least that all trials left take, in seconds.
@@ -265,6 +269,10 @@ impl Budget {
             self.weight_left -= cell.weight * self.shares[index];
             let beyond = cell.lasting_beyond().unwrap_or_default();
             self.lasting_left = (self.lasting_left - beyond.as_secs_f64()).max(0.0);
+            if let (Some(_), Some(owed)) = (cell.lasting, &mut self.lasting_owed) {
+                let given = given.saturating_sub(cell.least_time());
+                *owed = (*owed - given.as_secs_f64()).max(0.0);
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ Exit status:
   130  interrupted; results so far are kept and reported",
     mut_arg("targets", |arg| with_default(arg, &usual_targets())),
     mut_arg("loads", |arg| with_default(arg, &CheckOptions::usual_loads().join(","))),
-    mut_arg("duration", |arg| with_default(arg, "70s; 16s with --quick; 80s with --all")),
+    mut_arg("duration", |arg| with_default(arg, "70s; 17s with --quick; 80s with --all")),
     mut_arg("blocks", |arg| with_default(arg, "6; 8 with --all"))
 )]
 pub struct CheckOptions {

@@ -43,7 +43,7 @@ const QUICK_STALLS_S: f64 = 4.0;
 /// Seconds of a run.
 pub const RUN_S: u64 = 70;
 /// Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
-pub const QUICK_RUN_S: u64 = 16;
+pub const QUICK_RUN_S: u64 = 17;
 
 /// Periods within this factor are judged by one measurement.
 const SAME: f64 = 1.5;
