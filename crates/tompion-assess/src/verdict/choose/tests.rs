@@ -559,7 +559,7 @@ fn time_goes_to_what_is_open() {
     };
     assert_eq!(
         (of_remedy.as_str(), *more),
-        ("clock-nanosleep-abs 1ns", 4_302 - 400)
+        ("clock-nanosleep-abs 1ns", 4_113 - 400)
     );
     assert!((0.3..0.6).contains(chance), "{chance}");
     let [(as_it_is, PartOfUse::AsItIs, Some(more), _)] = &open(&["audio-48k-64"], &cells(2))[..]
