@@ -126,7 +126,9 @@ def test_it_ends_after_a_count_or_a_time_and_goes_by_hosts(tmp_path):
         ping(port, "--count", 5, "--interval", "5ms")
         status, out, _ = tapping.wait()
         assert status == 0 and json.loads(out)["ended"] == "duration"
-        assert json.loads(out)["packets"] == 0 and json.loads(out)["others"] == 20
+        assert json.loads(out)["packets"] == 0
+        # Among them what other programs send meanwhile and the kernel's filter cannot tell, as fragments.
+        assert json.loads(out)["others"] >= 20
         tapping = Tapping(tmp_path / "icmp", "--icmp", "--host", "127.0.0.1", "--host", "::1", "--count", 1000)
         tompion("ping", "127.0.0.1", "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
         status, out, errors = tapping.end()

@@ -31,7 +31,7 @@ pub use judge::ERROR;
 pub use lateness::{
     LateUnder, Lateness, LatenessRow, QUANTILE as QUANTILE_OF_MOST_USES, lateness, lateness_of,
 };
-pub use profile::{Limit, Profile, profiles, quantile_name};
+pub use profile::{Limit, Profile, profiles, quantile_name, quantity_name};
 
 use tompion_model::Cell;
 

@@ -108,8 +108,8 @@ pub fn quantile_name(q: f64) -> String {
     format!("p{}", (q * 1e6).round() / 1e4)
 }
 
-/// The standard term for what a probe measures.
-pub(crate) fn quantity_name(probe: &str) -> &str {
+/// The standard term for what a probe measures, by the probe's name; of one that is not known, that.
+pub fn quantity_name(probe: &str) -> &str {
     match probe {
         "wake-up" => "wake-up latency",
         "read-cost" => "read cost",

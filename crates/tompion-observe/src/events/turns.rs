@@ -8,7 +8,12 @@
 //! thread, wake-ups that found its CPU busy, and its page faults. The price: of a thread that comes
 //! back to a CPU that idled meanwhile (after a stop, or a quota's end) the moment is
 //! not known, only that it is over when the thread is next seen to have run.
+//!
+//! A wait goes to the thread that had the CPU for most of it: where watched threads wait behind one
+//! another, that is mostly not the one that ran just before. Of threads that are not watched only the last
+//! one is known.
 
+mod before;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -17,6 +22,8 @@ use tompion_cause::{OffCpu, Task};
 
 use super::names::Names;
 use super::record::{Event, Record};
+
+use before::{Before, Left, longest};
 
 pub(super) use sources::{FAULTS, Opened, SCHEDULER, open};
 
@@ -29,7 +36,7 @@ pub enum Want {
     Stopped,
     /// It had been woken, and another thread had its CPU.
     Queued,
-    /// Another thread had its CPU before it; since when it waited is not known.
+    /// Another thread had its CPU before it, and left it at that moment; since when it waited is not known.
     Behind,
     /// It took a page fault, of which only the beginning is known.
     Fault,
@@ -47,7 +54,7 @@ pub struct Turn {
     pub exact: bool,
     /// Why.
     pub want: Want,
-    /// Who took the CPU, or had it last; nobody for a stop or a fault.
+    /// Who took the CPU, or had it longest; nobody for a stop or a fault.
     pub by: Option<Task>,
 }
 
@@ -55,6 +62,7 @@ pub struct Turn {
 pub(super) struct Turns {
     threads: Vec<Thread>,
     names: Names,
+    before: Before,
 }
 
 struct Thread {
@@ -77,6 +85,7 @@ impl Turns {
         Self {
             threads: tids.iter().map(thread).collect(),
             names,
+            before: Before::default(),
         }
     }
 
@@ -96,8 +105,10 @@ impl Turns {
                 if let Some(thread) = self.threads.iter_mut().find(|t| t.tid == prev) {
                     thread.leaves(at_ns, how, self.names.task(next));
                 }
+                self.before
+                    .note(record.cpu, at_ns, next, self.names.task(prev));
                 if let Some(thread) = self.threads.iter_mut().find(|t| t.tid == next) {
-                    thread.comes(at_ns, record.cpu, self.names.task(prev));
+                    thread.comes(at_ns, record.cpu, self.before.who(record.cpu, next));
                 }
             }
             Event::Queued { tid, cpu } => {
@@ -115,6 +126,7 @@ impl Turns {
             }
             // What was open may have ended within the gap.
             Event::Lost { .. } | Event::Again { .. } => {
+                self.before.forget();
                 for thread in &mut self.threads {
                     thread.end(at_ns, false);
                     thread.queued = None;
@@ -155,22 +167,28 @@ impl Thread {
         self.out = Some((at_ns, want, to));
     }
 
-    fn comes(&mut self, at_ns: u64, to_cpu: u32, from: Task) {
+    fn comes(&mut self, at_ns: u64, to_cpu: u32, before: impl Iterator<Item = Left>) {
         let queued = self.queued.take().filter(|q| q.1 == to_cpu);
         if self.out.is_some() {
             return self.end(at_ns, true);
         }
-        let (from_ns, want) = match queued {
-            Some((from_ns, _)) => (from_ns, Want::Queued),
-            None => (at_ns, Want::Behind),
-        };
-        self.done.push(Turn {
+        let turn = |from_ns, until_ns, want, by| Turn {
             from_ns,
-            until_ns: Some(at_ns),
+            until_ns: Some(until_ns),
             exact: true,
             want,
-            by: Some(from),
-        });
+            by,
+        };
+        match queued {
+            Some((from_ns, _)) => {
+                let by = longest(before, from_ns);
+                self.done.push(turn(from_ns, at_ns, Want::Queued, by));
+            }
+            // Which of them it waited for is told by when it was due.
+            None => self.done.extend(
+                before.map(|l| turn(l.at_ns, l.at_ns, Want::Behind, Some(l.task))),
+            ),
+        }
     }
 
     fn faults(&mut self, at_ns: u64) {

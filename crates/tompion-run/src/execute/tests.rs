@@ -365,6 +365,35 @@ fn what_is_to_last_has_its_share_of_the_time_and_leaves_some_to_the_others() {
 }
 
 #[test]
+fn what_is_to_last_and_was_cut_short_is_made_up_for_by_the_blocks_that_follow() {
+    let mut options = options();
+    let loop_ = selection("stalls", &[("threshold", "1us")]).lasting(0.25);
+    options.probes.push(loop_.at_rest());
+    options.duration = Duration::from_secs(8);
+    let plan = Plan::new(&options).unwrap();
+    let mut cells = plan.cells.iter().enumerate();
+    let (index, cell) = cells.find(|(_, c)| c.lasting.is_some()).unwrap();
+    let now = Duration::from_secs(1000);
+    // What a trial has beyond the least, in the first block and in each of those after one that had `given`.
+    let first_and_later = |given: &dyn Fn(Duration) -> Duration| {
+        let mut budget = Budget::new(&plan, now);
+        let first = budget.time_for(index, cell, now);
+        let given = given(first);
+        budget.spent(index, cell, given, given);
+        let shares = vec![1.0; plan.cells.len()];
+        budget.share_anew(&plan, &shares, plan.blocks - 1, now + given);
+        let later = budget.time_for(index, cell, now + given);
+        [first, later].map(|t| (t - cell.least_time()).as_secs_f64())
+    };
+    let [first, later] = first_and_later(&|first| first);
+    assert!((later / first - 1.0).abs() < 0.01, "{first} {later}");
+    let blocks = f64::from(plan.blocks);
+    let [first, later] = first_and_later(&|_| cell.least_time());
+    let owed = blocks / (blocks - 1.0);
+    assert!((later / first - owed).abs() < 0.01, "{first} {later}");
+}
+
+#[test]
 fn a_signal_drops_the_trial_under_way_and_keeps_the_rest() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut bench = Planted {

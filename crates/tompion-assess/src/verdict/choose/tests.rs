@@ -264,16 +264,21 @@ fn passes_with_any(remedies: usize, late: f64, in_a_row: usize, draws: u64) -> u
     (0..draws).filter(passes).count() as u64
 }
 
+/// In how many of so many draws at most something is seen that occurs as often as an answer may be wrong, in 95 % of such
+/// tests.
+fn at_most(draws: u64) -> u64 {
+    let draws = draws as f64;
+    (ERROR * draws + 1.645 * (ERROR * (1.0 - ERROR) * draws).sqrt()) as u64
+}
+
 /// One chooses, and turns to the next where that does not pass.
 #[test]
 fn of_remedies_that_do_not_do_none_is_named_more_often_than_an_answer_may_be_wrong() {
     const DRAWS: u64 = 2_000;
-    let error = (ERROR * (1.0 - ERROR) / DRAWS as f64).sqrt();
-    let most = DRAWS as f64 * (ERROR + 1.645 * error);
     for (remedies, in_a_row) in [(1, 1), (2, 1), (3, 1), (3, 3)] {
         let wrong = passes_with_any(remedies, 0.0102, in_a_row, DRAWS);
         assert!(
-            wrong as f64 <= most,
+            wrong <= at_most(DRAWS),
             "{wrong} of {DRAWS}, of {remedies}, {in_a_row} in a row"
         );
         let right = passes_with_any(remedies, 0.0005, in_a_row, 40);
@@ -284,14 +289,11 @@ fn of_remedies_that_do_not_do_none_is_named_more_often_than_an_answer_may_be_wro
 #[test]
 fn a_cheaper_remedy_is_named_though_it_does_not_do_no_more_often_than_an_answer_may_be_wrong() {
     const DRAWS: u64 = 400;
-    // Of 95 % of tests of something that is wrong as often as it may be.
-    let error = (ERROR * (1.0 - ERROR) / DRAWS as f64).sqrt();
-    let most = DRAWS as f64 * (ERROR + 1.645 * error);
     for (cheaper, in_a_row) in [(1, 1), (3, 1), (3, 3)] {
         // A hair more than may be: its p99 lies beyond the limit.
         let wrong = named_in_place_of_spinning(cheaper, 0.0102, in_a_row, DRAWS);
         assert!(
-            wrong as f64 <= most,
+            wrong <= at_most(DRAWS),
             "{wrong} of {DRAWS}, of {cheaper} cheaper ones, {in_a_row} in a row"
         );
         // One that does is named: the test would see it.

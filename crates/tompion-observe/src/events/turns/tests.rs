@@ -17,13 +17,24 @@ fn switch(prev: i32, how: OffCpu, next: i32) -> Event {
     }
 }
 
+/// One more that is watched.
+const MATE: i32 = 8;
+
 fn queued(cpu: u32) -> Event {
     Event::Queued { tid: ME, cpu }
 }
 
+type Told = (u64, Option<u64>, bool, Want, String);
+
 /// Records of CPU 0; from, until, exact, why, by.
-fn turns_of(records: &[(u64, Event)]) -> Vec<(u64, Option<u64>, bool, Want, String)> {
-    let mut turns = Turns::new(&[ME], Names::new(|_| None));
+fn turns_of(records: &[(u64, Event)]) -> Vec<Told> {
+    let mut told = told_of(&[ME], records);
+    assert!(told.iter().all(|(tid, _)| *tid == ME));
+    told.drain(..).map(|(_, told)| told).collect()
+}
+
+fn told_of(watched: &[i32], records: &[(u64, Event)]) -> Vec<(i32, Told)> {
+    let mut turns = Turns::new(watched, Names::new(|_| None));
     for &(time_ns, event) in records {
         turns.push(Record {
             time_ns,
@@ -33,11 +44,72 @@ fn turns_of(records: &[(u64, Event)]) -> Vec<(u64, Option<u64>, bool, Want, Stri
     }
     let by = |t: &Turn| t.by.as_ref().map(ToString::to_string).unwrap_or_default();
     let told = turns.take(true).into_iter();
-    told.map(|(tid, t)| {
-        assert_eq!(tid, ME);
-        (t.from_ns, t.until_ns, t.exact, t.want, by(&t))
-    })
-    .collect()
+    told.map(|(tid, t)| (tid, (t.from_ns, t.until_ns, t.exact, t.want, by(&t))))
+        .collect()
+}
+
+/// What the second of two watched threads that wait behind the hog is told.
+fn of_the_second(records: &[(u64, Event)]) -> Vec<Told> {
+    let told = told_of(&[ME, MATE], records).into_iter();
+    told.filter(|(tid, _)| *tid == MATE).map(|t| t.1).collect()
+}
+
+#[test]
+fn who_waits_behind_another_that_waits_is_held_up_by_who_held_that_up() {
+    let mate = Event::Queued { tid: MATE, cpu: 0 };
+    let found = |mate_comes| {
+        of_the_second(&[
+            (100, queued(0)),
+            (200, mate),
+            (1000, switch(HOG, OffCpu::Waiting, ME)),
+            (mate_comes, switch(ME, OffCpu::Waiting, MATE)),
+        ])
+    };
+    let by = |until, by: &str| [(200, Some(until), true, Want::Queued, by.to_owned())];
+    assert_eq!(found(1010), by(1010, "hog[5]"));
+    // The other one ran for longer than the hog before it.
+    assert_eq!(found(1810), by(1810, "[7]"));
+    // By turns, and each has its sum: 400 of the hog against 410.
+    let in_turns = of_the_second(&[
+        (200, mate),
+        (400, switch(HOG, OffCpu::Preempted, ME)),
+        (600, switch(ME, OffCpu::Preempted, HOG)),
+        (800, switch(HOG, OffCpu::Waiting, ME)),
+        (1010, switch(ME, OffCpu::Waiting, MATE)),
+    ]);
+    assert_eq!(in_turns, by(1010, "[7]"));
+}
+
+#[test]
+fn of_those_before_who_waited_since_nobody_knows_when_each_has_its_moment() {
+    let hog_first = [
+        (300, switch(OTHER, OffCpu::Preempted, MATE)),
+        (400, switch(MATE, OffCpu::Waiting, ME)),
+        (1000, switch(HOG, OffCpu::Waiting, ME)),
+        (1010, switch(ME, OffCpu::Waiting, MATE)),
+    ];
+    let behind = |at, by: &str| (at, Some(at), true, Want::Behind, by.to_owned());
+    let first = behind(300, "[6]");
+    assert_eq!(
+        of_the_second(&hog_first),
+        [
+            first.clone(),
+            behind(1010, "[7]"),
+            behind(1000, "hog[5]"),
+        ]
+    );
+    // Its own turn before is none of another, and what a gap may have changed is not known.
+    assert_eq!(
+        of_the_second(&[hog_first[0], hog_first[1], hog_first[3]]),
+        [first.clone(), behind(1010, "[7]")]
+    );
+    let lost = Event::Lost {
+        origin: Origin::Cpu(0),
+    };
+    assert_eq!(
+        of_the_second(&[hog_first[0], hog_first[2], (1005, lost), hog_first[3]]),
+        [first, behind(1010, "[7]")]
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use tompion_assess::compare::{
     Basis, Comparison, Drift, Estimate, Estimator, Figure, Found, Instead, Judged, Judgement, Row,
     Undecided, Verdict,
 };
+use tompion_assess::verdict::quantity_name;
 use tompion_model::format_ns;
 use tompion_stats::Interval;
 
@@ -362,14 +363,7 @@ fn what(row: &Row) -> String {
                 Figure::Min => "minimum",
                 other => other.name(),
             },
-            match probe {
-                "wake-up" => "wake-up latency",
-                "read-cost" => "read cost",
-                "timer-events" => "lateness of timer events",
-                "stalls" => "iterations",
-                "packet-delay" => "round trip",
-                other => other,
-            }
+            quantity_name(probe)
         ),
     };
     format!("{quantity} of {}", factors_in_words(&row.cell))

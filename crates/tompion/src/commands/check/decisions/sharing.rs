@@ -249,7 +249,7 @@ impl Sharing<'_> {
 }
 
 /// The seconds that were planned for what gets its time by them.
-fn weight(cell: &PlannedCell) -> f64 {
+pub fn weight(cell: &PlannedCell) -> f64 {
     let weight = cell.timed_weight().filter(|_| cell.lasting.is_none());
     weight.unwrap_or(0.0)
 }

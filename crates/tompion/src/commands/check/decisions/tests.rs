@@ -2,6 +2,7 @@
 
 use tompion_assess::verdict::{PartOfUse, profiles};
 
+use super::sharing::weight;
 use super::*;
 
 #[test]
@@ -250,6 +251,34 @@ fn of_three_seconds(cells: &[PlannedCell], asked: &[(usize, PartOfUse)], left: f
     let (shares, has_it) = shared(cells, &claims, time, &BTreeSet::new());
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
     asked.iter().map(|(i, _)| has_it[*i]).collect()
+}
+
+/// What no verdict needs is seen for longer in a longer run, and does not fall behind what is open.
+#[test]
+fn in_a_longer_run_what_nobody_needs_has_its_share_too() {
+    let cells = planned(false, &["idle"]);
+    let of_sleeps = |i: &usize| weight(&cells[*i]) > 0.0 && !cells[*i].is_optional;
+    let sleeps: Vec<usize> = (0..cells.len()).filter(of_sleeps).collect();
+    let (open, not_needed) = (sleeps[0], sleeps[1]);
+    let seconds_of = |stretch: f64| {
+        let claim = |i| match i {
+            i if i == open => Claim::Seconds(Needed::whole(&cells[i])),
+            i if i == not_needed => Claim::Little(1.0),
+            _ => Claim::Share(0.0),
+        };
+        let claims: Vec<Claim> = (0..cells.len()).map(claim).collect();
+        let time = Time {
+            stretch,
+            seconds: RUN_S as f64 * stretch,
+            left: 6.0,
+            planned: 6.0,
+        };
+        let (shares, _) = shared(&cells, &claims, time, &BTreeSet::new());
+        let seconds = |i: usize| weight(&cells[i]) * shares[i];
+        seconds(not_needed) / (seconds(open) + seconds(not_needed)) * time.seconds
+    };
+    let longer = seconds_of(25.0) / seconds_of(1.0);
+    assert!((20.0..30.0).contains(&longer), "{longer}");
 }
 
 #[test]
