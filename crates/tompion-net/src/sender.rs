@@ -3,14 +3,16 @@
 //! The packets are the caller's: a [`Source`] makes them, a [`Sink`] says what came. What they do
 //! while a probe is under way must not allocate, lock or print; there is [`Sink::quiet`] for that.
 //!
-//! [`alone`] sends and waits for each reply as a program does, on one thread; [`at_rate`] sends on
-//! one thread while another drains what comes.
+//! [`one_by_one`] sends and waits for each reply as a program does; [`at_rate`] sends whatever is
+//! under way, while what came is drained now and then. In both one thread sends and another receives.
 //!
 //! No probe is left out in silence: one that is late is sent all the same, and by how much it was
 //! late is told. Where a limit is set, what is later is told as skipped.
 
-mod alone;
 mod at_rate;
+mod handing;
+mod one_by_one;
+mod short_slice;
 
 use std::time::Duration;
 
@@ -22,8 +24,8 @@ use crate::ledger::Losses;
 use crate::schedule::{Due, Schedule};
 use crate::stamps::{IcmpError, Received, TxStamp};
 
-pub use alone::alone;
 pub use at_rate::at_rate;
+pub use one_by_one::one_by_one;
 
 /// A probe on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

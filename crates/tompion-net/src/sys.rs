@@ -348,3 +348,45 @@ pub fn attach_filter(file: BorrowedFd<'_>, program: &[Instruction]) -> io::Resul
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+/// The time slice of the calling thread in nanoseconds, 0 where the kernel knows none; none under another
+/// policy than `SCHED_OTHER`.
+pub fn slice_ns() -> Option<u64> {
+    let attributes = scheduling().ok()?;
+    let is_usual = attributes.sched_policy == libc::SCHED_OTHER as u32;
+    is_usual.then_some(attributes.sched_runtime)
+}
+
+/// Asks for another one; all else of the thread's scheduling stays as it is.
+pub fn set_slice_ns(ns: u64) -> io::Result<()> {
+    let attributes = libc::sched_attr {
+        sched_runtime: ns,
+        ..scheduling()?
+    };
+    // SAFETY: the kernel reads as many bytes as `size` says, and that is the structure's own.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn scheduling() -> io::Result<libc::sched_attr> {
+    // SAFETY: numbers, for which zero is a value.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::sched_attr>();
+    // SAFETY: the kernel writes no more than `size` bytes to the structure.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getattr,
+            0,
+            &raw mut attributes,
+            size as libc::c_uint,
+            0,
+        )
+    };
+    match done {
+        0 => Ok(attributes),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use tompion_net::icmp::{Echo, HEADER_BYTES, MARK_BYTES, Version};
-use tompion_net::sender::{Plan, Tally, alone, at_rate};
+use tompion_net::sender::{Plan, Tally, at_rate, one_by_one};
 use tompion_net::{NetError, Options, Schedule, StampingSocket, Stop, Transport};
 use tompion_path::stamps::Stamp;
 use tompion_stamp::{Ask, Key, Mode, Sender, SenderConfig, SenderError, TimeFormat};
@@ -274,7 +274,7 @@ fn carry_out<S: Speaker>(
         timeout_ns,
     };
     let tally = if settings.schedule.interval() >= WAITED_FOR {
-        alone(socket, &plan, &mut sleeper, &mut probing, stop)?
+        one_by_one(socket, &plan, &mut sleeper, &mut probing, stop)?
     } else {
         let probes = settings.count as usize;
         let most = MOST_LOG_BYTES / (bytes + 256);

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use tompion_net::sender::{Sent, Sink, Source, alone, at_rate};
+use tompion_net::sender::{Sent, Sink, Source, at_rate, one_by_one};
 use tompion_net::{
     Answering, Due, Options, Received, ReflectPlan, Responder, SendError, StampingSocket, Stop,
     Transport, TxStamp, reflect, route_back,
@@ -116,7 +116,7 @@ fn neither_the_senders_nor_the_reflector_allocate_on_their_way() {
         let mut ends = Watching::default();
         let mut sleeper = Sleeper::new(Policy::Kernel);
         let plan = every(Duration::from_millis(1), PROBES);
-        let tally = alone(&open(), &plan, &mut sleeper, &mut ends, &sends).expect("a run");
+        let tally = one_by_one(&open(), &plan, &mut sleeper, &mut ends, &sends).expect("a run");
         assert_eq!(tally.answered, PROBES);
         // Prepared, sent, two stamps, an answer.
         ends.0.is_clean(5 * PROBES);

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::Duration;
 
-use tompion_net::sender::alone;
+use tompion_net::sender::one_by_one;
 use tompion_net::{
     Losses, Options, ReceiveStamps, ReflectPlan, StampingSocket, Stop, TransmitStamps, Transport,
 };
@@ -36,7 +36,7 @@ fn measured_without(options: &[i32], expected: ReceiveStamps) {
                 let plan = every(Duration::from_millis(1), PROBES as u64);
                 let stop = Stop::new().expect("a file");
                 let mut sleeper = Sleeper::new(Policy::Kernel);
-                let tally = alone(&near, &plan, &mut sleeper, &mut ends, &stop);
+                let tally = one_by_one(&near, &plan, &mut sleeper, &mut ends, &stop);
                 (ends, tally.expect("a run"))
             })
             .join()

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use tompion_net::icmp::{Echo, Version};
-use tompion_net::sender::{Plan, Sink, Source, Tally, alone, at_rate};
+use tompion_net::sender::{Plan, Sink, Source, Tally, at_rate, one_by_one};
 use tompion_net::{
     Due, Losses, Options, Received, ReflectPlan, Schedule, SendError, StampingSocket, Stop,
     Transport, TxStamp, monotonic_ns,
@@ -182,7 +182,7 @@ fn each_probe_has_its_answer_and_all_stamps() {
         let mut ends = Ends::new(PROBES);
         let plan = every(Duration::from_millis(2), PROBES as u64);
         let stop = Stop::new().expect("a file");
-        let tally = alone(&near, &plan, &mut Sleeper::new(policy), &mut ends, &stop);
+        let tally = one_by_one(&near, &plan, &mut Sleeper::new(policy), &mut ends, &stop);
         running.end();
         is_whole(&tally.expect("a run"), &ends.rows);
         for two in ends.rows.windows(2) {
@@ -206,7 +206,7 @@ fn a_poisson_schedule_is_kept_and_there_is_time_for_other_things() {
     };
     let stop = Stop::new().expect("a file");
     let mut ends = Ends::new(PROBES);
-    let tally = alone(
+    let tally = one_by_one(
         &near,
         &plan,
         &mut Sleeper::new(Policy::Kernel),
@@ -263,7 +263,7 @@ fn echo_requests_go_by_the_same_sender() {
             let plan = every(Duration::from_millis(1), 100);
             let stop = Stop::new().expect("a file");
             let mut sleeper = Sleeper::new(Policy::Kernel);
-            let tally = alone(&socket, &plan, &mut sleeper, &mut ends, &stop);
+            let tally = one_by_one(&socket, &plan, &mut sleeper, &mut ends, &stop);
             is_whole(&tally.expect("a run"), &ends.rows);
         }
     });
@@ -282,7 +282,7 @@ fn a_schedule_that_cannot_be_kept_leaves_nothing_out_in_silence() {
         let stop = Stop::new().expect("a file");
         let mut ends = Ends::new(PROBES);
         let mut sleeper = Sleeper::new(Policy::Kernel);
-        let tally = alone(&near, &plan, &mut sleeper, &mut ends, &stop).expect("a run");
+        let tally = one_by_one(&near, &plan, &mut sleeper, &mut ends, &stop).expect("a run");
         running.end();
         let skipped = ends.rows.iter().filter(|row| row.is_skipped).count() as u64;
         let sent = ends.rows.iter().filter(|row| row.user_ns.is_some()).count() as u64;
@@ -362,7 +362,7 @@ fn a_stop_ends_each_sender_and_keeps_what_was_measured() {
             ..Ends::new(100_000)
         };
         let tally = match is_alone {
-            true => alone(&near, &plan, &mut sleeper, &mut sink, &stop),
+            true => one_by_one(&near, &plan, &mut sleeper, &mut sink, &stop),
             false => {
                 let mut source = Ends::new(100_000);
                 at_rate(&near, &plan, &mut sleeper, &mut source, &mut sink, &stop)
@@ -390,7 +390,7 @@ fn what_nobody_answers_is_waited_for_no_longer_than_was_asked() {
     let mut ends = Ends::new(10);
     let stop = Stop::new().expect("a file");
     let before = monotonic_ns();
-    let tally = alone(
+    let tally = one_by_one(
         &near,
         &plan,
         &mut Sleeper::new(Policy::Kernel),
