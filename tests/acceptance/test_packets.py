@@ -96,10 +96,75 @@ def test_a_reflector_that_stands_still_shows_in_its_stay_and_nowhere_else():
         stopper.join()
     assert told["answered"] == 60
     assert 120 * MS < told["far_stay"]["max_ns"] < 400 * MS
+    assert told["ends"]["verdict"] == "far-end" and told["ends"]["held_up_at_far_end"] >= 6, told["ends"]
     # What is left of the round trip does not know of it.
     assert told["path"]["max_ns"] < told["far_stay"]["max_ns"] / 4
     for added in told["added"]:
         assert added["max_ns"] < told["far_stay"]["max_ns"] / 2, added
+
+
+def test_it_goes_on_until_enough_probes_are_clean_or_says_why_not():
+    with reflecting() as (process, port, _):
+        told = ping(port, "--clean", 40, "--interval", "5ms")
+        assert told["ends"]["clean"] >= 40 and 40 <= told["probes"] < 400, told["ends"]
+        is_over = threading.Event()
+
+        def stop():
+            while not is_over.wait(0.05):
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(0.05)
+                process.send_signal(signal.SIGCONT)
+
+        stopper = threading.Thread(target=stop)
+        stopper.start()
+        options = ["--port", port, "--clean", 110, "--count", 120, "--interval", "5ms", "--quiet"]
+        done = tompion("ping", "127.0.0.1", *options)
+        is_over.set()
+        stopper.join()
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"^tompion: \d+ of 1\d\d probes are clean, 110 were wanted: .* at the far end [1-9]\d", done.stderr), done.stderr
+    for options, why in [
+        (["--clean", 50, "--count", 20], "--count 20 are fewer"),
+        (["--clean", 50, "--interval", "500us"], "at least 1ms"),
+    ]:
+        done = tompion("ping", "127.0.0.1", *options)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1 and why in done.stderr, done.stderr
+
+
+def test_of_several_hosts_the_one_that_stands_still_is_named():
+    """And none else; in any order. The machine may hold all of them up: each try is told."""
+    port, hosts, seen = free_port(), [f"127.0.0.{n}" for n in (11, 12, 13)], []
+    far_ends = [subprocess.Popen([TOMPION, "reflect", "--listen", f"{host}:{port}", "--quiet"]) for host in hosts]
+    try:
+        time.sleep(0.5)
+        for order in (hosts, hosts[::-1], hosts):
+            sender = subprocess.Popen([TOMPION, "ping", *order, "--port", str(port), "--json", "--count", "100", "--interval",
+                                       "20ms"], stdout=subprocess.PIPE, text=True)
+            for _ in range(6):
+                time.sleep(0.15)
+                far_ends[1].send_signal(signal.SIGSTOP)
+                time.sleep(0.1)
+                far_ends[1].send_signal(signal.SIGCONT)
+            told = json.loads(sender.communicate(timeout=30)[0])
+            assert [target["host"] for target in told["targets"]] == order
+            verdicts = {target["host"]: target["ends"]["verdict"] for target in told["targets"]}
+            seen.append((verdicts, told["in_common"]))
+            others = [verdict for host, verdict in verdicts.items() if host != hosts[1]]
+            if verdicts[hosts[1]] == "far-end" and "far-end" not in others and told["in_common"]["verdict"] == "each-its-own":
+                break
+        else:
+            pytest.fail(f"{seen}")
+    finally:
+        for process in far_ends:
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=20)
+    for arguments, why in [
+        (["127.0.0.1", "127.0.0.1"], "are one host, 127.0.0.1: name it once"),
+        (["127.0.0.1", "127.0.0.2", "--one-way"], "--one-way takes a single host, not 2"),
+    ]:
+        done = tompion("ping", *arguments)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1 and why in done.stderr, done.stderr
 
 
 def test_a_sender_that_stands_still_shows_in_the_program_alone():

@@ -40,7 +40,9 @@ pub use one_way::{OneWay, Stretch};
 pub use own_tap::{OwnTap, OwnTapped};
 pub use probing::Progress;
 pub use sighted::Sighted;
-pub use summary::{Added, Disorder, MissingStamps, Quantiles, RoundTrip, Summary, Variation};
+pub use summary::{
+    Added, Disorder, Ends, LeastOf, MissingStamps, Quantiles, RoundTrip, Summary, Variation,
+};
 pub use tapping::{CaptureEnd, Captured, Ended, KEPT_BYTES, Tapping};
 pub use target::{Family, Protocol, resolve};
 pub use tompion_stamp::Key;

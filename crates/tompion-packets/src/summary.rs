@@ -1,14 +1,16 @@
 //! What a table of probes says, as data and as text.
 
+mod ends;
 mod text;
 
+pub use ends::Ends;
 pub(crate) use text::{HEADS, row};
 
 use serde::Serialize;
 use tompion_path::Way;
 use tompion_path::stamps::{
     Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv, lateness,
-    layers, order, pdv, rest, round_trips, stays, vantages,
+    layers, least_of, order, pdv, rest, round_trips, stays, vantages,
 };
 
 use crate::account::{FarEnd, Measured};
@@ -51,6 +53,21 @@ pub struct RoundTrip {
     #[serde(flatten)]
     pub quantiles: Quantiles,
 }
+
+/// The least round trip of several probes in a row, as the program sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct LeastOf {
+    /// Of how many.
+    pub several: usize,
+    /// One sample a group.
+    #[serde(flatten)]
+    pub quantiles: Quantiles,
+}
+
+/// Of so many probes in a row the least is told, beside each by itself.
+const SEVERAL: [usize; 2] = [5, 20];
+/// Of fewer groups it is not.
+const FEWEST_GROUPS: u64 = 10;
 
 /// What a layer adds to the round trip.
 #[derive(Clone, Debug, Serialize)]
@@ -130,6 +147,8 @@ pub struct Summary {
     pub reordered: u64,
     /// By vantage point, from the program outwards.
     pub round_trips: Vec<RoundTrip>,
+    /// The least of several probes in a row by the program's stamps, where there are enough.
+    pub least_of: Vec<LeastOf>,
     /// What lies between them.
     pub added: Vec<Added>,
     /// How long the far end kept each probe, by its own stamps; none where it gave no two of them
@@ -140,6 +159,8 @@ pub struct Summary {
     pub followed_up: u64,
     /// The round trip at the outermost vantage point without that: the path.
     pub path: Option<Quantiles>,
+    /// Probes that one of the ends held up, and who makes the slowest slow; none without the kernel's stamps.
+    pub ends: Option<Ends>,
     /// Delay variation (RFC 5481) of the path; of round trips at the outermost vantage point where
     /// the far end gives no stay.
     pub variation: Vec<Variation>,
@@ -167,11 +188,16 @@ impl Summary {
         let loss = Loss::of(packets);
         let stays = stays(packets, StayBy::Best);
         let path = rest(packets, &stays);
+        let user = round_trips(packets, Vantage::User);
         let round_trips = vantages(packets).into_iter().filter_map(|v| {
             Some(RoundTrip {
                 vantage: name(v),
                 quantiles: Quantiles::of(&round_trips(packets, v))?,
             })
+        });
+        let least_of = SEVERAL.into_iter().filter_map(|several| {
+            let quantiles = Quantiles::of(&least_of(&user, several))?;
+            (quantiles.samples >= FEWEST_GROUPS).then_some(LeastOf { several, quantiles })
         });
         let added = layers(packets).into_iter().filter_map(|layer| {
             let of = |values: Option<Values>| values.as_ref().and_then(Quantiles::of);
@@ -194,10 +220,12 @@ impl Summary {
             duplicates: loss.duplicates,
             reordered: Reordering::of(packets).reordered.len() as u64,
             round_trips: round_trips.collect(),
+            least_of: least_of.collect(),
             added: added.collect(),
             far_stay: Quantiles::of(&stays.values),
             followed_up: followed_up(packets),
             path: Quantiles::of(&path),
+            ends: Ends::of(packets),
             variation: variation(packets, path),
             lateness: Quantiles::of(&lateness(packets)),
             missing: missing(packets),

@@ -9,6 +9,7 @@
 //!   packets carry.
 //! * [`clocks`]: the far end's clock against the own one, though nobody keeps them in step, and
 //!   delays each way.
+//! * [`trust`]: probes that one of the ends held up, and whether an end or the path makes round trips long.
 //! * [`model`]: a path as a function from arrivals to departures and losses, seeded, in
 //!   bounded memory ([`model::Path`]).
 //!
@@ -28,6 +29,7 @@
 pub mod clocks;
 pub mod model;
 pub mod stamps;
+pub mod trust;
 mod way;
 
 pub use way::Way;

@@ -1,7 +1,7 @@
 //! Packets from the thread that receives to the one that sends, in memory that is there before, so that
 //! neither allocates or waits for the other while a probe is under way.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use crate::stamps::Received;
 
@@ -62,10 +62,14 @@ impl Handing {
 }
 
 impl Taking {
-    /// Takes all that is there.
-    pub fn take(&self, mut each: impl FnMut(&[u8], &Received)) {
-        while let Ok(packet) = self.came.try_recv() {
-            self.enter(packet, &mut each);
+    /// Takes all that is there; false where the other end is gone, so that nothing more comes.
+    pub fn take(&self, mut each: impl FnMut(&[u8], &Received)) -> bool {
+        loop {
+            match self.came.try_recv() {
+                Ok(packet) => self.enter(packet, &mut each),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
         }
     }
 

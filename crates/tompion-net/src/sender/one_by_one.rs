@@ -10,7 +10,7 @@ use std::thread;
 
 use tompion_time::sleep::{Host, Sleeper};
 
-use super::handing::{Handing, IsOver, Taking, pair};
+use super::handing::{Handing, Taking, pair};
 use super::short_slice::ShortSlice;
 use super::{HEAD_START_NS, Plan, Sent, Sink, Source, Tally, guard_ns, ns};
 use crate::batch::{ErrorBatch, ReceiveBatch};
@@ -22,6 +22,7 @@ use crate::wait::{Arrivals, Bell, Stop, wait_with_errors};
 
 /// Packets and entries of the error queue that are read by one call.
 const AT_ONCE: usize = 16;
+
 /// Sends probes one after the other and waits for each reply, until the next probe is due at
 /// most. Replies that come later are taken when they come. Another thread receives; `ends` stays on the
 /// calling one. Both threads ask for the shortest time slice that there is.
@@ -55,9 +56,12 @@ pub fn one_by_one<E: Source + Sink, H: Host>(
             .name("receiving".to_owned())
             .spawn_scoped(scope, move || {
                 let done = receiver.run();
-                // Where it failed nothing more comes, and nobody is to wait for it.
-                receiver.bell.ring();
-                done.map(|()| (receiver.received, receiver.unstamped))
+                let told = (receiver.received, receiver.unstamped);
+                let bell = receiver.bell;
+                // Where it failed nothing more comes: the other thread finds its end gone.
+                drop(receiver);
+                bell.ring();
+                done.map(|()| told)
             })
             .map_err(NetError::io("start a thread"))?;
         // Also where `ends` panics: the scope waits for the thread.
@@ -71,6 +75,7 @@ pub fn one_by_one<E: Source + Sink, H: Host>(
             errors: ErrorBatch::new(AT_ONCE),
             tally: Tally::default(),
             awaited: None,
+            is_deaf: false,
         };
         let sent = sender.send_all(plan, sleeper, &mut packet);
         drop(ending);
@@ -116,22 +121,23 @@ impl Receiver<'_> {
     fn run(&mut self) -> Result<(), NetError> {
         let _slice = ShortSlice::ask();
         loop {
+            // What came before the end is taken, too.
             let is_over = self.over.is_set();
-            if self.take_all()? == Err(IsOver) || is_over {
+            if !self.hand_on_all()? || is_over {
                 return Ok(());
             }
             self.arrivals.wait()?;
         }
     }
 
-    /// Hands on all that is there.
-    fn take_all(&mut self) -> Result<Result<(), IsOver>, NetError> {
+    /// Hands on all that is there; false where nobody takes it any longer.
+    fn hand_on_all(&mut self) -> Result<bool, NetError> {
         while self.socket.receive(&mut self.packets)? > 0 {
             self.received += self.packets.len() as u64;
             for (packet, received) in self.packets.iter() {
                 self.unstamped += u64::from(received.stamps.software_ns.is_none());
-                if self.handing.hand(packet, &received) == Err(IsOver) {
-                    return Ok(Err(IsOver));
+                if self.handing.hand(packet, &received).is_err() {
+                    return Ok(false);
                 }
             }
             self.bell.ring();
@@ -139,7 +145,7 @@ impl Receiver<'_> {
                 break;
             }
         }
-        Ok(Ok(()))
+        Ok(true)
     }
 }
 
@@ -153,6 +159,8 @@ struct Sender<'a, E> {
     tally: Tally,
     /// The probe whose answer is waited for.
     awaited: Option<u64>,
+    /// The thread that receives is gone: it failed.
+    is_deaf: bool,
 }
 
 impl<E: Source + Sink> Sender<'_, E> {
@@ -173,7 +181,7 @@ impl<E: Source + Sink> Sender<'_, E> {
             if monotonic_ns() < due.at_ns.saturating_sub(reserve.midpoint(guard)) {
                 self.ends.quiet(due.at_ns.saturating_sub(guard));
             }
-            if self.stop.is_set() {
+            if self.is_over() {
                 self.tally.is_stopped = true;
                 break;
             }
@@ -195,7 +203,7 @@ impl<E: Source + Sink> Sender<'_, E> {
                 self.take()?;
             }
             self.take_until(due.at_ns.saturating_sub(guard), false)?;
-            if self.stop.is_set() {
+            if self.is_over() {
                 // It did not become due.
                 self.tally.is_stopped = true;
                 break;
@@ -207,12 +215,16 @@ impl<E: Source + Sink> Sender<'_, E> {
         self.take()?;
         while self.tally.answered < self.tally.sent || self.socket.waiting() > 0 {
             let left = end.saturating_sub(monotonic_ns());
-            if left == 0 || self.stop.is_set() {
+            if left == 0 || self.is_over() {
                 break;
             }
             self.wait_and_take(left)?;
         }
         Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.is_set() || self.is_deaf
     }
 
     fn send(&mut self, due: Due, packet: &mut [u8]) -> Result<(), NetError> {
@@ -263,7 +275,7 @@ impl<E: Source + Sink> Sender<'_, E> {
     /// Takes what comes until a moment, or until the answer that is waited for and all stamps of
     /// the last probe are there, where `only_awaited`.
     fn take_until(&mut self, until_ns: u64, only_awaited: bool) -> Result<(), NetError> {
-        while !self.stop.is_set() {
+        while !self.is_over() {
             let left = until_ns.saturating_sub(monotonic_ns());
             let has_all = self.awaited.is_none() && !self.socket.is_last_waiting();
             if left == 0 || (only_awaited && has_all) {
@@ -287,7 +299,7 @@ impl<E: Source + Sink> Sender<'_, E> {
     fn take(&mut self) -> Result<(), NetError> {
         self.take_errors()?;
         let mut enter = entering(self.ends, &mut self.tally, &mut self.awaited);
-        self.taking.take(&mut enter);
+        self.is_deaf = !self.taking.take(&mut enter);
         Ok(())
     }
 

@@ -185,9 +185,9 @@ impl Thread {
                 self.done.push(turn(from_ns, at_ns, Want::Queued, by));
             }
             // Which of them it waited for is told by when it was due.
-            None => self.done.extend(
-                before.map(|l| turn(l.at_ns, l.at_ns, Want::Behind, Some(l.task))),
-            ),
+            None => self
+                .done
+                .extend(before.map(|l| turn(l.at_ns, l.at_ns, Want::Behind, Some(l.task)))),
         }
     }
 

@@ -31,6 +31,10 @@ impl Summary {
         for seen in &self.round_trips {
             out.push_str(&row(&format!("  {}", seen.vantage), &seen.quantiles));
         }
+        for least in &self.least_of {
+            let name = format!("  least of {} by user", least.several);
+            out.push_str(&row(&name, &least.quantiles));
+        }
         if !self.added.is_empty() {
             out.push_str("What lies between\n");
         }
@@ -59,6 +63,9 @@ impl Summary {
             let name = format!("Path beyond {}", outer.vantage);
             out.push_str(&row(&name, path));
         }
+        if let Some(clean) = self.ends.as_ref().and_then(|ends| ends.clean_path) {
+            out.push_str(&row("Path of clean probes", &clean));
+        }
         for variation in &self.variation {
             let of = match variation.is_of_path {
                 true => "of the path",
@@ -80,6 +87,9 @@ impl Summary {
             self.sent, self.answered, self.lost, self.longest_loss, self.duplicates, self.reordered
         );
         self.notes(&mut out);
+        if let Some(ends) = &self.ends {
+            ends.text(&mut out);
+        }
         out
     }
 

@@ -19,6 +19,8 @@ Examples:
   tompion ping 192.0.2.7 --hardware-stamps eth0
   tompion ping 192.0.2.7 --tap
   tompion ping 192.0.2.7 --one-way --count 200
+  tompion ping 192.0.2.7 --clean 200
+  tompion ping 192.0.2.7 192.0.2.8 192.0.2.9    (one of them, or me?)
 
 Sends STAMP test packets (RFC 8762), which `tompion reflect`, routers and other
 TWAMP-Light reflectors answer; with --icmp any host does. Each packet is stamped
@@ -30,8 +32,9 @@ Exit status:
   1    error, for example no reply
   130  interrupted; what was measured is shown")]
 pub struct PingOptions {
-    /// Name or address of the other machine
-    pub host: String,
+    /// Names or addresses of other machines
+    #[arg(required = true, value_name = "HOST")]
+    pub hosts: Vec<String>,
 
     /// Send ICMP echo requests, which need no far end
     #[arg(long, conflicts_with_all = ["port", "key", "format"])]
@@ -49,9 +52,14 @@ pub struct PingOptions {
     #[arg(short = '6', long)]
     pub ipv6: bool,
 
-    /// Number of probes
-    #[arg(short, long, value_name = "N", default_value = "20", value_parser = values::probes)]
-    pub count: u64,
+    /// Number of probes [default: 20]
+    #[arg(short, long, value_name = "N", value_parser = values::probes)]
+    pub count: Option<u64>,
+
+    /// Go on until so many probes were held up at neither end, or --count were sent
+    /// [default: ten times as many]
+    #[arg(long, value_name = "N", value_parser = values::probes, conflicts_with_all = ["user_stamps", "preset"])]
+    pub clean: Option<u64>,
 
     /// Time between two probes
     #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = values::duration)]

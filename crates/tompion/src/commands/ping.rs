@@ -1,5 +1,8 @@
 //! `tompion ping`: round trips split by vantage point.
 
+mod clean;
+mod several;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -11,18 +14,22 @@ use tompion_model::format_ns;
 use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
 use tompion_packets::{
-    Family, Measured, OneWay, OwnTap, OwnTapped, PacketError, Progress, Protocol, Settings,
-    Summary, measure, resolve,
+    Family, MOST_PROBES, Measured, OneWay, OwnTap, OwnTapped, PacketError, Progress, Protocol,
+    Settings, Summary, measure, resolve,
 };
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
 
+use self::clean::Clean;
 use crate::cli::{PingOptions, PingPreset, StampFormat};
 use crate::{exit, output, stop};
 
 /// Carries out the command.
 pub fn ping(options: &PingOptions) -> exit::Result {
-    let settings = settings(options)?;
+    let [host] = &options.hosts[..] else {
+        return several::several(options);
+    };
+    let settings = settings(options, host)?;
     // Until it ends, however that comes about; a process that is killed leaves the device stamping.
     let device = options.hardware_stamps.as_deref();
     let _stamping = device.map(HardwareStamps::begin).transpose()?;
@@ -36,9 +43,17 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         .as_deref()
         .map(|device| open_tap(device, &settings));
     let tap = tap.transpose()?;
+    let mut clean = options.clean.map(Clean::wanted);
+    let enough = stopped.clone();
     let (mut measured, marks) = measure(&settings, &stopped, &mut |progress| {
         if is_shown {
             shown.rows(progress);
+        }
+        if clean
+            .as_mut()
+            .is_some_and(|clean| clean.is_enough(progress.packets))
+        {
+            enough.set();
         }
     })?;
     if is_shown {
@@ -54,7 +69,14 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let tapped = tapped.transpose()?;
     let one_way = options.one_way.then(|| OneWay::of(&measured.packets));
     let of_both = one_way.as_ref().and_then(|found| found.as_ref().ok());
-    tell(options, &settings, &measured, tapped.as_ref(), of_both)?;
+    tell(
+        options,
+        host,
+        &settings,
+        &measured,
+        tapped.as_ref(),
+        of_both,
+    )?;
     if let Some(Err(why)) = one_way {
         return Err(why).context("delays one way are not known");
     }
@@ -65,7 +87,30 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         return Ok(exit::INTERRUPTED);
     }
     held?;
+    clean.map_or(Ok(()), |clean| clean.require(&measured.packets))?;
     Ok(0)
+}
+
+/// Probes where nobody says how many.
+const COUNT: u64 = 20;
+
+/// How many probes are sent at most.
+fn count(options: &PingOptions) -> anyhow::Result<u64> {
+    let Some(clean) = options.clean else {
+        return Ok(options.count.unwrap_or(COUNT));
+    };
+    let count = options
+        .count
+        .unwrap_or_else(|| clean.saturating_mul(clean::TIMES).min(MOST_PROBES));
+    anyhow::ensure!(
+        clean <= count,
+        "--clean {clean}: --count {count} are fewer; take a --count of some more than {clean}"
+    );
+    anyhow::ensure!(
+        options.interval >= Duration::from_millis(1),
+        "--clean {clean}: takes an --interval of at least 1ms, since nobody looks at what came before it is over at shorter ones"
+    );
+    Ok(count)
 }
 
 /// What the tap is called in tables.
@@ -92,13 +137,13 @@ fn require_tap(tapped: OwnTapped) -> anyhow::Result<()> {
 }
 
 /// The settings of the measurement.
-fn settings(options: &PingOptions) -> anyhow::Result<Settings> {
+fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
     let family = match (options.ipv4, options.ipv6) {
         (true, _) => Some(Family::V4),
         (_, true) => Some(Family::V6),
         _ => None,
     };
-    let address = resolve(&options.host, family)?;
+    let address = resolve(host, family)?;
     let (protocol, port) = match options.icmp {
         true => (Protocol::Icmp, 0),
         false => (Protocol::Stamp, options.port),
@@ -108,7 +153,7 @@ fn settings(options: &PingOptions) -> anyhow::Result<Settings> {
     let (count, interval, size) = match options.preset {
         // Section 3.1 of the paper.
         Some(PingPreset::Whiteaker) => (200, Duration::from_millis(250), Some(100)),
-        None => (options.count, options.interval, options.size),
+        None => (count(options)?, options.interval, options.size),
     };
     let from_clock = || {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -258,19 +303,17 @@ impl<'a> TapTold<'a> {
     }
 }
 
-fn tell(
-    options: &PingOptions,
+/// All that is known of one target.
+fn told<'a>(
+    host: &'a str,
     settings: &Settings,
     measured: &Measured,
-    tapped: Option<&OwnTapped>,
-    one_way: Option<&OneWay>,
-) -> anyhow::Result<()> {
-    if options.output.quiet {
-        return Ok(());
-    }
+    tapped: Option<&'a OwnTapped>,
+    one_way: Option<&'a OneWay>,
+) -> Told<'a> {
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let told = Told {
-        host: &options.host,
+    Told {
+        host,
         to: settings.to,
         protocol: match settings.protocol {
             Protocol::Stamp => "stamp",
@@ -291,7 +334,21 @@ fn tell(
         tap: tapped.map(TapTold::of),
         one_way,
         summary: Summary::of(measured),
-    };
+    }
+}
+
+fn tell(
+    options: &PingOptions,
+    host: &str,
+    settings: &Settings,
+    measured: &Measured,
+    tapped: Option<&OwnTapped>,
+    one_way: Option<&OneWay>,
+) -> anyhow::Result<()> {
+    if options.output.quiet {
+        return Ok(());
+    }
+    let told = told(host, settings, measured, tapped, one_way);
     if options.output.json {
         return output::print_json(&told);
     }

@@ -50,9 +50,11 @@ fn everything_arrives_as_it_was_and_in_its_order() {
 fn a_packet_beyond_its_room_is_cut_off_and_its_length_told() {
     let (handing, taking) = pair(4);
     handing.hand(&[9; 20], &received(1)).expect("room");
-    taking.take(|bytes, told| {
-        assert_eq!((bytes, told.length), (&[9; 4][..], 20));
-    });
+    let mut told = None;
+    assert!(taking.take(|bytes, of| told = Some((bytes.to_vec(), of.length))));
+    assert_eq!(told, Some((vec![9; 4], 20)));
+    drop(handing);
+    assert!(!taking.take(|_, _| {}), "the other end is gone");
 }
 
 #[test]

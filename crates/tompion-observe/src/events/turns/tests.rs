@@ -92,11 +92,7 @@ fn of_those_before_who_waited_since_nobody_knows_when_each_has_its_moment() {
     let first = behind(300, "[6]");
     assert_eq!(
         of_the_second(&hog_first),
-        [
-            first.clone(),
-            behind(1010, "[7]"),
-            behind(1000, "hog[5]"),
-        ]
+        [first.clone(), behind(1010, "[7]"), behind(1000, "hog[5]"),]
     );
     // Its own turn before is none of another, and what a gap may have changed is not known.
     assert_eq!(

@@ -1,0 +1,255 @@
+//! Which probes were held up at one of the two ends, by their stamps alone, and whether that or the path makes round
+//! trips long.
+//!
+//! A probe spends time at this end from the program to the kernel's transmit stamp and from the kernel's receive stamp
+//! to the program, and at the far end between its receive and its transmit stamp; what is left of its round trip is the
+//! path. Waiting for the reply is no part of this end's time. Whiteaker, Schneider and Teixeira (ACM SIGCOMM CCR 41(1),
+//! 2011) propose to leave out the samples that the host spoils; they watched what else used the host. Stamps show that
+//! a probe was held up, not by whom.
+
+mod shared;
+
+use crate::stamps::{Packets, Stamp, StayBy, Stays, Values, Vantage, between, round_trips, stays};
+
+pub use shared::Shared;
+
+/// By how much longer than usual a stretch has to be for its probe to count as held up there, in nanoseconds.
+pub const HELD_UP_NS: i64 = 60_000;
+/// The usual length of a stretch is this quantile: it stands while fewer than three in four are held up.
+const USUAL: f64 = 0.25;
+/// Of fewer probes nothing is said.
+pub const FEWEST: usize = 30;
+/// The slowest round trips that are held against the median: this share of them, and at least so many.
+const SLOWEST: f64 = 0.01;
+const FEWEST_SLOWEST: usize = 5;
+/// Where these exceed the median by less there is nothing to explain, in nanoseconds.
+const WORTH_EXPLAINING_NS: f64 = 100_000.0;
+/// Who has this share of what they exceed it by is to blame.
+const BLAMED: f64 = 0.6;
+
+/// Who has the time by which the slowest round trips exceed the median.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// This machine: its program, kernel or queue.
+    Here,
+    /// The far end.
+    FarEnd,
+    /// The path between them.
+    Path,
+    /// The path or the far end, which does not say how long it kept probes.
+    Beyond,
+}
+
+impl Whose {
+    /// As machines read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Here => "here",
+            Self::FarEnd => "far-end",
+            Self::Path => "path",
+            Self::Beyond => "beyond-here",
+        }
+    }
+}
+
+/// Why nobody is blamed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Undecided {
+    /// There are so many probes with all stamps, fewer than [`FEWEST`].
+    TooFew(usize),
+    /// The slowest exceed the median by so little, in nanoseconds.
+    NothingToExplain(f64),
+    /// Nobody has most of it: the largest share.
+    Several(f64),
+}
+
+/// What a table of probes says of its two ends.
+#[derive(Clone, Debug)]
+pub struct Trust {
+    /// Probes with the stamps that it takes.
+    pub judged: usize,
+    /// Those that nothing held up.
+    pub clean: usize,
+    /// Held up here before the queueing discipline had them; before it and in it where it has no stamp.
+    pub sending: usize,
+    /// Held up here in the queue of the own device.
+    pub queued: usize,
+    /// Held up here after the kernel received the reply.
+    pub receiving: usize,
+    /// Held up at the far end; none where it does not say.
+    pub far_end: Option<usize>,
+    /// The path of clean probes by the kernel's stamps, in nanoseconds; of all others missing. It has the far end's time
+    /// in it where that is not known.
+    pub path: Values,
+    /// Who makes the slowest round trips slow, and which share of that is theirs.
+    pub blame: Result<(Whose, f64), Undecided>,
+}
+
+impl Trust {
+    /// Of a table; nothing where no probe has the kernel's stamps both ways.
+    pub fn of(packets: &Packets) -> Option<Self> {
+        let stretches = Stretches::of(packets);
+        let user = round_trips(packets, Vantage::User);
+        let kernel = round_trips(packets, Vantage::Kernel);
+        let is_judged = |row: &usize| {
+            let trips = user.get(*row).zip(kernel.get(*row));
+            trips.is_some() && stretches.knows(*row)
+        };
+        let rows: Vec<usize> = (0..packets.len()).filter(is_judged).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let held_up = |stretch: &Option<Stretch>, row: usize| {
+            stretch.as_ref().is_some_and(|s| s.is_long(row))
+        };
+        let count =
+            |stretch: &Option<Stretch>| rows.iter().filter(|row| held_up(stretch, **row)).count();
+        let all = [
+            &stretches.sending,
+            &stretches.queued,
+            &stretches.receiving,
+            &stretches.far_end,
+        ];
+        let is_clean = |row: &usize| !all.iter().any(|stretch| held_up(stretch, *row));
+        let clean: Vec<usize> = rows.iter().copied().filter(is_clean).collect();
+        let beyond = match &stretches.far_end {
+            Some(far_end) => kernel.minus(&far_end.values),
+            None => kernel.clone(),
+        };
+        let mut left = clean.iter().peekable();
+        let path = (0..packets.len()).map(|row| beyond.get(left.next_if_eq(&&row).copied()?));
+        Some(Self {
+            judged: rows.len(),
+            clean: clean.len(),
+            sending: count(&stretches.sending),
+            queued: count(&stretches.queued),
+            receiving: count(&stretches.receiving),
+            far_end: stretches
+                .far_end
+                .is_some()
+                .then(|| count(&stretches.far_end)),
+            path: path.collect(),
+            blame: blame(&rows, &user, &kernel, stretches.far_end.as_ref(), &beyond),
+        })
+    }
+
+    /// Whether the path of clean probes stands for all: there are enough of them, and no fewer than half.
+    pub fn is_path_known(&self) -> bool {
+        self.clean >= FEWEST && 2 * self.clean >= self.judged
+    }
+}
+
+/// A part of each probe's way that lies at one of the ends.
+struct Stretch {
+    values: Values,
+    usual: i64,
+}
+
+impl Stretch {
+    /// Nothing where no probe has it.
+    fn of(values: Values) -> Option<Self> {
+        let usual = values.distribution().quantile(USUAL)? as i64;
+        Some(Self { values, usual })
+    }
+
+    fn is_long(&self, row: usize) -> bool {
+        self.values
+            .get(row)
+            .is_some_and(|ns| ns.saturating_sub(self.usual) > HELD_UP_NS)
+    }
+}
+
+struct Stretches {
+    sending: Option<Stretch>,
+    queued: Option<Stretch>,
+    receiving: Option<Stretch>,
+    far_end: Option<Stretch>,
+}
+
+impl Stretches {
+    fn of(packets: &Packets) -> Self {
+        let has_queue = packets.has_any(Stamp::Scheduled);
+        let sending = match has_queue {
+            true => between(packets, Stamp::UserSent, Stamp::Scheduled),
+            false => between(packets, Stamp::UserSent, Stamp::Sent),
+        };
+        let queued = between(packets, Stamp::Scheduled, Stamp::Sent);
+        let receiving = between(packets, Stamp::Received, Stamp::UserReceived);
+        let Stays { values, .. } = stays(packets, StayBy::Best);
+        Self {
+            sending: Stretch::of(sending),
+            queued: has_queue.then(|| Stretch::of(queued)).flatten(),
+            receiving: Stretch::of(receiving),
+            far_end: Stretch::of(values),
+        }
+    }
+
+    /// Whether a probe has all of them that there are.
+    fn knows(&self, row: usize) -> bool {
+        let has = |stretch: &Option<Stretch>| {
+            stretch.as_ref().is_none_or(|s| s.values.get(row).is_some())
+        };
+        let both_ways = self.sending.is_some() && self.receiving.is_some();
+        both_ways
+            && has(&self.sending)
+            && has(&self.queued)
+            && has(&self.receiving)
+            && has(&self.far_end)
+    }
+}
+
+/// Who has most of what the slowest of these rows exceed the median by: of all of them, and of every other one of them
+/// alone, so that one probe alone blames nobody.
+fn blame(
+    rows: &[usize],
+    user: &Values,
+    kernel: &Values,
+    far_end: Option<&Stretch>,
+    beyond: &Values,
+) -> Result<(Whose, f64), Undecided> {
+    if rows.len() < FEWEST {
+        return Err(Undecided::TooFew(rows.len()));
+    }
+    let mut slowest = rows.to_vec();
+    slowest.sort_by_key(|row| std::cmp::Reverse(user.get(*row)));
+    slowest.truncate(FEWEST_SLOWEST.max((SLOWEST * rows.len() as f64).ceil() as usize));
+    let excess = |values: &Values, of: &[usize]| {
+        let usual: Values = rows.iter().map(|row| values.get(*row)).collect();
+        let usual = usual.distribution().quantile(0.5).unwrap_or(0.0);
+        let beyond = of
+            .iter()
+            .filter_map(|row| Some(values.get(*row)? as f64 - usual));
+        beyond.sum::<f64>() / of.len() as f64
+    };
+    let whole = excess(user, &slowest);
+    if whole < WORTH_EXPLAINING_NS {
+        return Err(Undecided::NothingToExplain(whole));
+    }
+    let here = user.minus(kernel);
+    let mut parts = vec![(Whose::Here, &here)];
+    match far_end {
+        Some(far_end) => parts.extend([(Whose::FarEnd, &far_end.values), (Whose::Path, beyond)]),
+        None => parts.push((Whose::Beyond, beyond)),
+    }
+    let most = |of: &[usize]| {
+        let share = |(whose, values): &(Whose, &Values)| (*whose, excess(values, of).max(0.0));
+        let each: Vec<(Whose, f64)> = parts.iter().map(share).collect();
+        let all: f64 = each.iter().map(|(_, ns)| ns).sum();
+        let most = each.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        most.map_or((Whose::Here, 0.0), |(whose, ns)| (whose, ns / all.max(1.0)))
+    };
+    let every_other =
+        |from| -> Vec<usize> { slowest.iter().copied().skip(from).step_by(2).collect() };
+    let (whose, share) = most(&slowest);
+    let halves = [most(&every_other(0)), most(&every_other(1))];
+    let agrees = halves
+        .iter()
+        .all(|(other, share)| *other == whose && *share >= BLAMED);
+    match share >= BLAMED && agrees {
+        true => Ok((whose, share)),
+        false => Err(Undecided::Several(share)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
