@@ -134,6 +134,16 @@ def test_nothing_that_is_shown_controls_a_terminal(run):
     assert "\x1b" not in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_the_name_of_a_run_controls_no_terminal(run):
+    """Who sends an archive gives its directory a name, too."""
+    named = run.rename(run.parent / f"run{ESCAPES}\n\u202eq")
+    plots = run.parent / f"plots{ESCAPES}"
+    for words in ([named], [named, "--format", "svg", "--out", plots], [named, "--format", "run", "--out", f"{named}-2"]):
+        shown = tompion("report", *words, check=0).stdout
+        assert "]0;mine" in shown, shown
+        assert not set(shown) & {"\x1b", "\x07", "\u202e"}, shown
+
+
 def test_what_nobody_measures_is_compared_and_shown(run, tmp_path):
     """Shares of nothing are no figures, and the end of time is a time."""
 

@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,32 @@ def test_a_run_whose_directory_is_swapped_is_whole_where_it_was_moved(
         for name in ("run", "away"):
             left = place / name
             left.unlink() if left.is_symlink() else subprocess.run(["rm", "-rf", left], check=True)
+
+
+def test_the_page_of_a_joined_run_is_written_into_no_other(tmp_path):
+    """A run of root's is put in the place of the one that is being joined."""
+    packets = ("packet-delay", "--to", "127.0.0.1", "--icmp", "--probes", 40, "--intervals", "10ms", "--loads", "idle")
+    tap = subprocess.Popen([TOMPION, "tap", "--device", "lo", "--icmp", "--quiet", "--write", tmp_path / "tap.pcapng"])
+    try:
+        time.sleep(0.5)
+        tompion("measure", *packets, "--blocks", 1, "--out", tmp_path / "packets", "--quiet", check=0)
+    finally:
+        tap.send_signal(signal.SIGINT)
+        tap.wait(timeout=20)
+    with place_for_all() as here:
+        place, victim, _ = planted_in(here)
+        subprocess.run(["rm", "-rf", victim], check=True)
+        subprocess.run(["cp", "-r", tmp_path / "packets", victim], check=True)
+        (victim / "report.html").write_text("mine")
+        for _ in range(3):
+            with swapping(place, [victim]):
+                done = tompion("join", tmp_path / "packets", "--tap", f"lo={tmp_path}/tap.pcapng", "--out", place / "run")
+            assert (victim / "report.html").read_text() == "mine"
+            assert done.returncode == 0, done.stderr
+            assert (run_of(place) / "report.html").read_text().rstrip().endswith("</html>")
+            for name in ("run", "away"):
+                left = place / name
+                left.unlink() if left.is_symlink() else subprocess.run(["rm", "-rf", left], check=True)
 
 
 def test_a_lab_whose_directory_is_swapped_has_its_files_where_nobody_else_comes(places, tmp_path):

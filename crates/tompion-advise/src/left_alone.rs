@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use tompion_model::printable;
 
 use crate::files;
 
@@ -20,8 +21,10 @@ pub struct LeftAlone {
 
 impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, found, old) = (self.path.display(), &self.found, &self.old);
-        match files::same(found, old) {
+        // The one is of a record, the other of whoever changed it.
+        let (found, old) = (printable(&self.found), printable(&self.old));
+        let path = self.path.display();
+        match files::same(&found, &old) {
             true => write!(
                 f,
                 "{path}: someone else has set it back to `{old}` meanwhile"

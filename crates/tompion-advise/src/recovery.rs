@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use tompion_host::Root;
+use tompion_model::printable;
 
 use crate::journal::{self, Journal, JournalError, Record};
 use crate::{Change, LeftAlone, files, knobs, undo_step};
@@ -131,8 +132,17 @@ pub(crate) fn undo(
         if files::same(&found, &old) {
             restored.unchanged.push(path);
         } else if undo_step::is_ours(change, &found) {
-            match files::write(root, &path, &old) {
-                Ok(()) => restored.put_back.push(PutBack { path, value: old }),
+            let written = files::write(root, &path, &old);
+            match written.and_then(|()| files::read(root, &path)) {
+                Ok(now) if files::same(&now, &old) => {
+                    restored.put_back.push(PutBack { path, value: old });
+                }
+                // Some take any value without a word, and do as they will.
+                Ok(now) => {
+                    let (path, now, old) = (path.display(), printable(&now), printable(&old));
+                    let why = format!("{path}: the kernel did not take `{old}`, it says `{now}`");
+                    restored.failed.push(why);
+                }
                 Err(e) => restored.failed.push(files::why(&path, &e)),
             }
         } else {
@@ -221,6 +231,23 @@ mod tests {
         assert_eq!(restored.failed.len(), 1, "{restored:?}");
         assert_eq!(root.text(A).as_deref(), Some("old"), "the rest is back");
         assert!(Leftover::find(&root).unwrap().is_some());
+    }
+
+    /// The name of a thread, which keeps fifteen bytes of any other and says nothing.
+    #[test]
+    fn a_value_that_is_not_taken_is_not_told_to_be_back() {
+        let (_tree, root) = tree(&[]);
+        let path = root.path(A);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/proc/thread-self/comm", &path).unwrap();
+        fs::write(&path, "new").unwrap();
+        let journal = killed(&root, &[Change::new(A, "longer than fifteen", "new")]);
+        let leftover = Leftover::find(&root).unwrap().unwrap();
+        let restored = leftover.restore(&root, &journal).unwrap();
+        assert_eq!(restored.put_back, []);
+        let why = &restored.failed[0];
+        assert!(why.contains("did not take `longer than fifteen`"), "{why}");
+        assert!(Leftover::find(&root).unwrap().is_some(), "the record stays");
     }
 
     #[test]

@@ -118,14 +118,19 @@ pub fn say(words: &str) {
 }
 
 fn say_to(fd: i32, words: &str) {
-    let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
-    let line = format!(
-        "tompion: {}[{}]: {words}\n",
-        name.trim_end(),
-        std::process::id()
-    );
+    let name = std::fs::read("/proc/self/comm").unwrap_or_default();
+    let name = name.strip_suffix(b"\n").unwrap_or(&name);
+    let line = line(&String::from_utf8_lossy(name), std::process::id(), words);
     // SAFETY: the line's own bytes.
     unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
+}
+
+/// A line of which no part acts on a terminal: whoever runs a program calls it as he likes.
+fn line(name: &str, pid: u32, words: &str) -> String {
+    let line = format!("tompion: {name}[{pid}]: {words}");
+    let is_printable = |c: char| "'\"\\".contains(c) || c.escape_debug().len() == 1;
+    let shown = line.chars().map(|c| if is_printable(c) { c } else { ' ' });
+    shown.chain(['\n']).collect()
 }
 
 /// Device and inode of an open file.
@@ -134,4 +139,18 @@ fn identity(fd: i32) -> Option<(u64, u64)> {
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: valid to write to; a closed descriptor is an error.
     (unsafe { libc::fstat(fd, &mut stat) } == 0).then_some((stat.st_dev as _, stat.st_ino as _))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_acts_on_a_terminal_or_breaks_the_line() {
+        let name = "a\u{1b}]0;X\u{7}\n\u{9b}2J\u{202e}";
+        assert_eq!(
+            line(name, 7, "it's \"µs\""),
+            "tompion: a ]0;X   2J [7]: it's \"µs\"\n"
+        );
+    }
 }

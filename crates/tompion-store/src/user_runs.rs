@@ -62,11 +62,26 @@ impl UserRuns {
     /// # Errors
     /// [`Error::NotOwn`], and whatever the system refuses.
     pub fn make(&self) -> Result<()> {
+        self.require_own_so_far()?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         let made = builder.create(&self.path);
         made.map_err(Error::io(&self.path, "creating"))?;
         self.require_own(&Directory::open(&self.path)?)
+    }
+
+    /// The same of what is there of its path, before anything is made through it.
+    fn require_own_so_far(&self) -> Result<()> {
+        let is_there = |path: &&Path| fs::symlink_metadata(path).is_ok();
+        let there = self.path.ancestors().find(is_there);
+        match there.map(tompion_host::others_on_the_way) {
+            // Where it leads nowhere, making it says so.
+            None | Some(Ok(None) | Err(_)) => Ok(()),
+            Some(Ok(Some(why))) => Err(Error::NotOwn {
+                path: self.path.clone(),
+                why,
+            }),
+        }
     }
 
     /// Refuses a directory of another user, and for root one where somebody else can have its path lead elsewhere: what is
@@ -346,6 +361,19 @@ mod tests {
         lchown(&link, Some(65_534), None).unwrap();
         assert!(refused(&UserRuns::at(link)));
         assert!(run.exists());
+        // Nothing is made through one, or in a directory of another user's, before it is refused.
+        let (target, theirs) = (place.path().join("target"), place.path().join("theirs"));
+        let link = theirs.join("state");
+        fs::create_dir(&target).unwrap();
+        fs::create_dir(&theirs).unwrap();
+        symlink(&target, &link).unwrap();
+        for path in [&theirs, &link] {
+            lchown(path, Some(65_534), None).unwrap();
+            let runs = UserRuns::at(path.join("tompion/runs"));
+            assert!(matches!(runs.make(), Err(Error::NotOwn { .. })));
+        }
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 1);
     }
 
     #[test]

@@ -146,12 +146,12 @@ impl RunWriter {
     ///
     /// # Errors
     /// Damage of `run`, and as [`RunWriter::create`]; what is written by then stays.
-    pub fn copy(run: &Run, directory: &Path) -> Result<()> {
+    pub fn copy(run: &Run, directory: &Path) -> Result<Directory> {
         Self::copy_changed(run, directory, |_, data| Ok(data), |_| Ok(Vec::new()))
     }
 
     /// The same of a run whose tables are changed, by `change`, and that has further trials
-    /// behind its own: `further` makes them of each trial.
+    /// behind its own: `further` makes them of each trial. Gives the new directory, by whatever name it goes by now.
     ///
     /// # Errors
     /// As [`RunWriter::copy`] and [`RunWriter::save`], and those of `change` and `further`; what is
@@ -161,7 +161,7 @@ impl RunWriter {
         directory: &Path,
         mut change: impl FnMut(&Trial, TrialData) -> std::result::Result<TrialData, E>,
         mut further: impl FnMut(&Trial) -> std::result::Result<Vec<(TrialDraft, TrialData)>, E>,
-    ) -> std::result::Result<(), E> {
+    ) -> std::result::Result<Directory, E> {
         let record = run.record();
         let mut writer = Self::create(directory, record.header.clone())?;
         for trial in &record.trials {
@@ -182,7 +182,8 @@ impl RunWriter {
         to.platforms.clone_from(&record.platforms);
         writer.finish(record.status)?;
         writer.record.finished_at.clone_from(&record.finished_at);
-        Ok(writer.checkpoint()?)
+        writer.checkpoint()?;
+        Ok(writer.directory.clone())
     }
 
     fn of(directory: &Directory, record: RunRecord, turn: Option<Turn>) -> Self {

@@ -1,9 +1,11 @@
 //! Standard output: all of it or an error.
 
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
+use tompion_model::printable;
 
 /// What goes to standard output.
 #[derive(Args, Clone, Copy, Debug)]
@@ -25,6 +27,11 @@ pub fn print(text: &str) -> anyhow::Result<()> {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result.context("standard output"),
     }
+}
+
+/// A path as it is shown: who sends a directory gives it its name.
+pub fn place(path: &Path) -> String {
+    printable(&path.display().to_string()).into_owned()
 }
 
 /// Prints `value` as JSON.

@@ -30,7 +30,7 @@ impl Key {
     /// Reads it: [`read_key`].
     ///
     /// # Errors
-    /// In one line: no such file, one that others may read, a short or a very long one.
+    /// In one line: no such file, one that others may read or that is another user's, a short or a very long one.
     pub fn read(path: &Path) -> Result<Self, Unavailable> {
         read_key(path).map(Self)
     }
@@ -55,7 +55,7 @@ impl Key {
 /// Reads a key that two ends have, without blanks and line ends around it.
 ///
 /// # Errors
-/// In one line: no such file, one that others may read, a short or a very long one.
+/// In one line: no such file, one that others may read or that is another user's, a short or a very long one.
 pub fn read_key(path: &Path) -> Result<Vec<u8>, Unavailable> {
     let at = || format!("the key {}", path.display());
     // A pipe would keep us waiting for its writer.
@@ -67,6 +67,15 @@ pub fn read_key(path: &Path) -> Result<Vec<u8>, Unavailable> {
     let found = file.metadata().map_err(Unavailable::refused(at()))?;
     if !found.is_file() {
         return Err(format!("{} is no file", at()).into());
+    }
+    let own = nix::unistd::geteuid().as_raw();
+    if found.uid() != own && found.uid() != 0 {
+        let owner = found.uid();
+        return Err(format!(
+            "{} belongs to user {owner}, who can read it: chown it",
+            at()
+        )
+        .into());
     }
     if found.mode() & 0o077 != 0 {
         let mode = found.mode() & 0o7777;
@@ -161,6 +170,12 @@ mod tests {
                 .unwrap_err()
                 .contains("chmod 600")
         );
+        // Only root can give a file away.
+        read(b"0123456789abcdef", 0o600).unwrap();
+        if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
+            let error = Key::read(&path).unwrap_err().to_string();
+            assert!(error.contains("belongs to user 65534"), "{error}");
+        }
         let pipe = place.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let error = Key::read(&pipe).unwrap_err().to_string();

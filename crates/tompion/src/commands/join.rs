@@ -18,9 +18,10 @@ pub fn join(options: &JoinOptions) -> exit::Result {
     RunWriter::try_create(&options.out)?;
     let run = Run::open_tidied(&run_named(&options.run)?)?;
     let taps: Vec<TapCapture<File>> = options.tap.iter().map(opened).collect::<Result<_, _>>()?;
-    let joined = join_run(&run, taps, &options.out)?;
+    let (joined, directory) = join_run(&run, taps, &options.out)?;
     let lines: Vec<String> = joined.iter().map(in_words).collect();
-    let run = Run::open(&options.out)?;
+    // By what was made: somebody else may have put another under its name.
+    let run = Run::open_in(&directory)?;
     if !options.output.json && !options.output.quiet {
         output::print(&(lines.join("\n") + "\n\n"))?;
     }

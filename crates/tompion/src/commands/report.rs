@@ -16,7 +16,7 @@ use super::profiles::{Required, profiles_in};
 use super::run_names::run_named;
 use crate::cli::ReportOptions;
 use crate::exit;
-use crate::output::{OutputOptions, print, print_json};
+use crate::output::{OutputOptions, place, print, print_json};
 
 /// Where the page goes.
 pub enum Page {
@@ -148,7 +148,7 @@ fn copy(options: &ReportOptions) -> exit::Result {
     RunWriter::try_create(directory)?;
     RunWriter::copy(&open(&options.run, options.redact)?, directory)?;
     if !options.output.quiet {
-        print(&format!("run in {}\n", directory.display()))?;
+        print(&format!("run in {}\n", place(directory)))?;
     }
     Ok(0)
 }
@@ -175,10 +175,7 @@ fn plots(
     }
     let written = plots.len();
     if !options.output.quiet {
-        print(&format!(
-            "{written} plots in {}\n",
-            directory.path().display()
-        ))?;
+        print(&format!("{written} plots in {}\n", place(directory.path())))?;
     }
     Ok(0)
 }
@@ -250,10 +247,10 @@ fn told(
             Shape::Whole => summary(&data),
         };
         if let (Some(file), true, true) = (&file, written.is_ok(), with_places) {
-            text.push_str(&format!("\nReport: {}", file.display()));
+            text.push_str(&format!("\nReport: {}", place(file)));
         }
         if with_places {
-            text.push_str(&format!("\nRun:    {}", directory.path().display()));
+            text.push_str(&format!("\nRun:    {}", place(directory.path())));
         }
         text.push_str(&required_lines(&data, judged.required));
         print(&format!("{text}\n"))?;

@@ -14,7 +14,7 @@ use super::ask::{ask, is_interactive};
 use super::report::terminal_width;
 use crate::cli::RunsOptions;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{place, print, print_json};
 
 /// A run that was kept.
 #[derive(Debug, Serialize)]
@@ -180,7 +180,7 @@ fn prune(kept: &UserRuns, listed: &[Kept], options: &RunsOptions) -> exit::Resul
 
 /// The runs that are listed, of so many in this directory.
 fn table(listed: &[Kept], all: usize, directory: &Path) -> String {
-    let at = directory.display();
+    let at = place(directory);
     if listed.is_empty() {
         return match all {
             0 => format!("no runs in {at}\n"),

@@ -19,7 +19,7 @@ use tompion_watch::{Cost, Look, Pressed, Screen, Slice, StallSlice, State, Vital
 use super::session::{header, load_time};
 use crate::cli::WatchOptions;
 use crate::exit;
-use crate::output::print;
+use crate::output::{place, print};
 use cells::{Cells, LOOP, SLICE};
 
 /// How many slices of sleeps there are to one of a busy loop.
@@ -93,7 +93,7 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
     };
     let told = print(&format!(
         "Kept {trials} in {0}\nReport: tompion report {0}\n",
-        directory.path().display()
+        place(directory.path())
     ));
     ended?;
     finished?;

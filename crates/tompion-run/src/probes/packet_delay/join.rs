@@ -13,7 +13,7 @@ use tompion_path::stamps::recorded::{self, LONGEST_TAP_NAME, RecordError};
 use tompion_path::stamps::{
     Clock, Key, Missing, Outcome, Packets, PacketsError, Stamp, TapId, Vantage,
 };
-use tompion_store::{Run, RunWriter};
+use tompion_store::{Directory, Run, RunWriter};
 
 use super::trials::{missing, round_trips, samples, technique};
 
@@ -103,7 +103,7 @@ pub fn join<R: Read>(
     run: &Run,
     taps: impl IntoIterator<Item = TapCapture<R>>,
     directory: &Path,
-) -> Result<Vec<JoinedTap>, JoinRunError> {
+) -> Result<(Vec<JoinedTap>, Directory), JoinRunError> {
     let mut all = All::gather(run)?;
     let mut joined = Vec::new();
     for TapCapture { name, capture } in taps {
@@ -140,8 +140,8 @@ pub fn join<R: Read>(
         let one = |(tap, name)| trial_of_tap(trial, &data, &packets, tap, name);
         Ok::<_, JoinRunError>(new.map(one).collect())
     };
-    RunWriter::copy_changed(run, directory, change, further)?;
-    Ok(joined)
+    let directory = RunWriter::copy_changed(run, directory, change, further)?;
+    Ok((joined, directory))
 }
 
 /// The probes of all trials, in one table.

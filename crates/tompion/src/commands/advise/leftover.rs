@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::bail;
 use tompion_advise::{Journal, Leftover, Restored};
 use tompion_host::Root;
+use tompion_model::printable;
 
 use crate::commands::ask::{ask, is_interactive};
 use crate::exit;
@@ -123,7 +124,7 @@ fn require(restored: &Restored) -> exit::Result {
 fn in_words(restored: &Restored) -> String {
     let mut text = String::new();
     for file in &restored.put_back {
-        let (path, value) = (file.path.display(), &file.value);
+        let (path, value) = (file.path.display(), printable(&file.value));
         text += &format!("put back: {path} is `{value}` again\n");
     }
     for path in &restored.unchanged {

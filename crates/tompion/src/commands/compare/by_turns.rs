@@ -17,7 +17,7 @@ use crate::cli::{self, CompareOptions, Measurement};
 use crate::commands::report::{self, Judged, Page, Shape};
 use crate::commands::{measure, session};
 use crate::exit;
-use crate::output::{OutputOptions, print};
+use crate::output::{OutputOptions, place, print};
 
 /// What the levels are called, in reports and gates.
 const LEVELS: [&str; 2] = ["a", "b"];
@@ -50,7 +50,7 @@ pub fn compare_by_turns(
             Ok(_) => Ok(exit::INTERRUPTED),
         };
     };
-    let place = directory.path().display().to_string();
+    let place = place(directory.path());
     let run = Run::open_in(&directory);
     if let Ok(run) = &run {
         // Its levels side by side are what is asked for, not the summary of the one run.

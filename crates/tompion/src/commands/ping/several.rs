@@ -13,6 +13,7 @@ use tompion_net::Stop;
 use tompion_packets::{Measured, PacketError, Quantiles, Settings, measure};
 use tompion_path::stamps::Packets;
 use tompion_path::trust::Shared;
+use tompion_time::os;
 
 use super::{Told, settings, told};
 use crate::cli::PingOptions;
@@ -96,7 +97,7 @@ fn measure_all(all: &[Settings], stop: &Stop) -> anyhow::Result<Vec<Found>> {
             thread::Builder::new()
                 .name(format!("to-{number}"))
                 .spawn_scoped(scope, move || {
-                    thread::sleep(APART * number as u32);
+                    os::sleep(APART * number as u32);
                     measure(&settings, stop, &mut |_| {}).map(|(measured, _)| measured)
                 })
         };

@@ -177,7 +177,7 @@ fn each_tap_is_a_further_vantage_point_of_each_trial() {
     let at = |name: &str| d.path().join(name);
     let before = run(&at("run"), true);
     let taps = [tap("dom0", capture(100)), tap("router", capture(300))];
-    let told = join(&before, taps, &at("joined")).unwrap();
+    let (told, _) = join(&before, taps, &at("joined")).unwrap();
     let counts = |tap: &JoinedTap| (tap.found.joined.outward, tap.found.joined.homeward);
     let counts: Vec<_> = told.iter().map(counts).collect();
     assert_eq!(counts, [(6, 3), (6, 3)]);
