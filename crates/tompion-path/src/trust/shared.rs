@@ -62,6 +62,12 @@ impl Shared {
             && in_common >= MOST * self.slow as f64
             && in_common - self.by_chance > BEYOND_CHANCE * self.variance.sqrt()
     }
+
+    /// Whether most have nothing in common: then each target is slow by itself.
+    pub fn is_apart(&self) -> bool {
+        let apart = self.slow - self.in_common;
+        self.slow >= 2 * FEWEST && apart as f64 >= MOST * self.slow as f64
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +197,11 @@ mod tests {
             let wrong = here_of_a_hundred(of);
             assert!(wrong <= 5, "{name}: {wrong}, {:?}", of(0));
         }
+        let apart =
+            |of: &dyn Fn(u64) -> Shared| (0..100).filter(|seed| of(*seed).is_apart()).count();
+        assert!(apart(&stopped) <= 5);
+        assert!(apart(&one) >= 90 && apart(&each) >= 90);
+        assert_eq!(apart(&none), 0, "nothing is slow");
     }
 
     #[test]

@@ -132,7 +132,7 @@ struct InCommon {
     in_common: usize,
     /// How many would be by chance.
     by_chance: f64,
-    /// `here`, or `each-its-own`.
+    /// `here`, `each-its-own` or `inconclusive`.
     verdict: &'static str,
 }
 
@@ -143,9 +143,10 @@ impl InCommon {
             slow: shared.slow,
             in_common: shared.in_common,
             by_chance: shared.by_chance,
-            verdict: match shared.is_here() {
-                true => "here",
-                false => "each-its-own",
+            verdict: match (shared.is_here(), shared.is_apart()) {
+                (true, _) => "here",
+                (_, true) => "each-its-own",
+                _ => "inconclusive",
             },
         }
     }
@@ -153,7 +154,8 @@ impl InCommon {
     fn text(&self) -> String {
         let why = match self.verdict {
             "here" => "what is slow to several targets at the same moments is this machine",
-            _ => "what is slow to one is not so to the others at the same moments",
+            "each-its-own" => "what is slow to one is not so to the others at the same moments",
+            _ => "too few are slow, or as many at the same moments as not",
         };
         format!(
             "{} of {} slow probes had a slow one to another target at the same moment ({:.1} by chance)\n\
