@@ -7,11 +7,7 @@
 //! 2011) propose to leave out the samples that the host spoils; they watched what else used the host. Stamps show that
 //! a probe was held up, not by whom.
 
-mod shared;
-
 use crate::stamps::{Packets, Stamp, StayBy, Stays, Values, Vantage, between, round_trips, stays};
-
-pub use shared::Shared;
 
 /// By how much longer than usual a stretch has to be for its probe to count as held up there, in nanoseconds.
 pub const HELD_UP_NS: i64 = 60_000;

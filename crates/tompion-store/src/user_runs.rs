@@ -62,7 +62,9 @@ impl UserRuns {
     /// # Errors
     /// [`Error::NotOwn`], and whatever the system refuses.
     pub fn make(&self) -> Result<()> {
-        self.require_own_so_far()?;
+        if fs::symlink_metadata(&self.path).is_err() {
+            self.require_own_so_far()?;
+        }
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         let made = builder.create(&self.path);

@@ -20,7 +20,7 @@ Examples:
   tompion ping 192.0.2.7 --tap
   tompion ping 192.0.2.7 --one-way --count 200
   tompion ping 192.0.2.7 --clean 200
-  tompion ping 192.0.2.7 192.0.2.8 192.0.2.9    (one of them, or me?)
+  tompion ping 192.0.2.7 192.0.2.8 192.0.2.9
 
 Sends STAMP test packets (RFC 8762), which `tompion reflect`, routers and other
 TWAMP-Light reflectors answer; with --icmp any host does. Each packet is stamped

@@ -1,7 +1,6 @@
-//! Several targets at once: is it one of them, or me?
+//! Several targets at once, a line each.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
@@ -11,8 +10,6 @@ use serde::Serialize;
 use tompion_model::format_ns;
 use tompion_net::Stop;
 use tompion_packets::{Measured, PacketError, Quantiles, Settings, measure};
-use tompion_path::stamps::Packets;
-use tompion_path::trust::Shared;
 use tompion_time::os;
 
 use super::{Told, settings, told};
@@ -120,62 +117,17 @@ fn measure_all(all: &[Settings], stop: &Stop) -> anyhow::Result<Vec<Found>> {
 #[derive(Serialize)]
 struct All<'a> {
     targets: Vec<Told<'a>>,
-    in_common: InCommon,
-}
-
-/// What slow probes to several targets have in common.
-#[derive(Serialize)]
-struct InCommon {
-    /// Slow probes while which others were under way.
-    slow: usize,
-    /// Those while which another one was slow, too.
-    in_common: usize,
-    /// How many would be by chance.
-    by_chance: f64,
-    /// `here`, `each-its-own` or `inconclusive`.
-    verdict: &'static str,
-}
-
-impl InCommon {
-    fn of(packets: &[&Packets]) -> Self {
-        let shared = Shared::of(packets);
-        Self {
-            slow: shared.slow,
-            in_common: shared.in_common,
-            by_chance: shared.by_chance,
-            verdict: match (shared.is_here(), shared.is_apart()) {
-                (true, _) => "here",
-                (_, true) => "each-its-own",
-                _ => "inconclusive",
-            },
-        }
-    }
-
-    fn text(&self) -> String {
-        let why = match self.verdict {
-            "here" => "what is slow to several targets at the same moments is this machine",
-            "each-its-own" => "what is slow to one is not so to the others at the same moments",
-            _ => "too few are slow, or as many at the same moments as not",
-        };
-        format!(
-            "{} of {} slow probes had a slow one to another target at the same moment ({:.1} by chance)\n\
-             verdict: {}: {why}\n",
-            self.in_common, self.slow, self.by_chance, self.verdict
-        )
-    }
 }
 
 fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> anyhow::Result<()> {
     if options.output.quiet {
         return Ok(());
     }
-    let packets: Vec<&Packets> = measured.iter().map(|(.., of)| &of.packets).collect();
     let targets = measured
         .iter()
         .map(|(host, settings, of)| told(host, settings, of, None, None));
     let all = All {
         targets: targets.collect(),
-        in_common: InCommon::of(&packets),
     };
     if options.output.json {
         return output::print_json(&all);
@@ -187,11 +139,8 @@ fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> a
     for target in &all.targets {
         text.push_str(&line(target));
     }
-    let _ = write!(
-        text,
-        "\nmedian, p99: as a program sees it. path: p99 of probes that neither end held up; \
-         here, far end: held up there\n{}",
-        all.in_common.text()
+    text.push_str(
+        "\nmedian, p99: as a program sees it. path: p99 of probes that neither end held up; here, far end: held up there\n",
     );
     output::print(&text)
 }
