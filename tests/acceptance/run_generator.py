@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 LEFT_OUT = ("warm-up", "recorder")
 CAUSES = ("preempted", "throttled", "stopped", "waited", "page-fault", "tick", "hard-interrupt",
-          "softirq", "migration", "stolen", "smi", "unseen", "clock-step", "own", "unknown")
+          "softirq", "migration", "stolen", "smi", "unseen", "clock-step", "queued", "own", "unknown")
 MARKS = LEFT_OUT + tuple(c + s for c in CAUSES for s in ("", " (counted)", " (polled)"))
 
 SAMPLE_COLUMNS = {"at_ns": pa.int64(), "value_ps": pa.int64(), "n": pa.uint32(),

@@ -44,6 +44,8 @@ pub enum Cause {
     Unseen,
     /// The system clock was set.
     ClockStep,
+    /// A packet waited in its device's queue for others.
+    Queued,
     /// Tompion itself.
     Own,
     /// The evidence at hand does not tell.
@@ -52,7 +54,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Preempted,
         Self::Throttled,
         Self::Stopped,
@@ -66,6 +68,7 @@ impl Cause {
         Self::Smi,
         Self::Unseen,
         Self::ClockStep,
+        Self::Queued,
         Self::Own,
         Self::Unknown,
     ];
@@ -86,6 +89,7 @@ impl Cause {
             Self::Smi => "smi",
             Self::Unseen => "unseen",
             Self::ClockStep => "clock-step",
+            Self::Queued => "queued",
             Self::Own => "own",
             Self::Unknown => "unknown",
         }

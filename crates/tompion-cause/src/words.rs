@@ -59,6 +59,7 @@ pub fn describe_cause(cause: Cause, by: Option<&str>) -> String {
         Cause::Smi => ("system management mode", ", "),
         Cause::Unseen => ("unseen by the guest", ", "),
         Cause::ClockStep => ("a step of the system clock", ", "),
+        Cause::Queued => ("queued behind other packets", " at "),
         Cause::Own => ("Tompion itself", ", "),
         Cause::Unknown => ("unknown", ", "),
     };

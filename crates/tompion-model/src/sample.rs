@@ -110,7 +110,7 @@ impl Mark {
             Cause::ClockStep => 12,
             Cause::Own => 13,
             Cause::Unknown => 14,
-            #[allow(unreachable_patterns, reason = "causes that version 1 did not know")]
+            // Causes that version 1 did not know.
             _ => return None,
         };
         let source = match source {

@@ -49,6 +49,12 @@ impl Sent {
 
 /// Who makes probes.
 pub trait Source {
+    /// The threads that send and that receive, by their numbers, before the first probe is due. It may take its time.
+    /// By [`one_by_one`] alone.
+    fn threads(&mut self, sending: i32, receiving: i32) {
+        let _ = (sending, receiving);
+    }
+
     /// Writes the packet of a probe, before it is due, and says how long it is. A packet of no
     /// bytes is a probe that is not to be sent; it counts as skipped.
     fn prepare(&mut self, due: Due, packet: &mut [u8]) -> usize;

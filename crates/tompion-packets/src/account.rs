@@ -8,6 +8,8 @@ use tompion_net::{
 use tompion_path::stamps::{Missing, Outcome, Packets, PacketsError, Stamp};
 use tompion_stamp::{Oddity, StampKind};
 
+use crate::observed::Observed;
+
 /// What a far end said of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FarEnd {
@@ -272,6 +274,7 @@ impl Account {
             first_refusal: self.first_refusal,
             is_too_long: self.is_too_long,
             refused: self.refused,
+            observed: None,
         }
     }
 }
@@ -299,6 +302,8 @@ pub struct Measured {
     pub is_too_long: bool,
     /// Stamps and replies that the table has no place for.
     pub refused: u64,
+    /// What kept the threads from their work, where that was observed.
+    pub observed: Option<Observed>,
 }
 
 /// What a kind of stamp is called.

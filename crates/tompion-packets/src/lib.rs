@@ -8,8 +8,8 @@
 //! * Further vantage points: a tap beside a measurement ([`OwnTap`]), captures of taps elsewhere
 //!   ([`Tapping`]) and their stamps joined with the probes ([`join_capture`]).
 //!
-//! The packets are `tompion-stamp`'s, the sockets `tompion-net`'s, and what stamps mean is
-//! `tompion-path`'s; here they meet.
+//! The packets are `tompion-stamp`'s, the sockets `tompion-net`'s, what stamps mean is
+//! `tompion-path`'s, and what kept threads from running `tompion-observe` says; here they meet.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -19,6 +19,7 @@ mod error;
 mod icmp;
 mod marks;
 mod measure;
+mod observed;
 mod one_by_one;
 mod one_way;
 mod own_tap;
@@ -36,6 +37,7 @@ pub use capture::{CaptureError, JoinedCapture, join_capture};
 pub use error::PacketError;
 pub use marks::Marks;
 pub use measure::{MOST_PROBES, Settings, measure};
+pub use observed::{HeldUpBy, Observed};
 pub use one_way::{OneWay, Stretch};
 pub use own_tap::{OwnTap, OwnTapped};
 pub use probing::Progress;

@@ -17,6 +17,7 @@ use crate::at_rate::Log;
 use crate::error::PacketError;
 use crate::icmp::IcmpSpeaker;
 use crate::marks::Marks;
+use crate::observed::Observing;
 use crate::probing::{Probing, Progress};
 use crate::speaker::Speaker;
 use crate::stamp::StampSpeaker;
@@ -67,6 +68,9 @@ pub struct Settings {
     pub kernel_stamps: bool,
     /// Whether the device stamps, too.
     pub hardware: bool,
+    /// The CPUs on which the threads may run, where what keeps these from running is to be observed; else none. At
+    /// intervals below a millisecond nothing is.
+    pub observed_cpus: Vec<u32>,
 }
 
 impl Settings {
@@ -88,6 +92,7 @@ impl Settings {
             tos: None,
             kernel_stamps: true,
             hardware: false,
+            observed_cpus: Vec::new(),
         }
     }
 }
@@ -272,6 +277,8 @@ fn carry_out<S: Speaker>(
         account,
         watching,
         timeout_ns,
+        observed_cpus: &settings.observed_cpus,
+        observing: None,
     };
     let tally = if settings.schedule.interval() >= WAITED_FOR {
         one_by_one(socket, &plan, &mut sleeper, &mut probing, stop)?
@@ -296,7 +303,14 @@ fn carry_out<S: Speaker>(
         tally,
         *socket.capability(),
     );
-    Ok((measured, marks))
+    let observed = probing.observing.map(Observing::finish);
+    Ok((
+        Measured {
+            observed,
+            ..measured
+        },
+        marks,
+    ))
 }
 
 impl Measured {

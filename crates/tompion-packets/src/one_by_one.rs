@@ -25,7 +25,10 @@ impl<S: Speaker> Sink for Probing<'_, S> {
         self.account.icmp_error(error);
     }
 
-    fn quiet(&mut self, _until_ns: u64) {
+    fn quiet(&mut self, until_ns: u64) {
+        if let Some(observing) = &mut self.observing {
+            observing.quiet(until_ns);
+        }
         (self.watching)(&Progress {
             packets: &self.account.packets,
             timeout_ns: self.timeout_ns,

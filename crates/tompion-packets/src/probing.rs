@@ -5,6 +5,7 @@ use tompion_net::{Due, SendError, monotonic_ns};
 use tompion_path::stamps::Packets;
 
 use crate::account::Account;
+use crate::observed::Observing;
 use crate::speaker::Speaker;
 
 /// What is there so far.
@@ -23,9 +24,19 @@ pub(crate) struct Probing<'a, S> {
     /// Who is shown what came, when nothing is under way.
     pub watching: &'a mut dyn FnMut(&Progress<'_>),
     pub timeout_ns: u64,
+    /// The CPUs on which the threads may run; none where they are not to be observed.
+    pub observed_cpus: &'a [u32],
+    pub observing: Option<Observing>,
 }
 
 impl<S: Speaker> Source for Probing<'_, S> {
+    fn threads(&mut self, sending: i32, receiving: i32) {
+        if !self.observed_cpus.is_empty() {
+            let observing = Observing::begin(sending, receiving, self.observed_cpus);
+            self.observing = Some(observing);
+        }
+    }
+
     fn prepare(&mut self, due: Due, packet: &mut [u8]) -> usize {
         self.account.row(due.number);
         self.speaker.prepare(due.number, packet, monotonic_ns())

@@ -7,6 +7,10 @@
 //! 2011) propose to leave out the samples that the host spoils; they watched what else used the host. Stamps show that
 //! a probe was held up, not by whom.
 
+mod common;
+
+pub use common::{Common, FEWEST_BLOCKS, NotCommon, common};
+
 use crate::stamps::{Packets, Stamp, StayBy, Stays, Values, Vantage, between, round_trips, stays};
 
 /// By how much longer than usual a stretch has to be for its probe to count as held up there, in nanoseconds.
@@ -48,6 +52,46 @@ impl Whose {
     }
 }
 
+/// Where a probe was held up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Here, before the queueing discipline had it; before it and in it where it has no stamp.
+    Sending,
+    /// Here, in the queue of the own device.
+    Queued,
+    /// Here, after the kernel received the reply.
+    Receiving,
+    /// At the far end.
+    FarEnd,
+}
+
+impl Side {
+    /// As machines read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sending => "sending",
+            Self::Queued => "queued",
+            Self::Receiving => "receiving",
+            Self::FarEnd => "far-end",
+        }
+    }
+}
+
+/// A probe that was held up, and when: in nanoseconds by the clock of the stamps, which is the far end's own there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldUp {
+    /// Which probe.
+    pub row: usize,
+    /// Where.
+    pub side: Side,
+    /// When it came there.
+    pub from_ns: i64,
+    /// When it left.
+    pub until_ns: i64,
+    /// By how much that is longer than usual.
+    pub excess_ns: i64,
+}
+
 /// Why nobody is blamed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Undecided {
@@ -66,14 +110,11 @@ pub struct Trust {
     pub judged: usize,
     /// Those that nothing held up.
     pub clean: usize,
-    /// Held up here before the queueing discipline had them; before it and in it where it has no stamp.
-    pub sending: usize,
-    /// Held up here in the queue of the own device.
-    pub queued: usize,
-    /// Held up here after the kernel received the reply.
-    pub receiving: usize,
-    /// Held up at the far end; none where it does not say.
-    pub far_end: Option<usize>,
+    /// Where each of the others was held up, in the order of the probes; one that was held up at several places has an
+    /// entry for each.
+    pub held_up: Vec<HeldUp>,
+    /// Whether the far end says how long it kept probes.
+    pub has_far_end: bool,
     /// The path of clean probes by the kernel's stamps, in nanoseconds; of all others missing. It has the far end's time
     /// in it where that is not known.
     pub path: Values,
@@ -95,18 +136,18 @@ impl Trust {
         if rows.is_empty() {
             return None;
         }
-        let held_up = |stretch: &Option<Stretch>, row: usize| {
-            stretch.as_ref().is_some_and(|s| s.is_long(row))
+        let held_up: Vec<HeldUp> = rows
+            .iter()
+            .flat_map(|row| stretches.held_up(packets, *row))
+            .collect();
+        let mut not_clean = held_up.iter().map(|h| h.row).peekable();
+        let is_clean = |row: &usize| {
+            let mut is_held_up = false;
+            while not_clean.next_if_eq(row).is_some() {
+                is_held_up = true;
+            }
+            !is_held_up
         };
-        let count =
-            |stretch: &Option<Stretch>| rows.iter().filter(|row| held_up(stretch, **row)).count();
-        let all = [
-            &stretches.sending,
-            &stretches.queued,
-            &stretches.receiving,
-            &stretches.far_end,
-        ];
-        let is_clean = |row: &usize| !all.iter().any(|stretch| held_up(stretch, *row));
         let clean: Vec<usize> = rows.iter().copied().filter(is_clean).collect();
         let beyond = match &stretches.far_end {
             Some(far_end) => kernel.minus(&far_end.values),
@@ -117,16 +158,17 @@ impl Trust {
         Some(Self {
             judged: rows.len(),
             clean: clean.len(),
-            sending: count(&stretches.sending),
-            queued: count(&stretches.queued),
-            receiving: count(&stretches.receiving),
-            far_end: stretches
-                .far_end
-                .is_some()
-                .then(|| count(&stretches.far_end)),
+            held_up,
+            has_far_end: stretches.far_end.is_some(),
             path: path.collect(),
             blame: blame(&rows, &user, &kernel, stretches.far_end.as_ref(), &beyond),
         })
+    }
+
+    /// How many were held up there; none where nobody says.
+    pub fn held_up_at(&self, side: Side) -> Option<usize> {
+        let is_known = side != Side::FarEnd || self.has_far_end;
+        is_known.then(|| self.held_up.iter().filter(|h| h.side == side).count())
     }
 
     /// Whether the path of clean probes stands for all: there are enough of them, and no fewer than half.
@@ -137,21 +179,36 @@ impl Trust {
 
 /// A part of each probe's way that lies at one of the ends.
 struct Stretch {
+    side: Side,
+    /// The stamp with which it begins.
+    from: Stamp,
     values: Values,
     usual: i64,
 }
 
 impl Stretch {
     /// Nothing where no probe has it.
-    fn of(values: Values) -> Option<Self> {
+    fn of(side: Side, from: Stamp, values: Values) -> Option<Self> {
         let usual = values.distribution().quantile(USUAL)? as i64;
-        Some(Self { values, usual })
+        Some(Self {
+            side,
+            from,
+            values,
+            usual,
+        })
     }
 
-    fn is_long(&self, row: usize) -> bool {
-        self.values
-            .get(row)
-            .is_some_and(|ns| ns.saturating_sub(self.usual) > HELD_UP_NS)
+    fn held_up(&self, packets: &Packets, row: usize) -> Option<HeldUp> {
+        let took_ns = self.values.get(row)?;
+        let from_ns = packets.get(row, self.from)?;
+        let excess_ns = took_ns.saturating_sub(self.usual);
+        (excess_ns > HELD_UP_NS).then_some(HeldUp {
+            row,
+            side: self.side,
+            from_ns,
+            until_ns: from_ns.saturating_add(took_ns),
+            excess_ns,
+        })
     }
 }
 
@@ -173,11 +230,25 @@ impl Stretches {
         let receiving = between(packets, Stamp::Received, Stamp::UserReceived);
         let Stays { values, .. } = stays(packets, StayBy::Best);
         Self {
-            sending: Stretch::of(sending),
-            queued: has_queue.then(|| Stretch::of(queued)).flatten(),
-            receiving: Stretch::of(receiving),
-            far_end: Stretch::of(values),
+            sending: Stretch::of(Side::Sending, Stamp::UserSent, sending),
+            queued: has_queue
+                .then(|| Stretch::of(Side::Queued, Stamp::Scheduled, queued))
+                .flatten(),
+            receiving: Stretch::of(Side::Receiving, Stamp::Received, receiving),
+            far_end: Stretch::of(Side::FarEnd, Stamp::FarReceived, values),
         }
+    }
+
+    /// Where a probe was held up.
+    fn held_up<'a>(
+        &'a self,
+        packets: &'a Packets,
+        row: usize,
+    ) -> impl Iterator<Item = HeldUp> + 'a {
+        let all = [&self.sending, &self.queued, &self.receiving, &self.far_end];
+        all.into_iter()
+            .flatten()
+            .filter_map(move |stretch| stretch.held_up(packets, row))
     }
 
     /// Whether a probe has all of them that there are.

@@ -83,8 +83,6 @@ pub enum Observing {
     AsAsked,
     /// All evidence that there is: there is nothing to choose.
     Always,
-    /// Nothing: its threads wait for others, and the observer does not know when that is meant.
-    Never,
 }
 
 /// What the command of a probe measures where nothing else is asked for.

@@ -288,7 +288,13 @@ impl<R: Read> Reader<R> {
             dropped_by_system: count(DROPPED_BY_SYSTEM),
         };
         let place = self.place(block.if_id, at)?;
-        self.interfaces[place].counts = counts;
+        // They are counts since the capture began: a later block that says less takes nothing back.
+        let known = &mut self.interfaces[place].counts;
+        *known = Counts {
+            received: known.received.max(counts.received),
+            dropped_by_device: known.dropped_by_device.max(counts.dropped_by_device),
+            dropped_by_system: known.dropped_by_system.max(counts.dropped_by_system),
+        };
         Ok(())
     }
 

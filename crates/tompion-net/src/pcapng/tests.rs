@@ -93,6 +93,24 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn a_later_count_that_is_less_takes_nothing_back() {
+    let mut writer = Writer::new(vec![], "tompion", "", &[LO]).expect("a writer");
+    for dropped in [7, 40, 2] {
+        let lost = TapStatistics {
+            passed: 100 + dropped,
+            dropped,
+        };
+        writer.statistics(0, 9, &lost).expect("statistics");
+    }
+    let (_, interfaces) = all(&writer.finish().expect("an end"));
+    let counts = interfaces.expect("whole")[0].counts;
+    assert_eq!(
+        (counts.received, counts.dropped_by_system),
+        (Some(140), Some(40))
+    );
+}
+
+#[test]
 fn what_no_capture_can_hold_is_not_written() {
     let mut writer = Writer::new(vec![], "tompion", "", &[LO]).expect("a writer");
     let record = Record {

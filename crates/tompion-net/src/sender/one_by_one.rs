@@ -6,6 +6,7 @@
 //! of what came what it means.
 
 use std::os::fd::AsFd;
+use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use tompion_time::sleep::{Host, Sleeper};
@@ -52,9 +53,12 @@ pub fn one_by_one<E: Source + Sink, H: Host>(
             received: 0,
             unstamped: 0,
         };
+        let (number, own_number) = sync_channel(1);
         let receiving = thread::Builder::new()
             .name("receiving".to_owned())
             .spawn_scoped(scope, move || {
+                // There is room for it.
+                let _ = number.send(own_tid());
                 let done = receiver.run();
                 let told = (receiver.received, receiver.unstamped);
                 let bell = receiver.bell;
@@ -77,6 +81,9 @@ pub fn one_by_one<E: Source + Sink, H: Host>(
             awaited: None,
             is_deaf: false,
         };
+        if let Ok(receiving) = own_number.recv() {
+            sender.ends.threads(own_tid(), receiving);
+        }
         let sent = sender.send_all(plan, sleeper, &mut packet);
         drop(ending);
         // What is there after a stop, too.
@@ -95,6 +102,11 @@ pub fn one_by_one<E: Source + Sink, H: Host>(
             ..sender.tally
         })
     })
+}
+
+/// The number of the calling thread.
+fn own_tid() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// Ends the thread that receives.

@@ -35,6 +35,8 @@ pub struct Ends {
     pub length: usize,
     pub quiet: u64,
     pub foreign: u64,
+    /// The numbers of the threads that send and receive.
+    pub threads: Option<(i32, i32)>,
     /// Told to stop with the tenth answer.
     pub stop: Option<Stop>,
     /// For so long it does something else after each probe that it sent.
@@ -49,6 +51,7 @@ impl Ends {
             length: ANSWER_BYTES,
             quiet: 0,
             foreign: 0,
+            threads: None,
             stop: None,
             held_up: Duration::ZERO,
         }
@@ -66,6 +69,16 @@ impl Ends {
 }
 
 impl Source for Ends {
+    fn threads(&mut self, sending: i32, receiving: i32) {
+        assert!(self.rows.iter().all(|row| row.due_ns == 0));
+        for tid in [sending, receiving] {
+            let task = format!("/proc/self/task/{tid}");
+            assert!(std::path::Path::new(&task).exists(), "{task}");
+        }
+        assert_ne!(sending, receiving);
+        self.threads = Some((sending, receiving));
+    }
+
     fn prepare(&mut self, due: Due, packet: &mut [u8]) -> usize {
         self.rows[due.number as usize].due_ns = due.at_ns;
         match self.echo {
@@ -195,6 +208,7 @@ fn each_probe_has_its_answer_and_all_stamps() {
             assert_eq!(two[1].due_ns - two[0].due_ns, 2_000_000);
         }
         assert_eq!(ends.foreign, 0);
+        assert!(ends.threads.is_some());
     }
 }
 

@@ -1,13 +1,19 @@
 //! What the two ends have to do with round trips, as data and as text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use tompion_model::format_ns;
+use tompion_cause::{Cause, describe_cause};
+use tompion_model::{format_ns, printable};
 use tompion_path::stamps::Packets;
-use tompion_path::trust::{FEWEST, Trust, Undecided};
+use tompion_path::trust::{FEWEST, Side, Trust, Undecided};
 
 use super::Quantiles;
+use crate::observed::Observed;
+
+/// So many causes are told in words; all are in the data.
+const NAMED: usize = 4;
 
 /// Probes that were held up at one of the ends, and who makes the slowest round trips slow.
 #[derive(Clone, Debug, Serialize)]
@@ -24,6 +30,13 @@ pub struct Ends {
     pub held_up_receiving: u64,
     /// Held up at the far end; none where it does not say how long it kept probes.
     pub held_up_at_far_end: Option<u64>,
+    /// By what probes were held up here, most probes first; none where nobody observed that. Each counts at each place
+    /// where it was.
+    pub held_up_by: Option<Vec<Held>>,
+    /// Why causes come from counters alone, or none is known; none where events told them.
+    pub not_observed: Option<String>,
+    /// The share of one CPU that observing took, from 0 to 1.
+    pub observer_cpu: Option<f64>,
     /// The path of clean probes; none where these are too few to stand for all.
     pub clean_path: Option<Quantiles>,
     /// `here`, `far-end`, `path`, `beyond-here` where the far end says nothing, or `inconclusive`.
@@ -34,10 +47,48 @@ pub struct Ends {
     pub why: String,
 }
 
+/// Probes that one cause held up at a place of this machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Held {
+    /// `sending`, `queued` or `receiving`.
+    pub side: &'static str,
+    /// A cause as in runs: `queued` where they waited for other packets.
+    pub cause: Cause,
+    /// By whom, where that is known.
+    pub by: Option<String>,
+    /// How many probes.
+    pub probes: u64,
+}
+
+impl Held {
+    /// Counted by place, cause and who, most probes first.
+    fn all(trust: &Trust, observed: &Observed) -> Vec<Self> {
+        let mut counts: BTreeMap<(Side, Cause, Option<&str>), u64> = BTreeMap::new();
+        let causes = observed.causes(&trust.held_up);
+        for (held_up, found) in trust.held_up.iter().zip(causes) {
+            if let Some(found) = found {
+                *counts
+                    .entry((held_up.side, found.cause, found.by))
+                    .or_default() += 1;
+            }
+        }
+        let one = |((side, cause, by), probes): ((Side, _, Option<&str>), _)| Self {
+            side: side.name(),
+            cause,
+            by: by.map(|name| printable(name).into_owned()),
+            probes,
+        };
+        let mut all: Vec<Self> = counts.into_iter().map(one).collect();
+        all.sort_by_key(|held| std::cmp::Reverse(held.probes));
+        all
+    }
+}
+
 impl Ends {
     /// Of a table; none where no probe has the kernel's stamps both ways.
-    pub(super) fn of(packets: &Packets) -> Option<Self> {
+    pub(super) fn of(packets: &Packets, observed: Option<&Observed>) -> Option<Self> {
         let trust = Trust::of(packets)?;
+        let at = |side| trust.held_up_at(side).map(|count| count as u64);
         let clean_path = trust.is_path_known().then(|| Quantiles::of(&trust.path));
         let (verdict, share) = match trust.blame {
             Ok((whose, share)) => (whose.name(), Some(share)),
@@ -46,10 +97,13 @@ impl Ends {
         Some(Self {
             judged: trust.judged as u64,
             clean: trust.clean as u64,
-            held_up_sending: trust.sending as u64,
-            held_up_queued: trust.queued as u64,
-            held_up_receiving: trust.receiving as u64,
-            held_up_at_far_end: trust.far_end.map(|count| count as u64),
+            held_up_sending: at(Side::Sending).unwrap_or(0),
+            held_up_queued: at(Side::Queued).unwrap_or(0),
+            held_up_receiving: at(Side::Receiving).unwrap_or(0),
+            held_up_at_far_end: at(Side::FarEnd),
+            held_up_by: observed.map(|observed| Held::all(&trust, observed)),
+            not_observed: observed.and_then(|observed| observed.lacks.clone()),
+            observer_cpu: observed.map(|observed| observed.own_cpu_share),
             clean_path: clean_path.flatten(),
             verdict,
             share,
@@ -71,7 +125,39 @@ impl Ends {
             self.clean,
             self.judged
         );
+        self.causes(out);
         let _ = writeln!(out, "verdict: {}: {}", self.verdict, self.why);
+    }
+
+    /// Who held probes up here, if any were.
+    fn causes(&self, out: &mut String) {
+        let by = self.held_up_by.as_deref().unwrap_or_default();
+        if by.is_empty() {
+            return;
+        }
+        // The same cause may have held up sending and receiving.
+        let mut named: Vec<(String, u64)> = Vec::new();
+        for held in by {
+            let words = describe_cause(held.cause, held.by.as_deref());
+            match named.iter_mut().find(|n| n.0 == words) {
+                Some(known) => known.1 += held.probes,
+                None => named.push((words, held.probes)),
+            }
+        }
+        named.sort_by_key(|n| std::cmp::Reverse(n.1));
+        let others: u64 = named.iter().skip(NAMED).map(|n| n.1).sum();
+        named.truncate(NAMED);
+        let mut told: Vec<String> = named
+            .iter()
+            .map(|(words, n)| format!("{words} {n}"))
+            .collect();
+        if others > 0 {
+            told.push(format!("others {others}"));
+        }
+        let _ = writeln!(out, "held up here by: {}", told.join("; "));
+        if let Some(why) = &self.not_observed {
+            let _ = writeln!(out, "who had the CPU is not known: {why}");
+        }
     }
 }
 

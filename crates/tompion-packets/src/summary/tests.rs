@@ -64,6 +64,7 @@ fn measured() -> Measured {
         first_refusal: None,
         is_too_long: false,
         refused: 0,
+        observed: None,
     }
 }
 

@@ -169,6 +169,16 @@ impl Observed {
 }
 
 impl Turns {
+    /// Keeps the events cheap to open for who opens them himself, again and again.
+    pub fn keep(&mut self) {
+        if self.0.is_none()
+            && let Some(cpu) = tompion_host::usable_cpus().first()
+            && let Ok(keeper) = Keeper::of_turns(*cpu)
+        {
+            self.0 = Some(Ok(Some(keeper)));
+        }
+    }
+
     /// What is to be watched beside a probe.
     pub fn choose(&self, what: Observe, probe: &dyn Probing) -> Observe {
         match (what, &self.0) {

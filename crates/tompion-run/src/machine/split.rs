@@ -1,4 +1,4 @@
-//! One measurement that is told as several trials.
+//! One measurement that is told as several trials. What watches its threads is its own.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use crate::probes::{Part, Split};
 use crate::{Error, PlannedCell, Trial};
 
 impl Machine {
-    /// All trials of one moment; nothing is watched beside them.
+    /// All trials of one moment.
     pub(super) fn split_trials(
         &mut self,
         cell: &PlannedCell,
@@ -23,6 +23,7 @@ impl Machine {
             cell: cell.factors.to_string(),
             source,
         };
+        self.turns.keep();
         let settings = self.settings(cell.thread);
         let load = &mut self.loads[cell.load];
         let thread = load.thread.ready().map_err(named)?;
@@ -54,7 +55,7 @@ impl Machine {
                 outcome,
                 load: evidence.clone(),
                 findings: part.findings,
-                observation: None,
+                observation: part.observation,
                 cpu_use: None,
             }
         };

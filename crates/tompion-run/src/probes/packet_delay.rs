@@ -5,6 +5,7 @@
 //! a trial for each of these vantage points, and a side table with every stamp.
 
 mod asked;
+mod held_up;
 pub mod join;
 mod trials;
 
@@ -159,7 +160,7 @@ a program sees, `qdisc` begins as the packet enters its device's queue, and
         time: Time::AllSamples,
         ..BASE.usual
     },
-    observing: Observing::Never,
+    observing: Observing::Always,
     // The program's, the queue's, the kernel's and the device's.
     parts: 4,
     available: |values| {
@@ -343,8 +344,8 @@ impl Probing for PacketDelay {
     }
 
     fn overhead(&self) -> Duration {
-        // A socket, and the last reply.
-        Duration::from_millis(20)
+        // A socket, the kernel's events, and what comes last of replies and of these.
+        Duration::from_millis(50)
     }
 
     fn trials(&self) -> usize {

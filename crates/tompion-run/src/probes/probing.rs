@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
-use tompion_model::{Factors, Findings};
+use tompion_model::{Factors, Findings, Observation};
 use tompion_probe::wake_up::Sleeper;
 use tompion_probe::{Error, Limits, Outcome};
 use tompion_time::Rate;
@@ -116,6 +116,8 @@ pub struct Part {
     pub outcome: Outcome,
     /// What was found beside them.
     pub findings: Findings,
+    /// What went on meanwhile, where that was observed.
+    pub observation: Option<Observation>,
 }
 
 /// How many samples there can be.

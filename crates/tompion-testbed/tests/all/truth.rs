@@ -171,9 +171,11 @@ fn a_plan_without_room_for_its_packets_is_false() {
     os::sleep(Duration::from_millis(40));
     let summary = testbed.stop().unwrap().unwrap();
     assert_eq!(summary.outward.of(Fate::FlightFull), 20);
-    let told = summary.false_time.intervals();
-    assert_eq!((told.len(), told[0].reason), (1, Reason::NoRoom));
-    assert_eq!((told[0].way, told[0].packets), (Some(Way::Outward), 20));
+    // On a busy machine some may have been late besides, or the thirty were sent in two bursts.
+    let intervals = summary.false_time.intervals().iter();
+    let told: Vec<_> = intervals.filter(|i| i.reason == Reason::NoRoom).collect();
+    assert!(told.iter().all(|i| i.way == Some(Way::Outward)));
+    assert_eq!(told.iter().map(|i| i.packets).sum::<u64>(), 20);
 }
 
 /// Keeps this CPU for itself, above the relay, for so long. It ends by the clock that it reads itself: nobody could

@@ -144,7 +144,6 @@ fn command_of(probe: &'static Probe) -> Command {
         Observing::Always => {
             arg.help("Not selectable here: this probe always records all available evidence")
         }
-        Observing::Never => arg.hide(true),
     });
     // The options of the run have a description of their own.
     command

@@ -118,6 +118,10 @@ pub struct PingOptions {
     #[arg(long, conflicts_with = "icmp")]
     pub one_way: bool,
 
+    /// Do not watch what keeps the sending and the receiving thread from running
+    #[arg(long)]
+    pub no_observe: bool,
+
     /// Use count, interval and size of a published measurement
     #[arg(long, value_enum, conflicts_with_all = ["count", "interval", "size", "poisson"])]
     pub preset: Option<PingPreset>,

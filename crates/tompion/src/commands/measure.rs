@@ -38,9 +38,8 @@ pub(super) fn plan(what: &Measurement) -> anyhow::Result<Plan> {
     let refused = match probe.observing {
         Observing::AsAsked => None,
         Observing::Always => Some(format!(
-            "{title} are always watched with all the evidence there is"
+            "trials of {title} are always watched with all the evidence there is"
         )),
-        Observing::Never => Some(format!("nothing is watched beside trials of {title}")),
     };
     if let Some(why) = refused
         && what.run.observe != [Observe::Auto]

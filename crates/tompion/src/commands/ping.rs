@@ -180,8 +180,17 @@ fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
         tos: options.dscp.map(|dscp| dscp << 2),
         kernel_stamps: !options.user_stamps,
         hardware: options.hardware_stamps.is_some(),
+        observed_cpus: observed_cpus(options),
         ..Settings::new(SocketAddr::new(address, port), protocol)
     })
+}
+
+/// The CPUs on which what keeps probes waiting is observed: of a single host, since each takes an observer.
+fn observed_cpus(options: &PingOptions) -> Vec<u32> {
+    match options.no_observe || options.hosts.len() > 1 {
+        true => Vec::new(),
+        false => tompion_host::usable_cpus(),
+    }
 }
 
 /// As packets have it.

@@ -106,6 +106,7 @@ impl Asked {
             kernel_stamps: self.has_kernel,
             hardware: self.device.is_some(),
             key,
+            observed_cpus: tompion_host::usable_cpus(),
             ..Settings::new(to, self.protocol)
         })
     }
@@ -119,7 +120,10 @@ impl Asked {
             is_poisson: false,
             ..self.clone()
         };
-        let settings = soon.settings(PROBES)?;
+        let settings = Settings {
+            observed_cpus: Vec::new(),
+            ..soon.settings(PROBES)?
+        };
         let stop = Stop::new()?;
         let _stamping = self.begin_stamping()?;
         let measured = measure(&settings, &stop, &mut |_| ());

@@ -301,6 +301,8 @@ fn trial_of_tap(
         findings: Findings::from(found),
         storage,
         missed_periods: None,
+        // Of the threads here.
+        observation: None,
         ..draft
     };
     (draft, samples)

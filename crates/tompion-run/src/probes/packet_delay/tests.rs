@@ -123,6 +123,7 @@ fn measured(has_kernel: bool) -> Measured {
         refused: 0,
         first_refusal: None,
         is_too_long: false,
+        observed: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! From one table of stamps to a trial for each vantage point.
 
+use std::collections::HashMap;
+
 use tompion_model::{
     Findings, Mark, Measurement, MissingStamps, Recorder, RoundTrips, Sample, Storage, TrialData,
 };
@@ -11,6 +13,7 @@ use tompion_path::stamps::{
 use tompion_probe::{Limits, Outcome};
 
 use super::asked::Asked;
+use super::held_up::HeldUp;
 use crate::probes::Part;
 
 /// When a measurement began, by the clock of the runner and by that of the stamps.
@@ -35,8 +38,11 @@ pub(super) fn parts(
 ) -> Vec<Part> {
     let packets = &measured.packets;
     let common = counted(measured, asked, remark);
+    let held_up = HeldUp::of(measured);
     let part = |(place, &vantage): (usize, &Vantage)| {
         let trips = round_trips(packets, vantage, began.utc_ns);
+        let trips = marked(trips, &held_up.marks(vantage));
+        let observation = held_up.observation(trips.iter().map(|trip| trip.mark));
         let found = RoundTrips {
             without_value: common.answered.saturating_sub(trips.len() as u64),
             missing: missing(packets, vantage),
@@ -54,6 +60,7 @@ pub(super) fn parts(
         Part {
             outcome,
             findings: Findings::from(found),
+            observation,
         }
     };
     vantages.iter().enumerate().map(part).collect()
@@ -67,9 +74,28 @@ fn answered(packets: &Packets) -> impl Iterator<Item = usize> + '_ {
         .map(|(row, _)| row)
 }
 
-/// When each round trip ended, in nanoseconds since `began_ns`, and how long it was, in the order
-/// of their ends.
-pub(super) fn round_trips(packets: &Packets, vantage: Vantage, began_ns: i64) -> Vec<(u64, i64)> {
+/// A round trip as a place sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trip {
+    /// When it ended, in nanoseconds since the measurement began.
+    pub at_ns: u64,
+    /// How long it was.
+    pub length_ns: i64,
+    /// The row of its probe.
+    pub row: usize,
+    pub mark: Mark,
+}
+
+fn marked(trips: Vec<Trip>, marks: &HashMap<usize, Mark>) -> Vec<Trip> {
+    let with_mark = |trip: Trip| Trip {
+        mark: marks.get(&trip.row).copied().unwrap_or(trip.mark),
+        ..trip
+    };
+    trips.into_iter().map(with_mark).collect()
+}
+
+/// The round trips of those that were answered, since `began_ns`, in the order of their ends.
+pub(super) fn round_trips(packets: &Packets, vantage: Vantage, began_ns: i64) -> Vec<Trip> {
     let trip = |row: usize| {
         let end = packets.get(row, vantage.homeward())?;
         let length = end.checked_sub(packets.get(row, vantage.outward())?)?;
@@ -80,34 +106,39 @@ pub(super) fn round_trips(packets: &Packets, vantage: Vantage, began_ns: i64) ->
         };
         // A clock that was set back meanwhile must not lead before the beginning.
         let at_ns = at_ns.saturating_sub(began_ns).max(0).cast_unsigned();
-        Some((at_ns, length))
+        Some(Trip {
+            at_ns,
+            length_ns: length,
+            row,
+            mark: Mark::None,
+        })
     };
-    let mut trips: Vec<(u64, i64)> = answered(packets).filter_map(trip).collect();
-    trips.sort_by_key(|trip| trip.0);
+    let mut trips: Vec<Trip> = answered(packets).filter_map(trip).collect();
+    trips.sort_by_key(|trip| trip.at_ns);
     trips
 }
 
 /// Round trips as samples, at most so many rows.
-pub(super) fn samples(trips: Vec<(u64, i64)>, most_rows: usize) -> (TrialData, Storage) {
+pub(super) fn samples(trips: Vec<Trip>, most_rows: usize) -> (TrialData, Storage) {
     let mut recorder = Recorder::new(most_rows.min(trips.len()), None);
-    for (at_ns, length_ns) in trips {
+    for trip in trips {
         if recorder.is_full() {
             // Nothing is measured any more: the samples that follow bear no mark for it.
             recorder.make_room();
         }
         recorder.push(Sample {
-            at_ns,
-            value_ps: length_ns.saturating_mul(1000),
+            at_ns: trip.at_ns,
+            value_ps: trip.length_ns.saturating_mul(1000),
             n: 1,
             missed: 0,
-            mark: Mark::None,
+            mark: trip.mark,
         });
     }
     recorder.finish()
 }
 
 fn outcome(
-    trips: Vec<(u64, i64)>,
+    trips: Vec<Trip>,
     vantage: Vantage,
     limits: &Limits,
     began: Began,

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use tompion_path::stamps::Packets;
-use tompion_path::trust::Trust;
+use tompion_path::trust::{Side, Trust};
 
 /// How many times as many probes are sent at most, where nobody says how many.
 pub const TIMES: u64 = 10;
@@ -41,19 +41,15 @@ impl Clean {
                 "no probe is known to be clean, {wanted} were wanted: the kernel gives no stamps here"
             );
         };
-        let Trust {
-            judged,
-            clean,
-            sending,
-            queued,
-            receiving,
-            far_end,
-            ..
-        } = trust;
+        let Trust { judged, clean, .. } = trust;
         if clean >= wanted {
             return Ok(());
         }
-        let far_end = far_end.map_or(String::new(), |count| format!(", at the far end {count}"));
+        let at = |side| trust.held_up_at(side);
+        let [sending, queued, receiving] =
+            [Side::Sending, Side::Queued, Side::Receiving].map(|side| at(side).unwrap_or(0));
+        let far_end =
+            at(Side::FarEnd).map_or(String::new(), |count| format!(", at the far end {count}"));
         bail!(
             "{clean} of {judged} probes are clean, {wanted} were wanted: held up here while sending {sending}, in the own \
              queue {queued}, receiving {receiving}{far_end}; --count allows more of them"

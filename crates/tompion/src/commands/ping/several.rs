@@ -10,6 +10,8 @@ use serde::Serialize;
 use tompion_model::format_ns;
 use tompion_net::Stop;
 use tompion_packets::{Measured, PacketError, Quantiles, Settings, measure};
+use tompion_path::stamps::Packets;
+use tompion_path::trust::{Common, FEWEST_BLOCKS, NotCommon, common};
 use tompion_time::os;
 
 use super::{Told, settings, told};
@@ -117,6 +119,54 @@ fn measure_all(all: &[Settings], stop: &Stop) -> anyhow::Result<Vec<Found>> {
 #[derive(Serialize)]
 struct All<'a> {
     targets: Vec<Told<'a>>,
+    common: InCommon,
+}
+
+/// What the paths to all of them have in common.
+#[derive(Serialize)]
+struct InCommon {
+    /// Which share of what each path exceeds its median by, from 0 to 1; none where nothing is said to be common.
+    share: Option<f64>,
+    /// How often chance alone brings together as much; none where that was not asked.
+    p_value: Option<f64>,
+    /// The same in words.
+    why: String,
+}
+
+impl InCommon {
+    fn of(packets: &[&Packets], interval: Duration) -> Self {
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        let found = common(packets, interval_ns);
+        let (share, p_value) = match found {
+            Ok(Common { share, p_value }) => (Some(share), Some(p_value)),
+            Err(NotCommon::Chance(p_value)) => (None, Some(p_value)),
+            Err(_) => (None, None),
+        };
+        let why = match found {
+            Ok(Common { share, .. }) => format!(
+                "paths are slow at the same moments ({:.0} % of what they exceed their medians by, at least): that lies here, \
+                 below the kernel's stamps, or on links that they share",
+                100.0 * share
+            ),
+            Err(NotCommon::OneTarget) => "not known: fewer than two hosts were measured".to_owned(),
+            Err(NotCommon::TooFew(blocks)) => format!(
+                "not known: all were measured in {blocks} blocks of two intervals, {FEWEST_BLOCKS} are wanted"
+            ),
+            Err(NotCommon::NothingToExplain) => "a path that is never slow has none".to_owned(),
+            Err(NotCommon::Chance(_)) => {
+                "slow moments fall together as they do by chance".to_owned()
+            }
+            Err(NotCommon::Apart(share)) => format!(
+                "some, at the same moments, but a path has {:.0} % of what it exceeds its median by for itself",
+                100.0 - 100.0 * share
+            ),
+        };
+        Self {
+            share,
+            p_value,
+            why,
+        }
+    }
 }
 
 fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> anyhow::Result<()> {
@@ -126,8 +176,13 @@ fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> a
     let targets = measured
         .iter()
         .map(|(host, settings, of)| told(host, settings, of, None, None));
+    let packets: Vec<&Packets> = measured.iter().map(|(.., of)| &of.packets).collect();
+    let interval = measured
+        .first()
+        .map(|(_, settings, _)| settings.schedule.interval());
     let all = All {
         targets: targets.collect(),
+        common: InCommon::of(&packets, interval.unwrap_or_default()),
     };
     if options.output.json {
         return output::print_json(&all);
@@ -139,8 +194,9 @@ fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> a
     for target in &all.targets {
         text.push_str(&line(target));
     }
+    text.push_str(&format!("\nin common: {}\n", all.common.why));
     text.push_str(
-        "\nmedian, p99: as a program sees it. path: p99 of probes that neither end held up; here, far end: held up there\n",
+        "median, p99: as a program sees it. path: p99 of probes that neither end held up; here, far end: held up there\n",
     );
     output::print(&text)
 }

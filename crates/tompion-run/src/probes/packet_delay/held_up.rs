@@ -1,0 +1,134 @@
+//! Which round trips were held up at this machine, and by what.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tompion_cause::{Cause, Source};
+use tompion_model::{Mark, Observation, ObservedReason};
+use tompion_packets::Measured;
+use tompion_path::stamps::Vantage;
+use tompion_path::trust::{Side, Trust};
+
+/// Marks of probes that were held up here, for each vantage point.
+pub(super) struct HeldUp {
+    /// Row, place, by how much in nanoseconds, and by what.
+    all: Vec<(usize, Side, i64, (Cause, Source))>,
+    /// Without marks; none where nothing was observed.
+    observation: Option<Observation>,
+}
+
+impl HeldUp {
+    /// Of a measurement. Where its threads were not observed nothing is marked: either it was not wanted, or the stamps of
+    /// the program say little, since it drains what came now and then.
+    pub fn of(measured: &Measured) -> Self {
+        let Some(observed) = &measured.observed else {
+            return Self {
+                all: Vec::new(),
+                observation: None,
+            };
+        };
+        let trust = Trust::of(&measured.packets);
+        let held_up = trust.map_or_else(Vec::new, |trust| trust.held_up);
+        let causes = observed.causes(&held_up);
+        let here = held_up.iter().zip(causes);
+        let here = here.filter_map(|(h, by)| {
+            let by = by?;
+            Some((h.row, h.side, h.excess_ns, (by.cause, by.source)))
+        });
+        Self {
+            all: here.collect(),
+            observation: Some(Observation {
+                own_cpu_share: observed.own_cpu_share,
+                ..Observation::of_access(observed.access())
+            }),
+        }
+    }
+
+    /// The marks of the rows whose round trip, as that place sees it, has a stretch in it where they were held up: of
+    /// several the longest says why.
+    pub fn marks(&self, vantage: Vantage) -> HashMap<usize, Mark> {
+        let mut longest: HashMap<usize, (i64, Mark)> = HashMap::new();
+        for (row, side, excess_ns, (cause, source)) in &self.all {
+            if !has(vantage, *side) {
+                continue;
+            }
+            let mark = Mark::Disturbed(*cause, *source);
+            let known = longest.entry(*row).or_insert((*excess_ns, mark));
+            if known.0 < *excess_ns {
+                *known = (*excess_ns, mark);
+            }
+        }
+        longest
+            .into_iter()
+            .map(|(row, (_, mark))| (row, mark))
+            .collect()
+    }
+
+    /// What was observed, with the samples that bear a mark.
+    pub fn observation(&self, marks: impl Iterator<Item = Mark>) -> Option<Observation> {
+        let mut counts: BTreeMap<(Cause, bool), u64> = BTreeMap::new();
+        for mark in marks {
+            if let Mark::Disturbed(cause, source) = mark {
+                *counts.entry((cause, source == Source::Event)).or_default() += 1;
+            }
+        }
+        let reasons = counts
+            .into_iter()
+            .map(|((cause, by_events), samples)| ObservedReason {
+                cause,
+                samples,
+                by_events,
+            });
+        let mut marked: Vec<ObservedReason> = reasons.collect();
+        marked.sort_by_key(|reason| std::cmp::Reverse(reason.samples));
+        Some(Observation {
+            marked,
+            ..self.observation.clone()?
+        })
+    }
+}
+
+/// Whether that stretch lies within the round trip that a place sees.
+fn has(vantage: Vantage, side: Side) -> bool {
+    match side {
+        Side::Sending | Side::Receiving => vantage == Vantage::User,
+        Side::Queued => matches!(vantage, Vantage::User | Vantage::Qdisc),
+        Side::FarEnd => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_vantage_point_has_the_marks_of_what_lies_within_its_round_trip() {
+        let by = |cause| (cause, Source::Event);
+        let held_up = HeldUp {
+            all: vec![
+                (3, Side::Sending, 100, by(Cause::Preempted)),
+                (3, Side::Receiving, 900, by(Cause::Stopped)),
+                (5, Side::Queued, 100, by(Cause::Queued)),
+            ],
+            observation: Some(Observation::default()),
+        };
+        let of = |vantage| held_up.marks(vantage);
+        let disturbed = |cause| Mark::Disturbed(cause, Source::Event);
+        let user = [
+            (3, disturbed(Cause::Stopped)),
+            (5, disturbed(Cause::Queued)),
+        ];
+        assert_eq!(of(Vantage::User), HashMap::from(user));
+        assert_eq!(of(Vantage::Qdisc), HashMap::from([user[1]]));
+        assert!(of(Vantage::Kernel).is_empty() && of(Vantage::Hardware).is_empty());
+        let marks = [
+            disturbed(Cause::Queued),
+            Mark::None,
+            disturbed(Cause::Queued),
+        ];
+        let observation = held_up.observation(marks.into_iter()).unwrap();
+        let [reason] = &observation.marked[..] else {
+            panic!("one reason");
+        };
+        assert_eq!((reason.cause, reason.samples), (Cause::Queued, 2));
+    }
+}
