@@ -97,23 +97,30 @@ def test_samples_are_the_round_trips_that_polars_finds_in_the_table(run):
 
 @ROOT_ONLY
 def test_round_trips_that_were_held_up_here_are_marked_with_their_cause(tmp_path):
-    """Real-time bursts of 30 ms in 300 on all CPUs: one round trip in ten or more, as the program sees them, and none as the
-    kernel does, whose stamps lie below that."""
-    with delayed(0.04) as port, started([BURSTS, "zqbursts", str(cpu)] for cpu in os.sched_getaffinity(0)):
-        measure(tmp_path / "run", "--port", port, "--probes", 400, "--intervals", "10ms", "--blocks", 1, "--loads", "idle")
-    trials = {t["factors"]["vantage"]: t for t in record(tmp_path / "run")["trials"]}
-    marked = {vantage: {m["cause"]: m["samples"] for m in t["observation"]["marked"]} for vantage, t in trials.items()}
-    assert marked["user"].get("preempted", 0) >= 12, marked
+    """Real-time bursts of 30 ms in 300 on the CPU of the measurement: one round trip in ten or more, as the program sees them,
+    and none as the kernel does, whose stamps lie below that. The machine may hold others up: each try is told."""
+    last, seen = max(os.sched_getaffinity(0)), []
+    for attempt in range(3):
+        run = tmp_path / f"run-{attempt}"
+        with delayed(0.04) as port, started([[BURSTS, "zqbursts", str(last)]]):
+            measure(run, "--port", port, "--probes", 400, "--intervals", "10ms", "--blocks", 1, "--loads", "idle", "--cpu", last)
+        trials = {t["factors"]["vantage"]: t for t in record(run)["trials"]}
+        marked = {vantage: {m["cause"]: m["samples"] for m in t["observation"]["marked"]} for vantage, t in trials.items()}
+        seen.append(marked)
+        if marked["user"].get("preempted", 0) >= 20:
+            break
+    else:
+        pytest.fail(f"{seen}")
     assert marked["kernel"] == {} and 0 < trials["user"]["observation"]["own_cpu_share"] < 0.3
-    samples = polars.read_parquet(tmp_path / "run/packet-delay.parquet")
+    samples = polars.read_parquet(run / "packet-delay.parquet")
     of_user = samples.filter(polars.col("trial") == trials["user"]["id"])
-    assert of_user.filter(polars.col("mark") == "preempted").height == marked["user"]["preempted"]
-    # What bears the mark took longer; the bursts held up the far end, too, which is not this machine's.
+    of_mark = of_user.filter(polars.col("mark").str.starts_with("preempted"))["value_ps"]
+    assert len(of_mark) == marked["user"]["preempted"]
+    assert (of_mark > of_user["value_ps"].median() + 5 * MS * 1000).sum() >= 10
     summary = trials["user"]["summary"]
     assert summary["undisturbed"]["samples"] < summary["measured"]["samples"], summary
-    of_mark = of_user.filter(polars.col("mark") == "preempted")["value_ps"].median()
-    assert of_mark - of_user.filter(polars.col("mark").is_null())["value_ps"].median() > 2 * MS * 1000
-    assert "disturbed" in tompion("report", tmp_path / "run", "--verbose", check=0).stdout
+    told = cells(run)["user", "idle"]
+    assert told["undisturbed"]["samples"] == summary["undisturbed"]["samples"] and told["measured"]["samples"] > 390, told
 
 
 def test_the_report_says_what_lies_between(run):
