@@ -117,7 +117,7 @@ def held_up_by(ends):
 
 @ROOT_ONLY
 @pytest.mark.parametrize("planted", ["hog", "quota", "stop"])
-def test_who_held_probes_up_here_is_named(planted):
+def test_who_held_probes_up_here_is_told(planted):
     """Real-time bursts of 30 ms in 300 on the CPU that ping is bound to, a quota of 30 ms in 100 that another program of its
     group uses up, or a ping that is stopped for 50 ms now and then, while each reply takes 40 ms. The machine, and the far end,
     may hold others up: each try is told."""
@@ -147,7 +147,7 @@ def test_who_held_probes_up_here_is_named(planted):
         found = held_up_by(ends)
         seen.append((found, ends["not_observed"], ends["observer_cpu"]))
         # Of some twenty, fourteen of each hundred milliseconds' worth, and twenty-five.
-        least = {"hog": 10, "quota": 40, "stop": 20}[planted]
+        least = {"hog": 10, "quota": 60, "stop": 20}[planted]
         if found.get(wanted, 0) >= least and ends["not_observed"] is None:
             print(seen)
             return

@@ -11,6 +11,8 @@ use tompion_time::os::{ClockId, now_ns};
 
 /// The clock of stamps was set where it moves by more against the steady one, in nanoseconds.
 const SET_NS: u64 = 10_000;
+/// What counters tell of a window explains no less than so small a part of it, but for a quota.
+const WINDOW: u64 = 10;
 /// How often it is looked, in nanoseconds, and how much time has to be left for that until the next probe.
 const EVERY_NS: u64 = 100_000_000;
 const TAKES_NS: u64 = 2_000_000;
@@ -151,7 +153,7 @@ impl Observed {
 
     /// By what each of these was held up here, in their order; nothing is known of the far end. A cause is named where
     /// it lasted at least half of that by which the probe was held up; what has its own times goes before what counters
-    /// tell of a window. What waits in the own queue while its sender was not kept from running waits for other packets.
+    /// tell of a window, which explains no less than a tenth of it. What waits in the own queue while its sender was not kept from running waits for other packets.
     pub fn causes(&self, held_up: &[HeldUp]) -> Vec<Option<HeldUpBy<'_>>> {
         let mut found = vec![None; held_up.len()];
         for (side, disturbances, otherwise) in [
@@ -205,8 +207,18 @@ impl Observed {
                     open.push(begun);
                 }
             }
-            let least_ns = excess_ns.max(0).cast_unsigned() / 2;
-            tell(place, explanation(&open, (from_ns, until_ns), least_ns));
+            let excess_ns = excess_ns.max(0).cast_unsigned();
+            // A window says that something happened somewhere within it. A quota stops all that the group does.
+            let is_near = |d: &&Disturbance| {
+                let length_ns = d.until_ns.saturating_sub(d.from_ns);
+                let is_own = d.source == Source::Event || d.cause == Cause::Throttled;
+                is_own || length_ns / excess_ns.max(1) < WINDOW
+            };
+            let near: Vec<&Disturbance> = open.iter().copied().filter(is_near).collect();
+            tell(
+                place,
+                explanation(&near, (from_ns, until_ns), excess_ns / 2),
+            );
         }
     }
 }
@@ -251,7 +263,18 @@ fn explanation<'a>(
         .filter(|(_, (all, ..))| *all >= least_ns.max(1));
     let best = enough.min_by_key(|((source, _), (all, ..))| (*source, std::cmp::Reverse(*all)))?;
     let ((source, cause), (_, _, by)) = best;
-    Some(HeldUpBy { cause, source, by })
+    // Of who had the CPU the kernel says who came and who left. Where the group's quota was used up meanwhile others may
+    // have had it for a moment.
+    let enough = |d: &&&Disturbance| shared(d, from_ns, until_ns) >= least_ns.max(1);
+    let throttled = open.iter().filter(|d| d.cause == Cause::Throttled);
+    match throttled.filter(enough).map(|d| d.source).min() {
+        Some(source) if matches!(cause, Cause::Preempted | Cause::Own) => Some(HeldUpBy {
+            cause: Cause::Throttled,
+            source,
+            by: None,
+        }),
+        _ => Some(HeldUpBy { cause, source, by }),
+    }
 }
 
 #[cfg(test)]

@@ -89,8 +89,10 @@ fn what_has_its_own_times_goes_before_a_window_and_a_window_before_nothing() {
     let hog = disturbance(1_000, 4_000, Cause::Preempted, Some("hog[7]"));
     let all = [
         held_up(Side::Sending, 1_000, 4_500),
-        held_up(Side::Sending, 20_000, 24_000),
-        held_up(Side::Sending, 120_000, 124_000),
+        held_up(Side::Sending, 20_000, 31_000),
+        held_up(Side::Sending, 120_000, 131_000),
+        // Too short for that window.
+        held_up(Side::Sending, 50_000, 59_000),
     ];
     let observed = observed(&[window, hog], &[]);
     let causes: Vec<_> = observed.causes(&all).into_iter().flatten().collect();
@@ -98,6 +100,7 @@ fn what_has_its_own_times_goes_before_a_window_and_a_window_before_nothing() {
     let expected = [
         (Cause::Preempted, Source::Event),
         (Cause::Stolen, Source::Polled),
+        (Cause::Unknown, Source::Event),
         (Cause::Unknown, Source::Event),
     ];
     assert!(causes.eq(expected));
@@ -124,6 +127,12 @@ fn who_had_the_cpu_until_the_thread_came_has_the_time_since_the_packet_did() {
     // What kept it from running besides is not theirs.
     let stopped = disturbance(2_000, 30_000, Cause::Stopped, None);
     assert_eq!(found(&[stopped, left(30_900, "hog[7]")]).0, Cause::Stopped);
+    // Nor is what a quota did, though it is known of a window alone.
+    let throttled = polled(0, 100_000, Cause::Throttled);
+    let throttled = [throttled, left(30_900, "hog[7]")];
+    assert_eq!(found(&throttled).0, Cause::Throttled);
+    let stolen = [polled(0, 100_000, Cause::Stolen), left(30_900, "hog[7]")];
+    assert_eq!(found(&stolen), preempted);
     // A moment of another kind takes no time.
     let fault = disturbance(30_900, 30_900, Cause::PageFault, None);
     assert_eq!(found(&[fault]).0, Cause::Unknown);
