@@ -39,11 +39,11 @@ def test_it_keeps_its_limits_of_time_memory_and_disk(default_run):
 
 
 def blocks_measured(default_run):
-    """All, but for a run in half the time on a slow machine, which leaves one out and says so."""
+    """All, but for a run in half the time on a slow machine, which leaves some out and says so."""
     blocks = len({trial["block"] for trial in default_run.record["trials"]})
     if default_run.OPTIONS and blocks < 8:
         print(f"{blocks} blocks of 8 in half the time")
-        assert blocks >= 6
+        assert blocks >= 4
         assert f"after {blocks} of 8 blocks" in default_run.stdout, default_run.stdout
         return blocks
     assert blocks == 8

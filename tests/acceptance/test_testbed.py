@@ -100,7 +100,7 @@ def test_who_makes_round_trips_long_is_told(tmp_path, where):
         is_right = varies > 10e6 if where == "path" else held_up >= 8
         # Each end has a PID namespace of its own, where the kernel does not say who had the CPU.
         assert ends["not_observed"] == "within a PID namespace"
-        if ends["verdict"] == where and ends["clean"] > 60 and is_right:
+        if ends["verdict"] == where and ends["clean"] > 40 and is_right:
             return
     pytest.fail(f"{seen}")
 
