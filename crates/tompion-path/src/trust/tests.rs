@@ -173,7 +173,6 @@ fn three(seed: u64, at_once: bool, own: bool) -> Vec<Packets> {
     let target = |number: u64| {
         let seed = 100 * seed + number;
         let own_begins = begins(seed ^ 0x0f0);
-        // Half a millisecond apart, as they are sent.
         probes(seed, 240, |_, row, part| {
             let at_ms = row as i64 * 50;
             let left = |begin: &i64| Some(begin + 80 - at_ms).filter(|ms| (1..=80).contains(ms));
