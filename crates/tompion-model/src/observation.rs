@@ -1,5 +1,7 @@
 //! What was watched beside a measurement.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tompion_cause::{Access, Cause};
@@ -40,6 +42,22 @@ pub struct ObservedReason {
     /// Whether the times are those of events; otherwise counters were polled, and a
     /// mark covers a window.
     pub by_events: bool,
+}
+
+impl ObservedReason {
+    /// Of samples counted by cause, and by whether the times are those of events: most samples first.
+    pub fn most_first(counts: BTreeMap<(Cause, bool), u64>) -> Vec<Self> {
+        let reasons = counts.into_iter();
+        let mut reasons: Vec<Self> = reasons
+            .map(|((cause, by_events), samples)| Self {
+                cause,
+                samples,
+                by_events,
+            })
+            .collect();
+        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.samples));
+        reasons
+    }
 }
 
 impl Observation {

@@ -153,7 +153,7 @@ impl Observed {
                 marked.add(&mut outcome.data.samples, outcome.began_ns, &disturbances);
             }
             Observation {
-                marked: marked.reasons(),
+                marked: ObservedReason::most_first(marked.0),
                 ..observation.clone()
             }
         };
@@ -222,21 +222,6 @@ impl Marked {
             }
         }
     }
-
-    /// Most samples first.
-    fn reasons(self) -> Vec<ObservedReason> {
-        let mut reasons: Vec<ObservedReason> = self
-            .0
-            .into_iter()
-            .map(|((cause, by_events), samples)| ObservedReason {
-                cause,
-                samples,
-                by_events,
-            })
-            .collect();
-        reasons.sort_by_key(|r| std::cmp::Reverse(r.samples));
-        reasons
-    }
 }
 
 #[cfg(test)]
@@ -271,7 +256,7 @@ mod tests {
         ];
         let mut marked = Marked::default();
         marked.add(&mut samples, 10_000, &disturbances);
-        let reasons = marked.reasons();
+        let reasons = ObservedReason::most_first(marked.0);
         let marks = samples.map(|s| s.mark);
         assert_eq!(
             marks,

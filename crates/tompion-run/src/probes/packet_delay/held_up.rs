@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tompion_cause::{Cause, Source};
-use tompion_model::{Mark, Observation, ObservedReason};
-use tompion_packets::Measured;
+use tompion_model::{EvidenceItem, Mark, Observation, ObservedReason};
+use tompion_observe::events::item;
+use tompion_packets::{Measured, Observed};
 use tompion_path::stamps::Vantage;
 use tompion_path::trust::{Side, Trust};
 
@@ -36,10 +37,7 @@ impl HeldUp {
         });
         Self {
             all: here.collect(),
-            observation: Some(Observation {
-                own_cpu_share: observed.own_cpu_share,
-                ..Observation::of_access(observed.access())
-            }),
+            observation: Some(without_marks(observed)),
         }
     }
 
@@ -71,20 +69,28 @@ impl HeldUp {
                 *counts.entry((cause, source == Source::Event)).or_default() += 1;
             }
         }
-        let reasons = counts
-            .into_iter()
-            .map(|((cause, by_events), samples)| ObservedReason {
-                cause,
-                samples,
-                by_events,
-            });
-        let mut marked: Vec<ObservedReason> = reasons.collect();
-        marked.sort_by_key(|reason| std::cmp::Reverse(reason.samples));
         Some(Observation {
-            marked,
+            marked: ObservedReason::most_first(counts),
             ..self.observation.clone()?
         })
     }
+}
+
+/// What there was to be observed, and what was not to be had, with the reason.
+fn without_marks(observed: &Observed) -> Observation {
+    let mut observation = Observation {
+        own_cpu_share: observed.own_cpu_share,
+        ..Observation::of_access(observed.access())
+    };
+    if let Some(why) = &observed.lacks {
+        let evidence = &mut observation.evidence;
+        evidence.retain(|known| known.name != item::TURNS);
+        evidence.push(EvidenceItem {
+            name: item::TURNS.to_owned(),
+            missing: Some(why.clone()),
+        });
+    }
+    observation
 }
 
 /// Whether that stretch lies within the round trip that a place sees.
