@@ -135,14 +135,14 @@ def test_company_moves_a_judged_quantile_by_little(tmp_path):
         assert set(allowed) == set(loads), allowed
         for (use, load), of in columns.items():
             told(f"{use} {load} judged", of, sleepers, allowed[load])
-        late, unsure = {}, loads
+        late, answers, unsure = {}, {}, loads
         for look in (1, 2):
             for n, run in take_turns(tmp_path, target, sleepers, unsure, (SHORT_S, SHORT_S), SHORT_TURNS, 1_000 * look):
                 for load, at in precise(run).items():
                     for q, ns in zip(PRECISE, at):
                         late.setdefault((load, q), {1: [], sleepers: []})[n].append(ns)
-            answers = {(load, q): told(f"{target} {load} p{100 * q:g}", of, sleepers, allowed[load])
-                       for (load, q), of in late.items()}
+            answers |= {(load, q): told(f"{target} {load} p{100 * q:g}", of, sleepers, allowed[load])
+                        for (load, q), of in late.items() if load in unsure}
             unsure = sorted({load for (load, _), found in answers.items() if found == "cannot tell"})
             if not unsure:
                 break

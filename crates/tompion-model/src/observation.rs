@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tompion_cause::{Access, Cause};
+use tompion_cause::{Access, Cause, Source};
+
+use crate::Mark;
 
 /// Events and counters of one trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,8 +47,14 @@ pub struct ObservedReason {
 }
 
 impl ObservedReason {
-    /// Of samples counted by cause, and by whether the times are those of events: most samples first.
-    pub fn most_first(counts: BTreeMap<(Cause, bool), u64>) -> Vec<Self> {
+    /// Of the disturbed ones among these samples' marks: most samples first.
+    pub fn of(marks: impl IntoIterator<Item = Mark>) -> Vec<Self> {
+        let mut counts: BTreeMap<(Cause, bool), u64> = BTreeMap::new();
+        for mark in marks {
+            if let Mark::Disturbed(cause, source) = mark {
+                *counts.entry((cause, source == Source::Event)).or_default() += 1;
+            }
+        }
         let reasons = counts.into_iter();
         let mut reasons: Vec<Self> = reasons
             .map(|((cause, by_events), samples)| Self {

@@ -1,8 +1,6 @@
 //! What went on beside a trial, and which of its samples that disturbed.
 
-use std::collections::BTreeMap;
-
-use tompion_cause::{Cause, Disturbance, Source};
+use tompion_cause::Disturbance;
 use tompion_model::{EvidenceItem, Mark, Observation, ObservedReason, Sample};
 use tompion_observe::events::{self, CpuEvents, Keeper, item};
 use tompion_observe::marks::marks;
@@ -148,12 +146,12 @@ impl Observed {
         observation.evidence.extend(self.lacks.clone());
         observation.own_cpu_share = self.own_ns as f64 / wall_ns.max(1) as f64;
         let of_group = |group: &mut Vec<Outcome>| {
-            let mut marked = Marked::default();
             for (outcome, disturbances) in group.iter_mut().zip(&mut disturbances) {
-                marked.add(&mut outcome.data.samples, outcome.began_ns, &disturbances);
+                mark(&mut outcome.data.samples, outcome.began_ns, &disturbances);
             }
+            let samples = group.iter().flat_map(|outcome| &outcome.data.samples);
             Observation {
-                marked: ObservedReason::most_first(marked.0),
+                marked: ObservedReason::of(samples.map(|s| s.mark)),
                 ..observation.clone()
             }
         };
@@ -189,43 +187,38 @@ impl Turns {
     }
 }
 
-/// Samples that were marked, by reason and whether events told it.
-#[derive(Default)]
-struct Marked(BTreeMap<(Cause, bool), u64>);
-
-impl Marked {
-    /// Marks the samples of one thread that a disturbance overlaps, and counts them.
-    ///
-    /// A sample reaches from when its event was due, or its read began, to its end: what
-    /// went on while a thread slept as it was asked to does not disturb it.
-    fn add(&mut self, samples: &mut [Sample], began_ns: u64, disturbances: &[Disturbance]) {
-        let mut order: Vec<(u64, u64, usize)> = samples
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.mark == Mark::None)
-            .map(|(i, s)| {
-                let until_ns = began_ns + s.at_ns;
-                let length_ps = s.value_ps.max(0).unsigned_abs() * u64::from(s.n);
-                (
-                    until_ns.saturating_sub(length_ps.div_ceil(1000)),
-                    until_ns,
-                    i,
-                )
-            })
-            .collect();
-        order.sort_unstable();
-        let intervals: Vec<(u64, u64)> = order.iter().map(|o| (o.0, o.1)).collect();
-        for ((.., index), mark) in order.iter().zip(marks(&intervals, disturbances)) {
-            if let Some((cause, source)) = mark {
-                samples[*index].mark = Mark::Disturbed(cause, source);
-                *self.0.entry((cause, source == Source::Event)).or_default() += 1;
-            }
+/// Marks the samples of one thread that a disturbance overlaps.
+///
+/// A sample reaches from when its event was due, or its read began, to its end: what
+/// went on while a thread slept as it was asked to does not disturb it.
+fn mark(samples: &mut [Sample], began_ns: u64, disturbances: &[Disturbance]) {
+    let mut order: Vec<(u64, u64, usize)> = samples
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| s.mark == Mark::None)
+        .map(|(i, s)| {
+            let until_ns = began_ns + s.at_ns;
+            let length_ps = s.value_ps.max(0).unsigned_abs() * u64::from(s.n);
+            (
+                until_ns.saturating_sub(length_ps.div_ceil(1000)),
+                until_ns,
+                i,
+            )
+        })
+        .collect();
+    order.sort_unstable();
+    let intervals: Vec<(u64, u64)> = order.iter().map(|o| (o.0, o.1)).collect();
+    for ((.., index), found) in order.iter().zip(marks(&intervals, disturbances)) {
+        if let Some((cause, source)) = found {
+            samples[*index].mark = Mark::Disturbed(cause, source);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tompion_cause::{Cause, Source};
+
     use super::*;
 
     #[test]
@@ -254,10 +247,9 @@ mod tests {
             disturbance(10_850, 10_900, Source::Event),
             disturbance(12_000, 14_000, Source::Event),
         ];
-        let mut marked = Marked::default();
-        marked.add(&mut samples, 10_000, &disturbances);
-        let reasons = ObservedReason::most_first(marked.0);
+        mark(&mut samples, 10_000, &disturbances);
         let marks = samples.map(|s| s.mark);
+        let reasons = ObservedReason::of(marks);
         assert_eq!(
             marks,
             [

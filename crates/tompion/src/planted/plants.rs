@@ -132,19 +132,13 @@ impl Plants {
 
     /// What was watched beside these samples.
     pub fn observation(&self, samples: &[Sample]) -> Option<Observation> {
-        let held_up = samples.iter().filter(|s| s.mark == HELD_UP).count();
-        let reason = ObservedReason {
-            cause: Cause::Preempted,
-            samples: held_up as u64,
-            by_events: true,
-        };
         self.is_watched.then(|| Observation {
             evidence: vec![EvidenceItem {
                 name: "planted turns of the thread".to_owned(),
                 missing: None,
             }],
             steal_is_accounted: true,
-            marked: (held_up > 0).then_some(reason).into_iter().collect(),
+            marked: ObservedReason::of(samples.iter().map(|s| s.mark)),
             ..Observation::default()
         })
     }

@@ -1,6 +1,6 @@
 //! Which round trips were held up at this machine, and by what.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use tompion_cause::{Cause, Source};
 use tompion_model::{EvidenceItem, Mark, Observation, ObservedReason};
@@ -63,14 +63,8 @@ impl HeldUp {
 
     /// What was observed, with the samples that bear a mark.
     pub fn observation(&self, marks: impl Iterator<Item = Mark>) -> Option<Observation> {
-        let mut counts: BTreeMap<(Cause, bool), u64> = BTreeMap::new();
-        for mark in marks {
-            if let Mark::Disturbed(cause, source) = mark {
-                *counts.entry((cause, source == Source::Event)).or_default() += 1;
-            }
-        }
         Some(Observation {
-            marked: ObservedReason::most_first(counts),
+            marked: ObservedReason::of(marks),
             ..self.observation.clone()?
         })
     }
@@ -136,5 +130,19 @@ mod tests {
             panic!("one reason");
         };
         assert_eq!((reason.cause, reason.samples), (Cause::Queued, 2));
+    }
+
+    #[test]
+    fn evidence_says_why_it_is_not_known_who_had_the_cpu() {
+        let turns = |lacks: Option<&str>| {
+            let mut observed = Observed::default();
+            observed.lacks = lacks.map(str::to_owned);
+            let evidence = without_marks(&observed).evidence;
+            let of_turns = evidence.into_iter().filter(|e| e.name == item::TURNS);
+            of_turns.map(|e| e.missing).collect::<Vec<_>>()
+        };
+        assert_eq!(turns(None), []);
+        let why = "not in the first PID namespace";
+        assert_eq!(turns(Some(why)), [Some(why.to_owned())]);
     }
 }
