@@ -21,12 +21,12 @@ import pyte
 from conftest import TOMPION
 
 
-def in_terminal(columns, *arguments):
-    """What the program writes to a terminal so wide."""
+def in_terminal(columns, *arguments, rows=24, term="xterm", status=0):
+    """What the program writes to a terminal of this kind and size."""
     pid, terminal = pty.fork()
     if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        os.execve(TOMPION, ["tompion", *map(str, arguments)], os.environ | {"TERM": "xterm"})
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.execve(TOMPION, ["tompion", *map(str, arguments)], os.environ | {"TERM": term})
     written = b""
     while True:
         try:
@@ -37,7 +37,7 @@ def in_terminal(columns, *arguments):
             break
         written += some
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == status, written.decode()
     return written.decode()
 
 

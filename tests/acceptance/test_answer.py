@@ -127,6 +127,36 @@ def test_a_required_use_has_a_line_of_its_own_at_the_end(tmp_path):
     assert "did you mean `voip`" in done.stderr
 
 
+def test_a_run_is_held_against_requirements_later_too(checked):
+    run, _ = checked("--quick")
+    required = ["--require", "pacing-1g", "--require", "voip:remedy"]
+    lines = tompion("report", run, "--screen", *required, check=2).stdout.rstrip("\n").splitlines()
+    assert lines[-2].startswith("pacing-1g: FAIL: p99 ") and lines[-1].startswith("voip: "), lines
+    whole = tompion("report", run, "--verbose", *required, check=2).stdout
+    assert whole.rstrip("\n").splitlines()[-2:] == lines[-2:]
+    # No line is broken by the terminal.
+    shown = screen_of(in_terminal(80, "report", run, "--screen", *required, status=2))
+    after = next(i for i, line in enumerate(shown) if line.startswith("Run:")) + 1
+    assert max(map(len, shown[after:])) <= 80 and shown[after].startswith("pacing-1g: FAIL"), shown
+    assert " ".join(line.strip() for line in shown[after:]) == " ".join(lines[-2:])
+    assert "unknown profile" in tompion("report", run, "--require", "vopi", check=1).stderr
+
+
+def test_of_what_was_not_measured_the_line_says_where_and_what_would(checked):
+    run, _ = checked("--methods", "clock-nanosleep-abs", "--targets", "1ms", "--loads", "idle", "--duration", "3s")
+    done = tompion("report", run, "--screen", "--require", "voip", check=3)
+    last = done.stdout.rstrip("\n").splitlines()[-1]
+    assert last == "voip: not measured: no sleep of about 20.0 ms under idle; a default check that runs to its end, 70 s, measures it"
+
+
+@pytest.mark.parametrize(("options", "is_warned"), [(["--quick"], True), ([], False), (["--quick", "--loads", "idle"], False)])
+def test_who_requires_what_so_short_a_check_cannot_pass_is_told_before(tmp_path, options, is_warned):
+    command = [planted(), "check", *options, "--seed", "1", "--require", "voip", "--out", tmp_path / "r"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    warning = "tompion: warning: --require voip: so short a check has too few samples to pass it; a default check, 70 s, has them\n"
+    assert done.stderr == (warning if is_warned else "") and done.returncode in (0, 2, 3)
+
+
 @pytest.mark.parametrize("options, longest_s", [(["--quick"], 20), ([], 75)], ids=["quick", "default"])
 def test_from_command_to_page_it_takes_no_longer_than_promised(tmp_path, options, longest_s):
     began = time.monotonic()

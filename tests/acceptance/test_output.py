@@ -137,3 +137,16 @@ def test_progress_is_one_line_that_never_wraps(tmp_path, columns):
     assert len(lines) > 10 and max(map(len, lines)) <= columns
     left = [int(re.search(r"(\d+) s left", l)[1]) for l in lines]
     assert left[0] <= 3 and left[-1] <= 1, left
+
+
+def test_a_terminal_without_escape_sequences_gets_none(run):
+    assert "\x1b" in in_terminal(80, "report", run, "--screen")
+    assert "\x1b" not in in_terminal(80, "report", run, "--screen", term="dumb")
+    assert "\x1b" not in in_terminal(80, "check", *SMALL, "--duration", "1s", "--out", run.parent / "dumb", term="dumb")
+
+
+def test_columns_of_a_terminal_count_without_its_rows(run):
+    for rows in (0, 24):
+        lines = bare(in_terminal(80, "report", run, "--screen", rows=rows)).splitlines()
+        shown = [line for line in lines if not line.startswith(("Report:", "Run:"))]
+        assert max(map(len, shown)) <= 80

@@ -33,6 +33,9 @@ pub use lateness::{
 };
 pub use profile::{Limit, Profile, profiles, quantile_name, quantity_name};
 
+/// Seconds of a default check: all nine uses are decided in it under three loads, where they are far from their limits.
+pub const CHECK_S: u64 = 70;
+
 use tompion_model::Cell;
 
 /// Says what the cells of a run mean, by the profiles that come with Tompion.

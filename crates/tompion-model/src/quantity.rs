@@ -1,4 +1,4 @@
-//! Durations as people write and read them.
+//! Durations and counts as people write and read them.
 
 use crate::InvalidValue;
 
@@ -32,6 +32,19 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, InvalidValue> {
         return Err(format!("`{text}` is out of range; use 1ns up to 100000d").into());
     }
     Ok(ns as u64)
+}
+
+/// A count with groups of three digits, parted by narrow no-break spaces.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// The shortest exact form: `100us`, `1ms`, `1500us`.

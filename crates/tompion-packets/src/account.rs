@@ -224,8 +224,15 @@ impl Account {
         }
     }
 
-    /// Settles what is left: what has no answer within the timeout is lost.
-    pub fn finish(mut self, timeout_ns: i64, tally: Tally, capability: Capability) -> Measured {
+    /// Settles what is left: what has no answer within the timeout is lost. `observed` is what kept the threads that sent
+    /// and received from running, where that was looked at.
+    pub fn finish(
+        mut self,
+        timeout_ns: i64,
+        tally: Tally,
+        capability: Capability,
+        observed: Option<Observed>,
+    ) -> Measured {
         for row in 0..self.packets.len() {
             let outcome = self.packets.probe(row).map(|p| p.outcome);
             let took = |home| {
@@ -274,7 +281,7 @@ impl Account {
             first_refusal: self.first_refusal,
             is_too_long: self.is_too_long,
             refused: self.refused,
-            observed: None,
+            observed,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! * [`measure()`]: probes sent by STAMP or ICMP echo on a schedule, and what came of each as a
 //!   [`Measured`] table of stamps.
 //! * [`Summary`]: what that says: round trips by vantage point, what each layer adds, loss,
-//!   reordering, delay variation; [`OneWay`]: both ways apart.
+//!   reordering, delay variation; [`OneWay`]: both ways apart; [`InCommon`]: of several targets, when both are slow.
 //! * [`reflector`]: the far end, which answers STAMP.
 //! * Further vantage points: a tap beside a measurement ([`OwnTap`]), captures of taps elsewhere
 //!   ([`Tapping`]) and their stamps joined with the probes ([`join_capture`]).
@@ -17,6 +17,7 @@ mod at_rate;
 mod capture;
 mod error;
 mod icmp;
+mod in_common;
 mod marks;
 mod measure;
 mod observed;
@@ -35,6 +36,7 @@ mod target;
 pub use account::{Errors, FarEnd, Measured, Oddities};
 pub use capture::{CaptureError, JoinedCapture, join_capture};
 pub use error::PacketError;
+pub use in_common::InCommon;
 pub use marks::Marks;
 pub use measure::{MOST_PROBES, Settings, measure};
 pub use observed::{HeldUpBy, Observed};

@@ -298,19 +298,13 @@ fn carry_out<S: Speaker>(
         tally
     };
     let marks = probing.speaker.mark();
-    let measured = probing.account.finish(
-        i64::try_from(timeout_ns).unwrap_or(i64::MAX),
-        tally,
-        *socket.capability(),
-    );
     let observed = probing.observing.map(Observing::finish);
-    Ok((
-        Measured {
-            observed,
-            ..measured
-        },
-        marks,
-    ))
+    let timeout_ns = i64::try_from(timeout_ns).unwrap_or(i64::MAX);
+    let capability = *socket.capability();
+    let measured = probing
+        .account
+        .finish(timeout_ns, tally, capability, observed);
+    Ok((measured, marks))
 }
 
 impl Measured {

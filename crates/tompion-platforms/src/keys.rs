@@ -133,6 +133,8 @@ pub struct Table<'s, 'a> {
     at: Range<usize>,
     what: String,
     asked: RefCell<Vec<&'static str>>,
+    /// Lists of tables that are not there.
+    missing: RefCell<Vec<&'static str>>,
 }
 
 impl<'s, 'a> Table<'s, 'a> {
@@ -149,6 +151,7 @@ impl<'s, 'a> Table<'s, 'a> {
             at,
             what: what.into(),
             asked: RefCell::default(),
+            missing: RefCell::default(),
         }
     }
 
@@ -282,11 +285,11 @@ impl<'s, 'a> Table<'s, 'a> {
         Some(Table::new(self.source, table, value.span(), what))
     }
 
-    /// The tables of `[[key]]`, of which there must be at least one.
+    /// The tables of `[[key]]`, of which there must be at least one; that there is none is told by
+    /// [`finish`](Self::finish).
     pub fn tables(&self, key: &'static str, what: &str) -> Vec<Table<'s, 'a>> {
         let Some(value) = self.value(key) else {
-            let text = format!("a {} needs at least one [[{key}]]", self.what);
-            self.wrong(self.at(), text);
+            self.missing.borrow_mut().push(key);
             return Vec::new();
         };
         let wrong = |at| {
@@ -308,21 +311,27 @@ impl<'s, 'a> Table<'s, 'a> {
         array.iter().filter_map(table).collect()
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Refuses the keys that nobody asked for, and the absence of tables that none of these was meant for.
     pub fn finish(self) {
         let asked = self.asked.borrow();
+        let mut missing = self.missing.borrow().clone();
         for (key, _) in self.table.iter() {
             let name: &str = key.get_ref();
             if asked.contains(&name) {
                 continue;
             }
             let better = nearest(name, asked.iter().copied());
+            missing.retain(|key| better != Some(*key));
             let (what, all) = (&self.what, asked.join(", "));
             let text = match better {
                 Some(better) => format!("a {what} has no `{name}`; did you mean `{better}`?"),
                 None => format!("a {what} has no `{name}`; it has {all}"),
             };
             self.source.wrong(key.span(), text);
+        }
+        for key in missing {
+            let text = format!("a {} needs at least one [[{key}]]", self.what);
+            self.source.wrong(self.at(), text);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Numbers as both the terminal and the page print them.
 
+pub(crate) use tompion_model::grouped as count;
 use tompion_model::{Summary, format_ns};
 
 /// What stands where there is nothing to print.
@@ -30,19 +31,6 @@ pub(crate) fn signed_ns(ns: f64) -> String {
         _ => "",
     };
     format!("{sign}{}", format_ns(ns.abs()))
-}
-
-/// A count with groups of three digits, parted by narrow no-break spaces.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// The noun that goes with a count.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict, company};
-use tompion_model::{Cell, factor, format_ns, range_in_words};
+use tompion_assess::verdict::{CHECK_S, LoadVerdict, Outcome, ProfileVerdict, company};
+use tompion_model::{Cell, Status, factor, format_ns, range_in_words};
 use tompion_stats::{BlockRange, Interval};
 
 use crate::data::ReportData;
@@ -12,9 +12,9 @@ use crate::grid::{factors_in_words, sort_loads};
 use crate::precision::{LEVEL, ns_within};
 
 /// The loads under which anything was judged, in reading order.
-pub(crate) fn loads(profiles: &[ProfileVerdict]) -> Vec<&str> {
+pub(crate) fn loads<'a>(profiles: impl IntoIterator<Item = &'a ProfileVerdict>) -> Vec<&'a str> {
     let mut loads: Vec<&str> = profiles
-        .iter()
+        .into_iter()
         .flat_map(|p| p.by_load.iter().map(|l| l.load.as_str()))
         .collect();
     sort_loads(&mut loads);
@@ -245,6 +245,11 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
         if let Some(few) = cells.and_then(|cells| FewCells::of(data, &cells)) {
             remedies.push(few.options);
             share = few.share;
+        } else if let Some(other) = other_run(data.record().status, ns, times) {
+            return Some(format!(
+                "Some verdicts need up to {} more {more}: {other}, may bring them.",
+                count(most)
+            ));
         }
         let length = round_duration(ns * share * times);
         remedies.push(format!("--duration {length}"));
@@ -261,7 +266,8 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
     })
 }
 
-/// How long a run of the same would take to have the samples that open verdicts need; nothing where
+/// What would bring the samples that open verdicts need: the rest of a run that ended early; of one shorter than a
+/// default check, whose time went elsewhere, such a check; and how long a run of the same would take. Nothing where
 /// samples are not what is missing.
 pub(crate) fn longer(data: &ReportData) -> Option<String> {
     let all = data.assessment().profiles.iter().flat_map(|p| &p.by_load);
@@ -278,8 +284,29 @@ pub(crate) fn longer(data: &ReportData) -> Option<String> {
         .map(|(_, samples, missing)| (samples + missing) as f64 / samples as f64)
         .reduce(f64::max)?;
     let ns = run_length_ns(data)?;
-    Some(format!("--duration {}", round_duration(ns * times)))
+    Some(how_to_get_there(data.record().status, ns, times))
 }
+
+/// The same by how a run of so many nanoseconds ended, where so many times its samples are needed.
+fn how_to_get_there(status: Status, ns: f64, times: f64) -> String {
+    other_run(status, ns, times)
+        .unwrap_or_else(|| format!("--duration {}", round_duration(ns * times)))
+}
+
+/// The run that it takes, where that is not one of the same for longer.
+fn other_run(status: Status, ns: f64, times: f64) -> Option<String> {
+    let check_ns = CHECK_S as f64 * 1e9;
+    match status {
+        Status::Interrupted | Status::Running => Some("a run that ends in order".to_owned()),
+        _ if ns * times > check_ns && ns < NEARLY * check_ns => {
+            Some(format!("a default check, {CHECK_S} s"))
+        }
+        _ => None,
+    }
+}
+
+/// A run that takes so much of the time of a default check is no shorter.
+const NEARLY: f64 = 0.8;
 
 /// The part of a run that would do.
 struct FewCells {
@@ -348,6 +375,17 @@ mod tests {
     use tompion_assess::verdict::Remedied;
 
     use super::*;
+
+    #[test]
+    fn what_brings_the_samples_is_no_multiple_of_a_run_that_had_no_time_for_them() {
+        let of = |status, s: f64, times| how_to_get_there(status, s * 1e9, times);
+        let quick = of(Status::Complete, 18.0, 30.0);
+        assert_eq!(quick, "a default check, 70 s");
+        assert_eq!(of(Status::Complete, 18.0, 2.0), "--duration 40s");
+        assert_eq!(of(Status::Complete, 71.0, 2.0), "--duration 3m");
+        let broken_off = of(Status::Interrupted, 8.0, 15.0);
+        assert_eq!(broken_off, "a run that ends in order");
+    }
 
     fn verdict(quantile: f64, samples: u64, samples_missing: u64) -> LoadVerdict {
         LoadVerdict {

@@ -27,6 +27,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tompion_run::probes::PROBES;
 
@@ -236,7 +237,7 @@ pub fn parse() -> Result<Cli, ExitCode> {
             };
             return crate::exit::code(crate::output::print(&text).map(|()| 0));
         }
-        crate::exit::complain(&one_line(&error.render().to_string()));
+        crate::exit::complain(&told(&error));
         ExitCode::from(crate::exit::ERROR)
     })
 }
@@ -249,10 +250,50 @@ pub fn parse_words(words: &[OsString]) -> anyhow::Result<Command> {
     let own = [OsString::from("tompion")];
     let parsed = Cli::try_parse_from(own.iter().chain(words));
     let cli = parsed.map_err(|error| match error.use_stderr() {
-        true => anyhow::anyhow!("after --: {}", one_line(&error.render().to_string())),
+        true => anyhow::anyhow!("after --: {}", told(&error)),
         false => anyhow::anyhow!("after --: no help and no version, but what to measure"),
     })?;
     Ok(cli.command)
+}
+
+/// What is wrong with a command line, and who has the option that its command has not.
+fn told(error: &clap::Error) -> String {
+    let line = one_line(&error.render().to_string());
+    match elsewhere(error) {
+        None => line,
+        Some(option) => {
+            let (wrong, _) = line.split_once("; ").unwrap_or((&line, ""));
+            format!(
+                "{}; {option} (see --help)",
+                wrong.trim_end_matches(" (see --help)")
+            )
+        }
+    }
+}
+
+/// The commands that have an option which another has not, where these are few.
+fn elsewhere(error: &clap::Error) -> Option<String> {
+    /// Of more, none is meant.
+    const FEW: usize = 3;
+    let unknown = error.get(ContextKind::InvalidArg)?;
+    let ContextValue::String(option) = unknown else {
+        return None;
+    };
+    let long = option
+        .strip_prefix("--")
+        .filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let command = Cli::command();
+    let having = command.get_subcommands().filter(|command| {
+        let mut arguments = command.get_arguments();
+        arguments.any(|argument| argument.get_long() == Some(long) && !argument.is_hide_set())
+    });
+    let names: Vec<String> = having
+        .map(|c| format!("`tompion {}`", c.get_name()))
+        .collect();
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    (1..=FEW)
+        .contains(&names.len())
+        .then(|| format!("{} {verb} {option}", names.join(", ")))
 }
 
 /// Clap's several lines as one: what is wrong and its hints, without the usage.
@@ -304,7 +345,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_that_says_what_would_be_right() {
-        let cases: [(&[&str], &str); 29] = [
+        let cases: [(&[&str], &str); 30] = [
             (&["tompion", "check", "--seed", "abc"], "such as 42"),
             (
                 &["tompion", "check", "--seed", "-5"],
@@ -341,6 +382,10 @@ mod tests {
             (&["tompion", "check", "--targets", "100"], "such as 100us"),
             (&["tompion", "check", "--methods", "snooze"], "tompion list"),
             (&["tompion", "check", "--quik"], "--quick"),
+            (
+                &["tompion", "check", "--format", "verdict-json"],
+                "; `tompion report`, `tompion ping`, ",
+            ),
             (&["tompion"], "tompion check"),
             (&["tompion", "preload"], "COMMAND"),
             (
@@ -359,7 +404,7 @@ mod tests {
         ];
         for (arguments, want) in cases {
             let error = Cli::try_parse_from(arguments).unwrap_err();
-            let line = one_line(&error.render().to_string());
+            let line = told(&error);
             assert!(line.contains(want) && !line.contains('\n'), "{line}");
         }
     }

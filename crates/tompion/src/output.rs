@@ -1,6 +1,6 @@
 //! Standard output: all of it or an error.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -37,4 +37,25 @@ pub fn place(path: &Path) -> String {
 /// Prints `value` as JSON.
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     print(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Columns to fill: those of the terminal, or 100 in a pipe.
+pub fn terminal_width() -> usize {
+    // A terminal may know its columns and not its rows.
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    let columns = size.map(|size| usize::from(size.ws_col));
+    let columns = columns.filter(|columns| *columns > 0);
+    columns.map_or(100, |columns| columns.min(140))
+}
+
+/// Whether standard output is a terminal that shows colours, and its user wants them
+/// (<https://no-color.org>).
+pub fn wants_color() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !refused && !is_dumb()
+}
+
+/// Whether the terminal says that it understands no escape sequences.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -3,7 +3,7 @@
 //! Where the samples are there in their order, the number beyond the limit decides, looked at after each
 //! block ([`LimitTest`], [`LimitWatch`]); of runs that kept bins alone, the interval over blocks.
 
-use tompion_model::{Blocks, Cell, factor, format_ns};
+use tompion_model::{Blocks, Cell, factor, format_ns, grouped};
 use tompion_stats::{
     BlockQuantile, Distribution, Limit, LimitTest, LimitWatch, NoInterval, Outlook,
     interval_samples_needed, share_by_chance,
@@ -228,7 +228,7 @@ fn by_number(
     let reason = match missing {
         0 => format!("so near the limit that so few samples do not decide the {name}"),
         1 => format!("too few samples: {name} needs 1 more sample"),
-        n => format!("too few samples: {name} needs {n} more samples"),
+        n => format!("too few samples: {name} needs {} more samples", grouped(n)),
     };
     Some(Decision {
         outcome: Outcome::Inconclusive,
@@ -268,7 +268,10 @@ fn by_interval(
         _ if missing > 0 => {
             let name = quantile_name(quantile);
             let more = if missing == 1 { "sample" } else { "samples" };
-            format!("too few samples: {name} needs {missing} more {more}")
+            format!(
+                "too few samples: {name} needs {} more {more}",
+                grouped(missing)
+            )
         }
         (Err(why), _) | (Ok(_), Err(why)) => why.to_string(),
         (Ok(_), Ok(upper)) if upper.high <= limit => return Decision::clear(Outcome::Pass),

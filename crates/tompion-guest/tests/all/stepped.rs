@@ -11,7 +11,7 @@ use serde_json::Value;
 use tompion_guest::Guest;
 
 /// Emulated, on a busy host.
-const TIMEOUT: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(300);
 /// By how much it is set.
 const HOUR_NS: f64 = 3600e9;
 

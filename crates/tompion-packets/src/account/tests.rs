@@ -45,7 +45,7 @@ fn a_reply_after_its_timeout_counts_as_lost_and_nowhere_else() {
     account.replied(1, &received(11 * MS), &Told::default());
     account.replied(2, &received(21 * MS), &Told::default());
     account.replied(0, &received(150 * MS), &Told::default());
-    let measured = account.finish(100 * MS, Tally::default(), CAPABILITY);
+    let measured = account.finish(100 * MS, Tally::default(), CAPABILITY, None);
     assert_eq!(measured.late, 1);
     assert!(Reordering::of(&measured.packets).reordered.is_empty());
     let late = measured.packets.missing(0, Stamp::UserReceived);
@@ -67,7 +67,7 @@ fn what_has_no_place_in_the_table_is_told() {
         ..Told::default()
     };
     account.replied(1, &received(11 * MS), &told);
-    let summary = Summary::of(&account.finish(100 * MS, Tally::default(), CAPABILITY));
+    let summary = Summary::of(&account.finish(100 * MS, Tally::default(), CAPABILITY, None));
     assert_eq!((summary.refused, summary.answered), (2, 2));
     let text = summary.text();
     assert!(text.contains("2 stamps or replies have no place"), "{text}");
@@ -97,7 +97,8 @@ fn stamps_of_a_device_that_were_asked_for_and_did_not_come_are_told() {
     for asked in [false, true] {
         let mut account = sent(1, asked);
         account.replied(0, &received(MS), &Told::default());
-        let text = Summary::of(&account.finish(100 * MS, Tally::default(), CAPABILITY)).text();
+        let text =
+            Summary::of(&account.finish(100 * MS, Tally::default(), CAPABILITY, None)).text();
         assert_eq!(
             text.contains("stamps missing: sent-hardware, of 1 probes"),
             asked,

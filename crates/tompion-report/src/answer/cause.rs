@@ -134,31 +134,46 @@ pub fn line_of_places(places: &[(&str, &[Culprit])], steps: &[Step]) -> String {
     told.join(" ")
 }
 
-/// What is at fault, at most two of it, and how much more: the longest way to say it that keeps to the lines it has.
+/// What is at fault, at most two of it, and the names of the rest: the longest way to say it that keeps to the lines it has.
 fn sentence(found: &[Culprit], steps: &[Step], on: &str) -> String {
     let begins = match found.iter().any(Culprit::is_fault) {
         true => "Cause",
         false => "No fault found",
     };
-    let of = |n: usize, long: Length| {
+    let of = |n: usize, long: Length, others: Others| {
         let each = found.iter().take(n);
         let mut told: Vec<String> = each.map(|c| with_step(c, steps, long)).collect();
-        if found.len() > n {
-            told.push(format!("and {} more (below)", found.len() - n));
+        let rest = &found[n.min(found.len())..];
+        match (rest.is_empty(), others) {
+            (true, _) => {}
+            (false, Others::Named) => {
+                let names: Vec<&str> = rest.iter().map(in_a_word).collect();
+                told.push(format!("also {}", names.join(", ")));
+            }
+            (false, Others::Counted) => told.push(format!("and {} more", rest.len())),
         }
         format!("{begins}{on}: {}.", told.join("; "))
     };
     let fits = |text: &String| wrap(text, NARROWEST, "", "  ").lines().count() <= LINES;
     let ways = [
-        of(MOST, Length::Whole),
-        of(MOST, Length::Short),
-        of(1, Length::Whole),
+        of(MOST, Length::Whole, Others::Named),
+        of(MOST, Length::Short, Others::Named),
+        of(1, Length::Whole, Others::Named),
+        of(1, Length::Short, Others::Named),
+        of(MOST, Length::Short, Others::Counted),
     ];
     // Names can have any length.
-    let shortest = of(1, Length::Short);
+    let shortest = of(1, Length::Short, Others::Counted);
     let cut_off = (0..=LINES * NARROWEST).rev().map(|n| cut(&shortest, n));
     let ways = ways.into_iter().chain(cut_off);
     ways.into_iter().find(fits).unwrap_or_default()
+}
+
+/// What is said of causes that have no words of their own.
+#[derive(Clone, Copy)]
+enum Others {
+    Named,
+    Counted,
 }
 
 /// How much is said of a cause.
@@ -255,6 +270,26 @@ fn in_words(culprit: &Culprit, length: Length) -> String {
         },
         Culprit::Limits(1) => "1 use has a limit tighter than this machine sleeps".to_owned(),
         Culprit::Limits(n) => format!("{n} uses have limits tighter than this machine sleeps"),
+    }
+}
+
+/// The same by name alone.
+fn in_a_word(culprit: &Culprit) -> &'static str {
+    match culprit {
+        Culprit::Clock(_) => "the clock",
+        Culprit::Host { is_guest: true, .. } => "the host",
+        Culprit::Host { .. } => "the firmware",
+        Culprit::Quota => "the CPU quota",
+        Culprit::Programs(_) => "other programs",
+        Culprit::Mended { remedy, .. } => match remedy.mends {
+            Delay::Slack => "timer slack",
+            Delay::Turn => "waits for a CPU",
+            Delay::TightLimits => "tight limits",
+        },
+        Culprit::Kernel(_) => "the kernel's settings",
+        Culprit::Emulated(_) => "emulation",
+        Culprit::Loads(_) => "the loads themselves",
+        Culprit::Limits(_) => "tight limits",
     }
 }
 
@@ -366,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn of_five_causes_the_two_that_cost_most_are_named_in_two_lines() {
+    fn of_five_causes_all_are_named_in_two_lines() {
         let steps = [
             Mends::Clock,
             Mends::Host,
@@ -393,7 +428,7 @@ mod tests {
         assert_eq!(
             narrow.join("\n"),
             "Cause: most likely the host takes the CPU (28 %, up to 400 ms at once), step 2;\n  \
-             other programs (transcode and others), step 4; and 3 more (below)."
+             also other programs, timer slack, the clock, tight limits."
         );
         assert_eq!(wide.len(), 2, "{wide:?}");
         // Any two of them, in any order, and names without end.

@@ -7,7 +7,9 @@ use tompion_assess::wall_clock::wall_clock;
 use tompion_model::format_ns;
 
 use crate::data::ReportData;
+use crate::verdicts::loads;
 
+use super::lines::under;
 use super::steps::{Step, by_number, numbers};
 
 /// How many uses are fit: as they are, and with which steps.
@@ -70,24 +72,64 @@ pub fn taken(judged: &LoadVerdict) -> Option<&str> {
     taken.map(|r| r.name.as_str())
 }
 
-/// Up to which limit uses fail, where all that do have tighter limits than those that do not.
+/// Up to which limit uses fail, where under each load all that do have tighter limits than those that do not: under
+/// every load, or under the one at which the widest limits fail.
 pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
-    // Wherever they were judged.
-    let judged = profiles
+    let loads = loads(profiles.iter().copied());
+    let by_load = loads
         .iter()
-        .flat_map(|p| p.by_load.iter().map(|l| (p.name.as_str(), l)));
-    let failed = judged.filter(|(_, l)| l.outcome == Outcome::Fail);
-    let failing: HashSet<&str> = failed.map(|(name, _)| name).collect();
-    let fails = &|p: &ProfileVerdict| failing.contains(p.name.as_str());
-    let limits = |wanted: bool| {
-        let of = profiles.iter().filter(move |p| fails(p) == wanted);
-        of.filter_map(|p| Some(p.by_load.first()?.limit_ns))
+        .map(|load| Bound::under(load, profiles).ok_or(()));
+    // Where one load has no such bound, another one's would hide that more fail there.
+    let by_load: Vec<Option<Bound>> = by_load.collect::<Result<_, _>>().ok()?;
+    let worst = by_load.iter().flatten().copied();
+    let worst = worst.reduce(|a, b| if b.most > a.most { b } else { a })?;
+    let at = by_load.iter().position(|bound| *bound == Some(worst))?;
+    let where_ = match by_load.iter().all(|bound| *bound == Some(worst)) {
+        true => String::new(),
+        false => format!(" {}", under(loads[at])),
     };
-    let most = limits(true).reduce(f64::max)?;
-    let least = limits(false).reduce(f64::min)?;
-    let is_few = limits(true).count() < limits(false).count();
-    let only = if is_few { "only " } else { "" };
-    (most < least).then(|| format!("{only}limits of {} and less fail", format_ns(most)))
+    let only = if worst.is_few { "only " } else { "" };
+    Some(format!(
+        "{only}limits of {} and less fail{where_}",
+        format_ns(worst.most)
+    ))
+}
+
+/// The limit that parts uses that fail under a load from those that do not.
+#[derive(Clone, Copy, PartialEq)]
+struct Bound {
+    /// The widest limit that fails, in nanoseconds.
+    most: f64,
+    /// Whether fewer fail than do not.
+    is_few: bool,
+}
+
+impl Bound {
+    /// `None` where none parts them: all fail, or one that does has a wider limit than one that does not. None is needed
+    /// where none fails.
+    fn under(load: &str, profiles: &[&ProfileVerdict]) -> Option<Option<Self>> {
+        // Wherever they were judged.
+        let judged = || {
+            let of_load = |p: &&'_ ProfileVerdict| p.under(load).is_some();
+            profiles.iter().copied().filter(of_load)
+        };
+        let fails = |p: &ProfileVerdict| p.under(load).is_some_and(|l| l.outcome == Outcome::Fail);
+        let failing: HashSet<&str> = judged()
+            .filter(|p| fails(p))
+            .map(|p| p.name.as_str())
+            .collect();
+        let failing = &failing;
+        let limits = |wanted: bool| {
+            let of = judged().filter(move |p| failing.contains(p.name.as_str()) == wanted);
+            of.filter_map(|p| p.under(load)).map(|l| l.limit_ns)
+        };
+        let Some(most) = limits(true).reduce(f64::max) else {
+            return Some(None);
+        };
+        let least = limits(false).reduce(f64::min)?;
+        let is_few = limits(true).count() < limits(false).count();
+        (most < least).then_some(Some(Self { most, is_few }))
+    }
 }
 
 /// A verdict by its outcome, with how late it is where that is what counts.
@@ -196,5 +238,47 @@ mod tests {
         // What fails on one of two platforms fails.
         let twice = [("a", 1e3, Pass), ("a", 1e3, Fail), ("b", 1e6, Pass)];
         assert!(of(&twice).is_some());
+    }
+
+    #[test]
+    fn the_load_is_named_under_which_the_widest_limits_fail() {
+        use Outcome::{Fail, Pass, WithRemedy};
+        let of = |all: &[(f64, Outcome, Outcome)]| {
+            let one = |(limit_ns, at_rest, busy): &(f64, Outcome, Outcome)| ProfileVerdict {
+                name: limit_ns.to_string(),
+                by_load: vec![
+                    judged(*at_rest, *limit_ns, None),
+                    LoadVerdict {
+                        load: "busy".into(),
+                        ..judged(*busy, *limit_ns, None)
+                    },
+                ],
+                ..ProfileVerdict::default()
+            };
+            let all: Vec<ProfileVerdict> = all.iter().map(one).collect();
+            tightest(&all.iter().collect::<Vec<_>>())
+        };
+        let differs = [
+            (1e3, Fail, Fail),
+            (12e3, WithRemedy, Fail),
+            (1e6, Pass, Pass),
+        ];
+        assert_eq!(
+            of(&differs).unwrap(),
+            "limits of 12.0 µs and less fail under busy load"
+        );
+        let same = [(1e3, Fail, Fail), (1e6, Pass, Pass)];
+        assert_eq!(of(&same).unwrap(), "limits of 1.00 µs and less fail");
+        // At rest none fails.
+        let busy = [(1e3, Pass, Fail), (12e3, Pass, Pass), (1e6, Pass, Pass)];
+        assert_eq!(
+            of(&busy).unwrap(),
+            "only limits of 1.00 µs and less fail under busy load"
+        );
+        // At rest a bound, and beside the load none.
+        let mixed = [(1e3, Fail, Pass), (12e3, Pass, Fail), (1e6, Pass, Pass)];
+        assert_eq!(of(&mixed), None);
+        let all = [(1e3, Fail, Fail), (12e3, Pass, Fail), (1e6, Pass, Fail)];
+        assert_eq!(of(&all), None);
     }
 }

@@ -11,8 +11,8 @@ use crate::screen::{Paint, wrap};
 /// Uses that have a line before anything else gives way.
 const USES: usize = 9;
 
-/// What the figures of both tables are.
-const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count. FAIL: at its own quantile.";
+/// What the figures of both tables are, in one line at 80 columns.
+const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count.";
 
 /// What a screen says between its opening and its end.
 pub struct Body<'a> {
@@ -30,8 +30,8 @@ pub struct Body<'a> {
     pub end: Vec<String>,
 }
 
-/// The screen, in at most [`LINES`] lines: where these do not hold all of it, first what explains the figures gives
-/// way, then remedies in the table of latencies, then uses.
+/// The screen, in at most [`LINES`] lines: where these do not hold all of it, first what steps gain gives way,
+/// then remedies in the table of latencies, then uses.
 pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
     let Body {
         mut late,
@@ -41,26 +41,23 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         nothing,
         end,
     } = body;
-    let explained = wrap(LATE_BY, width, "", "  ");
-    let mut explained: Vec<String> = match late.is_empty() {
-        true => Vec::new(),
-        false => explained.lines().map(|line| paint.dim(line)).collect(),
+    let explained = match late.is_empty() {
+        true => None,
+        false => Some(paint.dim(LATE_BY)),
     };
+    let last = usize::from(explained.is_some()) + end.len() + 1;
     let least = to_do(steps, nothing, width, 0, paint).len();
     // An empty line precedes each of the tables and the end.
-    let room = |late: &[String], explained: &[String]| {
+    let room = |late: &[String]| {
         let late = late.len() + usize::from(!late.is_empty());
-        let taken = opening.len() + late + least + explained.len() + end.len() + 1 + PLACES;
+        let taken = opening.len() + late + least + last + PLACES;
         LINES.saturating_sub(taken + 1)
     };
     let needed = 1 + uses.min(USES) + usize::from(uses > USES);
-    if room(&late, &explained) < needed {
-        explained.clear();
-    }
-    while room(&late, &explained) < needed && late.len() > 2 {
+    while room(&late) < needed && late.len() > 2 {
         late.pop();
     }
-    let fit = fit(room(&late, &explained).max(3));
+    let fit = fit(room(&late).max(3));
     let mut lines = opening;
     for table in [late, fit] {
         if !table.is_empty() {
@@ -68,16 +65,15 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
             lines.extend(table);
         }
     }
-    let last = explained.len() + end.len() + 1;
     let room = LINES.saturating_sub(lines.len() + last + PLACES);
-    // What a step gains says more than what explains the figures.
+    // What steps gain says more than an empty line.
     let whole = to_do(steps, nothing, width, usize::MAX, paint).len();
-    let spared = match whole > room && whole <= room + explained.len() {
-        true => std::mem::take(&mut explained).len(),
-        false => 0,
-    };
-    lines.extend(to_do(steps, nothing, width, room + spared, paint));
-    lines.push(String::new());
+    let is_tight = whole == room + 1;
+    let room = room + usize::from(is_tight);
+    lines.extend(to_do(steps, nothing, width, room, paint));
+    if !is_tight {
+        lines.push(String::new());
+    }
     lines.extend(explained);
     lines.extend(end);
     joined(lines)
@@ -167,10 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn what_explains_gives_way_first_then_remedies_then_uses() {
+    fn what_steps_gain_gives_way_first_then_remedies_then_uses() {
         let roomy = laid_out(10, 4, 9, 1);
         assert!(roomy.len() + PLACES <= LINES && count(&roomy, "Late by") == 1);
-        let tight = laid_out(14, 4, 9, 3);
+        assert!(LATE_BY.len() <= 80);
+        let tight = laid_out(13, 4, 9, 3);
         assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
         assert_eq!(
             [
@@ -178,11 +175,18 @@ mod tests {
                 count(&tight, "late"),
                 count(&tight, "use")
             ],
-            [0, 4, 9]
+            [1, 4, 9]
         );
-        let tighter = laid_out(16, 4, 9, 3);
+        let tighter = laid_out(15, 4, 9, 3);
         assert!(tighter.len() + PLACES <= LINES, "{tighter:#?}");
-        assert_eq!([count(&tighter, "late"), count(&tighter, "use")], [2, 9]);
+        assert_eq!(
+            [
+                count(&tighter, "Late by"),
+                count(&tighter, "late"),
+                count(&tighter, "use")
+            ],
+            [1, 2, 9]
+        );
         let none = laid_out(14, 4, 9, 0);
         assert_eq!(count(&none, "Do now: nothing to do."), 1);
     }

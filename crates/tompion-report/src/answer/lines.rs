@@ -108,7 +108,8 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
     let row = |part: &Part| {
         let (name, state) = (part.name, part.state.word());
         let sentence = plain(&part.sentence);
-        let mut line = format!("{name:<8}{state:<6}{sentence}");
+        // A space at least, after the longest word too.
+        let mut line = format!("{name:<8}{state:<5} {sentence}");
         // Whole clauses, of which the first matter most.
         while line.chars().count() > width
             && let Some((most, _)) = line.rsplit_once("; ")

@@ -51,6 +51,8 @@ impl Mends {
 pub struct Step {
     mends: Mends,
     what: String,
+    /// The same where there is little room.
+    short: String,
     /// What it was shown to do, and what it costs.
     effect: String,
     /// The most telling of what it was shown to do.
@@ -59,10 +61,11 @@ pub struct Step {
 
 impl Step {
     /// One whose effect was not measured.
-    fn not_measured(mends: Mends, what: String) -> Self {
+    fn not_measured(mends: Mends, what: String, short: String) -> Self {
         Self {
             mends,
             what,
+            short,
             effect: NOT_MEASURED.to_owned(),
             gain: "not measured here".to_owned(),
         }
@@ -71,7 +74,7 @@ impl Step {
     /// One that mends this, for tests.
     #[cfg(test)]
     pub fn that(mends: Mends) -> Self {
-        Self::not_measured(mends, String::new())
+        Self::not_measured(mends, String::new(), String::new())
     }
 }
 
@@ -183,14 +186,14 @@ pub fn to_do(
     // Verdicts name them by number: each has a line at least.
     let short = |(i, step): (usize, &Step)| {
         let what = plain(&step.what);
-        // Without what follows, and where that is not enough, without its name.
-        let [clause, _] = parted(&what, "; ");
-        let [first, _] = parted(clause, ", then ");
-        let [_, bare] = parted(first, ": ");
+        // Without what follows, and where that is not enough, in its short form.
+        let clause = before(&what, "; ");
+        let first = before(clause, ", then ");
+        let short = plain(&step.short);
         let gain = plain(&step.gain);
         let line = |what: &str| format!("  {}  {what}   {gain}", i + 1);
         let fits = |line: &String| line.chars().count() <= width;
-        let whole = [line(clause), line(first), line(bare)]
+        let whole = [line(clause), line(first), line(&short)]
             .into_iter()
             .find(fits);
         whole.unwrap_or_else(|| cut(&format!("  {}  {first}", i + 1), width))
@@ -202,9 +205,9 @@ pub fn to_do(
     lines
 }
 
-/// What stands before and after the first `mark`; without one, all of it both times.
-fn parted<'t>(text: &'t str, mark: &str) -> [&'t str; 2] {
-    text.split_once(mark).map_or([text, text], |(a, b)| [a, b])
+/// What stands before the first `mark`; without one, all of it.
+fn before<'t>(text: &'t str, mark: &str) -> &'t str {
+    text.split_once(mark).map_or(text, |(before, _)| before)
 }
 
 #[cfg(test)]
@@ -213,23 +216,27 @@ mod tests {
 
     #[test]
     fn where_there_is_little_room_each_step_has_a_line_with_what_it_gains() {
-        let step = |what: &str, gain: &str| Step {
+        let step = |what: &str, short: &str, gain: &str| Step {
             mends: Mends::Clock,
             what: what.to_owned(),
+            short: short.to_owned(),
             effect: format!("{gain}; costs: nothing"),
             gain: gain.to_owned(),
         };
         let steps = [
             step(
                 "slack 1 ns: prctl(1) in the thread; others inherit it",
+                "prctl(1)",
                 "p99 9 → 3 µs",
             ),
             step(
                 "hybrid sleep: Sleeper::new(Policy::hybrid()), then sleep(duration)",
+                "Sleeper::new(Policy::hybrid())",
                 "p99 9 → 1 µs",
             ),
             step(
                 "one word: another thing that is far too long for a line of this kind",
+                "another thing that is far too long for a line of this kind",
                 "p99",
             ),
         ];

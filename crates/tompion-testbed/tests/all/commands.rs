@@ -113,20 +113,32 @@ fn a_run_that_is_stopped_ends_its_command() {
         "trap 'exit 9' TERM; echo > {}; while :; do sleep 0.05; done",
         started.path().display()
     );
+    let over = Arc::new(AtomicBool::new(false));
     let set = {
-        let (stop, path) = (Arc::clone(&stop), started.path().to_owned());
+        let (stop, over, path) = (
+            Arc::clone(&stop),
+            Arc::clone(&over),
+            started.path().to_owned(),
+        );
         thread::spawn(move || {
-            while fs::read_to_string(&path).unwrap().is_empty() {
+            // On a path that is not as planned the command never begins.
+            while fs::read_to_string(&path).unwrap().is_empty() && !over.load(Ordering::Relaxed) {
                 os::sleep(Duration::from_millis(10));
             }
             stop.store(true, Ordering::Relaxed);
         })
     };
     let settings = Settings::default();
-    let outcome = run(&settings, &sh(&script), &mut |_, _| {}, &stop).unwrap();
+    let outcome = run(&settings, &sh(&script), &mut |_, _| {}, &stop);
+    over.store(true, Ordering::Relaxed);
     set.join().unwrap();
+    let outcome = outcome.unwrap();
     // It was asked, and could end in its own way.
-    assert_eq!(outcome.status.and_then(|s| s.code()), Some(9));
+    assert_eq!(
+        outcome.status.and_then(|s| s.code()),
+        Some(9),
+        "{outcome:?}"
+    );
     assert!(outcome.stopped && outcome.after.is_none());
 }
 

@@ -26,6 +26,7 @@ Examples:
   tompion check --require audio-48k-64:remedy --require voip && echo fit
   tompion check --profiles ours.toml --require drum-machine
   tompion check --json > check.json
+  tompion check --quiet && tompion report --format verdict-json > verdict.json
 
 A file for --profiles has a [[profile]] for each use:
   [[profile]]
@@ -41,7 +42,7 @@ Exit status:
   0    done; all --require profiles passed
   1    error
   2    a --require profile failed
-  3    none failed, but one is inconclusive
+  3    none failed, but one is inconclusive, near its limit or not measured
   130  interrupted; results so far are kept and reported",
     mut_arg("targets", |arg| with_default(arg, &usual_targets())),
     mut_arg("loads", |arg| with_default(arg, &CheckOptions::usual_loads().join(","))),

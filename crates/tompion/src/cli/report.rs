@@ -7,6 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use tompion_report::{FORMS, Form};
 
+use super::values::{offering, profile_names};
 use crate::output::OutputOptions;
 
 /// A form of the report by its name.
@@ -35,7 +36,11 @@ Examples:
   tompion report RUN --html /tmp/report.html
   tompion report RUN --json
   tompion report RUN --format md --redact > ticket.md
-  tompion report RUN --format png --out plots",
+  tompion report RUN --format png --out plots
+  tompion report RUN --screen --require voip
+
+Exit status: 0 done, and all --require profiles passed; 1 error; 2 a --require profile failed;
+3 none failed, but one is inconclusive, near its limit or not measured",
     mut_arg("json", |json| json.help("Print the summary as JSON (same as --format json)"))
 )]
 pub struct ReportOptions {
@@ -67,6 +72,21 @@ pub struct ReportOptions {
     /// Print the answer on one screen, as `tompion check` does, not the whole report
     #[arg(long, conflicts_with_all = ["format", "json"])]
     pub screen: bool,
+
+    /// Print the whole report, as it does by itself
+    #[arg(long, conflicts_with_all = ["format", "json", "screen"])]
+    pub verbose: bool,
+
+    /// Require this application profile of the run, as `tompion check --require` does, with the same exit status; may
+    /// be repeated
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        value_parser = offering::<String>(profile_names),
+        hide_possible_values = true,
+        conflicts_with = "format"
+    )]
+    pub require: Vec<String>,
 
     /// Judge by the profiles in this TOML file instead of the built-in ones
     #[arg(long, value_name = "FILE")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tompion_assess::verdict::Profile;
+use tompion_assess::verdict::{CHECK_S, Profile};
 use tompion_model::{InCheck, Unavailable, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{Selection, Slack};
@@ -11,10 +11,10 @@ use tompion_run::{Plan, PlanOptions};
 mod decisions;
 mod selection;
 
-use decisions::{Decisions, QUICK_RUN_S, RUN_S, selections};
+use decisions::{Decisions, QUICK_RUN_S, RUN_S, selections, without_time};
 use selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
-use super::profiles::{profiles_in, require_known};
+use super::profiles::{Required, profiles_in, require_known};
 use super::report::{Judged, Shape};
 use super::session::{Promises, carry_out, plan_of_nothing};
 use crate::cli::{CheckOptions, MethodName};
@@ -44,6 +44,9 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     }
     let plan = Plan::new(&wanted)?;
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
+    if !is_whole(options) && !options.run.output.quiet {
+        warn_of_too_little_time(&profiles, &required, options.quick, &plan);
+    }
     let mut decisions = Decisions::new(&profiles, options.quick, plan.blocks, plan.duration);
     let promises = Promises {
         judged: Judged {
@@ -61,6 +64,21 @@ pub fn check(options: &CheckOptions) -> exit::Result {
         },
     };
     carry_out(&plan, &options.run, promises)
+}
+
+/// Says of which required uses the samples do not fit into the time, before it is spent.
+fn warn_of_too_little_time(profiles: &[Profile], required: &[&str], quick: bool, plan: &Plan) {
+    let is_required = |p: &&Profile| required.iter().any(|r| Required::of(r).profile == p.name);
+    let uses = profiles.iter().filter(is_required);
+    let open = without_time(uses, quick, plan.loads.len(), plan.duration);
+    if !open.is_empty() {
+        let names: Vec<&str> = open.iter().map(|p| p.name.as_str()).collect();
+        exit::complain(&format!(
+            "warning: --require {}: so short a check has too few samples to pass it; a default check, {CHECK_S} s, \
+             has them",
+            names.join(", ")
+        ));
+    }
 }
 
 /// Whether everything is measured, and not only what the verdicts take: whoever names methods or targets

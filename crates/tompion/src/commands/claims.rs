@@ -6,11 +6,10 @@ use anyhow::bail;
 use tompion_papers::claims::{Paper, Register, register};
 use tompion_report::{claim_json, claim_text, claims_json, claims_text};
 
-use super::report::terminal_width;
 use super::run_names::run_named;
 use crate::cli::ClaimsOptions;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, terminal_width};
 
 /// Carries out the command.
 pub fn claims(options: &ClaimsOptions) -> exit::Result {

@@ -4,7 +4,6 @@ mod by_turns;
 mod factors;
 
 use std::collections::{HashMap, HashSet};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use tompion_assess::compare::{
@@ -13,11 +12,10 @@ use tompion_assess::compare::{
 use tompion_report::{CompareView, compare_json, compare_text};
 use tompion_store::{Run, UserRuns};
 
-use super::report::terminal_width;
 use super::run_names::{NEWEST, side_named};
 use crate::cli::CompareOptions;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, terminal_width, wants_color};
 
 /// How published results are named among the runs.
 const PUBLISHED: &str = "published:";
@@ -122,7 +120,7 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
     if options.json {
         print_json(&compare_json(&view))?;
     } else {
-        let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let color = wants_color();
         print(&compare_text(&view, terminal_width(), color))?;
     }
     if rests_on_two_runs {

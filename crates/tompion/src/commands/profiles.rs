@@ -6,10 +6,12 @@ use std::path::Path;
 use anyhow::Context;
 use toml::de::{DeTable, DeValue};
 use tompion_assess::verdict::{
-    Limit, LoadVerdict, Outcome, Profile, ProfileVerdict, profiles as built_in, quantile_name,
+    CHECK_S, Limit, LoadVerdict, Outcome, Profile, ProfileVerdict, profiles as built_in,
+    quantile_name,
 };
-use tompion_model::{format_ns, unknown_name};
+use tompion_model::{format_ns, nearest, unknown_name};
 use tompion_platforms::keys::{Source, Table, lines, text};
+use tompion_probe::wake_up;
 use tompion_run::probes::PROBES;
 
 use crate::exit;
@@ -79,8 +81,9 @@ impl<'a> Required<'a> {
         }
     }
 
-    /// The same in a line: the load that decides, its figure and the reason.
-    pub fn in_a_line(self, verdict: &ProfileVerdict) -> String {
+    /// The same in a line: the load that decides, its figure and the reason; of what was not measured, under which of
+    /// these loads, and what measures it.
+    pub fn in_a_line(self, verdict: &ProfileVerdict, profile: &Profile, loads: &[&str]) -> String {
         let outcome = self.outcome(verdict);
         let of = |l: &LoadVerdict| match self.with_remedy {
             true => l.outcome,
@@ -89,9 +92,16 @@ impl<'a> Required<'a> {
         let deciding = verdict.by_load.iter().find(|l| of(l) == outcome);
         let what = format!("{}{}", verdict.name, verdict.place());
         let Some(load) = deciding else {
+            let without = loads.iter().filter(|load| verdict.under(load).is_none());
+            let without: Vec<&str> = without.copied().collect();
+            let under = match without.is_empty() {
+                true => String::new(),
+                false => format!(" under {}", without.join(", ")),
+            };
             return format!(
-                "{what}: {}: not measured under every load",
-                outcome.in_words()
+                "{what}: {}: no sleep of about {}{under}; a default check that runs to its end, {CHECK_S} s, measures it",
+                outcome.in_words(),
+                format_ns(profile.period_ns)
             );
         };
         let (estimate_ns, reason) = match (&load.remedy, self.with_remedy) {
@@ -180,18 +190,23 @@ fn profile(table: &Table<'_, '_>) -> Option<Profile> {
     let mut profile = match known {
         Some(known) => known.clone(),
         None => {
-            for key in ["quantile", "period", "limit"] {
-                if !table.has(key) {
-                    let text = format!("`{name}` is no built-in use, and needs a {key}");
-                    table.wrong(table.at(), text);
-                }
+            let missing = ["quantile", "period", "limit"];
+            let missing: Vec<&str> = missing.into_iter().filter(|key| !table.has(key)).collect();
+            if !missing.is_empty() {
+                let meant = nearest(&name, built_in().iter().map(|p| p.name.as_str()));
+                let meant = meant.map_or_else(String::new, |m| format!(" (did you mean `{m}`?)"));
+                let text = format!(
+                    "`{name}` is no built-in use{meant}, and needs {}",
+                    missing.join(", ")
+                );
+                table.wrong(table.at(), text);
             }
             Profile {
                 name: name.clone(),
                 title: name,
                 group: None,
                 rate: None,
-                probe: tompion_probe::wake_up::NAME.to_owned(),
+                probe: wake_up::NAME.to_owned(),
                 quantile: quantile?,
                 period_ns: period?,
                 limit: Limit::Time { ns: limit? },
@@ -257,10 +272,13 @@ fn time_ns(value: &DeValue<'_>) -> Result<f64, String> {
 
 fn probe(value: &DeValue<'_>) -> Result<String, String> {
     let given = text(value).map_err(|e| e.to_string())?;
-    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name).collect();
-    match names.contains(&given) {
-        true => Ok(given.to_owned()),
-        false => Err(unknown_name("probe", given, names)),
+    match PROBES.iter().any(|probe| probe.name == given) {
+        true if given == wake_up::NAME => Ok(given.to_owned()),
+        true => Err(format!(
+            "uses are judged by wake-up latency alone; write `{}`, or leave the line out",
+            wake_up::NAME
+        )),
+        false => Err(unknown_name("probe", given, [wake_up::NAME])),
     }
 }
 
@@ -309,7 +327,7 @@ mod tests {
             ),
             (
                 "[[profile]]\nname = \"a\"\nquantile = 2\nlimit = \"0s\"\n",
-                "1:1: `a` is no built-in use, and needs a period\n\
+                "1:1: `a` is no built-in use, and needs period\n\
                  3:12: quantile: a number from 0.5 to 0.99999 is wanted, such as 0.999\n\
                  4:9: limit: `0s` is out of range; use 1ns up to 100000d",
             ),
@@ -319,10 +337,22 @@ mod tests {
                  5:8: name: `voip` is there twice",
             ),
             (
-                "profiles = 1\n",
-                "1:1: a file of profiles has no `profiles`; did you mean `profile`?\n\
-                 1:1: a file of profiles needs at least one [[profile]]",
+                "[[profile]]\nname = \"voip\"\nprobe = \"stalls\"\n",
+                "3:9: probe: uses are judged by wake-up latency alone; write `wake-up`, or leave the line out",
             ),
+            (
+                "[[profile]]\nname = \"viop\"\nlimit = \"1ms\"\n",
+                "1:1: `viop` is no built-in use (did you mean `voip`?), and needs quantile, period",
+            ),
+            (
+                "[[profiles]]\nname = \"voip\"\n",
+                "1:3: a file of profiles has no `profiles`; did you mean `profile`?",
+            ),
+            (
+                "profiles = 1\n",
+                "1:1: a file of profiles has no `profiles`; did you mean `profile`?",
+            ),
+            ("", "1:1: a file of profiles needs at least one [[profile]]"),
         ] {
             assert_eq!(mistakes(content), wanted);
         }

@@ -6,10 +6,9 @@ use std::time::Duration;
 use tompion_run::watch_program;
 
 use super::progress::WatchLine;
-use super::report::terminal_width;
 use crate::cli::RunOptions;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, terminal_width};
 
 /// Watched this long unless told otherwise.
 const DURATION: Duration = Duration::from_secs(10);

@@ -5,6 +5,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tompion_run::{Plan, Progress};
 
+use crate::output::is_dumb;
+
 /// Columns beside the bar and the cell's name: counts, time left, gaps.
 const BESIDE: u16 = 40;
 
@@ -93,8 +95,9 @@ impl WatchLine {
     }
 }
 
-fn target(quiet: bool) -> ProgressDrawTarget {
-    if quiet {
+/// Where a line that is drawn over goes: nowhere where that cannot be.
+pub(super) fn target(quiet: bool) -> ProgressDrawTarget {
+    if quiet || is_dumb() {
         ProgressDrawTarget::hidden()
     } else {
         ProgressDrawTarget::stderr()

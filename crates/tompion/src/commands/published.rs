@@ -1,19 +1,16 @@
 //! `tompion published`: the published results as data.
 
-use std::io::IsTerminal;
-
 use tompion_papers::published::{tables, tables_of};
 use tompion_report::{published_json, published_list, published_list_json, published_table};
 
-use super::report::terminal_width;
 use crate::cli::PublishedOptions;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, terminal_width, wants_color};
 
 /// Carries out the command.
 pub fn published(options: &PublishedOptions) -> exit::Result {
     let width = terminal_width();
-    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let color = wants_color();
     let Some(name) = &options.table else {
         match options.json {
             true => print_json(&published_list_json())?,

@@ -12,11 +12,11 @@ use tompion_run::Observe;
 use tompion_run::probes::PROBES;
 use tompion_store::{Directory, Run, RunWriter, try_whole, write_whole};
 
-use super::profiles::{Required, profiles_in};
+use super::profiles::{Required, profiles_in, require_known};
 use super::run_names::run_named;
 use crate::cli::ReportOptions;
 use crate::exit;
-use crate::output::{OutputOptions, place, print, print_json};
+use crate::output::{OutputOptions, place, print, print_json, terminal_width, wants_color};
 
 /// Where the page goes.
 pub enum Page {
@@ -65,6 +65,8 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     if let Some(format) = options.format {
         return export(options, format.0, &profiles);
     }
+    require_known(&profiles, &options.require)?;
+    let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
     let page = match &options.html {
         // Who reads JSON asks for no page.
         None if options.output.json => Page::None,
@@ -84,7 +86,10 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         &run,
         &page,
         options.output,
-        Judged::by(&profiles),
+        Judged {
+            profiles: &profiles,
+            required: &required,
+        },
         match options.screen {
             true => Shape::Screen,
             false => Shape::Whole,
@@ -252,7 +257,7 @@ fn told(
         if with_places {
             text.push_str(&format!("\nRun:    {}", place(directory.path())));
         }
-        text.push_str(&required_lines(&data, judged.required));
+        text.push_str(&required_lines(&data, judged));
         print(&format!("{text}\n"))?;
     }
     match (written, page) {
@@ -276,15 +281,34 @@ fn status_of(data: &ReportData, required: &[&str]) -> u8 {
     }))
 }
 
-/// A line for each required profile.
-fn required_lines(data: &ReportData, required: &[&str]) -> String {
-    let lines = required.iter().flat_map(|text| {
+/// A line for each required profile, broken where a terminal would break it.
+fn required_lines(data: &ReportData, judged: Judged<'_>) -> String {
+    let verdicts = &data.assessment().profiles;
+    let loads: BTreeSet<&str> = verdicts
+        .iter()
+        .flat_map(|p| p.by_load.iter().map(|l| l.load.as_str()))
+        .collect();
+    let loads: Vec<&str> = loads.into_iter().collect();
+    let mut lines = String::new();
+    for text in judged.required {
         let required = Required::of(text);
-        let judged = data.assessment().profiles.iter();
-        let judged = judged.filter(move |p| p.name == required.profile);
-        judged.map(move |p| format!("\n{}", required.in_a_line(p)))
-    });
-    lines.collect()
+        let mut known = judged.profiles.iter();
+        let Some(profile) = known.find(|p| p.name == required.profile) else {
+            continue;
+        };
+        for verdict in verdicts.iter().filter(|p| p.name == required.profile) {
+            let line = required.in_a_line(verdict, profile, &loads);
+            lines.push('\n');
+            lines.push_str(&match std::io::stdout().is_terminal() {
+                true => textwrap::fill(
+                    &line,
+                    textwrap::Options::new(terminal_width()).subsequent_indent("  "),
+                ),
+                false => line,
+            });
+        }
+    }
+    lines
 }
 
 /// How much a terminal is told.
@@ -298,18 +322,9 @@ pub enum Shape {
 }
 
 fn screen(data: &ReportData) -> String {
-    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    tompion_report::answer(data, terminal_width(), color)
+    tompion_report::answer(data, terminal_width(), wants_color())
 }
 
 fn summary(data: &ReportData) -> String {
-    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    tompion_report::terminal(data, terminal_width(), color)
-}
-
-/// Columns to fill: those of the terminal, or 100 in a pipe.
-pub fn terminal_width() -> usize {
-    console::Term::stdout()
-        .size_checked()
-        .map_or(100, |(_, columns)| usize::from(columns).min(140))
+    tompion_report::terminal(data, terminal_width(), wants_color())
 }

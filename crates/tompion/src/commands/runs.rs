@@ -11,10 +11,9 @@ use tompion_model::{Status, printable};
 use tompion_store::{Error, RUN_FILE, Run, UserRuns, bytes_of};
 
 use super::ask::{ask, is_interactive};
-use super::report::terminal_width;
 use crate::cli::RunsOptions;
 use crate::exit;
-use crate::output::{place, print, print_json};
+use crate::output::{place, print, print_json, terminal_width};
 
 /// A run that was kept.
 #[derive(Debug, Serialize)]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tompion_net::Stop;
 use tompion_packets::{
@@ -13,6 +13,7 @@ use tompion_packets::{
 };
 use tompion_store::{try_whole, write_whole_by};
 
+use super::progress::target;
 use crate::cli::TapOptions;
 use crate::{exit, output, stop};
 
@@ -95,11 +96,7 @@ fn addresses(host: &str) -> Result<Vec<IpAddr>, PacketError> {
 
 /// A line on standard error; hidden where that is no terminal.
 fn progress_line(quiet: bool) -> ProgressBar {
-    let target = match quiet {
-        true => ProgressDrawTarget::hidden(),
-        false => ProgressDrawTarget::stderr(),
-    };
-    let line = ProgressBar::with_draw_target(None, target);
+    let line = ProgressBar::with_draw_target(None, target(quiet));
     if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
         line.set_style(style);
     }

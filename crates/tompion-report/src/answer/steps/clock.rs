@@ -21,8 +21,10 @@ fn step(data: &ReportData) -> Option<Step> {
         Some(off) => format!("clock error now: at most {off}"),
         None => "clock error unknown".to_owned(),
     };
+    let first = remedy.steps.first().unwrap_or(&remedy.what).clone();
     Some(Step {
         mends: Mends::Clock,
+        short: first,
         what: match &remedy.steps[..] {
             [] => remedy.what.clone(),
             [one] => one.clone(),
@@ -31,7 +33,7 @@ fn step(data: &ReportData) -> Option<Step> {
                 format!("{one}, then {two}; {} more steps: tompion env", more.len())
             }
         },
-        effect: format!("{}; {error}", remedy.what),
+        effect: format!("for {}; {error}", remedy.what),
         gain: error,
     })
 }

@@ -13,7 +13,8 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
         let what = format!(
             "{on}ask the provider for dedicated or pinned virtual CPUs; show them the page of this run"
         );
-        Step::not_measured(Mends::Host, what)
+        let short = "ask the provider for dedicated or pinned virtual CPUs".to_owned();
+        Step::not_measured(Mends::Host, what, short)
     });
     step.into_iter().collect()
 }

@@ -4,10 +4,14 @@ use std::collections::HashSet;
 
 use tompion_assess::blame::Culprit;
 
+use super::super::lines::cut;
 use super::{Kind, Mends, Shown, Step, places};
 use crate::data::ReportData;
 
 pub(super) static ENTRY: Kind = Kind { steps };
+
+/// Characters of a program's name.
+const NAME: usize = 20;
 
 fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
     let (mut names, mut known): (Vec<&str>, HashSet<&str>) = Default::default();
@@ -29,7 +33,17 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
             "{on}{who}: renice -n 19 -p PID, or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
              systemctl set-property UNIT CPUQuota=20%"
         );
-        Step::not_measured(Mends::Programs, what)
+        let short = format!("{}: renice -n 19 -p PID", few(&names));
+        Step::not_measured(Mends::Programs, what, short)
     });
     step.into_iter().collect()
+}
+
+/// The first of them, who takes most.
+fn few(names: &[&str]) -> String {
+    match names {
+        [] => "other programs".to_owned(),
+        [one] => cut(one, NAME),
+        [first, ..] => format!("{} and others", cut(first, NAME)),
+    }
 }

@@ -12,7 +12,8 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
         let what = format!(
             "{on}give this control group more CPU time; CPUQuota= of its unit, --cpus of its container"
         );
-        Step::not_measured(Mends::Quota, what)
+        let short = "give this control group more CPU time".to_owned();
+        Step::not_measured(Mends::Quota, what, short)
     });
     step.into_iter().collect()
 }

@@ -5,7 +5,7 @@ use tompion_assess::verdict::{LatenessRow, LoadVerdict, Outcome, ProfileVerdict,
 use tompion_model::format_ns;
 
 use super::super::lines::under;
-use super::{Kind, Mends, Shown, Step};
+use super::{Kind, Mends, Shown, Step, before};
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
 
@@ -44,6 +44,7 @@ fn of(remedy: &'static Remedy, shown: &[Shown<'_>]) -> Option<Step> {
     Some(Step {
         mends: Mends::With(remedy.name),
         what: format!("{}: {}", remedy.name, remedy.words.how),
+        short: before(before(remedy.words.how, "; "), ", then ").to_owned(),
         effect: format!("{}; costs: {}", gains.join(", "), remedy.words.price),
         gain,
     })

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tompion_assess::verdict::company::may_have_company;
-use tompion_assess::verdict::{ERROR, Profile, Prospect, late_cells, prospects};
+use tompion_assess::verdict::{CHECK_S, ERROR, Profile, Prospect, late_cells, prospects};
 use tompion_model::{
     Cell, Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration,
 };
@@ -41,7 +41,7 @@ const STALLS_S: f64 = 20.0;
 const QUICK_STALLS_S: f64 = 4.0;
 
 /// Seconds of a run.
-pub const RUN_S: u64 = 70;
+pub const RUN_S: u64 = CHECK_S;
 /// Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
 pub const QUICK_RUN_S: u64 = 17;
 
@@ -232,6 +232,28 @@ fn sleepers(period: &Period) -> u32 {
         true => (alone_s / AT_MOST_S).ceil().min(64.0) as u32,
         false => 1,
     }
+}
+
+/// Those of these uses that a check of `duration` cannot pass under so many loads, since the samples that a pass takes
+/// with none late alone take more than it measures.
+pub fn without_time<'p>(
+    uses: impl IntoIterator<Item = &'p Profile>,
+    quick: bool,
+    loads: usize,
+    duration: Duration,
+) -> Vec<&'p Profile> {
+    let measured_s = duration.as_secs_f64() * (1.0 - stalls_share(quick)) * MEASURING;
+    let takes_s = |profile: &Profile| {
+        let samples = ERROR.ln() / profile.quantile.ln();
+        let period = Period {
+            ns: profile.period_ns,
+            limit_ns: profile.limit_ns(),
+            samples,
+        };
+        samples * period.ns / 1e9 / f64::from(sleepers(&period)) * loads as f64
+    };
+    let sleeps = uses.into_iter().filter(|p| p.probe == wake_up::NAME);
+    sleeps.filter(|p| takes_s(p) > measured_s).collect()
 }
 
 /// Gives the time to the cells by which open verdicts can still be closed.

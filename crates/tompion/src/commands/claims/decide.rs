@@ -9,9 +9,8 @@ use tompion_report::findings_text;
 use tompion_store::{Directory, Run};
 
 use crate::cli::ClaimsOptions;
-use crate::commands::report::terminal_width;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, terminal_width};
 
 /// Carries out the command.
 pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {

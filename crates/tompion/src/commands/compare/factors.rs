@@ -1,7 +1,5 @@
 //! `tompion compare --factors`: which factors of runs make a difference.
 
-use std::io::IsTerminal;
-
 use tompion_assess::compare::believed;
 use tompion_assess::factors::{FactorRun, FactorSettings, analyse};
 use tompion_report::{factors_json, factors_text};
@@ -9,9 +7,8 @@ use tompion_store::Run;
 
 use super::Opening;
 use crate::cli::CompareOptions;
-use crate::commands::report::terminal_width;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, terminal_width, wants_color};
 
 /// Carries it out.
 pub fn by_factors(options: &CompareOptions, factors: &[String]) -> exit::Result {
@@ -41,7 +38,7 @@ pub fn by_factors(options: &CompareOptions, factors: &[String]) -> exit::Result 
     if options.json {
         print_json(&factors_json(&analysis))?;
     } else {
-        let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let color = wants_color();
         print(&factors_text(&analysis, terminal_width(), color))?;
     }
     Ok(0)

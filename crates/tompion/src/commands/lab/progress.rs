@@ -1,9 +1,10 @@
 //! One line that shows how far a lab is, and a line for each cell that fails.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use tompion_lab::engine::Progress;
 
 use super::in_words;
+use crate::commands::progress::target;
 use crate::exit;
 
 /// The line on standard error; hidden where that is no terminal.
@@ -13,12 +14,7 @@ pub struct LabLine {
 
 impl LabLine {
     pub fn new(quiet: bool) -> Self {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
+        let bar = ProgressBar::with_draw_target(None, target(quiet));
         if let Ok(style) = ProgressStyle::with_template("{pos}/{len} cells, {prefix}  {wide_msg}") {
             bar.set_style(style);
         }

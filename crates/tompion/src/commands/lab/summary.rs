@@ -1,17 +1,14 @@
 //! `tompion lab summary`: the platforms of a lab by their maxima.
 
-use std::io::IsTerminal;
-
 use anyhow::Context;
 use tompion_assess::compare::platform_summary;
 use tompion_report::{platforms_json, platforms_text};
 use tompion_store::Run;
 
 use crate::cli::LabSummaryOptions;
-use crate::commands::report::terminal_width;
 use crate::commands::run_names::run_named;
 use crate::exit;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, terminal_width, wants_color};
 
 /// Carries out the command.
 pub fn summary(options: &LabSummaryOptions) -> exit::Result {
@@ -22,7 +19,7 @@ pub fn summary(options: &LabSummaryOptions) -> exit::Result {
     if options.json {
         print_json(&platforms_json(&found))?;
     } else {
-        let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let color = wants_color();
         print(&platforms_text(&found, terminal_width(), color))?;
     }
     Ok(0)

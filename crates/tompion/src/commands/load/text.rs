@@ -23,7 +23,7 @@ pub fn of(evidence: &LoadEvidence) -> String {
         row(
             &mut out,
             name,
-            &grouped(rate * seconds),
+            &whole(rate * seconds),
             &per_second(rate),
             "",
         );
@@ -39,7 +39,7 @@ fn of_one(evidence: &LoadEvidence) -> String {
         row(
             &mut out,
             "operations",
-            &grouped(count as f64),
+            &whole(count as f64),
             &per_second(rate),
             what,
         );
@@ -84,24 +84,16 @@ pub fn progress(rates: &Rates, elapsed: Duration, time: Option<Duration>) -> Str
 }
 
 fn per_second(rate: f64) -> String {
-    format!("{}/s", grouped(rate))
+    format!("{}/s", whole(rate))
 }
 
 /// A whole number with a narrow space between thousands; small ones with a digit
 /// more.
-fn grouped(number: f64) -> String {
+fn whole(number: f64) -> String {
     if number != 0.0 && number < 10.0 {
         return format!("{number:.1}").trim_end_matches(".0").to_owned();
     }
-    let digits = format!("{number:.0}");
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
-    out
+    tompion_model::grouped(number.round() as u64)
 }
 
 /// Bytes in decimal units, as disks and networks count.
@@ -120,7 +112,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        let plain = |n: f64| grouped(n).replace('\u{202f}', " ");
+        let plain = |n: f64| whole(n).replace('\u{202f}', " ");
         assert_eq!(plain(1_234_567.4), "1 234 567");
         assert_eq!(plain(999.6), "1 000");
         assert_eq!(plain(2.5), "2.5");

@@ -9,9 +9,8 @@ use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 use tompion_model::format_ns;
 use tompion_net::Stop;
-use tompion_packets::{Measured, PacketError, Quantiles, Settings, measure};
+use tompion_packets::{InCommon, Measured, PacketError, Quantiles, Settings, measure};
 use tompion_path::stamps::Packets;
-use tompion_path::trust::{Common, FEWEST_BLOCKS, NotCommon, common};
 use tompion_time::os;
 
 use super::{Told, settings, told};
@@ -120,53 +119,6 @@ fn measure_all(all: &[Settings], stop: &Stop) -> anyhow::Result<Vec<Found>> {
 struct All<'a> {
     targets: Vec<Told<'a>>,
     common: InCommon,
-}
-
-/// What the paths to all of them have in common.
-#[derive(Serialize)]
-struct InCommon {
-    /// Which share of what each path exceeds its median by, from 0 to 1; none where nothing is said to be common.
-    share: Option<f64>,
-    /// How often chance alone brings together as much; none where that was not asked.
-    p_value: Option<f64>,
-    /// The same in words.
-    why: String,
-}
-
-impl InCommon {
-    fn of(packets: &[&Packets], interval: Duration) -> Self {
-        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-        let found = common(packets, interval_ns);
-        let (share, p_value) = match found {
-            Ok(Common { share, p_value }) => (Some(share), Some(p_value)),
-            Err(NotCommon::Chance(p_value)) => (None, Some(p_value)),
-            Err(_) => (None, None),
-        };
-        let why = match found {
-            Ok(Common { share, .. }) => format!(
-                "paths are slow at the same moments ({:.0} % of what they exceed their medians by, at least): that lies here, \
-                 below the kernel's stamps, or on links that they share",
-                100.0 * share
-            ),
-            Err(NotCommon::OneTarget) => "not known: fewer than two hosts were measured".to_owned(),
-            Err(NotCommon::TooFew(blocks)) => format!(
-                "not known: all were measured in {blocks} blocks of two intervals, {FEWEST_BLOCKS} are wanted"
-            ),
-            Err(NotCommon::NothingToExplain) => "a path that is never slow has none".to_owned(),
-            Err(NotCommon::Chance(_)) => {
-                "slow moments fall together as they do by chance".to_owned()
-            }
-            Err(NotCommon::Apart(share)) => format!(
-                "some, at the same moments, but a path has {:.0} % of what it exceeds its median by for itself",
-                100.0 - 100.0 * share
-            ),
-        };
-        Self {
-            share,
-            p_value,
-            why,
-        }
-    }
 }
 
 fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> anyhow::Result<()> {

@@ -431,3 +431,19 @@ fn remedies_of_long_sleeps_are_measured_once_one_is_needed() {
     let then = named(&cells, decisions.shares(&cells));
     assert!(share_of(&then, "busy clock-nanosleep-abs 20ms 1ns") > 0.0);
 }
+
+#[test]
+fn a_quick_check_has_no_time_to_pass_what_takes_thousands_of_long_sleeps() {
+    let names = |quick: bool, loads| {
+        let seconds = Duration::from_secs(if quick { QUICK_RUN_S } else { RUN_S });
+        let open = without_time(profiles(), quick, loads, seconds);
+        open.iter().map(|p| p.name.as_str()).collect::<Vec<_>>()
+    };
+    assert!(names(false, 3).is_empty(), "{:?}", names(false, 3));
+    let quick = names(true, 3);
+    assert!(
+        quick.contains(&"audio-48k-64") && !quick.contains(&"pacing-1g"),
+        "{quick:?}"
+    );
+    assert!(names(true, 1).is_empty());
+}
