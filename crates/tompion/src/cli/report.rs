@@ -39,8 +39,11 @@ Examples:
   tompion report RUN --format png --out plots
   tompion report RUN --screen --require voip
 
-Exit status: 0 done, and all --require profiles passed; 1 error; 2 a --require profile failed;
-3 none failed, but one is inconclusive, near its limit or not measured",
+Exit status:
+  0    done; all --require profiles passed
+  1    error
+  2    a --require profile failed
+  3    none failed, but one is inconclusive, near its limit or not measured",
     mut_arg("json", |json| json.help("Print the summary as JSON (same as --format json)"))
 )]
 pub struct ReportOptions {
