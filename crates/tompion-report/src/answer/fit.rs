@@ -9,6 +9,7 @@ use tompion_model::format_ns;
 use crate::data::ReportData;
 use crate::verdicts::loads;
 
+use super::MOST_LOADS;
 use super::lines::under;
 use super::steps::{Step, by_number, numbers};
 
@@ -73,7 +74,7 @@ pub fn taken(judged: &LoadVerdict) -> Option<&str> {
 }
 
 /// Up to which limit uses fail, where under each load all that do have tighter limits than those that do not: under
-/// every load, or under the one at which the widest limits fail.
+/// every load, or under those at which the widest limits fail.
 pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
     let loads = loads(profiles.iter().copied());
     let by_load = loads
@@ -83,10 +84,13 @@ pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
     let by_load: Vec<Option<Bound>> = by_load.collect::<Result<_, _>>().ok()?;
     let worst = by_load.iter().flatten().copied();
     let worst = worst.reduce(|a, b| if b.most > a.most { b } else { a })?;
-    let at = by_load.iter().position(|bound| *bound == Some(worst))?;
-    let where_ = match by_load.iter().all(|bound| *bound == Some(worst)) {
-        true => String::new(),
-        false => format!(" {}", under(loads[at])),
+    let at_worst = loads.iter().zip(&by_load);
+    let at_worst = at_worst.filter(|(_, bound)| **bound == Some(worst));
+    let named: Vec<String> = at_worst.map(|(load, _)| under(load)).collect();
+    let where_ = match named.len() {
+        n if n == loads.len() => String::new(),
+        n if n > MOST_LOADS => format!(" under {n} loads"),
+        _ => format!(" {}", named.join(" and ")),
     };
     let only = if worst.is_few { "only " } else { "" };
     Some(format!(
