@@ -90,7 +90,7 @@ def test_more_uses_than_there_is_room_for_are_counted_and_what_fails_comes_first
         lines = screen_of(text)
         assert len(lines) <= 40 and max(map(len, lines[:-2])) <= columns, text
         shown = [line for line in lines if re.match(r"use \d+ ", line)]
-        [more] = [int(found[1]) for line in lines if (found := re.match(r"and (\d+) more uses: tompion report", line))]
+        [more] = [int(found[1]) for line in lines if (found := re.match(r"and (\d+) more uses in the report", line))]
         assert len(shown) >= 9 and len(shown) + more == 59 - 9, text
         fails = ["FAIL" in line for line in shown]
         assert any(fails) and fails == sorted(fails, reverse=True), text
@@ -131,7 +131,7 @@ def test_a_run_is_held_against_requirements_later_too(checked):
     run, _ = checked("--quick")
     required = ["--require", "pacing-1g", "--require", "voip:remedy"]
     lines = tompion("report", run, "--screen", *required, check=2).stdout.rstrip("\n").splitlines()
-    assert lines[-2].startswith("pacing-1g: FAIL: p99 ") and lines[-1].startswith("voip: "), lines
+    assert lines[-2].startswith("pacing-1g: FAIL: p99 ") and lines[-1].startswith("voip:remedy: "), lines
     whole = tompion("report", run, "--verbose", *required, check=2).stdout
     assert whole.rstrip("\n").splitlines()[-2:] == lines[-2:]
     # No line is broken by the terminal.
@@ -146,7 +146,7 @@ def test_of_what_was_not_measured_the_line_says_where_and_what_would(checked):
     run, _ = checked("--methods", "clock-nanosleep-abs", "--targets", "1ms", "--loads", "idle", "--duration", "3s")
     done = tompion("report", run, "--screen", "--require", "voip", check=3)
     last = done.stdout.rstrip("\n").splitlines()[-1]
-    assert last == "voip: not measured: no sleep of about 20.0 ms under idle; a default check that runs to its end, 70 s, measures it"
+    assert last == "voip: not measured: no sleep of about 20.0 ms under idle; a check that judges it, and runs to its end, measures it"
 
 
 @pytest.mark.parametrize(("options", "is_warned"), [(["--quick"], True), ([], False), (["--quick", "--loads", "idle"], False)])

@@ -96,6 +96,47 @@ def test_a_directory_of_another_user_is_not_written_to(tmp_path):
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_a_link_of_another_user_leads_nowhere(run, tmp_path):
+    """Who owns a directory could have root write into any other by a link in it."""
+    target = tmp_path / "roots"
+    target.mkdir()
+    link = tmp_path / "out"
+    link.symlink_to(target)
+    os.lchown(link, 65534, 65534)
+    for command in (["check", "--loads", "idle", "--methods", "usleep", "--targets", "1ms", "--duration", "1s"],
+                    ["report", run, "--format", "run"], ["report", run, "--format", "svg"], ["man"]):
+        done = tompion(*command, "--out", link, check=1)
+        assert "it is a link of another user" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert list(target.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_reading_a_run_removes_nothing_of_others(run, tmp_path):
+    """Where others may write, a run lies that is somebody's, beside what looks like its leftovers and is another one's."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shutil.copytree(run, shared, dirs_exist_ok=True)
+    others = [shared / "samples/2024-thesis.csv", shared / "samples/notes", shared / ".tmp-others"]
+    (shared / "samples").mkdir(exist_ok=True)
+    for file in others:
+        file.write_text("x")
+        os.chown(file, 65534, 65534)
+    os.chown(shared / "samples", 65534, 65534)
+
+    def left():
+        return [file.name for file in others if file.exists()]
+
+    for mode in (0o1777, 0o755):
+        shared.chmod(mode)
+        tompion("report", shared, "--json", check=0)
+        assert left() == [file.name for file in others], oct(mode)
+    # Of a run that is none, too.
+    (shared / "run.json").write_text("x")
+    tompion("report", shared, "--json", check=1)
+    assert left() == [file.name for file in others]
+
+
 def test_a_link_in_place_of_the_samples_loses_nothing(run, tmp_path):
     others = tmp_path / "others"
     others.mkdir()

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import pytest
 
-from conftest import ROOT, tompion
+from conftest import ROOT, TOMPION, tompion
 
 PLANS = sorted((ROOT / "plans").glob("*.toml"))
 HOURS = 6
@@ -82,3 +82,16 @@ def test_a_run_without_the_cells_decides_nothing_in_one_line(tmp_path):
     assert "kirova-2019/samples-are-not-normal" in done.stderr and not done.stdout
     done = tompion("lab", "summary", out, check=1)
     assert len(done.stderr.splitlines()) == 1 and "no run of a lab" in done.stderr
+
+
+def test_a_pipe_that_nobody_writes_to_keeps_nothing_waiting(tmp_path):
+    """A plan and a file of profiles are named by the user; a stranger may have put a pipe there."""
+    os.mkfifo(tmp_path / "pipe")
+    for command in (["lab", "plan"], ["testbed", "--plan"], ["check", "--profiles"]):
+        words = [*command, tmp_path / "pipe", *(["--", "true"] if command[0] == "testbed" else [])]
+        done = tompion(*words, timeout=20)
+        # Nobody writes: an empty file, which as a path is one without any delay.
+        assert done.returncode == (0 if command[0] == "testbed" else 1) or "outside" in done.stderr, done.stderr
+    plan = ROOT / "plans/quick.toml"
+    done = subprocess.run(["bash", "-c", f"exec {TOMPION} lab plan <(sleep 1; cat {plan})"], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0, done.stderr

@@ -73,6 +73,7 @@ def test_what_is_required_is_one_of_them(place, tmp_path, name, status):
         ("x" * (1 << 20) + "x", "longer than 1048576 bytes"),
         (b"\xff", "no text in UTF-8"),
         (None, "own.toml"),
+        ("profile = []", "own.toml:1:11: profile: empty; write [[profile]] for each use"),
     ],
 )
 def test_a_mistake_is_told_with_its_place_before_anything_is_measured(tmp_path, content, told):
@@ -81,3 +82,26 @@ def test_a_mistake_is_told_with_its_place_before_anything_is_measured(tmp_path, 
     done = run(tmp_path, *CHECK, "--profiles", "own.toml", "--out", "run")
     assert done.returncode == 1 and told in done.stderr, done.stderr
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("period", "least"), [("10s", 480), ("1h", 172800)])
+def test_a_period_for_which_there_is_no_time_is_refused_before_anything_is_measured(tmp_path, period, least):
+    (tmp_path / "own.toml").write_text(f"[[profile]]\nname = 'far'\nquantile = 0.99\nperiod = '{period}'\nlimit = '1ms'\n")
+    done = run(tmp_path, "check", "--quick", "--profiles", "own.toml", "--out", "run")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "profile `far`: a few sleeps of " in done.stderr and f"at least --duration {least}s" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("voip:remdy", "after the colon stands `remedy` or nothing"),
+        ("voip,audio-48k-64", "one profile each"),
+        ("VoIP", "did you mean `voip`?"),
+        (":remedy", "a profile is missing"),
+    ],
+)
+def test_what_is_required_wrongly_is_told_what_would_be_right(tmp_path, name, told):
+    done = run(tmp_path, "check", "--quick", "--require", name, "--out", "run")
+    assert done.returncode == 1 and told in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr

@@ -224,3 +224,20 @@ def test_a_run_under_way_is_never_removed(kept):
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+def test_directories_in_one_another_keep_no_run_from_being_removed(tmp_path):
+    """More of them than there are descriptors."""
+    kept = Kept(tmp_path)
+    oldest = sorted(kept.runs.glob("2*"))[0]
+    at = os.open(oldest, os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("d", dir_fd=at)
+        below = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    limited = ["prlimit", "--nofile=256", planted(), "runs", "--keep", "0", "--prune", "--yes"]
+    done = subprocess.run([str(word) for word in limited], env=kept.environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in kept.runs.iterdir()] == ["mine"]

@@ -278,6 +278,15 @@ def test_a_run_is_joined_with_a_tap_and_told(recorded, tmp_path):
     assert "kernel and vantage-1" in redacted, redacted
 
 
+def test_the_name_of_a_captured_device_controls_no_terminal(recorded, tmp_path):
+    named = b"\x02\x00\x02\x00"
+    capture = (recorded / "tap.pcapng").read_bytes()
+    assert named + b"lo" in capture
+    (tmp_path / "tap.pcapng").write_bytes(capture.replace(named + b"lo", named + b"\x1b[", 1))
+    done = tompion("join", recorded / "run", "--tap", f"lo={tmp_path}/tap.pcapng", "--out", tmp_path / "joined", check=0)
+    assert "20 of 20 probes" in done.stdout and "\x1b" not in done.stdout
+
+
 def of_length(capture, length):
     """A capture whose first packet claims to be so long."""
     at = capture.index(b"\x06\0\0\0") + 4
@@ -311,6 +320,7 @@ def in_microseconds(capture):
         ("name", 'no tap can be called "user"'),
         ("missing", "tap lo: .*none.pcapng: No such file"),
         ("pipe", "tap lo: .*pipe: no regular file"),
+        ("holes", "tap lo: .*tap.pcapng: most of the file is not there"),
         ("run", "the run has no round trips"),
         ("form", "write a name and a file, such as dom0=tap.pcapng"),
     ],
@@ -331,6 +341,11 @@ def test_what_cannot_be_joined_is_one_line_and_leaves_nothing(how, told, recorde
     elif how == "pipe":
         os.mkfifo(tmp_path / "pipe")
         tap = f"lo={tmp_path}/pipe"
+    elif how == "holes":
+        # A head of nanoseconds, and hours of nothing.
+        with open(tmp_path / "tap.pcapng", "wb") as file:
+            file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, 1))
+            file.truncate(1 << 42)
     elif how == "run":
         read_cost = ["--methods", "rdtsc", "--loads", "idle", "--duration", "1s", "--quiet"]
         tompion("measure", "read-cost", *read_cost, "--out", tmp_path / "run", program=planted(), check=0)

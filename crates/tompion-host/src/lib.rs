@@ -31,6 +31,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 mod time_keeping;
+mod tree;
 
 pub use cpu_time::CpuTime;
 pub use cpus::{cpu_list, require_cpus, usable_cpus};
@@ -43,6 +44,7 @@ pub use crate::root::Root;
 use crate::sys::SystemCalls;
 pub use crate::sys::has_random_numbers;
 use crate::time_keeping::{Ask, Loopback};
+pub use crate::tree::remove_tree;
 
 /// Describes this machine as it is now.
 pub fn detect() -> Environment {

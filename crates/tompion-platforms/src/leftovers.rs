@@ -7,7 +7,6 @@
 
 mod cgroups;
 mod home;
-mod tree;
 mod workspace;
 
 use std::fs;
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tompion_host::remove_tree;
 use tompion_model::{Unavailable, shortened};
 
 use rustix::fs::OFlags;
@@ -403,7 +403,7 @@ pub fn remove_directory(path: &Path) -> io::Result<()> {
         rustix::mount::unmount(point, UnmountFlags::DETACH)
             .map_err(|e| io::Error::other(format!("{} is mounted there: {e}", point.display())))?;
     }
-    tree::remove(path)
+    remove_tree(path)
 }
 
 #[cfg(test)]

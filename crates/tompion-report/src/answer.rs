@@ -14,19 +14,16 @@ use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, la
 use tompion_model::{AT_REST, format_ns};
 
 use crate::data::ReportData;
-use crate::figures::{plain, quantile_name};
+use crate::figures::{plain, plural, quantile_name};
 use crate::grid::all_loads;
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
 use fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
-use lines::{CELL, cut, late_in_words, late_title, table_row, under, use_title};
+use lines::{CELL, MOST_LOADS, cut, late_in_words, late_title, table_row, under, use_title};
 use platforms::Platforms;
 use steps::{Shown, Step, steps, with};
-
-/// Loads that have a column; further ones are in the report.
-const MOST_LOADS: usize = 3;
 
 /// The answer that a run gives, for a terminal of `width` columns (80 to 100 are used), without where
 /// the page lies.
@@ -52,6 +49,16 @@ pub(crate) fn cause(data: &ReportData) -> String {
         Some(platforms) => platforms.cause(),
         None => Answer::of(data).cause(),
     }
+}
+
+/// What else to do: of the steps of the answer those whose gain no measurement showed.
+pub(crate) fn steps_not_measured(data: &ReportData) -> Vec<String> {
+    let steps = match Platforms::of(data) {
+        Some(platforms) => platforms.into_steps(),
+        None => Answer::of(data).advice,
+    };
+    let rest = steps.into_iter().filter(Step::is_not_measured);
+    rest.map(|step| step.what).collect()
 }
 
 /// What is said of one machine, before it is laid out.
@@ -148,7 +155,7 @@ impl<'a> Answer<'a> {
         }
         let of_load = |(i, (load, fit)): (usize, (&String, &Fit))| {
             let of = if i == 0 {
-                format!(" of {n} uses")
+                format!(" of {n} {}", plural(n as u64, "use", "uses"))
             } else {
                 String::new()
             };

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +27,9 @@ pub struct Directory {
     path: PathBuf,
 }
 
+/// The user who may lead everybody anywhere.
+const ROOT: u32 = 0;
+
 /// How a directory is opened.
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -45,6 +48,22 @@ impl Directory {
         Ok(Self::of(open(path, DIRECTORY, Mode::empty())?, path))
     }
 
+    /// Refuses what is put into a directory by the name of a link that somebody else made, and may lead anywhere.
+    fn require_no_others_link(path: &Path) -> Result<()> {
+        let bare: PathBuf = path.components().collect();
+        let found = bare.symlink_metadata();
+        let user = rustix::process::geteuid().as_raw();
+        let is_others = found
+            .is_ok_and(|found| found.is_symlink() && found.uid() != user && found.uid() != ROOT);
+        match is_others {
+            false => Ok(()),
+            true => Err(Error::NotOwn {
+                path: path.to_path_buf(),
+                why: "it is a link of another user, and may lead anywhere".to_owned(),
+            }),
+        }
+    }
+
     fn of(opened: OwnedFd, path: &Path) -> Self {
         Self {
             opened: Arc::new(opened),
@@ -58,6 +77,7 @@ impl Directory {
     /// # Errors
     /// [`Error::NotDirectory`], and whatever the system refuses.
     pub fn make(path: &Path) -> Result<Self> {
+        Self::require_no_others_link(path)?;
         match Self::at(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) if e.kind() == io::ErrorKind::NotADirectory && path.exists() => {
@@ -93,6 +113,7 @@ impl Directory {
     /// # Errors
     /// As there.
     pub fn try_make(path: &Path) -> Result<Option<Self>> {
+        Self::require_no_others_link(path)?;
         match Self::at(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) if e.kind() == io::ErrorKind::NotADirectory && path.exists() => {
@@ -294,13 +315,15 @@ impl Directory {
         }
     }
 
-    /// Removes files of names that `which` picks; directories stay.
+    /// Removes the caller's files of names that `which` picks; directories stay, and what others have put there.
     pub(super) fn remove_from(&self, which: impl Fn(&str) -> bool) -> Result<()> {
         let names = self.names().map_err(Error::io(&self.path, "reading"))?;
         for name in names.iter().filter(|name| which(name)) {
-            let is_directory =
-                |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-            if !self.find(name).ok().flatten().is_some_and(is_directory) {
+            let is_ours = |found: Stat| {
+                let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+                !is_directory && found.st_uid == rustix::process::geteuid().as_raw()
+            };
+            if self.find(name).ok().flatten().is_some_and(is_ours) {
                 self.remove(name)?;
             }
         }

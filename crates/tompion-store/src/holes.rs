@@ -15,7 +15,7 @@ const SHORT: u64 = 1 << 20;
 ///
 /// # Errors
 /// What the system says, but for file systems that know no holes.
-pub(super) fn are_most_of(file: &File) -> io::Result<bool> {
+pub fn are_mostly_holes(file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     if length <= SHORT {
         return Ok(false);
@@ -54,13 +54,13 @@ mod tests {
     fn a_file_is_told_from_a_hole_and_left_at_its_beginning() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[7; 3 << 20]).unwrap();
-        assert!(!are_most_of(&file).unwrap());
+        assert!(!are_mostly_holes(&file).unwrap());
         file.set_len(5 << 20).unwrap();
-        assert!(!are_most_of(&file).unwrap());
+        assert!(!are_mostly_holes(&file).unwrap());
         file.set_len(1 << 40).unwrap();
         let has_holes = rustix::fs::seek(&file, SeekFrom::Hole(0)).unwrap() < 1 << 40;
         file.seek(io::SeekFrom::End(-1)).unwrap();
-        assert_eq!(are_most_of(&file).unwrap(), has_holes);
+        assert_eq!(are_mostly_holes(&file).unwrap(), has_holes);
         let mut first = [0];
         file.read_exact(&mut first).unwrap();
         assert_eq!(first, [7]);

@@ -18,7 +18,7 @@ impl Directory {
     /// is removed.
     pub fn remove_leftovers(&self) -> Result<()> {
         // Of most runs nothing is left, and they are not read for it.
-        if !self.is_own() || !self.is_suspect() {
+        if !self.is_private() || !self.is_suspect() {
             return Ok(());
         }
         let Some(_turn) = Turn::take(self) else {
@@ -52,9 +52,16 @@ impl Directory {
 
     /// The directory of trials that have files of their own, if there is one.
     fn samples(&self) -> Result<Option<Self>> {
-        self.within(SAMPLES).map_err(|_| Error::InTheWay {
+        let found = self.within(SAMPLES).map_err(|_| Error::InTheWay {
             path: self.path().join(SAMPLES),
-        })
+        })?;
+        // Of somebody else's nothing is ours.
+        Ok(found.filter(Self::is_private))
+    }
+
+    /// Whether nobody else has put anything there: where others may write, a name says nothing of whose a file is.
+    fn is_private(&self) -> bool {
+        self.require_own().is_ok()
     }
 
     /// The same in a directory that is the caller's to write to.

@@ -44,6 +44,7 @@ mod writer;
 
 pub use directory::Directory;
 pub use error::{Error, Result};
+pub use holes::are_mostly_holes;
 pub use keys::Planned;
 pub use reader::Run;
 pub use share::Share;

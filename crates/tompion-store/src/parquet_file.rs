@@ -529,7 +529,7 @@ pub(super) fn open_regular(directory: &Directory, name: &str) -> Result<File> {
         std::io::ErrorKind::NotFound => Error::invalid(&path, "is not there; the run is damaged"),
         _ => Error::io(&path, "opening")(e),
     })?;
-    match holes::are_most_of(&file).map_err(Error::io(&path, "reading"))? {
+    match holes::are_mostly_holes(&file).map_err(Error::io(&path, "reading"))? {
         true => Err(Error::invalid(&path, "is mostly holes; the run is damaged")),
         false => Ok(file),
     }

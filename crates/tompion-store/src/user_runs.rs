@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
 use super::turn::Turn;
+use tompion_host::remove_tree;
+
 use crate::{Error, Result};
 
 /// What the directory of a run is called while it is being removed.
@@ -164,7 +166,7 @@ impl UserRuns {
         // Whoever looks meanwhile sees a whole run or none.
         let away = self.path.join(format!("{REMOVED}{name}"));
         fs::rename(run, &away).map_err(Error::io(run, "removing"))?;
-        fs::remove_dir_all(&away).map_err(Error::io(&away, "removing"))
+        remove_tree(&away).map_err(Error::io(&away, "removing"))
     }
 
     /// Whether a process writes a run just now.
@@ -190,7 +192,7 @@ impl UserRuns {
                 .is_some_and(|run| age(run).is_some())
             {
                 let left = self.path.join(name);
-                fs::remove_dir_all(&left).map_err(Error::io(&left, "removing"))?;
+                remove_tree(&left).map_err(Error::io(&left, "removing"))?;
             }
         }
         Ok(())

@@ -72,8 +72,8 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tompion check            timing quality of this machine, in 90 seconds
-  tompion check --quick    a first look in half a minute
+  tompion check            timing quality of this machine, in 75 seconds
+  tompion check --quick    a first look in 20 seconds
   tompion measure stalls   what stalls a busy loop, and why
   tompion watch            a live view; a key press switches the load
   tompion advise           try remedies, and measure the effect of each

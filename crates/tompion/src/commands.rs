@@ -7,6 +7,7 @@ mod claims;
 mod compare;
 mod completions;
 mod env;
+mod given_file;
 mod hlog;
 mod join;
 mod lab;

@@ -226,7 +226,7 @@ fn by_number(
         u64::try_from(in_all).map_or(u64::MAX, |n| n.saturating_sub(taken).max(1))
     });
     let reason = match missing {
-        0 => format!("so near the limit that so few samples do not decide the {name}"),
+        0 => format!("these samples do not decide on which side of the limit the {name} lies"),
         1 => format!("too few samples: {name} needs 1 more sample"),
         n => format!("too few samples: {name} needs {} more samples", grouped(n)),
     };

@@ -15,6 +15,10 @@ use crate::sys;
 /// What there was to be had, by name; each `Err` says why not, as a run keeps it.
 pub(super) type Items = Vec<(String, Result<(), String>)>;
 
+/// Of more threads only what is read fast is read: a look at all else takes some 30 us a thread, one after another, and
+/// would hold up whom it watches.
+const FEW: usize = 8;
+
 /// All gauges that this system offers, and what it lacks.
 pub(super) fn all(threads: &[i32], cpus: &[u32]) -> (Vec<Box<dyn Gauge>>, Items) {
     let mut gauges: Vec<Box<dyn Gauge>> = Vec::new();
@@ -27,8 +31,17 @@ pub(super) fn all(threads: &[i32], cpus: &[u32]) -> (Vec<Box<dyn Gauge>>, Items)
         Err(why) => access.push((name.to_owned(), Err(why.to_string()))),
     };
     take("steal and context switches", ProcStat::open(cpus));
+    let is_whole = threads.len() <= FEW;
     for tid in threads {
-        take(&format!("counters of thread {tid}"), Thread::open(*tid));
+        let thread = Thread::open(*tid, is_whole);
+        take(&format!("counters of thread {tid}"), thread);
+    }
+    if !is_whole {
+        let why = format!(
+            "not read of {} threads, which that would hold up",
+            threads.len()
+        );
+        take("switches and faults of each thread", Err(why.into()));
     }
     let throttling = threads.first().copied().unwrap_or_else(sys::own_tid);
     take(
@@ -123,22 +136,24 @@ impl Gauge for ProcStat {
     }
 }
 
-/// A watched thread: run delay, CPU time, switches, faults.
+/// A watched thread: run delay and CPU time; of few threads switches and faults, too.
 struct Thread {
     tid: i32,
     schedstat: Kept,
-    status: Kept,
-    stat: Kept,
+    /// `status` and `stat`.
+    rest: Option<(Kept, Kept)>,
 }
 
 impl Thread {
-    fn open(tid: i32) -> Result<Box<dyn Gauge>, Unavailable> {
+    fn open(tid: i32, is_whole: bool) -> Result<Box<dyn Gauge>, Unavailable> {
         let file = |name: &str| open(&format!("/proc/{tid}/task/{tid}/{name}"));
         Ok(Box::new(Self {
             tid,
             schedstat: file("schedstat")?,
-            status: file("status")?,
-            stat: file("stat")?,
+            rest: match is_whole {
+                true => Some((file("status")?, file("stat")?)),
+                false => None,
+            },
         }))
     }
 }
@@ -147,22 +162,27 @@ impl Gauge for Thread {
     fn columns(&self) -> Vec<Column> {
         let tid = self.tid;
         let column = |name, unit, role| counter(format!("{name}.thread{tid}"), unit, role);
-        vec![
+        let mut columns = vec![
             column("cpu_time", "ns", Role::Plain),
             column("run_delay", "ns", Role::RunDelay(tid)),
-            column("voluntary_switches", "", Role::Plain),
-            column("involuntary_switches", "", Role::Plain),
-            column("minor_faults", "", Role::Plain),
-            column("major_faults", "", Role::MajorFaults(tid)),
-        ]
+        ];
+        if self.rest.is_some() {
+            columns.extend([
+                column("voluntary_switches", "", Role::Plain),
+                column("involuntary_switches", "", Role::Plain),
+                column("minor_faults", "", Role::Plain),
+                column("major_faults", "", Role::MajorFaults(tid)),
+            ]);
+        }
+        columns
     }
 
     fn read(&mut self, values: &mut [i64]) {
-        let read = [
-            self.schedstat.read().and_then(pair),
-            self.status.read().and_then(switches),
-            self.stat.read().and_then(faults),
-        ];
+        let mut read = [self.schedstat.read().and_then(pair), None, None];
+        if let Some((status, stat)) = &mut self.rest {
+            read[1] = status.read().and_then(switches);
+            read[2] = stat.read().and_then(faults);
+        }
         for (slots, pair) in values.chunks_exact_mut(2).zip(read) {
             if let Some((a, b)) = pair {
                 slots.copy_from_slice(&[a as i64, b as i64]);

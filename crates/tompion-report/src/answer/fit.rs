@@ -9,8 +9,7 @@ use tompion_model::format_ns;
 use crate::data::ReportData;
 use crate::verdicts::loads;
 
-use super::MOST_LOADS;
-use super::lines::under;
+use super::lines::{MOST_LOADS, under};
 use super::steps::{Step, by_number, numbers};
 
 /// How many uses are fit: as they are, and with which steps.
@@ -20,6 +19,8 @@ pub struct Fit {
     pub as_it_is: usize,
     /// These and those with a remedy.
     pub all: usize,
+    /// Those of which nothing is decided.
+    pub open: usize,
     remedies: Vec<String>,
 }
 
@@ -29,6 +30,10 @@ impl Fit {
         let mut fit = Self::default();
         for (outcome, judged) in uses {
             fit.as_it_is += usize::from(outcome == Outcome::Pass);
+            fit.open += usize::from(matches!(
+                outcome,
+                Outcome::Inconclusive | Outcome::NotMeasured
+            ));
             fit.all += usize::from(matches!(outcome, Outcome::Pass | Outcome::WithRemedy));
             if outcome == Outcome::WithRemedy {
                 fit.remedies
@@ -53,8 +58,10 @@ impl Fit {
 pub fn trusted(fits: &[Fit], uses: usize, clock_is_off: bool) -> &'static str {
     let all = fits.iter().all(|fit| fit.as_it_is == uses);
     let none = fits.iter().all(|fit| fit.all == 0);
+    let undecided = fits.iter().all(|fit| fit.open == uses);
     match (all, none) {
         (true, _) if !clock_is_off => "YES",
+        _ if undecided => "NOT KNOWN",
         (_, true) => "NO",
         _ => "PARTLY",
     }

@@ -123,7 +123,7 @@ pub fn uses_in<T>(
     lines.extend(sorted.iter().take(shown).map(|of_use| row(of_use)));
     let more = uses.len() - shown;
     let noun = plural(more as u64, "more use", "more uses");
-    lines.push(format!("and {more} {noun}: tompion report"));
+    lines.push(format!("and {more} {noun} in the report"));
     lines
 }
 
@@ -197,7 +197,7 @@ mod tests {
             let lines = laid_out(14, 4, uses, 2);
             assert!(lines.len() + PLACES <= LINES, "{lines:#?}");
             let shown: Vec<&String> = lines.iter().filter(|l| l.starts_with("use ")).collect();
-            let more = format!("and {} more uses: tompion report", uses - shown.len());
+            let more = format!("and {} more uses in the report", uses - shown.len());
             match uses {
                 10 => assert_eq!(shown.len(), 10),
                 _ => assert!(lines.contains(&more) && shown.len() >= 9, "{lines:#?}"),

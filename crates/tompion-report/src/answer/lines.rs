@@ -15,6 +15,9 @@ pub const LINES: usize = 40;
 /// Lines that follow it: where page and run lie.
 pub const PLACES: usize = 3;
 
+/// Loads that have a column; further ones are in the report.
+pub const MOST_LOADS: usize = 3;
+
 /// Columns of the name of a use or of a sleep.
 pub const NAME: usize = 27;
 /// Columns of a verdict or a latency.

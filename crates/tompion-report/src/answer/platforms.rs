@@ -12,16 +12,15 @@ use tompion_model::{AT_REST, Cell, factor};
 use super::cause::{self, Machines};
 use super::fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use super::layout::{Body, lay_out, opening, uses_in};
-use super::lines::{CELL, NAME, cut, late_in_words, late_title, table_row, under, use_title};
+use super::lines::{
+    CELL, MOST_LOADS, NAME, cut, late_in_words, late_title, table_row, under, use_title,
+};
 use super::steps::{Shown, Step, steps, with};
 use crate::data::ReportData;
 use crate::figures::{plain, plural};
 use crate::screen::{Paint, wrap};
 use crate::summary::worst;
 use crate::verdicts::{self, ByPlace, OfUse};
-
-/// Loads that have a line; further ones are in the report.
-const MOST_LOADS: usize = 3;
 
 /// Platforms that the verdict counts the uses of.
 const MOST_COUNTED: usize = 4;
@@ -63,6 +62,11 @@ impl<'a> Platforms<'a> {
             culprits,
             advice,
         })
+    }
+
+    /// What to do.
+    pub fn into_steps(self) -> Vec<Step> {
+        self.advice
     }
 
     pub fn text(&self, width: usize, paint: &Paint) -> String {
@@ -108,7 +112,7 @@ impl<'a> Platforms<'a> {
         let named = self.by_place.places.iter().zip(&fits).enumerate();
         let named = named.take(MOST_COUNTED).map(|(i, (place, fit))| {
             let of = if i == 0 {
-                format!(" of {n} uses")
+                format!(" of {n} {}", plural(n as u64, "use", "uses"))
             } else {
                 String::new()
             };
@@ -222,7 +226,7 @@ impl<'a> Platforms<'a> {
         ];
         let left_out: Vec<String> = left_out.into_iter().flatten().collect();
         if !left_out.is_empty() {
-            said.push_str(&format!(" {}: tompion report", left_out.join(" and ")));
+            said.push_str(&format!(" In the report: {}.", left_out.join(" and ")));
         }
         lines.extend(wrap(&said, width, "", "").lines().map(str::to_owned));
         lines

@@ -50,7 +50,8 @@ impl Mends {
 #[derive(Clone, Debug)]
 pub struct Step {
     mends: Mends,
-    what: String,
+    /// What to do.
+    pub what: String,
     /// The same where there is little room.
     short: String,
     /// What it was shown to do, and what it costs.
@@ -69,6 +70,11 @@ impl Step {
             effect: NOT_MEASURED.to_owned(),
             gain: "not measured here".to_owned(),
         }
+    }
+
+    /// Whether nothing was measured of what it gains.
+    pub fn is_not_measured(&self) -> bool {
+        self.effect == NOT_MEASURED
     }
 
     /// One that mends this, for tests.
@@ -200,7 +206,7 @@ pub fn to_do(
     };
     lines.extend(steps.iter().enumerate().map(short));
     if lines.len() < room {
-        lines.push("     What they gain and cost: tompion report".to_owned());
+        lines.push("     What they gain and cost: in the report".to_owned());
     }
     lines
 }
@@ -248,7 +254,7 @@ mod tests {
                 "  1  slack 1 ns: prctl(1) in the thread   p99 9 → 3 µs",
                 "  2  Sleeper::new(Policy::hybrid())   p99 9 → 1 µs",
                 "  3  one word: another thing that is far too long for a lin…",
-                "     What they gain and cost: tompion report",
+                "     What they gain and cost: in the report",
             ]
         );
         assert_eq!(

@@ -6,6 +6,7 @@ use tompion_model::{Environment, format_ns};
 
 use super::opening::{facts, tiles};
 use super::{Machine, Section};
+use crate::answer::steps_not_measured;
 use crate::blocks::{Block, Column, Content, Entry, Item, Items, Layout, Media, Row, Table};
 use crate::clock_right::clocks;
 use crate::data::ReportData;
@@ -209,7 +210,17 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
             a.how.clone(),
         )
     });
-    let items: Vec<Item> = clock.into_iter().chain(helped).take(MOST).collect();
+    let others = steps_not_measured(data).into_iter().map(|what| Item {
+        how: None,
+        sure: false,
+        ..item("not measured".to_owned(), what, String::new())
+    });
+    let items: Vec<Item> = clock
+        .into_iter()
+        .chain(helped.take(MOST))
+        .chain(others)
+        .take(MOST)
+        .collect();
     if items.is_empty() {
         let none = match advice.is_empty() {
             true => "This run tried no remedy; tompion advise does that.",

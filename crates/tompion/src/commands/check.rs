@@ -11,7 +11,7 @@ use tompion_run::{Plan, PlanOptions};
 mod decisions;
 mod selection;
 
-use decisions::{Decisions, QUICK_RUN_S, RUN_S, selections, without_time};
+use decisions::{Decisions, QUICK_RUN_S, RUN_S, require_time, selections, without_time};
 use selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
 use super::profiles::{Required, profiles_in, require_known};
@@ -41,6 +41,9 @@ pub fn check(options: &CheckOptions) -> exit::Result {
              measures it; add a method that waits, for example timerfd",
             profile
         );
+    }
+    if !is_whole(options) {
+        require_time(&profiles, wanted.loads.len(), wanted.duration)?;
     }
     let plan = Plan::new(&wanted)?;
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();

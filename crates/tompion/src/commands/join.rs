@@ -1,13 +1,13 @@
 //! `tompion join`: captures of taps as further vantage points of a run.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
+use std::fs::File;
 
 use anyhow::Context;
+use tompion_model::printable;
 use tompion_run::probes::join::{JoinedTap, TapCapture, join as join_run};
 use tompion_store::{Run, RunWriter};
 
+use super::given_file::regular;
 use super::report::{self, Judged, Page, Shape};
 use super::run_names::run_named;
 use crate::cli::{JoinOptions, NamedCapture};
@@ -38,18 +38,12 @@ fn opened(tap: &NamedCapture) -> anyhow::Result<TapCapture<File>> {
     })
 }
 
-/// A regular file alone: a pipe that nobody writes to would be waited for.
-fn regular(path: &Path) -> io::Result<File> {
-    match fs::metadata(path)?.is_file() {
-        true => File::open(path),
-        false => Err(io::Error::other("no regular file")),
-    }
-}
-
 fn in_words(tap: &JoinedTap) -> String {
     let found = &tap.found;
     let device = found.device.as_deref();
-    let at = device.map_or(String::new(), |device| format!(" (at {device})"));
+    let at = device.map_or(String::new(), |device| {
+        format!(" (at {})", printable(device))
+    });
     let dropped = match found.dropped {
         Some(0) => String::new(),
         Some(dropped) => format!("; it dropped {dropped} packets"),

@@ -4,7 +4,6 @@ mod progress;
 mod summary;
 mod text;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,6 +17,7 @@ use tompion_platforms::platform::Presence;
 use tompion_run::Destination;
 use tompion_store::{Run, RunWriter};
 
+use super::given_file::text_of;
 use super::report::{self, Judged, Page, Shape};
 use super::run_names::run_named;
 use super::session::header;
@@ -267,18 +267,7 @@ fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {
         "{0}: a directory, where a plan is a file; to go on with the lab in it: tompion lab run --resume {0}",
         file.display()
     );
-    let mut bytes = Vec::new();
-    std::fs::File::open(file)
-        .and_then(|plan| plan.take(PLAN_BYTES + 1).read_to_end(&mut bytes))
-        .with_context(|| file.display().to_string())?;
-    anyhow::ensure!(
-        bytes.len() as u64 <= PLAN_BYTES,
-        "{}: longer than {PLAN_BYTES} bytes, which a plan has at most",
-        file.display()
-    );
-    let Ok(text) = String::from_utf8(bytes) else {
-        anyhow::bail!("{}: no text in UTF-8, which a plan is", file.display());
-    };
+    let text = text_of(file, PLAN_BYTES, "a plan")?;
     match LabPlan::parse(&text) {
         Ok(plan) => Ok(Some((text, plan))),
         Err(error) => {

@@ -1,19 +1,17 @@
 //! Profiles of the user's own: `--profiles FILE`.
 
-use std::io::Read;
 use std::path::Path;
 
-use anyhow::Context;
 use toml::de::{DeTable, DeValue};
 use tompion_assess::verdict::{
-    CHECK_S, Limit, LoadVerdict, Outcome, Profile, ProfileVerdict, profiles as built_in,
-    quantile_name,
+    Limit, LoadVerdict, Outcome, Profile, ProfileVerdict, profiles as built_in, quantile_name,
 };
 use tompion_model::{format_ns, nearest, unknown_name};
 use tompion_platforms::keys::{Source, Table, lines, text};
 use tompion_probe::wake_up;
 use tompion_run::probes::PROBES;
 
+use super::given_file::text_of;
 use crate::exit;
 
 /// More than anybody writes.
@@ -32,17 +30,7 @@ pub fn profiles_in(file: Option<&Path>) -> anyhow::Result<Option<Vec<Profile>>> 
         return Ok(Some(built_in().to_vec()));
     };
     let at = file.display();
-    let mut bytes = Vec::new();
-    std::fs::File::open(file)
-        .and_then(|opened| opened.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-        .with_context(|| at.to_string())?;
-    anyhow::ensure!(
-        bytes.len() as u64 <= MOST_BYTES,
-        "{at}: longer than {MOST_BYTES} bytes, which a file of profiles has at most"
-    );
-    let Ok(content) = String::from_utf8(bytes) else {
-        anyhow::bail!("{at}: no text in UTF-8, which a file of profiles is");
-    };
+    let content = text_of(file, MOST_BYTES, "a file of profiles")?;
     match parse(&content) {
         Ok(profiles) => Ok(Some(profiles)),
         Err(mistakes) => {
@@ -90,7 +78,8 @@ impl<'a> Required<'a> {
             false => l.as_it_is,
         };
         let deciding = verdict.by_load.iter().find(|l| of(l) == outcome);
-        let what = format!("{}{}", verdict.name, verdict.place());
+        let remedy = if self.with_remedy { ":remedy" } else { "" };
+        let what = format!("{}{remedy}{}", verdict.name, verdict.place());
         let Some(load) = deciding else {
             let without = loads.iter().filter(|load| verdict.under(load).is_none());
             let without: Vec<&str> = without.copied().collect();
@@ -99,30 +88,37 @@ impl<'a> Required<'a> {
                 false => format!(" under {}", without.join(", ")),
             };
             return format!(
-                "{what}: {}: no sleep of about {}{under}; a default check that runs to its end, {CHECK_S} s, measures it",
+                "{what}: {}: no sleep of about {}{under}; a check that judges it, and runs to its end, measures it",
                 outcome.in_words(),
                 format_ns(profile.period_ns)
             );
         };
-        let (estimate_ns, reason) = match (&load.remedy, self.with_remedy) {
-            (Some(remedy), true) => (remedy.estimate_ns, &remedy.reason),
-            _ => (load.estimate_ns, &load.reason),
+        let told = |estimate_ns: f64, reason: &Option<String>| {
+            let why = reason.as_ref();
+            let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+            (format_ns(estimate_ns), why)
         };
-        let with = match (&load.remedy, self.with_remedy) {
-            (Some(remedy), true) => format!(" with {}", remedy.name),
-            _ => String::new(),
+        let as_it_is = told(load.estimate_ns, &load.reason);
+        let remedied = load.remedy.as_ref().filter(|_| self.with_remedy);
+        let remedied = remedied.map(|r| (r, told(r.estimate_ns, &r.reason)));
+        let passes = remedied.as_ref().filter(|_| outcome == Outcome::WithRemedy);
+        let (late, why, with) = match passes {
+            Some((remedy, (late, why))) => (late, why, format!(" with {}", remedy.name)),
+            None => (&as_it_is.0, &as_it_is.1, String::new()),
         };
-        let why = reason
-            .as_ref()
-            .map_or_else(String::new, |why| format!(" ({why})"));
-        format!(
-            "{what}: {}: {} {} under {}{with}, limit {}{why}",
+        let mut line = format!(
+            "{what}: {}: {} {late} under {}{with}, limit {}{why}",
             outcome.in_words(),
             quantile_name(load.quantile),
-            format_ns(estimate_ns),
             load.load,
             format_ns(load.limit_ns),
-        )
+        );
+        // What was tried and does not pass has a verdict and a reason of its own.
+        if let (None, Some((remedy, (late, why)))) = (passes, &remedied) {
+            let found = remedy.outcome.in_words();
+            line.push_str(&format!("; with {} {found}: {late}{why}", remedy.name));
+        }
+        line
     }
 }
 
@@ -137,10 +133,25 @@ pub fn require_known(profiles: &[Profile], names: &[String]) -> anyhow::Result<(
         .map(|name| Required::of(name).profile)
         .find(|name| known().all(|known| known != *name));
     match unknown {
-        Some(name) => anyhow::bail!(
-            "--require: {}",
-            unknown_name("profile", name, known().collect::<Vec<_>>())
+        Some(name) if name.contains(',') => {
+            anyhow::bail!("--require {name}: one profile each; write --require again for another")
+        }
+        Some("") => {
+            anyhow::bail!("--require: a profile is missing, such as voip or voip:remedy")
+        }
+        Some(name) if name.contains(':') => anyhow::bail!(
+            "--require {name}: after the colon stands `remedy` or nothing, as in voip:remedy"
         ),
+        Some(name) => {
+            let small = name.to_lowercase();
+            anyhow::bail!(
+                "--require: {}",
+                match known().find(|known| *known == small) {
+                    Some(meant) => format!("unknown profile `{name}`; did you mean `{meant}`?"),
+                    None => unknown_name("profile", name, known().collect::<Vec<_>>()),
+                }
+            )
+        }
         None => Ok(()),
     }
 }
@@ -153,7 +164,14 @@ fn parse(content: &str) -> Result<Vec<Profile>, Vec<String>> {
         Err(error) => source.wrong(error.span().unwrap_or(0..0), error.message()),
         Ok(table) => {
             let top = Table::new(&source, table.get_ref(), 0..0, "file of profiles");
-            for table in top.tables("profile", "use") {
+            let tables = top.tables("profile", "use");
+            if tables.is_empty() && top.has("profile") && source.count() == 0 {
+                source.wrong(
+                    top.at_key("profile"),
+                    "profile: empty; write [[profile]] for each use",
+                );
+            }
+            for table in tables {
                 let at = table.at_key("name");
                 let found = profile(&table);
                 table.finish();

@@ -1,13 +1,12 @@
 //! `tompion testbed`: a command over a path whose truth is known.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use tompion_model::format_ns;
 use tompion_path::model::{CrossPattern, CrossTraffic};
@@ -16,6 +15,7 @@ use tompion_testbed::{
     Summary, Testbed, Unmeasured, Verdict, run,
 };
 
+use super::given_file::text_of;
 use crate::cli::{Bottleneck, TestbedOptions};
 use crate::{exit, output};
 
@@ -73,15 +73,8 @@ fn settings(options: &TestbedOptions) -> anyhow::Result<Settings> {
         });
     }
     if let Some(file) = &options.plan {
-        let about = || file.display().to_string();
-        let length = fs::metadata(file).with_context(about)?.len();
-        anyhow::ensure!(
-            length <= MOST_PLAN_BYTES,
-            "{}: too long for a plan",
-            about()
-        );
-        let text = fs::read_to_string(file).with_context(about)?;
-        settings.plan = toml::from_str(&text).with_context(about)?;
+        let text = text_of(file, MOST_PLAN_BYTES, "a plan")?;
+        settings.plan = toml::from_str(&text).map_err(|error| mistake(file, &text, &error))?;
     }
     settings.bottleneck = match options.bottleneck {
         Bottleneck::Relay => BottleneckKind::Relay,
@@ -90,6 +83,17 @@ fn settings(options: &TestbedOptions) -> anyhow::Result<Settings> {
     settings.mtu = options.mtu;
     settings.truth = options.truth.clone();
     Ok(settings)
+}
+
+/// What is wrong with a plan, in a line with its place.
+fn mistake(file: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let at = before.map_or_else(String::new, |before| {
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        format!("{line}:{column}: ")
+    });
+    anyhow::anyhow!("{}:{at}{}", file.display(), error.message())
 }
 
 /// A flag that ends the run. What a terminal sends goes to the command, too, and is its own matter.

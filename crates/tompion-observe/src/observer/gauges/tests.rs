@@ -28,7 +28,7 @@ fn context_switches_grow_when_this_thread_sleeps() {
 #[test]
 fn a_threads_columns_follow_its_work() {
     let tid = sys::own_tid();
-    let mut gauge = Thread::open(tid).unwrap();
+    let mut gauge = Thread::open(tid, true).unwrap();
     let before = value(
         &read(&mut *gauge),
         &format!("voluntary_switches.thread{tid}"),
@@ -41,6 +41,23 @@ fn a_threads_columns_follow_its_work() {
         &format!("voluntary_switches.thread{tid}"),
     );
     assert!(after - before >= 20, "{before} {after}");
+}
+
+#[test]
+fn of_many_threads_only_what_is_read_fast_is_read_and_that_is_told() {
+    let of = |count: usize| {
+        let (gauges, access) = all(&vec![sys::own_tid(); count], &[]);
+        let columns = gauges.iter().flat_map(|g| g.columns());
+        let names: Vec<String> = columns.map(|c| c.name).collect();
+        let with = |what: &str| names.iter().filter(|n| n.starts_with(what)).count();
+        let told = access.iter().filter(|(_, why)| {
+            let why = why.as_ref().err();
+            why.is_some_and(|why| why.contains("9 threads"))
+        });
+        (with("run_delay."), with("major_faults."), told.count())
+    };
+    assert_eq!(of(FEW), (FEW, FEW, 0));
+    assert_eq!(of(FEW + 1), (FEW + 1, 0, 1));
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::time::Duration;
 use tompion_assess::verdict::company::may_have_company;
 use tompion_assess::verdict::{CHECK_S, ERROR, Profile, Prospect, late_cells, prospects};
 use tompion_model::{
-    Cell, Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration,
+    Cell, Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration, format_ns,
 };
 use tompion_probe::{Policy, read_cost, stalls, timer_events, wake_up};
-use tompion_run::probes::Selection;
+use tompion_run::probes::{FEW, Selection};
 use tompion_run::{Attention, PlannedCell};
 
 use sharing::{Claim, Needed, Time, shared};
@@ -231,6 +231,30 @@ fn sleepers(period: &Period) -> u32 {
     match may_have_company(period.limit_ns) && alone_s > AT_MOST_S {
         true => (alone_s / AT_MOST_S).ceil().min(64.0) as u32,
         false => 1,
+    }
+}
+
+/// Refuses a use at whose period a check of `duration` has no time for a few sleeps under each of so many loads.
+///
+/// # Errors
+/// Its name, and how long a check would have to be.
+pub fn require_time(profiles: &[Profile], loads: usize, duration: Duration) -> anyhow::Result<()> {
+    /// Of the time, for one such use.
+    const MOST: f64 = 0.5;
+    let takes_s =
+        |p: &Profile| (wake_up::WARM_UP + FEW) as f64 * p.period_ns / 1e9 * loads as f64 / MOST;
+    let sleeps = profiles.iter().filter(|p| p.probe == wake_up::NAME);
+    let longest = sleeps.max_by(|a, b| a.period_ns.total_cmp(&b.period_ns));
+    match longest.filter(|p| takes_s(p) > duration.as_secs_f64()) {
+        Some(p) => anyhow::bail!(
+            "profile `{}`: a few sleeps of {} under {loads} loads do not fit into {} s; name at least --duration {}s, or \
+             fewer loads",
+            p.name,
+            format_ns(p.period_ns),
+            duration.as_secs(),
+            takes_s(p).ceil()
+        ),
+        None => Ok(()),
     }
 }
 

@@ -14,8 +14,11 @@ use rustix::io::Errno;
 /// Names that are taken from a directory at a time.
 const AT_A_TIME: usize = 4096;
 
-/// Removes it; one that is not there is none. No link is followed.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+/// Removes a directory with all that is in it, however deep that goes; one that is not there is none. No link is followed.
+///
+/// # Errors
+/// What the system refuses.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
     match open(CWD, path) {
         Ok(top) => empty(&top)?,
         Err(Errno::NOENT) => return Ok(()),
@@ -128,12 +131,12 @@ mod tests {
             at = open(&at, "d").unwrap();
         }
         drop(at);
-        remove(&tree).unwrap();
+        remove_tree(&tree).unwrap();
         assert!(!tree.exists() && outside.join("kept").exists());
-        remove(&tree).unwrap();
+        remove_tree(&tree).unwrap();
         // Of a link the link.
         symlink(&outside, &tree).unwrap();
-        remove(&tree).unwrap();
+        remove_tree(&tree).unwrap();
         assert!(fs::symlink_metadata(&tree).is_err() && outside.join("kept").exists());
     }
 }
