@@ -42,10 +42,10 @@ pub fn check(options: &CheckOptions) -> exit::Result {
             profile
         );
     }
-    if !is_whole(options) {
-        require_time(&profiles, wanted.loads.len(), wanted.duration)?;
-    }
     let plan = Plan::new(&wanted)?;
+    if !is_whole(options) {
+        require_time(&profiles, plan.loads.len(), plan.duration)?;
+    }
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
     if !is_whole(options) && !options.run.output.quiet {
         warn_of_too_little_time(&profiles, &required, options.quick, &plan);
