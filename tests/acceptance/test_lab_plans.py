@@ -90,8 +90,8 @@ def test_a_pipe_that_nobody_writes_to_keeps_nothing_waiting(tmp_path):
     for command in (["lab", "plan"], ["testbed", "--plan"], ["check", "--profiles"]):
         words = [*command, tmp_path / "pipe", *(["--", "true"] if command[0] == "testbed" else [])]
         done = tompion(*words, timeout=20)
-        # Nobody writes: an empty file, which as a path is one without any delay.
-        assert done.returncode == (0 if command[0] == "testbed" else 1) or "outside" in done.stderr, done.stderr
+        # Nobody writes: an empty file, which as a path is one without any delay, held or not on a busy machine.
+        assert done.returncode in ((0, 1) if command[0] == "testbed" else (1,)), done.stderr
     plan = ROOT / "plans/quick.toml"
     done = subprocess.run(["bash", "-c", f"exec {TOMPION} lab plan <(sleep 1; cat {plan})"], capture_output=True, text=True, timeout=20)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ use tompion_run::{Plan, PlanOptions};
 mod decisions;
 mod selection;
 
-use decisions::{Decisions, QUICK_RUN_S, RUN_S, require_time, selections, without_time};
+use decisions::{Decisions, QUICK_RUN_S, require_time, selections, without_time};
 use selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
 use super::profiles::{Required, profiles_in, require_known};
@@ -103,7 +103,7 @@ fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<
         (true, true) => 18,
         (true, false) => QUICK_RUN_S,
         (false, true) => 80,
-        (false, false) => RUN_S,
+        (false, false) => CHECK_S,
     });
     let blocks = if whole && !quick { 8 } else { 6 };
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub fn text_of(file: &Path, most: u64, what: &str) -> anyhow::Result<String> {
     let at = file.display();
     let bytes = opened(file)
-        .and_then(|opened| taken(opened, most + 1))
+        .and_then(|opened| taken(opened, most + 1, PATIENCE))
         .with_context(|| at.to_string())?;
     anyhow::ensure!(
         bytes.len() as u64 <= most,
@@ -53,32 +53,58 @@ fn opened(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// At most so many bytes, from a pipe that may still be written to as well.
-fn taken(mut file: File, most: u64) -> io::Result<Vec<u8>> {
-    let end = Instant::now() + PATIENCE;
+/// At most so many bytes, from a pipe that may still be written to as well, for as long as there is patience.
+fn taken(mut file: File, most: u64, patience: Duration) -> io::Result<Vec<u8>> {
+    let end = Instant::now() + patience;
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < most {
         let left = most - bytes.len() as u64;
         // What came before it had to wait is kept.
         match (&mut file).take(left).read_to_end(&mut bytes) {
             Ok(_) => break,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => wait(&file, end)?,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                let left = end.saturating_duration_since(Instant::now());
+                if !comes_within(&file, left)? {
+                    let what = "it takes too long, and is no regular file";
+                    return Err(io::Error::new(ErrorKind::TimedOut, what));
+                }
+            }
             Err(e) => return Err(e),
         }
     }
     Ok(bytes)
 }
 
-fn wait(file: &File, end: Instant) -> io::Result<()> {
-    let left = end.saturating_duration_since(Instant::now());
+/// Whether there is something to be read, or the end, by then.
+fn comes_within(file: &File, left: Duration) -> io::Result<bool> {
     let left = Timespec::try_from(left).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&left)) {
-        Ok(0) => Err(io::Error::other(format!(
-            "nothing came for {} s from what is no regular file",
-            PATIENCE.as_secs()
-        ))),
-        Ok(_) => Ok(()),
-        Err(rustix::io::Errno::INTR) => Ok(()),
+        Ok(ready) => Ok(ready > 0),
+        // It is asked again, for what is left.
+        Err(rustix::io::Errno::INTR) => Ok(true),
         Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_read_to_its_end_and_not_waited_for_without_end() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+        let opened = || opened(Path::new(&path)).unwrap();
+        writer.write_all(b"half").unwrap();
+        let short = Duration::from_millis(50);
+        let waiting = taken(opened(), 100, short).unwrap_err();
+        assert_eq!(waiting.kind(), ErrorKind::TimedOut);
+        writer.write_all(b"all of it").unwrap();
+        assert_eq!(taken(opened(), 3, short).unwrap(), b"all");
+        drop(writer);
+        assert_eq!(taken(opened(), 100, PATIENCE).unwrap(), b" of it");
     }
 }

@@ -40,8 +40,6 @@ const QUICK_EVENTS_S: f64 = 0.2;
 const STALLS_S: f64 = 20.0;
 const QUICK_STALLS_S: f64 = 4.0;
 
-/// Seconds of a run.
-pub const RUN_S: u64 = CHECK_S;
 /// Half a minute with all that follows, where a quota leaves a fifth of a CPU, too.
 pub const QUICK_RUN_S: u64 = 17;
 
@@ -95,7 +93,7 @@ pub fn selections(
 fn stalls_share(quick: bool) -> f64 {
     match quick {
         true => QUICK_STALLS_S / QUICK_RUN_S as f64,
-        false => STALLS_S / RUN_S as f64,
+        false => STALLS_S / CHECK_S as f64,
     }
 }
 
@@ -400,7 +398,7 @@ impl Attention for Decisions<'_> {
             seconds: self.seconds_left(),
             left: self.planned.saturating_sub(self.begun).max(1) as f64,
             planned: self.planned.max(1) as f64,
-            stretch: (self.seconds / RUN_S as f64).max(1.0),
+            stretch: (self.seconds / CHECK_S as f64).max(1.0),
         };
         let (shares, has_it) = shared(cells, &claims, time, &self.chosen);
         let new = cells.iter().zip(has_it).filter(|(_, has_it)| *has_it);

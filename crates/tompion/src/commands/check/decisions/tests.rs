@@ -108,7 +108,7 @@ fn planned(quick: bool, loads: &[&str]) -> Vec<PlannedCell> {
         cpu: None,
         observe: Vec::new(),
         blocks: 6,
-        duration: Duration::from_secs(if quick { QUICK_RUN_S } else { RUN_S }),
+        duration: Duration::from_secs(if quick { QUICK_RUN_S } else { CHECK_S }),
         time: tompion_run::TimeSetting::option("--duration"),
         settle: Duration::from_millis(300),
         seed: 1,
@@ -117,7 +117,7 @@ fn planned(quick: bool, loads: &[&str]) -> Vec<PlannedCell> {
 }
 
 fn decisions(quick: bool) -> Decisions<'static> {
-    let duration = Duration::from_secs(if quick { QUICK_RUN_S } else { RUN_S });
+    let duration = Duration::from_secs(if quick { QUICK_RUN_S } else { CHECK_S });
     Decisions::new(profiles(), quick, 6, duration)
 }
 
@@ -269,7 +269,7 @@ fn in_a_longer_run_what_nobody_needs_has_its_share_too() {
         let claims: Vec<Claim> = (0..cells.len()).map(claim).collect();
         let time = Time {
             stretch,
-            seconds: RUN_S as f64 * stretch,
+            seconds: CHECK_S as f64 * stretch,
             left: 6.0,
             planned: 6.0,
         };
@@ -435,7 +435,7 @@ fn remedies_of_long_sleeps_are_measured_once_one_is_needed() {
 #[test]
 fn a_quick_check_has_no_time_to_pass_what_takes_thousands_of_long_sleeps() {
     let names = |quick: bool, loads| {
-        let seconds = Duration::from_secs(if quick { QUICK_RUN_S } else { RUN_S });
+        let seconds = Duration::from_secs(if quick { QUICK_RUN_S } else { CHECK_S });
         let open = without_time(profiles(), quick, loads, seconds);
         open.iter().map(|p| p.name.as_str()).collect::<Vec<_>>()
     };
