@@ -48,4 +48,5 @@ pub use imports::{Importer, Imports, imports};
 pub use launch::{LIBRARIES_VARIABLE, Launch};
 pub use library::{LIBRARY_NAME, Library};
 pub use program::{Program, Step};
+pub use search::command_file;
 pub use settings::{SETTINGS_VARIABLE, Settings};

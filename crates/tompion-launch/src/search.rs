@@ -12,6 +12,14 @@ use crate::error::Error;
 /// What glibc searches where `PATH` is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
+/// The file that the command `name` means to this process.
+///
+/// # Errors
+/// Where there is none, or it may not be executed.
+pub fn command_file(name: &OsStr) -> Result<PathBuf, Error> {
+    find(name, std::env::var_os("PATH").as_deref())
+}
+
 /// The file that `name` means: itself if it holds a slash, else the first
 /// executable file of that name in the directories of `path`.
 pub(crate) fn find(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Error> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tompion_model::{AT_REST, Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
-use crate::verdict::judge::{ERROR, Part, judge, late_at_first, outlook};
+use crate::verdict::judge::{ERROR, Part, judge, judge_so_far, late_at_first, outlook};
 use crate::verdict::remedies::Remedy;
 use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, Remedied, basis};
 
@@ -171,7 +171,7 @@ pub fn late_cells(cells: &[Cell], profiles: &[Profile], planned: usize) -> BTree
         let late = |load: &&str| {
             let cell = field.judged_at(field.as_it_is.as_ref(), load)?;
             let part = field.whole(cell);
-            let found = judge(cell, profile.quantile, profile.limit_ns(), part);
+            let found = judge_so_far(cell, profile.quantile, profile.limit_ns(), part);
             let is_late = match found.map(|v| v.outcome) {
                 Some(Outcome::Pass) => false,
                 Some(Outcome::Fail) => true,
@@ -264,7 +264,7 @@ impl<'a> Field<'a> {
                 },
             }
         };
-        let judged = |cell, part| judge(cell, quantile, limit_ns, part).map(|v| v.outcome);
+        let judged = |cell, part| judge_so_far(cell, quantile, limit_ns, part).map(|v| v.outcome);
         let whole = self.whole(as_it_is);
         let mut found = Vec::new();
         let of_remedy = match judged(as_it_is, whole) {

@@ -46,8 +46,47 @@ impl Part {
     }
 }
 
+/// What was seen for less than this in one stretch alone is no more than a moment, of which no answer is given: nobody
+/// knows what the next one is like.
+const MOMENT_NS: u64 = 1_000_000_000;
+
 /// Holds the `quantile` of a cell against `limit_ns`; `None` when it has no samples.
 pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Option<LoadVerdict> {
+    let found = judge_so_far(cell, quantile, limit_ns, part)?;
+    let what = match found.outcome {
+        Outcome::Pass => "it was seen",
+        Outcome::Fail => "it was late",
+        _ => return Some(found),
+    };
+    let limit = whole(limit_ns * 1e3);
+    let blocks = basis::blocks(cell);
+    let counts = |block: &Distribution| match found.outcome {
+        Outcome::Fail => block.count_above(limit) > 0,
+        _ => !block.is_empty(),
+    };
+    let stretches = blocks.iter().zip(&cell.durations_ns).skip(part.skipped);
+    let mut stretches = stretches.filter_map(|(block, ns)| counts(block).then_some(*ns));
+    Some(match (stretches.next(), stretches.next()) {
+        (Some(alone_ns), None) if alone_ns < MOMENT_NS => {
+            let reason = format!("{what} at one moment alone, of {}", format_ns(alone_ns as f64));
+            LoadVerdict {
+                outcome: Outcome::Inconclusive,
+                as_it_is: Outcome::Inconclusive,
+                reason: Some(reason),
+                ..found
+            }
+        }
+        _ => found,
+    })
+}
+
+/// The same by the samples alone, however short the time they are of: what a check plans the rest of its time by.
+pub(super) fn judge_so_far(
+    cell: &Cell,
+    quantile: f64,
+    limit_ns: f64,
+    part: Part,
+) -> Option<LoadVerdict> {
     let limit_ps = limit_ns * 1e3;
     let counted = |blocks: &[Distribution]| {
         let counted = blocks.iter().skip(part.skipped);

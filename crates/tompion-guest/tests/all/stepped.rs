@@ -8,40 +8,50 @@ use std::time::Duration;
 
 use crate::common::kit;
 use serde_json::Value;
-use tompion_guest::Guest;
+use tompion_guest::{Guest, GuestError};
 
-/// Emulated, on a busy host.
-const TIMEOUT: Duration = Duration::from_secs(300);
+/// Emulated, on a busy host: for each run. Most are done in seven seconds.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How often a guest is booted that does not end in time: a vCPU whose thread the host leaves waiting while the
+/// others wait for it locks an emulated guest up.
+const BOOTS: u32 = 3;
 /// By how much it is set.
 const HOUR_NS: f64 = 3600e9;
 
 /// Measures, sets the time of day as soon as a trial is saved, at the latest within
-/// some seconds, and hands out the runs.
+/// some seconds, and hands out the runs. One that had ended by then is measured again.
 const SCRIPT: &str = r#"
 stepped() {
     name=$1
     by=$2
     shift 2
-    tompion "$@" --quiet --out "/runs/$name" >/dev/null &
-    run=$!
-    tries=0
-    while [ $tries -lt 30 ] && kill -0 $run && ! ls "/runs/$name/samples" 2>/dev/null | grep -q .; do
-        sleep 0.05
-        [ -e "/runs/$name/run.json" ] && tries=$((tries + 1))
+    for attempt in 1 2 3; do
+        rm -rf "/runs/$name"
+        tompion "$@" --quiet --out "/runs/$name" >/dev/null &
+        run=$!
+        tries=0
+        while [ $tries -lt 30 ] && kill -0 $run && ! ls "/runs/$name/samples" 2>/dev/null | grep -q .; do
+            sleep 0.05
+            [ -e "/runs/$name/run.json" ] && tries=$((tries + 1))
+        done
+        date -s "$by" >/dev/null
+        kill -0 $run 2>/dev/null && met=yes || met=no
+        wait $run || echo "$name ended with $?" >&2
+        [ $met = yes ] && break
+        echo "$name: attempt $attempt was over before the time was set" >&2
     done
-    date -s "$by" >/dev/null
-    wait $run || echo "$name ended with $?" >&2
 }
 mkdir /runs
 "#;
 
 /// The host's programs that the script uses.
-const TOOLS: [&str; 7] = [
+const TOOLS: [&str; 8] = [
     "/bin/sh",
     "/bin/sleep",
     "/bin/date",
     "/bin/ls",
     "/bin/mkdir",
+    "/bin/rm",
     "/bin/tar",
     "/usr/bin/grep",
 ];
@@ -64,8 +74,16 @@ fn run(all: &[Stepped<'_>]) -> Vec<(Value, Value)> {
         .file("/bin/tompion", program.clone())
         .command(["/bin/sh", "-c", &script])
         .cpus(2)
-        .timeout(TIMEOUT);
-    let outcome = guest.run().unwrap_or_else(|error| panic!("{error}"));
+        .timeout(TIMEOUT * u32::try_from(all.len()).expect("few"));
+    let boot = |number| match guest.run() {
+        Ok(outcome) => Some(outcome),
+        Err(locked @ GuestError::Timeout { .. }) if number < BOOTS => {
+            eprintln!("boot {number} of {BOOTS}: {locked}");
+            None
+        }
+        Err(problem) => panic!("{problem}"),
+    };
+    let outcome = (1..=BOOTS).find_map(boot).expect("the last one panics");
     let said = outcome.stderr_text();
     eprintln!("{:.1} s ({}): {said}", outcome.seconds, outcome.accel);
     assert!(
@@ -164,7 +182,7 @@ fn number(value: &Value) -> f64 {
         .unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-const SHORT: &str = "measure wake-up --duration 2s --blocks 1 --slack default --targets 1ms \
+const SHORT: &str = "measure wake-up --duration 3s --blocks 1 --slack default --targets 1ms \
      --methods clock-nanosleep-abs,usleep,timerfd,std-sleep,tompion-hybrid";
 
 #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use tompion_launch::command_file;
 use tompion_model::format_ns;
 use tompion_path::model::{CrossPattern, CrossTraffic};
 use tompion_testbed::{
@@ -28,6 +29,10 @@ const MOST_PLAN_BYTES: u64 = 1 << 20;
 pub fn testbed(options: &TestbedOptions) -> exit::Result {
     let settings = settings(options)?;
     let command = (!options.command.is_empty()).then(|| options.command.clone());
+    // Before the path is made and measured.
+    if let Some(name) = options.command.first() {
+        command_file(name)?;
+    }
     let stop = signals(command.is_some())?;
     let waits = command.is_none();
     let far_end = options.far_end.iter();

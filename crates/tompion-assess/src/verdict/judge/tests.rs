@@ -110,6 +110,39 @@ fn before_all_blocks_are_done_nothing_passes() {
 }
 
 #[test]
+fn what_was_seen_at_one_moment_alone_decides_nothing() {
+    const MS: u64 = 1_000_000;
+    let (late, timely) = (vec![60_000; 500], vec![5_000; 500]);
+    let of = |blocks: &[&Vec<i64>], ms: &[u64]| {
+        let cell = Cell {
+            durations_ns: ms.iter().map(|ms| ms * MS).collect(),
+            ..Planted::wake_up("usleep", "100us", "idle").each_block(blocks)
+        };
+        let judged = judge(&cell, 0.99, 12_000.0, Part::whole(blocks.len())).unwrap();
+        assert_eq!(judged.outcome, judged.as_it_is);
+        (judged.outcome, judged.reason.unwrap_or_default())
+    };
+    use Outcome::{Fail, Inconclusive, Pass};
+    let at_one = |what: &str| {
+        let reason = format!("{what} at one moment alone, of 160 ms");
+        (Inconclusive, reason)
+    };
+    // A run that was broken off in its first block.
+    assert_eq!(of(&[&late], &[160]), at_one("it was late"));
+    assert_eq!(of(&[&timely], &[160]), at_one("it was seen"));
+    // One pause in a run of several.
+    assert_eq!(
+        of(&[&timely, &late, &timely], &[160; 3]),
+        at_one("it was late")
+    );
+    // One long stretch is no moment, and neither are two short ones.
+    assert_eq!(of(&[&late], &[1_000]).0, Fail);
+    assert_eq!(of(&[&timely], &[1_000]).0, Pass);
+    assert_eq!(of(&[&timely, &late, &late], &[160; 3]).0, Fail);
+    assert_eq!(of(&[&timely, &timely], &[160; 2]).0, Pass);
+}
+
+#[test]
 fn a_clear_failure_needs_no_full_sample() {
     let late = Planted::wake_up("usleep", "100us", "idle").blocks(8, &[60_000; 10]);
     let v = judged(&late, 12_000.0);
