@@ -142,6 +142,16 @@ def test_a_run_is_held_against_requirements_later_too(checked):
     assert "unknown profile" in tompion("report", run, "--require", "vopi", check=1).stderr
 
 
+@pytest.mark.parametrize("columns", [80, 100])
+def test_whoever_requires_all_uses_sees_one_screen_all_the_same(checked, columns):
+    run, _ = checked()
+    uses = json.loads(tompion("report", run, "--format", "verdict-json", check=0).stdout)["uses"]
+    required = [word for use in uses for word in ("--require", use["name"])]
+    lines = screen_of(in_terminal(columns, "report", run, "--screen", *required, status=2))
+    assert len(uses) == 9 and len(lines) <= 40, lines
+    assert all(any(line.startswith(f"{use['name']}: ") for line in lines) for use in uses) and "Do now" in lines, lines
+
+
 def test_of_what_was_not_measured_the_line_says_where_and_what_would(checked):
     run, _ = checked("--methods", "clock-nanosleep-abs", "--targets", "1ms", "--loads", "idle", "--duration", "3s")
     done = tompion("report", run, "--screen", "--require", "voip", check=3)
@@ -183,7 +193,18 @@ def test_the_answer_for_machines_is_small_and_keeps_its_schema(checked):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({key: value for key, value in answer.items() if key != "uses"}, schema)
     assert len(answer["uses"]) == 9 and len(answer["parts"]) == 4
+    # It has the exit status of what is required, too; a form that is no text has none.
+    required = [run, "--require", "pacing-1g", "--format"]
+    assert tompion("report", *required, "verdict-json", check=2).stdout == text
+    done = tompion("report", *required, "svg", "--out", run / "plots", check=1)
+    assert "--require judges a report or a form of text" in done.stderr and not (run / "plots").exists()
+    [requires] = [use["requires"] for use in answer["uses"] if use["name"] == "voip"]
+    assert requires == "p99.9 of wake-up latency at most 5.00 ms"
     screen = tompion("report", run, "--screen", check=0).stdout
+    flat = " ".join(screen.split())
+    assert answer["steps"] and all(step["effect"] for step in answer["steps"])
+    for number, step in enumerate(answer["steps"], 1):
+        assert f" {number} {step['what'].split(';')[0].split(', then')[0]}"[:60] in flat, (step, screen)
     assert f"{answer['trusted']}: " in screen
     assert answer["cause"] and answer["cause"] in " ".join(screen.split())
     # The same figures as the report's own.

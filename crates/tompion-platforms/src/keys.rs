@@ -176,6 +176,11 @@ impl<'s, 'a> Table<'s, 'a> {
         self.source.place(self.at())
     }
 
+    /// Names of the keys that are there, known or not.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.table.iter().map(|(key, _)| key.get_ref().as_ref())
+    }
+
     /// Whether it has this key.
     pub fn has(&self, key: &'static str) -> bool {
         self.ask(key);

@@ -26,12 +26,12 @@ use platforms::Platforms;
 use steps::{Shown, Step, steps, with};
 
 /// The answer that a run gives, for a terminal of `width` columns (80 to 100 are used), without where
-/// the page lies.
-pub fn answer(data: &ReportData, width: usize, color: bool) -> String {
+/// the page lies; it leaves room for `below` lines more.
+pub fn answer(data: &ReportData, width: usize, color: bool, below: usize) -> String {
     let (width, paint) = (width.clamp(80, 100), Paint { color });
     match Platforms::of(data) {
-        Some(platforms) => platforms.text(width, &paint),
-        None => Answer::of(data).text(width, &paint),
+        Some(platforms) => platforms.text(width, &paint, below),
+        None => Answer::of(data).text(width, &paint, below),
     }
 }
 
@@ -51,13 +51,17 @@ pub(crate) fn cause(data: &ReportData) -> String {
     }
 }
 
-/// What else to do: of the steps of the answer those whose gain no measurement showed.
-pub(crate) fn steps_not_measured(data: &ReportData) -> Vec<String> {
-    let steps = match Platforms::of(data) {
+/// What to do, in the order of its numbers.
+pub(crate) fn to_do(data: &ReportData) -> Vec<Step> {
+    match Platforms::of(data) {
         Some(platforms) => platforms.into_steps(),
         None => Answer::of(data).advice,
-    };
-    let rest = steps.into_iter().filter(Step::is_not_measured);
+    }
+}
+
+/// What else to do: of the steps of the answer those whose gain no measurement showed.
+pub(crate) fn steps_not_measured(data: &ReportData) -> Vec<String> {
+    let rest = to_do(data).into_iter().filter(Step::is_not_measured);
     rest.map(|step| step.what).collect()
 }
 
@@ -97,7 +101,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    fn text(&self, width: usize, paint: &Paint) -> String {
+    fn text(&self, width: usize, paint: &Paint, below: usize) -> String {
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let decided = wrap(&self.decided(), width, "", "  ");
         let body = Body {
@@ -107,6 +111,7 @@ impl<'a> Answer<'a> {
             steps: &self.advice,
             nothing: self.nothing(),
             end: decided.lines().map(str::to_owned).collect(),
+            below,
         };
         lay_out(opening, body, width, paint)
     }
@@ -229,8 +234,16 @@ impl<'a> Answer<'a> {
         let decided = profiles.iter().flat_map(|p| &p.by_load);
         let decided = decided.filter(|l| l.outcome.is_decided()).count();
         let others = verdicts::longer(self.data);
-        let others = others.map_or_else(String::new, |longer| format!(" (others: {longer})"));
-        let mut told = format!("Decided {decided} of {all}{others}.");
+        let others = others.map_or_else(String::new, |longer| format!("; others: {longer}"));
+        let each =
+            |n: usize, one: &str, several: &str| format!("{n} {}", plural(n as u64, one, several));
+        let (uses, loads) = (profiles.len(), self.loads.len());
+        let of = format!(
+            "{}, {}",
+            each(uses, "use", "uses"),
+            each(loads, "load", "loads")
+        );
+        let mut told = format!("Decided {decided} of {all} ({of}{others}).");
         if let Some(watched) = verdicts::all_watched(profiles) {
             told.push_str(&format!(" A pass rests on {watched}."));
         }

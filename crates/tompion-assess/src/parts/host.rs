@@ -28,12 +28,14 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     let mut clauses = Vec::new();
     let mut details = Vec::new();
     let (at_rest, stalls) = seen.stalls();
-    let taken = Taken::by(&stalls, &BELOW);
+    // What is at fault is told by the same figures.
+    let taken = in_all(&stalls, seen);
+    let known = Taken::by(&stalls, &BELOW);
     let cpu_use = seen.cpu_use();
     let accounted = seen.steal_is_accounted();
     let is_guest = seen.is_guest();
     if taken.watched_ns > 0 {
-        let state = match (taken.share(), taken.longest_ns) {
+        let state = match (known.share(), known.longest_ns) {
             (share, _) if share >= TOO_MUCH => State::Fail,
             (share, longest) if share >= MUCH && longest >= TOO_LONG_NS => State::Fail,
             (share, longest) if share >= MUCH || longest >= LONG_NS => State::Warn,
@@ -46,21 +48,19 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
         let beside = if at_rest { "" } else { " beside load" };
         let watched = format_ns(taken.watched_ns as f64);
         let share = percent(taken.share());
+        let unknown = unexplained(&stalls, seen);
+        let unknown = unknown.map(|taken| format!("{} unexplained", percent(taken.share())));
+        let interrupt = within_interrupt(&stalls, seen)
+            .map(|ns| format!("{} within an interrupt", format_ns(ns as f64)));
+        let likely: Vec<String> = unknown.into_iter().chain(interrupt).collect();
+        let (state, of_it) = match likely.is_empty() {
+            true => (state, String::new()),
+            false => (state.max(State::Warn), format!(" ({})", likely.join(", "))),
+        };
         clauses.push((
             state,
-            format!("took {share} of CPU time in {watched}{beside}{longest}"),
+            format!("took {share} of CPU time in {watched}{beside}{of_it}{longest}"),
         ));
-        clauses.extend(unexplained(&stalls, seen).map(|unknown| {
-            let (share, longest) = (percent(unknown.share()), unknown.longest_ns);
-            let longest = format_ns(longest as f64);
-            let clause = format!("{share} unexplained, longest {longest}");
-            (State::Warn, clause)
-        }));
-        clauses.extend(within_interrupt(&stalls, seen).map(|longest| {
-            let longest = format_ns(longest as f64);
-            let clause = format!("an interrupt of {longest}, most likely the host's");
-            (State::Warn, clause)
-        }));
     }
     // By the kernel's own count, over loads too: a host takes more from a machine that wants more.
     let stolen = cpu_use.as_ref().and_then(|u| Some(u.share(u.stolen_ns?)));
@@ -128,6 +128,21 @@ fn unexplained(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<Taken> {
     is_it.then_some(unknown)
 }
 
+/// What the busy loops missed that the host most likely took: by its own account, by what is missing, and what nobody
+/// else can have taken.
+fn in_all(stalls: &[&Stalls], seen: &Seen<'_>) -> Taken {
+    let mut all = Taken::by(stalls, &BELOW);
+    if let Some(unknown) = unexplained(stalls, seen) {
+        all.ns += unknown.ns;
+        all.longest_ns = all.longest_ns.max(unknown.longest_ns);
+    }
+    if let Some(ns) = within_interrupt(stalls, seen) {
+        all.ns += ns;
+        all.longest_ns = all.longest_ns.max(ns);
+    }
+    all
+}
+
 /// No handler of an interrupt takes so long by itself.
 const LONG_HANDLER_NS: u64 = 10_000_000;
 
@@ -143,15 +158,7 @@ fn within_interrupt(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<u64> {
 fn taker(seen: &Seen<'_>) -> (Taker, bool) {
     let (_, stalls) = seen.stalls();
     let known = Taken::by(&stalls, &BELOW);
-    let mut all = known;
-    if let Some(unknown) = unexplained(&stalls, seen) {
-        all.ns += unknown.ns;
-        all.longest_ns = all.longest_ns.max(unknown.longest_ns);
-    }
-    if let Some(ns) = within_interrupt(&stalls, seen) {
-        all.ns += ns;
-        all.longest_ns = all.longest_ns.max(ns);
-    }
+    let all = in_all(&stalls, seen);
     let stolen = seen.cpu_use().and_then(|u| Some(u.share(u.stolen_ns?)));
     let stolen = stolen.unwrap_or(0.0);
     let taker = match stolen > all.share() {

@@ -104,7 +104,7 @@ fn a_guest_paused_by_its_host_is_the_host() {
     machine.trials[0] = trial("idle", &[(Cause::Unknown, 5_200 * MS, 401 * MS)]);
     assert_eq!(machine.states(), [OK, Warn, OK, OK]);
     let [_, host, ..] = machine.parts();
-    insta::assert_snapshot!(host.sentence, @"took 0 % of CPU time in 20.0 s; 26 % unexplained, longest 401 ms");
+    insta::assert_snapshot!(host.sentence, @"took 26 % of CPU time in 20.0 s (26 % unexplained), longest 401 ms");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn an_interrupt_of_many_milliseconds_is_most_likely_the_hosts() {
     machine.trials[0] = trial("idle", &[(Cause::Tick, 60 * MS, 37 * MS)]);
     assert_eq!(machine.states(), [OK, Warn, OK, OK]);
     let [_, host, ..] = machine.parts();
-    insta::assert_snapshot!(host.sentence, @"took 0 % of CPU time in 20.0 s; an interrupt of 37.0 ms, most likely the host's");
+    insta::assert_snapshot!(host.sentence, @"took 0.2 % of CPU time in 20.0 s (37.0 ms within an interrupt), longest 37.0 ms");
     machine.environment.virtualization.hypervisor = None;
     assert_eq!(
         machine.states(),

@@ -377,19 +377,22 @@ impl<'a> Field<'a> {
         let longer = longer.filter(|(_, ns)| *ns as f64 > self.profile.period_ns);
         let (cell, _) = longer.min_by_key(|(_, ns)| *ns)?;
         let part = self.whole(cell);
-        let found = judge(cell, self.profile.quantile, self.profile.limit_ns(), part)?;
+        let (quantile, limit_ns) = (self.profile.quantile, self.profile.limit_ns());
+        let seen = judge_so_far(cell, quantile, limit_ns, part)?;
+        // Nobody knows whether it would be that late without the others, or at another moment.
+        let is_late = seen.outcome == Outcome::Fail || seen.fails_beside_others;
+        let found = is_late.then(|| judge(cell, quantile, limit_ns, part))??;
         let target = level_in_words(cell.factors.level(factor::TARGET)).to_owned();
         let found = match found.outcome {
-            Outcome::Fail => Some(LoadVerdict {
+            Outcome::Fail => LoadVerdict {
                 reason: Some(format!(
                     "that late at {target} already, the shortest period slept"
                 )),
                 ..found
-            }),
-            // Nobody knows whether it would be that late without them.
-            _ => Some(found).filter(|f| f.fails_beside_others),
+            },
+            _ => found,
         };
-        found.map(|found| (cell, found))
+        Some((cell, found))
     }
 
     /// The remedies to judge under a load, with their cells and the blocks to judge them by: first the one that the first

@@ -68,7 +68,10 @@ pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Op
     let mut stretches = stretches.filter_map(|(block, ns)| counts(block).then_some(*ns));
     Some(match (stretches.next(), stretches.next()) {
         (Some(alone_ns), None) if alone_ns < MOMENT_NS => {
-            let reason = format!("{what} at one moment alone, of {}", format_ns(alone_ns as f64));
+            let reason = format!(
+                "{what} at one moment alone, of {}",
+                format_ns(alone_ns as f64)
+            );
             LoadVerdict {
                 outcome: Outcome::Inconclusive,
                 as_it_is: Outcome::Inconclusive,

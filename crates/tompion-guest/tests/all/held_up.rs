@@ -194,10 +194,7 @@ impl Attempt {
         let times = u64::from(TIMES);
         let (unmade, made): (Vec<&Value>, Vec<&Value>) = long.into_iter().partition(unmade);
         let stops_alone = (times - 1..=times).contains(&found);
-        (
-            stops_alone && !unmade.is_empty() && made.len() <= 1,
-            told,
-        )
+        (stops_alone && !unmade.is_empty() && made.len() <= 1, told)
     }
 }
 

@@ -141,7 +141,11 @@ fn sentence(found: &[Culprit], steps: &[Step], on: &str) -> String {
         false => "No fault found",
     };
     let of = |n: usize, long: Length, others: Others| {
-        let each = found.iter().take(n);
+        let mut chosen: Vec<&Culprit> = found.iter().take(n).collect();
+        // Those that cost most, in the order of what to do.
+        let step = |c: &&Culprit| Mends::of(c).and_then(|mends| number(steps, mends));
+        chosen.sort_by_key(|c| step(c).unwrap_or(usize::MAX));
+        let each = chosen.into_iter();
         let mut told: Vec<String> = each.map(|c| with_step(c, steps, long)).collect();
         let rest = &found[n.min(found.len())..];
         match (rest.is_empty(), others) {

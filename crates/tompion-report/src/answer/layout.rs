@@ -28,9 +28,11 @@ pub struct Body<'a> {
     pub nothing: &'a str,
     /// How much is decided, and what is left out.
     pub end: Vec<String>,
+    /// How many lines more follow beside the places of page and run.
+    pub below: usize,
 }
 
-/// The screen, in at most [`LINES`] lines: where these do not hold all of it, first what steps gain gives way,
+/// The screen, in at most [`LINES`] lines with what follows it: where these do not hold all of it, first what steps gain gives way,
 /// then remedies in the table of latencies, then uses.
 pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
     let Body {
@@ -40,7 +42,9 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         steps,
         nothing,
         end,
+        below,
     } = body;
+    let after = PLACES + below;
     let explained = match late.is_empty() {
         true => None,
         false => Some(paint.dim(LATE_BY)),
@@ -50,12 +54,15 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
     // An empty line precedes each of the tables and the end.
     let room = |late: &[String]| {
         let late = late.len() + usize::from(!late.is_empty());
-        let taken = opening.len() + late + least + last + PLACES;
+        let taken = opening.len() + late + least + last + after;
         LINES.saturating_sub(taken + 1)
     };
     let needed = 1 + uses.min(USES) + usize::from(uses > USES);
     while room(&late) < needed && late.len() > 2 {
         late.pop();
+    }
+    if below > 0 && room(&late) < needed {
+        late.clear();
     }
     let fit = fit(room(&late).max(3));
     let mut lines = opening;
@@ -65,7 +72,7 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
             lines.extend(table);
         }
     }
-    let room = LINES.saturating_sub(lines.len() + last + PLACES);
+    let room = LINES.saturating_sub(lines.len() + last + after);
     // What steps gain says more than an empty line.
     let whole = to_do(steps, nothing, width, usize::MAX, paint).len();
     let is_tight = whole == room + 1;
@@ -135,6 +142,17 @@ mod tests {
     const PAINT: Paint = Paint { color: false };
 
     fn laid_out(opening: usize, late: usize, uses: usize, steps: usize) -> Vec<String> {
+        laid_out_before(0, opening, late, uses, steps)
+    }
+
+    /// With so many lines below.
+    fn laid_out_before(
+        below: usize,
+        opening: usize,
+        late: usize,
+        uses: usize,
+        steps: usize,
+    ) -> Vec<String> {
         let of = |what: &str, n: usize| (0..n).map(|i| format!("{what} {i}")).collect::<Vec<_>>();
         let all: Vec<usize> = (0..uses).collect();
         let steps: Vec<Step> = (0..steps).map(|_| Step::that(Mends::Clock)).collect();
@@ -153,6 +171,7 @@ mod tests {
             steps: &steps,
             nothing: "nothing to do.",
             end: of("end", 1),
+            below,
         };
         let text = lay_out(of("opening", opening), body, 80, &PAINT);
         text.lines().map(str::to_owned).collect()
@@ -187,6 +206,10 @@ mod tests {
             ],
             [1, 2, 9]
         );
+        for below in [1, 4, 9, 12] {
+            let lines = laid_out_before(below, 12, 4, 9, 2);
+            assert!(lines.len() + below + PLACES <= LINES, "{below}: {lines:#?}");
+        }
         let none = laid_out(14, 4, 9, 0);
         assert_eq!(count(&none, "Do now: nothing to do."), 1);
     }

@@ -88,7 +88,11 @@ pub fn alerts(data: &ReportData, width: usize) -> Vec<String> {
         alerts.push(format!("EMULATED: {how}"));
     }
     if let Some((title, sentence)) = early_end(data) {
-        alerts.push(format!("{}: {sentence}", title.to_uppercase()));
+        // The title says how it ended.
+        let what = sentence
+            .split_once(": ")
+            .map_or(&*sentence, |(_, what)| what);
+        alerts.push(format!("{}: {what}", title.to_uppercase()));
     }
     let mistakes = record.mistakes().into_iter();
     alerts.extend(mistakes.map(|told| format!("WRITTEN WRONGLY: {told}")));
@@ -142,9 +146,11 @@ pub fn late_in_words(late: &LateUnder) -> String {
 
 /// A name, right-aligned cells, and what follows them.
 pub fn table_row(name: &str, cells: impl Iterator<Item = String>, last: &str) -> String {
-    let mut line = format!("{:<NAME$}", cut(name, NAME));
+    let spaces = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(columns_of(text)));
+    let name = cut(name, NAME);
+    let mut line = format!("{name}{}", spaces(&name, NAME));
     for cell in cells {
-        line.push_str(&format!(" {cell:>CELL$}"));
+        line.push_str(&format!(" {}{cell}", spaces(&cell, CELL)));
     }
     // Spaces at the end would be beyond the last column where the row is painted.
     if !last.is_empty() {
@@ -154,15 +160,25 @@ pub fn table_row(name: &str, cells: impl Iterator<Item = String>, last: &str) ->
     line
 }
 
-/// At most `width` characters; what was cut is seen.
+/// Columns that a text takes: some characters take two.
+fn columns_of(text: &str) -> usize {
+    textwrap::core::display_width(text)
+}
+
+/// At most `width` columns; what was cut is seen.
 pub fn cut(text: &str, width: usize) -> String {
-    match text.chars().count() <= width {
-        true => text.to_owned(),
-        false => {
-            let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-            kept + "\u{2026}"
+    if columns_of(text) <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    for c in text.chars() {
+        kept.push(c);
+        if columns_of(&kept) > width.saturating_sub(1) {
+            kept.pop();
+            break;
         }
     }
+    kept + "\u{2026}"
 }
 
 /// The machine in a few facts.

@@ -69,7 +69,7 @@ impl<'a> Platforms<'a> {
         self.advice
     }
 
-    pub fn text(&self, width: usize, paint: &Paint) -> String {
+    pub fn text(&self, width: usize, paint: &Paint, below: usize) -> String {
         // As many columns as there is room for.
         let columns = ((width - NAME) / (CELL + 1)).min(self.by_place.places.len());
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
@@ -84,6 +84,7 @@ impl<'a> Platforms<'a> {
                 false => "nothing to do.",
             },
             end: self.end(columns, width),
+            below,
         };
         lay_out(opening, body, width, paint)
     }

@@ -55,7 +55,7 @@ pub struct Step {
     /// The same where there is little room.
     short: String,
     /// What it was shown to do, and what it costs.
-    effect: String,
+    pub effect: String,
     /// The most telling of what it was shown to do.
     gain: String,
 }

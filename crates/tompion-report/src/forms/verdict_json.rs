@@ -29,6 +29,9 @@ const MOST_LOADS: usize = 16;
 /// The same of ways to sleep.
 const MOST_ROWS: usize = 16;
 
+/// The same of what to do.
+const MOST_STEPS: usize = 6;
+
 /// Bytes that it has less than, whatever is called how: so much the help promises.
 const MOST_BYTES: usize = 10_000;
 
@@ -66,6 +69,8 @@ struct VerdictJson {
     cause: String,
     /// Clock, host, kernel, and what else ran; empty for a run of several platforms.
     parts: Vec<PartJson>,
+    /// What to do: the first is step 1.
+    steps: Vec<StepJson>,
     /// Each use.
     uses: Vec<UseJson>,
     /// How many more uses there are.
@@ -87,6 +92,15 @@ struct PartJson {
     sentence: String,
 }
 
+/// Something to do.
+#[derive(Debug, Serialize, JsonSchema)]
+struct StepJson {
+    /// What, with commands where there are some.
+    what: String,
+    /// What it was shown to do, and what it costs.
+    effect: String,
+}
+
 /// One use.
 #[derive(Debug, Serialize, JsonSchema)]
 struct UseJson {
@@ -95,6 +109,8 @@ struct UseJson {
     /// Where, of several platforms or placements.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
+    /// What it requires: which quantile of what, and its limit.
+    requires: String,
     /// The worst outcome over the loads.
     outcome: &'static str,
     /// The same without remedies.
@@ -184,9 +200,17 @@ impl VerdictJson {
             sentence: shortened_to(&plain(&part.sentence), 2 * NAME),
         });
         let all = &data.assessment().profiles;
+        let steps = answer::to_do(data)
+            .into_iter()
+            .take(MOST_STEPS)
+            .map(|s| StepJson {
+                what: shortened_to(&plain(&s.what), 4 * NAME),
+                effect: shortened_to(&plain(&s.effect), 4 * NAME),
+            });
         let uses = all.iter().take(MOST_USES).map(|p| UseJson {
             name: name(&p.name),
             place: Some(name(p.place().trim())).filter(|place| !place.is_empty()),
+            requires: shortened_to(&plain(&p.requirement), 2 * NAME),
             outcome: word(p.outcome),
             as_it_is: word(p.as_it_is),
             by_load: worst(&p.by_load, MOST_LOADS)
@@ -208,6 +232,7 @@ impl VerdictJson {
             why: sentence(&why),
             cause: sentence(&answer::cause(data)),
             parts: parts.collect(),
+            steps: steps.collect(),
             uses: uses.collect(),
             uses_left_out: all.len().saturating_sub(MOST_USES),
             loads_left_out: loads.unwrap_or(0).saturating_sub(MOST_LOADS),

@@ -86,8 +86,7 @@ pub struct ReportOptions {
         long,
         value_name = "PROFILE",
         value_parser = offering::<String>(profile_names),
-        hide_possible_values = true,
-        conflicts_with = "format"
+        hide_possible_values = true
     )]
     pub require: Vec<String>,
 

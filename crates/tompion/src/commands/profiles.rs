@@ -156,6 +156,9 @@ pub fn require_known(profiles: &[Profile], names: &[String]) -> anyhow::Result<(
     }
 }
 
+/// What a use says of itself.
+const KEYS: [&str; 6] = ["name", "title", "quantile", "period", "limit", "probe"];
+
 /// Or a line for each of the first mistakes, with its place.
 fn parse(content: &str) -> Result<Vec<Profile>, Vec<String>> {
     let source = Source::new(content);
@@ -164,6 +167,15 @@ fn parse(content: &str) -> Result<Vec<Profile>, Vec<String>> {
         Err(error) => source.wrong(error.span().unwrap_or(0..0), error.message()),
         Ok(table) => {
             let top = Table::new(&source, table.get_ref(), 0..0, "file of profiles");
+            if let Some(key) = KEYS.into_iter().find(|key| top.has(key)) {
+                // Whatever else is wrong follows from it.
+                source.wrong(
+                    top.at_key(key),
+                    format!("{key}: stands outside of a use; write [[profile]] above it"),
+                );
+                let (mistakes, more) = source.mistakes();
+                return Err(lines(&mistakes, more));
+            }
             let tables = top.tables("profile", "use");
             if tables.is_empty() && top.has("profile") && source.count() == 0 {
                 source.wrong(
@@ -209,7 +221,13 @@ fn profile(table: &Table<'_, '_>) -> Option<Profile> {
         Some(known) => known.clone(),
         None => {
             let missing = ["quantile", "period", "limit"];
-            let missing: Vec<&str> = missing.into_iter().filter(|key| !table.has(key)).collect();
+            // One that is misspelt is told as that.
+            let misspelt = |key: &str| {
+                let mut unknown = table.names().filter(|name| !KEYS.contains(name));
+                unknown.any(|name| nearest(name, KEYS) == Some(key))
+            };
+            let is_missing = |key: &&'static str| !table.has(key) && !misspelt(key);
+            let missing: Vec<&str> = missing.into_iter().filter(is_missing).collect();
             if !missing.is_empty() {
                 let meant = nearest(&name, built_in().iter().map(|p| p.name.as_str()));
                 let meant = meant.map_or_else(String::new, |m| format!(" (did you mean `{m}`?)"));
@@ -359,6 +377,10 @@ mod tests {
                 "3:9: probe: uses are judged by wake-up latency alone; write `wake-up`, or leave the line out",
             ),
             (
+                "[[profile]]\nname = \"drum\"\nquantil = 0.99\nperiod = \"1ms\"\nlimit = \"1ms\"\n",
+                "3:1: a use has no `quantil`; did you mean `quantile`?",
+            ),
+            (
                 "[[profile]]\nname = \"viop\"\nlimit = \"1ms\"\n",
                 "1:1: `viop` is no built-in use (did you mean `voip`?), and needs quantile, period",
             ),
@@ -369,6 +391,10 @@ mod tests {
             (
                 "profiles = 1\n",
                 "1:1: a file of profiles has no `profiles`; did you mean `profile`?",
+            ),
+            (
+                "name = \"voip\"\nlimit = \"1ms\"\n[[profile]]\n",
+                "1:8: name: stands outside of a use; write [[profile]] above it",
             ),
             ("", "1:1: a file of profiles needs at least one [[profile]]"),
         ] {

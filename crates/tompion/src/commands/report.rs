@@ -62,11 +62,15 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     let Some(profiles) = profiles_in(options.profiles.as_deref())? else {
         return Ok(exit::ERROR);
     };
-    if let Some(format) = options.format {
-        return export(options, format.0, &profiles);
-    }
     require_known(&profiles, &options.require)?;
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
+    let judged = Judged {
+        profiles: &profiles,
+        required: &required,
+    };
+    if let Some(format) = options.format {
+        return export(options, format.0, judged);
+    }
     let page = match &options.html {
         // Who reads JSON asks for no page.
         None if options.output.json => Page::None,
@@ -86,10 +90,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         &run,
         &page,
         options.output,
-        Judged {
-            profiles: &profiles,
-            required: &required,
-        },
+        judged,
         match options.screen {
             true => Shape::Screen,
             false => Shape::Whole,
@@ -126,20 +127,27 @@ fn gather(run: &Run, profiles: &[Profile]) -> anyhow::Result<ReportData> {
 }
 
 /// The report in one other form.
-fn export(options: &ReportOptions, form: &Form, profiles: &[Profile]) -> exit::Result {
+fn export(options: &ReportOptions, form: &Form, judged: Judged<'_>) -> exit::Result {
+    let profiles = judged.profiles;
     match form.make {
         Make::Text(make) => {
             if let Some(file) = options.out.as_ref().filter(|file| file.as_os_str() != "-") {
                 try_whole(file)?;
             }
-            let text = make(&gather(&open(&options.run, options.redact)?, profiles)?);
+            let data = gather(&open(&options.run, options.redact)?, profiles)?;
+            let text = make(&data);
             match &options.out {
                 None => print(&text)?,
                 Some(file) if file.as_os_str() == "-" => print(&text)?,
                 Some(file) => write_whole(file, text.as_bytes())?,
             }
-            Ok(0)
+            Ok(status_of(&data, judged.required))
         }
+        // Their exit status says whether they were written.
+        Make::Plots(..) | Make::Run if !judged.required.is_empty() => anyhow::bail!(
+            "--require judges a report or a form of text; leave it out with --format {}",
+            form.name
+        ),
         Make::Plots(extension, make) => plots(options, extension, make, profiles),
         Make::Run => copy(options),
     }
@@ -247,8 +255,9 @@ fn told(
     if output.json {
         print_json(&tompion_report::JsonSummary::of(&data))?;
     } else if !output.quiet {
+        let required = required_lines(&data, judged);
         let mut text = match shape {
-            Shape::Screen => screen(&data),
+            Shape::Screen => screen(&data, required.lines().count().saturating_sub(1)),
             Shape::Whole => summary(&data),
         };
         if let (Some(file), true, true) = (&file, written.is_ok(), with_places) {
@@ -257,7 +266,7 @@ fn told(
         if with_places {
             text.push_str(&format!("\nRun:    {}", place(directory.path())));
         }
-        text.push_str(&required_lines(&data, judged));
+        text.push_str(&required);
         print(&format!("{text}\n"))?;
     }
     match (written, page) {
@@ -321,8 +330,9 @@ pub enum Shape {
     Whole,
 }
 
-fn screen(data: &ReportData) -> String {
-    tompion_report::answer(data, terminal_width(), wants_color())
+/// The answer on one screen, with room for so many lines below.
+fn screen(data: &ReportData, below: usize) -> String {
+    tompion_report::answer(data, terminal_width(), wants_color(), below)
 }
 
 fn summary(data: &ReportData) -> String {

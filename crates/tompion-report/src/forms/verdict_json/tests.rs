@@ -16,6 +16,7 @@ fn answer(uses: usize, loads: usize, letters: usize) -> VerdictJson {
     let of_use = |i| UseJson {
         name: name(&format!("{i}{}", long("use"))),
         place: Some(name(&long("place"))),
+        requires: shortened_to(&long("requirement"), 2 * NAME),
         outcome: "fail",
         as_it_is: "fail",
         by_load: all.iter().map(UnderJson::of).collect(),
@@ -31,6 +32,12 @@ fn answer(uses: usize, loads: usize, letters: usize) -> VerdictJson {
         why: sentence(&long("\u{65e5}")),
         cause: sentence(&long("\"")),
         parts: Vec::new(),
+        steps: (0..MOST_STEPS)
+            .map(|_| StepJson {
+                what: shortened_to(&long("step"), 4 * NAME),
+                effect: shortened_to(&long("\u{65e5}"), 4 * NAME),
+            })
+            .collect(),
         uses: (0..uses).map(of_use).collect(),
         uses_left_out: 0,
         loads_left_out: 0,
