@@ -107,6 +107,16 @@ def test_where_no_run_is_kept_that_is_said(three, tmp_path):
         assert done.stderr == told, arguments
 
 
+def test_the_home_of_a_user_controls_no_terminal(three, tmp_path):
+    """Whatever it is called: a machine reads its name as it is."""
+    home = tmp_path / "home\u202e\x1b[2J"
+    shutil.copytree(three.home, home)
+    done = subprocess.run([TOMPION, "runs", "--json"], env=three.environment | {"HOME": str(home)}, capture_output=True,
+                          text=True, check=True)
+    assert not set(done.stdout) & {"\u202e", "\x1b"}, done.stdout
+    assert all(run["path"].startswith(f"{home}/") for run in json.loads(done.stdout)["runs"])
+
+
 def test_a_directory_that_others_may_write_to_is_refused(kept):
     kept.runs.chmod(0o777)
     for arguments in (CHECK, ["runs"], ["report", "@1"], ["runs", "--keep", "1", "--prune", "--yes"]):

@@ -1,11 +1,12 @@
 //! Standard output: all of it or an error.
 
+use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
-use tompion_model::printable;
+use tompion_model::{is_printable, printable};
 
 /// What goes to standard output.
 #[derive(Args, Clone, Copy, Debug)]
@@ -36,7 +37,23 @@ pub fn place(path: &Path) -> String {
 
 /// Prints `value` as JSON.
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    print(&(serde_json::to_string_pretty(value)? + "\n"))
+    print(&(escaped(&serde_json::to_string_pretty(value)?) + "\n"))
+}
+
+/// The same JSON with escapes for whatever would act on a terminal: it may show names as they are.
+fn escaped(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Between texts stand no others.
+        if c == '\n' || is_printable(c) {
+            safe.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(safe, "\\u{unit:04x}");
+        }
+    }
+    safe
 }
 
 /// Columns to fill: those of the terminal, or 100 in a pipe.
@@ -58,4 +75,30 @@ pub fn wants_color() -> bool {
 /// Whether the terminal says that it understands no escape sequences.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_holds_what_it_held_and_controls_no_terminal() {
+        for name in [
+            "plain",
+            "tab\t",
+            "\u{1b}[2J",
+            "a\u{202e}b",
+            "\u{e0041}\u{ad}",
+            "日本 µ",
+        ] {
+            let json = serde_json::to_string_pretty(&[name]).unwrap();
+            let safe = escaped(&json);
+            assert!(
+                safe.chars().all(|c| c == '\n' || is_printable(c)),
+                "{safe:?}"
+            );
+            let [read]: [String; 1] = serde_json::from_str(&safe).unwrap();
+            assert_eq!(read, name);
+        }
+    }
 }
