@@ -443,6 +443,7 @@ FULL = {
     "test_what_fails_at_rest_only_where_bursts_of_others_held_it_up_is_inconclusive",
     # Six minutes of measuring: that only what is far from its limit has company is a unit test.
     "test_company_moves_a_judged_quantile_by_little",
+    "test_company_moves_no_judged_quantile_where_no_host_disturbs",
     # That a true effect is found, and none where there is none, is seen in virtual time.
     "test_a_neighbour_that_is_stopped_and_continued_takes_its_share_of_the_cpu",
 }

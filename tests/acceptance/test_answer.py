@@ -226,7 +226,7 @@ def test_the_answer_for_machines_is_small_and_keeps_its_schema(checked):
     voip = {"target": "20ms", "timer-slack": "default", "load": passed[0]}
     took = sum(t["duration_ns"] for t in record["trials"] if voip.items() <= t["factors"].items())
     assert took in passes
-    assert re.search(r"A pass rests on [\d\u202f]+ to [\d\u202f]+ samples over \d+\.\d to \d+\.\d s\.", re.sub(r"[ \n]+", " ", screen))
+    assert re.search(r"A pass rests on [\d\u202f]+ to [\d\u202f]+ samples over \d+\.\d to \d+\.\d\xa0s\.", re.sub(r"[ \n]+", " ", screen))
     page = (run / "report.html").read_text()
     assert re.search(r"watched for \d+(\.\d+)? s, [\d\u202f]+ samples", page)
     assert "in company, 24 sleepers at once, which is taken to move it by at most 100 µs (2 % of the limit)" in page

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from conftest import planted, tompion
+from conftest import ROOT, planted, tompion
 from runs import record_of, table_of
+from test_lab import needs_guest
 
 # Of its limit, that company may move a judged quantile by.
 SMALL = 0.02
@@ -147,3 +148,58 @@ def test_company_moves_a_judged_quantile_by_little(tmp_path):
             if not unsure:
                 break
         assert all(answers[load, 0.5] == "yes" for load in loads), answers
+
+
+# One CPU of 1000 million instructions a second, whose time stands still while the host has it: what differs there is the
+# machine's own doing. A fast machine takes a fraction of that for the same.
+VIRTUAL = """
+name = "company"
+replicates = 1
+loads = {loads}
+[[platforms]]
+kind = "qemu"
+accel = "tcg"
+icount = 0
+start_within = "20m"
+[[probes]]
+kind = "wake-up"
+methods = ["clock-nanosleep-abs"]
+targets = ["{target}"]
+slack = ["default"]
+sleepers = 1
+time = "40s"
+[[probes]]
+kind = "wake-up"
+methods = ["clock-nanosleep-abs"]
+targets = ["{target}"]
+slack = ["default"]
+sleepers = {sleepers}
+time = "5s"
+"""
+
+
+@needs_guest
+def test_company_moves_no_judged_quantile_where_no_host_disturbs(tmp_path):
+    """In virtual time, where figures hardly differ from one moment to the next, the judged quantile itself."""
+    pairs, loads = in_company(tmp_path / "planned")
+    uses = json.loads(tompion("report", tmp_path / "planned", "--json", check=0).stdout)["assessment"]["profiles"]
+    moved = {}
+    for target, sleepers in pairs.items():
+        plan = tmp_path / f"{target}.toml"
+        plan.write_text(VIRTUAL.format(loads=json.dumps(loads), target=target, sleepers=sleepers))
+        out = tmp_path / target
+        tompion("lab", "run", plan, "--out", out, "--quiet", cwd=ROOT, timeout=3600, check=0)
+        late = {}
+        for trial in record_of(out)["trials"]:
+            factors = trial["factors"]
+            late[factors["load"], "company" in factors] = table_of(out, trial)["value_ps"].to_numpy() / 1e3
+        judged_here = [use for use in uses if (use["method"] or {}).get("target") == target]
+        assert judged_here and set(late) == {(load, company) for load in loads for company in (False, True)}
+        for use in judged_here:
+            for judged_under in use["by_load"]:
+                load, allowed = judged_under["load"], SMALL * judged_under["limit_ns"]
+                alone, company = (np.quantile(late[load, c], judged_under["quantile"]) for c in (False, True))
+                print(f"{use['name']} {load}: {alone / 1e3:.0f} us alone, {company / 1e3:.0f} us with {sleepers} sleepers, "
+                      f"{allowed / 1e3:.0f} us are allowed", flush=True)
+                moved[use["name"], load] = (company - alone) / allowed
+    assert moved and max(map(abs, moved.values())) <= 1, moved

@@ -112,6 +112,20 @@ def test_a_link_of_another_user_leads_nowhere(run, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_plots_in_a_directory_of_another_user_go_through_no_link(run, tmp_path):
+    """Whoever may write there may have put links in their place."""
+    mine, others, target = tmp_path / "mine", tmp_path / "others", tmp_path / "roots"
+    tompion("report", run, "--format", "svg", "--out", mine, check=0)
+    others.mkdir()
+    os.chown(others, 65534, 65534)
+    for plot in mine.iterdir():
+        (others / plot.name).symlink_to(target)
+    done = tompion("report", run, "--format", "svg", "--out", others, check=1)
+    assert done.stderr.count("\n") == 1 and not target.exists(), done.stderr
+    assert all(plot.is_symlink() for plot in others.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
 def test_reading_a_run_removes_nothing_of_others(run, tmp_path):
     """Where others may write, a run lies that is somebody's, beside what looks like its leftovers and is another one's."""
     shared = tmp_path / "shared"

@@ -15,6 +15,7 @@ from hdrh.log import HistogramLogReader
 from conftest import ROOT, TOMPION, tompion
 from heavy import polars
 from runs import table_of
+from terminal import Terminal
 from test_time_limits import ROOT_ONLY, cpu_quota
 
 MS = 1_000_000
@@ -258,6 +259,25 @@ def test_oslat_and_cyclictest_find_the_same_hog(tmp_path, hog):
         if all(abs(theirs / least["tompion"] - 1) < 0.1 for theirs in least.values()):
             return
     pytest.fail("\n".join(evidence))
+
+
+@ROOT_ONLY
+def test_watch_shows_the_name_of_who_took_the_cpu_and_obeys_it_not(tmp_path, hog):
+    """A program is called what its owner likes: here by a title for the terminal and a turn of the direction of writing."""
+    name = os.environ | {"HOG_NAME": "\x1b]0;m\x07\u202ex"}
+    # Longer than what else may be there: the worst cases are named.
+    hogs = [subprocess.Popen(["chrt", "-f", "50", "taskset", "-c", str(cpu), str(hog), "40000", "400000", "600000"],
+                             stdout=subprocess.DEVNULL, env=name) for cpu in sorted(os.sched_getaffinity(0))]
+    try:
+        with Terminal([TOMPION, "watch", "--out", tmp_path / "run", "--loads", "idle"], columns=120, rows=40) as shown:
+            shown.until("]0;m")
+            shown.press("q")
+            assert shown.end() == 0
+            assert b"\x1b]0;m" not in shown.raw and "\u202e".encode() not in shown.raw
+    finally:
+        for each in hogs:
+            each.kill()
+            each.wait()
 
 
 # Who ran on CPU 1 and when, by the kernel's own tracer, in a mount namespace and a trace

@@ -6,6 +6,7 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import time
 
 import pytest
@@ -171,6 +172,58 @@ def in_place(script):
     """A shell in a network namespace of its own, gone with it."""
     done = subprocess.run(["unshare", "--net", "sh", "-ec", script, "sh", TOMPION], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+# Sends what nobody would: probes and replies cut off anywhere, with bytes changed, and noise.
+HOSTILE = """
+import random, socket, subprocess, sys
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrHopByHop
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Raw
+random.seed(1)
+v4, v6 = IP(src="127.0.0.1", dst="127.0.0.1"), IPv6(src="::1", dst="::1")
+probe = UDP(sport=862, dport=862) / Raw(bytes(range(112)))
+whole = [v4 / probe, v6 / probe, v4 / ICMP() / Raw(b"x" * 40), v6 / ICMPv6EchoRequest(data=b"x" * 40),
+         v6 / IPv6ExtHdrHopByHop() / probe, IP(src="127.0.0.1", dst="127.0.0.1", frag=7) / probe,
+         IP(src="127.0.0.1", dst="127.0.0.1", options=[bytes([7, 3, 4])]) / probe]
+whole = [bytes(Ether(src="00:00:00:00:00:00", dst="00:00:00:00:00:00") / tag / p) for p in whole for tag in (Raw(), Dot1Q(vlan=5))]
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(("lo", 0))
+for n in range(20_000):
+    frame = bytearray(random.choice(whole))
+    for _ in range(random.randrange(4)):
+        frame[random.randrange(len(frame))] = random.randrange(256)
+    if n % 3 == 0:
+        frame = frame[: random.randrange(14, len(frame) + 1)]
+    if n % 7 == 0:
+        frame = random.randbytes(random.randrange(14, 2000))
+    out.send(frame)
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--host", "127.0.0.1"], ["--icmp"]])
+def test_frames_of_any_kind_neither_end_it_nor_spoil_the_capture(options, tmp_path):
+    (tmp_path / "hostile.py").write_text(HOSTILE)
+    file = tmp_path / "tap.pcapng"
+    status, out, errors = in_place(f"""
+        ip link set lo up
+        "$1" tap --device lo {" ".join(options)} --write {file} --json & tap=$!
+        while ! awk '$6 == 1 {{ f = 1 }} END {{ exit !f }}' /proc/net/packet; do sleep 0.01; done
+        {sys.executable} {tmp_path}/hostile.py
+        "$1" ping 127.0.0.1 --icmp --count 3 --interval 5ms --quiet
+        sleep 0.2
+        grep VmHWM /proc/$tap/status >{tmp_path}/most
+        kill -INT $tap
+        wait $tap""")
+    assert status in (0, 130) and not errors, errors
+    told = json.loads(out)
+    print(told)
+    # Probes that were left whole, and the pings after all that.
+    assert told["packets"] > 500 and told["echo_requests"] >= 6
+    assert int((tmp_path / "most").read_text().split()[1]) < 64 * 1024
+    with RawPcapNgReader(str(file)) as reader:
+        assert len(list(reader)) == told["packets"]
 
 
 def test_a_device_that_goes_away_ends_it_and_what_came_before_is_kept(tmp_path):

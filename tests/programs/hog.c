@@ -70,7 +70,9 @@ int main(int argc, char **argv)
 	int64_t last = 0;
 	int n = 0;
 
-	prctl(PR_SET_NAME, "hog");
+	const char *name = getenv("HOG_NAME");
+
+	prctl(PR_SET_NAME, name ? name : "hog");
 	while (n < MOST && next < end) {
 		struct timespec t = {next / 1000000000, next % 1000000000};
 

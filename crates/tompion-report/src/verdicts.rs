@@ -79,7 +79,7 @@ pub(crate) fn all_watched(profiles: &[ProfileVerdict]) -> Option<String> {
     };
     let samples = range(|p| p.1, count)?;
     let seconds = range(|p| p.0, seconds)?;
-    Some(format!("{samples} samples over {seconds} s"))
+    Some(format!("{samples} samples over {seconds}\u{a0}s"))
 }
 
 /// With a tenth, which is all that is worth saying of so many samples.
@@ -461,12 +461,12 @@ mod tests {
             profile(vec![fails.clone(), remedied]),
             profile(vec![pass.clone()]),
         ];
-        let words = "1 to 4\u{202f}060 samples over 0.7 to 18.0 s";
+        let words = "1 to 4\u{202f}060 samples over 0.7 to 18.0\u{a0}s";
         assert_eq!(all_watched(&all).unwrap(), words);
-        let words = "4\u{202f}060 samples over 18.0 s";
+        let words = "4\u{202f}060 samples over 18.0\u{a0}s";
         assert_eq!(all_watched(&[profile(vec![pass])]).unwrap(), words);
         let short = of(Outcome::Pass, 40_000_000);
-        let words = "4\u{202f}060 samples over less than 0.1 s";
+        let words = "4\u{202f}060 samples over less than 0.1\u{a0}s";
         assert_eq!(all_watched(&[profile(vec![short])]).unwrap(), words);
         assert_eq!(all_watched(&[profile(vec![fails])]), None);
     }

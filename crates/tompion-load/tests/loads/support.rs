@@ -61,9 +61,19 @@ pub fn until(what: &str, mut happened: impl FnMut() -> bool) {
 
 /// The load stands still: no operation, no CPU time.
 pub fn assert_still(load: &mut LoadProcess) {
-    let before = load.observe().unwrap();
+    let mut before = load.observe().unwrap();
+    let operations = before.operations;
+    // The last of its threads may still be on its way to sleep, where the host has its CPU.
+    until("the load comes to rest", || {
+        thread::sleep(Duration::from_millis(5));
+        let now = load.observe().unwrap();
+        let is_at_rest = now.cpu_time_ns == before.cpu_time_ns;
+        before = now;
+        is_at_rest
+    });
     thread::sleep(Duration::from_millis(100));
     let after = load.observe().unwrap();
+    assert_eq!(before.operations, operations);
     assert_eq!(after.operations, before.operations);
     assert_eq!(after.cpu_time_ns, before.cpu_time_ns);
     let error = load.evidence(&before).unwrap_err();

@@ -20,6 +20,9 @@ use super::{CpuEvents, Drained, Settings, Turn, item, procfs};
 /// interrupted or taken away, and writes the record later.
 const SETTLING_NS: u64 = 2_000_000;
 
+/// After so many records [`Recorder::drain_by`] lets others have the CPU: some 20 us, on a slow one 100.
+const PIECE: usize = 16;
+
 /// With less room than this a record may have been lost without trace so far: more
 /// than the largest one takes, with what the kernel tells of a loss before it.
 const TIGHT_BYTES: usize = 512;
@@ -268,6 +271,11 @@ impl Recorder {
     /// Takes what has been recorded. Events of the last 2 ms are kept for the next
     /// time: they may not be complete.
     pub fn drain(&mut self) -> Drained {
+        self.drain_by(&mut || ())
+    }
+
+    /// The same, with a pause between its pieces.
+    pub fn drain_by(&mut self, pause: &mut dyn FnMut()) -> Drained {
         let settled_ns = now_ns(ClockId::Monotonic).saturating_sub(SETTLING_NS);
         let mut until_ns = settled_ns;
         let mut lost = Vec::new();
@@ -299,11 +307,17 @@ impl Recorder {
             } else if taken > 0 {
                 channel.full_since_ns = None;
             }
+            if taken > 0 {
+                pause();
+            }
         }
         // Stable: records of one ring keep their order. Those of CPUs come first.
         self.pending.sort_by_key(|r| r.time_ns);
         let settled = self.pending.partition_point(|r| r.time_ns <= settled_ns);
-        for mut record in self.pending.drain(..settled) {
+        for (i, mut record) in self.pending.drain(..settled).enumerate() {
+            if i % PIECE == PIECE - 1 {
+                pause();
+            }
             if matches!(record.event, Event::Lost { .. } | Event::Again { .. }) {
                 // A loss may be older than what others have told meanwhile.
                 record.time_ns = record.time_ns.max(self.pushed_ns);

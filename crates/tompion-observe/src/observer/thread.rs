@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tompion_cause::{Access, Disturbance};
-use tompion_time::os::{ClockId, now_ns};
+use tompion_time::os::{self, ClockId, now_ns};
 
 use super::gauge::Gauge;
 use super::gauges::{self, Items};
@@ -17,6 +17,8 @@ use super::{from_events, from_turns};
 use crate::events::{Drained, Recorder, Turn, item};
 use crate::{steal, sys};
 
+/// What lies between two pieces of a look: enough that whoever waits for the CPU has it.
+const BETWEEN_PIECES: Duration = Duration::from_micros(50);
 /// How long the end waits for the last events.
 const LAST_EVENTS: Duration = Duration::from_millis(50);
 
@@ -93,6 +95,8 @@ pub(super) struct Observing {
     /// The latest row and the one before.
     row: (u64, Vec<i64>),
     before: (u64, Vec<i64>),
+    /// When the latest row had been read: its counters are from before that.
+    read_ns: u64,
     recorder: Option<Recorder>,
     on_drained: Option<OnDrained>,
     from_events: Vec<(i32, Disturbance)>,
@@ -129,6 +133,7 @@ impl Observing {
             series: Series::new(columns, settings.series_bytes),
             row: (0, vec![0; width]),
             before: (0, vec![0; width]),
+            read_ns: 0,
             recorder,
             on_drained: settings.on_drained,
             from_events: Vec::new(),
@@ -143,35 +148,48 @@ impl Observing {
             began_ns: 0,
             began_cpu_ns: 0,
         };
-        observing.read();
+        observing.read(false);
         observing.began_ns = observing.row.0;
         // What beginning cost is over before the measurement.
         observing.began_cpu_ns = sys::own_cpu_ns();
         observing
     }
 
-    /// Reads all counters into `row`.
-    fn read(&mut self) {
+    /// Reads all counters into `row`; in pieces with a sleep after each, where others measure meanwhile.
+    fn read(&mut self, in_pieces: bool) {
         self.row.0 = now_ns(ClockId::Monotonic);
         let mut rest = &mut self.row.1[..];
         for (gauge, width) in &mut self.gauges {
             let (own, others) = std::mem::take(&mut rest).split_at_mut(*width);
             gauge.read(own);
             rest = others;
+            if in_pieces {
+                os::sleep(BETWEEN_PIECES);
+            }
         }
+        self.read_ns = now_ns(ClockId::Monotonic);
         self.series.push(self.row.0, &self.row.1);
     }
 
+    /// Looks while others measure, in pieces: who shares a CPU with it waits for one of them at most.
     pub(super) fn look(&mut self) {
+        self.look_at_all(true);
+    }
+
+    fn look_at_all(&mut self, in_pieces: bool) {
         self.before.0 = self.row.0;
         self.before.1.copy_from_slice(&self.row.1);
-        self.read();
-        let (before, row) = (&self.before, &self.row);
-        let found =
-            polled::disturbances(&self.series.columns, (before.0, &before.1), (row.0, &row.1));
+        self.read(in_pieces);
+        let (before, after) = (&self.before, (self.read_ns, &self.row.1[..]));
+        let found = polled::disturbances(&self.series.columns, (before.0, &before.1), after);
         let room = self.most.saturating_sub(self.polled.len());
         self.polled.extend(found.take(room));
-        if let Some(drained) = self.recorder.as_mut().map(Recorder::drain) {
+        let pause = &mut || {
+            if in_pieces {
+                os::sleep(BETWEEN_PIECES);
+            }
+        };
+        if let Some(drained) = self.recorder.as_mut().map(|r| r.drain_by(pause)) {
             self.take(&drained);
         }
     }
@@ -213,7 +231,7 @@ impl Observing {
 
     /// Begins a window: what happened before belongs to nobody.
     pub(super) fn begin_window(&mut self) {
-        self.read();
+        self.read(false);
         if let Some(drained) = self.recorder.as_mut().map(Recorder::drain) {
             self.events_until_ns = drained.until_ns;
         }
@@ -227,8 +245,8 @@ impl Observing {
     /// Looks a last time and gives all disturbances. `seen_ns` are, for each thread, moments, in their
     /// order, at which it is known to have run.
     pub(super) fn collect(&mut self, seen_ns: &[&[u64]]) -> Collected {
-        self.look();
-        let until_ns = self.row.0;
+        self.look_at_all(false);
+        let until_ns = self.read_ns;
         if let Some(last) = self
             .recorder
             .as_mut()
