@@ -271,7 +271,7 @@ impl Recorder {
     /// Takes what has been recorded. Events of the last 2 ms are kept for the next
     /// time: they may not be complete.
     pub fn drain(&mut self) -> Drained {
-        self.drain_by(&mut || ())
+        self.drain_by(&mut || {})
     }
 
     /// The same, with a pause between its pieces.

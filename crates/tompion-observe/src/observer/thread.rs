@@ -19,6 +19,8 @@ use crate::{steal, sys};
 
 /// What lies between two pieces of a look: enough that whoever waits for the CPU has it.
 const BETWEEN_PIECES: Duration = Duration::from_micros(50);
+/// A look that takes so long has no further pauses: where it waits for the CPU after each, it would not end before the next.
+const LONGEST_LOOK_NS: u64 = 25_000_000;
 /// How long the end waits for the last events.
 const LAST_EVENTS: Duration = Duration::from_millis(50);
 
@@ -84,6 +86,9 @@ impl Collected {
     }
 }
 
+/// No pause: nobody measures meanwhile.
+fn at_once() {}
+
 pub(super) struct Observing {
     threads: Vec<i32>,
     /// Threads of Tompion, the one that observes first.
@@ -148,24 +153,22 @@ impl Observing {
             began_ns: 0,
             began_cpu_ns: 0,
         };
-        observing.read(false);
+        observing.read(&mut at_once);
         observing.began_ns = observing.row.0;
         // What beginning cost is over before the measurement.
         observing.began_cpu_ns = sys::own_cpu_ns();
         observing
     }
 
-    /// Reads all counters into `row`; in pieces with a sleep after each, where others measure meanwhile.
-    fn read(&mut self, in_pieces: bool) {
+    /// Reads all counters into `row`, with a pause after each.
+    fn read(&mut self, pause: &mut dyn FnMut()) {
         self.row.0 = now_ns(ClockId::Monotonic);
         let mut rest = &mut self.row.1[..];
         for (gauge, width) in &mut self.gauges {
             let (own, others) = std::mem::take(&mut rest).split_at_mut(*width);
             gauge.read(own);
             rest = others;
-            if in_pieces {
-                os::sleep(BETWEEN_PIECES);
-            }
+            pause();
         }
         self.read_ns = now_ns(ClockId::Monotonic);
         self.series.push(self.row.0, &self.row.1);
@@ -173,22 +176,22 @@ impl Observing {
 
     /// Looks while others measure, in pieces: who shares a CPU with it waits for one of them at most.
     pub(super) fn look(&mut self) {
-        self.look_at_all(true);
+        let until_ns = now_ns(ClockId::Monotonic) + LONGEST_LOOK_NS;
+        self.look_by(&mut || {
+            if now_ns(ClockId::Monotonic) < until_ns {
+                os::sleep(BETWEEN_PIECES);
+            }
+        });
     }
 
-    fn look_at_all(&mut self, in_pieces: bool) {
+    fn look_by(&mut self, pause: &mut dyn FnMut()) {
         self.before.0 = self.row.0;
         self.before.1.copy_from_slice(&self.row.1);
-        self.read(in_pieces);
+        self.read(pause);
         let (before, after) = (&self.before, (self.read_ns, &self.row.1[..]));
         let found = polled::disturbances(&self.series.columns, (before.0, &before.1), after);
         let room = self.most.saturating_sub(self.polled.len());
         self.polled.extend(found.take(room));
-        let pause = &mut || {
-            if in_pieces {
-                os::sleep(BETWEEN_PIECES);
-            }
-        };
         if let Some(drained) = self.recorder.as_mut().map(|r| r.drain_by(pause)) {
             self.take(&drained);
         }
@@ -231,7 +234,7 @@ impl Observing {
 
     /// Begins a window: what happened before belongs to nobody.
     pub(super) fn begin_window(&mut self) {
-        self.read(false);
+        self.read(&mut at_once);
         if let Some(drained) = self.recorder.as_mut().map(Recorder::drain) {
             self.events_until_ns = drained.until_ns;
         }
@@ -245,7 +248,7 @@ impl Observing {
     /// Looks a last time and gives all disturbances. `seen_ns` are, for each thread, moments, in their
     /// order, at which it is known to have run.
     pub(super) fn collect(&mut self, seen_ns: &[&[u64]]) -> Collected {
-        self.look_at_all(false);
+        self.look_by(&mut at_once);
         let until_ns = self.read_ns;
         if let Some(last) = self
             .recorder
