@@ -270,7 +270,7 @@ def terminal_form(directory):
     ("arguments", "says"),
     [
         (("{before}", "{before}"), "given twice"),
-        (("{before}", "{before}/"), "given twice"),
+        (("{before}", "{before}/"), "are one run: it would be compared with itself"),
         (("{before}", "{again}", "--fail-if", "idle lost > +1pp"), "has no figure `lost`"),
         (("{before}", "published:nobody-1900"), "known papers are"),
         (("{before}", "{again}", "--by", "load"), "within one run"),

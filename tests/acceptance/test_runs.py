@@ -103,7 +103,7 @@ def test_where_no_run_is_kept_that_is_said(three, tmp_path):
         (["compare", "--by", "load"], 1),
     ]:
         done = three.run(*arguments, environment=none, status=1)
-        told = f"tompion: @{number}: there is no such run; {tmp_path}/tompion/runs holds none\n"
+        told = f"tompion: @{number}: there is no such run; {tmp_path}/tompion/runs holds none: `tompion check` measures one\n"
         assert done.stderr == told, arguments
 
 

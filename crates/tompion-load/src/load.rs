@@ -60,6 +60,11 @@ pub(crate) trait Work: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether a thread that wakes up beside it may have to wait for the scheduler's tick.
+    fn makes_wait(&self) -> bool {
+        true
+    }
+
     /// What it writes.
     fn writes(&self) -> Writes {
         Writes::Nothing

@@ -32,6 +32,11 @@ impl LoadSpec {
         self.0.iter().all(|part| part.work.is_idle())
     }
 
+    /// Whether a thread that wakes up beside it may have to wait for the scheduler's tick, as far as anybody knows.
+    pub fn makes_wait(&self) -> bool {
+        self.0.iter().any(|part| part.work.makes_wait())
+    }
+
     /// The factor level: the canonical text without the defaults.
     pub fn level(&self) -> String {
         let levels: Vec<_> = self.0.iter().map(Part::level).collect();

@@ -174,7 +174,13 @@ impl<'a> Answer<'a> {
             .enumerate()
             .map(of_load)
             .collect();
-        clauses.push(format!("fit for {}", each.join(", ")));
+        clauses.push(match fits.iter().all(|fit| fit.open == n) {
+            true => format!(
+                "no answer yet for any of {n} {}",
+                plural(n as u64, "use", "uses")
+            ),
+            false => format!("fit for {}", each.join(", ")),
+        });
         clauses.extend(tightest(&profiles.iter().collect::<Vec<_>>()));
         if self.loads == [AT_REST] {
             clauses.push("measured at rest only".to_owned());

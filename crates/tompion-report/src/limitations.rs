@@ -13,7 +13,7 @@ use crate::figures::{capital, count, percent, signed_ns};
 /// One sentence each.
 pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
     let mut all = Vec::new();
-    all.extend(early_end(data).map(|e| e.1));
+    all.extend(early_end(data).map(|end| end.sentence()));
     all.extend(emulation(&data.record().header.environment).map(|how| {
         format!("This machine is emulated ({how}): its time says little about real hardware.")
     }));
@@ -28,8 +28,28 @@ pub(crate) fn limitations(data: &ReportData) -> Vec<String> {
     all
 }
 
-/// That the run ended early, in two words, and with what it holds.
-pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
+/// How a run ended early, and what it holds.
+pub(crate) struct EarlyEnd {
+    /// In two words.
+    pub title: &'static str,
+    how: &'static str,
+    /// What was measured, for example `36 of 330 planned trials were measured.`
+    pub measured: String,
+    /// Whether nothing is missing all the same.
+    is_whole: bool,
+}
+
+impl EarlyEnd {
+    /// Both in one sentence.
+    pub fn sentence(&self) -> String {
+        // "Not finished: 6 of 6" would contradict itself.
+        let joint = if self.is_whole { ", though" } else { ":" };
+        format!("The run {}{joint} {}", self.how, self.measured)
+    }
+}
+
+/// How the run ended, where that was early.
+pub(crate) fn early_end(data: &ReportData) -> Option<EarlyEnd> {
     let record = data.record();
     let (title, how) = match record.status {
         Status::Complete => return None,
@@ -53,12 +73,17 @@ pub(crate) fn early_end(data: &ReportData) -> Option<(&'static str, String)> {
     } else {
         "planned trials"
     };
-    // "Not finished: 6 of 6" would contradict itself.
-    let how = match planned > 0 && done == planned {
-        true => format!("{how}, though all {} {what} were measured.", count(planned)),
-        false => format!("{how}: {of} {what} were measured."),
+    let is_whole = planned > 0 && done == planned;
+    let of = match is_whole {
+        true => format!("all {}", count(planned)),
+        false => of,
     };
-    Some((title, format!("The run {how}")))
+    Some(EarlyEnd {
+        title,
+        how,
+        measured: format!("{of} {what} were measured."),
+        is_whole,
+    })
 }
 
 /// That a control group limits the CPU time of everything measured here, and

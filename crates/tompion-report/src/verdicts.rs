@@ -271,6 +271,7 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
 /// samples are not what is missing.
 pub(crate) fn longer(data: &ReportData) -> Option<String> {
     let all = data.assessment().profiles.iter().flat_map(|p| &p.by_load);
+    let all = all.filter(|l| !l.outcome.is_decided());
     let as_it_is = all
         .clone()
         .map(|l| (l.as_it_is, l.samples, l.samples_missing));
@@ -317,7 +318,8 @@ struct FewCells {
 }
 
 impl FewCells {
-    /// The methods and targets of `cells`, if these are few and most of the run is others.
+    /// The methods and targets of `cells`, if these are few and most of the run is others. Sleepers in company have no
+    /// options that a check takes, nor has what it measured beside them.
     fn of(data: &ReportData, cells: &[&Cell]) -> Option<Self> {
         const FEW: usize = 3;
         /// Naming them would hardly save any time.
@@ -327,6 +329,12 @@ impl FewCells {
         };
         let (methods, targets) = (levels(factor::METHOD)?, levels(factor::TARGET)?);
         let trials = &data.record().trials;
+        if trials
+            .iter()
+            .any(|t| t.factors.get(factor::COMPANY).is_some())
+        {
+            return None;
+        }
         let took = |among: bool| -> f64 {
             let wanted = trials.iter().filter(|t| {
                 let is_of = |name, all: &BTreeSet<&str>| all.contains(t.factors.level(name));
@@ -345,8 +353,12 @@ impl FewCells {
 }
 
 fn cell_of<'a>(data: &'a ReportData, p: &ProfileVerdict, v: &LoadVerdict) -> Option<&'a Cell> {
-    let key = p.method.clone()?.with(factor::LOAD, v.load.as_str());
-    data.cell(&key)
+    // In how much company differs from load to load.
+    let method = p.method.clone()?.without(factor::COMPANY);
+    let key = method.with(factor::LOAD, v.load.as_str());
+    let in_company = |c: &&Cell| c.factors.clone().without(factor::COMPANY) == key;
+    let cell = data.cell(&key);
+    cell.or_else(|| data.cells().iter().find(in_company))
 }
 
 /// From the start of the run to the end of its last trial.

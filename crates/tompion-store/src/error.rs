@@ -99,7 +99,7 @@ pub enum Error {
 
 fn counted(runs: usize) -> String {
     match runs {
-        0 => "none".to_owned(),
+        0 => "none: `tompion check` measures one".to_owned(),
         1 => "1 run".to_owned(),
         n => format!("{n} runs"),
     }

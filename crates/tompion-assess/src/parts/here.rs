@@ -4,7 +4,7 @@ use tompion_cause::Cause;
 use tompion_model::{CpuUse, format_ns};
 
 use super::fault::Fault;
-use super::part::{Part, State};
+use super::part::{Part, SENTENCE, State};
 use super::programs::{WORTH_SAYING, named};
 use super::seen::Seen;
 use super::taken::Taken;
@@ -31,7 +31,7 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
             let of = percent(share);
             let took = format!("other programs{seen_here} took {of} of the CPUs");
             clauses.push(match share > WORTH_SAYING {
-                true => (State::Warn, took + &names(cpu_use)),
+                true => (State::Warn, format!("{took}{}", names(cpu_use, &took))),
                 false => (State::Ok, took),
             });
             if !cpu_use.sees_all() {
@@ -125,9 +125,18 @@ fn count(list: &str) -> Option<u64> {
     list.split(',').map(of).sum()
 }
 
-/// ` (cc1 41 %, make 12 %)`.
-fn names(cpu_use: &CpuUse) -> String {
-    named(cpu_use).map_or_else(String::new, |named| format!(" ({named})"))
+/// ` (cc1 41 %, make 12 %)`: as many as there is room for behind what is said before.
+fn names(cpu_use: &CpuUse, said: &str) -> String {
+    let room = SENTENCE.saturating_sub(said.chars().count());
+    let mut of = (1..=CpuUse::MOST)
+        .rev()
+        .map(|n| in_brackets(named(cpu_use, n)));
+    of.find(|text| text.chars().count() <= room)
+        .unwrap_or_default()
+}
+
+fn in_brackets(named: Option<String>) -> String {
+    named.map_or_else(String::new, |named| format!(" ({named})"))
 }
 
 /// For people who want to know all of it.
@@ -139,7 +148,7 @@ fn in_full(when: &str, cpu_use: &CpuUse) -> String {
         "{when} other programs took {} of the time of {} CPUs{}{}, in {}.",
         share(cpu_use.programs_ns),
         cpu_use.cpus,
-        names(cpu_use),
+        in_brackets(named(cpu_use, CpuUse::MOST)),
         kernel.unwrap_or_default(),
         format_ns(cpu_use.watched_ns as f64),
     )

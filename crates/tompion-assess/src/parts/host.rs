@@ -34,6 +34,14 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     let cpu_use = seen.cpu_use();
     let accounted = seen.steal_is_accounted();
     let is_guest = seen.is_guest();
+    // By the kernel's own count, over loads too: a host takes more from a machine that wants more.
+    let stolen = cpu_use.as_ref().and_then(|u| Some(u.share(u.stolen_ns?)));
+    let stolen = stolen.filter(|share| *share > 0.0 || accounted == Some(true));
+    let by_steal = |share: f64| match share {
+        s if s >= TOO_MUCH => State::Fail,
+        s if s >= MUCH => State::Warn,
+        _ => State::Ok,
+    };
     if taken.watched_ns > 0 {
         let state = match (known.share(), known.longest_ns) {
             (share, _) if share >= TOO_MUCH => State::Fail,
@@ -57,28 +65,26 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
             true => (state, String::new()),
             false => (state.max(State::Warn), format!(" ({})", likely.join(", "))),
         };
-        clauses.push((
-            state,
-            format!("took {share} of CPU time in {watched}{beside}{of_it}{longest}"),
-        ));
-    }
-    // By the kernel's own count, over loads too: a host takes more from a machine that wants more.
-    let stolen = cpu_use.as_ref().and_then(|u| Some(u.share(u.stolen_ns?)));
-    let stolen = stolen.filter(|share| *share > 0.0 || accounted == Some(true));
-    if let Some(share) = stolen {
-        let state = match share {
-            s if s >= TOO_MUCH => State::Fail,
-            s if s >= MUCH => State::Warn,
-            _ => State::Ok,
+        // Where steal is more than that, who takes the CPU is told by it: it comes first then.
+        let state = state.max(stolen.map_or(State::Ok, by_steal));
+        let more = stolen.filter(|stolen| state > State::Ok && *stolen > taken.share());
+        let took = match more {
+            Some(stolen) => format!(
+                "took {} of CPU time over all trials (steal), {share} in {watched}{beside}",
+                percent(stolen)
+            ),
+            None => format!("took {share} of CPU time in {watched}{beside}"),
         };
-        let clause = format!("steal {} over all trials", percent(share));
-        match state == State::Ok && taken.watched_ns > 0 {
-            true => details.push(format!(
+        clauses.push((state, format!("{took}{of_it}{longest}")));
+        if let Some(stolen) = stolen.filter(|_| more.is_none()) {
+            details.push(format!(
                 "By the kernel's count, steal took {} of the CPUs' time over all trials.",
-                percent(share)
-            )),
-            false => clauses.push((state, clause)),
+                percent(stolen)
+            ));
         }
+    } else if let Some(share) = stolen {
+        let clause = format!("steal {} over all trials", percent(share));
+        clauses.push((by_steal(share), clause));
     }
     let is_measured = !clauses.is_empty();
     if taken.watched_ns == 0 {

@@ -12,10 +12,10 @@ const NAMED: f64 = 0.01;
 /// Longer names are cut short; the kernel's own have 15 bytes.
 const NAME: usize = 20;
 
-/// `cc1 41 %, make 12 %`; nothing where none took much.
-pub(crate) fn named(cpu_use: &CpuUse) -> Option<String> {
+/// `cc1 41 %, make 12 %`, of at most so many; nothing where none took much.
+pub(crate) fn named(cpu_use: &CpuUse, at_most: usize) -> Option<String> {
     let with_share = |(name, share)| format!("{name} {}", percent(share));
-    let named: Vec<String> = most(cpu_use).map(with_share).collect();
+    let named: Vec<String> = most(cpu_use).take(at_most).map(with_share).collect();
     (!named.is_empty()).then(|| named.join(", "))
 }
 
@@ -33,7 +33,7 @@ fn most(cpu_use: &CpuUse) -> impl Iterator<Item = (String, f64)> {
 
 /// The same, or what all of them took together.
 pub(crate) fn named_or_all(cpu_use: &CpuUse) -> String {
-    named(cpu_use).unwrap_or_else(|| percent(cpu_use.share(cpu_use.programs_ns)))
+    named(cpu_use, CpuUse::MOST).unwrap_or_else(|| percent(cpu_use.share(cpu_use.programs_ns)))
 }
 
 fn short(name: &str) -> String {

@@ -141,7 +141,7 @@ fn steal_counts_without_a_busy_loop_and_beside_loads() {
     machine.trials[0].cpu_use.as_mut().unwrap().stolen_ns = Some(800 * MS);
     assert_eq!(machine.states(), [OK, Warn, OK, OK]);
     let [_, host, ..] = machine.parts();
-    insta::assert_snapshot!(host.sentence, @"took 0 % of CPU time in 20.0 s; steal 2.0 % over all trials; steal accounted");
+    insta::assert_snapshot!(host.sentence, @"took 2.0 % of CPU time over all trials (steal), 0 % in 20.0 s; steal accounted");
     machine.trials[0].findings = Default::default();
     let [_, host, ..] = machine.parts();
     insta::assert_snapshot!(host.sentence, @"steal 2.0 % over all trials; pauses were not looked for; steal accounted");

@@ -5,7 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tompion_model::{AT_REST, Cell, Factors, Way, factor, level_in_words, parse_duration_ns};
 
-use crate::verdict::judge::{ERROR, Part, judge, judge_so_far, late_at_first, outlook};
+use crate::verdict::judge::{
+    ERROR, Part, by_several_moments, judge, judge_so_far, late_at_first, outlook,
+};
 use crate::verdict::remedies::Remedy;
 use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, Remedied, basis};
 
@@ -381,7 +383,7 @@ impl<'a> Field<'a> {
         let seen = judge_so_far(cell, quantile, limit_ns, part)?;
         // Nobody knows whether it would be that late without the others, or at another moment.
         let is_late = seen.outcome == Outcome::Fail || seen.fails_beside_others;
-        let found = is_late.then(|| judge(cell, quantile, limit_ns, part))??;
+        let found = is_late.then(|| by_several_moments(cell, seen, limit_ns, part))?;
         let target = level_in_words(cell.factors.level(factor::TARGET)).to_owned();
         let found = match found.outcome {
             Outcome::Fail => LoadVerdict {
@@ -478,8 +480,17 @@ impl<'a> Field<'a> {
 
     /// The sleep that is judged as it is, at its target.
     fn method(&self) -> Option<Factors> {
-        let cell = self.judged_as_it_is().next();
-        cell.map(|c| c.factors.clone().without(factor::LOAD))
+        let method = self.judged_as_it_is().next()?.factors.clone();
+        let method = method.without(factor::LOAD).without(factor::COMPANY);
+        let at_once = |c: &Cell| c.factors.get(factor::COMPANY)?.parse::<u32>().ok();
+        let all = self.judged_as_it_is().map(|c| at_once(c).unwrap_or(1));
+        let (least, most) = all.fold((u32::MAX, 0), |(l, m), n| (l.min(n), m.max(n)));
+        Some(match (least, most) {
+            (1, 1) => method,
+            _ if least == most => method.with(factor::COMPANY, most.to_string()),
+            // Beside loads fewer than at rest.
+            _ => method.with(factor::COMPANY, format!("{least} to {most}")),
+        })
     }
 
     fn requirement(&self) -> String {

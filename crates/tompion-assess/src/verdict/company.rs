@@ -10,6 +10,17 @@ pub const COMPANY_NS: f64 = 100_000.0;
 /// The largest share of its limit by which a judged quantile may be moved so.
 pub const SMALL: f64 = 0.02;
 
+/// How many sleepers of a period may wake up in turn beside a load that makes them wait, on so many CPUs whose scheduler
+/// looks at their threads once in `tick_ns`: on each CPU none within a tick of the last. A sleeper that finds its CPU taken
+/// may have to wait for the tick; the next one that wakes up there makes the scheduler look at once, and would end that
+/// wait. In a guest of one CPU beside `network` a single sleeper of 20 ms waited for the tick 21 times in 2000, up to
+/// 2.4 ms; 24 of them never waited for more than the 0.8 ms to the next one.
+pub fn most_by_ticks(period_ns: f64, tick_ns: f64, cpus: u32) -> u32 {
+    // At a whole number of ticks all would wake up at one place within them.
+    let on_each = (period_ns / tick_ns).ceil() as u32;
+    on_each.saturating_sub(1).max(1).saturating_mul(cpus.max(1))
+}
+
 /// Whether what has this limit may be measured in company.
 pub fn may_have_company(limit_ns: f64) -> bool {
     limit_ns * SMALL >= COMPANY_NS
@@ -38,6 +49,16 @@ mod tests {
     #[test]
     fn only_a_limit_of_fifty_times_what_company_moves_bears_it() {
         assert!(may_have_company(5e6) && !may_have_company(4.9e6));
+    }
+
+    #[test]
+    fn none_wakes_up_within_a_tick_of_the_last_on_its_cpu() {
+        assert_eq!(most_by_ticks(2e7, 4e6, 1), 4);
+        assert_eq!(most_by_ticks(2e7, 4e6, 2), 8);
+        assert_eq!(most_by_ticks(2.1e7, 4e6, 1), 5);
+        assert_eq!(most_by_ticks(2e7, 1e6, 2), 38);
+        assert_eq!(most_by_ticks(2e7, 1e7, 1), 1);
+        assert_eq!(most_by_ticks(1e6, 4e6, 1), 1);
     }
 
     #[test]

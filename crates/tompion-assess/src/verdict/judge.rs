@@ -53,10 +53,20 @@ const MOMENT_NS: u64 = 1_000_000_000;
 /// Holds the `quantile` of a cell against `limit_ns`; `None` when it has no samples.
 pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Option<LoadVerdict> {
     let found = judge_so_far(cell, quantile, limit_ns, part)?;
+    Some(by_several_moments(cell, found, limit_ns, part))
+}
+
+/// What was found of a cell by the samples alone, which one moment alone does not decide.
+pub(super) fn by_several_moments(
+    cell: &Cell,
+    found: LoadVerdict,
+    limit_ns: f64,
+    part: Part,
+) -> LoadVerdict {
     let what = match found.outcome {
         Outcome::Pass => "it was seen",
         Outcome::Fail => "it was late",
-        _ => return Some(found),
+        _ => return found,
     };
     let limit = whole(limit_ns * 1e3);
     let blocks = basis::blocks(cell);
@@ -66,7 +76,7 @@ pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Op
     };
     let stretches = blocks.iter().zip(&cell.durations_ns).skip(part.skipped);
     let mut stretches = stretches.filter_map(|(block, ns)| counts(block).then_some(*ns));
-    Some(match (stretches.next(), stretches.next()) {
+    match (stretches.next(), stretches.next()) {
         (Some(alone_ns), None) if alone_ns < MOMENT_NS => {
             let reason = format!(
                 "{what} at one moment alone, of {}",
@@ -80,7 +90,7 @@ pub(super) fn judge(cell: &Cell, quantile: f64, limit_ns: f64, part: Part) -> Op
             }
         }
         _ => found,
-    })
+    }
 }
 
 /// The same by the samples alone, however short the time they are of: what a check plans the rest of its time by.

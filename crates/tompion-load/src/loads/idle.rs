@@ -23,6 +23,10 @@ impl Work for Idle {
         true
     }
 
+    fn makes_wait(&self) -> bool {
+        false
+    }
+
     fn moves_bytes(&self) -> bool {
         false
     }

@@ -87,12 +87,8 @@ pub fn alerts(data: &ReportData, width: usize) -> Vec<String> {
     if let Some(how) = crate::environment::emulation(&record.header.environment) {
         alerts.push(format!("EMULATED: {how}"));
     }
-    if let Some((title, sentence)) = early_end(data) {
-        // The title says how it ended.
-        let what = sentence
-            .split_once(": ")
-            .map_or(&*sentence, |(_, what)| what);
-        alerts.push(format!("{}: {what}", title.to_uppercase()));
+    if let Some(end) = early_end(data) {
+        alerts.push(format!("{}: {}", end.title.to_uppercase(), end.measured));
     }
     let mistakes = record.mistakes().into_iter();
     alerts.extend(mistakes.map(|told| format!("WRITTEN WRONGLY: {told}")));

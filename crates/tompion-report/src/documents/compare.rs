@@ -4,6 +4,8 @@ mod json;
 mod sentences;
 pub(crate) mod words;
 
+use std::collections::BTreeSet;
+
 use tompion_assess::compare::{
     Beside, BesideRow, Comparison, Difference, Judged, Judgement, Mismatch, Row as Compared,
     Verdict,
@@ -206,8 +208,10 @@ fn cut(text: &str) -> String {
 /// A table for each probe and pair of sides.
 fn rows<'a>(all: &Comparison) -> Vec<Block<'a>> {
     let probe = |r: &Compared| r.cell.level(factor::PROBE).to_owned();
+    // In the order in which they come first: a check measures them by turns.
+    let mut seen = BTreeSet::new();
     let mut probes: Vec<String> = all.rows.iter().map(probe).collect();
-    probes.dedup();
+    probes.retain(|name| seen.insert(name.clone()));
     let mut blocks = Vec::new();
     for name in probes {
         let of_probe: Vec<&Compared> = all.rows.iter().filter(|r| probe(r) == name).collect();

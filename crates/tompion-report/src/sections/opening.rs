@@ -28,7 +28,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let (answer, without_verdict) = answer(data);
     let mut blocks: Vec<Block<'_>> = vec![Content::Answer(answer).into()];
     blocks.extend(without_verdict.map(|why| Content::Text(why).into()));
-    blocks.extend(early_end(data).map(|(title, sentence)| Content::Alert(title, sentence).into()));
+    blocks.extend(early_end(data).map(|end| Content::Alert(end.title, end.sentence()).into()));
     let mistakes = record.mistakes().into_iter();
     blocks.extend(mistakes.map(|told| Content::Alert("Written wrongly", told).into()));
     let emulated = emulation(&record.header.environment);

@@ -102,7 +102,9 @@ impl PlanOptions {
         // What has a policy of its own stands beside the usual one alone.
         let has_usual = self.policies == [Policy::Other];
         let is_here = |s: &&Selection| {
-            (!s.at_rest || !has_rest || spec.is_idle()) && (s.policy.is_none() || has_usual)
+            (!s.at_rest || !has_rest || spec.is_idle())
+                && s.beside.as_ref().is_none_or(|loads| loads.contains(spec))
+                && (s.policy.is_none() || has_usual)
         };
         let cells = self.probes.iter().filter(is_here).flat_map(|selection| {
             let mut cells = selection.cells(&context);

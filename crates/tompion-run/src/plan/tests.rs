@@ -50,6 +50,33 @@ pub(crate) fn options() -> PlanOptions {
 }
 
 #[test]
+fn what_is_for_some_loads_stands_beside_these_alone() {
+    let beside = |load: &str| {
+        let mut options = options();
+        let loads = vec![load.parse().unwrap()];
+        options.probes = vec![
+            wake_up("usleep", "1ms").beside(loads),
+            wake_up("usleep", "2ms"),
+        ];
+        let cells = Plan::new(&options).unwrap().cells.into_iter();
+        cells
+            .map(|c| [factor::TARGET, factor::LOAD].map(|name| c.factors.level(name).to_owned()))
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let of = |pairs: [[&str; 2]; 3]| pairs.map(|pair| pair.map(str::to_owned)).into();
+    assert_eq!(
+        beside("cpu"),
+        of([["1ms", "cpu"], ["2ms", "cpu"], ["2ms", "idle"]])
+    );
+    assert_eq!(
+        beside("idle"),
+        of([["1ms", "idle"], ["2ms", "cpu"], ["2ms", "idle"]])
+    );
+    // One that the run does not have adds none.
+    assert_eq!(beside("network").len(), 2);
+}
+
+#[test]
 fn factors_are_crossed_where_they_apply() {
     let plan = Plan::new(&options()).unwrap();
     let names: Vec<String> = plan.cells.iter().map(|c| c.factors.to_string()).collect();

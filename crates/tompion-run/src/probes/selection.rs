@@ -6,6 +6,7 @@ use std::str::FromStr;
 use tompion_model::InvalidValue;
 
 use serde::{Deserialize, Serialize};
+use tompion_load::LoadSpec;
 use tompion_model::parse_duration_ns;
 use tompion_probe::Policy;
 
@@ -28,6 +29,8 @@ pub struct Selection {
     pub share: Option<f64>,
     /// Whether it is measured at rest alone, where the run has loads besides.
     pub at_rest: bool,
+    /// The loads of the run beside which it is measured, where these are not all.
+    pub beside: Option<Vec<LoadSpec>>,
     /// Share of the run's time, 0 to 1, that each cell has before the others.
     pub lasting: Option<f64>,
     /// Whether it is measured only in blocks for which somebody asks for it.
@@ -91,6 +94,7 @@ impl Selection {
             weight: 1.0,
             share: None,
             at_rest: false,
+            beside: None,
             lasting: None,
             is_optional: false,
             policy: None,
@@ -117,6 +121,15 @@ impl Selection {
     pub fn at_rest(self) -> Self {
         Self {
             at_rest: true,
+            ..self
+        }
+    }
+
+    /// The same, measured beside these of the run's loads alone.
+    #[must_use]
+    pub fn beside(self, loads: Vec<LoadSpec>) -> Self {
+        Self {
+            beside: Some(loads),
             ..self
         }
     }

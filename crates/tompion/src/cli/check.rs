@@ -131,7 +131,7 @@ fn usual_targets() -> String {
     let closely = wake_up::Method::all().filter(closely);
     let closely: Vec<String> = closely.map(|m| m.to_string()).collect();
     format!(
-        "100us with all methods, and 1ms with {}; only 100us with --quick",
+        "the period of each use; with --all or named methods 100us, and 1ms with {}; only 100us with --quick too",
         closely.join(", ")
     )
 }

@@ -73,7 +73,7 @@ pub fn check(options: &CheckOptions) -> exit::Result {
 fn warn_of_too_little_time(profiles: &[Profile], required: &[&str], quick: bool, plan: &Plan) {
     let is_required = |p: &&Profile| required.iter().any(|r| Required::of(r).profile == p.name);
     let uses = profiles.iter().filter(is_required);
-    let open = without_time(uses, quick, plan.loads.len(), plan.duration);
+    let open = without_time(uses, quick, &plan.loads, plan.duration);
     if !open.is_empty() {
         let names: Vec<&str> = open.iter().map(|p| p.name.as_str()).collect();
         exit::complain(&format!(
@@ -109,7 +109,7 @@ fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);
     let probes = match whole {
         true => probes(options, nothing.blocks)?,
-        false => selections(profiles, quick, nothing.blocks)?,
+        false => selections(profiles, &nothing.loads, quick, nothing.blocks)?,
     };
     Ok(PlanOptions { probes, ..nothing })
 }

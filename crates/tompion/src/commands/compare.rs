@@ -3,7 +3,7 @@
 mod by_turns;
 mod factors;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use tompion_assess::compare::{
@@ -200,7 +200,8 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
 /// Runs that are opened one after another to be compared: each measurement once, and none that is empty.
 #[derive(Default)]
 struct Opening {
-    places: HashSet<PathBuf>,
+    /// Names of runs by where they lie.
+    places: HashMap<PathBuf, String>,
     /// Names of runs by their ids.
     named: HashMap<String, String>,
 }
@@ -210,7 +211,13 @@ impl Opening {
         let path = Path::new(name);
         let run = Run::open_tidied(path)?;
         let place = path.canonicalize().unwrap_or_else(|_| path.into());
-        anyhow::ensure!(self.places.insert(place), "{name} is given twice");
+        if let Some(first) = self.places.insert(place, name.to_owned()) {
+            let what = match first == name {
+                true => format!("{name} is given twice"),
+                false => format!("{name} and {first} are one run"),
+            };
+            anyhow::bail!("{what}: it would be compared with itself; `tompion runs` lists others");
+        }
         let id = run.record().run_id.clone();
         let copied = id.and_then(|id| self.named.insert(id, name.to_owned()));
         if let Some(first) = copied {

@@ -487,6 +487,29 @@ fn what_was_measured_alone_is_judged_before_what_was_measured_in_company() {
 }
 
 #[test]
+fn how_many_slept_at_once_is_said_of_all_loads() {
+    let with = |load: &str, company: Option<&str>| {
+        let mut cell = slacked("default", "20ms", 20_000);
+        cell.factors = cell.factors.with(factor::LOAD, load);
+        if let Some(n) = company {
+            cell.factors = cell.factors.with(factor::COMPANY, n);
+        }
+        cell
+    };
+    let of = |cells: &[Cell]| {
+        let method = verdict_of("voip", cells).method.unwrap();
+        method.get(factor::COMPANY).map(str::to_owned)
+    };
+    let (rest, busy) = (with("idle", Some("24")), with("busy", Some("24")));
+    assert_eq!(of(&[rest.clone(), busy]).as_deref(), Some("24"));
+    let fewer = with("busy", Some("8"));
+    assert_eq!(of(&[rest.clone(), fewer]).as_deref(), Some("8 to 24"));
+    let alone = with("busy", None);
+    assert_eq!(of(&[rest, alone.clone()]).as_deref(), Some("1 to 24"));
+    assert_eq!(of(&[alone]), None);
+}
+
+#[test]
 fn nothing_measured_is_said() {
     let empty = Planted::wake_up("usleep", "100us", "idle").blocks(8, &[]);
     for cells in [

@@ -5,14 +5,16 @@ mod sharing;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tompion_assess::verdict::company::may_have_company;
+use tompion_assess::verdict::company::{may_have_company, most_by_ticks};
 use tompion_assess::verdict::{CHECK_S, ERROR, Profile, Prospect, late_cells, prospects};
+use tompion_load::LoadSpec;
 use tompion_model::{
     Cell, Cells, Factors, InCheck, TrialData, TrialDraft, Way, factor, format_duration, format_ns,
 };
 use tompion_probe::{Policy, read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{FEW, Selection};
 use tompion_run::{Attention, PlannedCell};
+use tompion_time::os::{self, ClockId};
 
 use sharing::{Claim, Needed, Time, shared};
 
@@ -70,15 +72,22 @@ const REAL_TIME: Policy = Policy::Fifo(50);
 const LONG_NS: f64 = 5e6;
 const LATER: f64 = 1.5;
 
-/// What is measured for these profiles, with its shares of the time in seconds for each load.
+/// What is measured for these profiles beside these loads, with its shares of the time in seconds for each load.
 pub fn selections(
     profiles: &[Profile],
+    loads: &[LoadSpec],
     quick: bool,
     blocks: u32,
 ) -> anyhow::Result<Vec<Selection>> {
     let mut found = vec![reads(blocks)?];
     for period in periods(profiles) {
-        found.extend(sleeps(&period, quick, blocks)?);
+        let (waiting, others): (Vec<_>, Vec<_>) =
+            loads.iter().cloned().partition(LoadSpec::makes_wait);
+        let by_turns = [(others, false), (waiting, true)];
+        for (loads, makes_wait) in by_turns.into_iter().filter(|(loads, _)| !loads.is_empty()) {
+            let all = sleeps(&period, sleepers(&period, makes_wait), quick, blocks)?.into_iter();
+            found.extend(all.map(|s| s.beside(loads.clone())));
+        }
     }
     found.extend(events(
         blocks,
@@ -161,8 +170,8 @@ fn periods(profiles: &[Profile]) -> Vec<Period> {
     found
 }
 
-/// The sleeps measured at a period: as it is, and with remedies.
-fn sleeps(period: &Period, quick: bool, blocks: u32) -> anyhow::Result<Vec<Selection>> {
+/// The sleeps measured at a period, of so many sleepers: as it is, and with remedies.
+fn sleeps(period: &Period, n: u32, quick: bool, blocks: u32) -> anyhow::Result<Vec<Selection>> {
     let target = texts(&[format_duration(period.ns.max(1.0).round() as u64)]);
     let here = |way: Way| {
         let all = wake_up::Method::all().filter(move |m| is_always(m.row()) && m.row().way == way);
@@ -195,7 +204,6 @@ fn sleeps(period: &Period, quick: bool, blocks: u32) -> anyhow::Result<Vec<Selec
         ]
     } else {
         let needed_s = period.samples * period.ns / 1e9;
-        let n = sleepers(period);
         let longest_s = if n == 1 { ALONE_S } else { AT_MOST_S };
         let warm_up_s = wake_up::WARM_UP as f64 * period.ns / 1e9 * f64::from(blocks);
         let seconds = (needed_s / f64::from(n)).clamp(SHORT_S, longest_s) + warm_up_s;
@@ -223,12 +231,28 @@ fn sleeps(period: &Period, quick: bool, blocks: u32) -> anyhow::Result<Vec<Selec
     Ok(found.into_iter().flatten().collect())
 }
 
-/// How many wake up in turn at a period, so that its samples come within the time.
-fn sleepers(period: &Period) -> u32 {
+/// How many wake up in turn at a period, so that its samples come within the time, beside loads that make them wait for
+/// the scheduler's tick or not.
+fn sleepers(period: &Period, make_wait: bool) -> u32 {
     let alone_s = period.samples * period.ns / 1e9;
-    match may_have_company(period.limit_ns) && alone_s > AT_MOST_S {
-        true => (alone_s / AT_MOST_S).ceil().min(64.0) as u32,
-        false => 1,
+    if !may_have_company(period.limit_ns) || alone_s <= AT_MOST_S {
+        return 1;
+    }
+    let wanted = (alone_s / AT_MOST_S).ceil().min(64.0) as u32;
+    match make_wait {
+        false => wanted,
+        true => {
+            let cpus = tompion_host::usable_cpus().len() as u32;
+            wanted.min(most_by_ticks(period.ns, tick_ns(), cpus))
+        }
+    }
+}
+
+/// The scheduler's tick in nanoseconds: that of most kernels where this one does not say.
+fn tick_ns() -> f64 {
+    match os::resolution_ns(ClockId::MonotonicCoarse) {
+        ns @ 500_000..=50_000_000 => ns as f64,
+        _ => 4e6,
     }
 }
 
@@ -256,12 +280,12 @@ pub fn require_time(profiles: &[Profile], loads: usize, duration: Duration) -> a
     }
 }
 
-/// Those of these uses that a check of `duration` cannot pass under so many loads, since the samples that a pass takes
+/// Those of these uses that a check of `duration` cannot pass under these loads, since the samples that a pass takes
 /// with none late alone take more than it measures.
 pub fn without_time<'p>(
     uses: impl IntoIterator<Item = &'p Profile>,
     quick: bool,
-    loads: usize,
+    loads: &[LoadSpec],
     duration: Duration,
 ) -> Vec<&'p Profile> {
     let measured_s = duration.as_secs_f64() * (1.0 - stalls_share(quick)) * MEASURING;
@@ -272,7 +296,12 @@ pub fn without_time<'p>(
             limit_ns: profile.limit_ns(),
             samples,
         };
-        samples * period.ns / 1e9 / f64::from(sleepers(&period)) * loads as f64
+        let at_once = |load: &LoadSpec| f64::from(sleepers(&period, load.makes_wait()));
+        let alone_s = samples * period.ns / 1e9;
+        loads
+            .iter()
+            .map(|load| alone_s / at_once(load))
+            .sum::<f64>()
     };
     let sleeps = uses.into_iter().filter(|p| p.probe == wake_up::NAME);
     sleeps.filter(|p| takes_s(p) > measured_s).collect()

@@ -20,6 +20,10 @@ const MEANWHILE: f64 = 0.1;
 /// Chosen, not derived, and held by the same result: the stalls of that machine come in clusters.
 const CLUSTERS: f64 = 1.3;
 
+/// A verdict that takes more seconds than this comes after those that take less, whatever they are of: in its time several
+/// others are reached.
+const DEAR_S: f64 = 6.0;
+
 /// What a cell asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Claim {
@@ -71,7 +75,8 @@ pub struct Time {
 
 /// The shares of cells that claim these, and which have what they need to decide. Where the time does not hold all that
 /// is claimed, sleeps as they are come first, then remedies of what is open, then those of what fails; of these what was
-/// `chosen` before, and what costs least for a verdict. Others have little: so some verdicts are reached, in place of none.
+/// `chosen` before, and what costs least for a verdict; last what costs as much as several others. Others have little: so
+/// some verdicts are reached, in place of none.
 pub fn shared(
     cells: &[PlannedCell],
     claims: &[Claim],
@@ -133,21 +138,31 @@ impl Sharing<'_> {
         let mut wanted: Vec<(usize, Needed)> =
             self.claims.iter().enumerate().filter_map(of).collect();
         wanted.sort_by(|(i, a), (j, b)| {
-            let urgent = a.part.cmp(&b.part);
+            let urgent = self.is_dear(a).cmp(&self.is_dear(b));
+            let urgent = urgent.then(a.part.cmp(&b.part));
             let urgent = urgent.then(self.is_new(*i).cmp(&self.is_new(*j)));
             urgent.then(a.cost().total_cmp(&b.cost()))
         });
-        let more = 1.0 + MEANWHILE * (self.time.left - 1.0);
-        let mut left = self.time.seconds * more - self.given();
+        let beyond = self.time.seconds * MEANWHILE * (self.time.left - 1.0);
+        let mut left = self.time.seconds + beyond - self.given();
         for (i, needed) in wanted {
             let more = (needed.seconds - self.seconds[i]).max(0.0);
-            if more <= left {
+            let room = match self.is_dear(&needed) {
+                true => left - beyond,
+                false => left,
+            };
+            if more <= room {
                 self.has_it[i] = true;
                 left -= more;
                 self.seconds[i] += more;
             }
         }
         left
+    }
+
+    /// Whether others come first, and have the time for themselves that they may turn out to take.
+    fn is_dear(&self, needed: &Needed) -> bool {
+        needed.cost() > DEAR_S * self.time.stretch
     }
 
     /// Begins remedies for which there is time once all else has its own; those of the longest sleeps first: a remedy of a
