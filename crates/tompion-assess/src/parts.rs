@@ -4,7 +4,7 @@
 mod clock;
 pub(crate) mod fault;
 mod here;
-mod host;
+pub(crate) mod host;
 mod kernel;
 mod part;
 #[cfg(test)]

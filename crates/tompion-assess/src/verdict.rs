@@ -19,6 +19,7 @@ mod headline;
 mod judge;
 mod lateness;
 mod others;
+mod pauses;
 #[cfg(test)]
 mod planted;
 mod profile;
@@ -36,7 +37,8 @@ pub use profile::{Limit, Profile, profiles, quantile_name, quantity_name};
 /// Seconds of a default check: all nine uses are decided in it under three loads, where they are far from their limits.
 pub const CHECK_S: u64 = 70;
 
-use tompion_model::Cell;
+use pauses::OfPlatforms;
+use tompion_model::{Cell, Trial};
 
 /// Says what the cells of a run mean, by the profiles that come with Tompion.
 pub fn assess(cells: &[Cell]) -> Assessment {
@@ -45,7 +47,12 @@ pub fn assess(cells: &[Cell]) -> Assessment {
 
 /// The same by these profiles.
 pub fn assess_by(profiles: &[Profile], cells: &[Cell]) -> Assessment {
-    let verdicts = choose::verdicts(cells, profiles);
+    assess_run(profiles, cells, &[])
+}
+
+/// The same with the trials that the cells are of: what the host took of busy loops is held against what passes.
+pub fn assess_run(profiles: &[Profile], cells: &[Cell], trials: &[Trial]) -> Assessment {
+    let verdicts = choose::verdicts_beside(cells, profiles, &OfPlatforms::of(trials));
     Assessment {
         headline: headline::headline(profiles, &verdicts),
         profiles: verdicts,

@@ -22,7 +22,7 @@ const TOO_LONG_NS: u64 = 5_000_000;
 
 /// Causes that lie below the kernel: the hypervisor's, by its own word and by what is missing, and
 /// the firmware's.
-const BELOW: [Cause; 3] = [Cause::Stolen, Cause::Unseen, Cause::Smi];
+pub(crate) const BELOW: [Cause; 3] = [Cause::Stolen, Cause::Unseen, Cause::Smi];
 
 pub(super) fn part(seen: &Seen<'_>) -> Part {
     let mut clauses = Vec::new();

@@ -8,6 +8,7 @@ use tompion_model::{AT_REST, Cell, Factors, Way, factor, level_in_words, parse_d
 use crate::verdict::judge::{
     ERROR, Part, by_several_moments, judge, judge_so_far, late_at_first, outlook,
 };
+use crate::verdict::pauses::{OfPlatforms, Pauses};
 use crate::verdict::remedies::Remedy;
 use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, Remedied, basis};
 
@@ -17,13 +18,22 @@ const AT_ITS_PERIOD: f64 = 2.0;
 /// One verdict a profile, in their order, for each platform and placement of several by
 /// itself.
 pub fn verdicts(cells: &[Cell], profiles: &[Profile]) -> Vec<ProfileVerdict> {
+    verdicts_beside(cells, profiles, &OfPlatforms::default())
+}
+
+/// The same beside what the host took.
+pub(super) fn verdicts_beside(
+    cells: &[Cell],
+    profiles: &[Profile],
+    pauses: &OfPlatforms<'_>,
+) -> Vec<ProfileVerdict> {
     let scenes = scenes(cells);
     let first = scenes[0].0;
     let platforms = scenes.iter().any(|(s, _)| s.platform != first.platform);
     let placements = scenes.iter().any(|(s, _)| s.placement != first.placement);
     let on = |(scene, cells): &(Scene<'_>, Vec<&Cell>)| {
         let judged = |profile| {
-            let mut verdict = verdict(cells, profile);
+            let mut verdict = verdict(cells, profile, pauses.on(scene.platform));
             let name =
                 |level: Option<&str>, of_several| level.filter(|_| of_several).map(str::to_owned);
             verdict.platform = name(scene.platform, platforms);
@@ -91,10 +101,11 @@ fn scenes(cells: &[Cell]) -> Vec<(Scene<'_>, Vec<&Cell>)> {
     found
 }
 
-fn verdict(cells: &[&Cell], profile: &Profile) -> ProfileVerdict {
+fn verdict(cells: &[&Cell], profile: &Profile, pauses: Pauses) -> ProfileVerdict {
     let field = Field::new(cells, profile);
     let mut by_load: Vec<LoadVerdict> = field.loads.iter().filter_map(|l| field.pair(l)).collect();
     by_load.sort_by_key(|l| (l.load != AT_REST, l.load.clone()));
+    by_load.iter_mut().for_each(|l| pauses.hold_against(l));
     let worst = |of: fn(&LoadVerdict) -> Outcome| {
         let worst = by_load.iter().map(of).max();
         match by_load.len() < field.loads.len() {

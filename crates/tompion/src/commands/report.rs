@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tompion_assess::verdict::{Profile, assess_by, profiles as built_in};
+use tompion_assess::verdict::{Profile, assess_run, profiles as built_in};
 use tompion_platforms::platform::KINDS;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData, Vocabulary};
 use tompion_run::Observe;
@@ -123,7 +123,10 @@ fn vocabulary() -> Vocabulary {
 
 /// What a run holds and means.
 fn gather(run: &Run, profiles: &[Profile]) -> anyhow::Result<ReportData> {
-    Ok(ReportData::gather(run, |cells| assess_by(profiles, cells))?)
+    let trials = &run.record().trials;
+    Ok(ReportData::gather(run, |cells| {
+        assess_run(profiles, cells, trials)
+    })?)
 }
 
 /// The report in one other form.
