@@ -46,11 +46,18 @@ def cells(run):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Three blocks beside two loads, against a reflector on loopback."""
-    run = tmp_path_factory.mktemp("packets") / "run"
+    """Three blocks beside two loads, against a reflector on loopback. Where the machine was held up so long that a trial's
+    time was over before all its probes were due, it is measured again: each try is told."""
+    seen = []
     with reflecting() as (_, port, _):
-        measure(run, "--port", port, "--probes", 120, "--intervals", "5ms", "--blocks", 3, "--loads", "idle,cpu")
-    return run
+        for _ in range(3):
+            run = tmp_path_factory.mktemp("packets") / "run"
+            measure(run, "--port", port, "--probes", 120, "--intervals", "5ms", "--blocks", 3, "--loads", "idle,cpu")
+            due = [t["findings"]["round_trips"]["due"] for t in record(run)["trials"]]
+            if all(of_trial == 40 for of_trial in due):
+                return run
+            seen.append(due)
+    pytest.fail(f"due of 40 probes: {seen}")
 
 
 def test_each_block_has_a_trial_for_each_vantage_point_of_one_moment(run):

@@ -80,16 +80,16 @@ def test_delays_one_way_are_those_of_the_path_within_what_they_may_be_off(tmp_pa
 @pytest.mark.parametrize("where", ["here", "far-end", "path"])
 def test_who_makes_round_trips_long_is_told(tmp_path, where):
     """The sender or the reflector stopped for 80 ms now and then, or a path that delays each probe by up to 20 ms more.
-    The machine itself may hold one of them up for longer: each try is told."""
+    The machine itself may hold one of them up for longer: each try is told, and has more probes than the last."""
     jitter = "jitter = { uniform = { most_ns = 20_000_000 } }\n" if where == "path" else ""
     (tmp_path / "plan.toml").write_text(f"[outward]\ndelay_ns = 30_000_000\n{jitter}[homeward]\ndelay_ns = 30_000_000\n")
     # Each end has process numbers of its own, and stops its own program.
     stops = "sleep 0.3; kill -STOP $!; sleep 0.08; kill -CONT $!;"
     far_end = f"{TOMPION} reflect --listen 0.0.0.0:862 --quiet & " + (f"while :; do {stops} done" if where == "far-end" else "wait")
-    script = f"{TOMPION} ping $FAR_END --count 120 --interval 20ms --json >{tmp_path}/told.json & "
-    script += (5 * stops if where == "here" else "") + " wait $!"
     seen = []
-    for _ in range(3):
+    for times in [1, 2, 4]:
+        script = f"{TOMPION} ping $FAR_END --count {times * 120} --interval 20ms --json >{tmp_path}/told.json & "
+        script += (times * 5 * stops if where == "here" else "") + " wait $!"
         # What the machine did to the path meanwhile is another's matter.
         on_testbed("--plan", tmp_path / "plan.toml", "--far-end", far_end, "--", "sh", "-c", script, check=None)
         ends = json.loads((tmp_path / "told.json").read_text())["ends"]
