@@ -74,7 +74,7 @@ def test_a_required_profile_that_passes_gives_status_0(tmp_path):
             "CPU 8191 does not exist",
         ),
         (["check", "--seed", "abc"], "such as 42"),
-        (["check", "--duration", "-5s"], "no value may be negative"),
+        (["check", "--duration", "-5s"], "--duration: no value may be negative"),
         (["check", "--out", "/dev/null/r"], "Not a directory"),
         (["check", "--out", "/proc/nowhere"], "/proc/nowhere"),
         (["check", "--out", "/etc"], "not empty"),

@@ -112,7 +112,12 @@ def planted_shift(directory):
     assert median["sentence"].startswith("These two runs differ in the median")
 
 
-def test_gates_judge_by_intervals(runs):
+def test_gates_judge_by_intervals(tmp_path):
+    attempts(gates, tmp_path)
+
+
+def gates(directory):
+    runs = Runs(directory)
     cell = "wake-up/usleep/100us/idle"
     slower = (runs["before"], runs["slow"], "--within-run", "--fail-if")
     assert compared(*slower, f"{cell} median > +10%", status=2)["gates"][0]["judgement"] == "fail"

@@ -276,8 +276,11 @@ impl Suspects<'_> {
         let mut found: Vec<(Culprit, usize)> = clock.into_iter().collect();
         // What hardly any use bears is at fault anyhow.
         let is_at_fault = |taker: &Suspect| taker.costs > 0 || taker.state == State::Fail;
-        let takers = self.takers.into_iter().filter(is_at_fault);
-        found.extend(takers.map(|taker| (taker.culprit, taker.costs)));
+        let mut takers: Vec<Suspect> = self.takers.into_iter().filter(is_at_fault).collect();
+        // Of those that cost as much comes first who took more.
+        takers.sort_by(|a, b| b.took.share.total_cmp(&a.took.share));
+        let takers = takers.into_iter().map(|taker| (taker.culprit, taker.costs));
+        found.extend(takers);
         let takes_cpu = found.iter().any(|(culprit, _)| culprit.takes());
         let mends_slack = self.mended.iter().any(|(r, ..)| r.mends == Delay::Slack);
         let mended = |(remedy, passes, all)| {

@@ -10,18 +10,22 @@ mod platforms;
 mod steps;
 
 use tompion_assess::blame::Culprit;
-use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness};
+use tompion_assess::verdict::{
+    LateUnder, Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness,
+};
 use tompion_model::{AT_REST, format_ns};
 
 use crate::data::ReportData;
 use crate::figures::{plain, plural, quantile_name};
-use crate::grid::all_loads;
+use crate::grid::{all_loads, under};
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
 use fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
-use lines::{CELL, MOST_LOADS, cut, late_in_words, late_title, table_row, under, use_title};
+use lines::{
+    LIMIT, MOST_LOADS, cell_columns, cut, late_in_words, late_title, table_row, use_title,
+};
 use platforms::Platforms;
 use steps::{Shown, Step, steps, with};
 
@@ -104,10 +108,15 @@ impl<'a> Answer<'a> {
     fn text(&self, width: usize, paint: &Paint, below: usize) -> String {
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let decided = wrap(&self.decided(), width, "", "  ");
+        let cell = cell_columns(self.shown().map(String::as_str), width, LIMIT);
+        let late = self.lateness.iter().flat_map(|l| &l.rows);
         let body = Body {
-            late: self.late(paint),
+            has_ranges: late
+                .flat_map(|row| row.by_load.iter().flatten())
+                .any(LateUnder::is_range),
+            late: self.late(cell, paint),
             uses: self.data.assessment().profiles.len(),
-            fit: Box::new(|room| self.fit(room, paint)),
+            fit: Box::new(move |room| self.fit(cell, room, paint)),
             steps: &self.advice,
             nothing: self.nothing(),
             end: decided.lines().map(str::to_owned).collect(),
@@ -189,24 +198,24 @@ impl<'a> Answer<'a> {
     }
 
     /// How late sleeps are, as they are and with remedies.
-    fn late(&self, paint: &Paint) -> Vec<String> {
+    fn late(&self, cell: usize, paint: &Paint) -> Vec<String> {
         let Some(lateness) = &self.lateness else {
             return Vec::new();
         };
-        let mut lines = vec![self.heading(&late_title(lateness), "", paint)];
+        let mut lines = vec![self.heading(&late_title(lateness), cell, "", paint)];
         for row in &lateness.rows {
             let cells = self.shown().map(|load| {
                 let at = lateness.loads.iter().position(|l| l == load);
                 let under = at.and_then(|i| row.by_load[i]);
                 under.map_or_else(|| "-".to_owned(), |u| late_in_words(&u))
             });
-            lines.push(table_row(&row.name, cells, ""));
+            lines.push(table_row(&row.name, cells, cell, ""));
         }
         lines
     }
 
     /// What time is good enough for, a line each for as many uses as there is room for.
-    fn fit(&self, room: usize, paint: &Paint) -> Vec<String> {
+    fn fit(&self, cell: usize, room: usize, paint: &Paint) -> Vec<String> {
         let row = |p: &ProfileVerdict| {
             let cells = self.shown().map(|load| {
                 let found = p.under(load);
@@ -219,9 +228,9 @@ impl<'a> Answer<'a> {
                 .by_load
                 .first()
                 .map(|l| format!("{:<5} {}", quantile_name(l.quantile), format_ns(l.limit_ns)));
-            table_row(&use_title(p), cells, &limit.unwrap_or_default())
+            table_row(&use_title(p), cells, cell, &limit.unwrap_or_default())
         };
-        let heading = self.heading("Fit for", "limit", paint);
+        let heading = self.heading("Fit for", cell, "limit", paint);
         let profiles = &self.data.assessment().profiles;
         uses_in(heading, profiles, room, |p| p.outcome, row)
     }
@@ -264,8 +273,8 @@ impl<'a> Answer<'a> {
         self.loads.iter().take(MOST_LOADS)
     }
 
-    fn heading(&self, title: &str, last: &str, paint: &Paint) -> String {
-        let loads = self.shown().map(|load| cut(&plain(load), CELL));
-        paint.bold(&table_row(title, loads, last))
+    fn heading(&self, title: &str, cell: usize, last: &str, paint: &Paint) -> String {
+        let loads = self.shown().map(|load| cut(&plain(load), cell));
+        paint.bold(&table_row(title, loads, cell, last))
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tompion_model::{AT_REST, Factors, factor, level_in_words as level, parse_duration_ns};
 
 use crate::data::{ReportData, Shown};
+use crate::figures::plain;
 use crate::timer_events::REARMED;
 
 /// The loads of Kirova 2019 in the paper's order.
@@ -114,6 +115,14 @@ pub(crate) fn load_title(load: &str) -> &str {
         "load not named"
     } else {
         load
+    }
+}
+
+/// Under a load, in words.
+pub(crate) fn under(load: &str) -> String {
+    match load {
+        AT_REST => "at rest".to_owned(),
+        load => format!("under {} load", plain(load)),
     }
 }
 

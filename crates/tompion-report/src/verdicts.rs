@@ -8,7 +8,7 @@ use tompion_stats::{BlockRange, Interval};
 
 use crate::data::ReportData;
 use crate::figures::{count, plural, quantile_name};
-use crate::grid::{factors_in_words, sort_loads};
+use crate::grid::{factors_in_words, sort_loads, under};
 use crate::precision::{LEVEL, ns_within};
 
 /// The loads under which anything was judged, in reading order.
@@ -208,26 +208,77 @@ impl Judged {
     }
 }
 
+/// Why a use is open where that is not for want of samples, of which a table tells: each reason with its loads, for example
+/// `under busy load these samples do not decide ...`.
+pub(crate) fn why_open(p: &ProfileVerdict) -> Option<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let open = p.by_load.iter().filter(|v| !v.outcome.is_decided());
+    for v in open.filter(|v| !matches!(Judged::of(v), Judged::TooFew(_))) {
+        let Some(reason) = v.reason.as_deref() else {
+            continue;
+        };
+        let load = under(&v.load);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, loads)) => loads.push(load),
+            None => reasons.push((reason, vec![load])),
+        }
+    }
+    let told = reasons
+        .iter()
+        .map(|(reason, loads)| format!("{}: {reason}", loads.join(", ")));
+    (!reasons.is_empty()).then(|| told.collect::<Vec<_>>().join("; "))
+}
+
+/// Samples that do not suffice.
+#[derive(Clone, Copy)]
+struct Samples {
+    there: u64,
+    missing: u64,
+}
+
+impl Samples {
+    /// How many times as many it takes.
+    fn times(self) -> f64 {
+        (self.there + self.missing) as f64 / self.there as f64
+    }
+}
+
+/// Those of an open verdict, as it is and with its remedy.
+fn too_few(v: &LoadVerdict) -> impl Iterator<Item = Samples> {
+    let as_it_is = Some((v.as_it_is, v.samples, v.samples_missing));
+    let remedy = v.remedy.as_ref();
+    let remedy = remedy.map(|r| (r.outcome, r.samples, r.samples_missing));
+    let both = [as_it_is, remedy].into_iter().flatten();
+    let is_open = !v.outcome.is_decided();
+    both.filter(move |(outcome, there, missing)| {
+        is_open && *outcome == Outcome::Inconclusive && *there > 0 && *missing > 0
+    })
+    .map(|(_, there, missing)| Samples { there, missing })
+}
+
 /// What to ask for so that every verdict gets the samples it needs, or nothing
 /// when samples are not what is missing.
 pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
     let starved = || {
         data.assessment().profiles.iter().flat_map(|p| {
-            let short = p.by_load.iter().filter(|v| v.samples_missing > 0);
-            short.map(move |v| (v, cell_of(data, p, v)))
+            let short = move |v| {
+                let of_cell = move |s| (s, cell_of(data, p, v));
+                too_few(v).map(of_cell)
+            };
+            p.by_load.iter().flat_map(short)
         })
     };
-    let most = starved().map(|(v, _)| v.samples_missing).max()?;
+    let most = starved().map(|(s, _)| s.missing).max()?;
     // Samples of a trial that ended by its time grow with the time of the run.
     let by_time =
         |c: &Option<&Cell>| c.is_none_or(|c| c.measurements.iter().any(|m| m.ended_by_time));
     let times = starved()
         .filter(|(_, c)| by_time(c))
-        .map(|(v, _)| (v.samples + v.samples_missing) as f64 / v.samples.max(1) as f64)
+        .map(|(s, _)| s.times())
         .reduce(f64::max);
     let wake_samples = starved()
         .filter(|(_, c)| !by_time(c))
-        .map(|(v, _)| v.samples + v.samples_missing)
+        .map(|(s, _)| s.there + s.missing)
         .max();
     let more = plural(most, "sample", "samples");
     if !data.record().platforms.is_empty() {
@@ -271,19 +322,8 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
 /// samples are not what is missing.
 pub(crate) fn longer(data: &ReportData) -> Option<String> {
     let all = data.assessment().profiles.iter().flat_map(|p| &p.by_load);
-    let all = all.filter(|l| !l.outcome.is_decided());
-    let as_it_is = all
-        .clone()
-        .map(|l| (l.as_it_is, l.samples, l.samples_missing));
-    let remedies = all.filter_map(|l| l.remedy.as_ref());
-    let remedies = remedies.map(|r| (r.outcome, r.samples, r.samples_missing));
-    let open = as_it_is
-        .chain(remedies)
-        .filter(|(o, ..)| *o == Outcome::Inconclusive);
-    let times = open
-        .filter(|(_, samples, missing)| *samples > 0 && *missing > 0)
-        .map(|(_, samples, missing)| (samples + missing) as f64 / samples as f64)
-        .reduce(f64::max)?;
+    let times = all.flat_map(too_few).map(Samples::times);
+    let times = times.reduce(f64::max)?;
     let ns = run_length_ns(data)?;
     Some(how_to_get_there(data.record().status, ns, times))
 }

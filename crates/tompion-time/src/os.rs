@@ -89,6 +89,12 @@ pub fn resolution_ns(clock: ClockId) -> u64 {
     to_ns(t)
 }
 
+/// The length of the scheduler's tick, 1/HZ, in nanoseconds: the coarse clock moves once a tick. `CONFIG_HZ` cannot be asked
+/// for, and `sysconf(_SC_CLK_TCK)` is the fixed `USER_HZ`. 0 where the kernel lacks that clock.
+pub fn tick_ns() -> u64 {
+    resolution_ns(ClockId::MonotonicCoarse)
+}
+
 /// Sleeps in the kernel until `CLOCK_MONOTONIC` reads `deadline_ns`; goes on
 /// after signals. Where a sandbox refuses `clock_nanosleep`, by the next call that
 /// it allows; where it refuses them all, by giving up the CPU again and again.

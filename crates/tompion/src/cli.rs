@@ -237,7 +237,8 @@ pub fn parse() -> Result<Cli, ExitCode> {
             };
             return crate::exit::code(crate::output::print(&text).map(|()| 0));
         }
-        crate::exit::complain(&told(&error));
+        let words: Vec<OsString> = std::env::args_os().collect();
+        crate::exit::complain(&told(&error, &words));
         ExitCode::from(crate::exit::ERROR)
     })
 }
@@ -250,15 +251,19 @@ pub fn parse_words(words: &[OsString]) -> anyhow::Result<Command> {
     let own = [OsString::from("tompion")];
     let parsed = Cli::try_parse_from(own.iter().chain(words));
     let cli = parsed.map_err(|error| match error.use_stderr() {
-        true => anyhow::anyhow!("after --: {}", told(&error)),
+        true => anyhow::anyhow!("after --: {}", told(&error, words)),
         false => anyhow::anyhow!("after --: no help and no version, but what to measure"),
     })?;
     Ok(cli.command)
 }
 
-/// What is wrong with a command line, and who has the option that its command has not.
-fn told(error: &clap::Error) -> String {
+/// What is wrong with a command line of these words, and who has the option that its command has not.
+fn told(error: &clap::Error, words: &[OsString]) -> String {
     let line = one_line(&error.render().to_string());
+    let line = match negative_option(&line, words) {
+        Some(option) => format!("{option}: no value may be negative (see --help)"),
+        None => line,
+    };
     match elsewhere(error) {
         None => line,
         Some(option) => {
@@ -270,6 +275,21 @@ fn told(error: &clap::Error) -> String {
         }
     }
 }
+
+/// The option that was given a negative number, which clap takes for an option that it does not know.
+fn negative_option(line: &str, words: &[OsString]) -> Option<String> {
+    let number = line.strip_prefix(UNEXPECTED)?.split_once(NO_OPTION)?.0;
+    let is_it = |word: &OsString| {
+        word.to_str()
+            .is_some_and(|w| w.starts_with(&format!("-{number}")))
+    };
+    let at = words.iter().position(is_it)?;
+    let before = words.get(at.checked_sub(1)?)?.to_str()?;
+    before.starts_with("--").then(|| before.to_owned())
+}
+
+const UNEXPECTED: &str = "-";
+const NO_OPTION: &str = " is no option, and no value may be negative";
 
 /// The commands that have an option which another has not, where these are few.
 fn elsewhere(error: &clap::Error) -> Option<String> {
@@ -314,7 +334,7 @@ fn one_line(rendered: &str) -> String {
         && number.starts_with(|c: char| c.is_ascii_digit())
     {
         let number = number.split('\'').next().unwrap_or_default();
-        return format!("-{number} is no option, and no value may be negative (see --help)");
+        return format!("{UNEXPECTED}{number}{NO_OPTION} (see --help)");
     }
     if rendered.starts_with("error:") {
         format!("{text} (see --help)")
@@ -349,11 +369,11 @@ mod tests {
             (&["tompion", "check", "--seed", "abc"], "such as 42"),
             (
                 &["tompion", "check", "--seed", "-5"],
-                "no value may be negative",
+                "--seed: no value may be negative",
             ),
             (
                 &["tompion", "check", "--duration", "-5s"],
-                "no value may be negative",
+                "--duration: no value may be negative",
             ),
             (&["tompion", "check", "--duration", "5"], "such as 100us"),
             (&["tompion", "check", "--blocks", "x"], "such as 8"),
@@ -404,7 +424,8 @@ mod tests {
         ];
         for (arguments, want) in cases {
             let error = Cli::try_parse_from(arguments).unwrap_err();
-            let line = told(&error);
+            let words: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            let line = told(&error, &words);
             assert!(line.contains(want) && !line.contains('\n'), "{line}");
         }
     }

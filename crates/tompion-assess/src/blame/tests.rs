@@ -221,6 +221,24 @@ fn other_programs_are_named_and_the_host_beside_them_is_not() {
 }
 
 #[test]
+fn of_two_that_cost_as_much_who_took_more_comes_first() {
+    let blamed_with = |stolen_ns| {
+        let mut machine = Machine::fine();
+        let taken = [
+            (Cause::Preempted, 8 * SECOND, 40 * MS),
+            (Cause::Stolen, stolen_ns, 400 * MS),
+        ];
+        machine.trials[0] = trial("idle", &taken);
+        machine.trials[0].cpu_use = Some(cpu_use(20 * SECOND, &[("transcode", 16 * SECOND)]));
+        blamed(&machine, [vec![fails(5e6, 0.4)]])
+    };
+    let (little, much) = (4 * SECOND, 11 * SECOND);
+    let host = |share| host(share, Some(400 * MS), false);
+    assert_eq!(blamed_with(little), [programs("transcode"), host(0.2)]);
+    assert_eq!(blamed_with(much), [host(0.55), programs("transcode")]);
+}
+
+#[test]
 fn a_quota_that_is_used_up_is_blamed() {
     let mut machine = Machine::fine();
     machine.environment.cgroup.quota_cpus = Some(0.5);

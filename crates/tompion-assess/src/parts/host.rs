@@ -31,11 +31,9 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     // What is at fault is told by the same figures.
     let taken = in_all(&stalls, seen);
     let known = Taken::by(&stalls, &BELOW);
-    let cpu_use = seen.cpu_use();
     let accounted = seen.steal_is_accounted();
     let is_guest = seen.is_guest();
-    // By the kernel's own count, over loads too: a host takes more from a machine that wants more.
-    let stolen = cpu_use.as_ref().and_then(|u| Some(u.share(u.stolen_ns?)));
+    let stolen = stolen_share(seen);
     let stolen = stolen.filter(|share| *share > 0.0 || accounted == Some(true));
     let by_steal = |share: f64| match share {
         s if s >= TOO_MUCH => State::Fail,
@@ -124,6 +122,12 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
     part.by(wrong.into_iter().collect())
 }
 
+/// Steal by the kernel's own count, over loads too: a host takes more from a machine that wants more.
+fn stolen_share(seen: &Seen<'_>) -> Option<f64> {
+    let cpu_use = seen.cpu_use()?;
+    Some(cpu_use.share(cpu_use.stolen_ns?))
+}
+
 /// A long pause of a busy loop of which nothing is known, where nobody else ran who could have
 /// caused it: then it came from outside.
 fn unexplained(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<Taken> {
@@ -165,8 +169,7 @@ fn taker(seen: &Seen<'_>) -> (Taker, bool) {
     let (_, stalls) = seen.stalls();
     let known = Taken::by(&stalls, &BELOW);
     let all = in_all(&stalls, seen);
-    let stolen = seen.cpu_use().and_then(|u| Some(u.share(u.stolen_ns?)));
-    let stolen = stolen.unwrap_or(0.0);
+    let stolen = stolen_share(seen).unwrap_or(0.0);
     let taker = match stolen > all.share() {
         // Nobody saw for how long at once.
         true => Taker {

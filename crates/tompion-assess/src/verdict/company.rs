@@ -10,15 +10,26 @@ pub const COMPANY_NS: f64 = 100_000.0;
 /// The largest share of its limit by which a judged quantile may be moved so.
 pub const SMALL: f64 = 0.02;
 
-/// How many sleepers of a period may wake up in turn beside a load that makes them wait, on so many CPUs whose scheduler
-/// looks at their threads once in `tick_ns`: on each CPU none within a tick of the last. A sleeper that finds its CPU taken
-/// may have to wait for the tick; the next one that wakes up there makes the scheduler look at once, and would end that
-/// wait. In a guest of one CPU beside `network` a single sleeper of 20 ms waited for the tick 21 times in 2000, up to
-/// 2.4 ms; 24 of them never waited for more than the 0.8 ms to the next one.
-pub fn most_by_ticks(period_ns: f64, tick_ns: f64, cpus: u32) -> u32 {
-    // At a whole number of ticks all would wake up at one place within them.
-    let on_each = (period_ns / tick_ns).ceil() as u32;
-    on_each.saturating_sub(1).max(1).saturating_mul(cpus.max(1))
+/// What decides on a machine how long a sleeper may wait for a CPU that is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduler {
+    /// How often it looks at the threads of a CPU, in nanoseconds.
+    pub tick_ns: f64,
+    /// CPUs that it has for sleepers.
+    pub cpus: u32,
+}
+
+impl Scheduler {
+    /// How many sleepers of a period may wake up in turn beside a load that makes them wait: on each CPU none within a tick
+    /// of the last. A sleeper that finds its CPU taken may have to wait for the tick; the next one that wakes up there makes
+    /// the scheduler look at once, and would end that wait. In a guest of one CPU beside `network` a single sleeper of 20 ms
+    /// waited for the tick 21 times in 2000, up to 2.4 ms; 24 of them never waited for more than the 0.8 ms to the next one.
+    pub fn most_in_turn(self, period_ns: f64) -> u32 {
+        // At a whole number of ticks all would wake up at one place within them.
+        let on_each = (period_ns / self.tick_ns).ceil() as u32;
+        let on_each = on_each.saturating_sub(1).max(1);
+        on_each.saturating_mul(self.cpus.max(1))
+    }
 }
 
 /// Whether what has this limit may be measured in company.
@@ -34,8 +45,8 @@ pub fn in_words(measured: &Factors, limit_ns: f64) -> String {
             let share = COMPANY_NS / limit_ns * 100.0;
             let digits = usize::from(share < 9.95 && share.fract().abs() > 0.05);
             format!(
-                "in company, {threads} sleepers at once, which is taken to move it by at most {} ({share:.digits$} % of \
-                 the limit)",
+                "in company, {threads} sleepers at once, which at rest and beside busy move it by at most {} \
+                 ({share:.digits$} % of the limit)",
                 format_ns(COMPANY_NS)
             )
         }
@@ -53,12 +64,13 @@ mod tests {
 
     #[test]
     fn none_wakes_up_within_a_tick_of_the_last_on_its_cpu() {
-        assert_eq!(most_by_ticks(2e7, 4e6, 1), 4);
-        assert_eq!(most_by_ticks(2e7, 4e6, 2), 8);
-        assert_eq!(most_by_ticks(2.1e7, 4e6, 1), 5);
-        assert_eq!(most_by_ticks(2e7, 1e6, 2), 38);
-        assert_eq!(most_by_ticks(2e7, 1e7, 1), 1);
-        assert_eq!(most_by_ticks(1e6, 4e6, 1), 1);
+        let most = |period_ns, tick_ns, cpus| Scheduler { tick_ns, cpus }.most_in_turn(period_ns);
+        assert_eq!(most(2e7, 4e6, 1), 4);
+        assert_eq!(most(2e7, 4e6, 2), 8);
+        assert_eq!(most(2.1e7, 4e6, 1), 5);
+        assert_eq!(most(2e7, 1e6, 2), 38);
+        assert_eq!(most(2e7, 1e7, 1), 1);
+        assert_eq!(most(1e6, 4e6, 1), 1);
     }
 
     #[test]
@@ -68,7 +80,7 @@ mod tests {
         let of = |limit_ns| in_words(&alone.clone().with(factor::COMPANY, "24"), limit_ns);
         assert_eq!(
             of(5e6),
-            "in company, 24 sleepers at once, which is taken to move it by at most 100 µs (2 % of the limit)"
+            "in company, 24 sleepers at once, which at rest and beside busy move it by at most 100 µs (2 % of the limit)"
         );
         assert!(of(4e6).ends_with("100 µs (2.5 % of the limit)"));
         assert!(of(3e5).ends_with("100 µs (33 % of the limit)"));

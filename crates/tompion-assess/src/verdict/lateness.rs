@@ -45,11 +45,21 @@ pub struct LatenessRow {
 pub struct LateUnder {
     /// The quantile, in nanoseconds; absent where the samples do not support it.
     pub late_ns: Option<f64>,
+    /// The least and the largest of single blocks, in nanoseconds, where blocks disagree: no number stands for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_ns: Option<[f64; 2]>,
     /// The sleep as it is divided by this, with its 95 % interval over blocks; absent without blocks that
     /// can be paired.
     pub gain: Option<[f64; 3]>,
     /// Whether it is shown to be better by a fifth and more, however many remedies and loads are looked at.
     pub helps: bool,
+}
+
+impl LateUnder {
+    /// Whether its blocks disagree.
+    pub fn is_range(&self) -> bool {
+        self.late_ns.is_some() && self.range_ns.is_some()
+    }
 }
 
 /// How late sleeps are in these cells of one machine; `None` where none has a period.
@@ -99,6 +109,7 @@ pub fn lateness_of(cells: &[&Cell]) -> Option<Lateness> {
         let supported = basis::samples(cell) as f64 * (1.0 - QUANTILE) >= 1.0 - 1e-6;
         Some(LateUnder {
             late_ns: basis::quantile_ns(basis::blocks(cell), QUANTILE).filter(|_| supported),
+            range_ns: basis::range_ns(basis::blocks(cell), QUANTILE).map(|r| [r.low, r.high]),
             gain: compare(1).and_then(|c| {
                 let interval = c.interval?;
                 Some([c.ratio, interval.low, interval.high])

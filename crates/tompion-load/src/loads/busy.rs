@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tompion_model::Unavailable;
 
-use super::cpu::{PERIOD_NS, at_level};
+use super::cpu::{PERIOD_NS, at_level, at_level_makes_wait};
 use crate::job::{Budget, Plan};
 use crate::load::{Load, Parse, Work};
 
@@ -22,9 +22,8 @@ const PERCENT: u32 = 70;
 struct Busy;
 
 impl Work for Busy {
-    /// Its threads have slept in each 10 ms, but never as long as one that wakes up seldom, which comes first.
     fn makes_wait(&self) -> bool {
-        false
+        at_level_makes_wait(PERCENT)
     }
 
     fn moves_bytes(&self) -> bool {

@@ -7,9 +7,10 @@ use tompion_assess::wall_clock::wall_clock;
 use tompion_model::format_ns;
 
 use crate::data::ReportData;
+use crate::grid::under;
 use crate::verdicts::loads;
 
-use super::lines::{MOST_LOADS, under};
+use super::lines::MOST_LOADS;
 use super::steps::{Step, by_number, numbers};
 
 /// How many uses are fit: as they are, and with which steps.
@@ -145,7 +146,11 @@ impl Bound {
 
 /// A verdict by its outcome, with how late it is where that is what counts.
 pub fn with_figure(judged: &LoadVerdict) -> String {
-    let late = judged.supported_estimate_ns().map(format_ns);
+    // No number stands for blocks that disagree.
+    let late = judged.supported_estimate_ns();
+    let late = late
+        .filter(|_| judged.blocks_low_ns.is_none())
+        .map(format_ns);
     match (judged.outcome, late) {
         (Outcome::Fail, Some(late)) => format!("FAIL {late}"),
         (Outcome::NearLimit, Some(late)) => format!("near {late}"),
@@ -218,6 +223,9 @@ mod tests {
         let mut few = judged(Outcome::Fail, 12_000.0, None);
         few.samples = 80;
         assert_eq!(with_figure(&few), "FAIL");
+        let mut disagree = judged(Outcome::Fail, 12_000.0, None);
+        (disagree.blocks_low_ns, disagree.blocks_high_ns) = (Some(13e3), Some(4e6));
+        assert_eq!(with_figure(&disagree), "FAIL");
     }
 
     #[test]

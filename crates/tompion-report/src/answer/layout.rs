@@ -13,9 +13,14 @@ const USES: usize = 9;
 
 /// What the figures of both tables are, in one line at 80 columns.
 const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count.";
+/// The same where a range stands for the figures of blocks that disagree.
+const LATE_FROM_TO: &str =
+    "Late by: how late a sleep ends at a random moment; from-to: its blocks disagree.";
 
 /// What a screen says between its opening and its end.
 pub struct Body<'a> {
+    /// Whether blocks of a latency disagree.
+    pub has_ranges: bool,
     /// How late sleeps are: a heading and rows.
     pub late: Vec<String>,
     /// How many uses there are.
@@ -36,6 +41,7 @@ pub struct Body<'a> {
 /// then remedies in the table of latencies, then uses.
 pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
     let Body {
+        has_ranges,
         mut late,
         uses,
         fit,
@@ -47,6 +53,7 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
     let after = PLACES + below;
     let explained = match late.is_empty() {
         true => None,
+        false if has_ranges => Some(paint.dim(LATE_FROM_TO)),
         false => Some(paint.dim(LATE_BY)),
     };
     let last = usize::from(explained.is_some()) + end.len() + 1;
@@ -157,6 +164,7 @@ mod tests {
         let all: Vec<usize> = (0..uses).collect();
         let steps: Vec<Step> = (0..steps).map(|_| Step::that(Mends::Clock)).collect();
         let body = Body {
+            has_ranges: false,
             late: of("late", late),
             uses,
             fit: Box::new(move |room| {
@@ -185,7 +193,7 @@ mod tests {
     fn what_steps_gain_gives_way_first_then_remedies_then_uses() {
         let roomy = laid_out(10, 4, 9, 1);
         assert!(roomy.len() + PLACES <= LINES && count(&roomy, "Late by") == 1);
-        assert!(LATE_BY.len() <= 80);
+        assert!(LATE_BY.len() <= 80 && LATE_FROM_TO.len() <= 80);
         let tight = laid_out(13, 4, 9, 3);
         assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
         assert_eq!(

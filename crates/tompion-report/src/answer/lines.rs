@@ -2,7 +2,7 @@
 
 use tompion_assess::parts::{Part, Seen};
 use tompion_assess::verdict::{LateUnder, Lateness, ProfileVerdict};
-use tompion_model::{AT_REST, Environment, format_duration, format_ns, level_in_words};
+use tompion_model::{Environment, format_duration, format_ns, level_in_words};
 
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
@@ -22,6 +22,8 @@ pub const MOST_LOADS: usize = 3;
 pub const NAME: usize = 27;
 /// Columns of a verdict or a latency.
 pub const CELL: usize = 12;
+/// Columns of a limit, which follows the cells of a use.
+pub const LIMIT: usize = 15;
 
 /// Which machine, and how it was measured.
 pub fn head(data: &ReportData, width: usize) -> Vec<String> {
@@ -127,26 +129,51 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Under a load, in words.
-pub fn under(load: &str) -> String {
-    match load {
-        AT_REST => "at rest".to_owned(),
-        load => format!("under {} load", plain(load)),
+/// A latency of the table: of blocks that disagree from which to which; what has too few samples has none.
+pub fn late_in_words(late: &LateUnder) -> String {
+    match (late.late_ns, late.range_ns) {
+        (None, _) => "too few".to_owned(),
+        (Some(_), Some([low, high])) => range_in_few_words(low, high),
+        (Some(ns), None) => format_ns(ns),
     }
 }
 
-/// A latency of the table; what has too few samples has none.
-pub fn late_in_words(late: &LateUnder) -> String {
-    late.late_ns.map_or_else(|| "too few".to_owned(), format_ns)
+/// In the unit of the second, for example `0.07-3.9 ms`: no wider than a cell.
+fn range_in_few_words(low_ns: f64, high_ns: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "\u{b5}s"), (1.0, "ns")];
+    let (scale, unit) = units
+        .into_iter()
+        .find(|(ns, _)| high_ns >= *ns)
+        .unwrap_or((1.0, "ns"));
+    let digits = |ns: f64| match ns / scale {
+        x if x >= 9.95 => format!("{x:.0}"),
+        x if x >= 0.995 => format!("{x:.1}"),
+        x if x >= 0.005 => format!("{x:.2}"),
+        _ => "0".to_owned(),
+    };
+    format!("{}-{} {unit}", digits(low_ns), digits(high_ns))
 }
 
-/// A name, right-aligned cells, and what follows them.
-pub fn table_row(name: &str, cells: impl Iterator<Item = String>, last: &str) -> String {
-    let spaces = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(columns_of(text)));
+/// Columns of a cell: what the longest of these names takes, as far as all have that within `width` beside `last`.
+pub fn cell_columns<'n>(names: impl Iterator<Item = &'n str>, width: usize, last: usize) -> usize {
+    let each: Vec<usize> = names.map(|name| columns_of(&plain(name))).collect();
+    let room = width.saturating_sub(NAME + last) / each.len().max(1);
+    let longest = each.into_iter().max().unwrap_or(0);
+    longest.min(room.saturating_sub(1)).max(CELL)
+}
+
+/// A name, right-aligned cells of so many columns, and what follows them.
+pub fn table_row(
+    name: &str,
+    cells: impl Iterator<Item = String>,
+    columns: usize,
+    last: &str,
+) -> String {
+    let spaces = |text: &str, all: usize| " ".repeat(all.saturating_sub(columns_of(text)));
     let name = cut(name, NAME);
     let mut line = format!("{name}{}", spaces(&name, NAME));
     for cell in cells {
-        line.push_str(&format!(" {}{cell}", spaces(&cell, CELL)));
+        line.push_str(&format!(" {}{cell}", spaces(&cell, columns)));
     }
     // Spaces at the end would be beyond the last column where the row is painted.
     if !last.is_empty() {
@@ -202,4 +229,49 @@ fn machine(environment: &Environment) -> Vec<String> {
     ];
     facts.extend(clocksource.map(|c| format!("clocksource {c}")));
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_no_wider_than_a_cell() {
+        let of = |low_ns, high_ns| {
+            let told = range_in_few_words(low_ns, high_ns);
+            assert!(columns_of(&told) <= CELL, "{told}");
+            told
+        };
+        assert_eq!(of(67e3, 3.9e6), "0.07-3.9 ms");
+        assert_eq!(of(193e3, 410e3), "193-410 \u{b5}s");
+        assert_eq!(of(999e3, 999e6), "1.0-999 ms");
+        assert_eq!(of(40e3, 999e6), "0.04-999 ms");
+        assert_eq!(of(2.0, 1.5e9), "0-1.5 s");
+        assert_eq!(of(0.2, 0.5), "0.20-0.50 ns");
+    }
+
+    #[test]
+    fn blocks_that_disagree_have_no_number_alone() {
+        let late = |late_ns, range_ns| LateUnder {
+            late_ns,
+            range_ns,
+            gain: None,
+            helps: false,
+        };
+        assert_eq!(late_in_words(&late(Some(93e3), None)), format_ns(93e3));
+        let range = Some([67e3, 3.9e6]);
+        assert_eq!(late_in_words(&late(Some(93e3), range)), "0.07-3.9 ms");
+        assert_eq!(late_in_words(&late(None, range)), "too few");
+    }
+
+    #[test]
+    fn cells_are_as_wide_as_names_where_there_is_room() {
+        let of = |names: &[&str], width| cell_columns(names.iter().copied(), width, LIMIT);
+        let three = ["idle", "cpu:level=90,cpus=1", "network"];
+        assert_eq!(of(&["idle", "busy", "network"], 100), CELL);
+        assert_eq!(of(&three, 100), 18);
+        assert_eq!(of(&three, 80), CELL);
+        assert_eq!(of(&three, 200), 19);
+        assert_eq!(of(&[], 80), CELL);
+    }
 }

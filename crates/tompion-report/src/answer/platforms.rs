@@ -6,18 +6,19 @@
 use std::collections::{BTreeSet, HashMap};
 
 use tompion_assess::blame::Culprit;
-use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
+use tompion_assess::verdict::{LateUnder, Lateness, Outcome, ProfileVerdict, lateness_of};
 use tompion_model::{AT_REST, Cell, factor};
 
 use super::cause::{self, Machines};
 use super::fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use super::layout::{Body, lay_out, opening, uses_in};
 use super::lines::{
-    CELL, MOST_LOADS, NAME, cut, late_in_words, late_title, table_row, under, use_title,
+    CELL, MOST_LOADS, NAME, cell_columns, cut, late_in_words, late_title, table_row, use_title,
 };
 use super::steps::{Shown, Step, steps, with};
 use crate::data::ReportData;
 use crate::figures::{plain, plural};
+use crate::grid::under;
 use crate::screen::{Paint, wrap};
 use crate::summary::worst;
 use crate::verdicts::{self, ByPlace, OfUse};
@@ -72,18 +73,28 @@ impl<'a> Platforms<'a> {
     pub fn text(&self, width: usize, paint: &Paint, below: usize) -> String {
         // As many columns as there is room for.
         let columns = ((width - NAME) / (CELL + 1)).min(self.by_place.places.len());
+        let shown = self.by_place.places.iter().take(columns);
+        let cells = Columns {
+            n: columns,
+            each: cell_columns(shown.map(String::as_str), width, 0),
+        };
+        let late = self.lateness.iter().take(columns).flatten();
+        let late = late.filter_map(|of_place| of_place.rows.first());
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let is_fault = |found: &Vec<Culprit>| found.iter().any(Culprit::is_fault);
         let body = Body {
-            late: self.late(columns, paint),
+            has_ranges: late
+                .flat_map(|row| row.by_load.iter().flatten())
+                .any(LateUnder::is_range),
+            late: self.late(cells, paint),
             uses: self.by_place.uses.len(),
-            fit: Box::new(move |room| self.fit(columns, room, paint)),
+            fit: Box::new(move |room| self.fit(cells, room, paint)),
             steps: &self.advice,
             nothing: match self.culprits.iter().any(is_fault) {
                 true => "nothing that this run knows of.",
                 false => "nothing to do.",
             },
-            end: self.end(columns, width),
+            end: self.end(cells, width),
             below,
         };
         lay_out(opening, body, width, paint)
@@ -143,13 +154,13 @@ impl<'a> Platforms<'a> {
     }
 
     /// How late the sleep as it is ends, a line for each load.
-    fn late(&self, columns: usize, paint: &Paint) -> Vec<String> {
-        let Some(first) = self.lateness.iter().take(columns).flatten().next() else {
+    fn late(&self, columns: Columns, paint: &Paint) -> Vec<String> {
+        let Some(first) = self.lateness.iter().take(columns.n).flatten().next() else {
             return Vec::new();
         };
         let mut lines = vec![self.heading(&late_title(first), columns, paint)];
         for load in self.by_place.loads.iter().take(MOST_LOADS) {
-            let cells = self.lateness.iter().take(columns).map(|lateness| {
+            let cells = self.lateness.iter().take(columns.n).map(|lateness| {
                 let of_period = lateness.as_ref().filter(|l| l.period_ns == first.period_ns);
                 let late = of_period.and_then(|l| {
                     let at = l.loads.iter().position(|known| known == load)?;
@@ -157,19 +168,19 @@ impl<'a> Platforms<'a> {
                 });
                 late.map_or_else(|| "-".to_owned(), |u| late_in_words(&u))
             });
-            lines.push(table_row(&under(load), cells, ""));
+            lines.push(table_row(&under(load), cells, columns.each, ""));
         }
         lines
     }
 
     /// What time is good enough for, a line each for as many uses as there is room for.
-    fn fit(&self, columns: usize, room: usize, paint: &Paint) -> Vec<String> {
+    fn fit(&self, columns: Columns, room: usize, paint: &Paint) -> Vec<String> {
         let row = |of_use: &OfUse<'_>| {
-            let cells = of_use.at.iter().take(columns).map(|at| match at {
+            let cells = of_use.at.iter().take(columns.n).map(|at| match at {
                 Some(p) => self.in_words(p),
                 None => Outcome::NotMeasured.in_words().to_owned(),
             });
-            table_row(&use_title(of_use.first()), cells, "")
+            table_row(&use_title(of_use.first()), cells, columns.each, "")
         };
         let worst = |of_use: &OfUse<'_>| {
             let outcomes = of_use.at.iter().map(|at| at.map(|p| p.outcome));
@@ -189,10 +200,10 @@ impl<'a> Platforms<'a> {
     }
 
     /// What columns are called, what is left out, and how much is decided.
-    fn end(&self, columns: usize, width: usize) -> Vec<String> {
+    fn end(&self, columns: Columns, width: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        let names = self.by_place.places.iter().take(columns).enumerate();
-        let numbered = names.filter(|(_, name)| is_long(name));
+        let names = self.by_place.places.iter().take(columns.n).enumerate();
+        let numbered = names.filter(|(_, name)| is_long(name, columns));
         let numbered = numbered.map(|(i, name)| format!("[{}] {}", i + 1, plain(name)));
         let numbered: Vec<String> = numbered.collect();
         if !numbered.is_empty() {
@@ -219,7 +230,7 @@ impl<'a> Platforms<'a> {
         };
         let left_out = [
             beyond(
-                self.by_place.places.len() - columns,
+                self.by_place.places.len() - columns.n,
                 "more platform",
                 "more platforms",
             ),
@@ -233,19 +244,26 @@ impl<'a> Platforms<'a> {
         lines
     }
 
-    fn heading(&self, title: &str, columns: usize, paint: &Paint) -> String {
-        let names = self.by_place.places.iter().take(columns).enumerate();
-        let names = names.map(|(i, name)| match is_long(name) {
+    fn heading(&self, title: &str, columns: Columns, paint: &Paint) -> String {
+        let names = self.by_place.places.iter().take(columns.n).enumerate();
+        let names = names.map(|(i, name)| match is_long(name, columns) {
             true => format!("[{}]", i + 1),
             false => plain(name),
         });
-        paint.bold(&table_row(title, names, ""))
+        paint.bold(&table_row(title, names, columns.each, ""))
     }
 }
 
 /// Whether a column is too narrow for a name; two that are cut could be taken for one another.
-fn is_long(place: &str) -> bool {
-    plain(place).chars().count() > CELL
+fn is_long(place: &str, columns: Columns) -> bool {
+    plain(place).chars().count() > columns.each
+}
+
+/// The columns of both tables: how many, and how wide each is.
+#[derive(Clone, Copy)]
+struct Columns {
+    n: usize,
+    each: usize,
 }
 
 /// Where a use was judged: the platform, where there are several, and placement and guest.

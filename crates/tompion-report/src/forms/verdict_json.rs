@@ -131,8 +131,8 @@ struct UnderJson {
     remedy: Option<String>,
     /// The quantile that is judged, 0 to 1.
     quantile: f64,
-    /// Its value as it is, in nanoseconds.
-    late_ns: f64,
+    /// Its value as it is, in nanoseconds; null where the samples do not support it.
+    late_ns: Option<f64>,
     /// What it may be, in nanoseconds.
     limit_ns: f64,
     /// Samples as it is.
@@ -320,7 +320,7 @@ impl UnderJson {
                 .filter(|_| l.outcome == Outcome::WithRemedy)
                 .map(|r| r.name.clone()),
             quantile: l.quantile,
-            late_ns: l.estimate_ns,
+            late_ns: l.supported_estimate_ns(),
             limit_ns: l.limit_ns,
             samples: l.samples,
             watched_ns: l.passed_over().map(|(ns, _)| ns),

@@ -82,6 +82,12 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             .into_iter()
             .map(|line| Content::Note(line).on(Media::SCREEN));
         blocks.extend(notes);
+        if verdicts::by_place(profiles).is_none() {
+            let why =
+                |p: &ProfileVerdict| Some(format!("{}: open {}", p.name, verdicts::why_open(p)?));
+            let open = profiles.iter().filter_map(why);
+            blocks.extend(open.map(|line| Content::Note(line).on(Media::NOT_PAGE)));
+        }
         let more = verdicts::how_to_get_more(data);
         blocks.extend(more.map(|more| Content::Text(more).into()));
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::spin::Pause;
 use crate::machine::CLOCK;
-use crate::os::{self, ClockId};
+use crate::os;
 
 /// The thread's timer slack: by how much the kernel may delay a wake-up in order
 /// to serve several at once. Threads of the real-time classes have none.
@@ -57,9 +57,7 @@ impl Machine {
         os::sleep_until_ns(CLOCK.kernel_ns());
         Self {
             pause: Pause::detect(),
-            // The coarse clock moves once a tick. CONFIG_HZ cannot be asked for:
-            // sysconf(_SC_CLK_TCK) is the fixed USER_HZ.
-            tick_ns: os::resolution_ns(ClockId::MonotonicCoarse),
+            tick_ns: os::tick_ns(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tompion_assess::verdict::company::Scheduler;
 use tompion_assess::verdict::{CHECK_S, Profile};
 use tompion_model::{InCheck, Unavailable, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
@@ -11,7 +12,7 @@ use tompion_run::{Plan, PlanOptions};
 mod decisions;
 mod selection;
 
-use decisions::{Decisions, QUICK_RUN_S, require_time, selections, without_time};
+use decisions::{Decisions, QUICK_RUN_S, require_time, scheduler, selections, without_time};
 use selection::{EVENT_COUNT, EVENT_PERIOD, STALL, selection, texts};
 
 use super::profiles::{Required, profiles_in, require_known};
@@ -33,7 +34,8 @@ pub fn check(options: &CheckOptions) -> exit::Result {
         return Ok(exit::ERROR);
     };
     require_known(&profiles, &options.require)?;
-    let wanted = plan_options(options, &profiles)?;
+    let scheduler = scheduler();
+    let wanted = plan_options(options, &profiles, scheduler)?;
     let is_judged = wanted.probes.iter().any(|s| s.probe.name == wake_up::NAME);
     if let (Some(profile), false) = (options.require.first(), is_judged) {
         anyhow::bail!(
@@ -48,7 +50,9 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     }
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
     if !is_whole(options) && !options.run.output.quiet {
-        warn_of_too_little_time(&profiles, &required, options.quick, &plan);
+        let uses = profiles.iter().filter(|p| is_among(&required, p));
+        let open = without_time(uses, options.quick, &plan.loads, scheduler, plan.duration);
+        warn_of_too_little_time(&open);
     }
     let mut decisions = Decisions::new(&profiles, options.quick, plan.blocks, plan.duration);
     let promises = Promises {
@@ -69,11 +73,13 @@ pub fn check(options: &CheckOptions) -> exit::Result {
     carry_out(&plan, &options.run, promises)
 }
 
+fn is_among(required: &[&str], profile: &Profile) -> bool {
+    let mut names = required.iter().map(|r| Required::of(r).profile);
+    names.any(|name| name == profile.name)
+}
+
 /// Says of which required uses the samples do not fit into the time, before it is spent.
-fn warn_of_too_little_time(profiles: &[Profile], required: &[&str], quick: bool, plan: &Plan) {
-    let is_required = |p: &&Profile| required.iter().any(|r| Required::of(r).profile == p.name);
-    let uses = profiles.iter().filter(is_required);
-    let open = without_time(uses, quick, &plan.loads, plan.duration);
+fn warn_of_too_little_time(open: &[&Profile]) {
     if !open.is_empty() {
         let names: Vec<&str> = open.iter().map(|p| p.name.as_str()).collect();
         exit::complain(&format!(
@@ -95,7 +101,11 @@ fn is_whole(options: &CheckOptions) -> bool {
         || counts.into_iter().any(Option::is_some)
 }
 
-fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<PlanOptions> {
+fn plan_options(
+    options: &CheckOptions,
+    profiles: &[Profile],
+    scheduler: Scheduler,
+) -> anyhow::Result<PlanOptions> {
     let (quick, whole) = (options.quick, is_whole(options));
     let loads = CheckOptions::usual_loads();
     let duration = Duration::from_secs(match (quick, whole) {
@@ -109,7 +119,7 @@ fn plan_options(options: &CheckOptions, profiles: &[Profile]) -> anyhow::Result<
     let nothing = plan_of_nothing(&options.run, &loads, duration, blocks);
     let probes = match whole {
         true => probes(options, nothing.blocks)?,
-        false => selections(profiles, &nothing.loads, quick, nothing.blocks)?,
+        false => selections(profiles, &nothing.loads, scheduler, quick, nothing.blocks)?,
     };
     Ok(PlanOptions { probes, ..nothing })
 }

@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// is what it should be, for example `a plan`.
 pub fn text_of(file: &Path, most: u64, what: &str) -> anyhow::Result<String> {
     let at = file.display();
+    anyhow::ensure!(!file.is_dir(), "{at}: a directory, not {what}");
     let bytes = opened(file)
         .and_then(|opened| taken(opened, most + 1, PATIENCE))
         .with_context(|| at.to_string())?;

@@ -249,7 +249,11 @@ fn told(
         }
     };
     let written = match (page, &file) {
-        (Page::File(file), _) => write_whole(file, tompion_report::html(&data).as_bytes()),
+        // Nothing is told that was not asked for alone.
+        (Page::File(file), _) => {
+            write_whole(file, tompion_report::html(&data).as_bytes())?;
+            Ok(())
+        }
         (_, Some(_)) => directory
             .require_own()
             .and_then(|()| directory.put(REPORT_FILE, tompion_report::html(&data).as_bytes())),

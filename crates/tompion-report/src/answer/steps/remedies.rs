@@ -4,10 +4,10 @@ use tompion_assess::verdict::remedies::{REMEDIES, Remedy};
 use tompion_assess::verdict::{LatenessRow, LoadVerdict, Outcome, ProfileVerdict, Remedied};
 use tompion_model::format_ns;
 
-use super::super::lines::under;
 use super::{Kind, Mends, Shown, Step, before};
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
+use crate::grid::under;
 
 pub(super) static ENTRY: Kind = Kind { steps };
 

@@ -5,7 +5,7 @@ mod sharing;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tompion_assess::verdict::company::{may_have_company, most_by_ticks};
+use tompion_assess::verdict::company::{Scheduler, may_have_company};
 use tompion_assess::verdict::{CHECK_S, ERROR, Profile, Prospect, late_cells, prospects};
 use tompion_load::LoadSpec;
 use tompion_model::{
@@ -14,7 +14,7 @@ use tompion_model::{
 use tompion_probe::{Policy, read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{FEW, Selection};
 use tompion_run::{Attention, PlannedCell};
-use tompion_time::os::{self, ClockId};
+use tompion_time::os;
 
 use sharing::{Claim, Needed, Time, shared};
 
@@ -72,10 +72,12 @@ const REAL_TIME: Policy = Policy::Fifo(50);
 const LONG_NS: f64 = 5e6;
 const LATER: f64 = 1.5;
 
-/// What is measured for these profiles beside these loads, with its shares of the time in seconds for each load.
+/// What is measured for these profiles beside these loads on a machine with that scheduler, with its shares of the time in
+/// seconds for each load.
 pub fn selections(
     profiles: &[Profile],
     loads: &[LoadSpec],
+    scheduler: Scheduler,
     quick: bool,
     blocks: u32,
 ) -> anyhow::Result<Vec<Selection>> {
@@ -85,7 +87,13 @@ pub fn selections(
             loads.iter().cloned().partition(LoadSpec::makes_wait);
         let by_turns = [(others, false), (waiting, true)];
         for (loads, makes_wait) in by_turns.into_iter().filter(|(loads, _)| !loads.is_empty()) {
-            let all = sleeps(&period, sleepers(&period, makes_wait), quick, blocks)?.into_iter();
+            let all = sleeps(
+                &period,
+                sleepers(&period, makes_wait, scheduler),
+                quick,
+                blocks,
+            )?
+            .into_iter();
             found.extend(all.map(|s| s.beside(loads.clone())));
         }
     }
@@ -233,7 +241,7 @@ fn sleeps(period: &Period, n: u32, quick: bool, blocks: u32) -> anyhow::Result<V
 
 /// How many wake up in turn at a period, so that its samples come within the time, beside loads that make them wait for
 /// the scheduler's tick or not.
-fn sleepers(period: &Period, make_wait: bool) -> u32 {
+fn sleepers(period: &Period, make_wait: bool, scheduler: Scheduler) -> u32 {
     let alone_s = period.samples * period.ns / 1e9;
     if !may_have_company(period.limit_ns) || alone_s <= AT_MOST_S {
         return 1;
@@ -241,18 +249,19 @@ fn sleepers(period: &Period, make_wait: bool) -> u32 {
     let wanted = (alone_s / AT_MOST_S).ceil().min(64.0) as u32;
     match make_wait {
         false => wanted,
-        true => {
-            let cpus = tompion_host::usable_cpus().len() as u32;
-            wanted.min(most_by_ticks(period.ns, tick_ns(), cpus))
-        }
+        true => wanted.min(scheduler.most_in_turn(period.ns)),
     }
 }
 
-/// The scheduler's tick in nanoseconds: that of most kernels where this one does not say.
-fn tick_ns() -> f64 {
-    match os::resolution_ns(ClockId::MonotonicCoarse) {
+/// That of this machine; with the tick of most kernels where this one does not say.
+pub fn scheduler() -> Scheduler {
+    let tick_ns = match os::tick_ns() {
         ns @ 500_000..=50_000_000 => ns as f64,
         _ => 4e6,
+    };
+    Scheduler {
+        tick_ns,
+        cpus: tompion_host::usable_cpus().len() as u32,
     }
 }
 
@@ -286,6 +295,7 @@ pub fn without_time<'p>(
     uses: impl IntoIterator<Item = &'p Profile>,
     quick: bool,
     loads: &[LoadSpec],
+    scheduler: Scheduler,
     duration: Duration,
 ) -> Vec<&'p Profile> {
     let measured_s = duration.as_secs_f64() * (1.0 - stalls_share(quick)) * MEASURING;
@@ -296,7 +306,7 @@ pub fn without_time<'p>(
             limit_ns: profile.limit_ns(),
             samples,
         };
-        let at_once = |load: &LoadSpec| f64::from(sleepers(&period, load.makes_wait()));
+        let at_once = |load: &LoadSpec| f64::from(sleepers(&period, load.makes_wait(), scheduler));
         let alone_s = samples * period.ns / 1e9;
         loads
             .iter()
