@@ -49,8 +49,14 @@ def pairs(program, directory):
 
 def known(under):
     """Whether the long run knows which way this pair has to end."""
-    near = abs(under["late_ns"] / under["limit_ns"] - 1) < NEAR
+    late_ns = under["late_ns"]
+    near = late_ns is not None and abs(late_ns / under["limit_ns"] - 1) < NEAR
     return under["outcome"] in DECIDED and not near
+
+
+def late(under):
+    ns = under["late_ns"]
+    return "too few samples for a figure" if ns is None else f"{ns / 1e3:.1f} us"
 
 
 def contradicts(told, truth):
@@ -101,8 +107,8 @@ def main():
     print(f"{len(wrong)} of {verdicts} verdicts contradict the long run ({len(wrong) / max(1, verdicts):.1%})")
     for name, use, load, under, long in wrong:
         print(
-            f"  {name}: {use} under {load} is {under['outcome']} ({under['late_ns'] / 1e3:.1f} us of"
-            f" {under['limit_ns'] / 1e3:.1f}), in the long run {long['outcome']} ({long['late_ns'] / 1e3:.1f} us)"
+            f"  {name}: {use} under {load} is {under['outcome']} ({late(under)} of"
+            f" {under['limit_ns'] / 1e3:.1f} us), in the long run {long['outcome']} ({late(long)})"
         )
 
 
