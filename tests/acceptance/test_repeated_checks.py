@@ -76,7 +76,7 @@ def test_a_planted_contradiction_is_counted_and_nothing_else(tmp_path, program):
     told("the median decides 100%", lines)
     told("1 of ", lines)
     [why] = [line for line in lines if line.startswith("  ")]
-    assert why.startswith("  default-02: frame under idle is fail (") and "us of 400.0), in the long run pass (" in why
+    assert why.startswith("  default-02: frame under idle is fail (") and "us of 400.0 us), in the long run pass (" in why
 
     # A series that was broken off goes on: what is there is not measured again, and counts.
     measured.unlink()
