@@ -230,7 +230,7 @@ def test_the_answer_for_machines_is_small_and_keeps_its_schema(checked):
     page = (run / "report.html").read_text()
     assert re.search(r"watched for \d+(\.\d+)? s, [\d\u202f]+ samples", page)
     # Beside loads fewer at once, by the CPUs and the tick of this machine.
-    company = r"in company, (\d+ to )?24 sleepers at once, which at rest and beside busy move it by at most 100 µs \(2 % of the limit\)"
+    company = r"in company, (\d+ to )?24 sleepers at once, which is taken to move it by at most 100 µs \(2 % of the limit\)"
     assert re.search(company, page)
     assert "clock-nanosleep-abs, 1 ms, alone" in page
     whole = tompion("report", run, check=0).stdout

@@ -42,15 +42,11 @@ use tompion_model::{Cell, Trial};
 
 /// Says what the cells of a run mean, by the profiles that come with Tompion.
 pub fn assess(cells: &[Cell]) -> Assessment {
-    assess_by(profiles(), cells)
+    assess_run(profiles(), cells, &[])
 }
 
-/// The same by these profiles.
-pub fn assess_by(profiles: &[Profile], cells: &[Cell]) -> Assessment {
-    assess_run(profiles, cells, &[])
-}
-
-/// The same with the trials that the cells are of: what the host took of busy loops is held against what passes.
+/// The same by these profiles, with the trials that the cells are of: what the host took of busy loops is held against what
+/// passes.
 pub fn assess_run(profiles: &[Profile], cells: &[Cell], trials: &[Trial]) -> Assessment {
     let verdicts = choose::verdicts_beside(cells, profiles, &OfPlatforms::of(trials));
     Assessment {

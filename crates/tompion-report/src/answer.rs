@@ -10,9 +10,7 @@ mod platforms;
 mod steps;
 
 use tompion_assess::blame::Culprit;
-use tompion_assess::verdict::{
-    LateUnder, Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness,
-};
+use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness};
 use tompion_model::{AT_REST, format_ns};
 
 use crate::data::ReportData;
@@ -21,11 +19,9 @@ use crate::grid::{all_loads, under};
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
 use fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
-use layout::{Body, lay_out, opening, uses_in};
+use layout::{Body, LateLine, lay_out, opening, uses_in};
 pub use lines::LINES;
-use lines::{
-    LIMIT, MOST_LOADS, cell_columns, cut, late_in_words, late_title, table_row, use_title,
-};
+use lines::{LIMIT, MOST_LOADS, cell_columns, cut, late_line, late_title, table_row, use_title};
 use platforms::Platforms;
 use steps::{Shown, Step, steps, with};
 
@@ -109,11 +105,7 @@ impl<'a> Answer<'a> {
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let decided = wrap(&self.decided(), width, "", "  ");
         let cell = cell_columns(self.shown().map(String::as_str), width, LIMIT);
-        let late = self.lateness.iter().flat_map(|l| &l.rows);
         let body = Body {
-            has_ranges: late
-                .flat_map(|row| row.by_load.iter().flatten())
-                .any(LateUnder::is_range),
             late: self.late(cell, paint),
             uses: self.data.assessment().profiles.len(),
             fit: Box::new(move |room| self.fit(cell, room, paint)),
@@ -198,20 +190,21 @@ impl<'a> Answer<'a> {
     }
 
     /// How late sleeps are, as they are and with remedies.
-    fn late(&self, cell: usize, paint: &Paint) -> Vec<String> {
+    fn late(&self, cell: usize, paint: &Paint) -> Vec<LateLine> {
         let Some(lateness) = &self.lateness else {
             return Vec::new();
         };
-        let mut lines = vec![self.heading(&late_title(lateness), cell, "", paint)];
-        for row in &lateness.rows {
-            let cells = self.shown().map(|load| {
+        let heading = self.heading(&late_title(lateness), cell, "", paint);
+        let rows = lateness.rows.iter().map(|row| {
+            let under = self.shown().map(|load| {
                 let at = lateness.loads.iter().position(|l| l == load);
-                let under = at.and_then(|i| row.by_load[i]);
-                under.map_or_else(|| "-".to_owned(), |u| late_in_words(&u))
+                at.and_then(|i| row.by_load[i])
             });
-            lines.push(table_row(&row.name, cells, cell, ""));
-        }
-        lines
+            late_line(&row.name, &under.collect::<Vec<_>>(), cell)
+        });
+        std::iter::once(LateLine::heading(heading))
+            .chain(rows)
+            .collect()
     }
 
     /// What time is good enough for, a line each for as many uses as there is room for.

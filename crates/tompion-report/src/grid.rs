@@ -121,6 +121,7 @@ pub(crate) fn load_title(load: &str) -> &str {
 /// Under a load, in words.
 pub(crate) fn under(load: &str) -> String {
     match load {
+        "" => "under a load without a name".to_owned(),
         AT_REST => "at rest".to_owned(),
         load => format!("under {} load", plain(load)),
     }

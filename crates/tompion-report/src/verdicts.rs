@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use tompion_assess::verdict::{CHECK_S, LoadVerdict, Outcome, ProfileVerdict, company};
-use tompion_model::{Cell, Status, factor, format_ns, range_in_words};
+use tompion_model::{Cell, Factors, Status, factor, format_ns, range_in_words};
 use tompion_stats::{BlockRange, Interval};
 
 use crate::data::ReportData;
@@ -243,29 +243,37 @@ impl Samples {
     }
 }
 
-/// Those of an open verdict, as it is and with its remedy.
-fn too_few(v: &LoadVerdict) -> impl Iterator<Item = Samples> {
-    let as_it_is = Some((v.as_it_is, v.samples, v.samples_missing));
-    let remedy = v.remedy.as_ref();
-    let remedy = remedy.map(|r| (r.outcome, r.samples, r.samples_missing));
-    let both = [as_it_is, remedy].into_iter().flatten();
+/// Those of an open verdict, as it is and with its remedy, with what took them: `as_it_is` or the method of the remedy.
+fn too_few<'a>(
+    v: &'a LoadVerdict,
+    as_it_is: Option<&'a Factors>,
+) -> impl Iterator<Item = (Samples, Option<&'a Factors>)> {
+    let (there, missing) = (v.samples, v.samples_missing);
+    let first = Some((v.as_it_is, Samples { there, missing }, as_it_is));
+    let remedy = v.remedy.as_ref().map(|r| {
+        let (there, missing) = (r.samples, r.samples_missing);
+        (r.outcome, Samples { there, missing }, Some(&r.method))
+    });
     let is_open = !v.outcome.is_decided();
-    both.filter(move |(outcome, there, missing)| {
-        is_open && *outcome == Outcome::Inconclusive && *there > 0 && *missing > 0
-    })
-    .map(|(_, there, missing)| Samples { there, missing })
+    [first, remedy]
+        .into_iter()
+        .flatten()
+        .filter(move |(outcome, samples, _)| {
+            let is_short = samples.there > 0 && samples.missing > 0;
+            is_open && *outcome == Outcome::Inconclusive && is_short
+        })
+        .map(|(_, samples, method)| (samples, method))
 }
 
 /// What to ask for so that every verdict gets the samples it needs, or nothing
 /// when samples are not what is missing.
 pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
     let starved = || {
-        data.assessment().profiles.iter().flat_map(|p| {
-            let short = move |v| {
-                let of_cell = move |s| (s, cell_of(data, p, v));
-                too_few(v).map(of_cell)
-            };
-            p.by_load.iter().flat_map(short)
+        let judged = data.assessment().profiles.iter();
+        let judged = judged.flat_map(|p| p.by_load.iter().map(move |v| (p, v)));
+        judged.flat_map(|(p, v)| {
+            let short = too_few(v, p.method.as_ref());
+            short.map(move |(s, method)| (s, cell_of(data, method, v)))
         })
     };
     let most = starved().map(|(s, _)| s.missing).max()?;
@@ -322,7 +330,7 @@ pub(crate) fn how_to_get_more(data: &ReportData) -> Option<String> {
 /// samples are not what is missing.
 pub(crate) fn longer(data: &ReportData) -> Option<String> {
     let all = data.assessment().profiles.iter().flat_map(|p| &p.by_load);
-    let times = all.flat_map(too_few).map(Samples::times);
+    let times = all.flat_map(|v| too_few(v, None)).map(|(s, _)| s.times());
     let times = times.reduce(f64::max)?;
     let ns = run_length_ns(data)?;
     Some(how_to_get_there(data.record().status, ns, times))
@@ -392,9 +400,14 @@ impl FewCells {
     }
 }
 
-fn cell_of<'a>(data: &'a ReportData, p: &ProfileVerdict, v: &LoadVerdict) -> Option<&'a Cell> {
+/// What this method measured under the load of a verdict.
+fn cell_of<'a>(
+    data: &'a ReportData,
+    method: Option<&Factors>,
+    v: &LoadVerdict,
+) -> Option<&'a Cell> {
     // In how much company differs from load to load.
-    let method = p.method.clone()?.without(factor::COMPANY);
+    let method = method?.clone().without(factor::COMPANY);
     let key = method.with(factor::LOAD, v.load.as_str());
     let in_company = |c: &&Cell| c.factors.clone().without(factor::COMPANY) == key;
     let cell = data.cell(&key);
@@ -476,6 +489,70 @@ mod tests {
         );
     }
 
+    fn used(by_load: Vec<LoadVerdict>) -> ProfileVerdict {
+        ProfileVerdict {
+            outcome: Outcome::Fail,
+            as_it_is: Outcome::Fail,
+            by_load,
+            ..ProfileVerdict::default()
+        }
+    }
+
+    #[test]
+    fn why_a_use_is_open_is_said_once_with_all_loads_where_samples_are_not_what_is_missing() {
+        let open = |load: &str, reason: Option<&str>, samples_missing| LoadVerdict {
+            load: load.into(),
+            reason: reason.map(str::to_owned),
+            ..verdict(0.99, 4_060, samples_missing)
+        };
+        let held = Some("the host took as much");
+        let decided = LoadVerdict {
+            outcome: Outcome::Fail,
+            ..open("cpu", held, 0)
+        };
+        let p = used(vec![
+            open("idle", held, 0),
+            open("busy", Some("others ran"), 0),
+            open("network", held, 0),
+            open("disk", held, 900),
+            open("memory", None, 0),
+            decided,
+        ]);
+        assert_eq!(
+            why_open(&p).unwrap(),
+            "at rest, under network load: the host took as much; under busy load: others ran"
+        );
+        assert_eq!(why_open(&used(vec![open("idle", None, 0)])), None);
+    }
+
+    #[test]
+    fn samples_that_a_remedy_lacks_are_its_own() {
+        let sleep = Factors::new().with(factor::METHOD, "usleep");
+        let other = Factors::new().with(factor::METHOD, "hybrid");
+        let short = LoadVerdict {
+            remedy: Some(Remedied {
+                name: "hybrid sleep".into(),
+                method: other.clone(),
+                outcome: Outcome::Inconclusive,
+                estimate_ns: 1.0,
+                samples: 100,
+                watched_ns: 1,
+                samples_missing: 300,
+                reason: None,
+            }),
+            ..verdict(0.99, 200, 168)
+        };
+        let found: Vec<_> = too_few(&short, Some(&sleep))
+            .map(|(s, method)| (s.missing, method.unwrap().level(factor::METHOD)))
+            .collect();
+        assert_eq!(found, [(168, "usleep"), (300, "hybrid")]);
+        let failed = LoadVerdict {
+            as_it_is: Outcome::Fail,
+            ..short
+        };
+        assert_eq!(too_few(&failed, None).count(), 1);
+    }
+
     #[test]
     fn a_pass_says_over_how_long() {
         let of = |outcome, watched_ns| LoadVerdict {
@@ -502,25 +579,19 @@ mod tests {
         };
         let words = "with slack 1 ns, watched for 700 ms, 1 sample";
         assert_eq!(watched(&remedied).unwrap(), words);
-        let profile = |by_load| ProfileVerdict {
-            outcome: Outcome::Fail,
-            as_it_is: Outcome::Fail,
-            by_load,
-            ..ProfileVerdict::default()
-        };
         let fails = of(Outcome::Fail, 5);
         let all = [
-            profile(vec![fails.clone(), remedied]),
-            profile(vec![pass.clone()]),
+            used(vec![fails.clone(), remedied]),
+            used(vec![pass.clone()]),
         ];
         let words = "1 to 4\u{202f}060 samples over 0.7 to 18.0\u{a0}s";
         assert_eq!(all_watched(&all).unwrap(), words);
         let words = "4\u{202f}060 samples over 18.0\u{a0}s";
-        assert_eq!(all_watched(&[profile(vec![pass])]).unwrap(), words);
+        assert_eq!(all_watched(&[used(vec![pass])]).unwrap(), words);
         let short = of(Outcome::Pass, 40_000_000);
         let words = "4\u{202f}060 samples over less than 0.1\u{a0}s";
-        assert_eq!(all_watched(&[profile(vec![short])]).unwrap(), words);
-        assert_eq!(all_watched(&[profile(vec![fails])]), None);
+        assert_eq!(all_watched(&[used(vec![short])]).unwrap(), words);
+        assert_eq!(all_watched(&[used(vec![fails])]), None);
     }
 
     #[test]

@@ -260,8 +260,11 @@ pub fn parse_words(words: &[OsString]) -> anyhow::Result<Command> {
 /// What is wrong with a command line of these words, and who has the option that its command has not.
 fn told(error: &clap::Error, words: &[OsString]) -> String {
     let line = one_line(&error.render().to_string());
-    let line = match negative_option(&line, words) {
-        Some(option) => format!("{option}: no value may be negative (see --help)"),
+    let line = match negative(error) {
+        Some(number) => match option_before(&number, words) {
+            Some(option) => format!("{option}: no value may be negative (see --help)"),
+            None => format!("{number} is no option, and no value may be negative (see --help)"),
+        },
         None => line,
     };
     match elsewhere(error) {
@@ -276,20 +279,25 @@ fn told(error: &clap::Error, words: &[OsString]) -> String {
     }
 }
 
-/// The option that was given a negative number, which clap takes for an option that it does not know.
-fn negative_option(line: &str, words: &[OsString]) -> Option<String> {
-    let number = line.strip_prefix(UNEXPECTED)?.split_once(NO_OPTION)?.0;
-    let is_it = |word: &OsString| {
-        word.to_str()
-            .is_some_and(|w| w.starts_with(&format!("-{number}")))
+/// The negative number, or its first digit, that clap took for an option which it does not know.
+fn negative(error: &clap::Error) -> Option<String> {
+    let of_kind = error.kind() == ErrorKind::UnknownArgument;
+    let unknown = error.get(ContextKind::InvalidArg).filter(|_| of_kind)?;
+    let ContextValue::String(argument) = unknown else {
+        return None;
     };
+    let digits = argument.strip_prefix('-')?;
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit());
+    is_number.then(|| argument.clone())
+}
+
+/// The option whose value begins so.
+fn option_before(number: &str, words: &[OsString]) -> Option<String> {
+    let is_it = |word: &OsString| word.to_str().is_some_and(|w| w.starts_with(number));
     let at = words.iter().position(is_it)?;
     let before = words.get(at.checked_sub(1)?)?.to_str()?;
     before.starts_with("--").then(|| before.to_owned())
 }
-
-const UNEXPECTED: &str = "-";
-const NO_OPTION: &str = " is no option, and no value may be negative";
 
 /// The commands that have an option which another has not, where these are few.
 fn elsewhere(error: &clap::Error) -> Option<String> {
@@ -329,13 +337,6 @@ fn one_line(rendered: &str) -> String {
         .replace(" found tip: ", " found; ")
         .replace(" tip: ", "; ");
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    // Clap takes a negative number for an option that it does not know.
-    if let Some(number) = text.strip_prefix("unexpected argument '-")
-        && number.starts_with(|c: char| c.is_ascii_digit())
-    {
-        let number = number.split('\'').next().unwrap_or_default();
-        return format!("{UNEXPECTED}{number}{NO_OPTION} (see --help)");
-    }
     if rendered.starts_with("error:") {
         format!("{text} (see --help)")
     } else {

@@ -45,7 +45,7 @@ pub fn in_words(measured: &Factors, limit_ns: f64) -> String {
             let share = COMPANY_NS / limit_ns * 100.0;
             let digits = usize::from(share < 9.95 && share.fract().abs() > 0.05);
             format!(
-                "in company, {threads} sleepers at once, which at rest and beside busy move it by at most {} \
+                "in company, {threads} sleepers at once, which is taken to move it by at most {} \
                  ({share:.digits$} % of the limit)",
                 format_ns(COMPANY_NS)
             )
@@ -80,7 +80,7 @@ mod tests {
         let of = |limit_ns| in_words(&alone.clone().with(factor::COMPANY, "24"), limit_ns);
         assert_eq!(
             of(5e6),
-            "in company, 24 sleepers at once, which at rest and beside busy move it by at most 100 µs (2 % of the limit)"
+            "in company, 24 sleepers at once, which is taken to move it by at most 100 µs (2 % of the limit)"
         );
         assert!(of(4e6).ends_with("100 µs (2.5 % of the limit)"));
         assert!(of(3e5).ends_with("100 µs (33 % of the limit)"));

@@ -17,12 +17,26 @@ const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed
 const LATE_FROM_TO: &str =
     "Late by: how late a sleep ends at a random moment; from-to: its blocks disagree.";
 
+/// A line of the table of latencies.
+pub struct LateLine {
+    /// The line.
+    pub text: String,
+    /// Whether a range stands in it, for blocks that disagree.
+    pub has_range: bool,
+}
+
+impl LateLine {
+    /// The heading of the table.
+    pub fn heading(text: String) -> Self {
+        let has_range = false;
+        Self { text, has_range }
+    }
+}
+
 /// What a screen says between its opening and its end.
 pub struct Body<'a> {
-    /// Whether blocks of a latency disagree.
-    pub has_ranges: bool,
     /// How late sleeps are: a heading and rows.
-    pub late: Vec<String>,
+    pub late: Vec<LateLine>,
     /// How many uses there are.
     pub uses: usize,
     /// A heading and the uses, in so many lines at most.
@@ -41,7 +55,6 @@ pub struct Body<'a> {
 /// then remedies in the table of latencies, then uses.
 pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
     let Body {
-        has_ranges,
         mut late,
         uses,
         fit,
@@ -51,15 +64,10 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         below,
     } = body;
     let after = PLACES + below;
-    let explained = match late.is_empty() {
-        true => None,
-        false if has_ranges => Some(paint.dim(LATE_FROM_TO)),
-        false => Some(paint.dim(LATE_BY)),
-    };
-    let last = usize::from(explained.is_some()) + end.len() + 1;
+    let last = usize::from(!late.is_empty()) + end.len() + 1;
     let least = to_do(steps, nothing, width, 0, paint).len();
     // An empty line precedes each of the tables and the end.
-    let room = |late: &[String]| {
+    let room = |late: &[LateLine]| {
         let late = late.len() + usize::from(!late.is_empty());
         let taken = opening.len() + late + least + last + after;
         LINES.saturating_sub(taken + 1)
@@ -71,7 +79,14 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
     if below > 0 && room(&late) < needed {
         late.clear();
     }
-    let fit = fit(room(&late).max(3));
+    let room_left = room(&late);
+    let explained = match late.is_empty() {
+        true => None,
+        false if late.iter().any(|line| line.has_range) => Some(paint.dim(LATE_FROM_TO)),
+        false => Some(paint.dim(LATE_BY)),
+    };
+    let late = late.into_iter().map(|line| line.text).collect();
+    let fit = fit(room_left.max(3));
     let mut lines = opening;
     for table in [late, fit] {
         if !table.is_empty() {
@@ -161,11 +176,15 @@ mod tests {
         steps: usize,
     ) -> Vec<String> {
         let of = |what: &str, n: usize| (0..n).map(|i| format!("{what} {i}")).collect::<Vec<_>>();
+        // The last one has a range.
+        let late_lines = of("late", late).into_iter().enumerate().map(|(i, text)| {
+            let has_range = i + 1 == late;
+            LateLine { text, has_range }
+        });
         let all: Vec<usize> = (0..uses).collect();
         let steps: Vec<Step> = (0..steps).map(|_| Step::that(Mends::Clock)).collect();
         let body = Body {
-            has_ranges: false,
-            late: of("late", late),
+            late: late_lines.collect(),
             uses,
             fit: Box::new(move |room| {
                 let outcome = |i: &usize| match i % 2 {
@@ -204,6 +223,7 @@ mod tests {
             ],
             [1, 4, 9]
         );
+        assert!(tight.iter().any(|line| line == LATE_FROM_TO));
         let tighter = laid_out(15, 4, 9, 3);
         assert!(tighter.len() + PLACES <= LINES, "{tighter:#?}");
         assert_eq!(
@@ -213,6 +233,10 @@ mod tests {
                 count(&tighter, "use")
             ],
             [1, 2, 9]
+        );
+        assert!(
+            tighter.iter().any(|line| line == LATE_BY),
+            "no range is left to explain"
         );
         for below in [1, 4, 9, 12] {
             let lines = laid_out_before(below, 12, 4, 9, 2);

@@ -4,6 +4,7 @@ use tompion_assess::parts::{Part, Seen};
 use tompion_assess::verdict::{LateUnder, Lateness, ProfileVerdict};
 use tompion_model::{Environment, format_duration, format_ns, level_in_words};
 
+use super::layout::LateLine;
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
@@ -135,6 +136,16 @@ pub fn late_in_words(late: &LateUnder) -> String {
         (None, _) => "too few".to_owned(),
         (Some(_), Some([low, high])) => range_in_few_words(low, high),
         (Some(ns), None) => format_ns(ns),
+    }
+}
+
+/// A line of the table of latencies: what was not measured has a dash.
+pub fn late_line(name: &str, cells: &[Option<LateUnder>], each: usize) -> LateLine {
+    let in_words =
+        |cell: &Option<LateUnder>| cell.as_ref().map_or_else(|| "-".to_owned(), late_in_words);
+    LateLine {
+        text: table_row(name, cells.iter().map(in_words), each, ""),
+        has_range: cells.iter().flatten().any(LateUnder::is_range),
     }
 }
 

@@ -6,14 +6,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use tompion_assess::blame::Culprit;
-use tompion_assess::verdict::{LateUnder, Lateness, Outcome, ProfileVerdict, lateness_of};
+use tompion_assess::verdict::{Lateness, Outcome, ProfileVerdict, lateness_of};
 use tompion_model::{AT_REST, Cell, factor};
 
 use super::cause::{self, Machines};
 use super::fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
-use super::layout::{Body, lay_out, opening, uses_in};
+use super::layout::{Body, LateLine, lay_out, opening, uses_in};
 use super::lines::{
-    CELL, MOST_LOADS, NAME, cell_columns, cut, late_in_words, late_title, table_row, use_title,
+    CELL, MOST_LOADS, NAME, cell_columns, cut, late_line, late_title, table_row, use_title,
 };
 use super::steps::{Shown, Step, steps, with};
 use crate::data::ReportData;
@@ -78,14 +78,9 @@ impl<'a> Platforms<'a> {
             n: columns,
             each: cell_columns(shown.map(String::as_str), width, 0),
         };
-        let late = self.lateness.iter().take(columns).flatten();
-        let late = late.filter_map(|of_place| of_place.rows.first());
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let is_fault = |found: &Vec<Culprit>| found.iter().any(Culprit::is_fault);
         let body = Body {
-            has_ranges: late
-                .flat_map(|row| row.by_load.iter().flatten())
-                .any(LateUnder::is_range),
             late: self.late(cells, paint),
             uses: self.by_place.uses.len(),
             fit: Box::new(move |room| self.fit(cells, room, paint)),
@@ -154,23 +149,24 @@ impl<'a> Platforms<'a> {
     }
 
     /// How late the sleep as it is ends, a line for each load.
-    fn late(&self, columns: Columns, paint: &Paint) -> Vec<String> {
+    fn late(&self, columns: Columns, paint: &Paint) -> Vec<LateLine> {
         let Some(first) = self.lateness.iter().take(columns.n).flatten().next() else {
             return Vec::new();
         };
-        let mut lines = vec![self.heading(&late_title(first), columns, paint)];
-        for load in self.by_place.loads.iter().take(MOST_LOADS) {
-            let cells = self.lateness.iter().take(columns.n).map(|lateness| {
+        let heading = self.heading(&late_title(first), columns, paint);
+        let rows = self.by_place.loads.iter().take(MOST_LOADS).map(|load| {
+            let at_each = self.lateness.iter().take(columns.n).map(|lateness| {
                 let of_period = lateness.as_ref().filter(|l| l.period_ns == first.period_ns);
-                let late = of_period.and_then(|l| {
+                of_period.and_then(|l| {
                     let at = l.loads.iter().position(|known| known == load)?;
                     l.rows.first()?.by_load[at]
-                });
-                late.map_or_else(|| "-".to_owned(), |u| late_in_words(&u))
+                })
             });
-            lines.push(table_row(&under(load), cells, columns.each, ""));
-        }
-        lines
+            late_line(&under(load), &at_each.collect::<Vec<_>>(), columns.each)
+        });
+        std::iter::once(LateLine::heading(heading))
+            .chain(rows)
+            .collect()
     }
 
     /// What time is good enough for, a line each for as many uses as there is room for.

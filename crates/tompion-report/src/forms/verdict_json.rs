@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use tompion_assess::parts::{Seen, parts};
-use tompion_assess::verdict::{Lateness, LatenessRow, LoadVerdict, Outcome, lateness};
+use tompion_assess::verdict::{LateUnder, Lateness, LatenessRow, LoadVerdict, Outcome, lateness};
 use tompion_model::{Status, shortened_to};
 
 use super::{Form, Make};
@@ -133,6 +133,9 @@ struct UnderJson {
     quantile: f64,
     /// Its value as it is, in nanoseconds; null where the samples do not support it.
     late_ns: Option<f64>,
+    /// Where blocks disagree, the least and the largest of theirs, in nanoseconds: the value stands for none of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_ns: Option<[f64; 2]>,
     /// What it may be, in nanoseconds.
     limit_ns: f64,
     /// Samples as it is.
@@ -165,6 +168,10 @@ struct LateJson {
     name: String,
     /// Under each load, in nanoseconds; null where that is not known.
     late_ns: Vec<Option<f64>>,
+    /// Where blocks of any disagree: under each load the least and the largest of theirs, in nanoseconds; null where they
+    /// agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_ns: Option<Vec<Option<[f64; 2]>>>,
     /// Whether it is shown to be better by a fifth and more.
     helps: Vec<bool>,
 }
@@ -321,6 +328,10 @@ impl UnderJson {
                 .map(|r| r.name.clone()),
             quantile: l.quantile,
             late_ns: l.supported_estimate_ns(),
+            range_ns: l
+                .supported_estimate_ns()
+                .and(l.blocks_low_ns.zip(l.blocks_high_ns))
+                .map(<[f64; 2]>::from),
             limit_ns: l.limit_ns,
             samples: l.samples,
             watched_ns: l.passed_over().map(|(ns, _)| ns),
@@ -331,7 +342,13 @@ impl UnderJson {
 
 impl LatenessJson {
     fn of(found: Lateness) -> Self {
+        let ranges = |row: &LatenessRow| {
+            let range = |u: &Option<LateUnder>| u.filter(LateUnder::is_range)?.range_ns;
+            let ranges: Vec<_> = row.by_load.iter().map(range).collect();
+            ranges.iter().any(Option::is_some).then_some(ranges)
+        };
         let row = |row: LatenessRow| LateJson {
+            range_ns: ranges(&row),
             name: row.name,
             late_ns: row.by_load.iter().map(|u| u.as_ref()?.late_ns).collect(),
             helps: row
@@ -355,6 +372,9 @@ impl LatenessJson {
         self.loads.truncate(most);
         for row in &mut self.rows {
             row.late_ns.truncate(most);
+            if let Some(ranges) = &mut row.range_ns {
+                ranges.truncate(most);
+            }
             row.helps.truncate(most);
         }
     }

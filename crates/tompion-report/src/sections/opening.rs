@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
-use tompion_model::{AT_REST, RunRecord, Status, factor};
+use tompion_model::{RunRecord, Status, factor};
 
 use super::{Machine, SECTIONS, Section};
 use crate::blocks::{Block, Content, Media, Tile};
 use crate::data::{ReportData, Shown};
 use crate::environment::emulation;
-use crate::figures::{count, plural};
-use crate::grid::{all_loads, variant};
+use crate::figures::{capital, count, plural};
+use crate::grid::{all_loads, under, variant};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
 
 pub(super) static ENTRY: Section = Section {
@@ -82,19 +82,10 @@ fn measured(data: &ReportData) -> Vec<String> {
         for load in &loads {
             let cells = groups.get(&(probe.words.name, *load));
             let outcome = (probe.outcome)(data, cells.map_or(&[], Vec::as_slice), load);
-            sentences.extend(outcome.map(|s| format!("{} {s}", under(load))));
+            sentences.extend(outcome.map(|s| format!("{} {s}", capital(&under(load)))));
         }
     }
     sentences
-}
-
-/// The load as the beginning of a sentence.
-fn under(load: &str) -> String {
-    match load {
-        "" => "Under a load without a name".to_owned(),
-        AT_REST => "At rest".to_owned(),
-        load => format!("Under {load}"),
-    }
 }
 
 /// A cell by its method and what else sets it apart, as in `timerfd (periodic)`.

@@ -79,7 +79,7 @@ fn a_report_without_a_verdict_opens_with_the_cheapest_and_the_dearest_read() {
     assert!(
         text.starts_with(
             "At rest a read takes from 12.0 ns with rdtsc to 31.0 ns with clock-tai (medians).\n\
-             Under io a read takes 13.0 ns with rdtsc (median).\nNothing to judge.\n"
+             Under io load a read takes 13.0 ns with rdtsc (median).\nNothing to judge.\n"
         ),
         "{text}"
     );

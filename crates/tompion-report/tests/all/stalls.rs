@@ -73,7 +73,7 @@ fn a_report_without_a_verdict_opens_with_time_lost_the_longest_stall_and_its_cau
     trials.push(stalls_trial(stalls_key("1", "idle"), 0, SECOND, &[]));
     let report = report_of(&trials);
     let rest = "At rest no stall of more than 1.00 µs was seen in 999 ms.";
-    let beside = "Under cpu 2.00 % of the time was lost (40.0 ms of 2.00 s) in 2 stalls of more \
+    let beside = "Under cpu load 2.00 % of the time was lost (40.0 ms of 2.00 s) in 2 stalls of more \
                   than 1.00 µs, the longest 30.0 ms (preempted); 99.90 % of the time lost: preempted by hog[7].";
     let text = terminal(&report, 200, false);
     assert!(

@@ -218,7 +218,7 @@ fn a_report_without_a_verdict_opens_with_the_best_and_the_worst_mean_interval() 
     let text = terminal(&report_of(&[steady, late, alone]), 200, false);
     let want = "At rest the mean interval came closest to its period with ticker (periodic): \
                 100.000 µs at 100 µs, 0 % missed; it stayed farthest from it with epoll (re-armed): \
-                75.000 µs at 50 µs.\nUnder cpu the mean interval of timerfd (re-armed) was 52.000 \
+                75.000 µs at 50 µs.\nUnder cpu load the mean interval of timerfd (re-armed) was 52.000 \
                 µs at 50 µs.\nNothing to judge.\n";
     let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(bare(&text).starts_with(&bare(want)), "{text}");
