@@ -17,7 +17,7 @@ from test_packets import MS, answering, delayed, free_port, ntp, reflecting, rep
 from test_parts import BURSTS, started
 from test_time_limits import ROOT_ONLY
 
-VANTAGES = ["user", "qdisc", "kernel"]
+VANTAGES = ["user", "qdisc", "kernel", "path"]
 # Which stamps a round trip is between.
 STAMPS = {
     "user": ("user_sent_ns", "user_received_ns"),
@@ -62,7 +62,7 @@ def run(tmp_path_factory):
 
 def test_each_block_has_a_trial_for_each_vantage_point_of_one_moment(run):
     trials = record(run)["trials"]
-    assert record(run)["status"] == "complete" and len(trials) == 3 * 2 * 3
+    assert record(run)["status"] == "complete" and len(trials) == 3 * 2 * 4
     for block in range(3):
         for load in ["idle", "cpu"]:
             same = [t for t in trials if t["block"] == block and t["factors"]["load"] == load]
@@ -71,7 +71,9 @@ def test_each_block_has_a_trial_for_each_vantage_point_of_one_moment(run):
             for trial in same:
                 found = trial["findings"]["round_trips"]
                 assert found["due"] == 40 and found["answered"] + found["lost"] == 40
-                assert trial["tables"]["samples"]["rows"] == found["answered"] - found["without_value"]
+                is_path = trial["factors"]["vantage"] == "path"
+                assert ("left_out" in found) == is_path
+                assert trial["tables"]["samples"]["rows"] == found["answered"] - found["without_value"] - found.get("left_out", 0)
                 assert ("packets" in trial["tables"]) == (trial["factors"]["vantage"] == "user")
                 assert trial["factors"]["target"] == "5ms" and trial["factors"]["method"] == "stamp"
 
@@ -171,13 +173,15 @@ def test_vantage_points_and_runs_are_compared_like_any_other_cell(run, tmp_path)
             runs.append(tmp_path / f"{ms}ms")
             measure(runs[-1], "--port", port, "--probes", 120, "--intervals", "15ms", "--blocks", 3)
     before, after = (cells(r) for r in runs)
-    for vantage in VANTAGES:
+    for vantage in ["user", "qdisc", "kernel"]:
         more = after[vantage, "idle"]["measured"]["median_ns"] - before[vantage, "idle"]["measured"]["median_ns"]
         assert 3 * MS < more < 8 * MS, (vantage, more)
         # The far end said how long it kept them, and that is not the path's.
         gate = f"packet-delay/stamp/15ms/vantage={vantage}/idle median > +50%"
         done = tompion("compare", *runs, "--within-run", "--fail-if", gate)
         assert done.returncode in (2, 3), done.stdout + done.stderr
+    medians = [c["path", "idle"]["measured"]["median_ns"] for c in (before, after)]
+    assert max(medians) < 3 * MS, medians
     between = [{t["name"]: t["median_ns"] for t in c["user", "idle"]["round_trips"]["between"]} for c in (before, after)]
     assert between[1]["far end's stay"] - between[0]["far end's stay"] > 3 * MS
     assert between[1]["path beyond kernel"] < 3 * MS
@@ -201,8 +205,10 @@ def test_a_reflector_that_stands_still_shows_in_its_stay_and_not_in_the_path(tmp
     assert 120 * MS < most["far end's stay"] < 400 * MS, most
     assert most["path beyond kernel"] < most["far end's stay"] / 4, most
     assert most["PDV of the path"] < most["far end's stay"] / 4, most
-    # The round trip itself has it, at each vantage point.
+    # The round trip itself has it, at each vantage point; the path has none of the probes that it held up.
     assert cell["measured"]["max_ns"] > 120 * MS
+    path = cells(tmp_path / "run")["path", "idle"]
+    assert path["round_trips"]["probes"]["left_out"] >= 5 and path["measured"]["max_ns"] < most["far end's stay"] / 4, path
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The probes of one trial of round trips, and what is missing at its vantage point. Trials that
-/// were made of one measurement differ in `without_value` and `missing` alone.
+/// were made of one measurement differ in `without_value`, `left_out` and `missing` alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrips {
     /// Who was asked: host and port as they were given.
@@ -35,6 +35,10 @@ pub struct RoundTrips {
     pub reordered: u64,
     /// Probes that were answered and have no sample here, since a stamp is missing.
     pub without_value: u64,
+    /// Answered probes that have no sample here because they were held up at one of the two ends; absent where none is left
+    /// out for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<u64>,
     /// The stamps that answered probes lack at this vantage point, by place and reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingStamps>,

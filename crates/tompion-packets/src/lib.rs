@@ -38,7 +38,7 @@ pub use capture::{CaptureError, JoinedCapture, join_capture};
 pub use error::PacketError;
 pub use in_common::InCommon;
 pub use marks::Marks;
-pub use measure::{MOST_PROBES, Settings, measure};
+pub use measure::{MOST_PROBES, Settings, WAITED_FOR, measure};
 pub use observed::{HeldUpBy, Observed};
 pub use one_way::{OneWay, Stretch};
 pub use own_tap::{OwnTap, OwnTapped};

@@ -27,8 +27,8 @@ use crate::target::{Family, Protocol, TRANSPORT_BYTES};
 pub const MOST_PROBES: u64 = 1 << 23;
 /// The longest IP packet.
 const LONGEST: usize = 65_535;
-/// Below this interval replies are drained, not waited for.
-const WAITED_FOR: Duration = Duration::from_millis(1);
+/// Below this interval replies are drained, not waited for: when the program had one says little then.
+pub const WAITED_FOR: Duration = Duration::from_millis(1);
 /// What at a high rate is written down may take, in bytes.
 const MOST_LOG_BYTES: usize = 2 << 30;
 /// The shortest ICMP echo: with what it is known by.

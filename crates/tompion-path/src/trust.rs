@@ -173,7 +173,12 @@ impl Trust {
 
     /// Whether the path of clean probes stands for all: there are enough of them, and no fewer than half.
     pub fn is_path_known(&self) -> bool {
-        self.clean >= FEWEST && 2 * self.clean >= self.judged
+        self.clean >= FEWEST && self.has_most_clean()
+    }
+
+    /// Whether no fewer than half are clean.
+    pub fn has_most_clean(&self) -> bool {
+        2 * self.clean >= self.judged
     }
 }
 

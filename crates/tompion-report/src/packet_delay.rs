@@ -83,6 +83,10 @@ impl PacketsView {
         for (sum, more) in pairs {
             *sum = sum.saturating_add(more);
         }
+        sum.left_out = match (sum.left_out, told.left_out) {
+            (Some(left_out), Some(more)) => Some(left_out.saturating_add(more)),
+            (left_out, more) => left_out.or(more),
+        };
         for more in &told.missing {
             let same = |m: &&mut MissingStamps| m.place == more.place && m.why == more.why;
             match sum.missing.iter_mut().find(same) {

@@ -25,6 +25,9 @@ pub const NAME: &str = "packet-delay";
 /// Its methods: the protocols by which it asks.
 pub const METHODS: [&str; 2] = ["stamp", "icmp"];
 
+/// The level of the factor `vantage` that is no vantage point: the path alone, of probes that nothing held up at either end.
+pub const PATH: &str = "path";
+
 /// The name of the side table.
 pub const TABLE: &str = "packets";
 

@@ -52,7 +52,7 @@ impl Names {
                     Vantage::Hardware,
                 ];
                 let is_known = own.iter().any(|v| v.to_string() == level);
-                self.own("vantage", name, level, is_known)
+                self.own("vantage", name, level, is_known || level == recorded::PATH)
             }
             factor::FORM => {
                 let is_known = Form::ALL.iter().any(|form| form.name() == level);
@@ -313,6 +313,7 @@ mod tests {
             ("form", "grid", "grid"),
             ("method", "stamp", "stamp"),
             ("vantage", "kernel", "kernel"),
+            ("vantage", "path", "path"),
             ("vantage", "tap at mira", "vantage-1"),
             ("form", "mira", "form-1"),
             ("cpu", "3", "3"),

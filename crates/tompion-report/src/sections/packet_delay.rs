@@ -2,6 +2,7 @@
 
 use tompion_model::{Factors, factor, format_ns};
 use tompion_path::stamps::recorded;
+use tompion_path::trust::FEWEST;
 
 use super::measured::{self, distributions::heading};
 use super::{Machine, Probe, Question, Section};
@@ -33,7 +34,8 @@ const PROBE: ProbeWords<'static> = ProbeWords {
 
 const ABOUT: &str = "How long packets to another machine and back take, as seen from several places of this machine: from \
      `user`, as programs see it; from `qdisc`, the queue of the network device; and from `kernel`, where the driver takes and \
-     gives packets (the method of Whiteaker et al. 2011). The far end's stay is a part of each. A probe that was lost has no value.";
+     gives packets (the method of Whiteaker et al. 2011). The far end's stay is a part of each. `path` is the last without that stay, of \
+     probes that nothing held up at either end. A probe that was lost has no value.";
 
 /// How to read what follows the round trips.
 const READING: &str = "What lies between two vantage points is the difference of their round trips, probe by probe. The far end's stay is by its \
@@ -91,7 +93,8 @@ fn split<'a>(grid: &Grid<'a>) -> Vec<Block<'a>> {
             }
             let same = grid.rows.iter().filter_map(|r| r.by_load[i]);
             let same = same.filter(|s| seen_by_all(s) == own);
-            let notes = notes(view).into_iter().chain(missing(same));
+            let notes = notes(view).into_iter().chain(left_out(same.clone()));
+            let notes = notes.chain(missing(same));
             blocks.extend(notes.map(|note| Content::Note(note).into()));
         }
     }
@@ -101,6 +104,32 @@ fn split<'a>(grid: &Grid<'a>) -> Vec<Block<'a>> {
 /// A cell's key without the place that it is seen from.
 fn seen_by_all(shown: &Shown<'_>) -> Factors {
     shown.cell.factors.clone().without(factor::VANTAGE)
+}
+
+/// What the figures of the path leave out, and whether they stand for all.
+fn left_out<'a>(mut cells: impl Iterator<Item = Shown<'a>>) -> Option<String> {
+    let is_path = |s: &Shown<'_>| s.cell.factors.level(factor::VANTAGE) == recorded::PATH;
+    let of_path = cells.find(is_path)?;
+    let probes = &of_path.view.packets.as_ref()?.probes;
+    let left_out = probes.left_out?;
+    let judged = probes.answered.saturating_sub(probes.without_value);
+    let clean = judged.saturating_sub(left_out);
+    let few = match 2 * clean >= judged && clean >= FEWEST as u64 {
+        true => "",
+        false => " So few do not stand for all: what the path takes is inconclusive.",
+    };
+    Some(format!(
+        "The path is that of {} clean {} of {}; {} held up at one of the two ends, or in a block of time in which most \
+         were.{few}",
+        count(clean),
+        plural(clean, "probe", "probes"),
+        count(judged),
+        match left_out {
+            0 => "none was".to_owned(),
+            1 => "1 was".to_owned(),
+            n => format!("{} were", count(n)),
+        },
+    ))
 }
 
 /// Which stamps answered probes lack, each once.

@@ -2,7 +2,7 @@
 //!
 //! Each probe is stamped by the program, as it enters its device's queue and as the driver takes
 //! it, and so is its reply (Whiteaker et al., ACM SIGCOMM CCR 41(1), 2011). One measurement gives
-//! a trial for each of these vantage points, and a side table with every stamp.
+//! a trial for each of these vantage points, one for the path between the two ends, and a side table with every stamp.
 
 mod asked;
 mod held_up;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tompion_model::{Factors, InvalidValue, Unavailable, factor, format_duration};
 use tompion_net::{Stop, monotonic_ns, realtime_ns};
 use tompion_packets::{MOST_PROBES, PacketError, measure};
-use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, recorded};
+use tompion_path::stamps::{Outcome, Packets, Stamp, recorded};
 use tompion_probe::{Error, Limits};
 
 use super::{
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::PlannedCell;
 use asked::{Asked, WHITEAKER};
-use trials::{Began, parts};
+use trials::{Began, Seen, parts};
 
 pub(super) static ENTRY: Probe = Probe {
     name: recorded::NAME,
@@ -42,7 +42,9 @@ Sends STAMP test packets (RFC 8762), which `tompion reflect`, routers and other
 TWAMP-Light reflectors answer; with --icmp any host does. The round trip of each
 probe is a sample of several trials, one for each vantage point: `user` is what
 a program sees, `qdisc` begins as the packet enters its device's queue, and
-`kernel` as the driver takes it. The side table `packets` has every stamp.",
+`kernel` as the driver takes it. `path` is the last without the far end's stay,
+of probes that nothing held up at either end; of intervals below 1ms there is
+none. The side table `packets` has every stamp.",
     parameters: &[
         Parameter::new(
             "to",
@@ -161,8 +163,8 @@ a program sees, `qdisc` begins as the packet enters its device's queue, and
         ..BASE.usual
     },
     observing: Observing::Always,
-    // The program's, the queue's, the kernel's and the device's.
-    parts: 4,
+    // The program's, the queue's, the kernel's, the device's, and the path.
+    parts: 5,
     available: |values| {
         let asked = Asked::of(values, interval_of(values));
         asked
@@ -290,7 +292,7 @@ fn measured(asked: &Asked, limits: &Limits, stop: &Stop) -> Result<Vec<Part>, Pa
     Ok(parts(
         &measured,
         asked,
-        &asked.vantages(),
+        &asked.seen(),
         limits,
         began,
         remark,
@@ -326,9 +328,9 @@ impl Probing for PacketDelay {
             });
             measured.map_err(|error| Error::Measuring(Box::new(error)))
         };
-        let part = |vantage: &Vantage| Factors::new().with(factor::VANTAGE, vantage.to_string());
+        let part = |seen: &Seen| Factors::new().with(factor::VANTAGE, seen.to_string());
         Way::Split(Split {
-            parts: self.asked.vantages().iter().map(part).collect(),
+            parts: self.asked.seen().iter().map(part).collect(),
             measure: Box::new(measure),
             interrupt: Box::new(move || {
                 if let Some(stop) = stop.get() {
@@ -349,7 +351,7 @@ impl Probing for PacketDelay {
     }
 
     fn trials(&self) -> usize {
-        self.asked.vantages().len()
+        self.asked.seen().len()
     }
 
     fn wait_ns(&self) -> u64 {
@@ -357,8 +359,8 @@ impl Probing for PacketDelay {
     }
 
     fn bytes(&self, room: &Room) -> u64 {
-        // A sample for each vantage point, and a row with all stamps.
-        const ROW: u64 = 200;
+        // A sample for each vantage point and the path, and a row with all stamps.
+        const ROW: u64 = 220;
         let ns = u64::try_from(room.duration.as_nanos()).unwrap_or(u64::MAX);
         let in_time = (ns / self.asked.interval_ns.max(1)).saturating_mul(ROW);
         room.of_samples(ROW).min(in_time)

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use tompion_net::device::HardwareStamps;
 use tompion_net::{Schedule, Stop, realtime_ns};
-use tompion_packets::{Key, PacketError, Protocol, Settings, measure, resolve};
+use tompion_packets::{Key, PacketError, Protocol, Settings, WAITED_FOR, measure, resolve};
 use tompion_path::stamps::{Vantage, recorded};
 use tompion_time::sleep::restore_timer_slack;
 
+use super::trials::Seen;
 use crate::probes::Values;
 
 /// Probes, their interval in nanoseconds and their bytes: section 3.1 of Whiteaker 2011.
@@ -67,16 +68,15 @@ impl Asked {
         }
     }
 
-    /// The places that the round trip is seen from, whether or not they give stamps.
-    pub fn vantages(&self) -> Vec<Vantage> {
+    /// The places that the round trip is seen from, whether or not they give stamps, and the path.
+    pub fn seen(&self) -> Vec<Seen> {
         let kernel = [Vantage::Qdisc, Vantage::Kernel];
         let kernel = kernel.into_iter().filter(|_| self.has_kernel);
         let hardware = self.device.as_ref().map(|_| Vantage::Hardware);
-        [Vantage::User]
-            .into_iter()
-            .chain(kernel)
-            .chain(hardware)
-            .collect()
+        let vantages = [Vantage::User].into_iter().chain(kernel).chain(hardware);
+        let waited_for = Duration::from_nanos(self.interval_ns) >= WAITED_FOR;
+        let path = (self.has_kernel && waited_for).then_some(Seen::Path);
+        vantages.map(Seen::From).chain(path).collect()
     }
 
     /// So many probes.

@@ -6,11 +6,13 @@ use tompion_cause::{Cause, Source};
 use tompion_model::{EvidenceItem, Mark, Observation, ObservedReason};
 use tompion_observe::events::item;
 use tompion_packets::{Measured, Observed};
-use tompion_path::stamps::Vantage;
-use tompion_path::trust::{Side, Trust};
+use tompion_path::stamps::{Values, Vantage};
+use tompion_path::trust::{FEWEST, Side, Trust};
 
-/// Marks of probes that were held up here, for each vantage point.
+/// Which probes were held up, with marks of those that were so here for each vantage point.
 pub(super) struct HeldUp {
+    /// What the stamps say; nothing where no probe has those of the kernel.
+    trust: Option<Trust>,
     /// Row, place, by how much in nanoseconds, and by what.
     all: Vec<(usize, Side, i64, (Cause, Source))>,
     /// Without marks; none where nothing was observed.
@@ -21,15 +23,16 @@ impl HeldUp {
     /// Of a measurement. Where its threads were not observed nothing is marked: either it was not wanted, or the stamps of
     /// the program say little, since it drains what came now and then.
     pub fn of(measured: &Measured) -> Self {
+        let trust = Trust::of(&measured.packets);
         let Some(observed) = &measured.observed else {
             return Self {
+                trust,
                 all: Vec::new(),
                 observation: None,
             };
         };
-        let trust = Trust::of(&measured.packets);
-        let held_up = trust.map_or_else(Vec::new, |trust| trust.held_up);
-        let causes = observed.causes(&held_up);
+        let held_up = trust.as_ref().map_or(&[][..], |trust| &trust.held_up);
+        let causes = observed.causes(held_up);
         let here = held_up.iter().zip(causes);
         let here = here.filter_map(|(h, by)| {
             let by = by?;
@@ -38,6 +41,20 @@ impl HeldUp {
         Self {
             all: here.collect(),
             observation: Some(without_marks(observed)),
+            trust,
+        }
+    }
+
+    /// The path of each clean probe, in nanoseconds, and how many were held up. Less than half, or very few of many, stand for
+    /// nothing: then it is that of none, and all judged ones are left out.
+    pub fn path(&self) -> (Values, u64) {
+        let Some(trust) = &self.trust else {
+            return (Values::default(), 0);
+        };
+        let is_small = trust.judged < FEWEST;
+        match trust.is_path_known() || is_small && trust.has_most_clean() {
+            true => (trust.path.clone(), (trust.judged - trust.clean) as u64),
+            false => (Values::default(), trust.judged as u64),
         }
     }
 
@@ -104,6 +121,7 @@ mod tests {
     fn each_vantage_point_has_the_marks_of_what_lies_within_its_round_trip() {
         let by = |cause| (cause, Source::Event);
         let held_up = HeldUp {
+            trust: None,
             all: vec![
                 (3, Side::Sending, 100, by(Cause::Preempted)),
                 (3, Side::Receiving, 900, by(Cause::Stopped)),

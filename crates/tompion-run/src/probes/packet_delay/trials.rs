@@ -1,6 +1,7 @@
 //! From one table of stamps to a trial for each vantage point.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use tompion_model::{
     Findings, Mark, Measurement, MissingStamps, Recorder, RoundTrips, Sample, Storage, TrialData,
@@ -8,7 +9,7 @@ use tompion_model::{
 use tompion_net::TransmitStamps;
 use tompion_packets::{FarEnd, Measured, Protocol};
 use tompion_path::stamps::{
-    Key, Loss, Missing, Outcome as Fate, Packets, Reordering, Stamp, Vantage, recorded,
+    Key, Loss, Missing, Outcome as Fate, Packets, Reordering, Stamp, Values, Vantage, recorded,
 };
 use tompion_probe::{Limits, Outcome};
 
@@ -25,12 +26,40 @@ pub(super) struct Began {
     pub utc_ns: i64,
 }
 
-/// A part for each vantage point; the first has the table of all stamps. `remark` is what has to
+/// What the samples of a trial are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Round trips as that place sees them.
+    From(Vantage),
+    /// The path alone: from kernel to kernel less the far end's stay, of probes that nothing held up at either end.
+    Path,
+}
+
+impl Seen {
+    /// The place whose stamps they are between.
+    pub fn vantage(self) -> Vantage {
+        match self {
+            Self::From(vantage) => vantage,
+            Self::Path => Vantage::Kernel,
+        }
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::From(vantage) => vantage.fmt(f),
+            Self::Path => f.write_str(recorded::PATH),
+        }
+    }
+}
+
+/// A part for each of `all`; the first has the table of all stamps. `remark` is what has to
 /// be said of the measurement beyond what its table tells.
 pub(super) fn parts(
     measured: &Measured,
     asked: &Asked,
-    vantages: &[Vantage],
+    all: &[Seen],
     limits: &Limits,
     began: Began,
     remark: Option<String>,
@@ -39,17 +68,25 @@ pub(super) fn parts(
     let packets = &measured.packets;
     let common = counted(measured, asked, remark);
     let held_up = HeldUp::of(measured);
-    let part = |(place, &vantage): (usize, &Vantage)| {
-        let trips = round_trips(packets, vantage, began.utc_ns);
-        let trips = marked(trips, &held_up.marks(vantage));
+    let part = |(place, &seen): (usize, &Seen)| {
+        let trips = round_trips(packets, seen.vantage(), began.utc_ns);
+        let (trips, left_out) = match seen {
+            Seen::From(vantage) => (marked(trips, &held_up.marks(vantage)), None),
+            Seen::Path => {
+                let (path, left_out) = held_up.path();
+                (along(trips, &path), Some(left_out))
+            }
+        };
         let observation = held_up.observation(trips.iter().map(|trip| trip.mark));
+        let with_value = trips.len() as u64 + left_out.unwrap_or(0);
         let found = RoundTrips {
-            without_value: common.answered.saturating_sub(trips.len() as u64),
-            missing: missing(packets, vantage),
+            without_value: common.answered.saturating_sub(with_value),
+            left_out,
+            missing: missing(packets, seen.vantage()),
             ..common.clone()
         };
         let is_cut = measured.tally.due < limits.samples;
-        let mut outcome = outcome(trips, vantage, limits, began, is_cut);
+        let mut outcome = outcome(trips, seen, limits, began, is_cut);
         if place == 0 {
             let table = recorded::table(packets);
             let keys = recorded::keys_table(keys);
@@ -63,7 +100,7 @@ pub(super) fn parts(
             observation,
         }
     };
-    vantages.iter().enumerate().map(part).collect()
+    all.iter().enumerate().map(part).collect()
 }
 
 /// The rows whose probes were answered in time.
@@ -92,6 +129,15 @@ fn marked(trips: Vec<Trip>, marks: &HashMap<usize, Mark>) -> Vec<Trip> {
         ..trip
     };
     trips.into_iter().map(with_mark).collect()
+}
+
+/// The same with the path of those that have one.
+fn along(trips: Vec<Trip>, path: &Values) -> Vec<Trip> {
+    let of_path = |trip: Trip| {
+        let length_ns = path.get(trip.row)?;
+        Some(Trip { length_ns, ..trip })
+    };
+    trips.into_iter().filter_map(of_path).collect()
 }
 
 /// The round trips of those that were answered, since `began_ns`, in the order of their ends.
@@ -137,20 +183,20 @@ pub(super) fn samples(trips: Vec<Trip>, most_rows: usize) -> (TrialData, Storage
     recorder.finish()
 }
 
-fn outcome(
-    trips: Vec<Trip>,
-    vantage: Vantage,
-    limits: &Limits,
-    began: Began,
-    is_cut: bool,
-) -> Outcome {
+fn outcome(trips: Vec<Trip>, seen: Seen, limits: &Limits, began: Began, is_cut: bool) -> Outcome {
     let (data, storage) = samples(trips, limits.rows);
     Outcome {
         data,
         storage,
         measurement: Measurement {
-            technique: technique(vantage.outward().name(), vantage.homeward().name()),
-            clock: match vantage {
+            technique: match seen {
+                Seen::Path => format!(
+                    "{}, less the far end's stay; probes that were held up at either end are left out",
+                    between(Vantage::Kernel)
+                ),
+                Seen::From(vantage) => between(vantage),
+            },
+            clock: match seen.vantage() {
                 Vantage::Hardware => "clock of the device",
                 _ => "CLOCK_REALTIME",
             }
@@ -164,6 +210,10 @@ fn outcome(
         missed_periods: None,
         began_ns: began.mono_ns,
     }
+}
+
+fn between(vantage: Vantage) -> String {
+    technique(vantage.outward().name(), vantage.homeward().name())
 }
 
 /// How a round trip is measured between two places.
@@ -219,6 +269,7 @@ fn counted(measured: &Measured, asked: &Asked, remark: Option<String>) -> RoundT
         duplicates: loss.duplicates,
         reordered: Reordering::of(packets).reordered.len() as u64,
         without_value: 0,
+        left_out: None,
         missing: Vec::new(),
         far_end: far_end(&measured.far),
         remarks,
