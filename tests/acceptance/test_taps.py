@@ -299,7 +299,7 @@ def test_a_tap_at_the_far_end_sees_what_lies_beyond_the_path_and_the_rest_is_the
     tompion("testbed", "--rtt", "10ms", "--quiet", *far, "--", "sh", "-c", own + measured + ends, check=0)
     report = joined(tmp_path / "run", tmp_path / "joined", f"near={tmp_path}/near.pcapng", f"far={tmp_path}/far.pcapng")
     cells = {cell["factors"]["vantage"]: cell for cell in report["cells"]}
-    assert sorted(cells) == sorted(["user", "qdisc", "kernel", "near", "far"])
+    assert sorted(cells) == sorted(["user", "qdisc", "kernel", "path", "near", "far"])
     path = between(report, "near and far")
     assert abs(path["median_ns"] - 10 * 1_000_000) < 300_000 and path["probes"] == 100, path
     # The sender's tap has its driver's stamp, but for a moment.

@@ -339,7 +339,7 @@ fn cells_are_made_for_each_interval_and_a_published_one_has_its_own() {
     let cells = selection(&[]).cells(&context);
     let names: Vec<String> = cells[0].keys().iter().map(ToString::to_string).collect();
     let name = |vantage: &str| format!("packet-delay/stamp/20ms/vantage={vantage}/idle");
-    assert_eq!(names, ["user", "qdisc", "kernel"].map(name));
+    assert_eq!(names, ["user", "qdisc", "kernel", "path"].map(name));
 }
 
 #[test]
