@@ -120,7 +120,8 @@ def test_round_trips_that_were_held_up_here_are_marked_with_their_cause(tmp_path
             break
     else:
         pytest.fail(f"{seen}")
-    assert marked["kernel"] == {} and 0 < trials["user"]["observation"]["own_cpu_share"] < 0.3
+    # The machine itself may have stood still.
+    assert set(marked["kernel"]) <= {"stolen", "unseen"} and 0 < trials["user"]["observation"]["own_cpu_share"] < 0.3
     samples = polars.read_parquet(run / "packet-delay.parquet")
     of_user = samples.filter(polars.col("trial") == trials["user"]["id"])
     of_mark = of_user.filter(polars.col("mark").str.starts_with("preempted"))["value_ps"]

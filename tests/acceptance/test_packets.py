@@ -156,8 +156,10 @@ def test_who_held_probes_up_here_is_told(planted):
 
 def test_what_is_not_observed_has_no_cause():
     with reflecting() as (_, port, _):
-        told = ping(port, "--count", 40, "--interval", "5ms", "--no-observe")
-    assert told["ends"]["held_up_by"] is None and told["ends"]["observer_cpu"] is None
+        told = ping(port, "--count", 40, "--interval", "5ms", "--no-observe", "--no-heartbeat")
+    ends = told["ends"]
+    assert ends["held_up_by"] is None and ends["observer_cpu"] is None and ends["heartbeat_cpu"] is None, ends
+    assert ends["held_up_under_way"] is None
 
 
 def test_it_goes_on_until_enough_probes_are_clean_or_says_why_not():

@@ -99,9 +99,11 @@ def test_who_makes_round_trips_long_is_told(tmp_path, where):
         varies = ends["clean_path"]["max_ns"] - ends["clean_path"]["min_ns"] if ends["clean_path"] else 0
         # A path that is slow marks nothing and stays in the figure of clean probes; what was stopped does not.
         is_right = varies > 10e6 if where == "path" else held_up >= 8
-        # Each end has a PID namespace of its own, where the kernel does not say who had the CPU.
-        assert ends["not_observed"] == "within a PID namespace"
-        if ends["verdict"] == where and ends["clean"] > 40 and is_right:
+        # Each end has a PID namespace of its own, whose threads the kernel's events have other numbers for.
+        assert ends["not_observed"] is None, ends
+        side = {"here": "receiving", "far-end": "far-end", "path": None}[where]
+        named = sum(held["probes"] for held in ends["held_up_by"] if (held["side"], held["cause"]) == (side, "stopped"))
+        if ends["verdict"] == where and ends["clean"] > 40 and is_right and (not side or named > held_up / 2):
             return
     pytest.fail(f"{seen}")
 

@@ -119,6 +119,25 @@ pub enum Source {
     Polled,
 }
 
+impl Source {
+    /// All of them, the most exact first.
+    pub const ALL: [Self; 3] = [Self::Event, Self::Counter, Self::Polled];
+
+    /// The name in run records, as serde writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Counter => "counter",
+            Self::Polled => "polled",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name() == name)
+    }
+}
+
 /// A thread, as its kernel names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {

@@ -149,7 +149,7 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
     let names =
         |t: &SideTable| -> Vec<String> { t.columns().iter().map(|c| c.name.clone()).collect() };
     type IsRead = fn(&SideTable) -> bool;
-    let ours: [(&str, SideTable, IsRead); 3] = [
+    let ours: [(&str, SideTable, IsRead); 4] = [
         (stall_parts::NAME, stall_parts::table(&[]), |table| {
             stall_parts::of_table(table).is_ok()
         }),
@@ -158,6 +158,9 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
         }),
         (recorded::KEYS, recorded::keys_table(&[]), |table| {
             recorded::keys_of(table).is_ok()
+        }),
+        (recorded::MARKS, recorded::marks_table(&[]), |table| {
+            recorded::marks_of(table).is_ok()
         }),
     ];
     for (name, own, is_read) in ours {
@@ -298,5 +301,22 @@ mod tests {
         let one = SideTable::new(keys.columns()[1..].to_vec()).unwrap();
         let why = check_tables(&with(one)).unwrap_err();
         assert!(why.contains("`packet-keys`"), "{why}");
+        let with = |side: &str| TrialData {
+            tables: [(
+                recorded::MARKS.to_owned(),
+                recorded::marks_table(&[recorded::PacketMark {
+                    row: 0,
+                    side: side.into(),
+                    excess_ns: 1,
+                    cause: None,
+                    source: None,
+                }]),
+            )]
+            .into(),
+            ..TrialData::default()
+        };
+        assert_eq!(check_tables(&with("sending")), Ok(()));
+        let why = check_tables(&with("\u{1b}[2J")).unwrap_err();
+        assert!(why.contains("`packet-marks`"), "{why}");
     }
 }

@@ -84,12 +84,6 @@ pub mod stall_parts {
     /// Its name.
     pub const NAME: &str = "parts";
 
-    const SOURCES: [(Source, &str); 3] = [
-        (Source::Event, "event"),
-        (Source::Counter, "counter"),
-        (Source::Polled, "polled"),
-    ];
-
     /// The parts as a table, in their order.
     pub fn table(parts: &[StallPart]) -> SideTable {
         let number = |name: &str, pick: fn(&StallPart) -> u64| Column {
@@ -100,16 +94,12 @@ pub mod stall_parts {
             name: name.to_owned(),
             values: Values::Text(parts.iter().map(|p| pick(p).map(Into::into)).collect()),
         };
-        let source = |p: &StallPart| {
-            let named = SOURCES.iter().find(|s| Some(s.0) == p.source);
-            named.map(|s| s.1)
-        };
         SideTable::new(vec![
             number("at_ns", |p| p.at_ns),
             number("ns", |p| p.ns),
             text("cause", |p| Some(p.cause.name())),
             text("by", |p| p.by.as_deref()),
-            text("source", source),
+            text("source", |p| p.source.map(Source::name)),
             text("because", |p| Some(&p.because)),
         ])
         .expect("columns of one length")
@@ -139,10 +129,9 @@ pub mod stall_parts {
         (0..table.rows())
             .map(|i| {
                 let named = cause[i].as_deref();
-                let source = source[i].as_deref().map(|name| {
-                    let known = SOURCES.iter().find(|s| s.1 == name);
-                    known.map(|s| s.0).ok_or(format!("unknown source `{name}`"))
-                });
+                let source = source[i]
+                    .as_deref()
+                    .map(|name| Source::from_name(name).ok_or(format!("unknown source `{name}`")));
                 Ok(StallPart {
                     at_ns: time(at[i])?,
                     ns: time(ns[i])?,

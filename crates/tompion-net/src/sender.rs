@@ -25,7 +25,7 @@ use crate::schedule::{Due, Schedule};
 use crate::stamps::{IcmpError, Received, TxStamp};
 
 pub use at_rate::at_rate;
-pub use one_by_one::one_by_one;
+pub use one_by_one::{one_by_one, own_tid};
 
 /// A probe on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

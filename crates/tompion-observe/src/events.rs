@@ -15,7 +15,8 @@
 //! * Without wake-up records the end of a wait and the wait for a CPU after it are
 //!   one span.
 //! * Within a PID namespace threads of other namespaces have no number of ours;
-//!   they appear under their own, negated. Wake-ups are not recorded there.
+//!   they appear under their own, negated. Wake-ups are recorded there only with what keeps threads of this process from
+//!   their turns.
 
 mod assemble;
 mod decode;
@@ -26,6 +27,7 @@ pub(crate) mod fuzz;
 mod keeper;
 mod names;
 mod open;
+mod outer;
 mod procfs;
 mod record;
 mod recorder;

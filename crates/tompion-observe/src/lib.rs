@@ -7,6 +7,7 @@ pub mod counters;
 pub mod events;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod heartbeat;
 mod kept;
 pub mod marks;
 pub mod observer;

@@ -199,6 +199,22 @@ pub(crate) fn own_tid() -> i32 {
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
+/// Sends a signal to a thread of this process.
+pub(crate) fn signal(tid: i32, signal: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes numbers only; what the signal does is what this process has asked for.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, signal) };
+    check(result as libc::c_int).map(drop)
+}
+
+/// Whether this process does nothing about a signal that is ignored where nobody asks for it.
+pub(crate) fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: sigaction consists of integers and an address, for which zero is valid.
+    let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is set; `now` is a valid sigaction to write to.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), &mut now) };
+    result == 0 && matches!(now.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
+}
+
 /// What the calling thread has used.
 pub(crate) struct Usage {
     pub voluntary_switches: u64,

@@ -1,14 +1,17 @@
 //! What came of each probe, as it happens; nothing here allocates while probes are under way.
 
 use serde::Serialize;
+use tompion_cause::{Cause, Source};
 use tompion_net::sender::{Sent, Tally};
 use tompion_net::{
     Capability, IcmpError, ReceiveStamps, Received, SendError, TransmitStamps, TxKind, TxStamp,
 };
 use tompion_path::stamps::{Missing, Outcome, Packets, PacketsError, Stamp};
+use tompion_path::trust::{HeldUp, Side, Standstill, Trust};
 use tompion_stamp::{Oddity, StampKind};
 
-use crate::observed::Observed;
+use crate::observed::{HeldUpBy, Observed};
+use crate::standstills::Standstills;
 
 /// What a far end said of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -63,6 +66,8 @@ pub(crate) struct Told {
     pub far_sent_ns: Option<i64>,
     /// An earlier probe, and the transmit stamp of its reply by the far end's kernel.
     pub follow_up: Option<(u64, i64)>,
+    /// An earlier probe, and what held it up there.
+    pub mark: Option<(u64, (Cause, Source))>,
     pub oddities: tompion_stamp::Oddities,
     pub far: Option<FarEnd>,
 }
@@ -76,6 +81,8 @@ pub(crate) struct Account {
     odd: Oddities,
     errors: Errors,
     far: FarEnd,
+    /// What held up each probe at the far end, by its own account.
+    far_marks: Vec<Option<(Cause, Source)>>,
     /// Answers to probes that counted as lost.
     pub late: u64,
     /// The first reason for which a probe was not sent.
@@ -101,6 +108,7 @@ impl Account {
             odd: Oddities::default(),
             errors: Errors::default(),
             far: FarEnd::default(),
+            far_marks: vec![None; probes],
             late: 0,
             first_refusal: None,
             is_too_long: false,
@@ -186,6 +194,11 @@ impl Account {
         let follow_up = told.follow_up.filter(|told| !self.repeats(*told));
         if let Some((earlier, at_ns)) = follow_up {
             self.set(earlier as usize, Stamp::FarSentKernel, at_ns);
+        }
+        if let Some((earlier, mark)) = told.mark
+            && let Some(place) = self.far_marks.get_mut(earlier as usize)
+        {
+            *place = Some(mark);
         }
         for oddity in told.oddities.iter() {
             self.odd.0[oddity as usize] += 1;
@@ -275,6 +288,7 @@ impl Account {
             tally,
             capability,
             far: self.far,
+            far_marks: self.far_marks,
             odd: self.odd,
             errors: self.errors,
             late: self.late,
@@ -282,6 +296,7 @@ impl Account {
             is_too_long: self.is_too_long,
             refused: self.refused,
             observed,
+            standstills: None,
         }
     }
 }
@@ -297,6 +312,8 @@ pub struct Measured {
     pub capability: Capability,
     /// What the far end said of itself.
     pub far: FarEnd,
+    /// What held up each probe there, by its own account; of probes that nothing did, or of which it said nothing, none.
+    pub far_marks: Vec<Option<(Cause, Source)>>,
     /// What was odd about replies.
     pub odd: Oddities,
     /// ICMP errors.
@@ -311,6 +328,52 @@ pub struct Measured {
     pub refused: u64,
     /// What kept the threads from their work, where that was observed.
     pub observed: Option<Observed>,
+    /// When this machine stood still meanwhile, where that was looked at.
+    pub standstills: Option<Standstills>,
+}
+
+impl Measured {
+    /// Which probes were held up, and whose fault long round trips are; nothing where no probe has the kernel's stamps both
+    /// ways.
+    pub fn trust(&self) -> Option<Trust> {
+        let known = self.standstills.iter().flat_map(|found| &found.all);
+        let all: Vec<Standstill> = known.map(|(still, _)| *still).collect();
+        Trust::beside(&self.packets, &all)
+    }
+
+    /// By what each of these was held up, in their order: here where that was observed, at the far end where that tells.
+    pub fn held_up_by(&self, held_up: &[HeldUp]) -> Vec<Option<HeldUpBy<'_>>> {
+        let mut found = match &self.observed {
+            Some(observed) => observed.causes(held_up),
+            None => vec![None; held_up.len()],
+        };
+        if let Some(standstills) = &self.standstills {
+            for (held_up, by) in held_up.iter().zip(&mut found) {
+                if held_up.side == Side::UnderWay {
+                    *by = Some(HeldUpBy {
+                        cause: standstills.cause(held_up.from_ns, held_up.until_ns),
+                        source: Source::Event,
+                        by: None,
+                    });
+                }
+            }
+        }
+        if self.far_marks.iter().any(Option::is_some) {
+            for (held_up, by) in held_up.iter().zip(&mut found) {
+                if held_up.side == Side::FarEnd {
+                    let mark = self.far_marks.get(held_up.row).copied().flatten();
+                    let (cause, source) = mark.unwrap_or((Cause::Unknown, Source::Event));
+                    let by_whom = None;
+                    *by = Some(HeldUpBy {
+                        cause,
+                        source,
+                        by: by_whom,
+                    });
+                }
+            }
+        }
+        found
+    }
 }
 
 /// What a kind of stamp is called.

@@ -29,9 +29,11 @@ pub mod reflector;
 mod sighted;
 mod speaker;
 mod stamp;
+mod standstills;
 mod summary;
 mod tapping;
 mod target;
+mod wire;
 
 pub use account::{Errors, FarEnd, Measured, Oddities};
 pub use capture::{CaptureError, JoinedCapture, join_capture};
@@ -44,6 +46,7 @@ pub use one_way::{OneWay, Stretch};
 pub use own_tap::{OwnTap, OwnTapped};
 pub use probing::Progress;
 pub use sighted::Sighted;
+pub use standstills::Standstills;
 pub use summary::{
     Added, Disorder, Ends, LeastOf, MissingStamps, Quantiles, RoundTrip, Summary, Variation,
 };

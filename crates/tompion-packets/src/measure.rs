@@ -21,6 +21,7 @@ use crate::observed::Observing;
 use crate::probing::{Probing, Progress};
 use crate::speaker::Speaker;
 use crate::stamp::StampSpeaker;
+use crate::standstills::Beating;
 use crate::target::{Family, Protocol, TRANSPORT_BYTES};
 
 /// Most probes of one measurement: a table of some 100 bytes each.
@@ -71,6 +72,9 @@ pub struct Settings {
     /// The CPUs on which the threads may run, where what keeps these from running is to be observed; else none. At
     /// intervals below a millisecond nothing is.
     pub observed_cpus: Vec<u32>,
+    /// The CPUs on which a heartbeat shows when they stand still; none for no such. At intervals below a millisecond there is
+    /// none either.
+    pub heartbeat_cpus: Vec<u32>,
 }
 
 impl Settings {
@@ -93,6 +97,7 @@ impl Settings {
             kernel_stamps: true,
             hardware: false,
             observed_cpus: Vec::new(),
+            heartbeat_cpus: Vec::new(),
         }
     }
 }
@@ -278,9 +283,13 @@ fn carry_out<S: Speaker>(
         watching,
         timeout_ns,
         observed_cpus: &settings.observed_cpus,
+        beside: Vec::new(),
         observing: None,
     };
+    let mut beating = None;
     let tally = if settings.schedule.interval() >= WAITED_FOR {
+        beating = Beating::begin(&settings.heartbeat_cpus);
+        probing.beside = beating.as_ref().map_or_else(Vec::new, Beating::tids);
         one_by_one(socket, &plan, &mut sleeper, &mut probing, stop)?
     } else {
         let probes = settings.count as usize;
@@ -298,13 +307,20 @@ fn carry_out<S: Speaker>(
         tally
     };
     let marks = probing.speaker.mark();
+    let standstills = beating.map(Beating::finish);
     let observed = probing.observing.map(Observing::finish);
     let timeout_ns = i64::try_from(timeout_ns).unwrap_or(i64::MAX);
     let capability = *socket.capability();
     let measured = probing
         .account
         .finish(timeout_ns, tally, capability, observed);
-    Ok((measured, marks))
+    Ok((
+        Measured {
+            standstills,
+            ..measured
+        },
+        marks,
+    ))
 }
 
 impl Measured {

@@ -10,7 +10,7 @@ use tompion_path::trust::{HeldUp, Side};
 use tompion_time::os::{ClockId, now_ns};
 
 /// The clock of stamps was set where it moves by more against the steady one, in nanoseconds.
-const SET_NS: u64 = 10_000;
+pub(crate) const SET_NS: u64 = 10_000;
 /// What counters tell of a window explains no less than so small a part of it, but for a quota.
 const WINDOW: u64 = 10;
 /// How often it is looked, in nanoseconds, and how much time has to be left for that until the next probe.
@@ -29,12 +29,13 @@ pub(crate) struct Observing {
 }
 
 impl Observing {
-    /// Of these threads, which may run on these CPUs.
-    pub fn begin(sending: i32, receiving: i32, cpus: &[u32]) -> Self {
+    /// Of one thread, or of one that sends and one that receives, which may run on these CPUs beside other threads of ours.
+    pub fn begin(threads: &[i32], beside: &[i32], cpus: &[u32]) -> Self {
         let start = |cpu_events| {
             Watch::begin(Settings {
-                threads: vec![sending, receiving],
-                own: vec![sending, receiving],
+                threads: threads.to_vec(),
+                beside: beside.to_vec(),
+                own: [threads, beside].concat(),
                 cpus: cpus.to_vec(),
                 events: Some(events::Settings {
                     cpu_ring_bytes: 1 << 20,
@@ -72,8 +73,27 @@ impl Observing {
         }
     }
 
+    /// Looks at once.
+    pub fn look(&mut self) {
+        self.counted(Watch::look);
+    }
+
+    /// What there was since the beginning, or since the last such call; another begins.
+    pub fn next(&mut self) -> Observed {
+        let observed = self.end();
+        self.own_ns = 0;
+        self.began_ns = monotonic_ns();
+        self.ahead_ns = ahead_ns();
+        self.counted(Watch::begin_window);
+        observed
+    }
+
     /// The measurement is over.
     pub fn finish(mut self) -> Observed {
+        self.end()
+    }
+
+    fn end(&mut self) -> Observed {
         let is_steady = ahead_ns().abs_diff(self.ahead_ns) <= SET_NS;
         let mut of_threads = self.counted(|watch| watch.end_window(&[])).into_iter();
         let took_ns = monotonic_ns().saturating_sub(self.began_ns);
@@ -88,8 +108,9 @@ impl Observing {
             sending: of_threads.next().unwrap_or_default(),
             receiving: of_threads.next().unwrap_or_default(),
             ahead_ns: is_steady.then_some(self.ahead_ns),
+            until_ns: self.began_ns.saturating_add(took_ns),
             access,
-            lacks: was_set.or(self.lacks).or(lost),
+            lacks: was_set.or_else(|| self.lacks.clone()).or(lost),
             own_cpu_share: self.own_ns as f64 / took_ns.max(1) as f64,
         }
     }
@@ -103,7 +124,7 @@ impl Observing {
 }
 
 /// How far the clock of stamps is ahead of the steady one: of three looks the one in which they were nearest.
-fn ahead_ns() -> i64 {
+pub(crate) fn ahead_ns() -> i64 {
     let look = || {
         let before = monotonic_ns();
         let ahead = realtime_ns().saturating_sub(before.cast_signed());
@@ -127,6 +148,8 @@ pub struct Observed {
     receiving: Vec<Disturbance>,
     /// How far the clock of stamps is ahead of that one; none where it was set meanwhile.
     ahead_ns: Option<i64>,
+    /// Until when it was looked at, by `CLOCK_MONOTONIC`, in nanoseconds.
+    until_ns: u64,
     access: Access,
     /// Why it is not known who had the CPU, in words; none where it is.
     pub lacks: Option<String>,
@@ -146,6 +169,26 @@ pub struct HeldUpBy<'a> {
 }
 
 impl Observed {
+    /// Of one thread, as a test has it.
+    #[cfg(test)]
+    pub(crate) fn planted(all: &[Disturbance], ahead_ns: i64, until_ns: u64) -> Self {
+        Self {
+            sending: all.to_vec(),
+            ahead_ns: Some(ahead_ns),
+            until_ns,
+            ..Self::default()
+        }
+    }
+
+    /// The same where the clock of stamps was set meanwhile.
+    #[cfg(test)]
+    pub(crate) fn with_clock_set(self) -> Self {
+        Self {
+            ahead_ns: None,
+            ..self
+        }
+    }
+
     /// What there was to be observed.
     pub fn access(&self) -> &Access {
         &self.access
@@ -175,6 +218,37 @@ impl Observed {
             });
         }
         found
+    }
+
+    /// By what requests were held up in a reflector whose only thread was watched, in their order; a cause is named as by
+    /// [`causes`](Self::causes).
+    pub(crate) fn causes_of_answers(&self, held_up: &[HeldUp]) -> Vec<Option<HeldUpBy<'_>>> {
+        let mut found = vec![None; held_up.len()];
+        let mut places: Vec<usize> = (0..held_up.len()).collect();
+        places.sort_by_key(|place| held_up[*place].from_ns);
+        self.explain(held_up, &places, &self.sending, |place, by| {
+            found[place] = by
+        });
+        found
+    }
+
+    /// The same with what there was before that, of the same threads.
+    pub(crate) fn after(self, before: Self) -> Self {
+        Self {
+            sending: [before.sending, self.sending].concat(),
+            receiving: [before.receiving, self.receiving].concat(),
+            ahead_ns: self.ahead_ns.filter(|now| {
+                before
+                    .ahead_ns
+                    .is_some_and(|then| then.abs_diff(*now) <= SET_NS)
+            }),
+            ..self
+        }
+    }
+
+    /// Until when it was looked at, by the clock of stamps, in nanoseconds; none where that was set meanwhile.
+    pub(crate) fn until_utc_ns(&self) -> Option<i64> {
+        Some(self.until_ns.cast_signed().saturating_add(self.ahead_ns?))
     }
 
     /// Says of each of these places, in the order of their beginnings, which disturbance explains it.

@@ -26,13 +26,16 @@ pub(crate) struct Probing<'a, S> {
     pub timeout_ns: u64,
     /// The CPUs on which the threads may run; none where they are not to be observed.
     pub observed_cpus: &'a [u32],
+    /// Other threads of ours that run meanwhile.
+    pub beside: Vec<i32>,
     pub observing: Option<Observing>,
 }
 
 impl<S: Speaker> Source for Probing<'_, S> {
     fn threads(&mut self, sending: i32, receiving: i32) {
         if !self.observed_cpus.is_empty() {
-            let observing = Observing::begin(sending, receiving, self.observed_cpus);
+            let observing =
+                Observing::begin(&[sending, receiving], &self.beside, self.observed_cpus);
             self.observing = Some(observing);
         }
     }

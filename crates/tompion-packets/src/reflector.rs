@@ -1,5 +1,7 @@
 //! The far end: answers STAMP until it is told to end.
 
+mod held_up;
+
 use std::net::SocketAddr;
 
 use tompion_net::{
@@ -12,6 +14,8 @@ use tompion_stamp::{
 
 use crate::error::PacketError;
 use crate::speaker::best;
+use crate::wire;
+use held_up::HeldUpAnswers;
 
 /// How often the state of the clock is looked at, in nanoseconds.
 const LOOK_AT_CLOCK_NS: u64 = 10_000_000_000;
@@ -36,7 +40,8 @@ pub fn listen(addresses: &[SocketAddr]) -> Result<Vec<StampingSocket>, PacketErr
 }
 
 /// Answers on all sockets until `stop` is set. `clock` says what this machine's clock is, now and
-/// again every ten seconds.
+/// again every ten seconds. What keeps this thread from answering is observed, while somebody asks who can be told, on
+/// `observed_cpus`, those where it may run; with none of them it is not.
 ///
 /// # Errors
 /// Settings without sense, no memory, a socket that fails.
@@ -44,10 +49,12 @@ pub fn serve(
     sockets: &[StampingSocket],
     config: ReflectorConfig,
     clock: impl FnMut() -> ClockAccount,
+    observed_cpus: &[u32],
     stop: &Stop,
 ) -> Result<Served, PacketError> {
     let plan = ReflectPlan::default();
     let mut answers = Answers::new(config, plan.packet_bytes, clock)?;
+    answers.held_up = HeldUpAnswers::new(observed_cpus);
     answers.look_at_clock(monotonic_ns());
     let reflected = reflect(sockets, &plan, &mut answers, stop)?;
     Ok(Served {
@@ -58,9 +65,10 @@ pub fn serve(
 
 struct Answers<C> {
     reflector: Reflector,
-    /// Numbers of answers as the sockets count them, and as the reflector does.
-    numbers: Vec<(u64, u32)>,
+    /// Answers by their numbers as the sockets count them.
+    numbers: Vec<Option<(u64, Reply)>>,
     repeats: Repeats,
+    held_up: HeldUpAnswers,
     clock: C,
     /// When the clock is looked at next.
     look_ns: u64,
@@ -70,7 +78,8 @@ impl<C: FnMut() -> ClockAccount> Answers<C> {
     fn new(config: ReflectorConfig, packet_bytes: usize, clock: C) -> Result<Self, PacketError> {
         let numbers = config.awaited_stamps.clamp(1, 1 << 20).next_power_of_two();
         Ok(Self {
-            numbers: vec![(u64::MAX, 0); numbers],
+            numbers: vec![None; numbers],
+            held_up: HeldUpAnswers::new(&[]),
             repeats: Repeats::new(packet_bytes),
             reflector: Reflector::new(config)?,
             clock,
@@ -89,7 +98,7 @@ impl<C: FnMut() -> ClockAccount> Answers<C> {
 
     fn note(&mut self, number: u64, reply: &Reply) {
         let place = self.place(number);
-        self.numbers[place] = (number, reply.number);
+        self.numbers[place] = Some((number, *reply));
     }
 }
 
@@ -114,6 +123,9 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
         };
         let reply = self.reflector.reflect(&arrival, room).ok()?;
         self.note(number, &reply);
+        if reply.takes_marks {
+            self.held_up.asked(now_ns);
+        }
         let mut route = route_back(received);
         // The six bits of a DSCP stand above the two of ECN.
         route.tos = reply.dscp.map(|dscp| dscp << 2);
@@ -142,13 +154,16 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
             // By a clock that is not the one of T2 and T3.
             TxKind::Hardware => return,
         };
-        let (number, reply) = self.numbers[self.place(stamp.number)];
+        let Some((number, reply)) = self.numbers[self.place(stamp.number)] else {
+            return;
+        };
         if number == stamp.number {
             let stamp = Stamp {
                 utc_ns: stamp.ns,
                 kind,
             };
-            self.reflector.sent(reply, stamp);
+            self.reflector.sent(reply.number, stamp);
+            self.held_up.left(&reply, stamp);
         }
     }
 
@@ -156,6 +171,11 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
         if now_ns >= self.look_ns {
             self.look_at_clock(now_ns);
         }
+        let reflector = &mut self.reflector;
+        self.held_up.quiet(now_ns, |reply, by| {
+            let (cause, source) = wire::numbers(by);
+            reflector.mark(reply, cause, source);
+        });
     }
 
     fn next_due_ns(&self) -> Option<u64> {

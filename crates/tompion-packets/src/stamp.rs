@@ -7,6 +7,7 @@ use tompion_stamp::{Answer, Request, Sender, Taken, TimeFormat};
 use crate::account::{FarEnd, Told, kind_name};
 use crate::marks::Marks;
 use crate::speaker::{Heard, Speaker, best};
+use crate::wire;
 
 pub(crate) struct StampSpeaker {
     sender: Sender,
@@ -44,6 +45,10 @@ impl StampSpeaker {
             far_received_ns: answer.reflector_received_utc_ns,
             far_sent_ns: answer.reflector_sent_utc_ns,
             follow_up: follow_up.and_then(|f| Some((self.number(f.sequence?)?, f.sent_utc_ns))),
+            mark: tompion.and_then(|t| t.mark).and_then(|mark| {
+                let number = self.number(mark.sender_sequence)?;
+                Some((number, wire::mark(mark.cause, mark.source)))
+            }),
             oddities: answer.oddities,
             far: Some(FarEnd {
                 tompion: tompion.map(|t| t.software),

@@ -225,7 +225,7 @@ impl Summary {
             far_stay: Quantiles::of(&stays.values),
             followed_up: followed_up(packets),
             path: Quantiles::of(&path),
-            ends: Ends::of(packets, measured.observed.as_ref()),
+            ends: Ends::of(measured),
             variation: variation(packets, path),
             lateness: Quantiles::of(&lateness(packets)),
             missing: missing(packets),

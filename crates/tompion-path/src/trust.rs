@@ -8,8 +8,11 @@
 //! a probe was held up, not by whom.
 
 mod common;
+mod standstill;
 
 pub use common::{Common, FEWEST_BLOCKS, NotCommon, common};
+pub use standstill::Standstill;
+use standstill::UnderWay;
 
 use crate::stamps::{Packets, Stamp, StayBy, Stays, Values, Vantage, between, round_trips, stays};
 
@@ -61,6 +64,8 @@ pub enum Side {
     Queued,
     /// Here, after the kernel received the reply.
     Receiving,
+    /// Here, between the kernel's stamps, while the machine or one of its CPUs stood still.
+    UnderWay,
     /// At the far end.
     FarEnd,
 }
@@ -72,6 +77,7 @@ impl Side {
             Self::Sending => "sending",
             Self::Queued => "queued",
             Self::Receiving => "receiving",
+            Self::UnderWay => "under-way",
             Self::FarEnd => "far-end",
         }
     }
@@ -125,6 +131,12 @@ pub struct Trust {
 impl Trust {
     /// Of a table; nothing where no probe has the kernel's stamps both ways.
     pub fn of(packets: &Packets) -> Option<Self> {
+        Self::beside(packets, &[])
+    }
+
+    /// The same where this machine stood still at times. A probe whose path took longer than usual, half of which more such
+    /// times explain, was held up here, and so much of its path is this machine's.
+    pub fn beside(packets: &Packets, standstills: &[Standstill]) -> Option<Self> {
         let stretches = Stretches::of(packets);
         let user = round_trips(packets, Vantage::User);
         let kernel = round_trips(packets, Vantage::Kernel);
@@ -136,9 +148,18 @@ impl Trust {
         if rows.is_empty() {
             return None;
         }
+        let beyond = match &stretches.far_end {
+            Some(far_end) => kernel.minus(&far_end.values),
+            None => kernel.clone(),
+        };
+        let under_way = UnderWay::of(packets, &beyond, standstills);
         let held_up: Vec<HeldUp> = rows
             .iter()
-            .flat_map(|row| stretches.held_up(packets, *row))
+            .flat_map(|row| {
+                stretches
+                    .held_up(packets, *row)
+                    .chain(under_way.held_up(*row))
+            })
             .collect();
         let mut not_clean = held_up.iter().map(|h| h.row).peekable();
         let is_clean = |row: &usize| {
@@ -149,10 +170,6 @@ impl Trust {
             !is_held_up
         };
         let clean: Vec<usize> = rows.iter().copied().filter(is_clean).collect();
-        let beyond = match &stretches.far_end {
-            Some(far_end) => kernel.minus(&far_end.values),
-            None => kernel.clone(),
-        };
         let mut left = clean.iter().peekable();
         let path = (0..packets.len()).map(|row| beyond.get(left.next_if_eq(&&row).copied()?));
         Some(Self {
@@ -161,7 +178,13 @@ impl Trust {
             held_up,
             has_far_end: stretches.far_end.is_some(),
             path: path.collect(),
-            blame: blame(&rows, &user, &kernel, stretches.far_end.as_ref(), &beyond),
+            blame: blame(
+                &rows,
+                &user,
+                &kernel.minus(under_way.taken()),
+                stretches.far_end.as_ref(),
+                &beyond.minus(under_way.taken()),
+            ),
         })
     }
 

@@ -34,6 +34,7 @@ use crate::packet::{Mode, ReplyFields, RequestFields, put_time, seal, tag_of};
 use crate::replay::{Arrival as Sequence, RecentTags};
 use crate::stamp::Stamp;
 use crate::table::Table;
+use crate::tlv::values::TompionMark;
 
 /// The state of a reflector: of bounded size, all of it reserved at the start.
 #[derive(Debug)]
@@ -169,6 +170,18 @@ impl Reflector {
         }
     }
 
+    /// Takes what held up the request of a reply, by the numbers of docs/wire.md: a later reply of the session tells it. False
+    /// where the session is forgotten.
+    pub fn mark(&mut self, reply: &Reply, cause: u8, source: u8) -> bool {
+        let session = reply.session.and_then(|place| self.sessions.at(place));
+        let mark = TompionMark {
+            sender_sequence: reply.sender_sequence,
+            cause,
+            source,
+        };
+        session.map(|session| session.mark(mark)).is_some()
+    }
+
     /// Makes of a reply the next one to the same request, for which T3 is to be put in again.
     ///
     /// # Errors
@@ -239,6 +252,7 @@ impl Reflector {
             sequence: session.map_or(request.sequence, |(_, (sequence, _))| sequence),
             sender_sequence: request.sequence,
             received: arrival.received,
+            takes_marks: false,
         };
         let told = session.map(|(_, (_, told))| told);
         self.write(&mut reply, arrival, &request, &survey, told, out);
@@ -300,6 +314,7 @@ impl Reflector {
         };
         let outcome = options::answer(packet, base, survey.integrity, &told);
         reply.dscp = outcome.dscp;
+        reply.takes_marks = outcome.takes_marks && reply.session.is_some();
         if let (Some(at), Some(key)) = (reply.tag_at, self.config.trust.tlv_key(reply.key)) {
             seal_tlvs(key, packet, base, at);
         }

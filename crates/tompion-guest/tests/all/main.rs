@@ -8,6 +8,7 @@ mod held_up;
 mod machines;
 mod preload;
 mod programs;
+mod standstills;
 mod stepped;
 mod taps;
 mod time_keeping;

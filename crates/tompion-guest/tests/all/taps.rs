@@ -40,10 +40,10 @@ tar -cf - -C / run
 "#;
 
 /// A program of the host's side, that ends with the test.
-struct Running(Child);
+pub struct Running(Child);
 
 impl Running {
-    fn start(tap: &Tap, program: &Path, arguments: &[&str]) -> Self {
+    pub fn start(tap: &Tap, program: &Path, arguments: &[&str]) -> Self {
         let start = || {
             Command::new(program)
                 .args(arguments)
@@ -51,6 +51,13 @@ impl Running {
                 .spawn()
         };
         Self(tap.inside(start).expect("namespace").expect("started"))
+    }
+
+    /// Outside the guest's network.
+    pub fn here(program: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        let command = command.args(arguments).stdout(Stdio::null());
+        Self(command.spawn().expect("started"))
     }
 
     fn signal(&self, signal: Signal) {

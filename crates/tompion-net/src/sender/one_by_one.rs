@@ -105,7 +105,7 @@ pub fn one_by_one<E: Source + Sink, H: Host>(
 }
 
 /// The number of the calling thread.
-fn own_tid() -> i32 {
+pub fn own_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 

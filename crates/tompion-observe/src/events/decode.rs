@@ -222,6 +222,25 @@ impl Decoder {
         }
     }
 
+    /// These threads have another number in tracepoints than here: the first of each pair.
+    pub(super) fn know(&mut self, numbers: &[(i32, i32)]) {
+        self.aliases.extend(numbers.iter().copied());
+    }
+
+    /// A thread's number as it is here.
+    fn ours(&self, number: i64) -> i32 {
+        let number = number as i32;
+        match self.translate {
+            // The least number has no negative: it stays what stands for all outside.
+            true => self
+                .aliases
+                .get(&number)
+                .copied()
+                .unwrap_or(number.wrapping_neg()),
+            false => number,
+        }
+    }
+
     fn sample(
         &mut self,
         common: &Common,
@@ -229,8 +248,7 @@ impl Decoder {
         label: &mut dyn FnMut(What) -> u32,
     ) -> Option<Event> {
         let role = self.roles.get(&common.id)?;
-        // Of a tracepoint: a length, then its own bytes.
-        let raw = body.get(36..).unwrap_or_default();
+        let raw = body.get(RAW_AT..).unwrap_or_default();
         Some(match role {
             Role::Beside => return None,
             Role::Fault => Event::Fault { tid: common.tid },
@@ -246,7 +264,7 @@ impl Decoder {
                 tid: tid.number(raw)? as i32,
             },
             Role::Queued { tid, cpu } => Event::Queued {
-                tid: tid.number(raw)? as i32,
+                tid: self.ours(tid.number(raw)?),
                 cpu: cpu.number(raw)? as u32,
             },
             Role::Migrate { tid, to_cpu } => Event::Moved {
@@ -302,12 +320,7 @@ impl Decoder {
                 if common.tid > 0 {
                     self.aliases.insert(prev as i32, common.tid);
                 }
-                let ours = |n: i64| {
-                    let n = n as i32;
-                    // The least number has no negative: it stays what stands for all outside.
-                    self.aliases.get(&n).copied().unwrap_or(n.wrapping_neg())
-                };
-                return event(ours(prev), ours(next));
+                return event(self.ours(prev), self.ours(next));
             }
         })
     }
@@ -332,6 +345,21 @@ fn how(misc: u16) -> OffCpu {
         OffCpu::Left
     }
 }
+
+/// What tracepoints wrote, each by itself.
+pub(super) fn tracepoints(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let records = std::iter::from_fn(move || {
+        let (kind, _, body, rest) = next_record(bytes)?;
+        bytes = rest;
+        Some((kind, body))
+    });
+    records
+        .filter(|(kind, _)| *kind == abi::PERF_RECORD_SAMPLE)
+        .filter_map(|(_, body)| body.get(RAW_AT..))
+}
+
+/// Of a tracepoint: a length, then its own bytes.
+const RAW_AT: usize = 36;
 
 /// Kind, flags, what follows the header, and the records after this one.
 fn next_record(bytes: &[u8]) -> Option<(u32, u16, &[u8], &[u8])> {

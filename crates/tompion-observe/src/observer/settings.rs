@@ -10,6 +10,9 @@ pub type OnDrained = Box<dyn FnMut(&Drained) + Send>;
 pub struct Settings {
     /// The threads that measure.
     pub threads: Vec<i32>,
+    /// Threads that may have the CPU for a moment before those: whom these waited for before that is known only where
+    /// their events are taken, too.
+    pub beside: Vec<i32>,
     /// Further threads of Tompion, who are no others; the observer's own need not be among them.
     pub own: Vec<i32>,
     /// The CPUs on which they do.
@@ -31,6 +34,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             threads: Vec::new(),
+            beside: Vec::new(),
             own: Vec::new(),
             cpus: Vec::new(),
             rate_hz: 10.0,

@@ -118,9 +118,10 @@ pub(super) struct Observing {
 
 impl Observing {
     pub(super) fn begin(settings: Settings) -> Self {
-        let recorder = settings
-            .events
-            .map(|events| Recorder::attach_with(&events, &settings.threads, &settings.cpus).0);
+        let recorder = settings.events.map(|events| {
+            let all = [&settings.threads[..], &settings.beside[..]].concat();
+            Recorder::attach_with(&events, &all, &settings.cpus).0
+        });
         let (gauges, gauge_access) = gauges::all(&settings.threads, &settings.cpus);
         let mut columns = Vec::new();
         let with_width = |g: Box<dyn Gauge>| {

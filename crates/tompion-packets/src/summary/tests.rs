@@ -58,6 +58,7 @@ fn measured() -> Measured {
         },
         capability: CAPABILITY,
         far: FarEnd::default(),
+        far_marks: Vec::new(),
         odd: Oddities::default(),
         errors: Errors::default(),
         late: 0,
@@ -65,6 +66,7 @@ fn measured() -> Measured {
         is_too_long: false,
         refused: 0,
         observed: None,
+        standstills: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! each place says why a stamp is missing. docs/run-format.md describes it.
 
 mod keys;
+mod marks;
 mod taps;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use crate::stamps::place::Stamp;
 use crate::stamps::probe::{Outcome, PacketsError, Probe};
 
 pub use keys::{KEYS, keys_of, keys_table};
+pub use marks::{MARKS, PacketMark, marks_of, marks_table};
 pub use taps::{LONGEST_TAP_NAME, is_tap_name};
 
 /// The name of the probe that records round trips by vantage point.

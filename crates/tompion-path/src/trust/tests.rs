@@ -38,6 +38,16 @@ const USUAL: [i64; 6] = [8 * US, 3 * US, 10 * MS, 40 * US, 10 * MS, 30 * US];
 fn probes(
     seed: u64,
     count: usize,
+    delay: impl FnMut(&mut ChaCha8Rng, usize, Part) -> i64,
+) -> Packets {
+    probes_from(0, seed, count, delay)
+}
+
+/// The same, the first of which is sent so late, in nanoseconds.
+fn probes_from(
+    first_ns: i64,
+    seed: u64,
+    count: usize,
     mut delay: impl FnMut(&mut ChaCha8Rng, usize, Part) -> i64,
 ) -> Packets {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -45,7 +55,7 @@ fn probes(
     let mut packets = Packets::new();
     for row in 0..count {
         packets.push(100).unwrap();
-        let mut now = row as i64 * 50 * MS;
+        let mut now = first_ns + row as i64 * 50 * MS;
         let mut at = vec![now];
         for (part, usual) in PARTS.into_iter().zip(USUAL) {
             now += usual + jitter.sample(&mut random) as i64 + delay(&mut random, row, part);
@@ -173,7 +183,9 @@ fn three(seed: u64, at_once: bool, own: bool) -> Vec<Packets> {
     let target = |number: u64| {
         let seed = 100 * seed + number;
         let own_begins = begins(seed ^ 0x0f0);
-        probes(seed, 240, |_, row, part| {
+        // As they are sent: one target after another, by half a millisecond.
+        let first_ns = number as i64 * MS / 2;
+        probes_from(first_ns, seed, 240, |_, row, part| {
             let at_ms = row as i64 * 50;
             let left = |begin: &i64| Some(begin + 80 - at_ms).filter(|ms| (1..=80).contains(ms));
             let stop = |begins: &[i64]| begins.iter().find_map(left).unwrap_or(0);
@@ -247,6 +259,68 @@ fn paths_that_drift_each_for_itself_have_nothing_in_common_more_often_than_the_t
     let wrong = draws.filter(chance).count();
     // One in a hundred, and what counting 200 draws adds.
     assert!(wrong <= 8, "{wrong}");
+}
+
+/// The machine stands still for 50 ms once a second; what comes or goes meanwhile waits.
+fn paused(seed: u64, pauses: bool) -> (Packets, Vec<Standstill>) {
+    let at = |second: i64| {
+        (
+            second * 1_000 * MS + 313 * MS,
+            second * 1_000 * MS + 363 * MS,
+        )
+    };
+    let packets = probes(seed, 200, |_, row, part| {
+        let sent = row as i64 * 50 * MS;
+        let home = sent + 20 * MS;
+        let (from, until) = at(sent / (1_000 * MS));
+        // The reply would have come within it.
+        match part == Part::Home && pauses && (from..until).contains(&home) {
+            true => until - home,
+            false => 0,
+        }
+    });
+    let standstills = (0..10)
+        .map(at)
+        .map(|(from_ns, until_ns)| Standstill { from_ns, until_ns });
+    (packets, standstills.collect())
+}
+
+#[test]
+fn what_waits_for_a_machine_that_stands_still_is_no_path() {
+    let (packets, standstills) = paused(3, true);
+    let without = Trust::of(&packets).unwrap();
+    assert_eq!(without.clean, 200);
+    assert_eq!(without.blame.unwrap().0, Whose::Path);
+    let trust = Trust::beside(&packets, &standstills).unwrap();
+    assert_eq!(trust.held_up_at(Side::UnderWay), Some(10));
+    assert_eq!((trust.clean, trust.blame.unwrap().0), (190, Whose::Here));
+    let slowest = trust.path.distribution().max().unwrap();
+    assert!(slowest < 21 * MS, "{slowest}");
+    // Nobody waited for it then: a machine that stands still holds up only what is under way.
+    let (packets, standstills) = paused(3, false);
+    let trust = Trust::beside(&packets, &standstills).unwrap();
+    assert_eq!(
+        (trust.held_up_at(Side::UnderWay), trust.clean),
+        (Some(0), 200)
+    );
+}
+
+#[test]
+fn a_slow_path_stays_one_beside_short_standstills() {
+    let packets = planted(5, Part::Out);
+    let standstills: Vec<_> = (0..1_000)
+        .map(|n| Standstill {
+            from_ns: n * 10 * MS,
+            until_ns: n * 10 * MS + MS / 10,
+        })
+        .collect();
+    let trust = Trust::beside(&packets, &standstills).unwrap();
+    assert_eq!(trust.blame.unwrap().0, Whose::Path);
+    assert!(
+        trust.held_up_at(Side::UnderWay).unwrap() <= 2,
+        "{:?}",
+        trust.held_up
+    );
 }
 
 #[test]

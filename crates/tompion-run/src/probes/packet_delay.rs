@@ -124,6 +124,16 @@ none. The side table `packets` has every stamp.",
             )
         },
         Parameter {
+            in_plan: InPlan::Preset("false"),
+            ..Parameter::new(
+                "no-heartbeat",
+                "",
+                Form::Flag,
+                Preset::Absent,
+                "Do not look for moments at which CPUs stand still, by a thread on each of them",
+            )
+        },
+        Parameter {
             excludes: &["user-stamps"],
             ..Parameter::new(
                 "hardware-stamps",

@@ -37,6 +37,10 @@ pub struct Reply {
     pub repeats: u16,
     /// From one to the next, in ns.
     pub interval_ns: u32,
+    /// When the request came (T2).
+    pub received: Stamp,
+    /// Whether the sender can be told what held up a request: by [`super::Reflector::mark`].
+    pub takes_marks: bool,
     /// Which of the keys.
     pub(super) key: Option<usize>,
     /// Where the HMAC TLV begins.
@@ -46,7 +50,6 @@ pub struct Reply {
     pub(super) is_trusted: bool,
     pub(super) sequence: u32,
     pub(super) sender_sequence: u32,
-    pub(super) received: Stamp,
 }
 
 /// Why there is no reflector.

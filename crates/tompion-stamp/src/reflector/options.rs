@@ -42,6 +42,8 @@ pub(super) struct Outcome {
     pub(super) unrecognized: u32,
     /// TLVs with M.
     pub(super) malformed: u32,
+    /// Whether it has room for what held up an earlier request.
+    pub(super) takes_marks: bool,
 }
 
 /// Whether a type is one of those that are served at all.
@@ -173,7 +175,12 @@ fn serve(
         }
         kinds::PRIVATE if told.tells_software && Tompion::is_ours(value) => {
             let left = told.session.as_ref().and_then(|session| session.left);
+            let length = value.len().min(Tompion::BYTES);
+            let takes_marks = length == Tompion::BYTES;
+            let mark = told.session.as_ref().and_then(|session| session.mark);
+            outcome.takes_marks = takes_marks;
             let answer = Tompion {
+                mark: mark.filter(|_| takes_marks),
                 software: SOFTWARE,
                 received: Some(told.received),
                 sent: Some(StampKind::User),
@@ -185,7 +192,7 @@ fn serve(
                     })
                 }),
             };
-            put(packet, at, &answer.to_bytes());
+            put(packet, at, &answer.to_bytes()[..length]);
             true
         }
         _ => false,

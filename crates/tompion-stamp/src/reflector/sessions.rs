@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::replay::Window;
 use crate::stamp::{Stamp, StampKind};
 use crate::table::Place;
+use crate::tlv::values::TompionMark;
 
 /// Which session: one address, one port and one SSID of the sender. The other half of the
 /// addresses is the socket's, which a reflector does not know.
@@ -44,7 +45,12 @@ pub(super) struct Told {
     pub(super) received: u32,
     pub(super) sent: u32,
     pub(super) left: Option<Left>,
+    /// What held up an earlier request; each is told once.
+    pub(super) mark: Option<TompionMark>,
 }
+
+/// Marks that wait to be told, of one session; the oldest go first.
+const MARKS: usize = 8;
 
 /// One session.
 #[derive(Debug, Default)]
@@ -54,12 +60,31 @@ pub(super) struct Session {
     received: u32,
     sent: u32,
     left: Option<Left>,
+    /// In the order in which they came.
+    marks: [Option<TompionMark>; MARKS],
 }
 
 impl Session {
     /// The sender has begun again: so do our numbers.
     pub(super) fn restart(&mut self) {
         (self.received, self.sent, self.left) = (0, 0, None);
+        self.marks = [None; MARKS];
+    }
+
+    /// One of its requests was held up.
+    pub(super) fn mark(&mut self, mark: TompionMark) {
+        if self.marks[MARKS - 1].is_some() {
+            self.next_mark();
+        }
+        if let Some(free) = self.marks.iter_mut().find(|kept| kept.is_none()) {
+            *free = Some(mark);
+        }
+    }
+
+    fn next_mark(&mut self) -> Option<TompionMark> {
+        let first = self.marks[0].take();
+        self.marks.rotate_left(1);
+        first
     }
 
     /// Counts a request.
@@ -75,6 +100,7 @@ impl Session {
             received: self.received,
             sent: self.sent,
             left: self.left,
+            mark: self.next_mark(),
         };
         (sequence, told)
     }

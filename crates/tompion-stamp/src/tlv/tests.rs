@@ -56,10 +56,15 @@ fn tompions_own_value_has_the_bytes_of_docs_wire() {
             sender_sequence: 0x0102_0304,
             stay_ns: 0x1112_1314_1516_1718,
         }),
+        mark: Some(TompionMark {
+            sender_sequence: 0x2122_2324,
+            cause: 3,
+            source: 1,
+        }),
     };
     let expected = [
-        0, 0, 0, 0, b'T', b'M', b'P', b'N', 1, 0b1_0110, 1, 2, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14,
-        0x15, 0x16, 0x17, 0x18,
+        0, 0, 0, 0, b'T', b'M', b'P', b'N', 1, 0b11_0110, 1, 2, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14,
+        0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0x23, 0x24, 3, 1, 0, 0,
     ];
     assert_eq!(told.to_bytes(), expected);
     assert_eq!(Tompion::read(&expected), Some(told));
@@ -68,6 +73,10 @@ fn tompions_own_value_has_the_bytes_of_docs_wire() {
     later[8] = 2;
     later.extend([9; 8]);
     assert_eq!(Tompion::read(&later), Some(told));
+    // One that ends before the mark has none.
+    let without = Tompion { mark: None, ..told };
+    assert_eq!(Tompion::read(&expected[..31]), Some(without));
+    assert_eq!(Tompion::read(&expected[..24]), Some(without));
     // Somebody else's, and one cut short.
     assert_eq!(Tompion::read(&expected[..23]), None);
     for at in 0..8 {
@@ -167,6 +176,7 @@ proptest! {
             received: kind(kinds.0),
             sent: kind(kinds.1),
             stay: knows.then_some(TompionStay { sender_sequence, stay_ns }),
+            mark: knows.then_some(TompionMark { sender_sequence, cause: major, source: minor }),
         };
         prop_assert_eq!(Tompion::read(&told.to_bytes()), Some(told));
     }

@@ -2,7 +2,7 @@
 
 mod tompion;
 
-pub use tompion::{SOFTWARE, Tompion, TompionStay};
+pub use tompion::{SOFTWARE, Tompion, TompionMark, TompionStay};
 
 use crate::bytes::{put, u16_at, u32_at, u64_at};
 

@@ -122,6 +122,10 @@ pub struct PingOptions {
     #[arg(long)]
     pub no_observe: bool,
 
+    /// Do not look for moments at which CPUs stand still, by a thread on each of them
+    #[arg(long)]
+    pub no_heartbeat: bool,
+
     /// Use count, interval and size of a published measurement
     #[arg(long, value_enum, conflicts_with_all = ["count", "interval", "size", "poisson"])]
     pub preset: Option<PingPreset>,

@@ -47,6 +47,10 @@ pub struct ReflectOptions {
     #[arg(long, value_name = "N", requires = "key")]
     pub grant_replies: Option<u16>,
 
+    /// Do not look for what keeps this reflector from answering
+    #[arg(long)]
+    pub no_observe: bool,
+
     #[command(flatten)]
     pub output: OutputOptions,
 }

@@ -87,7 +87,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         return Ok(exit::INTERRUPTED);
     }
     held?;
-    clean.map_or(Ok(()), |clean| clean.require(&measured.packets))?;
+    clean.map_or(Ok(()), |clean| clean.require(measured.trust()))?;
     Ok(0)
 }
 
@@ -180,14 +180,15 @@ fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
         tos: options.dscp.map(|dscp| dscp << 2),
         kernel_stamps: !options.user_stamps,
         hardware: options.hardware_stamps.is_some(),
-        observed_cpus: observed_cpus(options),
+        observed_cpus: looked_at(options, options.no_observe),
+        heartbeat_cpus: looked_at(options, options.no_heartbeat),
         ..Settings::new(SocketAddr::new(address, port), protocol)
     })
 }
 
-/// The CPUs on which what keeps probes waiting is observed: of a single host, since each takes an observer.
-fn observed_cpus(options: &PingOptions) -> Vec<u32> {
-    match options.no_observe || options.hosts.len() > 1 {
+/// The CPUs on which it is looked for what keeps probes waiting: of a single host, since each would take an observer.
+fn looked_at(options: &PingOptions, is_unwanted: bool) -> Vec<u32> {
+    match is_unwanted || options.hosts.len() > 1 {
         true => Vec::new(),
         false => tompion_host::usable_cpus(),
     }

@@ -37,7 +37,11 @@ pub fn reflect(options: &ReflectOptions) -> exit::Result {
             ..ClockAccount::default()
         }
     };
-    let served = serve(&sockets, config, account, &stopped)?;
+    let observed_cpus = match options.no_observe {
+        true => Vec::new(),
+        false => tompion_host::usable_cpus(),
+    };
+    let served = serve(&sockets, config, account, &observed_cpus, &stopped)?;
     tell(options, &served)?;
     Ok(0)
 }

@@ -229,6 +229,54 @@ fn within_a_pid_namespace_numbers_are_translated_as_they_are_learnt() {
 }
 
 #[test]
+fn within_a_pid_namespace_known_numbers_are_translated_at_once() {
+    let field = |offset: u32| {
+        let text = format!("ID: 1\n field:pid_t pid;\toffset:{offset};\tsize:4;\tsigned:1;\n");
+        Format::parse(&text).unwrap().field("pid").unwrap()
+    };
+    let fields = SwitchFields::of(&switch_format()).unwrap();
+    let mut decoder = Decoder {
+        translate: true,
+        ..Decoder::default()
+    };
+    decoder.know(&[(5007, 7), (5008, 8)]);
+    decoder.roles.insert(9, Role::Switch(Box::new(fields)));
+    let (tid, cpu) = (field(8), field(12));
+    decoder.roles.insert(10, Role::Queued { tid, cpu });
+    let woken = |tid: i32| {
+        let mut raw = [0; 16];
+        raw[8..12].copy_from_slice(&tid.to_ne_bytes());
+        raw
+    };
+    let written = Written::default().sample(10, 0, 50, &woken(5008)).sample(
+        9,
+        0,
+        100,
+        &switch_raw(6001, 1, 5007),
+    );
+    let (events, _) = decode(&mut decoder, &written);
+    assert!(
+        matches!(
+            events[..],
+            [
+                Event::Queued { tid: 8, cpu: 0 },
+                Event::Switch {
+                    prev: -6001,
+                    next: 7,
+                    ..
+                }
+            ]
+        ),
+        "{events:?}"
+    );
+    let raws: Vec<&[u8]> = tracepoints(&written.0).collect();
+    assert_eq!(
+        raws.iter().map(|raw| raw.len()).collect::<Vec<_>>(),
+        [16, 64]
+    );
+}
+
+#[test]
 fn the_least_number_of_a_thread_has_no_negative() {
     let mut decoder = Decoder {
         translate: true,

@@ -7,6 +7,7 @@ use super::super::Settings;
 use super::super::decode::{Decoder, Role, SwitchFields};
 use super::super::format::Format;
 use super::super::open::{Beside, Channel};
+use super::super::outer;
 use super::super::record::Origin;
 use super::super::sources::Had;
 use super::super::tracefs::Tracefs;
@@ -28,9 +29,18 @@ pub(in super::super) fn open(
     settings: &Settings,
     decoder: &mut Decoder,
 ) -> Result<Opened, Unavailable> {
-    if decoder.translate {
-        return Err("within a PID namespace".into());
-    }
+    // Tracepoints have other numbers for them within a PID namespace.
+    let told: Vec<i32>;
+    let tids = match decoder.translate {
+        false => tids,
+        true => {
+            let known = outer::numbers(tids)?;
+            decoder.know(&known);
+            let of = |tid: &i32| known.iter().find(|known| known.1 == *tid);
+            told = tids.iter().filter_map(of).map(|known| known.0).collect();
+            &told
+        }
+    };
     let tracefs = Tracefs::open()?;
     let format = |event: &str| {
         let text = tracefs.format(event);

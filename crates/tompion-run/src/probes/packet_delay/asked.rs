@@ -29,6 +29,7 @@ pub(super) struct Asked {
     pub bytes: Option<usize>,
     pub timeout_ns: u64,
     pub has_kernel: bool,
+    pub has_heartbeat: bool,
     pub device: Option<String>,
     pub key: Option<String>,
 }
@@ -54,6 +55,7 @@ impl Asked {
             },
             timeout_ns: values.time_ns("timeout"),
             has_kernel: !values.is_set("user-stamps"),
+            has_heartbeat: !values.is_set("no-heartbeat"),
             device: one("hardware-stamps").cloned(),
             key: one("key").cloned(),
         }
@@ -107,6 +109,10 @@ impl Asked {
             hardware: self.device.is_some(),
             key,
             observed_cpus: tompion_host::usable_cpus(),
+            heartbeat_cpus: match self.has_heartbeat {
+                true => tompion_host::usable_cpus(),
+                false => Vec::new(),
+            },
             ..Settings::new(to, self.protocol)
         })
     }
@@ -122,6 +128,7 @@ impl Asked {
         };
         let settings = Settings {
             observed_cpus: Vec::new(),
+            heartbeat_cpus: Vec::new(),
             ..soon.settings(PROBES)?
         };
         let stop = Stop::new()?;

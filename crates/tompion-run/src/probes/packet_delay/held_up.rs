@@ -3,18 +3,20 @@
 use std::collections::HashMap;
 
 use tompion_cause::{Cause, Source};
-use tompion_model::{EvidenceItem, Mark, Observation, ObservedReason};
+use tompion_model::{EvidenceItem, Mark, Observation, ObservedReason, SideTable};
 use tompion_observe::events::item;
 use tompion_packets::{Measured, Observed};
-use tompion_path::stamps::{Values, Vantage};
+use tompion_path::stamps::{Values, Vantage, recorded};
 use tompion_path::trust::{FEWEST, Side, Trust};
+
+/// Row, place, by how much in nanoseconds, and by what, where that is known.
+type Entry = (usize, Side, i64, Option<(Cause, Source)>);
 
 /// Which probes were held up, with marks of those that were so here for each vantage point.
 pub(super) struct HeldUp {
     /// What the stamps say; nothing where no probe has those of the kernel.
     trust: Option<Trust>,
-    /// Row, place, by how much in nanoseconds, and by what.
-    all: Vec<(usize, Side, i64, (Cause, Source))>,
+    all: Vec<Entry>,
     /// Without marks; none where nothing was observed.
     observation: Option<Observation>,
 }
@@ -23,26 +25,30 @@ impl HeldUp {
     /// Of a measurement. Where its threads were not observed nothing is marked: either it was not wanted, or the stamps of
     /// the program say little, since it drains what came now and then.
     pub fn of(measured: &Measured) -> Self {
-        let trust = Trust::of(&measured.packets);
-        let Some(observed) = &measured.observed else {
-            return Self {
-                trust,
-                all: Vec::new(),
-                observation: None,
-            };
-        };
+        let trust = measured.trust();
         let held_up = trust.as_ref().map_or(&[][..], |trust| &trust.held_up);
-        let causes = observed.causes(held_up);
-        let here = held_up.iter().zip(causes);
-        let here = here.filter_map(|(h, by)| {
-            let by = by?;
-            Some((h.row, h.side, h.excess_ns, (by.cause, by.source)))
+        let all = held_up.iter().zip(measured.held_up_by(held_up));
+        let all = all.map(|(h, by)| {
+            let by = by.map(|by| (by.cause, by.source));
+            (h.row, h.side, h.excess_ns, by)
         });
         Self {
-            all: here.collect(),
-            observation: Some(without_marks(observed)),
+            all: all.collect(),
+            observation: measured.observed.as_ref().map(without_marks),
             trust,
         }
+    }
+
+    /// All of them as a side table.
+    pub fn table(&self) -> SideTable {
+        let mark = |(row, side, excess_ns, by): &Entry| recorded::PacketMark {
+            row: u32::try_from(*row).unwrap_or(u32::MAX),
+            side: side.name().into(),
+            excess_ns: *excess_ns,
+            cause: by.map(|(cause, _)| cause.name().into()),
+            source: by.map(|(_, source)| source.name().into()),
+        };
+        recorded::marks_table(&self.all.iter().map(mark).collect::<Vec<_>>())
     }
 
     /// The path of each clean probe, in nanoseconds, and how many were held up. Less than half, or very few of many, stand for
@@ -62,11 +68,11 @@ impl HeldUp {
     /// several the longest says why.
     pub fn marks(&self, vantage: Vantage) -> HashMap<usize, Mark> {
         let mut longest: HashMap<usize, (i64, Mark)> = HashMap::new();
-        for (row, side, excess_ns, (cause, source)) in &self.all {
-            if !has(vantage, *side) {
+        for (row, side, excess_ns, by) in &self.all {
+            let Some((cause, source)) = by.filter(|_| has(vantage, *side)) else {
                 continue;
-            }
-            let mark = Mark::Disturbed(*cause, *source);
+            };
+            let mark = Mark::Disturbed(cause, source);
             let known = longest.entry(*row).or_insert((*excess_ns, mark));
             if known.0 < *excess_ns {
                 *known = (*excess_ns, mark);
@@ -109,6 +115,7 @@ fn has(vantage: Vantage, side: Side) -> bool {
     match side {
         Side::Sending | Side::Receiving => vantage == Vantage::User,
         Side::Queued => matches!(vantage, Vantage::User | Vantage::Qdisc),
+        Side::UnderWay => true,
         Side::FarEnd => false,
     }
 }
@@ -119,13 +126,15 @@ mod tests {
 
     #[test]
     fn each_vantage_point_has_the_marks_of_what_lies_within_its_round_trip() {
-        let by = |cause| (cause, Source::Event);
+        let by = |cause| Some((cause, Source::Event));
         let held_up = HeldUp {
             trust: None,
             all: vec![
                 (3, Side::Sending, 100, by(Cause::Preempted)),
                 (3, Side::Receiving, 900, by(Cause::Stopped)),
                 (5, Side::Queued, 100, by(Cause::Queued)),
+                (7, Side::UnderWay, 100, by(Cause::Unseen)),
+                (9, Side::FarEnd, 100, by(Cause::Stopped)),
             ],
             observation: Some(Observation::default()),
         };
@@ -134,10 +143,12 @@ mod tests {
         let user = [
             (3, disturbed(Cause::Stopped)),
             (5, disturbed(Cause::Queued)),
+            (7, disturbed(Cause::Unseen)),
         ];
         assert_eq!(of(Vantage::User), HashMap::from(user));
-        assert_eq!(of(Vantage::Qdisc), HashMap::from([user[1]]));
-        assert!(of(Vantage::Kernel).is_empty() && of(Vantage::Hardware).is_empty());
+        assert_eq!(of(Vantage::Qdisc), HashMap::from([user[1], user[2]]));
+        assert_eq!(of(Vantage::Kernel), HashMap::from([user[2]]));
+        assert_eq!(of(Vantage::Hardware), HashMap::from([user[2]]));
         let marks = [
             disturbed(Cause::Queued),
             Mark::None,

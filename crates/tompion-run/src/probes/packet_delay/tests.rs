@@ -117,6 +117,7 @@ fn measured(has_kernel: bool) -> Measured {
             busy_poll: false,
         },
         far: FarEnd::default(),
+        far_marks: Vec::new(),
         odd: Oddities::default(),
         errors: Errors::default(),
         late: 0,
@@ -124,6 +125,7 @@ fn measured(has_kernel: bool) -> Measured {
         first_refusal: None,
         is_too_long: false,
         observed: None,
+        standstills: None,
     }
 }
 
@@ -217,8 +219,8 @@ fn loss_and_missing_stamps_are_told_in_each_trial() {
 fn the_table_of_all_stamps_is_kept_once() {
     let made = split(true);
     let tables: Vec<usize> = made.iter().map(|m| m.1.outcome.data.tables.len()).collect();
-    // With the keys by which taps know the packets again.
-    assert_eq!(tables, [2, 0, 0, 0]);
+    // With the keys by which taps know the packets again, and where packets were held up.
+    assert_eq!(tables, [3, 0, 0, 0]);
     let table = &made[0].1.outcome.data.tables[recorded::TABLE];
     let packets = recorded::of_table(table).unwrap();
     assert_eq!(packets.len(), 6);

@@ -90,7 +90,12 @@ pub(super) fn parts(
         if place == 0 {
             let table = recorded::table(packets);
             let keys = recorded::keys_table(keys);
-            let tables = [(recorded::TABLE, table), (recorded::KEYS, keys)];
+            let marks = held_up.table();
+            let tables = [
+                (recorded::TABLE, table),
+                (recorded::KEYS, keys),
+                (recorded::MARKS, marks),
+            ];
             let named = tables.map(|(name, table)| (name.to_owned(), table));
             outcome.data.tables.extend(named);
         }

@@ -20,7 +20,7 @@ fn told(bytes: &[u8]) -> (FollowUp, DirectMeasurement, Tompion) {
     (
         FollowUp::read(&bytes[48..64]).expect("a follow-up"),
         DirectMeasurement::read(&bytes[68..80]).expect("counters"),
-        Tompion::read(&bytes[84..108]).expect("ours"),
+        Tompion::read(&bytes[84..116]).expect("ours"),
     )
 }
 
@@ -67,6 +67,50 @@ fn an_earlier_reply_is_followed_up_by_its_number() {
         stay_ns: 700_000,
     };
     assert_eq!(ours.stay, Some(stay));
+}
+
+#[test]
+fn what_held_up_requests_is_told_once_each_in_the_order_in_which_it_came() {
+    let mut reflector = reflector(ReflectorConfig::default());
+    let ask = |reflector: &mut Reflector, sequence| {
+        let datagram = request(Mode::Unauthenticated, sequence, &asking());
+        let (reply, bytes) = answer(reflector, &arrival(&datagram)).expect("a reply");
+        let mark = told(&bytes).2.mark;
+        (reply, mark.map(|m| (m.sender_sequence, m.cause, m.source)))
+    };
+    let (first, none) = ask(&mut reflector, 5);
+    assert!(first.takes_marks && none.is_none());
+    let (second, _) = ask(&mut reflector, 6);
+    assert!(reflector.mark(&second, 3, 0) && reflector.mark(&first, 1, 2));
+    assert_eq!(ask(&mut reflector, 7).1, Some((6, 3, 0)));
+    assert_eq!(ask(&mut reflector, 8).1, Some((5, 1, 2)));
+    assert_eq!(ask(&mut reflector, 9).1, None);
+    // Of more than there is room for the latest are told.
+    for cause in 1..=10 {
+        reflector.mark(&first, cause, 0);
+    }
+    let causes: Vec<_> = (10..18)
+        .filter_map(|n| ask(&mut reflector, n).1)
+        .map(|m| m.1)
+        .collect();
+    assert_eq!(causes, [3, 4, 5, 6, 7, 8, 9, 10]);
+    // A value that has no room for it is answered as it is.
+    let short = tlv(
+        kinds::PRIVATE,
+        &Tompion::default().to_bytes()[..Tompion::LEAST],
+    );
+    let datagram = request(Mode::Unauthenticated, 20, &short);
+    reflector.mark(&first, 1, 0);
+    let (reply, bytes) = answer(&mut reflector, &arrival(&datagram)).expect("a reply");
+    assert!(!reply.takes_marks && bytes.len() == 72);
+    assert_eq!(Tompion::read(&bytes[48..]).and_then(|ours| ours.mark), None);
+    // Nobody counts by session there.
+    let mut stateless = super::reflector(ReflectorConfig {
+        stateful: false,
+        ..ReflectorConfig::default()
+    });
+    let (reply, _) = ask(&mut stateless, 1);
+    assert!(!reply.takes_marks && !stateless.mark(&reply, 1, 0));
 }
 
 #[test]

@@ -35,6 +35,17 @@ pub struct TompionStay {
     pub stay_ns: u64,
 }
 
+/// What held up an earlier request of the session in the reflector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TompionMark {
+    /// That request's sequence number.
+    pub sender_sequence: u32,
+    /// The cause, by its number in docs/wire.md.
+    pub cause: u8,
+    /// Where that is known from, by its number there.
+    pub source: u8,
+}
+
 /// The fields. Those of a request are all unset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tompion {
@@ -46,15 +57,19 @@ pub struct Tompion {
     pub sent: Option<StampKind>,
     /// The latest stay that is known.
     pub stay: Option<TompionStay>,
+    /// What held up one of the requests before.
+    pub mark: Option<TompionMark>,
 }
 
 impl Tompion {
     /// Bytes of the value.
-    pub const BYTES: usize = 24;
+    pub const BYTES: usize = 32;
+    /// Bytes of one without a mark.
+    pub const LEAST: usize = 24;
 
     /// Whether a private value is one of these, of this version or a later one.
     pub fn is_ours(value: &[u8]) -> bool {
-        value.len() >= Self::BYTES && value.starts_with(&WHOSE) && value[8] >= VERSION
+        value.len() >= Self::LEAST && value.starts_with(&WHOSE) && value[8] >= VERSION
     }
 
     /// The fields; nothing where it is somebody else's value.
@@ -68,6 +83,11 @@ impl Tompion {
                 stay: (stamps & 0x10 != 0).then(|| TompionStay {
                     sender_sequence: u32_at(value, 12),
                     stay_ns: u64_at(value, 16),
+                }),
+                mark: (stamps & 0x20 != 0 && value.len() >= Self::BYTES).then(|| TompionMark {
+                    sender_sequence: u32_at(value, 24),
+                    cause: value[28],
+                    source: value[29],
                 }),
             }
         })
@@ -84,6 +104,11 @@ impl Tompion {
             value[9] |= 0x10;
             put(&mut value, 12, &stay.sender_sequence.to_be_bytes());
             put(&mut value, 16, &stay.stay_ns.to_be_bytes());
+        }
+        if let Some(mark) = self.mark {
+            value[9] |= 0x20;
+            put(&mut value, 24, &mark.sender_sequence.to_be_bytes());
+            (value[28], value[29]) = (mark.cause, mark.source);
         }
         value
     }

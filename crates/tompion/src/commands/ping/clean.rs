@@ -34,9 +34,9 @@ impl Clean {
     }
 
     /// Says in the end why there are fewer.
-    pub fn require(&self, packets: &Packets) -> anyhow::Result<()> {
+    pub fn require(&self, trust: Option<Trust>) -> anyhow::Result<()> {
         let wanted = self.wanted;
-        let Some(trust) = Trust::of(packets) else {
+        let Some(trust) = trust else {
             bail!(
                 "no probe is known to be clean, {wanted} were wanted: the kernel gives no stamps here"
             );
@@ -46,13 +46,17 @@ impl Clean {
             return Ok(());
         }
         let at = |side| trust.held_up_at(side);
-        let [sending, queued, receiving] =
-            [Side::Sending, Side::Queued, Side::Receiving].map(|side| at(side).unwrap_or(0));
+        let here = [Side::Sending, Side::Queued, Side::Receiving, Side::UnderWay];
+        let [sending, queued, receiving, under_way] = here.map(|side| at(side).unwrap_or(0));
+        let under_way = match under_way {
+            0 => String::new(),
+            count => format!(", under way {count}"),
+        };
         let far_end =
             at(Side::FarEnd).map_or(String::new(), |count| format!(", at the far end {count}"));
         bail!(
             "{clean} of {judged} probes are clean, {wanted} were wanted: held up here while sending {sending}, in the own \
-             queue {queued}, receiving {receiving}{far_end}; --count allows more of them"
+             queue {queued}, receiving {receiving}{under_way}{far_end}; --count allows more of them"
         )
     }
 }
@@ -98,14 +102,14 @@ mod tests {
         assert_eq!(clean.look_at, 6);
         assert!(!clean.is_enough(&late(&[1, 3], 5)));
         assert!(clean.is_enough(&late(&[1, 3], 6)));
-        assert!(clean.require(&late(&[1, 3], 6)).is_ok());
+        assert!(clean.require(Trust::of(&late(&[1, 3], 6))).is_ok());
     }
 
     #[test]
     fn why_there_are_fewer_is_said() {
         let clean = Clean::wanted(5);
         let why = clean
-            .require(&packets(&[20, 20, 900, 20, 20]))
+            .require(Trust::of(&packets(&[20, 20, 900, 20, 20])))
             .unwrap_err()
             .to_string();
         assert!(
@@ -113,7 +117,7 @@ mod tests {
             "{why}"
         );
         assert!(why.contains("receiving 1;"), "{why}");
-        let why = clean.require(&Packets::new()).unwrap_err().to_string();
+        let why = clean.require(None).unwrap_err().to_string();
         assert!(why.contains("no stamps here"), "{why}");
     }
 }
