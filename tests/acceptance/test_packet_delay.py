@@ -209,7 +209,9 @@ def test_a_reflector_that_stands_still_shows_in_its_stay_and_not_in_the_path(tmp
     # The round trip itself has it, at each vantage point; the path has none of the probes that it held up.
     assert cell["measured"]["max_ns"] > 120 * MS
     path = cells(tmp_path / "run")["path", "idle"]
-    assert path["round_trips"]["probes"]["left_out"] >= 5 and path["measured"]["max_ns"] < most["far end's stay"] / 4, path
+    assert path["round_trips"]["probes"]["left_out"] >= 5, path
+    # Where the machine held up most of the others, too, it has none at all.
+    assert path["measured"] is None or path["measured"]["max_ns"] < most["far end's stay"] / 4, path
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")

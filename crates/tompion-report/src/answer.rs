@@ -19,7 +19,7 @@ use crate::grid::{all_loads, under};
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
 use fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
-use layout::{Body, LateLine, lay_out, opening, uses_in};
+use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
 use lines::{LIMIT, MOST_LOADS, cell_columns, cut, late_line, late_title, table_row, use_title};
 use platforms::Platforms;

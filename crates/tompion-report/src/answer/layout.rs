@@ -2,7 +2,7 @@
 
 use tompion_assess::verdict::Outcome;
 
-use super::lines::{LINES, PLACES, alerts, head, joined, parts, trust};
+use super::lines::{LINES, LateLine, PLACES, alerts, head, joined, parts, trust};
 use super::steps::{Step, to_do};
 use crate::data::ReportData;
 use crate::figures::plural;
@@ -16,22 +16,6 @@ const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed
 /// The same where a range stands for the figures of blocks that disagree.
 const LATE_FROM_TO: &str =
     "Late by: how late a sleep ends at a random moment; from-to: its blocks disagree.";
-
-/// A line of the table of latencies.
-pub struct LateLine {
-    /// The line.
-    pub text: String,
-    /// Whether a range stands in it, for blocks that disagree.
-    pub has_range: bool,
-}
-
-impl LateLine {
-    /// The heading of the table.
-    pub fn heading(text: String) -> Self {
-        let has_range = false;
-        Self { text, has_range }
-    }
-}
 
 /// What a screen says between its opening and its end.
 pub struct Body<'a> {

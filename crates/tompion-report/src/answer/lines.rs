@@ -4,7 +4,6 @@ use tompion_assess::parts::{Part, Seen};
 use tompion_assess::verdict::{LateUnder, Lateness, ProfileVerdict};
 use tompion_model::{Environment, format_duration, format_ns, level_in_words};
 
-use super::layout::LateLine;
 use crate::data::ReportData;
 use crate::figures::{plain, quantile_name};
 use crate::limitations::{QuotaEffect, cpu_quota, early_end};
@@ -136,6 +135,22 @@ pub fn late_in_words(late: &LateUnder) -> String {
         (None, _) => "too few".to_owned(),
         (Some(_), Some([low, high])) => range_in_few_words(low, high),
         (Some(ns), None) => format_ns(ns),
+    }
+}
+
+/// A line of the table of latencies.
+pub struct LateLine {
+    /// The line.
+    pub text: String,
+    /// Whether a range stands in it, for blocks that disagree.
+    pub has_range: bool,
+}
+
+impl LateLine {
+    /// The heading of the table.
+    pub fn heading(text: String) -> Self {
+        let has_range = false;
+        Self { text, has_range }
     }
 }
 

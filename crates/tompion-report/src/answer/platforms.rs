@@ -11,9 +11,10 @@ use tompion_model::{AT_REST, Cell, factor};
 
 use super::cause::{self, Machines};
 use super::fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
-use super::layout::{Body, LateLine, lay_out, opening, uses_in};
+use super::layout::{Body, lay_out, opening, uses_in};
 use super::lines::{
-    CELL, MOST_LOADS, NAME, cell_columns, cut, late_line, late_title, table_row, use_title,
+    CELL, LateLine, MOST_LOADS, NAME, cell_columns, cut, late_line, late_title, table_row,
+    use_title,
 };
 use super::steps::{Shown, Step, steps, with};
 use crate::data::ReportData;

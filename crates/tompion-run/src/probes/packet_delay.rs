@@ -7,6 +7,7 @@
 mod asked;
 mod held_up;
 pub mod join;
+mod seen;
 mod trials;
 
 use std::path::Path;
@@ -25,7 +26,8 @@ use super::{
 };
 use crate::PlannedCell;
 use asked::{Asked, WHITEAKER};
-use trials::{Began, Seen, parts};
+use seen::Seen;
+use trials::{Began, parts};
 
 pub(super) static ENTRY: Probe = Probe {
     name: recorded::NAME,

@@ -12,7 +12,7 @@ use tompion_packets::{Key, PacketError, Protocol, Settings, WAITED_FOR, measure,
 use tompion_path::stamps::{Vantage, recorded};
 use tompion_time::sleep::restore_timer_slack;
 
-use super::trials::Seen;
+use super::seen::Seen;
 use crate::probes::Values;
 
 /// Probes, their interval in nanoseconds and their bytes: section 3.1 of Whiteaker 2011.

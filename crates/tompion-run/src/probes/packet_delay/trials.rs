@@ -1,7 +1,6 @@
 //! From one table of stamps to a trial for each vantage point.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use tompion_model::{
     Findings, Mark, Measurement, MissingStamps, Recorder, RoundTrips, Sample, Storage, TrialData,
@@ -15,6 +14,7 @@ use tompion_probe::{Limits, Outcome};
 
 use super::asked::Asked;
 use super::held_up::HeldUp;
+use super::seen::Seen;
 use crate::probes::Part;
 
 /// When a measurement began, by the clock of the runner and by that of the stamps.
@@ -24,34 +24,6 @@ pub(super) struct Began {
     pub mono_ns: u64,
     /// The same moment by `CLOCK_REALTIME`.
     pub utc_ns: i64,
-}
-
-/// What the samples of a trial are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// Round trips as that place sees them.
-    From(Vantage),
-    /// The path alone: from kernel to kernel less the far end's stay, of probes that nothing held up at either end.
-    Path,
-}
-
-impl Seen {
-    /// The place whose stamps they are between.
-    pub fn vantage(self) -> Vantage {
-        match self {
-            Self::From(vantage) => vantage,
-            Self::Path => Vantage::Kernel,
-        }
-    }
-}
-
-impl fmt::Display for Seen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::From(vantage) => vantage.fmt(f),
-            Self::Path => f.write_str(recorded::PATH),
-        }
-    }
 }
 
 /// A part for each of `all`; the first has the table of all stamps. `remark` is what has to
