@@ -21,7 +21,9 @@ use crate::verdicts;
 use fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
-use lines::{LIMIT, MOST_LOADS, cell_columns, cut, late_line, late_title, table_row, use_title};
+use lines::{
+    LIMIT, LateLine, MOST_LOADS, cell_columns, cut, late_line, late_title, table_row, use_title,
+};
 use platforms::Platforms;
 use steps::{Shown, Step, steps, with};
 

@@ -1,6 +1,6 @@
 //! What the path seems to take while this machine stands still.
 
-use super::{HELD_UP_NS, HeldUp, Side, USUAL};
+use super::held_up::{HELD_UP_NS, HeldUp, Side, USUAL};
 use crate::stamps::{Packets, Stamp, Values};
 
 /// A time in which this machine, or one of its CPUs, stood still, by the clock of stamps, in nanoseconds.
