@@ -120,7 +120,7 @@ def test_what_a_sender_asks_and_a_reflector_answers_are_tlvs_to_scapy():
     assert (found.seq, len(request)) == (3, 300)
     # U and nothing else.
     assert {int(tlv.flags) for tlv in found.tlv_objects} == {0x80}
-    assert [(tlv.type, tlv.len) for tlv in found.tlv_objects] == [(3, 4), (4, 4), (5, 12), (7, 16), (252, 24), (1, 172)]
+    assert [(tlv.type, tlv.len) for tlv in found.tlv_objects] == [(3, 4), (4, 4), (5, 12), (7, 16), (252, 32), (1, 164)]
     assert found.tlv_objects[2].value == struct.pack(">III", 4, 0, 0)
 
     (reply,) = packets(line("reflected", packet=request.hex(), received=NOW + 1000, sent=NOW + 2000))
