@@ -12,6 +12,11 @@ pub struct Standstill {
     pub until_ns: i64,
 }
 
+/// A standstill delays what would have gone out or come in during it: it begins no later than that after the probe was sent, or
+/// ends no earlier than that before the reply was there. The rest of the way is nobody's here. A beat each 2 ms shows it, and
+/// what waited for it takes its turn.
+const NEAR_NS: i64 = 3_000_000;
+
 /// Probes that were under way meanwhile.
 pub(super) struct UnderWay {
     /// By row.
@@ -89,10 +94,15 @@ fn merged(all: &[Standstill]) -> Vec<Standstill> {
     merged
 }
 
-/// How much of a time they take.
+/// How much of a probe's way those take at whose beginning or end it has to do with this machine.
 fn within(merged: &[Standstill], from_ns: i64, until_ns: i64) -> i64 {
     let first = merged.partition_point(|s| s.until_ns <= from_ns);
     let begun = merged[first..].iter().take_while(|s| s.from_ns < until_ns);
+    let is_near = |s: &&Standstill| {
+        s.from_ns <= from_ns.saturating_add(NEAR_NS)
+            || s.until_ns >= until_ns.saturating_sub(NEAR_NS)
+    };
+    let begun = begun.filter(is_near);
     let shared = begun.map(|s| {
         s.until_ns
             .min(until_ns)
@@ -104,6 +114,22 @@ fn within(merged: &[Standstill], from_ns: i64, until_ns: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_standstill_in_the_middle_of_a_way_delays_nothing() {
+        const MS: i64 = 1_000_000;
+        let still = |from_ms: i64, until_ms: i64| Standstill {
+            from_ns: from_ms * MS,
+            until_ns: until_ms * MS,
+        };
+        let taken = |s: Standstill| within(&[s], 100 * MS, 180 * MS) / MS;
+        assert_eq!(taken(still(120, 150)), 0);
+        assert_eq!(taken(still(150, 178)), 28);
+        assert_eq!(taken(still(150, 190)), 30);
+        assert_eq!(taken(still(90, 110)), 10);
+        assert_eq!(taken(still(102, 110)), 8);
+        assert_eq!(taken(still(104, 110)), 0);
+    }
 
     #[test]
     fn what_several_cpus_show_at_one_time_counts_once() {
