@@ -186,7 +186,7 @@ bench-net: build $(VENV)/ready lab-guest
 	@.ci/stamp-suite $(CACHE)/bin
 	$(CARGO) build --release --locked -p tompion-packets -p tompion-guest \
 		--example round_trips --example guest_round_trips
-	$(VENV)/bin/python benches/net.py $(ARGS)
+	@status=0; for bench in marks net; do $(VENV)/bin/python benches/$$bench.py $(ARGS) || status=$$?; done; exit $$status
 
 # The README's picture and the printed report, of runs made for it in some minutes, or of
 # those that are there: make pictures ARGS='RUN QUICK'

@@ -363,11 +363,10 @@ impl Measured {
                 if held_up.side == Side::FarEnd {
                     let mark = self.far_marks.get(held_up.row).copied().flatten();
                     let (cause, source) = mark.unwrap_or((Cause::Unknown, Source::Event));
-                    let by_whom = None;
                     *by = Some(HeldUpBy {
                         cause,
                         source,
-                        by: by_whom,
+                        by: None,
                     });
                 }
             }

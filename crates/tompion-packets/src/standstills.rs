@@ -47,6 +47,8 @@ pub struct Standstills {
     pub all: Vec<(Standstill, Cause)>,
     /// Whether any CPU was looked at, and the clock of stamps was not set meanwhile.
     pub is_known: bool,
+    /// Further ones that there was no room for.
+    pub lost: u64,
     /// The share of one CPU that looking took, all CPUs added.
     pub own_cpu_share: f64,
 }
@@ -65,6 +67,7 @@ impl Standstills {
         Self {
             all: all.collect(),
             is_known: ahead_ns.is_some() && !beats.cpus.is_empty(),
+            lost: beats.lost,
             own_cpu_share: beats.cpu_time_ns as f64 / took_ns.max(1) as f64,
         }
     }

@@ -2,9 +2,25 @@
 //! print; and the C programs of `tests/programs`.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tompion_guest::{Guest, Kit};
+use tompion_guest::{Guest, GuestError, Kit, Tap};
+
+/// A network for guests; nothing, which is said, where none can be made.
+pub fn tap() -> Option<Arc<Tap>> {
+    match Tap::new() {
+        Ok(tap) => Some(Arc::new(tap)),
+        Err(GuestError::Host { source, .. })
+            if [ErrorKind::PermissionDenied, ErrorKind::NotFound].contains(&source.kind()) =>
+        {
+            eprintln!("NOT RUN: no network can be made here: {source}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
 
 /// Before every script: waits until the kernel has measured the TSC and lists it (a
 /// second or so after boot), says what it keeps time by, and defines `run`: what

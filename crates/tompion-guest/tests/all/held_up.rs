@@ -6,7 +6,8 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -56,6 +57,13 @@ pub fn until(began: Instant, within: Duration, what: &str, mut is_so: impl FnMut
     }
 }
 
+/// Waits until a guest says on its second serial port that it measures, or has ended.
+pub fn until_it_measures<T>(began: Instant, running: &JoinHandle<T>, said: &Path) {
+    until(began, BOOT, "the guest's word that it measures", || {
+        running.is_finished() || fs::metadata(said).is_ok_and(|file| file.len() > 0)
+    });
+}
+
 /// The QEMU whose command line holds `mark`.
 pub fn qemu(mark: &str) -> Option<Pid> {
     let is_ours = |process: &PathBuf| {
@@ -69,6 +77,16 @@ pub fn qemu(mark: &str) -> Option<Pid> {
         .find(is_ours)?;
     let pid = found.file_name()?.to_str()?.parse().ok()?;
     Some(Pid::from_raw(pid))
+}
+
+/// The same, once it has started.
+pub fn started(began: Instant, mark: &str) -> Pid {
+    let mut found = None;
+    until(began, Duration::from_secs(20), "QEMU's start", || {
+        found = qemu(mark);
+        found.is_some()
+    });
+    found.expect("started")
 }
 
 /// Stalls whose bin reaches into the range, in milliseconds.
@@ -132,15 +150,8 @@ impl Attempt {
             .qemu_args(["-serial", &second_port, "-monitor", &monitor]);
         let running = thread::spawn(move || guest.run());
         let began = Instant::now();
-        let mut found = None;
-        until(began, Duration::from_secs(20), "QEMU's start", || {
-            found = qemu(&mark);
-            found.is_some()
-        });
-        let qemu = found.expect("started");
-        until(began, BOOT, "the guest's word that it measures", || {
-            running.is_finished() || fs::metadata(&said).is_ok_and(|file| file.len() > 0)
-        });
+        let qemu = started(began, &mark);
+        until_it_measures(began, &running, &said);
         if running.is_finished() {
             panic!("the guest ended early: {:?}", running.join());
         }

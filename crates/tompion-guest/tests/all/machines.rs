@@ -2,7 +2,6 @@
 //! CPUs, virtual time, and the ELF kernel on virtio-mmio that microVMs boot. Run by `make
 //! guest`. Two boots for all of it.
 
-use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use std::{fs, thread};
 
 use nix::sched::sched_getaffinity;
 use nix::unistd::Pid;
-use tompion_guest::{Disk, GUEST_ADDRESS, Guest, GuestError, HOST_ADDRESS, Kit, Outcome, Tap};
+use tompion_guest::{Disk, GUEST_ADDRESS, Guest, HOST_ADDRESS, Kit, Outcome, Tap};
 
 fn kit(kernel: &str) -> Kit {
     let kit = Kit::from_env().and_then(|kit| kit.with_kernel(kernel));
@@ -64,16 +63,7 @@ fn threads_of(mark: &str) -> Option<Vec<String>> {
 
 /// A tap with a socket at its host's end; none for whoever may not make one.
 fn network() -> Option<(Arc<Tap>, UdpSocket)> {
-    let tap = match Tap::new() {
-        Ok(tap) => Arc::new(tap),
-        Err(GuestError::Host { source, .. })
-            if [ErrorKind::PermissionDenied, ErrorKind::NotFound].contains(&source.kind()) =>
-        {
-            eprintln!("no network is tested here: {source}");
-            return None;
-        }
-        Err(error) => panic!("{error}"),
-    };
+    let tap = crate::common::tap()?;
     let socket = tap.inside(|| UdpSocket::bind((HOST_ADDRESS, 0)).expect("the host's end"));
     let socket = socket.expect("namespace");
     let limit = Some(Duration::from_millis(100));

@@ -2,9 +2,7 @@
 //! way then are known by the guest itself to have been held up here, and not by the path.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::net::{SocketAddr, UdpSocket};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
-use tompion_guest::{Guest, GuestError, HOST_ADDRESS, Kit, Tap};
+use tompion_guest::{HOST_ADDRESS, Tap};
 
-use crate::common::kit;
-use crate::held_up::{qemu, until};
-use crate::taps::Running;
+use crate::common::{kit, tap};
+use crate::held_up::{started, until_it_measures};
+use crate::taps::{Running, guest};
 
 /// How long a reply is under way beside what the guest's network takes.
 const PATH: Duration = Duration::from_millis(30);
@@ -25,8 +23,6 @@ const STOPPED: Duration = Duration::from_millis(50);
 const RUNS: Duration = Duration::from_millis(450);
 /// How many stops.
 const STOPS: u32 = 12;
-/// How long a guest may take until it measures.
-const BOOT: Duration = Duration::from_secs(60);
 /// Emulated guests on a busy host stand still by themselves; each try is told.
 const ATTEMPTS: u32 = 3;
 
@@ -66,22 +62,6 @@ fn relay(near: &UdpSocket, far: &UdpSocket, is_stopped: &AtomicBool, ends: &Atom
     during
 }
 
-fn guest(kit: &Kit, tap: &Arc<Tap>, mark: &str, said: &Path) -> Guest {
-    let tools = ["/bin/sh", "/bin/sleep", "/bin/cat"];
-    let second_port = format!("file:{}", said.display());
-    tools
-        .iter()
-        .fold(Guest::new(kit), |guest, tool| guest.dynamic(tool, tool))
-        .file(
-            "/bin/tompion",
-            kit.program("tompion").expect("built by make guest"),
-        )
-        .command(["/bin/sh", "-c", SCRIPT, "sh", &HOST_ADDRESS.to_string()])
-        .kernel_args([mark])
-        .qemu_args(["-serial", second_port.as_str()])
-        .tap(Arc::clone(tap))
-}
-
 /// Replies that came while the guest was stopped, and what it says of its probes.
 fn stopped_again_and_again(number: u32, tap: &Arc<Tap>) -> (u64, Value) {
     let kit = kit();
@@ -107,18 +87,12 @@ fn stopped_again_and_again(number: u32, tap: &Arc<Tap>) -> (u64, Value) {
     };
     let said = directory.path().join("said");
     let mark = format!("tompion_stopped={number}");
-    let guest = guest(&kit, tap, &mark, &said);
+    let tools = ["/bin/sh", "/bin/sleep", "/bin/cat"];
+    let guest = guest(tap, &mark, &said, &tools, SCRIPT);
     let running = thread::spawn(move || guest.run());
     let began = Instant::now();
-    let mut found = None;
-    until(began, Duration::from_secs(20), "QEMU's start", || {
-        found = qemu(&mark);
-        found.is_some()
-    });
-    let qemu = found.expect("started");
-    until(began, BOOT, "the guest's word that it measures", || {
-        running.is_finished() || fs::metadata(&said).is_ok_and(|file| file.len() > 0)
-    });
+    let qemu = started(began, &mark);
+    until_it_measures(began, &running, &said);
     for _ in 0..STOPS {
         kill(qemu, Signal::SIGSTOP).expect("SIGSTOP");
         is_stopped.store(true, Ordering::Relaxed);
@@ -141,14 +115,7 @@ fn stopped_again_and_again(number: u32, tap: &Arc<Tap>) -> (u64, Value) {
 #[test]
 #[ignore = "boots a guest: make guest"]
 fn probes_under_way_while_the_host_stops_the_guest_are_known_to_be() {
-    let tap = match Tap::new() {
-        Ok(tap) => Arc::new(tap),
-        Err(GuestError::Host { source, .. }) => {
-            eprintln!("NOT RUN: no network can be made here: {source}");
-            return;
-        }
-        Err(error) => panic!("{error}"),
-    };
+    let Some(tap) = tap() else { return };
     let mut tried = Vec::new();
     for number in 0..ATTEMPTS {
         let (during, told) = stopped_again_and_again(number, &tap);

@@ -2,7 +2,6 @@
 //! ignored elsewhere): a host that holds the guest up shows between the guest and the tap on the
 //! host's side, and a far end that stands still beyond it.
 
-use std::fs;
 use std::io::Cursor;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,18 +12,16 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use tompion_guest::{Guest, GuestError, HOST_ADDRESS, Kit, Outcome, Tap};
+use tompion_guest::{Guest, GuestError, HOST_ADDRESS, Outcome, Tap};
 
-use crate::common::kit;
-use crate::held_up::{qemu, until};
+use crate::common::{kit, tap};
+use crate::held_up::{started, until_it_measures};
 
 /// How long the far end stands still before the guest does, and how long that does.
 const FAR_END_HELD: Duration = Duration::from_millis(150);
 const GUEST_HELD: Duration = Duration::from_millis(300);
 /// From the guest's word that it measures until it is held up.
 const BEGIN: Duration = Duration::from_millis(1500);
-/// How long a guest may take until it says so.
-const BOOT: Duration = Duration::from_secs(60);
 /// Emulated guests on a busy host stand still by themselves; each try is told.
 const ATTEMPTS: u32 = 3;
 
@@ -79,17 +76,18 @@ impl Drop for Running {
     }
 }
 
-fn guest(kit: &Kit, tap: &Arc<Tap>, mark: &str, said: &Path) -> Guest {
-    let tools = ["/bin/sh", "/bin/sleep", "/bin/tar"];
+/// A guest that runs `script` with these tools, reached by that network.
+pub fn guest(tap: &Arc<Tap>, mark: &str, said: &Path, tools: &[&str], script: &str) -> Guest {
+    let kit = kit();
     let second_port = format!("file:{}", said.display());
     tools
         .iter()
-        .fold(Guest::new(kit), |guest, tool| guest.dynamic(tool, tool))
+        .fold(Guest::new(&kit), |guest, tool| guest.dynamic(tool, tool))
         .file(
             "/bin/tompion",
             kit.program("tompion").expect("built by make guest"),
         )
-        .command(["/bin/sh", "-c", SCRIPT, "sh", &HOST_ADDRESS.to_string()])
+        .command(["/bin/sh", "-c", script, "sh", &HOST_ADDRESS.to_string()])
         .kernel_args([mark])
         .qemu_args(["-serial", second_port.as_str()])
         .tap(Arc::clone(tap))
@@ -107,20 +105,14 @@ fn joined(number: u32, tap: &Arc<Tap>) -> Value {
     let capture = text("tap.pcapng");
     let arguments = ["tap", "--device", "tap0", "--write", &capture, "--quiet"];
     let mark = format!("tompion_tapped={number}");
-    let guest = guest(&kit, tap, &mark, &at("said"));
+    let tools = ["/bin/sh", "/bin/sleep", "/bin/tar"];
+    let guest = guest(tap, &mark, &at("said"), &tools, SCRIPT);
     let running = thread::spawn(move || guest.run());
     let began = Instant::now();
-    let mut found = None;
-    until(began, Duration::from_secs(20), "QEMU's start", || {
-        found = qemu(&mark);
-        found.is_some()
-    });
-    let qemu = found.expect("started");
+    let qemu = started(began, &mark);
     // The device is up for as long as QEMU holds its other end.
     let host = Running::start(tap, &tompion, &arguments);
-    until(began, BOOT, "the guest's word that it measures", || {
-        running.is_finished() || fs::metadata(at("said")).is_ok_and(|file| file.len() > 0)
-    });
+    until_it_measures(began, &running, &at("said"));
     thread::sleep(BEGIN);
     // Probes that wait at the far end come back while the guest stands still.
     far_end.signal(Signal::SIGSTOP);
@@ -194,14 +186,7 @@ fn judge(report: &Value) -> (bool, String) {
 #[test]
 #[ignore = "boots a guest: make guest"]
 fn a_host_that_stops_its_guest_shows_between_guest_and_tap() {
-    let tap = match Tap::new() {
-        Ok(tap) => Arc::new(tap),
-        Err(GuestError::Host { source, .. }) => {
-            eprintln!("NOT RUN: no network can be made here: {source}");
-            return;
-        }
-        Err(error) => panic!("{error}"),
-    };
+    let Some(tap) = tap() else { return };
     let mut tried = Vec::new();
     for number in 0..ATTEMPTS {
         let (is_right, told) = judge(&joined(number, &tap));

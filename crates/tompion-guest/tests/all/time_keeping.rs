@@ -14,9 +14,9 @@ mod long {
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     use serde_json::Value;
-    use tompion_guest::{Guest, GuestError, HOST_ADDRESS, Kit, Tap};
+    use tompion_guest::{Guest, HOST_ADDRESS, Kit, Tap};
 
-    use crate::common::kit;
+    use crate::common::{kit, tap};
 
     /// Emulated, on a busy host.
     const TIMEOUT: Duration = Duration::from_secs(600);
@@ -240,14 +240,7 @@ look stepped-far
     fn each_state_of_a_guests_wall_clock_is_named_and_its_bound_holds() {
         let kit = kit();
         let directory = tempfile::tempdir().expect("a directory");
-        let tap = match Tap::new() {
-            Ok(tap) => Arc::new(tap),
-            Err(GuestError::Host { source, .. }) => {
-                eprintln!("NOT RUN: no network can be made here: {source}");
-                return;
-            }
-            Err(error) => panic!("{error}"),
-        };
+        let Some(tap) = tap() else { return };
         let socket = tap.inside(|| UdpSocket::bind((HOST_ADDRESS, TIME_PORT)).expect("bound"));
         let socket = socket.expect("namespace");
         let patience = Some(Duration::from_millis(100));

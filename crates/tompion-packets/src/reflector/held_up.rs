@@ -71,7 +71,9 @@ impl HeldUpAnswers {
         }
         let from_ns = reply.received.utc_ns;
         let stay_ns = stamp.utc_ns.saturating_sub(from_ns);
-        let usual_ns = self.usual.after(stay_ns);
+        // Which is looked for only where it may matter: there are many answers.
+        let usual_ns = (stay_ns > HELD_UP_NS).then(|| self.usual.ns()).flatten();
+        self.usual.push(stay_ns);
         let excess_ns = usual_ns.map_or(0, |usual_ns| stay_ns.saturating_sub(usual_ns));
         if excess_ns > HELD_UP_NS && reply.takes_marks && self.slow.len() < MOST {
             self.slow.push(Slow {
@@ -153,21 +155,23 @@ struct Usual {
 }
 
 impl Usual {
-    /// Takes a stay and says what was usual before; nothing of few.
-    fn after(&mut self, stay_ns: i64) -> Option<i64> {
-        let usual = (self.latest.len() >= FEWEST).then(|| {
+    /// Nothing of few.
+    fn ns(&self) -> Option<i64> {
+        (self.latest.len() >= FEWEST).then(|| {
             let mut sorted = [0; LATEST];
             let sorted = &mut sorted[..self.latest.len()];
             sorted.copy_from_slice(&self.latest);
             let quarter = sorted.len() / 4;
             *sorted.select_nth_unstable(quarter).1
-        });
+        })
+    }
+
+    fn push(&mut self, stay_ns: i64) {
         match self.latest.len() < LATEST {
             true => self.latest.push(stay_ns),
             false => self.latest[self.next % LATEST] = stay_ns,
         }
         self.next = self.next.wrapping_add(1);
-        usual
     }
 }
 

@@ -29,6 +29,9 @@ pub struct Ends {
     pub held_up_receiving: u64,
     /// Under way while this machine stood still; none where nobody looked for that.
     pub held_up_under_way: Option<u64>,
+    /// Times at which this machine stood still and that there was no room for: probes under way then count as clean.
+    #[serde(skip_serializing_if = "is_none")]
+    pub standstills_lost: u64,
     /// Held up at the far end; none where it does not say how long it kept probes.
     pub held_up_at_far_end: Option<u64>,
     /// By what probes were held up, most probes first: here, and at a far end that tells; none where nobody observed that.
@@ -109,6 +112,7 @@ impl Ends {
             held_up_queued: at(Side::Queued).unwrap_or(0),
             held_up_receiving: at(Side::Receiving).unwrap_or(0),
             held_up_under_way: at(Side::UnderWay).filter(|_| standstills.is_some()),
+            standstills_lost: standstills.map_or(0, |found| found.lost),
             held_up_at_far_end: at(Side::FarEnd),
             held_up_by: is_told.then(|| Held::all(&trust, measured)),
             not_observed: observed.and_then(|observed| observed.lacks.clone()),
@@ -140,6 +144,13 @@ impl Ends {
             self.judged
         );
         self.causes(out);
+        if self.standstills_lost > 0 {
+            let _ = writeln!(
+                out,
+                "the machine stood still {} times more than there was room for; probes under way then count as clean",
+                self.standstills_lost
+            );
+        }
         let _ = writeln!(out, "verdict: {}: {}", self.verdict, self.why);
     }
 
@@ -158,6 +169,10 @@ impl Ends {
             let _ = writeln!(out, "held up at the far end by: {by}, by its own account");
         }
     }
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Causes with how many probes, most first; nothing where there are none.
