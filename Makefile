@@ -129,7 +129,7 @@ full-run: lint-full
 	@.ci/stamp-suite $(CACHE)/bin
 	TOMPION_LONG=1 $(CARGO) test --release --locked -p tompion-time \
 		--test never_backwards --test follows_the_kernel -- --nocapture
-	TOMPION_LONG=1 .ci/cargo-tests --built stats store stamp
+	TOMPION_LONG=1 .ci/cargo-tests --built stats store stamp assess
 	.ci/sanitize asan tsan miri loom
 	@.ci/deny $(CACHE)/bin
 	TOMPION_LONG=1 .ci/acceptance-tests full

@@ -231,7 +231,12 @@ CONCURRENT = {
     # What is said of runs whatever they measured, and what a shell offers.
     "test_answer_of_labs": "all",
     # Planted effects, and what is said of bad input.
-    "test_packets": ["one_line", "is_named", "were_planted", "hours_off", "beside_rubbish"],
+    "test_packets": ["one_line", "is_named", "were_planted", "hours_off", "beside_rubbish", "ttl", "longer_than_the_path"],
+    # Refusals, and states of runs.
+    "test_packet_delay": [
+        *("an_interrupt", "without_the_kernels", "kernel_refuses", "redacted", "probe_of_the_lab", "cannot_be_chosen"),
+        *("stranger", "planted_machine", "one_line", "is_named"),
+    ],
     # Counts of packets, devices that go away, and what is said of bad input.
     "test_taps": "all",
     "test_completions": ["names", "offers", "takes_no_name", "real"],
@@ -319,12 +324,13 @@ CONCURRENT = {
 
 # Each file is one worker's, these first: so none is left alone with a long one in the end.
 LONGEST = [
-    *("test_lab_ssh_lost", "test_lab_platforms", "test_time_limits", "test_page", "test_report", "test_command_line"),
-    *("test_lab_bad", "test_docs", "test_lab_ssh", "test_lab", "test_preload_libfaketime", "test_preload_calls"),
-    *("test_placements", "test_compare", "test_c_library", "test_known_truth", "test_watch"),
-    *("test_writers", "test_kills"),
-    *("test_preload_programs", "test_rank_statistics"),
-    *("test_other_writers", "test_advise_recovery", "test_load_command", "test_stalls"),
+    *("test_docs", "test_page", "test_other_writers", "test_answer", "test_lab", "test_decided", "test_report"),
+    *("test_planted_machines", "test_lab_ssh_lost", "test_lab_platforms", "test_rank_statistics", "test_lab_bad"),
+    *("test_preload_libfaketime", "test_compare", "test_c_library", "test_lab_ssh", "test_preload_calls"),
+    *("test_writers", "test_peer", "test_watch", "test_command_line", "test_placements", "test_lab_plans"),
+    *("test_time_limits", "test_kills", "test_preload_programs", "test_hostile_guest", "test_known_truth"),
+    *("test_repeated_checks", "test_redact", "test_refused_calls", "test_known_series", "test_stepped_clock"),
+    *("test_advise_recovery", "test_load_command", "test_stalls"),
 ]
 
 # Those of the files above that lean on a quiet machine after all, by their names, with
@@ -406,6 +412,11 @@ FULL = {
     # The share that weights give is in test_a_virtual_machine_of_four_times_the_weight, a
     # neighbour's slices are in test_the_mode_of_stall_length_is_the_run_length_of_a_neighbour.
     "test_two_virtual_machines_share_a_cpu_evenly_in_slices_of_the_host",
+    # Each takes a quarter of a minute to write and to report: of loads alone, and of what is finished, `make test` sees it.
+    "test_thousands_of_cells_are_reported_in_seconds[load-platform]",
+    "test_thousands_of_cells_are_reported_in_seconds[method]",
+    "test_cells_beyond_what_a_report_holds_are_refused[4000-900-bytes of names and levels-in samples]",
+    "test_cells_beyond_what_a_report_holds_are_refused[2561-8-2561 cells; a run has at most 2560-in samples]",
     # Compiles it three times: the crate itself is tested by `make test`.
     "test_the_packed_crate_stands_alone",
     # Compiles two crates: codes_of_version_1_never_change has the table by itself.

@@ -256,14 +256,14 @@ mod tests {
             // What wanders has to be drawn often.
             let is_slow = matches!(truth, Truth::LongMemory | Truth::Autoregression(0.999));
             let draws = if is_slow { 80 } else { 40 };
+            let series: Vec<_> = (0..draws).map(|seed| truth.draw(shape, seed)).collect();
             for q in [0.5, 0.99, 0.999] {
                 let limit = truth.quantile_ps(q) as i64;
-                let above = |seed| {
-                    let blocks = truth.draw(shape, seed);
+                let above = |blocks: &Blocks| {
                     let above: u64 = blocks.iter().map(|b| b.count_above(limit)).sum();
                     above as f64 / (shape.blocks * shape.samples) as f64
                 };
-                let shares: Vec<f64> = (0..draws).map(above).collect();
+                let shares: Vec<f64> = series.iter().map(above).collect();
                 let mean = shares.iter().sum::<f64>() / draws as f64;
                 let squares: f64 = shares.iter().map(|s| (s - mean).powi(2)).sum();
                 let error = (squares / draws as f64 / (draws - 1) as f64).sqrt();

@@ -23,8 +23,7 @@ impl Pareto {
         let mean = excesses.iter().sum::<f64>() / excesses.len() as f64;
         let at = |s: f64| -> Self {
             let r = s.exp_m1() / largest;
-            let shape =
-                excesses.iter().map(|x| (r * x).ln_1p()).sum::<f64>() / excesses.len() as f64;
+            let shape = sum_of_ln_1p(excesses, r) / excesses.len() as f64;
             if shape.abs() < FLAT {
                 return Self {
                     shape: 0.0,
@@ -70,7 +69,7 @@ impl Pareto {
             return -n * self.scale.ln() - excesses.iter().sum::<f64>() / self.scale;
         }
         let r = self.shape / self.scale;
-        let ln: f64 = excesses.iter().map(|x| (r * x).max(-1.0).ln_1p()).sum();
+        let ln = sum_of_ln_1p(excesses, r);
         -n * self.scale.ln() - (1.0 + 1.0 / self.shape) * ln
     }
 
@@ -86,6 +85,27 @@ impl Pareto {
             .sum();
         -(n as f64) - sum / n as f64
     }
+}
+
+/// The sum of ln(1 + `r` x), minus infinity where an x is beyond the range.
+///
+/// The logarithm of a product takes an eighth of the time of eight; only where all are near 0 would
+/// it lose what they differ by.
+fn sum_of_ln_1p(excesses: &[f64], r: f64) -> f64 {
+    /// Products of eight between these neither overflow nor vanish.
+    const PLAIN: std::ops::Range<f64> = 1e-30..1e30;
+    let largest = excesses.iter().fold(0.0f64, |m, x| m.max(*x));
+    let one_by_one = |xs: &[f64]| -> f64 { xs.iter().map(|x| (r * x).max(-1.0).ln_1p()).sum() };
+    if (r * largest).abs() < 0.01 {
+        return one_by_one(excesses);
+    }
+    let eights = excesses.chunks_exact(8);
+    let rest = one_by_one(eights.remainder());
+    let of_eight = |xs: &[f64]| match xs.iter().all(|x| PLAIN.contains(&(1.0 + r * x))) {
+        true => xs.iter().map(|x| 1.0 + r * x).product::<f64>().ln(),
+        false => one_by_one(xs),
+    };
+    rest + eights.map(of_eight).sum::<f64>()
 }
 
 /// (e^(shape t) - 1) / shape, t at shape 0: the quantile in units of the scale.
@@ -123,4 +143,25 @@ pub(super) fn maximum(from: f64, to: f64, steps: u32, of: impl Fn(f64) -> f64) -
         }
     }
     0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum_of_ln_1p;
+
+    #[test]
+    fn logarithms_of_products_add_up_to_those_of_their_factors() {
+        let excesses: Vec<f64> = (0..83).map(|i| 1.07f64.powi(i)).collect();
+        let largest = excesses[82];
+        for r in [
+            1e-12, -0.009, 0.011, 1.0, 1e9, 1e40, -0.5, -0.999_999, -1.0, -1.5,
+        ]
+        .map(|r| r / largest)
+        {
+            let plain: f64 = excesses.iter().map(|x| (r * x).max(-1.0).ln_1p()).sum();
+            let sum = sum_of_ln_1p(&excesses, r);
+            let is_near = (sum - plain).abs() <= 1e-12 * plain.abs();
+            assert!(sum == plain || is_near, "{r}: {sum}, {plain}");
+        }
+    }
 }
