@@ -178,15 +178,15 @@ bench-time: require-rust run-packages
 bench-preload: build $(VENV)/ready
 	$(VENV)/bin/python benches/preload.py $(ARGS)
 
-# Round trips beside those of others and what a tap on the path saw, in some fifteen minutes; best
+# Round trips beside those of others and what a tap on the path saw, marks, and clocks, in some forty-five minutes; best
 # on a machine that does nothing else: make bench-net ARGS=--quick
 .PHONY: bench-net
 bench-net: build $(VENV)/ready lab-guest
 	@.ci/packages fping iproute2 iputils-ping irtt sockperf
 	@.ci/stamp-suite $(CACHE)/bin
-	$(CARGO) build --release --locked -p tompion-packets -p tompion-guest \
-		--example round_trips --example guest_round_trips
-	@status=0; for bench in marks net; do $(VENV)/bin/python benches/$$bench.py $(ARGS) || status=$$?; done; exit $$status
+	$(CARGO) build --release --locked -p tompion-packets -p tompion-path -p tompion-guest \
+		--example round_trips --example clocks --example guest_round_trips
+	@status=0; for bench in marks clocks net; do $(VENV)/bin/python benches/$$bench.py $(ARGS) || status=$$?; done; exit $$status
 
 # The README's picture and the printed report, of runs made for it in some minutes, or of
 # those that are there: make pictures ARGS='RUN QUICK'

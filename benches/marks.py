@@ -64,7 +64,6 @@ while True:
     "quota": """
 import os, re, sys, time
 log, group = open(sys.argv[2], "w", 1), sys.argv[3]
-open(group + "/cgroup.procs", "w").write(sys.argv[1])
 if os.fork() == 0:
     open(group + "/cgroup.procs", "w").write("0")
     while True:
@@ -108,6 +107,11 @@ def plant(kind, device, to, group, log, directory):
     return before.get(kind, "") + f"python3 {program} $who {log} {besides} & "
 
 
+def begun_in(kind, group):
+    """What begins a command in the group that has a quota, as a container's is begun in its own; nothing where none is planted."""
+    return f"""sh -c 'echo 0 >{group}/cgroup.procs; exec "$@"' sh""" if kind == "quota" else ""
+
+
 @contextlib.contextmanager
 def quota(name):
     """A control group of either version that has 30 ms in 100; nothing where none can be made."""
@@ -139,12 +143,12 @@ def measured(kind, side, count, directory, group):
     directory.mkdir()
     log = directory / "planted"
     here, far = (kind, None) if side == "here" else (None, kind)
-    reflect = f"{TOMPION} reflect --listen 0.0.0.0:862 --quiet & who=$!; sleep 0.3; "
+    reflect = f"{begun_in(far, group)} {TOMPION} reflect --listen 0.0.0.0:862 --quiet & who=$!; sleep 0.3; "
     reflect += plant(far, "f0", "198.18.0.1", group, log, directory) + "wait $who"
     measure = f"{TOMPION} measure packet-delay --to $FAR_END --probes {count} --intervals 20ms --blocks 1 "
     measure += f"--loads {'cpu' if kind == BUSY else 'idle'} --quiet --out {directory}/run"
     sender = f"{TOMPION} tap --device s0 --write {directory}/near.pcapng --quiet & tap=$!; sleep 0.5; "
-    sender += f"{measure} & who=$!; sleep 0.3; {plant(here, 's0', '$FAR_END', group, log, directory)}"
+    sender += f"{begun_in(here, group)} {measure} & who=$!; sleep 0.3; {plant(here, 's0', '$FAR_END', group, log, directory)}"
     sender += "wait $who; status=$?; kill -INT $tap; wait $tap; exit $status"
     varies = "jitter = { uniform = { most_ns = 20_000_000 } }\n" if kind == SLOW else ""
     plan = directory / "plan.toml"
@@ -180,7 +184,7 @@ def judged(packets, marks, spans, side, kind):
     """Of one run: how many probes were held up there, how many of these are marked; by what is planted, and how many of these
     are marked and by name; how many were not held up, and how many of these are marked, and under way."""
     at = {name: packets[f"{name}_ns"].cast(polars.Float64).to_numpy() for name in
-          ("user_sent", "tap_near_outward", "tap_far_outward", "tap_far_homeward", "tap_near_homeward", "user_received")}
+          ("user_sent", "tap_near_outward", "tap_far_outward", "far_sent", "tap_far_homeward", "tap_near_homeward", "user_received")}
     if side == "here":
         stretches = [("user_sent", "tap_near_outward"), ("tap_near_homeward", "user_received")]
     else:
@@ -188,8 +192,8 @@ def judged(packets, marks, spans, side, kind):
     took = [at[end] - at[begin] for begin, end in stretches]
     excess = above_usual(sum(took))
     if kind == "queue":
-        # It is on the way out, whatever the moment.
-        planted = above_usual(took[0])
+        # From the program's word that it sends on, whatever the moment.
+        planted = above_usual(took[0] if side == "here" else at["tap_far_homeward"] - at["far_sent"])
     else:
         planted = sum(within(spans, np.nan_to_num(at[begin]), np.nan_to_num(at[end])) for begin, end in stretches)
     known = ~np.isnan(excess)

@@ -171,6 +171,8 @@ CONCURRENT = {
     "test_reflectors": "all",
     # What others printed.
     "test_bench_net": "all",
+    "test_bench_marks": "all",
+    "test_bench_clocks": "all",
     # In virtual time.
     "test_planted_machines": "all",
     "test_decided": "all",
@@ -444,6 +446,8 @@ FULL = {
     "test_our_reflector_answers_its_sender",
     "test_with_another_key_neither_answers_the_other",
     "test_a_reflector_of_ours_and_one_of_its_fall_silent",
+    # A minute of trials: test_of_several_hosts_the_one_that_stands_still_is_named has one of them, and simulations hundreds.
+    "test_of_three_far_ends_who_is_slow_is_told",
     # Minutes of making and measuring: test_millions_of_distinct_values and test_lab have less.
     "test_a_run_of_a_hundred_million_rows_is_read",
     "test_a_lab_of_two_hundred_cells_is_measured_and_read",

@@ -18,8 +18,8 @@ def tables(extra, held):
     rows = []
     for n, (sending, receiving, stay) in enumerate(extra):
         at = {"user_sent": n * 20 * MS}
-        steps = [("tap_near_outward", 10_000 + sending), ("tap_far_outward", 10 * MS), ("tap_far_homeward", 40_000 + stay)]
-        steps += [("tap_near_homeward", 10 * MS), ("user_received", 30_000 + receiving)]
+        steps = [("tap_near_outward", 10_000 + sending), ("tap_far_outward", 10 * MS), ("far_sent", 30_000)]
+        steps += [("tap_far_homeward", 10_000 + stay), ("tap_near_homeward", 10 * MS), ("user_received", 30_000 + receiving)]
         now = at["user_sent"]
         for name, ns in steps:
             now += ns
@@ -47,6 +47,12 @@ def test_a_queue_is_on_the_way_out():
     extra[10], extra[20] = (8 * MS, 0, 0), (0, 8 * MS, 0)
     packets, found = tables(extra, [(10, "queued", "queued"), (20, "receiving", "preempted")])
     sums = marks.judged(packets, found, [], "here", "queue")
+    assert (sums["held_up"], sums["by_it"], sums["named"]) == (2, 1, 1)
+    # At the far end it is behind the program's word that it sends.
+    extra[30], extra[40] = (0, 0, 8 * MS), (0, 0, 6 * MS)
+    packets, found = tables(extra, [(30, "far-end", "queued"), (40, "far-end", "unknown")])
+    early = polars.when(polars.arange(0, 100) == 40).then(polars.col("tap_far_homeward_ns")).otherwise(polars.col("far_sent_ns"))
+    sums = marks.judged(packets.with_columns(far_sent_ns=early), found, [], "far end", "queue")
     assert (sums["held_up"], sums["by_it"], sums["named"]) == (2, 1, 1)
 
 

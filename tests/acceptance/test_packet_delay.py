@@ -181,8 +181,11 @@ def test_vantage_points_and_runs_are_compared_like_any_other_cell(run, tmp_path)
         gate = f"packet-delay/stamp/15ms/vantage={vantage}/idle median > +50%"
         done = tompion("compare", *runs, "--within-run", "--fail-if", gate)
         assert done.returncode in (2, 3), done.stdout + done.stderr
-    medians = [c["path", "idle"]["measured"]["median_ns"] for c in (before, after)]
-    assert max(medians) < 3 * MS, medians
+    for measured, run_ in zip((before, after), runs):
+        path = measured["path", "idle"]["measured"]
+        left_out = [t["findings"]["round_trips"]["left_out"] for t in record(run_)["trials"] if t["factors"]["vantage"] == "path"]
+        # Of a far end that keeps probes now shorter and now longer few are clean; then nothing is said.
+        assert path["median_ns"] < 3 * MS if path else max(left_out) >= 20, (path, left_out)
     between = [{t["name"]: t["median_ns"] for t in c["user", "idle"]["round_trips"]["between"]} for c in (before, after)]
     assert between[1]["far end's stay"] - between[0]["far end's stay"] > 3 * MS
     assert between[1]["path beyond kernel"] < 3 * MS

@@ -162,6 +162,19 @@ def test_what_is_not_observed_has_no_cause():
     assert ends["held_up_under_way"] is None
 
 
+def test_a_load_works_between_two_rests_and_the_clock_has_a_line_through_these():
+    """Both ends have one clock, which the probes do not know."""
+    with reflecting() as (_, port, _):
+        told = ping(port, "--one-way", "--rest", "1s", "--load", "cpu:threads=1", "--count", 50, "--interval", "20ms")
+    assert told["sent"] == 150
+    at_rest = told["one_way"].get("at_rest")
+    load = told["load"]
+    assert load["load"] == "cpu:threads=1" and 0.5e9 < load["observed_ns"] < 3e9 and load["cpu_time_ns"] > 0.1e9, load
+    # Where the machine was so busy that the clock seems to have been set there is none.
+    if len(told["one_way"]["far_clock"]) == 1:
+        assert 80 <= at_rest["probes"] <= 100 and abs(at_rest["rate_ppm"]) < 200, told["one_way"]
+
+
 def test_it_goes_on_until_enough_probes_are_clean_or_says_why_not():
     with reflecting() as (process, port, _):
         told = ping(port, "--clean", 40, "--interval", "5ms")

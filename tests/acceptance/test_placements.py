@@ -288,9 +288,10 @@ def test_guests_run_where_the_placement_says_and_as_long_as_it_says(tmp_path):
         ms = (parts.filter(polars.col("cause") == "throttled")["ns"] / 1e6).to_list()
         throttled[trial["factors"]["platform"], trial["factors"]["placement"]] += ms
     for platform in platforms:
-        # Ten periods in each replicate.
-        near = [ms for ms in throttled[platform, "part"] if 70 <= ms <= 90]
-        assert len(near) >= 5 * replicates, throttled
+        # Ten periods of 80 ms in each replicate; where the host takes the CPU meanwhile, one is in pieces.
+        of_part = throttled[platform, "part"]
+        assert 500 * replicates <= sum(of_part) <= 1000 * replicates, throttled
+        assert sum(1 for ms in of_part if 70 <= ms <= 90) >= 2 * replicates and max(of_part) <= 95, throttled
         # A quota above the tests themselves would be everybody's.
         if record(out)["environment"]["cgroup"]["quota_us"] is None:
             assert throttled[platform, "apart"] == [], throttled

@@ -90,16 +90,17 @@ class Tapping:
 
 
 def test_a_capture_has_the_test_packets_and_nothing_else(tmp_path):
-    file = tmp_path / "tap.pcapng"
-    with reflecting() as (_, port, _):
-        tapping = Tapping(file, "--port", port, "--json")
+    file, host = tmp_path / "tap.pcapng", "127.0.7.1"
+    # An address of its own: other tests ask loopback for echoes.
+    with reflecting(address=host) as (_, port, _):
+        tapping = Tapping(file, "--port", port, "--host", host, "--json")
         began = time.time_ns()
-        ping(port, "--count", 10, "--interval", "5ms")
+        ping(port, "--count", 10, "--interval", "5ms", host=host)
         ended = time.time_ns()
-        tompion("ping", "127.0.0.1", "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
+        tompion("ping", host, "--icmp", "--count", 3, "--interval", "5ms", "--quiet", check=0)
         # Of another port, and no test packets.
-        with reflecting() as (_, other, _):
-            ping(other, "--count", 5, "--interval", "5ms")
+        with reflecting(address=host) as (_, other, _):
+            ping(other, "--count", 5, "--interval", "5ms", host=host)
         status, out, errors = tapping.end()
     assert (status, errors) == (0, "")
     told = json.loads(out)

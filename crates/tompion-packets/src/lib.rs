@@ -42,7 +42,7 @@ pub use in_common::InCommon;
 pub use marks::Marks;
 pub use measure::{MOST_PROBES, Settings, WAITED_FOR, measure};
 pub use observed::{HeldUpBy, Observed};
-pub use one_way::{OneWay, Stretch};
+pub use one_way::{AtRest, OneWay, Stretch};
 pub use own_tap::{OwnTap, OwnTapped};
 pub use probing::Progress;
 pub use sighted::Sighted;

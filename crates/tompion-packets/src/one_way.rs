@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use tompion_model::format_ns;
-use tompion_path::clocks::{Change, ClockFit, NoFit, Piece, exchanges};
+use tompion_path::clocks::{Change, ClockFit, NoFit, Piece, exchanges, through_rests};
 use tompion_path::stamps::{Packets, Values, pdv};
 
 use crate::summary::{HEADS, Quantiles, row};
@@ -29,6 +29,20 @@ pub struct OneWay {
     pub far_clock: Vec<Stretch>,
     /// Stamps of the far end that fit into none of these.
     pub outliers: usize,
+    /// The same clock by probes at rest alone; none where there was no rest, too few of them, or the clock changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_rest: Option<AtRest>,
+}
+
+/// The far end's clock by least squares of the probes at rest.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct AtRest {
+    /// Probes at rest that were answered.
+    pub probes: usize,
+    /// By how much the clock is ahead as the first of them is sent, in nanoseconds.
+    pub ahead_ns: i64,
+    /// How fast it gains, in millionths.
+    pub rate_ppm: f64,
 }
 
 /// A stretch of time in which the far end's clock kept its rate.
@@ -77,7 +91,26 @@ impl OneWay {
             homeward_variation: variation(&fit.homeward),
             far_clock: fit.pieces.iter().zip(changes).map(stretch).collect(),
             outliers: fit.outliers,
+            at_rest: None,
         })
+    }
+
+    /// The same where the first and the last so many probes were at rest.
+    ///
+    /// # Errors
+    /// Where the stamps do not tell.
+    pub fn with_rests(packets: &Packets, probes: usize) -> Result<Self, NoFit> {
+        let one_way = Self::of(packets)?;
+        let exchanges = exchanges(packets);
+        let last = packets.len().saturating_sub(probes);
+        let is_at_rest = |row| row < probes || row >= last;
+        let line = through_rests(&exchanges, is_at_rest).filter(|_| one_way.far_clock.len() == 1);
+        let at_rest = line.map(|line| AtRest {
+            probes: exchanges.iter().filter(|e| is_at_rest(e.row)).count(),
+            ahead_ns: line.ahead_at(line.at_ns),
+            rate_ppm: PPM * line.rate,
+        });
+        Ok(Self { at_rest, ..one_way })
     }
 
     /// As a table for a terminal, 80 columns wide.
@@ -101,6 +134,18 @@ impl OneWay {
         for stretch in &self.far_clock {
             stretch.text(&mut out);
         }
+        if let Some(AtRest {
+            probes,
+            ahead_ns,
+            rate_ppm,
+        }) = self.at_rest
+        {
+            let _ = writeln!(
+                out,
+                "  at rest, least squares of {probes} probes: {}, gains {rate_ppm:.3} ppm",
+                behind(ahead_ns, "ahead", "behind")
+            );
+        }
         if self.outliers > 0 {
             let _ = writeln!(
                 out,
@@ -117,10 +162,6 @@ impl OneWay {
 
 impl Stretch {
     fn text(&self, out: &mut String) {
-        let behind = |ns: i64, ahead: &'static str, behind: &'static str| {
-            let way = if ns < 0 { behind } else { ahead };
-            format!("{} {way}", format_ns(ns.unsigned_abs() as f64))
-        };
         let begins = match (self.from_probe, self.step_ns) {
             (1, _) => "far end's clock: ".to_owned(),
             (probe, None) => format!("  another rate from probe {probe} on: "),
@@ -139,6 +180,12 @@ impl Stretch {
             self.rate_ppm
         );
     }
+}
+
+/// A time and a word for its way.
+fn behind(ns: i64, ahead: &'static str, behind: &'static str) -> String {
+    let way = if ns < 0 { behind } else { ahead };
+    format!("{} {way}", format_ns(ns.unsigned_abs() as f64))
 }
 
 #[cfg(test)]

@@ -63,10 +63,19 @@ pub fn serve(
     })
 }
 
+/// An answer whose transmit stamps are awaited.
+#[derive(Clone, Copy)]
+struct Sent {
+    number: u64,
+    reply: Reply,
+    /// When it came to the device's queue.
+    scheduled_ns: Option<i64>,
+}
+
 struct Answers<C> {
     reflector: Reflector,
     /// Answers by their numbers as the sockets count them.
-    numbers: Vec<Option<(u64, Reply)>>,
+    numbers: Vec<Option<Sent>>,
     repeats: Repeats,
     held_up: HeldUpAnswers,
     clock: C,
@@ -98,7 +107,11 @@ impl<C: FnMut() -> ClockAccount> Answers<C> {
 
     fn note(&mut self, number: u64, reply: &Reply) {
         let place = self.place(number);
-        self.numbers[place] = Some((number, *reply));
+        self.numbers[place] = Some(Sent {
+            number,
+            reply: *reply,
+            scheduled_ns: None,
+        });
     }
 }
 
@@ -147,23 +160,24 @@ impl<C: FnMut() -> ClockAccount> Responder for Answers<C> {
     fn sent(&mut self, _: Reply, _: Result<(), SendError>) {}
 
     fn transmitted(&mut self, stamp: TxStamp) {
-        let kind = match stamp.kind {
-            // Where the packet only enters its queue.
-            TxKind::Sched => return,
-            TxKind::Software => StampKind::Kernel,
-            // By a clock that is not the one of T2 and T3.
-            TxKind::Hardware => return,
-        };
-        let Some((number, reply)) = self.numbers[self.place(stamp.number)] else {
+        let place = self.place(stamp.number);
+        let awaited = self.numbers[place].as_mut();
+        let Some(sent) = awaited.filter(|sent| sent.number == stamp.number) else {
             return;
         };
-        if number == stamp.number {
-            let stamp = Stamp {
-                utc_ns: stamp.ns,
-                kind,
-            };
-            self.reflector.sent(reply.number, stamp);
-            self.held_up.left(&reply, stamp);
+        match stamp.kind {
+            // Where the packet only enters its queue.
+            TxKind::Sched => sent.scheduled_ns = Some(stamp.ns),
+            TxKind::Software => {
+                let left = Stamp {
+                    utc_ns: stamp.ns,
+                    kind: StampKind::Kernel,
+                };
+                self.reflector.sent(sent.reply.number, left);
+                self.held_up.left(&sent.reply, sent.scheduled_ns, left);
+            }
+            // By a clock that is not the one of T2 and T3.
+            TxKind::Hardware => {}
         }
     }
 

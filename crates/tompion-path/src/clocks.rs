@@ -18,8 +18,10 @@ mod exchange;
 mod feasible;
 mod fit;
 mod line;
+mod rests;
 mod split;
 
 pub use exchange::{Exchange, exchanges};
 pub use fit::{Change, ClockFit, NoFit, Piece};
 pub use line::Line;
+pub use rests::through_rests;

@@ -28,6 +28,8 @@ const FEWEST: usize = 8;
 #[derive(Clone, Copy, Debug)]
 struct Slow {
     reply: Reply,
+    /// Most of it in the device's queue, where nothing but other packets holds it up while the thread is not kept from running.
+    is_queued: bool,
     from_ns: i64,
     until_ns: i64,
     excess_ns: i64,
@@ -63,8 +65,8 @@ impl HeldUpAnswers {
         self.asked_ns = Some(now_ns);
     }
 
-    /// An answer left.
-    pub fn left(&mut self, reply: &Reply, stamp: Stamp) {
+    /// An answer left, which came to the device's queue then, where that is known.
+    pub fn left(&mut self, reply: &Reply, scheduled_ns: Option<i64>, stamp: Stamp) {
         let is_kernels = |stamp: &Stamp| stamp.kind == StampKind::Kernel;
         if self.watcher.is_none() || !is_kernels(&reply.received) || !is_kernels(&stamp) {
             return;
@@ -75,10 +77,19 @@ impl HeldUpAnswers {
         let usual_ns = (stay_ns > HELD_UP_NS).then(|| self.usual.ns()).flatten();
         self.usual.push(stay_ns);
         let excess_ns = usual_ns.map_or(0, |usual_ns| stay_ns.saturating_sub(usual_ns));
-        if excess_ns > HELD_UP_NS && reply.takes_marks && self.slow.len() < MOST {
+        if excess_ns <= HELD_UP_NS || !reply.takes_marks {
+            return;
+        }
+        let queued_ns = scheduled_ns.map_or(0, |at_ns| stamp.utc_ns.saturating_sub(at_ns));
+        let is_queued = queued_ns > excess_ns / 2;
+        if self.slow.len() < MOST {
             self.slow.push(Slow {
                 reply: *reply,
-                from_ns,
+                is_queued,
+                from_ns: match is_queued {
+                    true => stamp.utc_ns - queued_ns,
+                    false => from_ns,
+                },
                 until_ns: stamp.utc_ns,
                 excess_ns,
             });
@@ -140,8 +151,9 @@ impl HeldUpAnswers {
             })
             .collect();
         for (slow, by) in over.iter().zip(both.causes_of_answers(&held_up)) {
-            if let Some(by) = by {
-                tell(&slow.reply, (by.cause, by.source));
+            let otherwise = slow.is_queued.then_some((Cause::Queued, Source::Event));
+            if let Some(by) = by.map(|by| (by.cause, by.source)).or(otherwise) {
+                tell(&slow.reply, by);
             }
         }
     }

@@ -258,12 +258,13 @@ mod tests {
             assert!(took < 2 * limits.time_ns, "one after the other: {took} ns");
             let samples = |of: usize| found[of].data.samples.len() as u64;
             let missed = |of: usize| found[of].missed_periods;
-            // All periods are there, woken in or missed, but for the last.
+            // All periods are there, woken in or missed, but for the last; the end may be late.
+            let most = |period_ns: u64| took / period_ns + 1;
             let of_2_ms = samples(0) + missed(0).unwrap();
-            assert!((150..=201).contains(&of_2_ms), "{of_2_ms}");
+            assert!((150..=most(2 * MS)).contains(&of_2_ms), "{of_2_ms}");
             assert!(samples(1) > WARM_UP && missed(1).is_none());
             let of_20_ms = samples(2) + missed(2).unwrap();
-            assert!((15..=21).contains(&of_20_ms), "{of_20_ms}");
+            assert!((15..=most(20 * MS)).contains(&of_20_ms), "{of_20_ms}");
         }
     }
 }

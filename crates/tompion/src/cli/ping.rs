@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tompion_load::LoadSpec;
 
 use super::values;
 use crate::output::OutputOptions;
@@ -19,6 +20,7 @@ Examples:
   tompion ping 192.0.2.7 --hardware-stamps eth0
   tompion ping 192.0.2.7 --tap
   tompion ping 192.0.2.7 --one-way --count 200
+  tompion ping 192.0.2.7 --one-way --rest 10s --load cpu --count 200
   tompion ping 192.0.2.7 --clean 200
   tompion ping 192.0.2.7 192.0.2.8 192.0.2.9
 
@@ -117,6 +119,14 @@ pub struct PingOptions {
     /// Tell sending and receiving apart, whatever the far end's clock says
     #[arg(long, conflicts_with = "icmp")]
     pub one_way: bool,
+
+    /// Rest before and after the probes for so long, for another line through the far end's clock
+    #[arg(long, value_name = "TIME", requires = "one_way", conflicts_with = "clean", value_parser = values::duration)]
+    pub rest: Option<Duration>,
+
+    /// A load between both rests; see `tompion list`
+    #[arg(long, value_name = "LOAD", requires = "rest", value_parser = values::offering::<LoadSpec>(values::load_names), hide_possible_values = true)]
+    pub load: Option<LoadSpec>,
 
     /// Do not watch what keeps the sending and the receiving thread from running
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `tompion ping`: round trips split by vantage point.
 
+mod beside;
 mod clean;
 mod several;
 
@@ -10,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use serde::Serialize;
 use tompion_load::read_key;
-use tompion_model::format_ns;
+use tompion_model::{LoadEvidence, format_ns};
 use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
 use tompion_packets::{
@@ -20,6 +21,7 @@ use tompion_packets::{
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
 
+use self::beside::Beside;
 use self::clean::Clean;
 use crate::cli::{PingOptions, PingPreset, StampFormat};
 use crate::{exit, output, stop};
@@ -44,11 +46,16 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         .map(|device| open_tap(device, &settings));
     let tap = tap.transpose()?;
     let mut clean = options.clean.map(Clean::wanted);
+    let rest = rest_probes(options)?;
+    let all = usize::try_from(settings.count).unwrap_or(usize::MAX);
+    let time = settings.schedule.interval() * u32::try_from(settings.count).unwrap_or(u32::MAX);
+    let mut beside = Beside::new(rest, all, options.load.as_ref(), time)?;
     let enough = stopped.clone();
     let (mut measured, marks) = measure(&settings, &stopped, &mut |progress| {
         if is_shown {
             shown.rows(progress);
         }
+        beside.sent(progress.packets.len());
         if clean
             .as_mut()
             .is_some_and(|clean| clean.is_enough(progress.packets))
@@ -56,6 +63,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
             enough.set();
         }
     })?;
+    let load = beside.finish(measured.packets.len())?;
     if is_shown {
         shown.rest(&measured.packets);
     }
@@ -67,7 +75,9 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     }
     let tapped = tap.map(|tap| tap.join(&mut measured.packets, &marks, TAP));
     let tapped = tapped.transpose()?;
-    let one_way = options.one_way.then(|| OneWay::of(&measured.packets));
+    let one_way = options
+        .one_way
+        .then(|| OneWay::with_rests(&measured.packets, rest));
     let of_both = one_way.as_ref().and_then(|found| found.as_ref().ok());
     tell(
         options,
@@ -76,6 +86,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         &measured,
         tapped.as_ref(),
         of_both,
+        load.as_ref(),
     )?;
     if let Some(Err(why)) = one_way {
         return Err(why).context("delays one way are not known");
@@ -91,8 +102,28 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     Ok(0)
 }
 
+/// Probes, their interval and their bytes: section 3.1 of Whiteaker 2011.
+const WHITEAKER: (u64, Duration, Option<usize>) = (200, Duration::from_millis(250), Some(100));
+
 /// Probes where nobody says how many.
 const COUNT: u64 = 20;
+
+/// How many probes each of both rests has.
+fn rest_probes(options: &PingOptions) -> anyhow::Result<usize> {
+    let Some(rest) = options.rest else {
+        return Ok(0);
+    };
+    let interval = match options.preset {
+        Some(PingPreset::Whiteaker) => WHITEAKER.1,
+        None => options.interval,
+    };
+    let probes = rest.as_nanos().div_ceil(interval.as_nanos().max(1));
+    anyhow::ensure!(
+        interval >= Duration::from_millis(1),
+        "--rest {rest:?}: takes an --interval of at least 1ms, since nobody looks at what came before it is over at shorter ones"
+    );
+    Ok(usize::try_from(probes).unwrap_or(usize::MAX))
+}
 
 /// How many probes are sent at most.
 fn count(options: &PingOptions) -> anyhow::Result<u64> {
@@ -151,10 +182,10 @@ fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
     let key = options.key.as_deref().map(read_key).transpose()?;
     let key = key.map(|bytes| Key::new(&bytes)).transpose()?;
     let (count, interval, size) = match options.preset {
-        // Section 3.1 of the paper.
-        Some(PingPreset::Whiteaker) => (200, Duration::from_millis(250), Some(100)),
+        Some(PingPreset::Whiteaker) => WHITEAKER,
         None => (count(options)?, options.interval, options.size),
     };
+    let count = count.saturating_add(2 * rest_probes(options)? as u64);
     let from_clock = || {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         since.map_or(0, |t| t.as_nanos() as u64)
@@ -287,6 +318,9 @@ struct Told<'a> {
     /// Where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     one_way: Option<&'a OneWay>,
+    /// What the load between the rests did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load: Option<&'a LoadEvidence>,
     #[serde(flatten)]
     summary: Summary,
 }
@@ -343,6 +377,7 @@ fn told<'a>(
         },
         tap: tapped.map(TapTold::of),
         one_way,
+        load: None,
         summary: Summary::of(measured),
     }
 }
@@ -354,11 +389,15 @@ fn tell(
     measured: &Measured,
     tapped: Option<&OwnTapped>,
     one_way: Option<&OneWay>,
+    load: Option<&LoadEvidence>,
 ) -> anyhow::Result<()> {
     if options.output.quiet {
         return Ok(());
     }
-    let told = told(host, settings, measured, tapped, one_way);
+    let told = Told {
+        load,
+        ..told(host, settings, measured, tapped, one_way)
+    };
     if options.output.json {
         return output::print_json(&told);
     }

@@ -55,6 +55,11 @@ fn asked() -> Asked<impl FnMut() -> ClockAccount> {
 impl<C: FnMut() -> ClockAccount> Asked<C> {
     /// One request, which came and was answered then; what its reply says was held up.
     fn request(&mut self, from_ns: i64, stay_ns: i64) -> Option<(u32, u8)> {
+        self.request_queued(from_ns, stay_ns, 0)
+    }
+
+    /// The same, which waited for so long in the device's queue.
+    fn request_queued(&mut self, from_ns: i64, stay_ns: i64, queued_ns: i64) -> Option<(u32, u8)> {
         let (mut request, mut room) = ([0; 256], [0; 2048]);
         let prepared = self.sender.prepare(&mut request, 0).unwrap();
         self.sender.stamp(&prepared, &mut request, AHEAD + from_ns);
@@ -78,11 +83,13 @@ impl<C: FnMut() -> ClockAccount> Asked<C> {
         let answering = answering.unwrap();
         self.answers
             .stamp(&answering.answer, AHEAD + from_ns, &mut room);
-        self.answers.transmitted(TxStamp {
-            number,
-            kind: TxKind::Software,
-            ns: AHEAD + from_ns + stay_ns,
-        });
+        let left_ns = AHEAD + from_ns + stay_ns;
+        for (kind, ns) in [
+            (TxKind::Sched, left_ns - queued_ns),
+            (TxKind::Software, left_ns),
+        ] {
+            self.answers.transmitted(TxStamp { number, kind, ns });
+        }
         let now = Stamp {
             kind: StampKind::User,
             utc_ns: AHEAD + from_ns + stay_ns,
@@ -127,6 +134,27 @@ fn a_request_that_was_held_up_is_marked_in_a_later_reply() {
     asked.request(700 * MS, 5 * MS);
     asked.observed(Observed::planted(&[], AHEAD, 800_000_000));
     assert_eq!(asked.request(820 * MS, MS / 50), None);
+}
+
+#[test]
+fn what_waited_in_the_devices_queue_waited_for_other_packets_unless_its_sender_was_kept_from_running()
+ {
+    let mut asked = asked();
+    for n in 0..20 {
+        asked.request(n * 20 * MS, MS / 50);
+    }
+    asked.request_queued(400 * MS, 8 * MS, 7 * MS);
+    asked.request_queued(420 * MS, 8 * MS, 7 * MS);
+    // Only a part of it was the queue's.
+    asked.request_queued(440 * MS, 8 * MS, 3 * MS);
+    asked.observed(Observed::planted(
+        &[disturbance(421, 428, Cause::Stopped)],
+        AHEAD,
+        600_000_000,
+    ));
+    assert_eq!(asked.request(620 * MS, MS / 50), Some((20, 16)));
+    assert_eq!(asked.request(640 * MS, MS / 50), Some((21, 3)));
+    assert_eq!(asked.request(660 * MS, MS / 50), None);
 }
 
 #[test]
